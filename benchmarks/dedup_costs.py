@@ -1,0 +1,127 @@
+"""What deduplication takes: the time of a comparison, the start with a full cache, and whole episodes with and without.
+
+uv run python benchmarks/dedup_costs.py [--story FILE ...] [--episodes 10] [--turns 200]
+"""
+
+import argparse
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from dedup import DATA, pairs_in
+
+from game_interface.story import find_story
+from orchestration.assembly import Wishes, assemble
+from orchestration.players import Choice
+from session.game_configuration import GameConfiguration
+from zorkgpt.embeddings.cache import VectorCache
+from zorkgpt.embeddings.choose import choose_provider
+from zorkgpt.log import get_logger
+from zorkgpt.memory.contrast import compare
+from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.meaning import Meaning
+from zorkgpt.memory.retrieval import estimated_tokens
+
+
+def median_ms(work: Callable[[], object], times: int = 200) -> float:
+    took = []
+    for _ in range(times):
+        start = time.perf_counter()
+        work()
+        took.append((time.perf_counter() - start) * 1000)
+    return float(np.median(took))
+
+
+def speed() -> str:
+    provider = choose_provider()
+    pairs = pairs_in(DATA / "dedup_dev.jsonl")
+    kept, new = [pair.a for pair in pairs], "The rusty key does not open the grating."
+    kept = list(dict.fromkeys([*kept, *(pair.b for pair in pairs)]))[:50]
+    meaning = Meaning(provider, None, get_logger("benchmark"))
+    meaning.cosines(1, new, kept)
+    fresh = iter(f"The lever number {number} opens the gate." for number in range(10_000))
+    # By turns, so that whatever else the machine does meets both alike.
+    both = [
+        (median_ms(lambda: provider.embed(next(fresh)), 5), median_ms(lambda: meaning.cosines(1, next(fresh), kept), 5))
+        for _ in range(40)
+    ]
+    alone, whole = np.median(both, axis=0)
+    texts = [(f"{pair.a} ", f"{pair.b} ") for pair in pairs]
+    start = time.perf_counter()
+    for older, newer in texts:
+        compare(older, newer)
+    contrast = (time.perf_counter() - start) * 1000 / len(texts)
+    lines = [
+        "| what | ms |",
+        "| --- | --- |",
+        f"| cosines against 50 memories, vector at hand | {median_ms(lambda: meaning.cosines(1, new, kept)):.3f} |",
+        f"| one contrast check, texts read for the first time | {contrast:.3f} |",
+        f"| embedding one text, the model alone | {alone:.2f} |",
+        f"| embedding it and comparing with 50 memories | {whole:.2f} ({whole / alone - 1:+.0%}) |",
+        f"| opening a cache of 2,000 vectors | {opening_ms():.1f} |",
+    ]
+    return "\n".join(lines)
+
+
+def opening_ms() -> float:
+    class Drawn:
+        model = "drawn"
+
+        def embed_batch(self, texts: list[str]) -> np.ndarray:
+            return np.random.default_rng(0).standard_normal((len(texts), 384), dtype=np.float32)
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "v.npz"
+        cache = VectorCache(path, Drawn())
+        cache.vectors([f"text {number}" for number in range(2000)])
+        cache.save()
+        return median_ms(lambda: VectorCache(path, Drawn()), times=20)
+
+
+def episodes(story: str | None, count: int, turns: int) -> list[str]:
+    lines = []
+    for deduplicate in (True, False):
+        with tempfile.TemporaryDirectory() as folder:
+            config = GameConfiguration(
+                zork_game_workdir=folder,
+                max_turns_per_episode=turns,
+                enable_semantic_deduplication=deduplicate,
+                consolidate_every_episodes=5,
+            )
+            calls, score = 0, 0
+            found = find_story(story)
+            with assemble(config, Wishes(Choice("offline", "measurement", None), story=found)) as orchestrator:
+                for _ in range(count):
+                    end = orchestrator.play_episode()
+                    calls, score = calls + end.metrics["synthesis_calls"], end.score
+            path = Path(folder) / "Memories.md"
+            with SimpleMemoryManager.open(path) as manager:
+                places = sorted(manager.memory_cache)
+                tokens = sum(estimated_tokens(manager.get_location_memory(place)) for place in places)
+                memories = sum(map(len, manager.memory_cache.values()))
+            state = "on" if deduplicate else "off"
+            lines.append(
+                f"| {found.title or found.path.stem} | {state} | {path.stat().st_size:,} | {memories} "
+                f"| {tokens / len(places):.0f} | {calls} | {score} |"
+            )
+    return lines
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--story", nargs="*", default=[])
+    parser.add_argument("--episodes", type=int, default=10)
+    parser.add_argument("--turns", type=int, default=200)
+    given = parser.parse_args()
+    print(f"{speed()}\n")
+    print(f"{given.episodes} episodes of the offline player (rules, no language model), {given.turns} turns each\n")
+    print("| story | dedup | file, bytes | memories | tokens shown at a place | synthesis calls | last score |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
+    for story in (None, *given.story):
+        print("\n".join(episodes(story, given.episodes, given.turns)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,101 @@
+"""What memory does for a player without a language model: the bundled story, memory on and off, same seeds.
+
+    uv run python benchmarks/learning.py [--seeds 5] [--episodes 5] [--turns 300]
+
+A failed action changed nothing: not place, score, inventory, object tree or attributes; looking and waiting are left
+out. It is repeated if the same action had failed at the same place before, in this or an earlier episode. "Off" takes
+away what earlier episodes give (memories and map); the counts of the running episode both keep.
+"""
+
+import argparse
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from orchestration.assembly import Wishes, assemble
+from orchestration.players import Choice
+from session.game_configuration import GameConfiguration
+from zorkgpt.runlog.metrics import count_failures
+from zorkgpt.runlog.reader import episodes_in, read_episode
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One seed, with or without memory: a value for each episode."""
+
+    score: list[int]
+    places: list[int]
+    deaths: list[int]
+    repeated: list[float]
+    """Repeated failed actions as a share of all actions."""
+    remembered_places: list[float]
+    """Share of the episode's visited places that had a memory at its end."""
+
+
+def play(seed: int, episodes: int, turns: int, remember: bool) -> Arm:
+    with tempfile.TemporaryDirectory() as folder:
+        config = GameConfiguration(zork_game_workdir=folder, max_turns_per_episode=turns)
+        wishes = Wishes(Choice("offline", "measurement", None), seed=seed, remember=remember)
+        ends, covered = [], []
+        with assemble(config, wishes) as orchestrator:
+            for _ in range(episodes):
+                ends.append(orchestrator.play_episode())
+                visited, memory = orchestrator.game_state.visited_locations, orchestrator.simple_memory
+                known = [place for place in visited if memory and memory.get_location_memory(place)]
+                covered.append(len(known) / len(visited))
+        logs = (read_episode(Path(folder), number) for number in episodes_in(Path(folder)))
+        repeated = [count.repeated_share for count in count_failures(logs)]
+    return Arm(
+        [end.score or 0 for end in ends],
+        [end.places for end in ends],
+        [end.deaths for end in ends],
+        repeated,
+        covered,
+    )
+
+
+def interval(values: np.ndarray) -> str:
+    """Mean and the 95 % bootstrap interval of it."""
+    draws = np.random.default_rng(0).choice(values, (10_000, len(values))).mean(axis=1)
+    low, high = np.percentile(draws, (2.5, 97.5))
+    return f"{values.mean():.1f} [{low:.1f}, {high:.1f}]"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--episodes", type=int, default=5)
+    parser.add_argument("--turns", type=int, default=300)
+    given = parser.parse_args()
+    arms = {
+        remember: [play(seed, given.episodes, given.turns, remember) for seed in range(1, given.seeds + 1)]
+        for remember in (True, False)
+    }
+    print("Offline player (rules, no language model), bundled story; means over seeds\n")
+    print("| episode | score, memory on | off | places, on | off | repeated failures, on | off | places remembered |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
+    mean = {
+        (remember, name): np.array([getattr(arm, name) for arm in arms[remember]]).mean(axis=0)
+        for remember in (True, False)
+        for name in ("score", "places", "repeated", "remembered_places")
+    }
+    for episode in range(given.episodes):
+        score_on, score_off = mean[True, "score"][episode], mean[False, "score"][episode]
+        places_on, places_off = mean[True, "places"][episode], mean[False, "places"][episode]
+        again_on, again_off = mean[True, "repeated"][episode], mean[False, "repeated"][episode]
+        print(
+            f"| {episode + 1} | {score_on:.1f} | {score_off:.1f} | {places_on:.1f} | {places_off:.1f} "
+            f"| {again_on:.1%} | {again_off:.1%} | {mean[True, 'remembered_places'][episode]:.0%} |"
+        )
+    on, off = mean[True, "repeated"].mean(), mean[False, "repeated"].mean()
+    times = f"{off / on:.0f} times less" if on else "none at all"
+    print(f"\nRepeated failed actions over all episodes: {on:.1%} with memory, {off:.1%} without ({times})")
+    gain = np.array([arm.score[-1] - arm.score[0] for arm in arms[True]])
+    print(f"Score of the last episode above that of the first, paired by seed: {interval(gain)} with memory", end="")
+    print(f", {interval(np.array([arm.score[-1] - arm.score[0] for arm in arms[False]]))} without")
+
+
+if __name__ == "__main__":
+    main()

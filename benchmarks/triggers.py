@@ -1,0 +1,130 @@
+"""How many turns ask what to remember, episode by episode, and whether anything that matters goes unasked.
+
+    uv run python -m benchmarks.triggers [--episodes 5] [--turns 400]
+
+The rules answer, so no model is needed. "Asked" is with what was judged before passed over, "triggers alone" without.
+The offline player plays the bundled story; with ZORKGPT_ZORK1 set, the walkthrough of Zork I is played too.
+"""
+
+import argparse
+import logging
+import os
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from game_interface.story import find_story
+from orchestration.assembly import Wishes, assemble
+from orchestration.players import Choice
+from orchestration.zork_orchestrator_v2 import ZorkOrchestratorV2
+from session.game_configuration import GameConfiguration
+from session.history import TurnRecord
+from session.outcome import failed
+from tests.fixtures.walkthrough import ZORK1_SEED, get_zork1_walkthrough
+from zorkgpt.errors import ZorkGPTError
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A turn, and how often it was asked about."""
+
+    record: TurnRecord
+    questions: int
+    first_sight: bool
+    """It led into a room that was not seen before, in any episode."""
+
+    @property
+    def asked(self) -> bool:
+        return self.questions > 0
+
+    @property
+    def eventful(self) -> bool:
+        """The score or the inventory changed, or the player died."""
+        step = self.record.transition
+        return step.before.score != step.after.score or step.before.inventory != step.after.inventory or step.died
+
+
+def watched(game: ZorkOrchestratorV2, seen: set[int], commands: list[str] | None) -> Iterator[Turn]:
+    """One episode, turn by turn."""
+    memory, most = game.simple_memory, game.parts.config.max_turns_per_episode
+    game.reset_episode()
+    seen.add(game.game_state.current_room_id)
+    for number in range(len(commands) if commands else most):
+        before = memory.get_status()["metrics"]["synthesis_calls"]
+        try:
+            record = game.process_turn(commands[number] if commands else None)
+        except ZorkGPTError:
+            break
+        place = record.transition.after.location
+        new = place is not None and place.num not in seen
+        if place is not None:
+            seen.add(place.num)
+        yield Turn(record, memory.get_status()["metrics"]["synthesis_calls"] - before, new)
+        if record.transition.finished:
+            break
+
+
+def episodes(
+    story: str | None, seed: int, count: int, turns: int, commands: list[str] | None, *, only_once: bool
+) -> list[list[Turn]]:
+    with tempfile.TemporaryDirectory() as folder:
+        config = GameConfiguration(zork_game_workdir=folder, max_turns_per_episode=turns, ask_only_once=only_once)
+        wishes = Wishes(Choice("offline", "measurement", None), find_story(story), seed)
+        seen: set[int] = set()
+        with assemble(config, wishes) as game:
+            return [list(watched(game, seen, commands)) for _ in range(count)]
+
+
+def first_refusals(played: list[list[Turn]]) -> list[Turn]:
+    """The turns on which an action is refused at a place for the first time, over all episodes."""
+    known, found = set(), []
+    for turn in (turn for episode in played for turn in episode):
+        step = turn.record.transition
+        attempt = (step.before.location, " ".join(step.action.lower().split()))
+        if failed(step) and not step.refused and attempt not in known:
+            known.add(attempt)
+            found.append(turn)
+    return found
+
+
+def report(console: Console, title: str, once: list[list[Turn]], always: list[list[Turn]]) -> None:
+    table = Table("episode", "turns", "asked", "triggers alone", title=title)
+    for number, (episode, all_asked) in enumerate(zip(once, always, strict=True), 1):
+        shares = [sum(turn.asked for turn in turns) / len(turns) for turns in (episode, all_asked)]
+        table.add_row(str(number), str(len(episode)), *(f"{share:.1%}" for share in shares))
+    console.print(table)
+    refused = first_refusals(once)
+    console.print(f"first refusals of an action at a place: {sum(t.asked for t in refused)} of {len(refused)} asked")
+    first = once[0]
+    eventful = [turn for turn in first if turn.eventful]
+    sights = [turn for turn in first if turn.first_sight]
+    both = [turn for turn in sights if not turn.eventful]
+    console.print(
+        f"episode 1: {sum(t.asked for t in eventful)} of {len(eventful)} turns that change score or inventory or kill "
+        f"asked; {sum(t.questions == 2 for t in sights)} of {len(sights)} first sights of a room asked for both places "
+        f"({len(both)} of them on other turns)\n"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--episodes", type=int, default=5)
+    parser.add_argument("--turns", type=int, default=400)
+    given = parser.parse_args()
+    logging.getLogger("zorkgpt").addHandler(logging.NullHandler())
+    console = Console(width=160)
+    arms = [episodes(None, 1, given.episodes, given.turns, None, only_once=once) for once in (True, False)]
+    report(console, "offline player, bundled story", *arms)
+    if zork := os.environ.get("ZORKGPT_ZORK1"):
+        commands = get_zork1_walkthrough()
+        given_story = str(Path(zork))
+        arms = [episodes(given_story, ZORK1_SEED, 2, len(commands), commands, only_once=once) for once in (True, False)]
+        report(console, "walkthrough, Zork I", *arms)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,153 @@
+"""The interpreter's own process: loads one story and answers requests over a socket until its parent is gone.
+
+Started as a program with a socket's file descriptor, its parent's id, the story's path and the seed. It imports nothing
+of the project, so that it starts quickly and nothing can go wrong in it but Jericho. Standard output is no channel: the
+interpreter itself writes there.
+
+A message is a length (4 bytes, big-endian) and that many bytes; a request is one letter and its argument: `_answer`.
+"""
+
+import contextlib
+import os
+import resource
+import shutil
+import socket
+import struct
+import sys
+import threading
+import time
+import warnings
+from pathlib import Path
+
+LENGTH = struct.Struct(">I")
+READY = b"ready"
+"""The first message, sent before the story is touched; the second one is `HELLO`."""
+HELLO = struct.Struct(">?hh")
+"""Supported by Jericho's own table; player object (0: unknown); maximum score (0: unknown)."""
+SNAPSHOT = struct.Struct(">II???hi")
+"""Bytes of text, bytes of state; game over, won, emulator halted; score, moves (of supported games)."""
+STATE = struct.Struct(">IIIqqqqqqqq")
+"""Bytes of memory, stack and narrative; pc, sp, fp, frames, opcode, and the random generator's three numbers."""
+
+_PARENT_CHECK_S = 0.5
+_LARGEST_FILE = 16 << 20
+
+
+def receive(channel: socket.socket) -> bytes:
+    """The next message.
+
+    Raises:
+        EOFError: the other side is gone.
+        TimeoutError: the socket's time limit passed.
+    """
+    return _receive_exactly(channel, LENGTH.unpack(_receive_exactly(channel, LENGTH.size))[0])
+
+
+def _receive_exactly(channel: socket.socket, size: int) -> bytes:
+    parts = bytearray(size)
+    view, got = memoryview(parts), 0
+    while got < size:
+        count = channel.recv_into(view[got:])
+        if count == 0:
+            raise EOFError
+        got += count
+    return bytes(parts)
+
+
+def send(channel: socket.socket, message: bytes) -> None:
+    channel.sendall(LENGTH.pack(len(message)) + message)
+
+
+class _Interpreter:
+    """Jericho, spoken to in bytes."""
+
+    def __init__(self, path: str, seed: int) -> None:
+        warnings.simplefilter("ignore")
+        from jericho import FrotzEnv
+
+        self._env = FrotzEnv(path, seed=seed)
+        self._library = self._env.frotz_lib
+        self._supported = self._env.is_fully_supported
+
+    def hello(self) -> bytes:
+        if not self._supported:
+            return HELLO.pack(False, 0, 0)
+        return HELLO.pack(True, self._env.player_obj_num, self._env.get_max_score())
+
+    def reset(self, seed: int) -> bytes:
+        self._env.seed(seed)
+        return self._snapshot(self._env.reset()[0])
+
+    def step(self, command: bytes) -> bytes:
+        # Not `env.step`: it decodes strictly, and a story may print any byte.
+        return self._snapshot(self._library.step(command + b"\n").decode("cp1252", "replace"))
+
+    def load(self, state: bytes) -> bytes:
+        import numpy
+
+        memory, stack, narrative, pc, sp, fp, frames, opcode, *rng = STATE.unpack_from(state)
+        at = STATE.size
+        ram = numpy.frombuffer(state, numpy.uint8, memory, at).copy()
+        piled = numpy.frombuffer(state, numpy.uint8, stack, at + memory).copy()
+        text = state[at + memory + stack : at + memory + stack + narrative]
+        self._env.set_state((ram, piled, pc, sp, fp, frames, opcode, tuple(rng), text))
+        return self._snapshot("")
+
+    def _snapshot(self, text: str) -> bytes:
+        ram, stack, pc, sp, fp, frames, opcode, rng, narrative = self._env.get_state()
+        stack[: 2 * sp] = 0  # it grows downwards: what is left there of earlier calls is no part of the state
+        packed = STATE.pack(ram.size, stack.size, len(narrative), pc, sp, fp, frames, opcode, *map(int, rng))
+        state = b"".join((packed, ram.tobytes(), stack.tobytes(), narrative))
+        encoded = text.encode()
+        over = won = False
+        score = moves = 0
+        if self._supported:
+            over, won = self._env.game_over(), self._env.victory()
+            score, moves = self._env.get_score(), self._env.get_moves()
+        halted = self._env._emulator_halted()
+        return SNAPSHOT.pack(len(encoded), len(state), over, won, halted, score, moves) + encoded + state
+
+
+def _answer(interpreter: _Interpreter, request: bytes) -> bytes:
+    kind, argument = request[:1], request[1:]
+    if kind == b"S":
+        return interpreter.step(argument)
+    if kind == b"L":
+        return interpreter.load(argument)
+    if kind == b"R":
+        return interpreter.reset(int(argument))
+    raise ValueError(f"unknown request {kind!r}")
+
+
+def _leave_with_the_parent(parent: int, folder: Path) -> None:
+    """End this process when its parent has ended, even while the interpreter hangs."""
+    while os.getppid() == parent:
+        time.sleep(_PARENT_CHECK_S)
+    shutil.rmtree(folder, ignore_errors=True)
+    os._exit(1)
+
+
+def main(descriptor: str, parent: str, path: str, seed: str) -> None:
+    folder = Path(path).parent
+    threading.Thread(target=_leave_with_the_parent, args=(int(parent), folder), daemon=True).start()
+    # What the story makes the interpreter write must not fill the disk, nor a crash leave a core.
+    largest = _LARGEST_FILE
+    if (allowed := resource.getrlimit(resource.RLIMIT_FSIZE)[1]) != resource.RLIM_INFINITY:
+        largest = min(largest, allowed)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (largest, largest))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    channel = socket.socket(fileno=int(descriptor))
+    with contextlib.suppress(EOFError, OSError):
+        import jericho  # noqa: F401 - the slow part, which is not to be counted as the story's time
+
+        send(channel, READY)
+        interpreter = _Interpreter(path, int(seed))
+        send(channel, interpreter.hello())
+        while True:
+            send(channel, _answer(interpreter, receive(channel)))
+    shutil.rmtree(folder, ignore_errors=True)
+    os._exit(0)  # Jericho's own clean-up at interpreter exit has nothing left to save
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,159 @@
+"""Finding out about an unknown story by trying moves on a saved state, and watching what changes.
+
+The object that changes its place with every move is the player; what its ways have in common at the top holds all
+rooms; a global that always holds the room is the location. What is not beyond doubt stays None.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from game_interface.core.profile import Profile, with_inform_names
+from game_interface.core.zmachine import Header, View, changes
+
+DIRECTIONS = (
+    "north",
+    "south",
+    "east",
+    "west",
+    "northeast",
+    "northwest",
+    "southeast",
+    "southwest",
+    "up",
+    "down",
+    "in",
+    "out",
+)
+_PLAYER_NAMES = frozenset(
+    {"you", "yourself", "me", "myself", "self", "player", "adventurer", "cretin", "(self object)"}
+)
+_MAX_TRIALS = 72
+_INFORM_VISITED = 24
+_GLOBALS = 240
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A state that can be gone back to, and what it looks like."""
+
+    state: bytes
+    view: View
+
+
+Attempt = Callable[[Moment, str], Moment | None]
+"""Plays a command from a moment; None if the interpreter did not survive it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    before: View
+    after: View
+
+
+def with_table(profile: Profile, player: int, max_score: int) -> Profile:
+    """The profile with what Jericho's table of games says; 0 stands for nothing there."""
+    return replace(profile, player=profile.player or player or None, max_score=profile.max_score or max_score or None)
+
+
+def discover(profile: Profile, header: Header, opening: Moment, attempt: Attempt) -> Profile:
+    """The profile with what trying moves tells filled in; what it held already is kept."""
+    trials = [trial for trial in _trials(opening, attempt) if changes(trial.before, trial.after).moved]
+    player = profile.player or _player(profile, trials)
+    if player is None:
+        return profile
+    walks = [trial for trial in trials if _went(trial, player)]
+    profile = replace(profile, player=player)
+    if not walks:
+        return profile
+    if profile.rooms_parent is None:
+        profile = replace(profile, rooms_parent=_rooms_parent(walks, player))
+    return _inform(profile, walks) if header.compiler else profile
+
+
+def _trials(opening: Moment, attempt: Attempt) -> Iterator[_Trial]:
+    """Every direction from the opening, and from where these lead, breadth first."""
+    reached, seen, tried = [opening], {opening.view.fingerprint()}, 0
+    while reached and tried < _MAX_TRIALS:
+        here = reached.pop(0)
+        for direction in DIRECTIONS:
+            tried += 1
+            there = attempt(here, direction)
+            if there is None:
+                continue
+            yield _Trial(here.view, there.view)
+            if (look := there.view.fingerprint()) not in seen:
+                seen.add(look)
+                reached.append(there)
+
+
+def _went(trial: _Trial, player: int) -> bool:
+    return trial.before.parent(player) != trial.after.parent(player)
+
+
+def _player(profile: Profile, trials: list[_Trial]) -> int | None:
+    moved = Counter(number for trial in trials for number, _, _ in changes(trial.before, trial.after).moved)
+    candidates = [number for number in moved if _stands_where_the_globals_say(profile, number, trials)]
+    if not candidates:
+        return None
+    most = max(moved[number] for number in candidates)
+    best = [number for number in candidates if moved[number] == most]
+    usual = [number for number in best if trials[0].before.name(number).lower() in _PLAYER_NAMES]
+    if len(usual) == 1:
+        return usual[0]
+    return best[0] if len(best) == 1 and most >= 3 else None
+
+
+def _stands_where_the_globals_say(profile: Profile, number: int, trials: list[_Trial]) -> bool:
+    if not all(view.ancestors(number) for trial in trials for view in (trial.before, trial.after)):
+        return False
+    if profile.location_global is None:
+        return True
+    views = [view for trial in trials for view in (trial.before, trial.after)]
+    return all(view.global_value(profile.location_global) in view.ancestors(number) for view in views)
+
+
+def _rooms_parent(walks: list[_Trial], player: int) -> int:
+    """The nearest thing that both ends of every walk are in; 0 if there is none."""
+    shared: set[int] | None = None
+    order: tuple[int, ...] = ()
+    for walk in walks:
+        order = walk.after.ancestors(player)
+        common = set(order) & set(walk.before.ancestors(player))
+        shared = common if shared is None else shared & common
+    return next((number for number in order if number in (shared or ())), 0)
+
+
+def _inform(profile: Profile, walks: list[_Trial]) -> Profile:
+    """The library's globals and attributes, as far as the walks bear them out."""
+    player = profile.player
+    base = next((first for first in (0, 1) if _holds_the_room(first, walks, player)), None)
+    if base is not None and profile.location_global is None:
+        profile = replace(profile, location_global=base)
+    if base is not None and all(
+        walk.after.global_value(base + 2) > walk.before.global_value(base + 2) for walk in walks
+    ):
+        profile = replace(profile, score_global=base + 1, moves_global=base + 2)
+    opening = walks[0].before
+    flags = (
+        index + 1
+        for index in range(_GLOBALS - 1)
+        if opening.global_value(index) == player and opening.global_value(index + 1) == 0
+    )
+    if base is not None and profile.deadflag_global is None:
+        profile = replace(profile, deadflag_global=next(flags, None))
+    if not profile.attributes and all(_marks_rooms_as_visited(walk, player) for walk in walks):
+        profile = with_inform_names(profile)
+    return profile
+
+
+def _holds_the_room(index: int, walks: list[_Trial], player: int) -> bool:
+    views = [view for walk in walks for view in (walk.before, walk.after)]
+    in_room = [view.global_value(index) in view.ancestors(player) for view in views]
+    # In the dark it holds an object of its own, so a few may differ.
+    return sum(in_room) >= 0.6 * len(in_room)
+
+
+def _marks_rooms_as_visited(walk: _Trial, player: int) -> bool:
+    rooms = [(view, view.ancestors(player)[-1]) for view in (walk.before, walk.after) if view.ancestors(player)]
+    return any(view.attribute(room, _INFORM_VISITED) for view, room in rooms)

@@ -1,0 +1,114 @@
+"""From a view of the memory to what the rest of the house asks: place, things, score."""
+
+from dataclasses import dataclass
+
+from game_interface.core.profile import Profile
+from game_interface.core.zmachine import View, changes
+from game_interface.models import AttributeChange, Item, Location, ObjectMove, Observation
+
+_SEE_INTO = ("open", "transparent", "supporter", "animate")
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Reads views of one story with what is known of it."""
+
+    profile: Profile
+
+    def item(self, view: View, number: int) -> Item:
+        return Item(number, view.name(number), view.parent(number))
+
+    def room(self, view: View) -> int | None:
+        """The number of the room that the player is in; None if that is not known."""
+        profile = self.profile
+        above = view.ancestors(profile.player) if profile.player else ()
+        if profile.location_global is not None:
+            told = view.global_value(profile.location_global)
+            # In the dark, Inform's library has an object of its own there, that the player is not in.
+            if told and (told in above or not above):
+                return told if view.exists(told) else None
+        if profile.rooms_parent in above:
+            above = above[: above.index(profile.rooms_parent)]
+        return above[-1] if above else None
+
+    def in_the_dark(self, view: View) -> bool:
+        """Inform's library says so; other stories don't tell."""
+        profile = self.profile
+        if profile.player is None or profile.location_global is None:
+            return False
+        told = view.global_value(profile.location_global)
+        return bool(told) and told not in view.ancestors(profile.player)
+
+    def deadflag(self, view: View) -> int | None:
+        index = self.profile.deadflag_global
+        return None if index is None else view.global_value(index)
+
+    def observe(self, view: View, *, score: int | None = None, moves: int | None = None) -> Observation:
+        """`score` and `moves` are what the interpreter says, used where the memory does not tell."""
+        profile, player, room = self.profile, self.profile.player, self.room(view)
+        if profile.score_global is not None:
+            score = view.signed_global(profile.score_global)
+        if profile.moves_global is not None:
+            moves = view.global_value(profile.moves_global)
+        held_by = view.parent(player) if player else 0
+        return Observation(
+            location=Location(room, view.name(room)) if room else None,
+            inventory=self._items(view, view.children(player)) if player else None,
+            carried=self._items(view, self._inside(view, player)) if player else None,
+            visible=self._items(view, self._seen(view, room)) if room else None,
+            score=score,
+            moves=moves,
+            vehicle=Location(held_by, view.name(held_by)) if room and held_by not in (0, room) else None,
+        )
+
+    def _items(self, view: View, numbers: tuple[int, ...]) -> tuple[Item, ...]:
+        return tuple(self.item(view, number) for number in numbers)
+
+    def _inside(self, view: View, number: int) -> tuple[int, ...]:
+        """Everything in it, at any depth, holder before held."""
+        found: list[int] = []
+        left = list(reversed(view.children(number)))
+        while left and len(found) <= view.machine.object_count:
+            found.append(left.pop())
+            left += reversed(view.children(found[-1]))
+        return tuple(found)
+
+    def _seen(self, view: View, room: int) -> tuple[int, ...]:
+        if self.in_the_dark(view):
+            return ()
+        profile, found = self.profile, []
+        left = list(reversed(view.children(room)))
+        while left and len(found) <= view.machine.object_count:
+            number = left.pop()
+            inside = tuple(reversed(view.children(number)))
+            if number == profile.player or profile.has(view, number, "concealed"):
+                continue
+            found.append(number)
+            # A vehicle with the player in it shows what else is in it.
+            if profile.player in inside or any(profile.has(view, number, name) for name in _SEE_INTO):
+                left += inside
+        return tuple(found)
+
+    def _is_scenery(self, view: View, number: int) -> bool:
+        # What Inform finds in several rooms (a hedge, the sky) is one object that its library puts where the player is.
+        named = self.profile.named_attributes(view, number)
+        return named.get("scenery", False) or named.get("static", False)
+
+    def moved(self, before: View, after: View) -> tuple[tuple[ObjectMove, ...], tuple[AttributeChange, ...]]:
+        """What changed between two moments, the player's own moves left out, and scenery that walks along with it."""
+        difference = changes(before, after)
+        walked = self.room(before) != self.room(after)
+        moves = tuple(
+            ObjectMove(
+                self.item(after, number),
+                self.item(before, origin) if origin else None,
+                self.item(after, destination) if destination else None,
+            )
+            for number, origin, destination in difference.moved
+            if number != self.profile.player and not (walked and self._is_scenery(after, number))
+        )
+        flips = tuple(
+            AttributeChange(self.item(after, number), self.profile.attribute_name(attribute), value)
+            for number, attribute, value in difference.flipped
+        )
+        return moves, flips

@@ -1,0 +1,85 @@
+"""From a view of the memory to what a sentence can be about."""
+
+from game_interface.core.discovery import DIRECTIONS
+from game_interface.core.grammar import word_addresses
+from game_interface.core.language import pairs
+from game_interface.core.observe import Reader
+from game_interface.core.zmachine import View
+from game_interface.language import Language, Scene
+from game_interface.models import Observation
+
+
+class SceneReader:
+    """Reads scenes of one story; what never changes in it is worked out once."""
+
+    def __init__(self, reader: Reader, view: View, language: Language) -> None:
+        self._reader = reader
+        self._words = word_addresses(view.machine)
+        self._small = view.machine.header.version <= 3
+        self._everywhere = _everywhere(reader, view, language)
+        self._parts: dict[int, frozenset[int]] = {}
+
+    def scene(self, view: View, now: Observation) -> Scene | None:
+        """What may be meant now; None if the place, the player or the attributes are not known."""
+        profile, room = self._reader.profile, now.location
+        if room is None or profile.player is None or now.carried is None or not profile.attributes:
+            return None
+        held = frozenset(item.num for item in now.inventory or ())
+        carried = frozenset(item.num for item in now.carried)
+        here = self._within(view, room.num) - carried - {profile.player}
+        numbers, words = self._mentioned(view, room.num)
+        near = {room.num, profile.player} | self._everywhere | carried | here | numbers
+        near.update(*(self._added(view, number) for number in carried | here))
+        return Scene(
+            held=held,
+            carried=carried,
+            here=here,
+            near=frozenset(near),
+            words=words,
+            attributes={number: profile.named_attributes(view, number) for number in carried | here},
+            marks={number: view.attributes(number) for number in near},
+        )
+
+    def _mentioned(self, view: View, room: int) -> tuple[set[int], frozenset[str]]:
+        """Numbers and words in the room's own properties: Infocom's way to tell what several rooms have in common."""
+        properties = view.properties(room).values()
+        numbers = {number for value in properties for number in value} if self._small else set()
+        addresses = (address for value in properties for address in pairs(value))
+        return numbers, frozenset(self._words[address] for address in addresses if address in self._words)
+
+    def _added(self, view: View, number: int) -> frozenset[int]:
+        """What an object's properties name: Inform's way to put parts of it within reach."""
+        if self._small:
+            return frozenset()
+        if number not in self._parts:
+            values = (pairs(value) for value in view.properties(number).values())
+            self._parts[number] = frozenset(one for value in values if all(map(view.exists, value)) for one in value)
+        return self._parts[number]
+
+    def _within(self, view: View, top: int) -> frozenset[int]:
+        """What is inside at any depth, but for what is shut away in a closed container."""
+        has, left, found = self._reader.profile.has, list(view.children(top)), set()
+        while left:
+            number = left.pop()
+            if number in found:
+                continue
+            found.add(number)
+            shut = has(view, number, "container") and not (
+                has(view, number, "open") or has(view, number, "transparent") or has(view, number, "supporter")
+            )
+            if not shut or self._reader.profile.player in view.children(number):
+                left += view.children(number)
+        return frozenset(found)
+
+
+def _everywhere(reader: Reader, view: View, language: Language) -> frozenset[int]:
+    """What is at hand in every room: the directions, and what is in nameless objects that are nowhere and no rooms."""
+    rooms = reader.profile.rooms_parent
+    found = {number for way in DIRECTIONS for number in language.names.get(way, ())}
+    if not rooms:
+        return frozenset(found)
+    named = {number for numbers in language.names.values() for number in numbers}
+    for number in range(1, view.machine.object_count + 1):
+        if view.parent(number) == 0 and number != rooms and number not in named:
+            found.update(view.children(number))
+    return frozenset(found)

@@ -1,0 +1,61 @@
+"""What the printed text alone tells: where the status line is, and how a game says that it is over."""
+
+import re
+from dataclasses import dataclass
+
+# Jericho keeps the status line in the text of stories that it does not know: before the text up to version 3, after it
+# (behind the prompt) from version 4 on.
+_STATUS_BEFORE = re.compile(
+    r"\A\s*(?:>\s*)?[^\n]*?\s{2,}(?:(?:Score|Time)\s*:[^\n]*|-?\d+/\d+\s*)(?:\n|\Z)", re.IGNORECASE
+)
+_STATUS_AFTER = re.compile(r"(?:\A|\n)\s*>(?:\s*|\s{8,}.*)\Z", re.DOTALL)
+_PROMPT_BEFORE = re.compile(r"\A\s*>[ \t]*(?=\n|\Z)")  # printed behind the last text, sent with this one
+
+_STARS = r"\*{3,}\s*"
+_DIED = re.compile(
+    _STARS + r"you (?:have|are|'ve) (?:died|dead|been killed)|" + _STARS + r"you are dead", re.IGNORECASE
+)
+_WON = re.compile(_STARS + r"you(?: have|'ve)? won", re.IGNORECASE)
+_FINAL_QUESTION = re.compile(
+    r"\brestart\b.{0,80}\brestore\b.{0,160}\b(?:quit|end)\b[^\n]*\s*>?\s*\Z", re.IGNORECASE | re.DOTALL
+)
+_FINAL_SCORE = re.compile(
+    r"\b(?:score is|you scored|score was)\b[^\n]*\b\d+\b[^\n]*\bin\s+\d+\s+(?:moves?|turns?)\b", re.IGNORECASE
+)
+
+
+def without_status_line(text: str, version: int) -> str:
+    """The text of a story that Jericho does not know, without status line and prompt."""
+    stripped = _STATUS_BEFORE.sub("", text) if version <= 3 else _STATUS_AFTER.sub("", text)
+    return _PROMPT_BEFORE.sub("", stripped)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Two facts that are easily taken for one, and a third."""
+
+    died: bool
+    """On this turn; some games go on after it."""
+    finished: bool
+    victory: bool
+
+
+def verdict(
+    text: str, *, deadflag: int | None = None, over: bool = False, won: bool = False, halted: bool = False
+) -> Verdict:
+    """What a turn did to the player.
+
+    Args:
+        text: What the game printed.
+        deadflag: Inform's variable, which is exact; None where it is not known.
+        over: Jericho's flag for a death, of games that it knows. So is `won`.
+        halted: The emulator has stopped.
+    """
+    says_died = bool(_DIED.search(text))
+    if deadflag is not None:
+        return Verdict(died=says_died or deadflag not in (0, 2), finished=deadflag != 0, victory=deadflag == 2)
+    victory = won or bool(_WON.search(text))
+    died = (over or says_died) and not victory
+    # A death that the game takes back does not sum up the score.
+    finished = victory or halted or bool(_FINAL_QUESTION.search(text)) or (died and bool(_FINAL_SCORE.search(text)))
+    return Verdict(died, finished, victory)

@@ -1,0 +1,83 @@
+"""What the Z-machine says of one moment, and of the step between two: plain frozen values."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A room, known by its object number; the name is for people."""
+
+    num: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """An object that is carried or seen."""
+
+    num: int
+    name: str
+    parent: int = 0
+    """Object number of what holds it: the player, a container, the room; 0 for nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectMove:
+    """An object changed its parent in the object tree."""
+
+    item: Item
+    """After the move."""
+    origin: Item | None
+    """What held it before; None: it was nowhere."""
+    destination: Item | None
+    """What holds it now; None: it is nowhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeChange:
+    """An attribute of an object was set or cleared."""
+
+    item: Item
+    attribute: str
+    """Its name where the story's numbering is known ("open"), else "attribute 11"."""
+    value: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """One moment of the game. None means that this story's memory does not tell."""
+
+    location: Location | None
+    """The room, also when the player sits in a vehicle or in the dark."""
+    inventory: tuple[Item, ...] | None
+    """What the player holds directly."""
+    carried: tuple[Item, ...] | None
+    """What is held, and all that is inside it."""
+    visible: tuple[Item, ...] | None
+    """In the room, in what is open there or transparent, and on supporters; never what the player holds."""
+    score: int | None
+    moves: int | None
+    vehicle: Location | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """What one command did."""
+
+    before: Observation
+    action: str
+    """As the player gave it."""
+    response: str
+    after: Observation
+    moved: tuple[ObjectMove, ...] = ()
+    """Objects that changed parent, the player left out."""
+    changed: tuple[AttributeChange, ...] = ()
+    died: bool = False
+    """The player died on this turn; the game may go on."""
+    finished: bool = False
+    """The game has ended, in whatever way."""
+    victory: bool = False
+    refused: str | None = None
+    """Why the command never reached the interpreter; `response` holds the same text."""
+    fault: str | None = None
+    """What the interpreter did wrong (hung, died); the game was put back to `before`."""

@@ -1,0 +1,1 @@
+"""Lifecycles over engines: reset, turn, periodic update, status."""

@@ -1,0 +1,18 @@
+"""The lifecycle that every manager has."""
+
+from typing import Any, Protocol
+
+from session.history import TurnRecord
+
+
+class Manager(Protocol):
+    """A thin face over an engine: the engine knows nothing of episodes, the manager knows little else."""
+
+    def reset_episode(self) -> None:
+        """A new episode begins: forget what was only true of the old one."""
+
+    def process_turn(self, record: TurnRecord) -> None:
+        """Learn from a turn."""
+
+    def get_status(self) -> dict[str, Any]:
+        """`{"type": ..., "state": ..., "metrics": {...}}`, for people and reports."""

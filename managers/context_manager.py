@@ -1,0 +1,137 @@
+"""Puts together what a player is told before a turn."""
+
+import logging
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from game_interface.models import Item, Observation, Transition
+from session.game_configuration import GameConfiguration
+from session.game_state import GameState
+from session.history import History, TurnRecord
+from zorkgpt.memory.models import Memory
+from zorkgpt.memory.retrieval import estimated_tokens
+from zorkgpt.memory.synthesis import RecentTurn
+from zorkgpt.player import PlayerContext
+from zorkgpt.world.graph import MapGraph
+
+_RECENT_TURNS = 5
+_DANGER_TOKENS = 200
+"""Of all dangers one exit away together, beside the 300 of the place's own memories."""
+
+Recall = Callable[[int], Iterable[Memory]]
+"""Location → what is remembered of it and still believed."""
+
+
+class ContextManager:
+    """The player's view of the game, from the state, the history, the map and the memories of the place."""
+
+    def __init__(
+        self,
+        logger: logging.Logger,
+        config: GameConfiguration,
+        game_state: GameState,
+        *,
+        history: History,
+        graph: MapGraph,
+        vocabulary: tuple[str, ...] = (),
+        recall: Recall = lambda location_id: (),
+    ) -> None:
+        self._log = logger
+        self._config = config
+        self._state = game_state
+        self._history = history
+        self._graph = graph
+        self._vocabulary = vocabulary
+        self._recall = recall
+        self._last_response = ""
+        self._last_changed: tuple[Item, ...] = ()
+
+    def reset_episode(self) -> None:
+        self._last_response = ""
+        self._last_changed = ()
+
+    reset = reset_episode
+
+    def open_with(self, text: str) -> None:
+        """The text that the game opens with."""
+        self._last_response = text
+
+    def process_turn(self, record: TurnRecord) -> None:
+        step = record.transition
+        self._last_response = step.response
+        self._last_changed = _changed_in_sight(step)
+
+    def player_context(self, now: Observation, memories: str, *, refused: str | None = None) -> PlayerContext:
+        """What is known before the turn that is about to be played.
+
+        Args:
+            now: where the game stands.
+            memories: of this place, as they are shown.
+            refused: why the action proposed last for this turn was not accepted.
+        """
+        state = self._state
+        here = now.location.num if now.location else None
+        return PlayerContext(
+            observation=now,
+            response=self._last_response,
+            memories=memories,
+            recent=tuple(_recent(record) for record in self._history.recent(_RECENT_TURNS)),
+            room_description=self._room_description(here),
+            max_score=state.max_score,
+            turn=state.turn_count + 1,
+            max_turns=self._config.max_turns_per_episode,
+            episode=state.episode_id,
+            exits=self._exits(here),
+            dangers_near=tuple(self._dangers_near(here)),
+            failed_here=tuple(state.failed_actions.get(here, ())) if here is not None else (),
+            changed=self._last_changed,
+            refused=refused,
+            vocabulary=self._vocabulary,
+        )
+
+    def _room_description(self, here: int | None) -> str | None:
+        state = self._state
+        age = state.turn_count - state.last_room_description_turn
+        known = here is not None and state.last_room_description_location_id == here
+        fresh = known and age <= self._config.room_description_age_window
+        return state.last_room_description if fresh else None
+
+    def _exits(self, here: int | None) -> tuple[tuple[str, str | None], ...]:
+        if here is None:
+            return ()
+        rooms = self._graph.rooms
+        return tuple((way, rooms[to].name if to in rooms else None) for way, to in self._graph.exits(here).items())
+
+    def _dangers_near(self, here: int | None) -> Iterator[tuple[str, str]]:
+        """As many as fit, none of them cut."""
+        left = _DANGER_TOKENS
+        for way, room in self._graph.exits(here).items() if here is not None else ():
+            for memory in self._recall(room):
+                danger = f"{memory.title}: {memory.text}"
+                if memory.category == "DANGER" and (cost := estimated_tokens(f"- {way}: {danger}\n")) <= left:
+                    left -= cost
+                    yield way, danger
+
+    def get_status(self) -> dict[str, Any]:
+        return {"type": "context", "state": "ready", "metrics": {"turns": len(self._history)}}
+
+
+def _recent(record: TurnRecord) -> RecentTurn:
+    step = record.transition
+    place = step.before.location.name if step.before.location else ""
+    return RecentTurn(record.turn, place, step.action, step.response, record.reasoning)
+
+
+def _changed_in_sight(step: Transition) -> tuple[Item, ...]:
+    """What the action moved or changed, of the things that were in sight or in hand, before or after.
+
+    A walk changes nothing in this sense: what is here then differs because here is elsewhere. Many stories move their
+    scenery along with the player.
+    """
+    if step.before.location != step.after.location:
+        return ()
+    near = {
+        item.num for seen in (step.before, step.after) for items in (seen.visible, seen.carried) for item in items or ()
+    }
+    changed = (*(move.item for move in step.moved), *(change.item for change in step.changed))
+    return tuple({item.num: item for item in changed if item.num in near}.values())

@@ -1,0 +1,178 @@
+"""Opens and closes episodes: everything that has to be reset, saved or written down at either end, in one place."""
+
+import logging
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from managers.base import Manager
+from managers.model_calls import ModelCalls
+from session.game_configuration import GameConfiguration
+from session.game_state import GameState
+from session.history import History, TurnRecord
+from session.log_entries import turn_played
+from zorkgpt.errors import WorkdirError
+from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.runlog.events import EpisodeEnded, EpisodeStarted
+from zorkgpt.runlog.reader import episodes_in, run_directory
+from zorkgpt.runlog.writer import RunLogWriter
+
+
+class EpisodeSynthesizer:
+    """Numbers the episodes of a working directory and keeps the log of the running one."""
+
+    def __init__(
+        self,
+        logger: logging.Logger,
+        config: GameConfiguration,
+        game_state: GameState,
+        *,
+        history: History,
+        memory: SimpleMemoryManager | None,
+        managers: Iterable[Manager],
+        models: ModelCalls | None = None,
+    ) -> None:
+        self._log = logger
+        self._config = config
+        self._state = game_state
+        self._history = history
+        self._memory = memory
+        self._managers = (*managers, *((models,) if models else ()))
+        self._models = models
+        self._workdir = Path(config.zork_game_workdir)
+        self._writer: RunLogWriter | None = None
+
+    def reset_episode(self) -> int:
+        """Forget what was only true of the last episode, and claim the next free number.
+
+        Raises:
+            WorkdirError: the working directory can't be written.
+        """
+        episode = self._claim()
+        self._state.reset_episode(episode)
+        self._history.clear()
+        for manager in self._managers:
+            manager.reset_episode()
+        if self._memory:
+            self._memory.reset_episode()
+        return episode
+
+    def open(self, *, player: str, story: dict[str, Any], seed: int, opening: str) -> EpisodeStarted:
+        """Begin the log; the game stands at its beginning."""
+        state = self._state
+        event = EpisodeStarted(
+            episode=state.episode_id,
+            time=_now(),
+            player=player,
+            story=story,
+            seed=seed,
+            max_turns=self._config.max_turns_per_episode,
+            opening=opening,
+            location_id=state.current_room_id,
+            location=state.current_room_name,
+        )
+        with self._naming_the_log():
+            self._writer = RunLogWriter(self._run_directory / self._config.episode_log_file)
+            self._writer.write(event)
+        return event
+
+    def record(self, record: TurnRecord) -> None:
+        """Write a turn into the log.
+
+        Raises:
+            WorkdirError: it can't be written.
+        """
+        if self._writer:
+            with self._naming_the_log():
+                self._writer.write(turn_played(record))
+
+    def close(self, reason: str, message: str = "") -> EpisodeEnded:
+        """Write down how it ended, and what is still true of this episode alone."""
+        state = self._state
+        self._consolidate()
+        event = EpisodeEnded(
+            episode=state.episode_id,
+            time=_now(),
+            reason=reason,
+            turns=state.turn_count,
+            score=state.current_score,
+            max_score=state.max_score,
+            places=len(state.visited_locations),
+            deaths=state.deaths,
+            memories=self._memory_counts(),
+            message=message,
+            metrics=self._metrics(),
+        )
+        if self._memory:
+            self._memory.save_session(self._run_directory / "ephemeral_session.json")
+        if self._writer:
+            self._end_log(event)
+        return event
+
+    def _end_log(self, event: EpisodeEnded) -> None:
+        try:
+            with self._naming_the_log(), self._writer as writer:
+                writer.write(event)
+        except WorkdirError as error:
+            self._log.warning("the log lacks how the episode ended", extra={"reason": str(error)})
+        self._writer = None
+
+    @contextmanager
+    def _naming_the_log(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise WorkdirError(
+                f"The log of the episode, in {self._run_directory}, can't be written: {error.strerror}. "
+                "Make room, or name another folder with --workdir."
+            ) from None
+
+    def _consolidate(self) -> None:
+        """Now and then look through the whole memory for what says the same."""
+        every = self._config.consolidate_every_episodes
+        if self._memory is None or not every or self._state.episode_id % every:
+            return
+        try:
+            self._memory.consolidate()
+        except Exception as error:
+            # Closing goes on, whatever the judge or the vectors of others do.
+            self._log.warning("memories not consolidated", extra={"error": repr(error)}, exc_info=True)
+
+    @property
+    def _run_directory(self) -> Path:
+        return run_directory(self._workdir, self._state.episode_id)
+
+    def _claim(self) -> int:
+        """The next number that no run has; making its directory is the claim, so two processes never share one."""
+        episode = max(episodes_in(self._workdir), default=0) + 1
+        while True:
+            try:
+                run_directory(self._workdir, episode).mkdir(parents=True)
+            except FileExistsError:
+                episode += 1
+            except OSError as error:
+                raise WorkdirError(
+                    f"The working directory {self._workdir} can't be written: "
+                    f"{error.strerror}. Name another with --workdir."
+                ) from None
+            else:
+                return episode
+
+    def _metrics(self) -> dict[str, Any]:
+        metrics = dict(self._memory.get_status()["metrics"]) if self._memory else {}
+        return metrics | {"model_usage": self._models.usage()} if self._models else metrics
+
+    def _memory_counts(self) -> dict[str, int]:
+        if self._memory is None:
+            return {"core": 0, "permanent": 0, "ephemeral": 0}
+        totals = {"core": 0, "permanent": 0, "ephemeral": 0}
+        for location_id in {*self._memory.memory_cache, *self._memory.ephemeral_cache}:
+            for kind, count in self._memory.get_memory_breakdown(location_id).items():
+                totals[kind] += count
+        return totals
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,0 +1,96 @@
+"""Keeps the map up to date with every turn, and on disk across episodes."""
+
+import logging
+from pathlib import Path
+from typing import Any
+
+from session.game_configuration import GameConfiguration
+from session.game_state import GameState
+from session.history import TurnRecord
+from zorkgpt.errors import ZorkGPTError
+from zorkgpt.world.directions import directions_in
+from zorkgpt.world.graph import MapGraph
+from zorkgpt.world.map_file import load_map, save_map
+from zorkgpt.world.movement import WAYS, led_nowhere, move_of
+
+
+class MapManager:
+    """The map of all episodes in this working directory.
+
+    Args:
+        remember: whether earlier episodes' map is read and this one's kept; without it every episode starts with none.
+
+    Raises:
+        ZorkGPTError: the map that is there can't be read, or a later version wrote it.
+    """
+
+    def __init__(
+        self, logger: logging.Logger, config: GameConfiguration, game_state: GameState, *, remember: bool = True
+    ) -> None:
+        self._log = logger
+        self._state = game_state
+        self._remember = remember
+        self._path = Path(config.zork_game_workdir) / config.map_state_file
+        threshold = config.exit_failure_threshold if config.enable_exit_pruning else None
+        self.graph = (
+            load_map(self._path, exit_failure_threshold=threshold)
+            if remember
+            else MapGraph(exit_failure_threshold=threshold)
+        )
+
+    def reset_episode(self) -> None:
+        """The map is of the world, so it outlives the episode, unless nothing is to be remembered."""
+        if self._remember:
+            self.graph.reopen()
+        else:
+            self.graph.clear()
+
+    reset = reset_episode
+
+    def arrive(self, location_id: int, name: str) -> None:
+        """The player stands here."""
+        self.graph.add_room(location_id, name)
+
+    def process_turn(self, record: TurnRecord) -> None:
+        """Movement is another room after than before; a direction that led nowhere is a failed exit."""
+        step = record.transition
+        for place in (step.before.location, step.after.location):
+            if place is not None:
+                self.graph.add_room(place.num, place.name)
+        if (move := move_of(step)) is not None:
+            self.graph.add_move(move)
+            if move.kind in WAYS and step.after.location is not None:
+                self._note_exits(move.to_id, step.after.location.name, step.response)
+        elif led_nowhere(step) and step.before.location is not None:
+            self.graph.add_failure(step.before.location.num, step.action)
+
+    def _note_exits(self, room_id: int, name: str, description: str) -> None:
+        """The ways that the text of an arrival names; the room's own name ("North of House") names none."""
+        for direction in directions_in(description.replace(name, "", 1)):
+            self.graph.add_exit(room_id, direction)
+
+    def process_periodic_update(self) -> bool:
+        """Write the map now and then, so that a killed run has not walked in vain."""
+        return self.save_map_state()
+
+    def save_map_state(self) -> bool:
+        """Write the map beside the memories; False, with a warning, if that can't be done."""
+        if not self._remember:
+            return True
+        try:
+            save_map(self.graph, self._path)
+        except ZorkGPTError as error:
+            self._log.warning("the map could not be saved", extra={"path": str(self._path), "reason": str(error)})
+            return False
+        return True
+
+    def get_status(self) -> dict[str, Any]:
+        graph = self.graph
+        metrics = {
+            "rooms": len(graph.rooms),
+            "connections": sum(1 for _ in graph.ways()),
+            "pruned_exits": sum(map(len, graph.pruned_exits.values())),
+            "frontiers": len(graph.frontiers()),
+            "deaths": len(graph.deadly),
+        }
+        return {"type": "map", "state": "remembering" if self._remember else "this episode only", "metrics": metrics}

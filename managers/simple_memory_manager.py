@@ -1,0 +1,21 @@
+"""The memory under the path that existing code imports it from."""
+
+from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.models import (
+    INVALIDATION_MARKER,
+    Memory,
+    MemoryStatus,
+    MemoryStatusType,
+    MemorySynthesisResponse,
+    ZMachineContext,
+)
+
+__all__ = [
+    "INVALIDATION_MARKER",
+    "Memory",
+    "MemoryStatus",
+    "MemoryStatusType",
+    "MemorySynthesisResponse",
+    "SimpleMemoryManager",
+    "ZMachineContext",
+]

@@ -1,0 +1,171 @@
+"""The one place where the real parts are put together."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from game_interface.core.jericho_interface import JerichoInterface
+from game_interface.story import Story, find_story
+from managers.context_manager import ContextManager
+from managers.episode_synthesizer import EpisodeSynthesizer
+from managers.map_manager import MapManager
+from managers.model_calls import ModelCalls
+from managers.rejection_manager import RejectionManager
+from managers.state_manager import StateManager
+from orchestration.embedding_server import EmbeddingServer
+from orchestration.parts import Parts
+from orchestration.players import Choice
+from orchestration.progress import Watcher
+from orchestration.zork_orchestrator_v2 import ZorkOrchestratorV2
+from session.game_configuration import GameConfiguration
+from session.game_state import GameState
+from session.history import History
+from zorkgpt.agent import Agent
+from zorkgpt.critic import Critic
+from zorkgpt.embeddings.provider import EmbeddingProvider
+from zorkgpt.errors import ConfigurationError, WorkdirError
+from zorkgpt.llm.messages import LLM
+from zorkgpt.log import get_logger
+from zorkgpt.memory.judge import ModelJudge
+from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.model_synthesizer import ModelSynthesizer
+from zorkgpt.memory.models import Memory, MemoryStatus
+from zorkgpt.memory.synthesis import MemorySynthesizer
+from zorkgpt.offline.explorer import OfflineExplorer, Recall
+from zorkgpt.offline.rules import RuleSynthesizer
+from zorkgpt.offline.walkthrough import WalkthroughPlayer
+from zorkgpt.player import Player
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What a run was asked to be, beyond its configuration."""
+
+    choice: Choice
+    story: Story | None = None
+    """None: the one that `find_story` finds by itself."""
+    seed: int = 1
+    remember: bool = True
+    walkthrough: Path | None = None
+    person: Callable[[], Player] | None = None
+    """Makes the player who sits at the keyboard."""
+
+
+def assemble(
+    config: GameConfiguration, wishes: Wishes, watchers: Sequence[Watcher] = (), *, llm: LLM | None = None
+) -> ZorkOrchestratorV2:
+    """Everything that plays, ready for its first episode.
+
+    Args:
+        llm: serves every role in the stead of the models that are configured.
+
+    Raises:
+        ZorkGPTError: a part can't be had; the message says which and what to do.
+    """
+    prepare_workdir(Path(config.zork_game_workdir))
+    state, history = GameState(), History()
+    models = None
+    if llm is None and wishes.choice.models:
+        models = ModelCalls(get_logger("models"), config, state, wishes.choice.models)
+        llm = models.client
+    memory = _memory(config, state, llm) if wishes.remember and config.simple_memory.enabled else None
+    world = MapManager(get_logger("map"), config, state, remember=memory is not None)
+    player = _player(wishes, world, memory, llm)
+    game = JerichoInterface(story=wishes.story or find_story(), seed=wishes.seed)
+    state.max_score = game.get_max_score()
+    context = ContextManager(
+        get_logger("context"),
+        config,
+        state,
+        history=history,
+        graph=world.graph,
+        vocabulary=game.vocabulary,
+        recall=_recall(memory) if memory else lambda location_id: (),
+    )
+    export = StateManager(get_logger("state"), config, state)
+    rejections = RejectionManager(get_logger("rejections"), config, state)
+    parts = Parts(
+        config, game, player, wishes.choice.kind, wishes.seed, state, history, world, context, export, memory, models
+    )
+    if config.enable_critic and wishes.choice.kind in ("model", "offline"):
+        critic = Critic(game.language, llm, threshold=config.critic_rejection_threshold)
+        parts = replace(parts, critic=critic, rejections=rejections)
+    managers = (world, context, export, rejections)
+    episodes = EpisodeSynthesizer(
+        get_logger("episodes"), config, state, history=history, memory=memory, managers=managers, models=models
+    )
+    return ZorkOrchestratorV2(parts, episodes, watchers)
+
+
+def prepare_workdir(workdir: Path) -> None:
+    """Make the working directory.
+
+    Raises:
+        WorkdirError: it can't be made or written.
+    """
+    probe = workdir / ".writable"
+    try:
+        workdir.mkdir(parents=True, exist_ok=True)
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise WorkdirError(
+            f"The working directory {workdir} can't be written: {error.strerror}. Name another with --workdir."
+        ) from None
+
+
+def _memory(config: GameConfiguration, state: GameState, llm: LLM | None) -> SimpleMemoryManager:
+    synthesizer: MemorySynthesizer = (
+        ModelSynthesizer(llm, history_window=config.get_memory_history_window()) if llm else RuleSynthesizer()
+    )
+    return SimpleMemoryManager(
+        get_logger("memory"),
+        config,
+        state,
+        synthesizer=synthesizer,
+        embeddings=_embeddings(config, llm),
+        judge=ModelJudge(llm) if llm else None,
+        wait_for_embeddings=False,
+    )
+
+
+def _embeddings(config: GameConfiguration, llm: LLM | None) -> EmbeddingProvider | None:
+    """None: deduplication is off, or words are all there is to go by."""
+    wanted = config.memory_deduplication
+    if not wanted.enable or wanted.provider == "none":
+        return None
+    # Only here, so that a run without embeddings loads nothing that makes them.
+    from zorkgpt.embeddings.choose import choose_provider
+
+    # Where a server plays no part in the run, it is not asked for vectors either, unless it is named.
+    has_server = llm is not None or wanted.provider == "llm"
+    return choose_provider(
+        wanted.provider,
+        sentence_transformer_model=wanted.sentence_transformer_model,
+        llm_embedding_model=wanted.llm_embedding_model,
+        llm_client=EmbeddingServer(config) if has_server else None,
+        batch_size=wanted.batch_size,
+    )
+
+
+def _player(wishes: Wishes, world: MapManager, memory: SimpleMemoryManager | None, llm: LLM | None) -> Player:
+    kind = wishes.choice.kind
+    if kind == "model" and llm is not None:
+        return Agent(llm)
+    if kind == "walkthrough":
+        if wishes.walkthrough is None:
+            raise ConfigurationError("The walkthrough player needs a file of commands: name one with --walkthrough.")
+        return WalkthroughPlayer.from_file(wishes.walkthrough)
+    if kind == "human" and wishes.person is not None:
+        return wishes.person()
+    return OfflineExplorer(world.graph, _recall(memory) if memory else None)
+
+
+def _recall(memory: SimpleMemoryManager) -> Recall:
+    """What is believed of a place, from both caches."""
+
+    def believed(location_id: int) -> list[Memory]:
+        kept = (*memory.memory_cache.get(location_id, ()), *memory.ephemeral_cache.get(location_id, ()))
+        return [one for one in kept if one.status != MemoryStatus.SUPERSEDED]
+
+    return believed

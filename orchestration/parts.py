@@ -1,0 +1,42 @@
+"""What a run is put together from."""
+
+from dataclasses import dataclass
+
+from game_interface.core.jericho_interface import JerichoInterface
+from managers.context_manager import ContextManager
+from managers.map_manager import MapManager
+from managers.model_calls import ModelCalls
+from managers.rejection_manager import RejectionManager
+from managers.state_manager import StateManager
+from session.game_configuration import GameConfiguration
+from session.game_state import GameState
+from session.history import History
+from zorkgpt.critic import Critic
+from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.player import Player
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The game, the player and everything between them; `assembly` makes the real ones."""
+
+    config: GameConfiguration
+    game: JerichoInterface
+    player: Player
+    player_name: str
+    """ "model", "offline", "walkthrough" or "human"."""
+    seed: int
+    """Of the interpreter's random generator."""
+    state: GameState
+    history: History
+    map: MapManager
+    context: ContextManager
+    export: StateManager
+    memory: SimpleMemoryManager | None
+    """None: nothing is remembered."""
+    critic: Critic | None = None
+    """None: what is proposed is played."""
+    rejections: RejectionManager | None = None
+    """There if the critic is."""
+    models: ModelCalls | None = None
+    """None: no model is asked through the configuration."""

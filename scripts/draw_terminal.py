@@ -1,0 +1,42 @@
+"""Draws docs/images/play.svg: the terminal while the second episode of the bundled story is played."""
+
+import io
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+from rich.console import Console
+
+from game_interface.story import find_story
+from orchestration.assembly import Wishes, assemble
+from orchestration.players import choose_player
+from session.game_configuration import GameConfiguration
+from zorkgpt.cli.display import PanelDisplay
+
+PICTURE = Path(__file__).resolve().parents[1] / "docs" / "images" / "play.svg"
+_TURNS = 46
+
+
+def main() -> None:
+    screen = Console(
+        record=True, width=132, height=38, file=io.StringIO(), force_terminal=True, markup=False, highlight=False
+    )
+    choice = choose_player("offline", GameConfiguration())
+    display = PanelDisplay(screen, "Slack Water — player: offline (rules, no language model)", 300, 0.0)
+    with tempfile.TemporaryDirectory() as folder:
+        config = GameConfiguration(zork_game_workdir=folder, max_turns_per_episode=_TURNS, embedding_provider="none")
+        with assemble(config, Wishes(choice, find_story("slackwater"))) as run:
+            run.play_episode()
+            run.reset_episode()
+            for _ in range(_TURNS):
+                display.turn_played(run.process_turn())
+    display._episode = 2
+    screen.print(display.frame())
+    picture = screen.export_svg(title="uv run python main.py")
+    # Without the web fonts, the picture needs nothing from another host.
+    PICTURE.write_text(re.sub(r"@font-face \{.*?\}\s*", "", picture, flags=re.DOTALL), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,80 @@
+"""What is true of the running episode."""
+
+from dataclasses import dataclass, field
+
+from game_interface.models import Observation
+from session.history import TurnRecord
+from session.outcome import failed
+
+
+@dataclass
+class GameState:
+    """The running episode: where it is, what was done, what was last seen.
+
+    Managers read it; only the turn loop writes it.
+    """
+
+    episode_id: int | str = 1
+    turn_count: int = 0
+    current_room_id: int | None = None
+    current_room_name: str = ""
+    current_inventory: list[str] = field(default_factory=list)
+    current_score: int | None = None
+    max_score: int | None = None
+    deaths: int = 0
+    finished: bool = False
+    victory: bool = False
+    visited_locations: set[int] = field(default_factory=set)
+    action_history: list[tuple[str, str]] = field(default_factory=list)
+    """(action, response), oldest first."""
+    action_reasoning_history: list[dict] = field(default_factory=list)
+    """{turn, reasoning, action, location}, oldest first."""
+    failed_actions: dict[int, list[str]] = field(default_factory=dict)
+    """Location → actions that changed nothing there in this episode, in the order of the first try."""
+    last_room_description: str = ""
+    last_room_description_turn: int = 0
+    last_room_description_location_id: int | None = None
+
+    def reset_episode(self, episode_id: int | str) -> None:
+        """Forget the running episode and begin another."""
+        fresh = GameState(episode_id=episode_id, max_score=self.max_score)
+        for name in fresh.__dataclass_fields__:
+            setattr(self, name, getattr(fresh, name))
+
+    def observe(self, now: Observation) -> None:
+        """Take over where the game says it stands."""
+        if now.location is not None:
+            self.current_room_id = now.location.num
+            self.current_room_name = now.location.name
+            self.visited_locations.add(now.location.num)
+        if now.inventory is not None:
+            self.current_inventory = [item.name for item in now.inventory]
+        self.current_score = now.score
+
+    def describe_room(self, description: str, location_id: int | None) -> None:
+        """Keep the text of a room that was just seen."""
+        self.last_room_description = description
+        self.last_room_description_turn = self.turn_count
+        self.last_room_description_location_id = location_id
+
+    def record(self, turn: TurnRecord) -> None:
+        """Take over what a turn did."""
+        step = turn.transition
+        place = step.before.location.name if step.before.location else ""
+        self.action_history.append((step.action, step.response))
+        self.action_reasoning_history.append(
+            {"turn": turn.turn, "reasoning": turn.reasoning, "action": step.action, "location": place}
+        )
+        if step.before.location is not None:
+            self._note_outcome(step.before.location.num, step.action, failed(step))
+        self.deaths += step.died
+        self.finished = self.finished or step.finished
+        self.victory = self.victory or step.victory
+        self.observe(step.after)
+
+    def _note_outcome(self, location_id: int, action: str, in_vain: bool) -> None:
+        tried = self.failed_actions.setdefault(location_id, [])
+        if in_vain and action not in tried:
+            tried.append(action)
+        elif not in_vain and action in tried:
+            tried.remove(action)

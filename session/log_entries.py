@@ -1,0 +1,60 @@
+"""A turn and a model's call, as the run log keeps them."""
+
+from dataclasses import asdict
+from datetime import UTC, datetime
+
+from session.history import TurnRecord
+from session.outcome import failed
+from zorkgpt.llm.usage import CallRecord
+from zorkgpt.runlog.events import ModelCalled, TurnPlayed
+
+
+def turn_played(record: TurnRecord) -> TurnPlayed:
+    """The line of the log for this turn."""
+    step = record.transition
+    before, after = step.before.location, step.after.location
+    return TurnPlayed(
+        episode=record.episode,
+        turn=record.turn,
+        player=record.player,
+        location_id=before.num if before else None,
+        location=before.name if before else "",
+        location_after_id=after.num if after else None,
+        location_after=after.name if after else "",
+        action=step.action,
+        reasoning=record.reasoning,
+        response=step.response,
+        score_before=step.before.score,
+        score=step.after.score,
+        moves=step.after.moves,
+        inventory=[item.name for item in step.after.inventory or ()],
+        died=step.died,
+        finished=step.finished,
+        victory=step.victory,
+        failed=failed(step),
+        refused=step.refused,
+        fault=step.fault,
+        memory_shown=record.memory_shown,
+        memory_events=[asdict(event) for event in record.memory_events],
+        duration_s=round(record.duration_s, 6),
+        rejections=[asdict(rejection) for rejection in record.rejections],
+    )
+
+
+def model_called(call: CallRecord, *, episode: int | str, turn: int) -> ModelCalled:
+    """The line of the calls' log for this one."""
+    return ModelCalled(
+        episode=episode,
+        turn=turn,
+        time=datetime.now(UTC).isoformat(timespec="milliseconds"),
+        role=call.role,
+        model=call.model,
+        messages=[asdict(message) for message in call.messages],
+        answer=call.answer,
+        reasoning=call.reasoning,
+        prompt_tokens=call.usage.prompt_tokens,
+        completion_tokens=call.usage.completion_tokens,
+        cost=call.cost,
+        latency_s=round(call.latency_s, 6),
+        error=call.error,
+    )

@@ -1,0 +1,243 @@
+"""The tables of `[tool.zorkgpt.*]`, each a typed section."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
+
+
+class Section(BaseModel):
+    """A table: an unknown key or a value of the wrong kind is an error."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+def _file_name(value: str) -> str:
+    if not value or "/" in value or "\\" in value or value in (".", ".."):
+        raise ValueError("must be a plain file name, it is kept in the working directory")
+    return value
+
+
+def _address(value: str | None) -> str | None:
+    if value is not None and not value.lower().startswith(("http://", "https://")):
+        raise ValueError("must be the address of a server, such as http://localhost:11434/v1")
+    return value
+
+
+class MemorySection(Section):
+    """How memories look."""
+
+    show_persistence_markers: bool = True
+    """Append [spawn] to core and [session] to ephemeral memories in the prompt."""
+    debug_ephemeral: bool = False
+    """Log every operation on ephemeral memories."""
+
+
+class SimpleMemorySection(Section):
+    """The memory file and what of it is shown."""
+
+    enabled: bool = True
+    """Off: every episode is played as if it were the first."""
+    memory_file: str = "Memories.md"
+    """Name of the memory file in the working directory."""
+    max_successful_actions_shown: int = Field(5, ge=0)
+    """SUCCESS memories that the player is shown of a place, at most."""
+    max_failed_actions_shown: int = Field(5, ge=0)
+    """FAILURE memories that the player is shown of a place, at most."""
+    max_tokens_per_location: int = Field(300, ge=1)
+    """Tokens of all memories of a place that the player is shown."""
+    flush_on_death: bool = True
+    """Accepted for older configurations; every write is immediate."""
+
+    _plain = field_validator("memory_file")(_file_name)
+
+
+class MemoryTriggersSection(Section):
+    """What makes a turn worth asking about."""
+
+    ask_on_score_change: bool = True
+    """The score is another than before."""
+    ask_on_move: bool = True
+    """The player is somewhere else."""
+    ask_on_inventory_change: bool = True
+    """The player holds something else."""
+    ask_on_death: bool = True
+    """The player died."""
+    ask_on_first_visit: bool = True
+    """The first look at a place in this episode, and the first action there."""
+    ask_on_long_response: bool = True
+    """The game said more than 100 characters."""
+    ask_on_refusal: bool = True
+    """The action was meant to change something, and nothing changed."""
+    ask_only_once: bool = True
+    """What was judged before (same place, action, response and change) is not asked about again."""
+
+
+class SamplingSection(Section):
+    """Sampling of one role; what is unset is left out of the request."""
+
+    temperature: float | None = Field(None, ge=0, le=2)
+    """0 to 2."""
+    top_p: float | None = Field(None, gt=0, le=1)
+    """Above 0, to 1."""
+    top_k: int | None = Field(None, ge=1)
+    """1 or more."""
+    min_p: float | None = Field(None, ge=0, le=1)
+    """0 to 1."""
+    max_tokens: int | None = Field(None, ge=1)
+    """The longest answer, reasoning included."""
+
+
+class MemorySamplingSection(SamplingSection):
+    """Sampling of the memory model, and how much of the past it sees."""
+
+    temperature: float | None = Field(0.3, ge=0, le=2)
+    max_tokens: int | None = Field(1000, ge=1)
+    memory_history_window: int = 3
+    """Turns before this one that synthesis sees; sensible from 1 to 10."""
+
+
+class PriceSection(Section):
+    """What a million tokens of a model cost."""
+
+    prompt: float = Field(ge=0)
+    """Read."""
+    completion: float = Field(ge=0)
+    """Written, reasoning included."""
+
+
+class LLMSection(Section):
+    """Which model serves which role, where, and what it may take."""
+
+    client_base_url: str | None = None
+    """The server of every role that names none; else `OPENAI_BASE_URL`."""
+    client_api_key: SecretStr | None = None
+    """Its key; else `OPENAI_API_KEY`. Better kept in the environment than in a file."""
+    agent_model: str | None = None
+    """Chooses the actions; serves every role whose own model is unset."""
+    critic_model: str | None = None
+    """Judges proposed actions."""
+    info_ext_model: str | None = None
+    """Extracts what the Z-machine can't say from the game's text."""
+    analysis_model: str | None = None
+    """Objectives and knowledge."""
+    memory_model: str | None = None
+    """Unset: `info_ext_model`."""
+    agent_base_url: str | None = None
+    """A server of the role's own; so are the next four."""
+    critic_base_url: str | None = None
+    info_ext_base_url: str | None = None
+    analysis_base_url: str | None = None
+    memory_base_url: str | None = None
+    timeout_s: float = Field(120.0, gt=0)
+    """The longest silence of a server in one attempt."""
+    deadline_s: float = Field(600.0, gt=0)
+    """The longest that one call may take, with its retries."""
+    max_failures: int = Field(5, ge=1)
+    """Failed calls in a row after which a model counts as unreachable, and the episode ends, saved."""
+    max_tokens: int | None = Field(None, ge=1)
+    """The ceiling of a whole run, prompts and answers of all roles; the episode ends there, saved."""
+    max_cost: float | None = Field(None, gt=0)
+    """The same in money; needs the prices of the models."""
+    prices: Mapping[str, PriceSection] = {}
+    """By model name, `*` and `?` allowed: `"gpt-*" = { prompt = 2.5, completion = 10 }`, for a million tokens."""
+
+    @field_validator("prices", mode="before")
+    @classmethod
+    def _from_the_environment(cls, given: Any) -> Any:
+        if not isinstance(given, str):
+            return given
+        try:
+            return json.loads(given)
+        except ValueError:
+            raise ValueError('must be a table, or JSON: {"model": {"prompt": 1, "completion": 2}}') from None
+
+    _addresses = field_validator(
+        "client_base_url",
+        "agent_base_url",
+        "critic_base_url",
+        "info_ext_base_url",
+        "analysis_base_url",
+        "memory_base_url",
+    )(_address)
+
+
+class GameplaySection(Section):
+    """How a turn is played."""
+
+    critic_rejection_threshold: float = Field(-0.2, ge=-1, le=1)
+    """A proposal that the critic scores below this is rejected."""
+    enable_critic: bool = True
+    """Judge proposals before they are played."""
+    max_rejections_per_turn: int = Field(3, ge=0)
+    """After so many rejections in a turn, what is proposed next is played."""
+    enable_exit_pruning: bool = True
+    """Leave out exits that have failed often enough."""
+    exit_failure_threshold: int = Field(2, ge=1)
+    """Failures after which an exit counts as none."""
+    turn_delay_seconds: float = Field(0.0, ge=0)
+    """Pause after each turn, for watching."""
+    zork_game_workdir: str = Field("game_files", min_length=1)
+    """The working directory."""
+    room_description_age_window: int = Field(10, ge=0)
+    """Turns for which the last description of a room is shown again."""
+
+
+class OrchestratorSection(Section):
+    """How an episode is run."""
+
+    max_turns_per_episode: int = Field(500, ge=1)
+    """After so many turns an episode ends."""
+    knowledge_update_interval: int = Field(100, ge=1)
+    """Turns between updates of the knowledge base."""
+    objective_update_interval: int = Field(15, ge=1)
+    """Turns between looks for new objectives."""
+    enable_objective_refinement: bool = True
+    """Thin out the objectives now and then."""
+    objective_refinement_interval: int = Field(50, ge=1)
+    """Turns between refinements."""
+    max_objectives_before_forced_refinement: int = Field(15, ge=1)
+    """More objectives than this are refined at once."""
+    refined_objectives_target_count: int = Field(8, ge=1)
+    """How many a refinement leaves."""
+    enable_state_export: bool = True
+    """Keep `current_state.json` up to date."""
+    enable_inter_episode_synthesis: bool = True
+    """Draw lessons across episodes when one ends."""
+
+
+class FilesSection(Section):
+    """Names of the files in the working directory."""
+
+    map_state_file: str = "map_state.json"
+    """The map of all episodes."""
+    episode_log_file: str = "episode_log.jsonl"
+    """The log of an episode, in its folder under `runs/`."""
+    state_export_file: str = "current_state.json"
+    """Where the running episode stands."""
+
+    _plain = field_validator("map_state_file", "episode_log_file", "state_export_file")(_file_name)
+
+
+class DeduplicationSection(Section):
+    """When two memories count as one."""
+
+    enable: bool = True
+    """Off: only word-for-word repeats are recognised."""
+    similarity_threshold: float = Field(0.85, ge=0, le=1)
+    """Cosine from which a pair that passed the contrast check counts as a near-duplicate in the counts."""
+    candidate_threshold: float = Field(0.55, ge=0, le=1)
+    """Cosine below which two memories are distinct without a closer look."""
+    provider: Literal["auto", "onnx", "sentence-transformers", "llm", "none"] = "auto"
+    """Where vectors come from; auto: the first that works."""
+    sentence_transformer_model: str = "all-MiniLM-L6-v2"
+    """The embedding model."""
+    llm_embedding_model: str = "text-embedding-3-small"
+    """The embedding model of an OpenAI-compatible server."""
+    cache_embeddings: bool = True
+    """Keep vectors beside the memories."""
+    batch_size: int = Field(32, ge=1)
+    """Texts embedded at a time."""
+    consolidate_every_episodes: int = Field(5, ge=0)
+    """0: never."""

@@ -1,0 +1,103 @@
+"""`map`: what each command says, and that the page about it says what is so."""
+
+import contextlib
+import io
+import json
+import re
+import shlex
+from pathlib import Path
+from xml.etree import ElementTree
+
+import networkx as nx
+import pytest
+
+from zorkgpt.cli.app import run
+from zorkgpt.world.graph import MapGraph
+from zorkgpt.world.movement import Move, MoveKind
+
+PAGE = (Path(__file__).parents[2] / "docs" / "map.md").read_text(encoding="utf-8")
+COMMANDS = [line for line in PAGE.splitlines() if line.startswith("uv run python main.py ")]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    graph = MapGraph()
+    for number, name in ((1, "Hall"), (2, "Attic\x1b[31m"), (3, "Pit")):
+        graph.add_room(number, name)
+    for end in (2, 2, 3):
+        graph.add_connection(1, "up", end)
+    graph.add_connection(2, "down", 1, MoveKind.ABOARD)
+    graph.add_connection(3, "up", 1)
+    graph.add_failure(3, "up")
+    graph.add_failure(3, "up")
+    graph.add_move(Move(3, "say plugh", 1, MoveKind.TRANSPORTED))
+    graph.add_exit(1, "west")
+    graph.save_to_json(tmp_path / "map_state.json")
+    (tmp_path / "current_state.json").write_text(json.dumps({"location": {"id": 1, "name": "Hall"}}))
+    return tmp_path
+
+
+def test_show_tells_every_room(folder, capsys):
+    assert run(["map", "show", "--workdir", str(folder)]) == 0
+    assert capsys.readouterr().out == (
+        "1 Hall (the player is here)\n"
+        "  up → 2 Attic\ufffd[31m 67%, 3 Pit 33% (60% sure)\n"
+        "  not tried: west\n"
+        "2 Attic\ufffd[31m\n"
+        "  down → 1 Hall (67% sure, aboard)\n"
+        "3 Pit\n"
+        "  up → 1 Hall (40% sure, pruned)\n"
+        "  say plugh ⇢ 1 Hall (transported, 1x)\n"
+        "Rooms: 3. Ways: 3. Rooms with something left to try: 1.\n"
+    )
+
+
+def test_svg_and_graphml_are_written_to_a_file(folder, capsys):
+    assert run(["map", "svg", "--workdir", str(folder), "--out", str(folder / "map.svg")]) == 0
+    assert run(["map", "graphml", "--workdir", str(folder), "--out", str(folder / "map.graphml")]) == 0
+    assert capsys.readouterr().out == f"Written to {folder / 'map.svg'}.\nWritten to {folder / 'map.graphml'}.\n"
+    assert ElementTree.parse(folder / "map.svg").getroot().tag == "{http://www.w3.org/2000/svg}svg"
+    assert len(nx.read_graphml(folder / "map.graphml")) == 3
+
+
+@pytest.mark.parametrize("command", ["show", "svg", "graphml"])
+def test_a_folder_without_a_map_is_bad_input(tmp_path, command, capsys):
+    assert run(["map", command, "--workdir", str(tmp_path)]) == 2
+    assert "There is no map at" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_can_not_be_written_is_bad_input(folder, capsys):
+    assert run(["map", "svg", "--workdir", str(folder), "--out", str(folder / "no" / "map.svg")]) == 2
+    assert "Name another file with --out" in capsys.readouterr().err
+
+
+def test_looking_changes_nothing(folder):
+    before = {path: path.read_bytes() for path in folder.iterdir()}
+    run(["map", "show", "--workdir", str(folder)])
+    assert {path: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_the_commands_of_the_page_work_after_a_run(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert run(["play", "--player", "offline", "--episodes", "1", "--max-turns", "10", "--quiet"]) == 0
+    assert len(COMMANDS) == 3
+    for command in COMMANDS:
+        assert run(shlex.split(command.removeprefix("uv run python main.py "))) == 0
+        assert capsys.readouterr().out
+    assert {"map.svg", "map.graphml"} <= {path.name for path in tmp_path.iterdir()}
+
+
+def test_the_file_of_the_page_is_read():
+    [shown] = re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)
+    state = json.loads(shown)
+    del state["metadata"]
+    assert MapGraph.from_dict(state).to_dict() == state
+
+
+def test_the_snippet_of_the_page_prints_what_it_says():
+    [(code, expected)] = re.findall(r"```python\n(.*?)```\n\nprints\n\n```text\n(.*?)```", PAGE, re.DOTALL)
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(code, {})
+    assert printed.getvalue() == expected

@@ -1,0 +1,166 @@
+"""`memories`: what each command says, and how it ends."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from tests.memory.parts import memory
+from zorkgpt.cli.memories import app
+from zorkgpt.memory.manager import SimpleMemoryManager
+
+
+@pytest.fixture
+def folder(tmp_path):
+    with SimpleMemoryManager.open(tmp_path) as manager:
+        manager.add_memory(5, "Hall [red]", memory("Sword", "core", text="A [bold]sword[/bold] \x1b[31mhangs here."))
+        manager.add_memory(5, "Hall [red]", memory("Troll is friendly", category="DANGER"))
+        manager.add_memory(6, "Attic", memory("Rope"))
+        manager.invalidate_memory(5, "Troll is friendly", "It killed me", 25)
+    return tmp_path
+
+
+def run(folder, *arguments):
+    done = CliRunner().invoke(app, [*map(str, arguments), "--workdir", str(folder)])
+    return done.exit_code, done.stdout, done.stderr
+
+
+TROLL = (
+    "[DANGER permanent, superseded: It killed me] Troll is friendly (episode 1, turn 3): The text of Troll is friendly."
+)
+SWORD = "[NOTE core] Sword (episode 1, turn 3): A [bold]sword[/bold] \ufffd[31mhangs here."
+ROPE = "[NOTE permanent] Rope (episode 1, turn 3): The text of Rope."
+
+
+def test_show_prints_what_is_known_as_it_is(folder):
+    hall = f"Location 5: Hall [red]\n  {SWORD}\n  {TROLL}\n"
+    assert run(folder, "show", 5) == (0, hall, "")
+    assert run(folder, "show") == (0, f"{hall}Location 6: Attic\n  {ROPE}\n", "")
+
+
+def test_check_lists_what_was_not_understood(folder):
+    assert run(folder, "check") == (0, "3 memories read, 0 not understood and kept as found.\n", "")
+    file = folder / "Memories.md"
+    file.write_text(file.read_text() + "\nMy own note.\n\n**[NOTE - CORE] Half an entry\n")
+    code, said, _ = run(folder, "check")
+    assert (code, said.splitlines()) == (
+        1,
+        [
+            "line 27: text that is no memory: 'My own note.'",
+            "line 29: not a memory: the header has no *(Ep…, T…)* at its end",
+            "3 memories read, 2 not understood and kept as found.",
+        ],
+    )
+
+
+def test_stats_counts(folder):
+    assert run(folder, "stats") == (
+        0,
+        "2 locations, 3 memories\n"
+        "  persistence: 1 core, 2 permanent\n"
+        "  status: 2 ACTIVE, 1 SUPERSEDED\n"
+        "  category: 1 DANGER, 2 NOTE\n"
+        "  visits: 2\n",
+        "",
+    )
+
+
+def test_search_finds_words(folder):
+    assert run(folder, "search", "ropes") == (0, f"6 Attic: {ROPE}\n", "")
+    assert run(folder, "search", "xyzzy") == (0, "Nothing found.\n", "")
+
+
+def test_what_is_exported_can_be_imported(folder, tmp_path):
+    code, said, _ = run(folder, "export", "--json")
+    assert code == 0
+    assert [row["title"] for row in json.loads(said)] == ["Sword", "Troll is friendly", "Rope"]
+    (tmp_path / "all.json").write_text(said)
+    other = tmp_path / "other"
+    other.mkdir()
+    assert run(other, "import", tmp_path / "all.json") == (0, "3 of 3 memories added.\n", "")
+    assert run(other, "import", folder / "Memories.md") == (0, "0 of 3 memories added.\n", "")
+    assert run(other, "export", "--json")[1] == said
+    with SimpleMemoryManager.open(other) as copy, SimpleMemoryManager.open(folder) as original:
+        assert copy.memory_cache == original.memory_cache
+
+
+def test_export_without_json_is_the_file(folder):
+    assert run(folder, "export") == (0, (folder / "Memories.md").read_text(), "")
+
+
+def test_a_location_can_be_given_another_number(folder):
+    assert run(folder, "move", 6, 60) == (0, "1 memory moved from location 6 to 60.\n", "")
+    assert run(folder, "show", 60) == (0, f"Location 60: Attic\n  {ROPE}\n", "")
+    assert "## Location 60: Attic\n" in (folder / "Memories.md").read_text()
+
+
+def test_history_says_what_became_of_a_memory_and_why(folder):
+    code, said, _ = run(folder, "history", "troll is friendly")
+    assert code == 0
+    assert [line[20:] for line in said.splitlines() if line.startswith("20")] == [
+        "added at 5 Hall [red] (agent)",
+        "invalidated at 5 Hall [red] (agent)",
+    ]
+    assert f"    {TROLL}\n" in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["show", 99], "Nothing is remembered of location 99."),
+        (["move", 7, 8], "There is no location 7 in "),
+        (["move", 5, 5], "Location 5 has that number already."),
+        (["history", "No such"], "There is no memory titled 'No such' in the history."),
+        (["import", "/nowhere/at-all"], "Can't read /nowhere/at-all: No such file or directory"),
+        (["show", "five"], "Invalid value for 'location'"),
+    ],
+)
+def test_bad_input_is_a_message_and_exit_code_2(folder, arguments, message):
+    code, said, error = run(folder, *arguments)
+    assert (code, said) == (2, "")
+    assert message in error
+
+
+@pytest.mark.parametrize("content", ["[]]", "[1]", '[{"location_id": "x"}]', '{"a": 1}', "Some text.", ""])
+def test_a_file_that_is_neither_is_not_imported(folder, tmp_path, content):
+    before = (folder / "Memories.md").read_bytes()
+    (tmp_path / "bad").write_text(content)
+    assert run(folder, "import", tmp_path / "bad")[0] == 2
+    assert (folder / "Memories.md").read_bytes() == before
+
+
+def test_a_folder_without_a_memory_file_is_bad_input(tmp_path):
+    code, _, error = run(tmp_path, "show")
+    assert code == 2
+    assert "There is no memory file at" in error
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("location_id", True),
+        ("location_id", 10**30),
+        ("title", None),
+        ("persistence", "for ever"),
+        ("status", "LOST"),
+        ("episode", [1]),
+        ("observation_count", "many"),
+        ("score_change", 1.5),
+        ("superseded_at_turn", "late"),
+    ],
+)
+def test_a_row_with_a_wrong_field_is_named_and_nothing_is_imported(folder, tmp_path, field, value):
+    before = (folder / "Memories.md").read_bytes()
+    rows = json.loads(run(folder, "export", "--json")[1])
+    source = tmp_path / "rows.json"
+    source.write_text(json.dumps([*rows, rows[0] | {"title": "Another", field: value}]))
+    code, said, error = run(folder, "import", source)
+    assert (code, said) == (2, "")
+    assert "is not what export --json writes" in error
+    assert (folder / "Memories.md").read_bytes() == before
+
+
+def test_a_nesting_too_deep_to_read_is_not_imported(folder, tmp_path):
+    (tmp_path / "deep.json").write_text("[" * 100_000)
+    assert run(folder, "import", tmp_path / "deep.json")[0] == 2

@@ -1,0 +1,122 @@
+"""`memories audit` and `memories classify`, through the whole command line."""
+
+import pytest
+
+from game_interface.core.jericho_interface import JerichoInterface
+from session.fresh_world import things_of
+from tests.fixtures.chat_server import ChatServer
+from zorkgpt.cli import exits
+from zorkgpt.cli.app import run
+from zorkgpt.memory.codec import parse
+
+OLD = """# Location Memories
+
+## Location 5: Hall
+**Visits:** 2 | **Episodes:** 1
+
+### Memories
+
+**[DISCOVERY] Sword on the wall** *(Ep01, T2)*
+A sword hangs above the mantel.
+
+**[SUCCESS] Rug moves** *(Ep01, T9, +5)*
+Moving the rug shows a trap door.
+
+A note of my own.
+
+**[NOTE] Lamp dropped** *(Ep01, T11)*
+I left the lamp here.
+
+**[DANGER - PERMANENT] Troll** *(Ep1, T12)*
+The troll kills.
+
+**[NOTE - SUPERSEDED] Old** *(Ep01, T3)*
+[Superseded at T9 by "Rug moves"]
+The rug is nailed down.
+
+---
+"""
+
+
+@pytest.fixture
+def file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    path = tmp_path / "Memories.md"
+    path.write_text(OLD, encoding="utf-8")
+    return path
+
+
+def classify(file, *options):
+    return run(["memories", "classify", "--file", str(file), *options])
+
+
+def test_without_a_yes_nothing_is_changed(file, capsys):
+    assert classify(file) == exits.BAD_INPUT
+    said = capsys.readouterr()
+    assert "core      5 Hall: Sword on the wall" in said.out
+    assert "permanent 5 Hall: Rug moves" in said.out
+    assert "give --yes" in said.err
+    assert file.read_text() == OLD
+
+
+def test_after_a_yes_every_memory_is_marked_and_the_old_file_is_kept(file, capsys):
+    assert classify(file, "--yes") == exits.OK
+    said = capsys.readouterr().out
+    assert "4 memories marked" in said
+    assert "may be no more so" in said
+    assert file.with_name("Memories.md.unclassified.backup").read_text() == OLD
+    marked = file.read_text()
+    for header in (
+        "**[DISCOVERY - CORE] Sword on the wall** *(Ep",
+        "**[SUCCESS - PERMANENT] Rug moves** *(Ep",
+        "**[NOTE - PERMANENT] Lamp dropped** *(Ep",
+        "**[DANGER - PERMANENT] Troll** *(Ep",
+        "**[NOTE - PERMANENT - SUPERSEDED] Old** *(Ep",
+        "\nA note of my own.\n",
+    ):
+        assert header in marked
+    before, after = (parse(text.encode()).memories(5) for text in (OLD, marked))
+    assert [(one.title, one.text, one.status) for one in before] == [(one.title, one.text, one.status) for one in after]
+    assert classify(file, "--yes") == exits.OK
+    assert "Every memory has its mark." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ('{"persistences": ["permanent", "core", "core", "core"]}', ["permanent", "core", "core", "permanent", "core"]),
+        ('{"persistences": ["core"]}', ["core", "permanent", "permanent", "permanent", "permanent"]),
+        ("no idea", ["core", "permanent", "permanent", "permanent", "permanent"]),
+    ],
+    ids=["answered", "too few", "unreadable"],
+)
+def test_a_model_proposes_where_one_is_configured(file, monkeypatch, answer, expected):
+    with ChatServer(answer) as server:
+        monkeypatch.setenv("ZORKGPT_LLM__AGENT_MODEL", server.model)
+        monkeypatch.setenv("ZORKGPT_LLM__CLIENT_BASE_URL", server.url)
+        assert classify(file, "--yes") == exits.OK
+        assert classify(file, "--yes", "--rules") == exits.OK
+    assert [one.persistence for one in parse(file.read_bytes()).memories(5)] == expected
+
+
+def test_the_audit_marks_what_a_fresh_world_contradicts(file, capsys):
+    with JerichoInterface() as game:
+        numbers = {thing.room_name: thing.room for thing in things_of(game)}
+    hall, kitchen = numbers["Hall"], numbers["Kitchen"]
+    file.write_text(
+        f"# Location Memories\n\n## Location {hall}: Hall\n**Visits:** 1 | **Episodes:** 1\n\n### Memories\n\n"
+        "**[DISCOVERY - CORE] Sword** *(Ep1, T2, +0)*\nA short sword hangs above the fireplace.\n\n---\n\n"
+        f"## Location {kitchen}: Kitchen\n**Visits:** 1 | **Episodes:** 1\n\n### Memories\n\n"
+        "**[DISCOVERY - CORE] Sword in the Kitchen** *(Ep1, T4, +0)*\nThe short sword lies on the floor here.\n\n---\n"
+    )
+    before = file.read_text()
+    assert run(["memories", "audit", "--file", str(file), "--dry-run"]) == exits.OK
+    assert file.read_text() == before
+    assert run(["memories", "audit", "--file", str(file)]) == exits.OK
+    said = capsys.readouterr().out
+    assert "1 confirmed, 1 contradicted, 0 not checkable." in said
+    assert f'[Invalidated at T0: "In a fresh world the short sword is in Hall ({hall})"]' in file.read_text()
+    (kept,) = parse(file.read_bytes()).memories(hall)
+    assert kept.status == "ACTIVE"

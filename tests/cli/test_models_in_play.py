@@ -1,0 +1,153 @@
+"""`play` with a model: what it took is shown and kept, a ceiling ends it cleanly, and its key shows nowhere."""
+
+import json
+import logging
+
+import pytest
+
+from tests.fixtures.chat_server import Answer, ChatServer, Silence, Status, Trickle
+from zorkgpt.cli import exits
+from zorkgpt.cli.app import run
+from zorkgpt.memory.codec import parse
+from zorkgpt.runlog.events import ModelCalled
+from zorkgpt.runlog.reader import MODEL_CALLS, read_episode, read_events, run_directory
+
+KEY = "sk-very-secret-0123456789"
+NOTHING = '{"should_remember": false}'
+FINE = '{"score": 0.5, "reason": "Why not."}'
+
+
+def reply(request):
+    if "You judge the commands" in request.prompt:
+        return Answer(FINE)
+    return Answer(NOTHING if "You keep the memory" in request.prompt else "I look about.\nACTION: look")
+
+
+@pytest.fixture
+def play(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+
+    def played(server, *options):
+        given = ["--model", server.model, "--base-url", server.url, "--workdir", str(tmp_path / "files")]
+        code = run(["play", *given, "--episodes", "1", "--max-turns", "4", *options])
+        told = capsys.readouterr()
+        return code, told.out, told.err
+
+    return played
+
+
+def test_what_the_models_took_stands_in_the_summary_and_the_log(play, tmp_path):
+    with ChatServer(reply, key=KEY) as server:
+        code, out, _ = play(server, "--json")
+    (episode,) = json.loads(out)["episodes"]
+    usage = episode["model_usage"]
+    asked = [request for request in server.requests if "You keep the memory" in request.prompt]
+    assert code == exits.OK
+    assert {role: took["calls"] for role, took in usage.items()} == {"agent": 4, "critic": 4, "memory": len(asked)}
+    assert (usage["agent"]["prompt_tokens"], usage["agent"]["completion_tokens"]) == (40, 20)
+    *_, ended = read_episode(tmp_path / "files", 1)
+    assert ended.metrics["model_usage"] == usage
+
+
+def test_every_question_to_a_model_can_be_read_again(play, tmp_path):
+    with ChatServer(reply) as server:
+        play(server, "--quiet")
+    calls = list(read_events(run_directory(tmp_path / "files", 1) / MODEL_CALLS))
+    assert all(isinstance(call, ModelCalled) for call in calls)
+    assert len(calls) == len(server.requests)
+    agent = [call for call in calls if call.role == "agent"]
+    assert [call.turn for call in agent] == [1, 2, 3, 4]
+    assert agent[0].answer == "I look about.\nACTION: look"
+    assert [message["speaker"] for message in agent[0].messages] == ["system", "user"]
+
+
+def test_a_ceiling_on_tokens_ends_the_run_with_everything_saved(play, tmp_path):
+    with ChatServer(reply) as server:
+        code, out, _ = play(server, "--json", "--max-tokens", "40", "--episodes", "3")
+    (episode,) = json.loads(out)["episodes"]
+    assert code == exits.OK
+    assert (episode["ending"], len(server.requests)) == ("budget", 3)
+    assert "The ceiling of 40 tokens is reached" in episode["message"]
+    *_, ended = read_episode(tmp_path / "files", 1)
+    assert ended.reason == "budget"
+
+
+def test_a_ceiling_on_cost_needs_prices(play, tmp_path):
+    with ChatServer(reply) as server:
+        code, _, err = play(server, "--max-cost", "1")
+        assert (code, server.requests) == (exits.BAD_INPUT, [])
+        assert "that of test-model is not known" in err
+        table = "[tool.zorkgpt.llm.prices]\n'test-*' = { prompt = 100000, completion = 0 }\n"
+        (tmp_path / "pyproject.toml").write_text(table)
+        code, out, _ = play(server, "--json", "--max-cost", "2")
+    (episode,) = json.loads(out)["episodes"]
+    assert (code, episode["ending"], len(server.requests)) == (exits.OK, "budget", 2)
+    assert sum(took["cost"] for took in episode["model_usage"].values()) == 2
+
+
+def test_prices_can_come_from_the_environment(play, monkeypatch):
+    monkeypatch.setenv("ZORKGPT_LLM__PRICES", '{"test-model": {"prompt": 100000, "completion": 0}}')
+    with ChatServer(reply) as server:
+        _, out, _ = play(server, "--json", "--max-cost", "2")
+    assert json.loads(out)["episodes"][0]["ending"] == "budget"
+
+
+def test_a_model_that_keeps_failing_ends_the_episode_saved(play, tmp_path, monkeypatch):
+    monkeypatch.setenv("ZORKGPT_LLM__MAX_FAILURES", "2")
+
+    def dies(request):
+        asked = sum("You are playing a text adventure" in one.prompt for one in server.requests)
+        return reply(request) if asked < 3 else Status(500)
+
+    with ChatServer(dies) as server:
+        code, out, _ = play(server, "--json")
+    (episode,) = json.loads(out)["episodes"]
+    assert code == exits.EPISODE_FAILED
+    assert (episode["ending"], episode["turns"]) == ("error", 2)
+    assert "2 calls in a row have failed" in episode["message"]
+    assert (tmp_path / "files" / "map_state.json").exists()
+
+
+@pytest.mark.parametrize("failure", [None, Status(401, f"wrong key {KEY}"), Status(500, f"Bearer {KEY}")], ids=str)
+def test_the_key_is_in_nothing_that_a_run_prints_or_leaves_behind(play, tmp_path, failure, caplog):
+    caplog.set_level(logging.DEBUG)
+    with ChatServer(lambda request: failure if failure and len(server.requests) > 2 else reply(request)) as server:
+        _, out, err = play(server)
+        assert {request.headers["authorization"] for request in server.requests} == {f"Bearer {KEY}"}
+    left = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
+    assert len(left) >= 3
+    assert [text for text in left if KEY.encode() in text] == []
+    assert KEY not in out + err + caplog.text
+
+
+def test_a_run_says_when_the_model_misses_the_point(play, tmp_path):
+    core = '{"should_remember": true, "category": "NOTE", "memory_title": "Air %d", "memory_text": "Damp.", '
+    made, actions = iter(range(100)), iter(["look", "jump", "sing", "dig", "climb", "swim"])
+
+    def insists(request):
+        if "You keep the memory" in request.prompt:
+            return core % next(made) + '"persistence": "core"}'
+        return f"ACTION: {next(actions)}"
+
+    with ChatServer(insists) as server:
+        _, out, _ = play(server, "--quiet", "--max-turns", "6")
+    assert "the prompt does not fit the memory model" in out
+    kept = parse((tmp_path / "files" / "Memories.md").read_bytes()).all_memories()
+    assert {memory.persistence for memories in kept.values() for memory in memories} == {"core", "permanent"}
+
+
+@pytest.mark.parametrize(
+    "fault", [Trickle(Answer("ACTION: look" + " " * 2000), 0.05), Silence()], ids=["trickle", "silence"]
+)
+def test_a_model_that_never_finishes_ends_the_episode_saved(play, tmp_path, monkeypatch, fault):
+    monkeypatch.setenv("ZORKGPT_LLM__DEADLINE_S", "0.3")
+    monkeypatch.setenv("ZORKGPT_LLM__MAX_FAILURES", "2")
+    with ChatServer(lambda request: fault if "You are playing" in request.prompt else reply(request)) as server:
+        code, out, err = play(server, "--json")
+    (episode,) = json.loads(out)["episodes"]
+    assert (code, err) == (exits.EPISODE_FAILED, "")
+    assert (episode["ending"], episode["turns"]) == ("error", 0)
+    assert server.model in episode["message"]
+    *_, ended = read_episode(tmp_path / "files", 1)
+    assert ended.reason == "error"

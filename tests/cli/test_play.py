@@ -1,0 +1,230 @@
+"""The command line as people and scripts meet it: real processes, real files, exit codes."""
+
+import json
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def environment(**more: str) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("OPENAI_", "ZORKGPT_"))}
+    return kept | {"ZORKGPT_MEMORY_DEDUPLICATION__PROVIDER": "none"} | more
+
+
+def command(*arguments: str, stdin: str | None = None, cwd: Path = ROOT, **more: str) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [sys.executable, str(ROOT / "main.py"), *arguments],
+        cwd=cwd,
+        env=environment(**more),
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def test_the_main_job_plays_two_episodes_and_sums_them_up(tmp_path):
+    done = command("--workdir", str(tmp_path), "--max-turns", "40")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "── Episode 1 ──" in done.stdout
+    assert "── Episode 2 ──" in done.stdout
+    assert "without a language model" in done.stdout
+    assert re.search(r"\[1\.1\] .+ > .+", done.stdout)
+    assert "+ added: " in done.stdout
+    assert "things about this place" in done.stdout
+    for what in ("What came of it", "Memories.md", "--model", "To play Zork"):
+        assert what in done.stdout
+
+
+def test_a_second_run_goes_on_where_the_first_ended(tmp_path):
+    for expected in ([1, 2], [3, 4]):
+        done = command("--workdir", str(tmp_path), "--max-turns", "10", "--json")
+        summary = json.loads(done.stdout)
+        assert [episode["episode"] for episode in summary["episodes"]] == expected
+    assert summary["language_model"] is None
+    assert summary["episodes"][0]["memories"]["core"] > 0
+
+
+def test_quiet_shows_the_summary_only(tmp_path):
+    done = command("--workdir", str(tmp_path), "--max-turns", "5", "--quiet")
+    assert "── Episode" not in done.stdout
+    assert "What came of it" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--game", "nowhere.z5"], "No story file at nowhere.z5"),
+        (["--player", "nobody"], "There is no player 'nobody'"),
+        (["--player", "model"], "--model"),
+        (["--player", "walkthrough"], "--walkthrough"),
+        (["--walkthrough", "missing.txt"], "missing.txt"),
+        (["--seed", "0"], "--seed"),
+        (["--max-turns", "0"], "max_turns_per_episode"),
+        (["--base-url", "http://127.0.0.1:9/v1"], "--model"),
+        (["--no-such-option"], "--no-such-option"),
+        (["dance"], "dance"),
+    ],
+)
+def test_bad_input_is_a_message_and_exit_code_2(tmp_path, arguments, said):
+    done = command(*arguments, *([] if arguments == ["dance"] else ["--workdir", str(tmp_path / "work")]))
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "the file is empty"),
+        (b"Once upon a time\n" * 20, "it is a text file"),
+        (b"<!DOCTYPE html><html>404</html>" + b" " * 100, "it is a web page"),
+        (b"Glul" + bytes(200), "Glulx"),
+        (b"\x05" + bytes(30), "less than the header"),
+    ],
+)
+def test_what_is_no_story_is_refused_before_it_is_loaded(tmp_path, content, said):
+    (tmp_path / "story.z5").write_bytes(content)
+    done = command("--game", str(tmp_path / "story.z5"), "--workdir", str(tmp_path / "work"))
+    assert done.returncode == 2
+    assert said in done.stderr
+
+
+def test_a_misspelt_setting_is_named(tmp_path):
+    done = command("--workdir", str(tmp_path), ZORKGPT_GAMPLAY__TURN_DELAY_SECONDS="1")
+    assert done.returncode == 2
+    assert "gameplay.turn_delay_seconds" in done.stderr
+
+
+def test_a_configured_model_that_is_not_there_is_an_error_and_never_the_offline_player(tmp_path):
+    done = command("--workdir", str(tmp_path), "--model", "m", "--base-url", "http://127.0.0.1:9/v1")
+    assert done.returncode == 3
+    assert "127.0.0.1:9" in done.stderr
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_working_directory_that_cannot_be_made_is_refused(tmp_path):
+    (tmp_path / "taken").write_text("")
+    done = command("--workdir", str(tmp_path / "taken"))
+    assert done.returncode == 2
+    assert "can't be written" in done.stderr
+
+
+def test_a_person_plays_and_sees_what_the_agent_would_see(tmp_path):
+    done = command("--player", "human", "--episodes", "1", "--workdir", str(tmp_path), stdin="north\nsouth\n\\x\n.\n")
+    assert done.returncode == 0
+    assert "known ways: north to " in done.stdout
+    assert "remembered of this place:" in done.stdout
+    assert "had enough" in done.stdout
+
+
+def test_ctrl_c_saves_everything_and_says_so(tmp_path):
+    arguments = [sys.executable, str(ROOT / "main.py"), "--workdir", str(tmp_path), "--delay", "0.05"]
+    with subprocess.Popen(arguments, cwd=ROOT, env=environment(), stdout=subprocess.PIPE, text=True) as process:
+        for line in process.stdout:
+            if line.startswith("[1.5]"):
+                process.send_signal(signal.SIGINT)
+                process.send_signal(signal.SIGINT)
+                break
+        rest = process.stdout.read()
+    assert process.returncode == 130
+    assert "interrupted" in rest
+    assert "What came of it" in rest
+    last = (tmp_path / "runs" / "1" / "episode_log.jsonl").read_text(encoding="utf-8").splitlines()[-1]
+    assert json.loads(last)["reason"] == "interrupted"
+
+
+def test_games_lists_what_is_bundled_and_how_to_bring_more():
+    done = command("games")
+    assert done.returncode == 0
+    assert "(bundled): Slack Water, version 5, release 1" in done.stdout
+    assert "infrastructure/" in done.stdout
+
+
+def test_doctor_says_what_works_and_what_is_missing(tmp_path):
+    done = command("doctor", "--workdir", str(tmp_path))
+    assert done.returncode == 0
+    for line in (r"settings\s+ok", r"story\s+ok\s+Slack Water starts", r"model\s+none", r"files\s+ok"):
+        assert re.search(line, done.stdout), done.stdout
+    broken = command("doctor", "--workdir", str(tmp_path), "--game", "nowhere.z5")
+    assert broken.returncode == 2
+    assert re.search(r"story\s+missing\s+No story file", broken.stdout)
+
+
+def test_help_names_the_commands():
+    done = command("--help")
+    assert done.returncode == 0
+    for name in ("play", "games", "doctor", "memories"):
+        assert name in done.stdout
+
+
+def test_no_story_text_becomes_markup_or_an_escape_sequence(tmp_path):
+    done = command(
+        "--walkthrough",
+        _file(tmp_path, "say [bold red]hello[/bold red]"),
+        "--workdir",
+        str(tmp_path),
+        "--episodes",
+        "1",
+    )
+    assert done.returncode == 0
+    assert "[bold red]hello[/bold red]" in done.stdout
+    assert "\x1b" not in done.stdout
+
+
+def _file(folder: Path, text: str) -> str:
+    path = folder / "commands.txt"
+    path.write_text(text + "\n", encoding="utf-8")
+    return str(path)
+
+
+def on_a_terminal(columns: int, lines: int, *arguments: str) -> str:
+    """What a terminal of this size is sent."""
+    parent, child = pty.openpty()
+    size = {"COLUMNS": str(columns), "LINES": str(lines), "TERM": "xterm-256color"}
+    process = subprocess.Popen(
+        [sys.executable, str(ROOT / "main.py"), *arguments],
+        cwd=ROOT,
+        env=environment(**size),
+        stdin=child,
+        stdout=child,
+        stderr=child,
+    )
+    os.close(child)
+    sent, deadline = b"", time.monotonic() + 60
+    while time.monotonic() < deadline:
+        if select.select([parent], [], [], 0.2)[0]:
+            try:
+                block = os.read(parent, 65536)
+            except OSError:
+                break
+            if not block:
+                break
+            sent += block
+        elif process.poll() is not None:
+            break
+    os.close(parent)
+    assert process.wait(10) == 0
+    return sent.decode("utf-8", "replace")
+
+
+def test_a_wide_terminal_shows_panels(tmp_path):
+    sent = on_a_terminal(140, 40, "--workdir", str(tmp_path), "--max-turns", "30")
+    for title in ("what was known of this place", "what was remembered", "turn 30/30", "What came of it"):
+        assert title in sent
+
+
+def test_a_narrow_terminal_shows_lines(tmp_path):
+    sent = on_a_terminal(60, 20, "--workdir", str(tmp_path), "--max-turns", "5")
+    assert "what was known of this place" not in sent
+    assert "Episode 2 ends: turn limit" in sent

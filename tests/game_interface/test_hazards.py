@@ -1,0 +1,135 @@
+"""The known hazards of the interpreter, each through the face that the rest of the house uses.
+
+Every test ends with the game going on: this process is alive, and the next command is answered.
+"""
+
+import contextlib
+import os
+import threading
+
+import pytest
+
+from game_interface.core.jericho_interface import JerichoInterface
+from tests.fixtures.walkthrough import get_bundled_walkthrough, replay_walkthrough
+from zorkgpt.errors import InterpreterError
+
+COMMANDS = {
+    "backslash w": (r"\w", "backslash"),
+    "backslash x": (r"\x", "backslash"),
+    "backslash help": (r"\help", "backslash"),
+    "backslash X": (r"\X", "backslash"),
+    "backslash N": (r"\N", "backslash"),
+    "backslash U": (r"\U", "backslash"),
+    "backslash s": (r"look \s", "backslash"),
+    "nul byte": ("look\0", "can't read the character"),
+    "escape": ("\x1b[A", "can't read the character"),
+    "bell": ("\a", "can't read the character"),
+    "emoji": ("take 🏮", "can't read the character"),
+    "two lines": ("look\nnorth", "2 lines"),
+    "three commands": ("a. b. c", "3 commands"),
+    "then": ("north then south", "2 commands"),
+    "10,000 characters": ("take lamp " * 1000, "at most 80"),
+    "empty": ("", "empty"),
+    "blank": ("   ", "empty"),
+    "save": ("save", "not part of the game"),
+    "restore": ("restore", "not part of the game"),
+    "script": ("script", "not part of the game"),
+    "quit": ("quit", "not part of the game"),
+    "restart": ("restart", "not part of the game"),
+    "verbose": ("verbose", "not part of the game"),
+    "undo": ("undo", "not part of the game"),
+    "debugger": ("#comm", "debugger"),
+}
+
+
+@pytest.fixture(scope="module")
+def started(bundled_story):
+    with JerichoInterface(bundled_story, seed=1) as running:
+        yield running
+
+
+@pytest.fixture
+def game(started, tmp_path, monkeypatch):
+    """A game at its beginning, with an empty working directory, which must be empty afterwards too."""
+    folder = tmp_path / "work"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    started.reset()
+    yield started
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("hazard", COMMANDS)
+def test_a_dangerous_command_is_refused_with_a_reason_and_costs_nothing(game, hazard):
+    command, reason = COMMANDS[hazard]
+    before = game.save_state()
+    refused = game.act(command)
+    assert reason in refused.refused
+    assert (refused.response, refused.action, refused.fault) == (refused.refused, command, None)
+    assert (refused.before, refused.moved, refused.changed) == (refused.after, (), ())
+    assert game.send_command(command) == refused.response
+    assert game.save_state() == before
+    assert game.act("look").refused is None
+
+
+def test_several_commands_can_be_cut_to_the_first(bundled_story):
+    with JerichoInterface(bundled_story, several_commands="first") as game:
+        played = game.act("wait. wait. wait")
+        assert played.refused is None
+        assert played.after.moves - played.before.moves == 1
+
+
+def test_no_points_or_things_leak_into_the_next_episode(game):
+    opening, beginning = game.start(), game.save_state()
+    replay_walkthrough(game, get_bundled_walkthrough()[:30])
+    game.act("save")
+    assert game.reset() == opening
+    game.act("restore")
+    assert game.save_state() == beginning
+
+
+def test_the_story_file_may_vanish_and_the_directory_change(bundled_story, tmp_path):
+    path = tmp_path / "gone.z5"
+    path.write_bytes(bundled_story.read_bytes())
+    here = os.getcwd()
+    try:
+        os.chdir(tmp_path)
+        with JerichoInterface("gone.z5") as game:
+            opening = game.start()
+            path.unlink()
+            os.chdir("/")
+            assert game.reset() == opening
+            assert game.act("look").fault is None
+    finally:
+        os.chdir(here)
+
+
+@pytest.mark.parametrize("name", ["nodot", "story.html", "två ord.z5", "-rf", "a'b\"c.z5"])
+def test_a_file_name_without_a_dot_or_with_odd_letters_is_as_good_as_any(bundled_story, tmp_path, name):
+    path = tmp_path / name
+    path.write_bytes(bundled_story.read_bytes())
+    with JerichoInterface(path) as game:
+        assert game.act("look").fault is None
+
+
+def test_a_game_may_be_handed_to_another_thread(game):
+    answers = []
+    thread = threading.Thread(target=lambda: answers.append(game.send_command("look")))
+    thread.start()
+    thread.join()
+    assert answers == [game.send_command("look")]
+
+
+def test_what_is_damaged_inside_with_a_right_checksum_does_not_end_this_process(bundled_story, tmp_path):
+    data = bytearray(bundled_story.read_bytes())
+    static = int.from_bytes(data[0x0E:0x10], "big")
+    for at in range(static + 2000, len(data), 97):  # strings and code
+        data[at] ^= 0x55
+    length = int.from_bytes(data[0x1A:0x1C], "big") * 4
+    data[0x1C:0x1E] = (sum(data[0x40:length]) % 0x10000).to_bytes(2, "big")
+    path = tmp_path / "damaged.z5"
+    path.write_bytes(data)
+    with JerichoInterface(path, time_limit_s=0.5) as game, contextlib.suppress(InterpreterError):
+        game.start()
+    with JerichoInterface(bundled_story) as other:
+        assert other.act("look").fault is None

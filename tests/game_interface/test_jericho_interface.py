@@ -1,0 +1,386 @@
+"""The one face of the Z-machine: what it tells, and what it outlives."""
+
+import os
+import signal
+
+import pytest
+
+from game_interface.core.jericho_interface import JerichoInterface
+from game_interface.models import Item, Location
+from tests.fixtures.walkthrough import ZORK1_SEED, get_walkthrough_slice, get_walkthrough_until_lamp, replay_walkthrough
+from tests.game_interface.stories import LIBRARY_STORY, bare_story, build
+from zorkgpt.errors import ConfigurationError, GameClosed, InterpreterError, StateError
+
+
+@pytest.fixture(scope="module")
+def started_zork(zork1):
+    with JerichoInterface(zork1, seed=ZORK1_SEED, allow_lookahead=True) as game:
+        yield game
+
+
+@pytest.fixture
+def zork(started_zork):
+    started_zork.reset()
+    return started_zork
+
+
+@pytest.fixture(scope="session")
+def library_story(inform, tmp_path_factory):
+    return build(inform, tmp_path_factory.mktemp("library"), LIBRARY_STORY, 5)
+
+
+@pytest.fixture(scope="module")
+def started_tiny(library_story):
+    with JerichoInterface(library_story) as game:
+        yield game
+
+
+@pytest.fixture
+def tiny(started_tiny):
+    started_tiny.reset()
+    return started_tiny
+
+
+def names(items: tuple[Item, ...]) -> list[str]:
+    return [item.name for item in items]
+
+
+# Zork I
+
+
+def test_the_opening_tells_place_things_and_score(zork):
+    assert zork.start().endswith("There is a small mailbox here.")
+    assert zork.get_location_structured() == Location(180, "West of House")
+    assert zork.get_inventory_structured() == ()
+    assert names(zork.get_visible_objects_in_location()) == ["door", "small mailbox"]
+    assert zork.get_score() == (0, 0)
+    assert zork.get_max_score() == 350
+    assert zork.unknowns == ()
+
+
+def test_a_command_tells_what_it_moved_and_changed(zork):
+    zork.act("open mailbox")
+    taken = zork.act("Take leaflet.")
+    (move,) = (move for move in taken.moved if move.item.num == 161)
+    assert (move.item.name, move.origin.name, move.destination.name) == ("leaflet", "small mailbox", "cretin")
+    assert taken.action == "Take leaflet."
+    assert taken.response == "Taken."
+    assert names(taken.after.inventory) == ["leaflet"]
+    assert names(taken.before.visible) == ["door", "small mailbox", "leaflet"]
+    opened = zork.act("close mailbox")
+    assert ("small mailbox", "open", False) in {(it.item.name, it.attribute, it.value) for it in opened.changed}
+
+
+def test_going_somewhere_is_no_move_of_the_player_object(zork):
+    went = zork.act("north")
+    assert went.after.location == Location(81, "North of House")
+    assert zork.profile.player not in {move.item.num for move in went.moved}
+
+
+def test_attributes_go_by_names(zork):
+    mailbox, leaflet = 160, 161
+    told = zork.get_object_attributes(mailbox)
+    assert {key: told[key] for key in ("container", "openable", "open", "takeable", "readable", "light")} == {
+        "container": True,
+        "openable": True,
+        "open": False,
+        "takeable": False,
+        "readable": False,
+        "light": False,
+    }
+    zork.act("open mailbox")
+    assert zork.get_object_attributes(mailbox)["open"]
+    told = zork.get_object_attributes(Item(leaflet, "leaflet"))
+    assert (told["readable"], told["takeable"], told["openable"]) == (True, True, False)
+
+
+def test_what_is_hidden_is_not_seen(zork):
+    replay_walkthrough(zork, get_walkthrough_slice(0, 21))
+    assert zork.get_location_structured().name == "Living Room"
+    assert "trap door" not in names(zork.get_visible_objects_in_location())
+    zork.act("move rug")
+    assert "trap door" in names(zork.get_visible_objects_in_location())
+
+
+def test_what_is_in_a_carried_sack_is_carried_but_not_held(zork):
+    replay_walkthrough(zork, [*get_walkthrough_until_lamp(), "e", "take sack", "put garlic in sack"])
+    now = zork.observe()
+    assert "clove of garlic" not in names(now.inventory)
+    assert "clove of garlic" in names(now.carried)
+
+
+def test_verbs_and_words_are_the_parsers(zork):
+    verbs, words = zork.get_valid_verbs(), zork.vocabulary
+    assert {"open", "take", "examin", "light"} <= set(verbs) <= set(words)
+    assert not {"save", "restor", "quit", "q", "verbos", "lamp", "$ve", "#rand"} & set(verbs)
+    assert "lanter" in words
+
+
+def test_the_world_state_changes_only_with_the_world(zork):
+    before = zork.world_state
+    zork.act("examine the sky")
+    assert zork.world_state == before
+    zork.act("open mailbox")
+    assert zork.world_state != before
+
+
+def test_exits_are_found_by_trying_and_trying_leaves_no_trace(zork):
+    saved = zork.save_state()
+    assert zork.get_valid_exits() == ["north", "south", "west", "northeast", "southeast"]
+    assert zork.save_state() == saved
+    assert zork.get_score() == (0, 0)
+
+
+def test_looking_ahead_is_off_by_default(zork1):
+    with (
+        JerichoInterface(zork1) as game,
+        pytest.raises(ConfigurationError, match=r"handicap.*allow_lookahead=True"),
+    ):
+        game.get_valid_exits()
+
+
+def test_death_is_not_the_end_where_the_game_takes_it_back(zork):
+    cellar = ["s", "e", "open window", "w", "w", "move rug", "open trapdoor", "d"]
+    steps = [zork.act(action) for action in [*cellar, "wait", "n", "n", "wait", "n", "n"]]
+    deaths = [step for step in steps if step.died]
+    assert len(deaths) == 1
+    assert "You have died" in deaths[0].response
+    assert not any(step.finished for step in steps)
+    after = zork.act("look")
+    assert (after.died, zork.is_dead(), zork.finished) == (False, False, False)
+
+
+def test_the_third_death_is_the_end(zork):
+    to_the_edge, back = ["s", "e", "e", "e"], ["e", "s", "e", "e", "e"]
+    steps = replay_walkthrough(zork, [*to_the_edge, "jump", *back, "jump", *back, "jump"])
+    assert [(step.died, step.finished) for step in steps if step.action == "jump"] == [
+        (True, False),
+        (True, False),
+        (True, True),
+    ]
+    assert zork.get_score()[0] == -30
+    assert not zork.victory
+
+
+def test_in_a_vehicle_the_place_is_the_room(zork):
+    steps = []
+    for action in (step for step in get_walkthrough_slice(0, 396)):
+        steps.append(zork.act(action).after)
+        if steps[-1].vehicle:
+            break
+    assert steps[-1].vehicle.name == "magic boat"
+    assert steps[-1].location == steps[-2].location
+
+
+# The interpreter's faults
+
+
+def test_a_hung_interpreter_is_replaced_and_the_turn_says_so(inform, tmp_path):
+    story = build(inform, tmp_path, bare_story(3), 3)
+    with JerichoInterface(story, time_limit_s=0.5) as game:
+        game.act("north")
+        before = game.observe()
+        hung = game.act("hang")
+        assert "gave no answer within 0.5 s and was killed" in hung.fault
+        assert "The game is as it was before it." in hung.fault
+        assert (hung.response, hung.before, hung.after) == (hung.fault, before, before)
+        assert (hung.moved, hung.changed, hung.refused, game.fault_count) == ((), (), None, 1)
+        assert game.act("take").response == "Taken."
+        assert game.get_score() == (5, 2)
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSEGV, signal.SIGSTOP])
+def test_a_dead_interpreter_is_replaced_and_the_game_goes_on(zork1, how):
+    with JerichoInterface(zork1, seed=ZORK1_SEED, time_limit_s=2) as game:
+        commands = get_walkthrough_slice(0, 40)
+        steps = replay_walkthrough(game, commands[:20])
+        os.kill(game._worker.pid, how)
+        faulty = game.act(commands[20])
+        assert faulty.fault
+        steps += replay_walkthrough(game, commands[20:])
+    with JerichoInterface(zork1, seed=ZORK1_SEED) as undisturbed:
+        assert replay_walkthrough(undisturbed, commands) == steps
+
+
+def test_a_kill_before_reset_and_restore_is_made_good(zork):
+    opening, saved = zork.start(), zork.save_state()
+    os.kill(zork._worker.pid, signal.SIGKILL)
+    zork.restore_state(saved)
+    os.kill(zork._worker.pid, signal.SIGKILL)
+    assert zork.reset() == opening
+
+
+def test_a_story_that_never_comes_to_its_first_prompt_is_an_error(inform, tmp_path):
+    source = "Global turns; [ Main; while (1) turns++; ];"
+    with JerichoInterface(build(inform, tmp_path, source, 5), time_limit_s=0.5) as game:
+        with pytest.raises(InterpreterError, match=r"story\.z5 can't be started: the interpreter"):
+            game.start()
+        with pytest.raises(InterpreterError, match=r"story\.z5 can't be started"):
+            game.act("look")
+
+
+# States
+
+
+def test_a_state_brings_everything_back_in_any_process(zork, zork1):
+    replay_walkthrough(zork, get_walkthrough_slice(0, 30))
+    saved = zork.save_state()
+    expected = replay_walkthrough(zork, get_walkthrough_slice(30, 60))
+    zork.restore_state(saved)
+    assert replay_walkthrough(zork, get_walkthrough_slice(30, 60)) == expected
+    with JerichoInterface(zork1, seed=77) as other:
+        other.restore_state(saved)
+        assert replay_walkthrough(other, get_walkthrough_slice(30, 60)) == expected
+
+
+def test_a_state_of_another_story_is_refused_and_nothing_happens(zork, tiny):
+    before = zork.save_state()
+    with pytest.raises(StateError, match="of another story"):
+        zork.restore_state(tiny.save_state())
+    assert zork.save_state() == before
+
+
+@pytest.mark.parametrize("spoil", [lambda s: s[:-1], lambda s: s[:-9] + b"x" + s[-8:], lambda s: b"", lambda s: "text"])
+def test_a_damaged_state_is_refused(tiny, spoil):
+    with pytest.raises(StateError, match=r"damaged|not a saved state"):
+        tiny.restore_state(spoil(tiny.save_state()))
+    assert tiny.act("north").after.location.name == "Attic"
+
+
+def test_a_state_of_a_finished_game_is_finished(tiny):
+    tiny.act("north")
+    tiny.act("enter pit")
+    saved = tiny.save_state()
+    tiny.reset()
+    assert not tiny.finished
+    tiny.restore_state(saved)
+    assert tiny.finished
+
+
+# A story that nobody told us of
+
+
+def test_an_unknown_library_story_is_explored(tiny):
+    assert tiny.start().startswith("Welcome.")
+    assert tiny.start().endswith("(which is closed) here.") or "crate" in tiny.start()
+    assert tiny.get_location_structured().name == "Hall"
+    assert tiny.get_inventory_structured() == ()
+    assert tiny.get_score() == (0, 0)
+    assert tiny.unknowns == ("max_score",)
+
+
+def test_visible_are_things_in_what_is_open_or_a_supporter_not_what_is_closed_or_concealed(tiny):
+    assert names(tiny.get_visible_objects_in_location()) == ["crate", "cart", "shelf", "vase"]
+    tiny.act("open crate")
+    assert names(tiny.get_visible_objects_in_location()) == ["crate", "gold coin", "cart", "shelf", "vase"]
+    taken = tiny.act("take coin")
+    assert taken.response.startswith("Taken, golden.")
+    assert (taken.after.score, names(taken.after.inventory)) == (5, ["gold coin"])
+    assert "gold coin" not in names(taken.after.visible)
+
+
+def test_a_vehicle_in_a_library_story_is_not_the_place(tiny):
+    tiny.act("enter cart")
+    now = tiny.observe()
+    assert (now.location.name, now.vehicle.name) == ("Hall", "cart")
+
+
+def test_in_the_dark_the_place_is_known_and_nothing_is_seen(tiny):
+    tiny.act("north")
+    dark = tiny.act("east")
+    assert "Darkness" in dark.response
+    assert (dark.after.location.name, dark.after.visible) == ("Cellar", ())
+
+
+@pytest.mark.parametrize(
+    ("action", "died", "victory"), [("enter pit", True, False), ("examine pit", False, True)], ids=["death", "victory"]
+)
+def test_the_end_of_a_library_story_is_known_by_its_flag(tiny, action, died, victory):
+    tiny.act("north")
+    last = tiny.act(action)
+    assert (last.died, last.finished, last.victory) == (died, True, victory)
+    after = tiny.act("look")
+    assert "The game has ended" in after.refused
+    assert (after.finished, after.died) == (True, False)
+    tiny.reset()
+    assert (tiny.died, tiny.finished, tiny.victory) == (False, False, False)
+
+
+@pytest.mark.parametrize("version", [3, 4, 5, 7, 8])
+def test_a_story_of_every_version_is_played(version, inform, tmp_path):
+    with JerichoInterface(build(inform, tmp_path, bare_story(version), version)) as game:
+        assert game.start() == "Welcome.\n\nMeadow"
+        steps = replay_walkthrough(game, ["north", "take", "fly", "south"])
+        assert [(it.response, it.location_name, it.score, it.inventory) for it in steps] == [
+            ("Barn", "Barn", 0, ()),
+            ("Taken.", "Barn", 5, ("straw hat",)),
+            ("What?", "Barn", 5, ("straw hat",)),
+            ("Meadow", "Meadow", 5, ("straw hat",)),
+        ]
+        assert game.get_object_attributes(1) == {}
+        assert game.unknowns == ("attributes", "max_score")
+
+
+def test_zork_under_another_checksum_reads_the_same(zork, zork1, tmp_path):
+    path = tmp_path / "unknown.z3"
+    path.write_bytes(zork1.read_bytes() + b"\0")  # padding: jericho's table no longer knows it
+    commands = get_walkthrough_slice(0, 60)
+    with JerichoInterface(path, seed=ZORK1_SEED) as game:
+        assert game.start().endswith(zork.start()[-60:])
+        known, unknown = replay_walkthrough(zork, commands), replay_walkthrough(game, commands)
+        assert [step.response for step in unknown] == [step.response for step in known]
+        assert unknown == known
+
+
+# Closing, and two at once
+
+
+def test_after_close_every_question_raises(zork1):
+    zork = JerichoInterface(zork1, allow_lookahead=True)
+    zork.start()
+    zork.close()
+    zork.close()
+    questions = [
+        zork.start,
+        zork.reset,
+        zork.observe,
+        zork.save_state,
+        zork.get_score,
+        zork.get_max_score,
+        zork.get_location_structured,
+        zork.get_inventory_structured,
+        zork.get_visible_objects_in_location,
+        zork.get_valid_verbs,
+        zork.get_valid_exits,
+        lambda: zork.send_command("look"),
+        lambda: zork.act("look"),
+        lambda: zork.get_object_attributes(1),
+        lambda: zork.restore_state(b""),
+        lambda: zork.world_state,
+    ]
+    for question in questions:
+        with pytest.raises(GameClosed, match=r"is closed"):
+            question()
+
+
+def test_two_games_at_once_do_not_touch_each_other(zork, zork1, tiny):
+    alone = replay_walkthrough(zork, get_walkthrough_slice(0, 50))
+    zork.reset()
+    with JerichoInterface(zork1, seed=ZORK1_SEED) as other:
+        mixed = []
+        for command in get_walkthrough_slice(0, 50):
+            mixed += replay_walkthrough(zork, [command])
+            assert replay_walkthrough(other, [command]) == mixed[-1:]
+            tiny.act("north")
+    assert mixed == alone
+
+
+@pytest.mark.parametrize("seed", [0, -1, 2**31, 1.5, "1", None])
+def test_a_seed_that_means_the_clock_is_refused(bundled_story, seed):
+    with pytest.raises(ConfigurationError, match="seed"):
+        JerichoInterface(bundled_story, seed=seed)
+
+
+def test_a_time_limit_of_nothing_is_refused(bundled_story):
+    with pytest.raises(ConfigurationError, match="time limit"):
+        JerichoInterface(bundled_story, time_limit_s=0)

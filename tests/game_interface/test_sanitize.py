@@ -1,0 +1,125 @@
+"""The gate for commands."""
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from game_interface.core.sanitize import MAX_LENGTH, clean_command
+from zorkgpt.errors import CommandRefused
+
+
+@pytest.mark.parametrize(
+    ("given_text", "sent"),
+    [
+        ("look", "look"),
+        ("  Open   Window \n", "Open Window"),
+        ("look.", "look"),
+        ("go north...", "go north"),
+        ("say “hello”", 'say "hello"'),
+        ("examine the troll’s axe", "examine the troll's axe"),
+        ("café – au lait", "cafe - au lait"),
+        ("take lamp, sword and rope", "take lamp, sword and rope"),
+        ('say "hello. you"', 'say "hello. you"'),
+        ('say "go north then wait"', 'say "go north then wait"'),
+        ("ask mr. smith about mrs. jones", "ask mr. smith about mrs. jones"),
+        ("tell dr. grey about the well", "tell dr. grey about the well"),
+        ("save the princess", "save the princess"),
+        ("quit smoking", "quit smoking"),
+        ("put the script in the bag", "put the script in the bag"),
+        ("score", "score"),
+        ("again", "again"),
+        ("wait, then", "wait, then"),
+        ("strengthen rope", "strengthen rope"),
+        ("?", "?"),
+        ("x" * MAX_LENGTH, "x" * MAX_LENGTH),
+    ],
+)
+def test_a_legal_command_passes_in_plain_form(given_text, sent):
+    assert clean_command(given_text) == sent
+
+
+@pytest.mark.parametrize(
+    ("given_text", "reason"),
+    [
+        ("", "empty"),
+        (" \t\n ", "empty"),
+        ("...", "empty"),
+        ("x" * 10_000, "10000 characters; the game reads at most 80"),
+        (r"\w", "backslash"),
+        (r"\x", "backslash"),
+        (r"\help", "backslash"),
+        (r"look \N", "backslash"),
+        (r"\U", "backslash"),
+        ("look\0", r"U\+0000"),
+        ("look\x1b[2J", r"U\+001B"),
+        ("look\x7f", r"U\+007F"),
+        ("take 🗡", r"can't read the character '🗡' \(DAGGER KNIFE\)"),
+        ("смотреть", "CYRILLIC"),
+        ("look\nnorth", "2 lines"),
+        ("look\rnorth", "2 lines"),
+        ("look\x0bnorth", "can't read the character"),
+        ("open door. north. east", '3 commands.*"open door"'),
+        ("open door.north", "2 commands"),
+        ("open door then go north", "2 commands"),
+        ("open door, then go north", "2 commands"),
+        ("wait. wait.", "2 commands"),
+        ("#rand 5", "debugger"),
+        ("$verify", "debugger"),
+        (None, "not NoneType"),
+        (b"look", "not bytes"),
+    ],
+)
+def test_what_may_not_be_sent_is_refused_with_the_reason(given_text, reason):
+    with pytest.raises(CommandRefused, match=reason):
+        clean_command(given_text)
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["save", "SAVE", "restore", "restor", "script", "unscript", "quit", "q", "Q.", "restart", "verbose", "brief"],
+)
+def test_commands_to_the_interpreter_are_refused(command):
+    with pytest.raises(CommandRefused, match="not part of the game"):
+        clean_command(command)
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["superbrief", "superb", "undo", "version", "verify", "script on", "quit game", "quit now", "save.", "troll, save"],
+)
+def test_so_are_their_other_forms(command):
+    with pytest.raises(CommandRefused, match="not part of the game"):
+        clean_command(command)
+
+
+@pytest.mark.parametrize("command", ['tell troll "quit"', 'say "restart', "transcript off", "notify off", "save!"])
+def test_nor_do_they_pass_in_disguise(command):
+    with pytest.raises(CommandRefused, match="not part of the game"):
+        clean_command(command)
+
+
+@pytest.mark.parametrize(
+    ("given_text", "sent"),
+    [
+        ("open door. go north", "open door"),
+        ("look\nnorth\nsouth", "look"),
+        ("take sword then kill troll", "take sword"),
+        (". look", "look"),
+    ],
+)
+def test_the_first_of_several_can_be_taken_by_configuration(given_text, sent):
+    assert clean_command(given_text, several="first") == sent
+
+
+@given(st.text(), st.sampled_from(["refuse", "first"]))
+@example("a\x85b", "refuse")
+@example("ﬃ" * 40, "first")
+@example('say "a. b', "first")
+def test_whatever_passes_is_one_short_line_of_printable_ascii_and_passes_again(text, several):
+    try:
+        command = clean_command(text, several=several)
+    except CommandRefused:
+        return
+    assert all(" " <= character <= "~" and character != "\\" for character in command)
+    assert 1 <= len(command) <= MAX_LENGTH
+    assert clean_command(command) == command

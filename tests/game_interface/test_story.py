@@ -1,0 +1,167 @@
+"""What is taken for a story, and what is said of the rest."""
+
+import contextlib
+import os
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from game_interface.story import checked, find_story, list_stories, load_story
+from tests.game_interface.stories import blorb
+from zorkgpt.errors import StoryError, StoryFileNotFound
+
+
+@pytest.fixture(scope="module")
+def whole(bundled_story) -> bytes:
+    return bundled_story.read_bytes()
+
+
+def _of_version(version: int):
+    return lambda whole: bytes([version]) + whole[1:]
+
+
+BAD_FILES = {
+    "empty": (lambda whole: b"", "the file is empty"),
+    "text": (lambda whole: b"West of House\nYou are standing in an open field.\n" * 40, "it is a text file"),
+    "web page": (lambda whole: b"<!DOCTYPE html><html><body>404 Not Found</body></html>", "it is a web page"),
+    "web page after blanks": (lambda whole: b"\n\n <HTML><head></head></HTML>", "it is a web page"),
+    "tiny": (lambda whole: whole[:40], "only 40 bytes, less than the header"),
+    "truncated": (lambda whole: whole[: len(whole) // 2], r"truncated: \d+ bytes of \d+"),
+    "one bit wrong": (lambda whole: whole[:20_000] + bytes([whole[20_000] ^ 1]) + whole[20_001:], "checksum"),
+    "random": (lambda whole: b"\xff" + random.Random(1).randbytes(50_000), "not a Z-machine story"),
+    "random of version 5": (lambda whole: b"\x05" + random.Random(2).randbytes(50_000), "truncated|damaged"),
+    "random of version 3": (lambda whole: b"\x03" + random.Random(3).randbytes(200_000), "truncated|damaged"),
+    "zeros": (lambda whole: bytes(4096), "not a Z-machine story"),
+    "zeros of version 8": (lambda whole: b"\x08" + bytes(4096), "damaged"),
+    "too large": (lambda whole: whole + bytes(600_000), "more than a Z-machine story can have"),
+    "glulx": (lambda whole: b"Glul\0\3\1\2" + bytes(500), "Glulx"),
+    "glulx in a blorb": (lambda whole: blorb(b"GLUL", b"Glul" + bytes(64)), "Blorb file holds a Glulx story"),
+    "blorb of pictures": (lambda whole: blorb(b"PIC ", b"x"), "Blorb file holds no Z-machine story"),
+    "blorb cut short": (lambda whole: blorb(b"ZCOD", whole)[:9000], "truncated"),
+    "elf program": (lambda whole: b"\x7fELF\2\1\1" + bytes(500), "not a Z-machine story"),
+    "version 1": (_of_version(1), "version 1"),
+    "version 2": (_of_version(2), "version 2"),
+    "version 6": (_of_version(6), "version 6, which needs a screen"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD_FILES)
+def test_a_file_that_is_no_playable_story_is_refused_with_the_reason_and_the_way_out(kind, whole, tmp_path):
+    spoil, reason = BAD_FILES[kind]
+    path = tmp_path / "story.z5"
+    path.write_bytes(spoil(whole))
+    with pytest.raises(StoryError, match=reason) as raised:
+        find_story(path)
+    assert str(path) in str(raised.value)
+    assert "name one with --game" in str(raised.value)
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(StoryFileNotFound, match=r"No story file at .*nothing\.z5.*--game"):
+        find_story(tmp_path / "nothing.z5")
+
+
+def test_a_folder_is_no_story(tmp_path):
+    with pytest.raises(StoryError, match="is a folder"):
+        find_story(tmp_path)
+
+
+def test_a_pipe_is_no_story(tmp_path):
+    pipe = tmp_path / "pipe.z5"
+    os.mkfifo(pipe)
+    with pytest.raises(StoryError, match="is a device or a pipe"):
+        find_story(pipe)
+
+
+def test_a_name_too_long_for_a_file_is_no_story():
+    with pytest.raises(StoryFileNotFound, match="No story file at xxx"):
+        find_story("x" * 5000)
+
+
+def test_a_story_in_a_blorb_file_is_taken_out_of_it(whole, tmp_path):
+    path = tmp_path / "story.zblorb"
+    path.write_bytes(blorb(b"ZCOD", whole))
+    assert load_story(path).data == whole
+
+
+def test_the_bundled_story_says_who_it_is(bundled_story):
+    story = load_story(bundled_story)
+    assert story.bundled
+    assert story.summary() == {
+        "file": bundled_story.name,
+        "version": 5,
+        "release": story.release,
+        "serial": story.serial,
+        "sha256": story.sha256,
+        "title": story.title,
+        "bundled": True,
+    }
+    assert story.title
+
+
+def test_zork_is_known_by_its_release_whatever_its_file_is_called(zork1, tmp_path):
+    path = tmp_path / "something"
+    path.write_bytes(zork1.read_bytes())
+    story = load_story(path)
+    assert (story.title, story.version, story.release, story.serial) == ("Zork I", 3, 88, "840726")
+
+
+@pytest.fixture
+def infrastructure(tmp_path, bundled_story):
+    """A folder like the project's: the bundled story in `games/`, with its profile."""
+    games = tmp_path / "games"
+    games.mkdir()
+    for path in (bundled_story, bundled_story.with_suffix(".json")):
+        (games / path.name).write_bytes(path.read_bytes())
+    return tmp_path
+
+
+def test_without_a_name_the_owners_story_comes_before_the_bundled_one(infrastructure, whole):
+    assert find_story(infrastructure=infrastructure).bundled
+    (infrastructure / "mine.z5").write_bytes(whole)
+    assert find_story(infrastructure=infrastructure).path == infrastructure / "mine.z5"
+
+
+def test_a_story_is_found_by_its_name(infrastructure, bundled_story, whole):
+    (infrastructure / "Mine.z5").write_bytes(whole)
+    assert find_story("mine", infrastructure=infrastructure).path.name == "Mine.z5"
+    assert find_story("mine.z5", infrastructure=infrastructure).path.name == "Mine.z5"
+    assert find_story(bundled_story.stem, infrastructure=infrastructure).bundled
+    with pytest.raises(StoryFileNotFound, match=f"no story of that name.*{bundled_story.stem}"):
+        find_story("yours", infrastructure=infrastructure)
+
+
+def test_no_story_anywhere_says_how_to_bring_one(tmp_path):
+    with pytest.raises(StoryFileNotFound, match="Put a Z-machine story"):
+        find_story(infrastructure=tmp_path)
+
+
+def test_the_list_holds_damaged_stories_with_their_problem(infrastructure):
+    (infrastructure / "bad.z3").write_bytes(b"")
+    bad, good = list_stories(infrastructure=infrastructure)
+    assert (bad.path.name, bad.bundled, bad.story) == ("bad.z3", False, None)
+    assert "empty" in bad.problem
+    assert (good.bundled, good.problem, good.story.bundled) == (True, None, True)
+
+
+def test_a_profile_of_another_build_is_not_believed(infrastructure, bundled_story, caplog):
+    profile = infrastructure / "games" / bundled_story.with_suffix(".json").name
+    sha256 = load_story(bundled_story).sha256
+    profile.write_text(profile.read_text().replace(sha256, "0" * 64))
+    assert find_story(infrastructure=infrastructure).profile.deadflag_global is None
+    assert "another build" in caplog.text
+
+
+def test_a_broken_profile_is_an_error_that_names_it(infrastructure, bundled_story):
+    profile = infrastructure / "games" / bundled_story.with_suffix(".json").name
+    profile.write_text("{")
+    with pytest.raises(StoryError, match=profile.name):
+        find_story(infrastructure=infrastructure)
+
+
+@given(st.binary(max_size=400), st.integers(0, 9))
+def test_no_bytes_make_the_check_fail_otherwise(content, version):
+    with contextlib.suppress(StoryError):
+        assert checked(bytes([version]) + content, "some.z5")

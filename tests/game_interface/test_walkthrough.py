@@ -1,0 +1,82 @@
+"""Whole stories from beginning to end, and the fixtures that hold the ways through them."""
+
+from game_interface.core.jericho_interface import JerichoInterface
+from tests.fixtures.walkthrough import (
+    BUNDLED_SEED,
+    ZORK1_SEED,
+    bundled_story_path,
+    get_bundled_walkthrough,
+    get_bundled_walkthrough_slice,
+    get_walkthrough_dark_sequence,
+    get_walkthrough_slice,
+    get_walkthrough_until_lamp,
+    get_zork1_walkthrough,
+    replay_walkthrough,
+)
+
+
+def test_the_walkthrough_of_zork_is_known_without_its_story():
+    commands = get_zork1_walkthrough()
+    assert len(commands) == 396
+    assert get_walkthrough_slice(10, 20) == commands[10:20]
+    assert get_walkthrough_until_lamp() == commands[: len(get_walkthrough_until_lamp())]
+    assert get_walkthrough_until_lamp()[-1] == "Get lamp"
+    assert len(get_walkthrough_until_lamp()) < len(get_walkthrough_dark_sequence()) < 50
+
+
+def test_the_parts_lead_where_their_names_say(zork1):
+    with JerichoInterface(zork1, seed=ZORK1_SEED) as game:
+        assert "brass lantern" in replay_walkthrough(game, get_walkthrough_until_lamp())[-1].inventory
+        game.reset()
+        assert {"Attic", "Cellar"} <= {
+            step.location_name for step in replay_walkthrough(game, get_walkthrough_dark_sequence())
+        }
+
+
+def test_zork_is_won_with_place_and_score_right_on_every_step(zork1):
+    from jericho import FrotzEnv
+
+    direct = FrotzEnv(str(zork1), seed=ZORK1_SEED)
+    direct.reset()
+    with JerichoInterface(zork1, seed=ZORK1_SEED) as game:
+        for command in get_zork1_walkthrough():
+            played = game.act(command)
+            _, _, _, told = direct.step(command)
+            assert (played.after.score, played.after.moves) == (told["score"], told["moves"])
+            place = played.after.vehicle or played.after.location
+            assert place.num == direct.get_player_location().num
+            assert [item.num for item in played.after.inventory] == [item.num for item in direct.get_inventory()]
+        assert (game.get_score()[0], game.get_max_score()) == (350, 350)
+        assert (game.victory, game.finished, game.died, game.fault_count) == (True, True, False, 0)
+
+
+def test_every_name_of_a_place_is_the_one_that_the_game_prints(zork1):
+    seen = set()
+    with JerichoInterface(zork1, seed=ZORK1_SEED) as game:
+        for command in get_zork1_walkthrough():
+            place = game.act(command).after.location
+            saved = game.save_state()
+            text = game.send_command("look")
+            game.restore_state(saved)
+            if place not in seen and not game.finished and "pitch black" not in text and not text.startswith("look"):
+                seen.add(place)
+                assert text.startswith(place.name)
+    assert len(seen) > 80
+
+
+def test_a_replay_is_the_same_every_time(zork1):
+    commands, runs = get_walkthrough_slice(0, 120), []
+    for _ in range(2):
+        with JerichoInterface(zork1, seed=ZORK1_SEED) as game:
+            runs.append(replay_walkthrough(game, commands))
+    assert runs[0] == runs[1]
+
+
+def test_the_bundled_story_is_won():
+    with JerichoInterface(bundled_story_path(), seed=BUNDLED_SEED) as game:
+        steps = replay_walkthrough(game, get_bundled_walkthrough())
+        assert steps[-1].score == game.get_max_score() == 100
+        assert (game.victory, game.finished, game.died, game.fault_count) == (True, True, False, 0)
+        assert [step for step in steps[:-1] if step.died or step.finished] == []
+        assert game.unknowns == ()
+    assert get_bundled_walkthrough_slice(0, 3) == get_bundled_walkthrough()[:3]

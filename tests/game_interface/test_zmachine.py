@@ -1,0 +1,149 @@
+"""The own view of a story's memory."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from game_interface.core.zmachine import View, ZMachine, changes
+from tests.fixtures.walkthrough import ZORK1_SEED, get_zork1_walkthrough
+from tests.game_interface.stories import bare_story, build
+
+
+@pytest.fixture(scope="module")
+def zork(zork1):
+    """Jericho itself, and the view of what it has in memory."""
+    from jericho import FrotzEnv
+
+    env, machine = FrotzEnv(str(zork1), seed=ZORK1_SEED), ZMachine(zork1.read_bytes())
+    return env, machine
+
+
+def _view(zork) -> View:
+    env, machine = zork
+    return machine.view(env._get_ram().tobytes())
+
+
+def test_tree_and_attributes_are_jerichos_all_through_the_walkthrough(zork):
+    env, _ = zork
+    env.reset()
+    for command in [None, *get_zork1_walkthrough()]:
+        if command:
+            env.step(command)
+        view = _view(zork)
+        assert view.global_value(1) == env.get_score()
+        assert view.global_value(2) == env.get_moves()
+        objects = [thing for thing in env.get_world_objects() if thing.num]
+        for thing in objects:
+            links = (view.parent(thing.num), view.sibling(thing.num), view.child(thing.num))
+            assert links == (thing.parent, thing.sibling, thing.child)
+        for thing in objects[::7]:
+            assert view.attributes(thing.num) == {index for index, is_set in enumerate(thing.attr) if is_set}
+
+
+def test_names_are_whole_where_jerichos_have_holes(zork):
+    env, _ = zork
+    env.reset()
+    view = _view(zork)
+    assert env.get_object(180).name == "West House"
+    assert view.name(180) == "West of House"
+    assert view.name(193) == "Living Room"
+
+
+def test_every_word_of_the_dictionary_is_jerichos(zork):
+    env, machine = zork
+    assert [entry.text for entry in machine.dictionary] == [word.word for word in env.get_dictionary()]
+
+
+def test_properties_are_jerichos(zork):
+    env, _ = zork
+    env.reset()
+    view = _view(zork)
+    for thing in env.get_world_objects():
+        if thing.num:
+            assert list(view.properties(thing.num)) == [number for number in thing.properties if number]
+
+
+def test_a_move_and_its_attributes_show_up_between_two_views(zork):
+    env, _ = zork
+    env.reset()
+    before = _view(zork)
+    env.step("open mailbox")
+    opened = changes(before, _view(zork))
+    assert (160, 11, True) in opened.flipped
+    before = _view(zork)
+    env.step("take leaflet")
+    assert (161, 160, 4) in changes(before, _view(zork)).moved
+
+
+def test_the_fingerprint_leaves_out_the_order_of_things(zork):
+    env, machine = zork
+    env.reset()
+    memory = env._get_ram().tobytes()
+    view = machine.view(memory)
+    at = view._entry(160) + machine.attribute_bytes + machine.link_size
+    other = machine.view(memory[:at] + b"\7" + memory[at + 1 :])
+    assert other.sibling(160) != view.sibling(160)
+    assert other.fingerprint() == view.fingerprint()
+    moved = machine.view(memory[: at - 1] + b"\7" + memory[at:])
+    assert moved.fingerprint() != view.fingerprint()
+
+
+def test_what_is_not_an_object_reads_as_nothing(zork):
+    view = _view(zork)
+    for number in (0, -1, 251, 70_000):
+        assert not view.exists(number)
+        assert (view.parent(number), view.name(number), view.children(number), view.properties(number)) == (
+            0,
+            "",
+            (),
+            {},
+        )
+        assert view.attributes(number) == frozenset()
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_damaged_memory_never_hangs_or_raises(data, bundled_story):
+    machine = ZMachine(bundled_story.read_bytes())
+    memory = bytearray(machine.story[: machine.header.static])
+    for _ in range(data.draw(st.integers(1, 40))):
+        memory[data.draw(st.integers(machine.table.start, len(memory) - 1))] = data.draw(st.integers(0, 255))
+    view = machine.view(bytes(memory))
+    for number in range(machine.object_count + 2):
+        view.name(number), view.children(number), view.ancestors(number), view.attributes(number)
+        view.properties(number)
+    assert len(view.fingerprint()) == 16
+
+
+def test_a_circle_in_the_tree_ends(bundled_story):
+    machine = ZMachine(bundled_story.read_bytes())
+    memory = bytearray(machine.story[: machine.header.static])
+    for number, other in ((1, 2), (2, 1)):
+        at = machine.first_entry + (number - 1) * machine.entry_size + machine.attribute_bytes
+        memory[at : at + 6] = b"".join(link.to_bytes(2, "big") for link in (other, other, other))
+    view = machine.view(bytes(memory))
+    assert view.ancestors(1) == (2, 1)
+    assert view.children(1) == (2, 1)
+
+
+@pytest.mark.parametrize("version", [3, 4, 5, 7, 8])
+def test_every_version_has_its_names_and_words(version, inform, tmp_path):
+    machine = ZMachine(build(inform, tmp_path, bare_story(version), version).read_bytes())
+    view = machine.view(machine.story[: machine.header.static])
+    names = [view.name(number) for number in range(1, machine.object_count + 1)]
+    assert names[-5:] == ["rooms", "Meadow", "Barn", "you", "straw hat"]
+    assert [entry.text for entry in machine.dictionary] == ["hang", "look", "north", "south", "take"]
+
+
+def test_own_alphabets_and_characters_beyond_ascii_are_read(inform, tmp_path):
+    source = """
+Zcharacter "abcdefghijklmnopqrstuvwxyz" "ABCDEFGHIJKLMNOPQRSTUVWXYZ" "0123456789!$&*():;.,<>-";
+Zcharacter table + '@{41a}';
+Object cafe "Caf@'e <Stra@sse> No. 9";
+Object ship "@oeuvre @{41a} [x]";
+[ Main; print (name) cafe, (name) ship; ];
+"""
+    machine = ZMachine(build(inform, tmp_path, source, 5).read_bytes())
+    view = machine.view(machine.story[: machine.header.static])
+    names = [view.name(number) for number in range(1, machine.object_count + 1)]
+    assert names[-2:] == ["Café <Straße> No. 9", "œuvre \N{CYRILLIC CAPITAL LETTER KA} [x]"]

@@ -1,0 +1,177 @@
+"""Asking a model: what goes over the wire, and what comes back."""
+
+import pytest
+from pydantic import BaseModel
+
+from tests.fixtures.chat_server import Answer, ChatServer, Status
+from zorkgpt.errors import ConfigurationError, LLMUnreachable
+from zorkgpt.llm.client import LLMClient
+from zorkgpt.llm.listing import ModelStatus
+from zorkgpt.llm.messages import Completion, Message, Usage
+from zorkgpt.llm.settings import LLMSettings, RoleSettings
+
+QUESTION = [Message("system", "You play."), Message("user", "What now?")]
+
+
+class Verdict(BaseModel):
+    score: float
+    reasons: list[str] = []
+    note: str | None = None
+
+
+def client_of(server: ChatServer, *, sampling: dict | None = None, **settings) -> LLMClient:
+    role = RoleSettings(server.model, **(sampling or {}))
+    return LLMClient(LLMSettings.single(role, base_url=server.url, **settings))
+
+
+def test_an_answer_comes_with_its_usage():
+    with ChatServer("ACTION: look") as server:
+        completion = client_of(server).complete(QUESTION, role="agent")
+    assert completion == Completion("ACTION: look", usage=Usage(10, 5))
+
+
+def test_unset_sampling_is_left_out_of_the_request():
+    with ChatServer("hello") as server:
+        client_of(server).complete(QUESTION, role="agent")
+    assert server.requests[0].body == {
+        "model": "test-model",
+        "messages": [{"role": "system", "content": "You play."}, {"role": "user", "content": "What now?"}],
+    }
+
+
+def test_each_role_asks_its_own_model_at_its_own_address_with_its_own_sampling():
+    with ChatServer("from a", models=["a"]) as one, ChatServer("from b", models=["b"]) as other:
+        roles = {
+            "agent": RoleSettings("a", temperature=0.0, top_p=0.9, top_k=40, min_p=0.05, max_tokens=300),
+            "memory": RoleSettings("b", base_url=other.url),
+        }
+        client = LLMClient(LLMSettings(roles=roles, base_url=one.url))
+        answers = [client.complete(QUESTION, role=role).content for role in ("agent", "memory")]
+    sent = {key: value for key, value in one.requests[0].body.items() if key != "messages"}
+    assert answers == ["from a", "from b"]
+    assert sent == {"model": "a", "temperature": 0.0, "top_p": 0.9, "top_k": 40, "min_p": 0.05, "max_tokens": 300}
+
+
+def test_a_role_without_a_model_is_named():
+    client = LLMClient(LLMSettings(roles={"agent": RoleSettings("a")}))
+    with pytest.raises(ConfigurationError, match=r"role 'critic' \(configured: agent\)"):
+        client.complete(QUESTION, role="critic")
+
+
+def test_a_typed_answer_is_asked_for_by_schema():
+    with ChatServer('{"score": 0.5, "reasons": ["why"], "note": null}') as server:
+        completion = client_of(server).complete(QUESTION, role="critic", response_model=Verdict)
+    asked = server.requests[0].body["response_format"]["json_schema"]
+    assert completion.parsed == Verdict(score=0.5, reasons=["why"])
+    assert (asked["name"], asked["strict"]) == ("Verdict", True)
+    assert asked["schema"]["required"] == ["score", "reasons", "note"]
+    assert '"required": ["score", "reasons", "note"]' in server.requests[0].prompt
+
+
+def test_a_server_without_schemas_is_asked_by_instruction_and_that_is_remembered():
+    with ChatServer('Here:\n```json\n{"score": 1}\n```', json_schema=False) as server:
+        client = client_of(server)
+        answers = [client.complete(QUESTION, role="critic", response_model=Verdict).parsed for _ in range(3)]
+    assert answers == [Verdict(score=1)] * 3
+    assert (len(server.refused), len(server.requests)) == (1, 3)
+
+
+@pytest.mark.parametrize(
+    ("refused", "left"),
+    [
+        ("top_k", {"temperature": 0.3, "max_tokens": 50}),
+        ("temperature", {"top_k": 40, "max_tokens": 50}),
+        ("max_tokens", {"temperature": 0.3, "top_k": 40, "max_completion_tokens": 50}),
+    ],
+)
+def test_a_parameter_that_the_server_refuses_is_left_out_from_then_on(refused, left):
+    def reply(request):
+        message = f"Unsupported parameter: '{refused}'"
+        if refused == "max_tokens":
+            message += ". Use 'max_completion_tokens' instead."
+        return Status(400, message) if refused in request.body else "ok"
+
+    with ChatServer(reply) as server:
+        client = client_of(server, sampling={"temperature": 0.3, "top_k": 40, "max_tokens": 50})
+        answers = [client.complete(QUESTION, role="agent").content for _ in range(2)]
+    sent = [
+        {key: value for key, value in each.body.items() if key not in ("model", "messages")} for each in server.requests
+    ]
+    assert answers == ["ok", "ok"]
+    assert sent == [{"temperature": 0.3, "top_k": 40, "max_tokens": 50}, left, left]
+
+
+def test_a_model_without_a_system_role_is_told_the_same_by_the_user():
+    def reply(request):
+        roles = [message["role"] for message in request.body["messages"]]
+        return Status(400, "System role not supported") if "system" in roles else "ok"
+
+    with ChatServer(reply) as server:
+        client_of(server).complete(QUESTION, role="agent")
+    assert server.requests[1].body["messages"] == [{"role": "user", "content": "You play.\n\nWhat now?"}]
+
+
+def test_a_request_refused_for_another_reason_changes_nothing_for_the_next():
+    with ChatServer(Status(400, "too long"), Status(400, "too long"), '{"score": 1}') as server:
+        client = client_of(server)
+        with pytest.raises(Exception, match="too long"):
+            client.complete(QUESTION, role="critic", response_model=Verdict)
+        client.complete(QUESTION, role="critic", response_model=Verdict)
+    assert ["response_format" in request.body for request in server.requests] == [True, False, True]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Answer("<think>It is dark.</think>\nACTION: wait"),
+        Answer("It is dark.</think>ACTION: wait"),
+        Answer("ACTION: wait", reasoning_content="It is dark."),
+    ],
+)
+def test_reasoning_is_told_from_the_answer(answer):
+    with ChatServer(answer) as server:
+        completion = client_of(server).complete(QUESTION, role="agent")
+    assert (completion.content, completion.reasoning) == ("ACTION: wait", "It is dark.")
+
+
+def test_an_answer_that_thinking_left_no_room_for_is_asked_for_with_more_room():
+    with ChatServer(Answer("<think>so much to", finish_reason="length"), "ACTION: look") as server:
+        completion = client_of(server, sampling={"max_tokens": 100}).complete(QUESTION, role="agent")
+    assert completion.content == "ACTION: look"
+    assert [request.body["max_tokens"] for request in server.requests] == [100, 400]
+
+
+def test_every_model_that_is_configured_is_checked_once():
+    with ChatServer("OK", models=["a", "b"]) as server:
+        roles = {"agent": RoleSettings("a"), "critic": RoleSettings("b"), "memory": RoleSettings("b")}
+        found = LLMClient(LLMSettings(roles=roles, base_url=server.url)).check()
+    assert found == (
+        ModelStatus(server.url, "a", ("agent",), ("a", "b")),
+        ModelStatus(server.url, "b", ("critic", "memory"), ("a", "b")),
+    )
+    assert server.requests == []
+
+
+def test_a_server_that_lists_nothing_is_asked_for_a_word():
+    with ChatServer("OK", models=None) as server:
+        found = LLMClient(LLMSettings(roles={"agent": RoleSettings("any")}, base_url=server.url)).check()
+    assert found == (ModelStatus(server.url, "any", ("agent",), None),)
+    assert len(server.requests) == 1
+
+
+def test_a_misspelt_model_is_answered_with_those_that_are_there():
+    with ChatServer("OK", models=["qwen3:8b", "gemma3:4b"]) as server:
+        client = LLMClient(LLMSettings.single("qwen3:80b", base_url=server.url))
+        with pytest.raises(
+            LLMUnreachable, match=r"does not serve the model 'qwen3:80b'.* It lists: gemma3:4b, qwen3:8b"
+        ):
+            client.check()
+
+
+def test_a_server_that_is_not_there_is_named_with_the_way_out():
+    with ChatServer("OK") as server:
+        url = server.url
+    client = LLMClient(LLMSettings.single("m", base_url=url, max_retries=0))
+    for ask in (client.check, lambda: client.complete(QUESTION, role="agent")):
+        with pytest.raises(LLMUnreachable, match=rf"No server answers at {url} for the model 'm' .*Start it"):
+            ask()

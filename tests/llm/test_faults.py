@@ -1,0 +1,216 @@
+"""Whatever a server does wrong ends in an answer or in an error of ours, and is counted right."""
+
+import json
+
+import pytest
+from pydantic import BaseModel
+
+from tests.fixtures.chat_server import Answer, Body, ChatServer, Disconnect, Silence, Status, Trickle
+from zorkgpt.errors import InvalidAnswer, LLMError, LLMUnreachable
+from zorkgpt.llm.client import LLMClient
+from zorkgpt.llm.messages import Completion, Message, Usage
+from zorkgpt.llm.settings import LLMSettings, RoleSettings
+
+QUESTION = [Message("user", "What now?")]
+LIMITS = {"timeout_s": 0.2, "deadline_s": 5.0}
+
+
+class Verdict(BaseModel):
+    score: float
+    reason: str
+
+
+def client_of(server: ChatServer, *, sampling: dict | None = None, **settings) -> LLMClient:
+    role = RoleSettings(server.model, **(sampling or {}))
+    return LLMClient(LLMSettings.single(role, base_url=server.url, **(LIMITS | settings)))
+
+
+@pytest.mark.parametrize(
+    "fault", [Status(429), Status(500), Status(503), Disconnect(after=0), Disconnect(after=30), Silence()], ids=repr
+)
+def test_a_fault_that_passes_is_ridden_out(fault):
+    with ChatServer(fault, "fine") as server:
+        client = client_of(server)
+        completion = client.complete(QUESTION, role="agent")
+    total = client.usage.snapshot().total
+    assert completion == Completion("fine", usage=Usage(10, 5))
+    assert len(server.requests) == 2
+    assert (total.calls, total.failed, total.prompt_tokens, total.completion_tokens) == (1, 0, 10, 5)
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        (Status(429, "slow down"), r"HTTP 429: .*slow down"),
+        (Status(500, "oops"), r"HTTP 500: .*oops"),
+        (Status(400, "maximum context length is 8192 tokens"), "HTTP 400: .*maximum context length"),
+        (Disconnect(), "Connection error"),
+        (Silence(), "timed out"),
+        (Body(b'{"choices": [nope'), "JSONDecodeError"),
+    ],
+    ids=repr,
+)
+def test_a_fault_that_stays_is_an_error_that_names_model_and_address(fault, said):
+    with ChatServer(fault) as server:
+        client = client_of(server, max_retries=0)
+        with pytest.raises(LLMError, match=rf"'test-model' at {server.url} gave no answer \(.*{said}") as caught:
+            client.complete(QUESTION, role="agent")
+    total = client.usage.snapshot().total
+    assert type(caught.value) is LLMError
+    assert (total.calls, total.failed, total.prompt_tokens) == (1, 1, 0)
+
+
+def test_an_answer_that_trickles_in_ends_at_the_deadline():
+    with ChatServer(Trickle(Answer("late"), delay_s=0.02), "in time") as server:
+        client = client_of(server, deadline_s=0.2)
+        with pytest.raises(LLMError, match=r"no whole answer within 0\.2 s"):
+            client.complete(QUESTION, role="agent")
+        assert client.complete(QUESTION, role="agent").content == "in time"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"choices": []},
+        {"choices": None},
+        {},
+        [],
+        "text",
+        None,
+        {"choices": "text"},
+        {"choices": [None]},
+        {"choices": [{"message": None}]},
+        {"choices": [{"message": {"content": None}, "finish_reason": "stop"}]},
+        {"choices": [{"message": {"content": 7}, "finish_reason": 7}]},
+        {"choices": [{"message": {"content": "  "}}], "usage": {"prompt_tokens": "many"}},
+        {"error": {"message": "upstream is down"}},
+    ],
+    ids=json.dumps,
+)
+def test_a_response_without_an_answer_is_asked_for_once_more(body):
+    with ChatServer(Body(body), "fine") as server:
+        assert client_of(server).complete(QUESTION, role="agent").content == "fine"
+    with ChatServer(Body(body)) as server:
+        client = client_of(server)
+        with pytest.raises(InvalidAnswer, match="sent an empty answer twice"):
+            client.complete(QUESTION, role="agent")
+    assert (len(server.requests), client.usage.snapshot().total.calls) == (2, 2)
+
+
+def test_usage_that_is_null_or_missing_is_unknown_and_counted_as_such():
+    nothing = {"prompt_tokens": None, "completion_tokens": None, "total_tokens": None}
+    with ChatServer(Answer("a", usage=nothing), Answer("b", usage=None)) as server:
+        client = client_of(server)
+        answers = [client.complete(QUESTION, role="agent") for _ in range(2)]
+    assert [answer.usage for answer in answers] == [Usage(None, None)] * 2
+    assert client.usage.snapshot().total.uncounted == 2
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        '```json\n{"score": 1, "reason": "fine"}\n```',
+        'Sure, {happy} to help! {"score": 1, "reason": "fine"} Anything else?',
+        '{"score": 1, "reason": "fine",}',
+        "{'score': 1, 'reason': 'fine'}",
+        '<think>{"score": 0, "reason": "draft"}</think>{"score": "1", "reason": "fine"}',
+        '{"thought": "not this"} {"score": 1, "reason": "fine", "extra": null}',
+    ],
+)
+def test_an_answer_with_plain_slips_is_read_without_asking_again(content):
+    with ChatServer(content) as server:
+        completion = client_of(server).complete(QUESTION, role="critic", response_model=Verdict)
+    assert (completion.parsed, len(server.requests)) == (Verdict(score=1, reason="fine"), 1)
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ("I would rather not.", "it holds no JSON object"),
+        ('{"score": "high", "reason": "x"}', "score: Input should be a valid number"),
+        ('{"score": null, "reason": null}', "reason: Input should be a valid string"),
+        ('{"should_remember": true}', "score: Field required"),
+        ('{"score": 1, "reason": "cut of', "it holds no JSON object"),
+        ("[1, 2]", "it holds no JSON object"),
+        ("{" * 100_000, "it holds no JSON object"),
+        ("x" * 200_000, "it holds no JSON object"),
+        ('{"score": "' + "x" * 200_000 + '", "reason": ""}', "score: Input should be a valid number"),
+    ],
+    ids=lambda value: value[:40],
+)
+def test_an_answer_that_does_not_fit_is_asked_for_once_more_with_what_was_wrong(content, problem):
+    with ChatServer(content, '{"score": 1, "reason": "fine"}') as server:
+        completion = client_of(server).complete(QUESTION, role="critic", response_model=Verdict)
+    again = server.requests[1].body["messages"]
+    assert completion.parsed == Verdict(score=1, reason="fine")
+    assert [message["role"] for message in again] == ["user", "assistant", "user"]
+    assert problem in again[2]["content"]
+    assert len(server.requests[1].prompt) < 6_000
+
+
+def test_an_answer_that_never_fits_is_an_error_after_two():
+    with ChatServer('{"score": "high"}') as server:
+        client = client_of(server)
+        with pytest.raises(InvalidAnswer, match="no valid Verdict: score: Input should be"):
+            client.complete(QUESTION, role="critic", response_model=Verdict)
+    assert (len(server.requests), client.usage.snapshot().total.calls) == (2, 2)
+
+
+def test_a_typed_answer_that_was_cut_is_asked_for_with_more_room_and_never_mended():
+    cut = Answer('{"score": 1, "reason": "fine, unl', finish_reason="length")
+    with ChatServer(cut) as server, pytest.raises(InvalidAnswer):
+        client_of(server, sampling={"max_tokens": 20}).complete(QUESTION, role="critic", response_model=Verdict)
+    assert [request.body["max_tokens"] for request in server.requests] == [20, 80, 20, 80]
+
+
+def test_a_server_without_more_room_leaves_what_there_is():
+    def reply(request):
+        if request.body["max_tokens"] > 100:
+            return Status(400, "max_tokens is too large")
+        return Answer("It is dark and", finish_reason="length")
+
+    with ChatServer(reply) as server:
+        completion = client_of(server, sampling={"max_tokens": 100}).complete(QUESTION, role="agent")
+    assert (completion.content, completion.truncated) == ("It is dark and", True)
+
+
+def test_an_answer_of_200_kilobytes_is_read():
+    reason = "because " * 25_000
+    with ChatServer(json.dumps({"score": 1, "reason": reason})) as server:
+        completion = client_of(server).complete(QUESTION, role="critic", response_model=Verdict)
+    assert completion.parsed == Verdict(score=1, reason=reason)
+
+
+def test_failures_in_a_row_end_in_unreachable_and_an_answer_starts_the_count_anew():
+    script = [Status(500), Status(500), "fine", Status(500), Status(500), Status(500)]
+    seen = []
+    with ChatServer(*script) as server:
+        client = client_of(server, max_retries=0, max_failures=3)
+        for _ in script:
+            try:
+                seen.append(client.complete(QUESTION, role="agent").content)
+            except LLMError as error:
+                seen.append(type(error))
+    assert seen == [LLMError, LLMError, "fine", LLMError, LLMError, LLMUnreachable]
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        (Status(401, "bad key"), "refuses the key"),
+        (Status(403, "not yours"), "refuses the key"),
+        (Status(404, "no model"), "does not serve the model 'test-model'"),
+        (Status(402, "no credit"), "wants to be paid"),
+        (Status(429, "quota", error={"code": "insufficient_quota"}), "wants to be paid"),
+    ],
+    ids=repr,
+)
+def test_what_will_not_get_better_by_itself_is_unreachable_at_once(fault, said):
+    with ChatServer(fault) as server, pytest.raises(LLMUnreachable, match=said):
+        client_of(server, max_retries=0).complete(QUESTION, role="agent")
+
+
+def test_an_unknown_host_is_unreachable():
+    client = LLMClient(LLMSettings.single("m", base_url="http://no-such-host.invalid/v1", max_retries=0))
+    with pytest.raises(LLMUnreachable, match=r"No server answers at http://no-such-host\.invalid/v1"):
+        client.complete(QUESTION, role="agent")

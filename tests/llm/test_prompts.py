@@ -1,0 +1,46 @@
+"""Templates to text."""
+
+from importlib.resources import files
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jinja2 import TemplateNotFound, UndefinedError
+
+from zorkgpt.prompts.render import fence, one_line, render
+
+
+def test_a_missing_value_is_an_error_and_not_a_blank():
+    with pytest.raises(UndefinedError, match="'context' is undefined"):
+        render("agent", seen=None)
+
+
+def test_an_unknown_template_is_an_error():
+    with pytest.raises(TemplateNotFound):
+        render("no_such_question")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [path for path in files("zorkgpt.prompts").iterdir() if path.name.endswith(".j2")],
+    ids=lambda path: path.name,
+)
+def test_every_template_says_what_is_always_so_and_what_is_so_now(path):
+    text = path.read_text(encoding="utf-8")
+    assert text.count("{% block system %}") == text.count("{% block user %}") == 1
+
+
+@given(st.text(alphabet="`\n ab") | st.text())
+def test_nothing_in_a_text_is_as_long_as_its_fence(text):
+    first, *inside, last = fence(text).split("\n")
+    assert first == last
+    assert set(first) == {"`"}
+    assert "\n".join(inside) == text.strip()
+    assert first not in "\n".join(inside)
+
+
+@given(st.text())
+def test_one_line_is_one_line_between_its_quotes(text):
+    line = one_line(text)
+    assert line.count('"') == 2
+    assert len(line.splitlines()) == 1

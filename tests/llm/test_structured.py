@@ -1,0 +1,100 @@
+"""Reading typed answers out of text, whatever the text."""
+
+import json
+from contextlib import suppress
+from typing import Literal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel, Field
+
+from zorkgpt.errors import InvalidAnswer
+from zorkgpt.llm.messages import Message
+from zorkgpt.llm.structured import form_of, json_schema, read_answer, with_form
+
+
+class Inner(BaseModel):
+    name: str
+    weight: int = 0
+
+
+class Report(BaseModel):
+    title: str = Field(max_length=200)
+    kind: Literal["A", "B"] | None = None
+    tags: set[str] = Field(default_factory=set, max_length=3)
+    parts: list[Inner] = []
+
+
+class Lenient(BaseModel):
+    colour: str = "none"
+
+
+reports = st.builds(
+    Report,
+    title=st.text(max_size=40),
+    kind=st.sampled_from(["A", "B", None]),
+    tags=st.sets(st.text(max_size=10), max_size=3),
+    parts=st.lists(st.builds(Inner, name=st.text(max_size=10), weight=st.integers())),
+)
+wrappings = st.sampled_from(
+    ["{}", "```json\n{}\n```", "```\n{}\n```", "Here it is: {} I hope so.", "{{a}} {}", "\n {}\n"]
+)
+
+
+@given(reports, wrappings, st.booleans())
+def test_what_was_meant_is_read_back(report, wrapping, escaped):
+    answer = json.dumps(json.loads(report.model_dump_json()), ensure_ascii=escaped)
+    assert read_answer(wrapping.replace("{}", answer), Report) == report
+
+
+@given(st.text() | st.text(alphabet="{}[]\":,'`\\ \nabtrue1"))
+def test_any_text_is_an_answer_or_invalid(text):
+    with suppress(InvalidAnswer):
+        assert isinstance(read_answer(text, Report), Report)
+
+
+def test_a_part_of_a_broken_object_is_no_answer():
+    with pytest.raises(InvalidAnswer):
+        read_answer('{"colour": 3, "other": {"colour": "red"}, broken', Lenient)
+
+
+def test_the_last_of_several_objects_counts():
+    assert read_answer('First {"colour": "red"}, no, {"colour": "blue"}.', Lenient) == Lenient(colour="blue")
+
+
+def test_the_schema_is_strict_and_keeps_only_what_servers_take():
+    inner = {
+        "type": "object",
+        "properties": {"name": {"type": "string"}, "weight": {"type": "integer"}},
+        "required": ["name", "weight"],
+        "additionalProperties": False,
+    }
+    assert json_schema(Report) == {
+        "$defs": {"Inner": inner},
+        "type": "object",
+        "properties": {
+            "title": {"type": "string"},
+            "kind": {"anyOf": [{"enum": ["A", "B"], "type": "string"}, {"type": "null"}]},
+            "tags": {"items": {"type": "string"}, "maxItems": 3, "type": "array"},
+            "parts": {"items": {"$ref": "#/$defs/Inner"}, "type": "array"},
+        },
+        "required": ["title", "kind", "tags", "parts"],
+        "additionalProperties": False,
+    }
+
+
+def test_a_field_named_like_a_schema_word_is_kept():
+    class Odd(BaseModel):
+        title: str
+        default: int
+        pattern: str = "x"
+
+    assert list(json_schema(Odd)["properties"]) == ["title", "default", "pattern"]
+
+
+def test_the_form_is_added_once():
+    messages = [Message("user", "Well?")]
+    formed = with_form(messages, Lenient)
+    assert formed == [Message("user", f"Well?\n\n{form_of(Lenient)}")]
+    assert with_form(formed, Lenient) == formed

@@ -1,0 +1,89 @@
+"""Tokens, cost and the ceiling."""
+
+import pytest
+
+from tests.fixtures.chat_server import Answer, ChatServer, Status
+from zorkgpt.errors import BudgetExceeded, ConfigurationError, LLMError
+from zorkgpt.llm.client import LLMClient
+from zorkgpt.llm.messages import Message, Usage
+from zorkgpt.llm.settings import LLMSettings, Price, RoleSettings
+from zorkgpt.llm.usage import cost_of, price_of
+
+QUESTION = [Message("user", "What now?")]
+MILLION = Answer("ok", usage={"prompt_tokens": 1_000_000, "completion_tokens": 500_000})
+
+
+def tally(tally) -> tuple:
+    return tally.calls, tally.failed, tally.prompt_tokens, tally.completion_tokens, tally.cost
+
+
+def test_the_ledger_adds_up_by_role_and_episode():
+    roles = {"agent": RoleSettings("test-model"), "critic": RoleSettings("free"), "memory": RoleSettings("unknown")}
+    prices = {"test-*": Price(prompt=2.0, completion=8.0), "free": Price(0, 0)}
+    with ChatServer(MILLION, Answer("b"), Status(500), Answer("c"), models=None) as server:
+        client = LLMClient(LLMSettings(roles=roles, base_url=server.url, prices=prices, max_retries=0))
+        client.usage.episode = "ep1"
+        client.complete(QUESTION, role="agent")
+        client.complete(QUESTION, role="critic")
+        client.usage.episode = "ep2"
+        with pytest.raises(LLMError):
+            client.complete(QUESTION, role="agent")
+        client.complete(QUESTION, role="memory")
+    found = client.usage.snapshot()
+    assert tally(found.total) == (4, 1, 1_000_020, 500_010, 6.0)
+    assert {role: tally(each) for role, each in found.by_role.items()} == {
+        "agent": (2, 1, 1_000_000, 500_000, 6.0),
+        "critic": (1, 0, 10, 5, 0.0),
+        "memory": (1, 0, 10, 5, 0.0),
+    }
+    assert {episode: tally(each) for episode, each in found.by_episode.items()} == {
+        "ep1": (2, 0, 1_000_010, 500_005, 6.0),
+        "ep2": (2, 1, 10, 5, 0.0),
+    }
+    assert found.total.unpriced == 1
+    assert found.as_dict()["by_role"]["critic"]["prompt_tokens"] == 10
+
+
+def test_an_observer_is_told_of_every_request_with_prompt_and_answer():
+    seen = []
+    with ChatServer(Answer("ACTION: look", reasoning_content="dark"), Status(500, "oops")) as server:
+        settings = LLMSettings.single(server.model, base_url=server.url, max_retries=0)
+        client = LLMClient(settings, on_call=seen.append)
+        client.complete(QUESTION, role="agent")
+        with pytest.raises(LLMError):
+            client.complete(QUESTION, role="critic")
+    good, bad = seen
+    assert (good.role, good.model, good.messages) == ("agent", "test-model", tuple(QUESTION))
+    assert (good.answer, good.reasoning, good.usage, good.cost) == ("ACTION: look", "dark", Usage(10, 5), None)
+    assert (good.error, bad.role, bad.answer, bad.usage) == (None, "critic", "", Usage())
+    assert "HTTP 500" in bad.error
+
+
+@pytest.mark.parametrize("answer", [Answer("ok"), Answer("o" * 30, usage=None)], ids=["counted", "not counted"])
+def test_the_ceiling_on_tokens_stops_the_next_call(answer):
+    with ChatServer(answer) as server:
+        client = LLMClient(LLMSettings.single(server.model, base_url=server.url, max_tokens=14))
+        client.complete(QUESTION, role="agent")
+        with pytest.raises(BudgetExceeded, match=r"The ceiling of 14 tokens is reached: 1[45] are used\."):
+            client.complete(QUESTION, role="agent")
+    assert len(server.requests) == 1
+
+
+def test_the_ceiling_on_cost_stops_the_next_call():
+    with ChatServer(MILLION) as server:
+        prices = {"*": Price(1, 1)}
+        client = LLMClient(LLMSettings.single(server.model, base_url=server.url, max_cost=1.5, prices=prices))
+        client.complete(QUESTION, role="agent")
+        with pytest.raises(BudgetExceeded, match=r"The ceiling of 1\.5 on cost is reached: 1\.5000 are spent\."):
+            client.complete(QUESTION, role="agent")
+
+
+def test_a_ceiling_on_cost_without_a_price_is_refused_at_the_start():
+    with pytest.raises(ConfigurationError, match="that of some-model is not known"):
+        LLMClient(LLMSettings.single("some-model", max_cost=1.0))
+
+
+def test_the_first_price_that_fits_counts():
+    prices = {"big-mini*": Price(1, 2), "big*": Price(3, 4)}
+    assert [price_of(name, prices) for name in ("big-mini-2", "big", "small")] == [Price(1, 2), Price(3, 4), None]
+    assert cost_of(Usage(None, 5), Price(1, 2)) is None

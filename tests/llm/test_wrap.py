@@ -1,0 +1,66 @@
+"""A client of the OpenAI SDK's shape, taken wherever an LLM is."""
+
+from types import SimpleNamespace
+
+import openai
+import pytest
+
+from tests.fixtures.chat_server import Answer as Good
+from tests.fixtures.chat_server import ChatServer, Status, Trickle
+from zorkgpt.errors import ConfigurationError, LLMError, LLMUnreachable
+from zorkgpt.llm.messages import Message
+from zorkgpt.llm.scripted import ScriptedLLM
+from zorkgpt.llm.settings import LLMSettings
+from zorkgpt.llm.wrap import as_llm
+
+QUESTION = [Message("user", "What now?")]
+
+
+def test_an_llm_is_taken_as_it_is():
+    llm = ScriptedLLM([])
+    assert as_llm(llm) is llm
+
+
+def test_the_sdk_s_own_client_is_wrapped():
+    with ChatServer("hello") as server:
+        llm = as_llm(openai.OpenAI(base_url=server.url, api_key="k"), model=server.model)
+        assert llm.complete(QUESTION, role="memory").content == "hello"
+    assert server.requests[0].headers["authorization"] == "Bearer k"
+
+
+def test_its_errors_name_its_address_and_not_its_key():
+    with ChatServer(Status(401, "bad key sk-123456")) as server:
+        llm = as_llm(openai.OpenAI(base_url=server.url, api_key="sk-123456"), model=server.model)
+        with pytest.raises(LLMUnreachable, match=rf"{server.url}/? refuses the key .*bad key \*\*\*"):
+            llm.complete(QUESTION, role="memory")
+
+
+def test_a_client_that_was_handed_in_stays_open_after_a_deadline():
+    with ChatServer(Trickle(Good("late"), delay_s=0.02), "in time") as server:
+        client = openai.OpenAI(base_url=server.url, api_key="k")
+        llm = as_llm(client, settings=LLMSettings.single(server.model, deadline_s=0.1))
+        with pytest.raises(LLMError, match="no whole answer"):
+            llm.complete(QUESTION, role="memory")
+        assert llm.complete(QUESTION, role="memory").content == "in time"
+
+
+def test_any_object_of_that_shape_will_do():
+    class Completions:
+        def create(self, *, model, messages, **_):
+            said = SimpleNamespace(content=f"{model}: {messages[0]['content']}")
+            return SimpleNamespace(choices=[SimpleNamespace(message=said)])
+
+    client = SimpleNamespace(chat=SimpleNamespace(completions=Completions()))
+    assert as_llm(client, model="m").complete(QUESTION, role="memory").content == "m: What now?"
+
+
+@pytest.mark.parametrize(
+    ("client", "model", "said"),
+    [
+        (object(), "m", r"object is no model client: it has neither complete\(\)"),
+        (openai.OpenAI(api_key="k"), None, "Say which model OpenAI is to ask"),
+    ],
+)
+def test_what_can_t_be_asked_is_refused(client, model, said):
+    with pytest.raises(ConfigurationError, match=said):
+        as_llm(client, model=model)

@@ -1,0 +1,99 @@
+"""When a rejection counts, and when the player has its way."""
+
+import logging
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from game_interface.models import Location, Observation, Transition
+from managers.rejection_manager import LEAST_TRUST, RejectionManager
+from session.game_configuration import GameConfiguration
+from session.game_state import GameState
+from session.history import Rejection, TurnRecord
+from zorkgpt.critic import Verdict
+
+HERE = Observation(Location(1, "Hall"), (), (), (), 0, 1)
+THERE = Observation(Location(2, "Yard"), (), (), (), 0, 2)
+NO = Verdict(False, "It was tried.", "model", -0.8)
+YES = Verdict(True)
+
+
+def a_manager(most: int = 3) -> RejectionManager:
+    config = GameConfiguration(max_rejections_per_turn=most)
+    return RejectionManager(logging.getLogger("test"), config, GameState())
+
+
+def played(action: str, *, in_vain: bool) -> TurnRecord:
+    step = Transition(HERE, action, "Well.", HERE if in_vain else THERE)
+    return TurnRecord(1, 1, step, "", "model", "")
+
+
+def overruled(manager: RejectionManager, times: int, *, in_vain: bool) -> None:
+    for _ in range(times):
+        manager.consider("push wall", lambda: NO)
+        manager.process_turn(played("push wall", in_vain=in_vain))
+
+
+def test_a_rejection_is_kept_until_the_turn_is_over():
+    manager = a_manager()
+    rejection = Rejection("push wall", "It was tried.", "model", -0.8)
+    assert manager.consider("push wall", lambda: NO) == rejection
+    assert manager.of_turn() == (rejection,)
+    manager.process_turn(played("look", in_vain=False))
+    assert manager.of_turn() == ()
+
+
+def test_the_player_overrules_by_insisting():
+    manager = a_manager()
+    manager.consider("push wall", lambda: NO)
+    assert manager.consider("push wall", lambda: NO) is None
+
+
+@pytest.mark.parametrize("most", [0, 1, 3])
+def test_rejections_of_a_turn_are_bounded_and_then_nobody_is_asked(most):
+    manager, asked = a_manager(most), []
+
+    def judge() -> Verdict:
+        asked.append(1)
+        return NO
+
+    told = [manager.consider(f"push wall {number}", judge) for number in range(5)]
+    assert [rejection is not None for rejection in told] == [True] * most + [False] * (5 - most)
+    assert len(asked) == most
+
+
+def test_a_judge_that_was_wrong_too_often_is_heard_but_not_obeyed():
+    manager = a_manager()
+    overruled(manager, 4, in_vain=False)
+    assert manager.trust("model") < LEAST_TRUST
+    assert manager.consider("push wall", lambda: NO) is None
+    assert manager.of_turn() == (Rejection("push wall", "It was tried.", "model", -0.8, obeyed=False),)
+
+
+def test_trust_is_each_judge_s_own_outlives_the_episode_and_can_be_won_back():
+    manager = a_manager()
+    overruled(manager, 4, in_vain=False)
+    manager.reset_episode()
+    assert manager.trust("model") < LEAST_TRUST < manager.trust("story")
+    overruled(manager, 6, in_vain=True)
+    assert manager.trust("model") >= LEAST_TRUST
+    assert manager.get_status() == {
+        "type": "rejection",
+        "state": "ready",
+        "metrics": {"rejected": 10, "overruled": 10, "trust": {"model": 0.643}},
+    }
+
+
+def test_what_was_accepted_says_nothing_of_the_judge():
+    manager = a_manager()
+    assert manager.consider("push wall", lambda: YES) is None
+    manager.process_turn(played("push wall", in_vain=True))
+    assert manager.get_status()["metrics"] == {"rejected": 0, "overruled": 0, "trust": {}}
+
+
+@given(st.lists(st.tuples(st.sampled_from("abcdef"), st.booleans()), max_size=30), st.integers(0, 4))
+def test_a_turn_always_ends(proposals, most):
+    manager = a_manager(most)
+    told = [manager.consider(action, lambda accepted=ok: YES if accepted else NO) for action, ok in proposals]
+    assert sum(rejection is not None for rejection in told) <= most

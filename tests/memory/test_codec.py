@@ -1,0 +1,250 @@
+"""What is written is read back, what is not understood is kept."""
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from tests.memory.parts import FORGERIES, episodes, in_one_line, memories, memory, plain_texts, texts
+from zorkgpt.memory import changes
+from zorkgpt.memory.codec import Document, parse, render
+from zorkgpt.memory.escaping import one_line
+from zorkgpt.memory.section import Problem
+
+HAND_WRITTEN = """\
+My notes on the game, not for the machine.
+
+# Location Memories
+
+## Location 5: Living Room
+**Visits:**  3 |  **Episodes:** 01,2, 3
+
+### Memories
+
+**[DISCOVERY  -  CORE] Sword hangs here**   *( Ep1,T2 )*
+A sword hangs above the trophy case
+when the room is first seen.
+
+Remember to ask about the case!
+
+**[NOTE - PERMANENT] Broken header
+with a text
+
+**[NOTE - PERMANENT] Rug** *(Ep1, T10→T48, +5, seen 3x, worked 5/9, pinned)*
+Moving the rug reveals a trap door.
+---
+
+## My own section
+**[NOTE - PERMANENT] No memory** *(Ep1, T1)*
+It belongs to no location.
+
+## Location seven: Kitchen
+**[NOTE - PERMANENT] No memory either** *(Ep1, T1)*
+Its number is no number.
+""".encode()
+
+
+def document_of(*located) -> Document:
+    document = Document()
+    for location_id, name, kept in located:
+        document = changes.added(document, location_id, name, kept).document
+    return document
+
+
+@given(st.lists(st.tuples(st.integers(-3, 300), texts, memories()), max_size=6))
+@example([(1, "", memory("", text="", category=""))])
+@example([(1, "a", memory("1", episode="1", turns=""))])
+def test_what_is_written_is_read_back(located):
+    document = document_of(*located)
+    read = parse(render(document))
+    expected: dict[int, list] = {}
+    for location_id, _, kept in located:
+        expected.setdefault(location_id, []).append(in_one_line(kept))
+    assert read.all_memories() == expected
+    assert read.all_memories() == document.all_memories()
+    assert list(read.problems()) == []
+
+
+@given(st.integers(1, 9), texts, st.lists(episodes, min_size=1, max_size=4))
+def test_names_visits_and_episodes_are_read_back(location_id, name, seen):
+    document = changes.added(Document(), location_id, name, memory(), visits=tuple(seen)).document
+    section = parse(render(document)).of(location_id)[0]
+    assert section.name == one_line(name)
+    assert section.visits >= len(seen)
+    wanted = dict.fromkeys(one_line(one) if isinstance(one, str) else one for one in (*seen, 1))
+    assert list(dict.fromkeys(section.episodes)) == list(wanted)
+
+
+@given(st.binary(max_size=400))
+@example(b"## Location 99999999999999999999999: X\n")
+@example(b"## Location 5: X\n**[NOTE - CORE] a** *(Ep1, T1, +99999999999999999999999999)*\nx\n")
+def test_reading_never_raises_and_keeps_every_byte(data):
+    document = parse(data)
+    list(document.problems())
+    document.fingerprint()
+    assert render(document) == data
+
+
+LINES = st.sampled_from(
+    [
+        b"## Location 5: Hall",
+        b"## Location 6: \xff\xfe",
+        b"# Other",
+        b"## Own",
+        b"### Memories",
+        b"**Visits:** 2 | **Episodes:** 1, 2",
+        b"**[NOTE - PERMANENT] One** *(Ep1, T1, +0)*",
+        b"**[NOTE - CORE - TENTATIVE] Two** *(Ep01, T2-3)*",
+        b"**[NOTE - SUPERSEDED] Three** *(Ep1, T1)*",
+        b"**[broken",
+        b"Some text.",
+        b"~~struck~~",
+        b"---",
+        b"",
+        b"\r",
+        b"  ",
+        b"\xc3\x28",
+    ]
+)
+
+
+@given(st.lists(LINES, max_size=25).map(b"\n".join), memories(plain_texts), st.sampled_from([5, 6, 7]))
+def test_a_new_memory_changes_no_byte_of_what_was_there(data, new, location_id):
+    before = parse(data)
+    after = changes.added(before, location_id, "Hall", new).document
+    read = parse(render(after))
+    assert read.all_memories() == after.all_memories()
+    assert read.memories(location_id) == expected_with(before.memories(location_id), read, location_id, new)
+    kept = [part for section in before.sections for part in raw_parts(section)]
+    assert is_subsequence(kept, render(after))
+
+
+@given(st.lists(LINES, max_size=25).map(b"\n".join), st.data())
+def test_a_memory_that_changes_changes_no_other_byte(data, choice):
+    before = parse(data)
+    places = [(place, kept) for place in before.at for kept in before.memories(place)]
+    if not places:
+        return
+    place, chosen = choice.draw(st.sampled_from(places))
+    after = changes.invalidated(before, place, chosen, "wrong", 9).document
+    raw = next(entry.raw for entry in entries(before) if entry.memory is chosen)
+    new = next(one.raw for one, old in zip(entries(after), entries(before), strict=True) if old.memory is chosen)
+    at = sum(map(len, raw_before(before, chosen)))
+    size = len(raw.encode("utf-8", "surrogateescape"))
+    assert render(after) == data[:at] + new.encode() + data[at + size :]
+    assert parse(render(after)).all_memories() == after.all_memories()
+
+
+def entries(document):
+    return [part for section in document.sections for part in section.parts if not isinstance(part, str)]
+
+
+def raw_before(document, memory):
+    """The bytes of everything in front of this very memory."""
+    for section in document.sections:
+        if not any(kept is memory for kept in section.memories):
+            yield section.data
+            continue
+        yield (section.heading + section.visited).encode("utf-8", "surrogateescape")
+        for part in section.parts:
+            if not isinstance(part, str) and part.memory is memory:
+                return
+            yield (part if isinstance(part, str) else part.raw).encode("utf-8", "surrogateescape")
+
+
+def expected_with(before, read, location_id, new):
+    # In the first of the location's sections, so not always the last of all its memories.
+    first = len(read.of(location_id)[0].memories) - 1
+    return [*before[:first], in_one_line(new), *before[first:]]
+
+
+def raw_parts(section):
+    if section.location_id is None:
+        return [section.data]
+    return [(part if isinstance(part, str) else part.raw).encode("utf-8", "surrogateescape") for part in section.parts]
+
+
+def is_subsequence(parts, data) -> bool:
+    """All of them stand in the data in this order, each whole or (where a memory went in between) in two pieces."""
+    at = 0
+    for part in parts:
+        for line in part.splitlines(keepends=True):
+            found = data.find(line, at)
+            if found < 0:
+                return False
+            at = found + len(line)
+    return True
+
+
+def test_an_entry_that_changes_leaves_all_others_as_their_owner_wrote_them():
+    document = parse(HAND_WRITTEN)
+    rug = document.memories(5)[1]
+    after = changes.invalidated(document, 5, rug, "It was nailed down", 50).document
+    expected = HAND_WRITTEN.replace(
+        "**[NOTE - PERMANENT] Rug** *(Ep1, T10→T48, +5, seen 3x, worked 5/9, pinned)*\n"
+        "Moving the rug reveals a trap door.\n".encode(),
+        "**[NOTE - PERMANENT - SUPERSEDED] Rug** *(Ep1, T10→T48, +5, seen 3x, worked 5/9, pinned)*\n"
+        '[Invalidated at T50: "It was nailed down"]\n'
+        "~~Moving the rug reveals a trap door.~~\n".encode(),
+    )
+    assert render(after) == expected
+
+
+def test_what_is_not_understood_is_told_with_its_line():
+    assert [(problem.line, problem.message) for problem in parse(HAND_WRITTEN).problems()] == [
+        (1, "text that is no memory: 'My notes on the game, not for the machine.'"),
+        (14, "text that is no memory: 'Remember to ask about the case!'"),
+        (16, "not a memory: the header has no *(Ep…, T…)* at its end"),
+        (23, "a section of its own: '## My own section'"),
+        (27, "the location's number can't be read: '## Location seven: Kitchen'"),
+    ]
+
+
+def test_a_file_with_the_line_ends_of_windows_keeps_them():
+    data = render(document_of((5, "Hall", memory()))).replace(b"\n", b"\r\n")
+    after = render(changes.added(parse(data), 5, "Hall", memory("Another")).document)
+    assert after.count(b"\n") == after.count(b"\r\n")
+    assert [kept.title for kept in parse(after).memories(5)] == ["Rug hides a trap door", "Another"]
+
+
+@pytest.mark.parametrize("forged", FORGERIES)
+@pytest.mark.parametrize("field", ["title", "text", "category", "turns", "episode", "name", "reason", "superseded_by"])
+def test_no_text_becomes_structure(field, forged):
+    nasty = f"{forged} and {forged}"
+    fields = {field: nasty} if field not in ("name", "reason", "superseded_by") else {}
+    if field in ("reason", "superseded_by"):
+        fields = {"status": "SUPERSEDED", {"reason": "invalidation_reason"}.get(field, field): nasty}
+    name = nasty if field == "name" else "Hall"
+    read = parse(render(document_of((5, name, memory(**{"title": "T", **fields})))))
+    assert read.all_memories() == {5: [in_one_line(memory(**{"title": "T", **fields}))]}
+    assert [section.location_id for section in read.sections] == [None, 5]
+    assert read.of(5)[0].name == one_line(name)
+
+
+def test_locations_stand_in_the_order_of_their_numbers_and_those_that_are_there_never_move():
+    data = b"# Location Memories\n\n## Location 9: Nine\n\n## Location 4: Four\n\n## Mine\n"
+    document = parse(data)
+    for location_id in (3, 5, 12, 4):
+        document = changes.added(document, location_id, "Room", memory()).document
+    assert [section.location_id for section in document.sections] == [None, 3, 5, 9, 4, None, 12]
+
+
+def test_a_broken_entry_says_what_is_wrong():
+    body = b"## Location 5: Hall\n\n"
+    broken = {
+        b"**[NOTE - SOMETIMES] A** *(Ep1, T1)*": "'SOMETIMES' is neither a persistence nor a status",
+        b"**[NOTE - EPHEMERAL] A** *(Ep1, T1)*": "an ephemeral memory does not belong into the file",
+        b"**[NOTE - CORE] A* *(Ep1, T1)*": "the title does not end with **",
+        b"**[NOTE - CORE] A** *(T1)*": "(T1) does not begin with an episode and a turn, as in (Ep1, T25)",
+        b"**[NOTE - CORE A** *(Ep1, T1)*": "the header's ] is missing",
+    }
+    for line, message in broken.items():
+        document = parse(body + line + b"\nText.\n")
+        assert list(document.problems()) == [Problem(3, f"not a memory: {message}")]
+        assert document.all_memories() == {}
+
+
+def test_a_section_with_the_same_bytes_is_not_read_again():
+    document = document_of((5, "Hall", memory()), (6, "Attic", memory()))
+    known = {section.data: section for section in document.sections}
+    again = parse(render(document), known)
+    assert all(one is other for one, other in zip(again.sections, document.sections, strict=True))

@@ -1,0 +1,315 @@
+"""What the manager promises: routing, replacing, invalidating, counting, forgetting."""
+
+import logging
+import re
+from types import SimpleNamespace
+
+import pytest
+
+from tests.memory.parts import memory
+from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.models import INVALIDATION_MARKER, Memory, MemoryEvent
+
+
+@pytest.fixture
+def state():
+    return SimpleNamespace(episode_id=1, turn_count=7)
+
+
+@pytest.fixture
+def manager(tmp_path, state):
+    config = SimpleNamespace(zork_game_workdir=str(tmp_path))
+    return SimpleMemoryManager(logging.getLogger("test"), config, state)
+
+
+@pytest.fixture
+def file(tmp_path):
+    return tmp_path / "Memories.md"
+
+
+def reopened(file):
+    return SimpleMemoryManager.open(file)
+
+
+def test_the_file_reads_as_people_expect(manager, file):
+    manager.add_memory(5, "Living Room", memory("Sword hangs here", "core", turns="2", text="A sword hangs there."))
+    manager.add_memory(5, "Living Room", memory("Troll", category="DANGER", status="TENTATIVE", text="It waits."))
+    assert file.read_text() == (
+        "# Location Memories\n"
+        "\n"
+        "## Location 5: Living Room\n"
+        "**Visits:** 1 | **Episodes:** 1\n"
+        "\n"
+        "### Memories\n"
+        "\n"
+        "**[NOTE - CORE] Sword hangs here** *(Ep1, T2, +0)*\n"
+        "A sword hangs there.\n"
+        "\n"
+        "**[DANGER - PERMANENT - TENTATIVE] Troll** *(Ep1, T3, +0)*\n"
+        "It waits.\n"
+        "\n"
+        "---\n"
+    )
+
+
+@pytest.mark.parametrize("persistence", ["core", "permanent"])
+def test_what_lasts_is_in_the_file_and_in_its_cache(manager, file, persistence):
+    kept = memory(persistence=persistence)
+    assert manager.add_memory(5, "Hall", kept) is True
+    assert manager.memory_cache == {5: [kept]}
+    assert manager.ephemeral_cache == {}
+    assert reopened(file).memory_cache == {5: [kept]}
+
+
+def test_what_lasts_for_the_episode_is_in_its_cache_only(manager, file):
+    kept = memory(persistence="ephemeral")
+    assert manager.add_memory(5, "Hall", kept) is True
+    assert manager.ephemeral_cache == {5: [kept]}
+    assert manager.memory_cache == {}
+    assert not file.exists()
+
+
+def test_the_agent_is_told_lines_with_how_long_they_are_true(manager):
+    manager.add_memory(5, "Hall", memory("Dropped", "ephemeral", text="The sword lies here."))
+    manager.add_memory(5, "Hall", memory("Rule", "permanent", text="The door is nailed shut."))
+    manager.add_memory(5, "Hall", memory("Seen", "core", category="DISCOVERY", text="A lamp is here."))
+    manager.add_memory(5, "Hall", memory("Maybe", status="TENTATIVE", category="DANGER", text="The troll may bite."))
+    assert manager.get_location_memory(5) == (
+        "[DISCOVERY] Seen: A lamp is here. [spawn]\n"
+        "[NOTE] Rule: The door is nailed shut.\n"
+        "[NOTE] Dropped: The sword lies here. [session]\n"
+        "\n"
+        "⚠️  TENTATIVE MEMORIES (unconfirmed, may be invalidated):\n"
+        "  [DANGER] Maybe: The troll may bite."
+    )
+    assert manager.get_location_memory(6) == ""
+
+
+def test_the_markers_can_be_switched_off(tmp_path, state):
+    config = SimpleNamespace(zork_game_workdir=tmp_path, show_persistence_markers=False)
+    manager = SimpleMemoryManager(None, config, state)
+    manager.add_memory(5, "Hall", memory("Seen", "core", text="A lamp."))
+    assert manager.get_location_memory(5) == "[NOTE] Seen: A lamp."
+
+
+TRANSITIONS = [(old, new) for old in ("core", "permanent", "ephemeral") for new in ("core", "permanent", "ephemeral")]
+
+
+@pytest.mark.parametrize(("old", "new"), TRANSITIONS)
+def test_what_lasts_is_never_replaced_by_what_does_not(manager, file, old, new, caplog):
+    manager.add_memory(5, "Hall", memory("Old", old))
+    before = file.read_bytes() if file.exists() else None
+    allowed = manager.supersede_memory(5, "Hall", "Old", memory("New", new))
+    assert allowed is not (old != "ephemeral" and new == "ephemeral")
+    everything = [*manager.memory_cache.get(5, ()), *manager.ephemeral_cache.get(5, ())]
+    if allowed:
+        marked = memory("Old", old, status="SUPERSEDED", superseded_by="New", superseded_at_turn=7)
+        assert sorted(everything, key=lambda kept: kept.title) == [memory("New", new), marked]
+    else:
+        assert everything == [memory("Old", old)]
+        assert file.read_bytes() == before
+        assert f"{old} is not superseded by ephemeral" in caplog.text
+    assert reopened(file).memory_cache == manager.memory_cache
+
+
+def test_an_unknown_title_is_not_superseded(manager, file):
+    assert manager.supersede_memory(5, "Hall", "Nothing", memory("New")) is False
+    assert not file.exists()
+
+
+def test_a_memory_can_be_superseded_by_one_of_the_same_title(manager):
+    manager.add_memory(5, "Hall", memory("Door", text="It is stuck."))
+    assert manager.supersede_memory(5, "Hall", "Door", memory("Door", text="It opens with the key."))
+    assert manager.get_location_memory(5) == "[NOTE] Door: It opens with the key."
+    assert manager.supersede_memory(5, "Hall", "Door", memory("Door", text="It is gone."))
+    assert manager.get_location_memory(5) == "[NOTE] Door: It is gone."
+
+
+@pytest.mark.parametrize("persistence", ["core", "permanent", "ephemeral"])
+def test_an_invalidated_memory_is_kept_and_never_shown(manager, file, persistence):
+    manager.add_memory(5, "Hall", memory("Friendly troll", persistence))
+    assert manager.invalidate_memory(5, "Friendly troll", "Proven false by death") is True
+    expected = memory(
+        "Friendly troll",
+        persistence,
+        status="SUPERSEDED",
+        superseded_by=INVALIDATION_MARKER,
+        superseded_at_turn=7,
+        invalidation_reason="Proven false by death",
+    )
+    cache = manager.ephemeral_cache if persistence == "ephemeral" else manager.memory_cache
+    assert cache == {5: [expected]}
+    assert manager.get_location_memory(5) == ""
+    assert reopened(file).memory_cache == manager.memory_cache
+
+
+def test_invalidation_needs_a_reason_and_a_memory(manager):
+    manager.add_memory(5, "Hall", memory("Kept"))
+    assert manager.invalidate_memory(5, "Kept", "  ") is False
+    assert manager.invalidate_memory(5, "Kep", "wrong") is False
+    assert manager.invalidate_memory(6, "Kept", "wrong") is False
+    assert manager.get_memory_breakdown(5) == {"core": 0, "permanent": 1, "ephemeral": 0}
+
+
+def test_several_are_invalidated_at_once(manager):
+    manager.add_memory(5, "Hall", memory("One"))
+    manager.add_memory(5, "Hall", memory("Two", "ephemeral"))
+    found = manager.invalidate_memories(5, ["One", "Two", "Three"], "wrong", turn=9)
+    assert found == {"One": True, "Two": True, "Three": False}
+    assert {kept.superseded_at_turn for kept in (*manager.memory_cache[5], *manager.ephemeral_cache[5])} == {9}
+
+
+def test_counts_include_the_superseded_and_the_breakdown_does_not(manager):
+    for title, kind in [("A", "core"), ("B", "permanent"), ("C", "permanent"), ("D", "ephemeral"), ("E", "ephemeral")]:
+        manager.add_memory(5, "Hall", memory(title, kind))
+    manager.add_memory(6, "Attic", memory("F"))
+    manager.invalidate_memories(5, ["B", "D"], "wrong")
+    assert manager.get_persistent_count(5) == 3
+    assert manager.get_persistent_count() == 4
+    assert manager.get_ephemeral_count(5) == 2
+    assert manager.get_ephemeral_count() == 2
+    assert manager.get_memory_breakdown(5) == {"core": 1, "permanent": 1, "ephemeral": 1}
+
+
+def test_a_new_episode_forgets_what_was_true_until_the_restart(manager, file):
+    manager.add_memory(5, "Hall", memory("Dropped", "ephemeral"))
+    manager.add_memory(5, "Hall", memory("Rule"))
+    before = file.read_bytes()
+    manager.reset_episode()
+    assert manager.ephemeral_cache == {}
+    assert manager.memory_cache == {5: [memory("Rule")]}
+    assert file.read_bytes() == before
+
+
+def test_saying_the_same_again_counts_and_is_not_written_twice(manager, file):
+    manager.add_memory(5, "Hall", memory("Rug", turns="25", text="It hides a door."))
+    manager.add_memory(5, "Hall", memory("rug", turns="48", text="It  hides a\nDOOR.", episode=2))
+    manager.add_memory(5, "Hall", memory("rug", turns="48", text="It hides a door.", episode=2))
+    expected = memory("Rug", turns="25→48", text="It hides a door.", episode=2, observation_count=2)
+    assert manager.memory_cache == {5: [expected]}
+    assert "**[NOTE - PERMANENT] Rug** *(Ep2, T25→T48, +0, seen 2x)*" in file.read_text()
+    assert "**Visits:** 2 | **Episodes:** 1, 2" in file.read_text()
+
+
+def test_the_same_words_confirm_what_was_tentative(manager):
+    manager.add_memory(5, "Hall", memory("Troll", status="TENTATIVE"))
+    manager.add_memory(5, "Hall", memory("Troll", turns="9"))
+    assert manager.get_location_memory(5) == "[NOTE] Troll: The text of Troll."
+
+
+def test_the_same_words_that_turn_out_to_last_move_into_the_file(manager):
+    manager.add_memory(5, "Hall", memory("Lever", "ephemeral"))
+    manager.add_memory(5, "Hall", memory("Lever"))
+    assert manager.get_memory_breakdown(5) == {"core": 0, "permanent": 1, "ephemeral": 0}
+
+
+@pytest.mark.parametrize(
+    ("known", "turn", "episode", "expected"),
+    [
+        (("25", 1), 48, 1, ("25→48", 1, 2)),
+        (("25→48", 1), 60, 1, ("25→60", 1, 2)),
+        (("23-24", 1), 48, 2, ("23→48", 2, 2)),
+        (("25", 2), 48, 1, ("25→25", 2, 2)),
+        (("25", 1), 25, 1, ("25", 1, 1)),
+        (("25→48", 1), 48, 1, ("25→48", 1, 1)),
+        (("25", 2), 5, "new", ("25→5", "new", 2)),
+    ],
+)
+def test_an_observation_more_is_first_to_last_in_the_newest_episode(manager, known, turn, episode, expected):
+    manager.add_memory(5, "Hall", memory("Other", episode=1))
+    manager.add_memory(5, "Hall", memory("Other 2", episode=2))
+    kept = memory("Rug", turns=known[0], episode=known[1])
+    manager.add_memory(5, "Hall", kept)
+    assert manager.update_memory_metadata(kept, 5, "Hall", turn, episode) is True
+    found = manager.memory_cache[5][2]
+    assert (found.turns, found.episode, found.observation_count) == expected
+
+
+def test_a_memory_that_is_not_there_was_not_seen_again(manager):
+    assert manager.update_memory_metadata(memory(), 5, "Hall", 9, 1) is False
+    assert manager.update_memory_metadata(memory(persistence="ephemeral"), 5, "Hall", 9, 1) is False
+
+
+def test_what_happened_is_told_once(manager):
+    manager.add_memory(5, "Hall", memory("A"))
+    manager.add_memory(5, "Hall", memory("D", "ephemeral"))
+    manager.supersede_memory(5, "Hall", "A", memory("B"))
+    manager.invalidate_memory(5, "B", "wrong")
+    assert manager.drain_events() == [
+        MemoryEvent("added", 5, "A", "permanent", "NOTE"),
+        MemoryEvent("added", 5, "D", "ephemeral", "NOTE"),
+        MemoryEvent("added", 5, "B", "permanent", "NOTE"),
+        MemoryEvent("superseded", 5, "A", "permanent", "NOTE", "B"),
+        MemoryEvent("invalidated", 5, "B", "permanent", "NOTE", "wrong"),
+    ]
+    assert manager.drain_events() == []
+
+
+def test_the_status_says_what_stands_where(manager):
+    manager.add_memory(5, "Hall", memory("A", status="TENTATIVE"))
+    manager.add_memory(6, "Attic", memory("B", "ephemeral"))
+    status = manager.get_status()
+    assert (status["type"], status["state"]) == ("simple_memory", "remembering")
+    wanted = {"locations": 2, "persistent_memories": 1, "ephemeral_memories": 1, "open_tentative": 1}
+    assert wanted.items() <= status["metrics"].items()
+
+
+def test_a_memory_can_be_used_without_a_game(tmp_path):
+    with SimpleMemoryManager.open(tmp_path / "Own.md") as manager:
+        assert manager.add_memory(5, "Hall", memory("A"))
+        assert manager.supersede_memory(5, "Hall", "A", memory("B", turns="4-9"))
+    with SimpleMemoryManager.open(tmp_path / "Own.md") as manager:
+        assert [kept.superseded_at_turn for kept in manager.memory_cache[5]] == [9, None]
+        assert [found.located.memory.title for found in manager.search("text of B")] == ["B"]
+
+
+def test_search_finds_words_of_any_location_and_nothing_superseded(manager):
+    manager.add_memory(5, "Hall", memory("Brass key", text="It opens the stone door."))
+    manager.add_memory(6, "Attic", memory("Rope", "ephemeral", text="A coil of rope lies here."))
+    manager.add_memory(7, "Cellar", memory("Rusty keys", text="They fit nothing."))
+    manager.invalidate_memory(7, "Rusty keys", "they do")
+    found = manager.search("where are keys or ropes?", 5)
+    assert [(one.located.location_name, one.located.memory.title) for one in found] == [
+        ("Attic", "Rope"),
+        ("Hall", "Brass key"),
+    ]
+    assert manager.search("xyzzy") == []
+
+
+def test_a_persistence_outside_the_three_is_a_clear_error():
+    with pytest.raises(ValueError, match="'forever'.*'core', 'permanent', 'ephemeral'"):
+        Memory("NOTE", "T", 1, "1", 0, "x", "forever")
+
+
+def test_the_session_of_an_episode_is_restored_into_that_episode_only(tmp_path, state, manager):
+    manager.add_memory(5, "Hall", memory("Dropped", "ephemeral"))
+    manager.record_action_outcome(5, "Hall", "look", "x", {"turn": 7})
+    saved = tmp_path / "runs" / "1" / "ephemeral_session.json"
+    assert manager.save_session(saved) is True
+    content = saved.read_bytes()
+    config = SimpleNamespace(zork_game_workdir=tmp_path)
+    resumed = SimpleMemoryManager(None, config, SimpleNamespace(episode_id=1, turn_count=8))
+    assert resumed.restore_session(saved) is True
+    assert resumed.ephemeral_cache == {5: [memory("Dropped", "ephemeral")]}
+    assert resumed.is_first_visit(5) is False
+    other = SimpleMemoryManager(None, config, SimpleNamespace(episode_id=2, turn_count=0))
+    other.add_memory(6, "Attic", memory("Mine", "ephemeral"))
+    assert other.restore_session(saved) is False
+    assert other.ephemeral_cache == {6: [memory("Mine", "ephemeral")]}
+    assert saved.read_bytes() == content
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b"\xff", b'{"episode": 1}', b'{"episode": 1, "memories": {"x": []}}'])
+def test_a_damaged_session_is_not_restored(tmp_path, manager, content):
+    (tmp_path / "s.json").write_bytes(content)
+    assert manager.restore_session(tmp_path / "s.json") is False
+    assert manager.restore_session(tmp_path / "nothing.json") is False
+
+
+@pytest.mark.parametrize("location", [10**18, "5", True, None, 5.0])
+def test_a_location_with_a_number_that_no_file_can_hold_is_refused_and_named(tmp_path, location):
+    manager = SimpleMemoryManager.open(tmp_path / "Memories.md")
+    for persistence in ("permanent", "ephemeral"):
+        with pytest.raises(ValueError, match=re.escape(repr(location))):
+            manager.add_memory(location, "Hall", Memory("NOTE", "Title", 1, "1", 0, "Text.", persistence))
+    assert not (tmp_path / "Memories.md").exists()

@@ -1,0 +1,59 @@
+"""The model's answer is complete or says what is missing; a ground truth may be a plain dictionary."""
+
+import pytest
+from pydantic import ValidationError
+
+from zorkgpt.memory.models import MemorySynthesisResponse, ZMachineContext
+
+COMPLETE = {
+    "should_remember": True,
+    "category": "NOTE",
+    "memory_title": "T",
+    "memory_text": "The text.",
+    "persistence": "core",
+}
+
+
+def test_a_complete_answer_is_taken_as_it_is():
+    answer = MemorySynthesisResponse(**COMPLETE, supersedes_memory_titles=["A", "A"])
+    assert (answer.status, answer.supersedes_memory_titles, answer.reasoning) == ("ACTIVE", {"A"}, "")
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({**COMPLETE, "memory_text": " "}, "these are required: memory_text"),
+        ({"should_remember": True}, "category, memory_title, memory_text, persistence"),
+        ({**COMPLETE, "persistence": "forever"}, "'core', 'permanent' or 'ephemeral'"),
+        ({**COMPLETE, "category": "GOSSIP"}, "'SUCCESS', 'FAILURE', 'DISCOVERY', 'DANGER' or 'NOTE'"),
+        (
+            {"should_remember": False, "invalidate_memory_titles": ["A"], "invalidation_reason": " "},
+            "needs an invalidation_reason that is not blank",
+        ),
+        (
+            {
+                **COMPLETE,
+                "supersedes_memory_titles": ["A", "B"],
+                "invalidate_memory_titles": ["B"],
+                "invalidation_reason": "x",
+            },
+            "both superseded and invalidated: B",
+        ),
+        ({**COMPLETE, "supersedes_memory_titles": ["A", "B", "C", "D"]}, "at most 3 items"),
+        ({}, "Field required"),
+    ],
+)
+def test_an_answer_that_will_not_do_says_why(fields, message):
+    with pytest.raises(ValidationError, match=message):
+        MemorySynthesisResponse(**fields)
+
+
+def test_without_something_to_remember_the_rest_is_ignored():
+    nothing = MemorySynthesisResponse(should_remember=False)
+    assert nothing.memory_title is None
+    assert MemorySynthesisResponse(should_remember=False, category="none", persistence="", memory_text=5) == nothing
+
+
+def test_a_ground_truth_may_be_a_dictionary_with_some_of_its_fields():
+    assert ZMachineContext.of({"turn": 3, "died": True, "weather": "fair"}) == ZMachineContext(turn=3, died=True)
+    assert ZMachineContext.of(None) == ZMachineContext()

@@ -1,0 +1,63 @@
+"""What of a location is shown, and that it keeps to its budget."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.memory.parts import memories, memory
+from zorkgpt.memory.retrieval import TENTATIVE_HEADING, Budget, estimated_tokens, line, shown
+
+
+def titles(found):
+    return [one.title for one in found.memories]
+
+
+def test_dangers_come_first_then_what_was_seen_often_then_what_is_new():
+    persistent = [
+        memory("Old", turns="3"),
+        memory("New", turns="30"),
+        memory("Often", turns="1", observation_count=4),
+        memory("Newest", turns="2", episode=2),
+        memory("Danger", category="DANGER", turns="1"),
+    ]
+    assert titles(shown(persistent, [], episodes=(1, 2))) == ["Danger", "Often", "Newest", "New", "Old"]
+
+
+def test_at_most_five_successes_and_five_failures_are_shown():
+    persistent = [memory(f"{kind} {n}", category=kind) for kind in ("SUCCESS", "FAILURE", "NOTE") for n in range(7)]
+    found = shown(persistent, [], budget=Budget(tokens=10_000))
+    counts = {kind: sum(one.category == kind for one in found.memories) for kind in ("SUCCESS", "FAILURE", "NOTE")}
+    assert counts == {"SUCCESS": 5, "FAILURE": 5, "NOTE": 7}
+    assert found.text.endswith("\n(4 more memories not shown)")
+
+
+def test_what_is_left_out_is_said_and_nothing_is_cut_in_half():
+    persistent = [memory("Short", text="short"), memory("Long", text="long " * 400, observation_count=9)]
+    assert shown(persistent, []).text == "[NOTE] Short: short\n(1 more memory not shown)"
+
+
+def test_the_tokenizer_that_is_given_counts():
+    persistent = [
+        memory(title, text="a b c", turns=turn) for title, turn in (("One", "1"), ("Two", "2"), ("Three", "3"))
+    ]
+    found = shown(persistent, [], budget=Budget(tokens=10), count_tokens=lambda text: len(text.split()))
+    assert found.text == "[NOTE] Three: a b c\n(2 more memories not shown)"
+
+
+@given(st.lists(memories(), max_size=30), st.integers(12, 400))
+def test_it_never_goes_over_its_budget_and_is_always_the_same(persistent, tokens):
+    budget = Budget(tokens=tokens)
+    found = shown(persistent, [], budget=budget)
+    assert estimated_tokens(found.text) <= tokens
+    assert found == shown(list(persistent), [], budget=budget)
+    assert all(one.status != "SUPERSEDED" for one in found.memories)
+    assert all(line(one) in found.text for one in found.memories)
+
+
+def test_the_tentative_stand_below_their_heading_also_alone():
+    found = shown([memory("Maybe", status="TENTATIVE", text="It may bite.")], [])
+    assert found.text == f"{TENTATIVE_HEADING}\n  [NOTE] Maybe: It may bite."
+
+
+def test_other_scripts_cost_more_than_english():
+    assert estimated_tokens("A brass lamp is here.") == 6
+    assert estimated_tokens("ランプがある") == 7

@@ -1,0 +1,152 @@
+"""Whatever is done in whatever order, the memory says what a plain dictionary would."""
+
+import shutil
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from tests.memory.parts import memory
+from zorkgpt.memory.codec import parse
+from zorkgpt.memory.manager import SimpleMemoryManager
+
+PLACES = st.integers(1, 3)
+KINDS = st.sampled_from(["core", "permanent", "ephemeral"])
+SECRET = "until the restart"
+
+
+class MemoryMachine(RuleBasedStateMachine):
+    """The model: per location, lists of memories, the lasting and the passing."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = Path(tempfile.mkdtemp())
+        self.path = self.folder / "Memories.md"
+        self.lasting: dict[int, list] = {}
+        self.passing: dict[int, list] = {}
+        self.number = 0
+
+    @initialize()
+    def begin(self):
+        self.manager = SimpleMemoryManager.open(self.path)
+
+    def teardown(self):
+        shutil.rmtree(self.folder)
+
+    def new(self, kind):
+        self.number += 1
+        text = SECRET if kind == "ephemeral" else "x ## Location 2: y"
+        return memory(f"Memory {self.number}", kind, text=f"{text} {self.number}", turns=str(self.number))
+
+    def cache_of(self, kind):
+        return self.passing if kind == "ephemeral" else self.lasting
+
+    def current(self, place):
+        both = (*self.lasting.get(place, ()), *self.passing.get(place, ()))
+        return [kept for kept in both if kept.status != "SUPERSEDED"]
+
+    def mark(self, place, old, **fields):
+        cache = self.cache_of(old.persistence)
+        cache[place] = [replace(kept, **fields) if kept == old else kept for kept in cache[place]]
+
+    @rule(place=PLACES, kind=KINDS)
+    def add(self, place, kind):
+        new = self.new(kind)
+        assert self.manager.add_memory(place, "Room", new)
+        self.cache_of(kind).setdefault(place, []).append(new)
+
+    @rule(place=PLACES, kind=KINDS, data=st.data())
+    def supersede(self, place, kind, data):
+        new = self.new(kind)
+        current = self.current(place)
+        old = data.draw(st.sampled_from(current)) if current else memory("Nothing")
+        allowed = bool(current) and not (kind == "ephemeral" and old.persistence != "ephemeral")
+        assert self.manager.supersede_memory(place, "Room", old.title, new) is allowed
+        if allowed:
+            self.mark(place, old, status="SUPERSEDED", superseded_by=new.title, superseded_at_turn=self.number)
+            self.cache_of(kind).setdefault(place, []).append(new)
+
+    @rule(place=PLACES, data=st.data())
+    def invalidate(self, place, data):
+        current = self.current(place)
+        if not current:
+            assert self.manager.invalidate_memory(place, "Nothing", "wrong") is False
+            return
+        old = data.draw(st.sampled_from(current))
+        assert self.manager.invalidate_memory(place, old.title, "wrong", 99)
+        wrong = {"superseded_by": "INVALIDATED", "superseded_at_turn": 99, "invalidation_reason": "wrong"}
+        self.mark(place, old, status="SUPERSEDED", **wrong)
+
+    @rule()
+    def reset(self):
+        self.manager.reset_episode()
+        self.passing.clear()
+
+    @rule()
+    def reopen(self):
+        self.manager = SimpleMemoryManager.open(self.path)
+        self.passing.clear()
+
+    @rule(place=PLACES, kind=st.sampled_from(["core", "permanent"]))
+    def another_process_adds(self, place, kind):
+        new = self.new(kind)
+        assert SimpleMemoryManager.open(self.path).add_memory(place, "Room", new)
+        self.lasting.setdefault(place, []).append(new)
+
+    @rule()
+    def a_person_writes_a_note(self):
+        data = self.path.read_bytes() if self.path.exists() else b""
+        if data:
+            self.path.write_bytes(data + f"\n## Note {self.number}\nNot for the machine.\n".encode())
+
+    @rule(place=PLACES, data=st.data())
+    def a_person_deletes_a_memory(self, place, data):
+        if self.lasting.get(place):
+            gone = data.draw(st.sampled_from(self.lasting[place]))
+            lines = self.path.read_text().split("\n")
+            at = next(n for n, text in enumerate(lines) if f"] {gone.title}**" in text)
+            end = next(n for n in range(at, len(lines)) if not lines[n])
+            self.path.write_text("\n".join(lines[:at] + lines[end + 1 :]))
+            self.lasting[place].remove(gone)
+
+    @invariant()
+    def the_file_says_what_the_model_says(self):
+        found = parse(self.path.read_bytes()).all_memories() if self.path.exists() else {}
+        assert found == {place: kept for place, kept in self.lasting.items() if kept}
+
+    @invariant()
+    def nothing_that_passes_is_in_the_file(self):
+        assert not self.path.exists() or SECRET not in self.path.read_text()
+
+    @invariant()
+    def the_agent_sees_what_is_current_and_nothing_else(self):
+        for place in (1, 2, 3):
+            current = self.current(place)
+            text = self.manager.get_location_memory(place)
+            all_shown = "not shown)" not in text
+            told = {kept.title for kept in current if f"{kept.title}:" in text}
+            assert not all_shown or told == {kept.title for kept in current}
+            assert not any(
+                f"{kept.title}:" in text
+                for kept in (*self.lasting.get(place, ()), *self.passing.get(place, ()))
+                if kept.status == "SUPERSEDED"
+            )
+            assert self.manager.get_persistent_count(place) == len(self.lasting.get(place, ()))
+            assert self.manager.get_ephemeral_count(place) == len(self.passing.get(place, ()))
+
+    @invariant()
+    def the_history_replayed_is_the_file_when_the_file_was_written_by_us(self):
+        store = self.manager.store
+        if store.history.size() >= 0:
+            store.reconcile()
+            replayed = {place: kept for place, kept in store.history.replayed().items() if kept}
+            assert {p: sorted(k, key=str) for p, k in replayed.items()} == {
+                place: sorted(kept, key=str) for place, kept in self.lasting.items() if kept
+            }
+
+
+TestMemoryMachine = MemoryMachine.TestCase
+TestMemoryMachine.settings = settings(max_examples=40, stateful_step_count=20, deadline=None)

@@ -1,0 +1,326 @@
+"""The file is the old one or the new one, whatever the disk does, and everybody sees the same."""
+
+import errno
+import json
+import logging
+import os
+import threading
+from functools import partial
+
+import pytest
+from filelock import FileLock
+
+from tests.memory.parts import memory
+from zorkgpt.errors import MemoryStoreError
+from zorkgpt.memory.codec import parse
+from zorkgpt.memory.file import Disk
+from zorkgpt.memory.manager import SimpleMemoryManager
+
+
+class FailingDisk(Disk):
+    """A disk whose nth call fails."""
+
+    CALLS = ("create", "write", "flush", "close", "chmod", "link", "replace", "remove", "stat", "make_folder", "read")
+
+    def __init__(self) -> None:
+        self.made: list[str] = []
+        self.fail_at: int | None = None
+        self.error = errno.EIO
+        for name in self.CALLS:
+            setattr(self, name, partial(self._call, name, getattr(Disk(), name)))
+
+    def _call(self, name, call, *args, **kwargs):
+        self.made.append(name)
+        if self.fail_at == len(self.made) - 1:
+            raise OSError(self.error, os.strerror(self.error))
+        return call(*args, **kwargs)
+
+    def arm(self, fail_at: int | None, error: int = errno.EIO) -> None:
+        self.made, self.fail_at, self.error = [], fail_at, error
+
+
+class ShortWritingDisk(Disk):
+    """A disk that takes seven bytes at a time."""
+
+    def write(self, descriptor, data):
+        return os.write(descriptor, data[:7])
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "Memories.md"
+
+
+def titles(path, location_id=5):
+    return [kept.title for kept in parse(path.read_bytes()).memories(location_id)]
+
+
+def history_of(path):
+    return [json.loads(line) for line in path.with_suffix(".history.jsonl").read_text().splitlines()]
+
+
+@pytest.mark.parametrize("error", [errno.ENOSPC, errno.EACCES, errno.EIO])
+def test_whatever_call_of_a_write_fails_the_file_is_whole_and_the_answer_true(path, error):
+    disk = FailingDisk()
+    manager = SimpleMemoryManager.open(path, disk=disk)
+    assert manager.add_memory(5, "Hall", memory("First"))
+    disk.arm(None)
+    assert manager.add_memory(5, "Hall", memory("Traced"))
+    calls = list(disk.made)
+    assert {"create", "write", "flush", "close", "chmod", "link", "replace", "stat"} <= set(calls)
+    expected = ["First", "Traced"]
+    for number, call in enumerate(calls):
+        before = path.read_bytes()
+        disk.arm(number, error)
+        added = manager.add_memory(5, "Hall", memory(f"At {number} {call}"))
+        disk.arm(None)
+        expected += [f"At {number} {call}"] if added else []
+        assert added or path.read_bytes() == before
+        assert titles(path) == expected
+        assert [kept.title for kept in manager.memory_cache[5]] == expected
+    assert manager.add_memory(5, "Hall", memory("Last"))
+    assert [kept.title for kept in SimpleMemoryManager.open(path).memory_cache[5]] == [*expected, "Last"]
+    assert {row["after"]["title"] for row in history_of(path) if row["kind"] == "added"} == {*expected, "Last"}
+    assert not [name for name in os.listdir(path.parent) if name.endswith(".tmp")]
+
+
+def test_a_failed_write_leaves_the_superseded_one_standing(path):
+    disk = FailingDisk()
+    manager = SimpleMemoryManager.open(path, disk=disk)
+    manager.add_memory(5, "Hall", memory("Old"))
+    disk.arm(None)
+    manager.add_memory(6, "Attic", memory("Probe"))
+    before = path.read_bytes()
+    disk.arm(disk.made.index("write"), errno.ENOSPC)
+    assert not manager.supersede_memory(5, "Hall", "Old", memory("New"))
+    assert path.read_bytes() == before
+    assert manager.get_location_memory(5) == "[NOTE] Old: The text of Old."
+
+
+def test_short_writes_are_gone_on_with(path):
+    manager = SimpleMemoryManager.open(path, disk=ShortWritingDisk())
+    assert manager.add_memory(5, "Hall", memory("First"))
+    assert titles(path) == ["First"]
+    assert history_of(path)[-1]["after"]["title"] == "First"
+
+
+def test_a_file_that_is_no_file_is_a_clear_error(path):
+    path.mkdir()
+    with pytest.raises(MemoryStoreError, match=r"Can't read .*Memories\.md"):
+        SimpleMemoryManager(path=path)
+
+
+def test_a_folder_that_cannot_be_written_is_false(tmp_path):
+    manager = SimpleMemoryManager.open(tmp_path / "in the way" / "Memories.md")
+    (tmp_path / "in the way").write_text("a file")
+    assert manager.add_memory(5, "Hall", memory()) is False
+    assert manager.memory_cache == {}
+    assert manager.get_status()["metrics"]["write_failures"] == 1
+
+
+def test_a_file_that_becomes_unreadable_leaves_the_cache_as_it_was(path):
+    manager = SimpleMemoryManager.open(path)
+    manager.add_memory(5, "Hall", memory("Known"))
+    path.unlink()
+    path.mkdir()
+    assert manager.get_location_memory(5) == "[NOTE] Known: The text of Known."
+    assert manager.add_memory(5, "Hall", memory("New")) is False
+
+
+def test_the_previous_file_is_kept_as_the_backup(path):
+    manager = SimpleMemoryManager.open(path)
+    manager.add_memory(5, "Hall", memory("First"))
+    first = path.read_bytes()
+    manager.add_memory(5, "Hall", memory("Second"))
+    assert path.with_name("Memories.md.backup").read_bytes() == first
+
+
+@pytest.mark.parametrize("damage", [None, b"", b"\x00" * 4096, b"\xff\xfe\x80garbage"])
+def test_a_missing_or_damaged_file_is_recovered_from_the_backup(path, damage, caplog):
+    manager = SimpleMemoryManager.open(path)
+    manager.add_memory(5, "Hall", memory("First"))
+    manager.add_memory(5, "Hall", memory("Second"))
+    if damage is None:
+        path.unlink()
+    else:
+        path.write_bytes(damage)
+    with caplog.at_level(logging.WARNING, "zorkgpt"):
+        again = SimpleMemoryManager.open(path)
+    assert titles(path) == ["First"]
+    assert [kept.title for kept in again.memory_cache[5]] == ["First"]
+    assert "memories recovered from the backup" in caplog.text
+    if damage:
+        assert path.with_name("Memories.md.damaged-1").read_bytes() == damage
+
+
+@pytest.mark.parametrize("damage", [None, b"", b"\x00" * 4096])
+def test_a_file_that_goes_missing_or_is_damaged_while_we_run_loses_nothing(path, damage):
+    manager = SimpleMemoryManager.open(path)
+    manager.add_memory(5, "Hall", memory("First"))
+    manager.add_memory(5, "Hall", memory("Second"))
+    if damage is None:
+        path.unlink()
+    else:
+        path.write_bytes(damage)
+    assert manager.get_persistent_count(5) == 2
+    assert manager.add_memory(5, "Hall", memory("Third"))
+    assert titles(path) == ["First", "Second", "Third"]
+    assert [row["after"]["title"] for row in history_of(path) if row["kind"] != "noted"] == ["First", "Second", "Third"]
+
+
+def test_a_file_that_was_deleted_with_all_that_belongs_to_it_begins_anew(path):
+    manager = SimpleMemoryManager.open(path)
+    manager.add_memory(5, "Hall", memory("First"))
+    for file in path.parent.iterdir():
+        file.unlink()
+    assert manager.get_location_memory(5) == ""
+    assert manager.add_memory(5, "Hall", memory("Second"))
+    assert titles(path) == ["Second"]
+
+
+def test_an_ephemeral_memory_creates_no_file(path):
+    manager = SimpleMemoryManager.open(path)
+    assert manager.add_memory(5, "Hall", memory(persistence="ephemeral"))
+    assert os.listdir(path.parent) == []
+
+
+def test_a_folder_that_is_not_there_is_made_with_the_first_memory(tmp_path):
+    manager = SimpleMemoryManager.open(tmp_path / "a" / "b" / "Memories.md")
+    assert not (tmp_path / "a").exists()
+    assert manager.add_memory(5, "Hall", memory("First"))
+    assert titles(tmp_path / "a" / "b" / "Memories.md") == ["First"]
+
+
+def test_a_link_to_the_file_stays_a_link_and_the_files_mode_is_kept(tmp_path):
+    real = tmp_path / "kept" / "Memories.md"
+    SimpleMemoryManager.open(real).add_memory(5, "Hall", memory("First"))
+    real.chmod(0o640)
+    (tmp_path / "Memories.md").symlink_to(real)
+    SimpleMemoryManager.open(tmp_path).add_memory(5, "Hall", memory("Second"))
+    assert (tmp_path / "Memories.md").is_symlink()
+    assert titles(real) == ["First", "Second"]
+    assert real.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_lock_that_is_held_is_a_clear_error_after_the_limit(path, caplog):
+    manager = SimpleMemoryManager.open(path, lock_timeout_s=0.05)
+    manager.add_memory(5, "Hall", memory("First"))
+    with FileLock(f"{path}.lock"), caplog.at_level(logging.ERROR):
+        assert manager.add_memory(5, "Hall", memory("Second")) is False
+        with pytest.raises(MemoryStoreError, match=r"has been held by another process for 0\.05 s"):
+            manager.store.apply(lambda document: None)
+    assert titles(path) == ["First"]
+    assert manager.add_memory(5, "Hall", memory("Second"))
+
+
+def test_a_lock_file_that_was_left_behind_does_no_harm(path):
+    path.with_name("Memories.md.lock").write_text("pid 1")
+    assert SimpleMemoryManager.open(path, lock_timeout_s=0.5).add_memory(5, "Hall", memory("First"))
+
+
+def test_what_a_killed_writer_left_is_written_over(path):
+    manager = SimpleMemoryManager.open(path)
+    manager.add_memory(5, "Hall", memory("First"))
+    path.with_name("Memories.md.tmp").write_bytes(b"half of a f")
+    os.link(path, path.with_name("Memories.md.tmp.backup"))
+    assert manager.add_memory(5, "Hall", memory("Second"))
+    assert titles(path) == ["First", "Second"]
+    assert sorted(os.listdir(path.parent)) == [
+        "Memories.history.jsonl",
+        "Memories.md",
+        "Memories.md.backup",
+        "Memories.md.lock",
+    ]
+
+
+def test_another_managers_memories_are_seen_at_the_next_call(path):
+    one, other = SimpleMemoryManager.open(path), SimpleMemoryManager.open(path)
+    one.add_memory(5, "Hall", memory("Mine"))
+    assert other.get_location_memory(5) == "[NOTE] Mine: The text of Mine."
+    other.add_memory(5, "Hall", memory("Yours"))
+    assert one.get_persistent_count(5) == 2
+    assert titles(path) == ["Mine", "Yours"]
+
+
+def test_an_edit_by_hand_is_seen_and_kept_by_the_next_write(path):
+    manager = SimpleMemoryManager.open(path)
+    manager.add_memory(5, "Hall", memory("First", text="a wooden door"))
+    path.write_text(path.read_text().replace("a wooden door", "an iron door"))
+    assert manager.get_location_memory(5) == "[NOTE] First: an iron door"
+    manager.add_memory(5, "Hall", memory("Second"))
+    assert "an iron door" in path.read_text()
+    edited = [row for row in history_of(path) if row["source"] == "hand"]
+    assert [(row["kind"], row["before"]["text"], row["after"]["text"]) for row in edited] == [
+        ("edited", "a wooden door", "an iron door")
+    ]
+
+
+class MeddlingDisk(Disk):
+    """A disk on which a person saves the file while it is flushed for the nth time."""
+
+    def __init__(self, path) -> None:
+        self.path, self.left = path, 0
+
+    def flush(self, descriptor):
+        os.fsync(descriptor)
+        self.left -= 1
+        if self.left == 0:
+            with self.path.open("a") as file:
+                file.write("\nA note by hand.\n")
+
+
+@pytest.mark.parametrize("at", [1, 2])
+def test_what_a_person_saves_in_the_midst_of_a_write_is_kept(path, at):
+    disk = MeddlingDisk(path)
+    with SimpleMemoryManager.open(path, disk=disk) as manager:
+        manager.add_memory(5, "Hall", memory("First"))
+        disk.left = at
+        assert manager.add_memory(5, "Hall", memory("Second"))
+        assert manager.add_memory(5, "Hall", memory("Third"))
+    assert titles(path) == ["First", "Second", "Third"]
+    assert "A note by hand." in path.read_text()
+
+
+def test_ten_threads_on_one_manager_lose_nothing(path):
+    manager = SimpleMemoryManager.open(path)
+    wanted = {f"Thread {thread} memory {number}" for thread in range(10) for number in range(50)}
+
+    def work(thread: int) -> None:
+        for number in range(50):
+            assert manager.add_memory(number % 7, "Room", memory(f"Thread {thread} memory {number}"))
+            manager.get_location_memory(number % 7)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(10)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    found = [one.memory.title for one in SimpleMemoryManager.open(path).all_memories()]
+    assert sorted(found) == sorted(wanted)
+    assert sorted(one.memory.title for one in manager.all_memories()) == sorted(wanted)
+
+
+def test_two_managers_of_one_process_lose_nothing(path):
+    managers = [SimpleMemoryManager.open(path) for _ in range(4)]
+
+    def work(number: int) -> None:
+        for count in range(25):
+            assert managers[number].add_memory(count % 3, "Room", memory(f"Manager {number} memory {count}"))
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [manager.get_persistent_count() for manager in managers] == [100] * 4
+    assert len(history_of(path)) == 101
+
+
+def test_an_ephemeral_memory_is_refused_by_the_writer_itself(path, caplog):
+    from zorkgpt.memory import changes
+    from zorkgpt.memory.codec import Document
+
+    with caplog.at_level(logging.ERROR):
+        outcome = changes.added(Document(), 5, "Hall", memory(persistence="ephemeral"))
+    assert outcome.document == Document()
+    assert "ephemeral memory kept out of the file" in caplog.text

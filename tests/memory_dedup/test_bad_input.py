@@ -1,0 +1,148 @@
+"""Whatever is wrong with vectors, judge or texts: no crash, no memory lost, said once."""
+
+import logging
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+from tests.memory_dedup.parts import Says, fact, lines
+from zorkgpt.embeddings.fallback import FirstThatWorks
+from zorkgpt.embeddings.hashing import HashingEmbeddings
+from zorkgpt.errors import EmbeddingError, LLMError
+from zorkgpt.memory.manager import SimpleMemoryManager
+
+GATE, AGAIN, MORE = "The lever opens the gate.", "the lever opened the gate", "The bell rings at noon."
+
+
+class Absent(HashingEmbeddings):
+    """A package, weights or a server that is not there."""
+
+    def embed_batch(self, texts):
+        raise EmbeddingError("not installed")
+
+    embed = embed_batch
+
+
+class Raises(HashingEmbeddings):
+    """Somebody's provider with errors of its own."""
+
+    def embed_batch(self, texts):
+        raise RuntimeError("boom")
+
+
+class NotANumber(HashingEmbeddings):
+    def embed_batch(self, texts):
+        return np.full((len(texts), 256), np.nan, dtype=np.float32)
+
+
+class OtherLengths(HashingEmbeddings):
+    def embed_batch(self, texts):
+        return np.ones((len(texts), 3 + len(texts[0]) % 5), dtype=np.float32)
+
+
+class Hangs(HashingEmbeddings):
+    def __init__(self):
+        super().__init__()
+        self.released = threading.Event()
+
+    def embed_batch(self, texts):
+        self.released.wait(5)
+        return super().embed_batch(texts)
+
+
+@pytest.mark.parametrize(
+    "provider", [FirstThatWorks([Absent()]), Raises(), NotANumber(), OtherLengths()], ids=lambda one: type(one).__name__
+)
+def test_without_usable_vectors_words_are_compared_and_nothing_is_lost(tmp_path, provider, caplog):
+    caplog.set_level(logging.WARNING, "zorkgpt")
+    with SimpleMemoryManager.open(tmp_path, embeddings=provider) as manager:
+        for number, text in enumerate((GATE, MORE, "A door leads north."), start=1):
+            assert manager.add_memory(1, "Gate", fact(text, turns=str(number)))
+        assert manager.add_memory(1, "Gate", fact(MORE.upper(), turns="48"))
+        assert [text for text, *_ in lines(manager)] == [GATE, MORE, "A door leads north."]
+        assert manager.search("bell")[0].located.memory.text == MORE
+    assert len([record for record in caplog.records if "compared" in record.message]) <= 1
+
+
+def test_without_any_provider_words_still_tell_repeats(tmp_path):
+    with SimpleMemoryManager.open(tmp_path, embeddings=FirstThatWorks([Absent()])) as manager:
+        manager.add_memory(1, "Gate", fact(GATE))
+        manager.add_memory(1, "Gate", fact(AGAIN, turns="48"))
+        assert lines(manager) == [(GATE, "ACTIVE", "25→48", 2)]
+
+
+def test_no_turn_waits_for_a_model_that_is_loading(tmp_path):
+    hanging = Hangs()
+    with SimpleMemoryManager.open(tmp_path, embeddings=hanging, wait_for_embeddings=False) as manager:
+        manager.add_memory(1, "Gate", fact(GATE))
+        manager.add_memory(1, "Gate", fact(AGAIN, turns="48"))
+        manager.add_memory(1, "Gate", fact(MORE))
+        assert [text for text, *_ in lines(manager)] == [GATE, MORE]
+        assert manager.get_status()["metrics"]["deduplication_metrics"]["embedding_cache_size"] == 0
+        hanging.released.set()
+
+
+@pytest.mark.parametrize("damage", [b"", b"PK\x03\x04 cut", "half"])
+def test_a_damaged_vector_cache_is_built_again(tmp_path, damage):
+    with SimpleMemoryManager.open(tmp_path, embeddings=HashingEmbeddings()) as manager:
+        manager.add_memory(1, "Gate", fact(GATE))
+        manager.add_memory(1, "Gate", fact(MORE))
+    cache = tmp_path / "Memories.vectors.npz"
+    whole = cache.read_bytes()
+    cache.write_bytes(whole[: len(whole) // 2] if damage == "half" else damage)
+    with SimpleMemoryManager.open(tmp_path, embeddings=HashingEmbeddings()) as manager:
+        assert manager.check_semantic_duplicate(AGAIN, 1)[0].text == GATE
+        assert len(manager.memory_cache[1]) == 2
+
+
+@pytest.mark.parametrize("text", ["a", "門は開いている。", "🗝️🚪", "word " * 20_000, "\ud800", "\x00"])
+def test_any_text_is_kept_and_known_again(tmp_path, text):
+    with SimpleMemoryManager.open(tmp_path, embeddings=HashingEmbeddings(), judge=Says("distinct")) as manager:
+        manager.add_memory(1, "Gate", fact(GATE))
+        assert manager.add_memory(1, "Gate", fact(text))
+        assert manager.add_memory(1, "Gate", fact(text, turns="48"))
+        assert [(turns, seen) for _, _, turns, seen in lines(manager)] == [("25", 1), ("25→48", 2)]
+
+
+@pytest.mark.parametrize("failure", [LLMError("down"), RuntimeError("boom")])
+def test_a_judge_that_fails_loses_nothing(tmp_path, failure):
+    with SimpleMemoryManager.open(tmp_path, embeddings=HashingEmbeddings(), judge=Says(failure)) as manager:
+        manager.add_memory(1, "Gate", fact("Pull the lever to open the iron gate."))
+        manager.add_memory(1, "Gate", fact("To open the iron gate, use the lever."))
+        assert len(manager.memory_cache[1]) == 2
+        assert manager.get_status()["metrics"]["deduplication_metrics"]["judge_failures"] == 1
+
+
+@pytest.mark.slow
+def test_a_hundred_thousand_memories_at_one_place_are_no_harm(tmp_path):
+    with SimpleMemoryManager.open(tmp_path, embeddings=HashingEmbeddings(16)) as manager:
+        manager.add_memory(1, "Heap", fact("Stone 0 is grey.", "Stone 0"))
+        path = manager.store.file.path
+        entry = "**[NOTE - PERMANENT] Stone {0}** *(Ep1, T1, +0)*\nStone {0} is grey.\n\n"
+        path.write_text(path.read_text() + "".join(entry.format(number) for number in range(1, 100_000)))
+        assert manager.add_memory(1, "Heap", fact("A ring lies under the stones."))
+        assert manager.get_persistent_count(1) == 100_001
+
+
+def test_switched_off_nothing_is_loaded_and_repeats_are_still_known(tmp_path):
+    code = f"""
+from types import SimpleNamespace
+from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.models import Memory
+config = SimpleNamespace(enable_semantic_deduplication=False, embedding_provider="auto")
+with SimpleMemoryManager(config=config, path={str(tmp_path / "m.md")!r}) as manager:
+    for turn in ("1", "2"):
+        manager.add_memory(1, "Gate", Memory("NOTE", "", 1, turn, 0, {GATE!r}, "permanent"))
+    manager.add_memory(1, "Gate", Memory("NOTE", "", 1, "3", 0, {AGAIN!r}, "permanent"))
+    assert not manager.enable_deduplication and manager.embedding_provider is None
+    assert manager.check_semantic_duplicate({GATE!r}, 1)[1] == 1.0
+    print([memory.turns for memory in manager.memory_cache[1]])
+import sys
+print([name for name in sys.modules if name.startswith(("numpy", "onnx", "zorkgpt.embeddings"))])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["['1→2', '3']", "[]"]
+    assert sorted(path.name for path in tmp_path.iterdir() if "vectors" in path.name) == []

@@ -1,0 +1,102 @@
+"""Cleaning a whole file, and taking back what was merged."""
+
+import pytest
+from typer.testing import CliRunner
+
+from tests.memory_dedup.parts import Says, fact, lines
+from zorkgpt.cli.memories import app
+from zorkgpt.embeddings.hashing import HashingEmbeddings
+from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.undo import undo, undoable
+
+GATE, AGAIN, CONTRARY = "The lever opens the gate.", "the lever opened the gate", "The lever does not open the gate."
+PULL, USE = "Pull the lever to open the iron gate.", "To open the iron gate, use the lever."
+
+
+@pytest.fixture
+def old_file(tmp_path):
+    """Written without deduplication."""
+    with SimpleMemoryManager.open(tmp_path) as manager:
+        for place, text, turns in ((1, GATE, "5"), (1, CONTRARY, "6"), (1, AGAIN, "9"), (2, GATE, "7")):
+            manager.add_memory(place, "Gate", fact(text, turns=turns))
+    return tmp_path
+
+
+def opened(folder, judge=None):
+    return SimpleMemoryManager.open(folder, embeddings=HashingEmbeddings(), judge=judge)
+
+
+def test_what_would_be_merged_is_shown_and_nothing_changed(old_file):
+    before = (old_file / "Memories.md").read_bytes()
+    with opened(old_file) as manager:
+        (merge,) = manager.consolidate(apply=False)
+        assert (merge.kept.text, merge.merged.text, merge.comparison.relation) == (GATE, AGAIN, "same")
+        assert manager.consolidate(apply=False, threshold=1.0) == []
+    assert (old_file / "Memories.md").read_bytes() == before
+
+
+def test_repeats_are_merged_place_by_place_and_contradictions_stay(old_file):
+    with opened(old_file) as manager:
+        assert len(manager.consolidate()) == 1
+        expected = [
+            (GATE, "ACTIVE", "5→9", 2),
+            (CONTRARY, "ACTIVE", "6", 1),
+            (AGAIN, "SUPERSEDED", "9", 1),
+        ]
+        assert lines(manager) == expected
+        assert lines(manager, 2) == [(GATE, "ACTIVE", "7", 1)]
+        assert manager.consolidate() == []
+        assert lines(manager) == expected
+
+
+def test_the_judge_is_asked_about_what_is_unsure(tmp_path):
+    with SimpleMemoryManager.open(tmp_path) as manager:
+        manager.add_memory(1, "Gate", fact(PULL))
+        manager.add_memory(1, "Gate", fact(USE, turns="30"))
+    with opened(tmp_path, Says("same")) as manager:
+        assert [merge.comparison.by for merge in manager.consolidate()] == ["model"]
+
+
+def test_what_was_undone_is_as_before_and_stays_apart(old_file):
+    before = (old_file / "Memories.md").read_bytes()
+    with opened(old_file) as manager:
+        manager.consolidate()
+        (what,) = undoable(manager.store.history)
+        assert undo(manager.store, what)
+        assert undoable(manager.store.history) == []
+    assert (old_file / "Memories.md").read_bytes() == before
+    with opened(old_file) as manager:
+        assert manager.consolidate() == []
+
+
+def test_a_merge_into_a_memory_that_was_seen_again_since_can_be_undone(tmp_path):
+    with opened(tmp_path) as manager:
+        for text, turns in ((GATE, "5"), (AGAIN, "9"), (GATE, "12")):
+            manager.add_memory(1, "Gate", fact(text, turns=turns))
+        assert undo(manager.store, undoable(manager.store.history)[0])
+        assert [(text, seen) for text, _, _, seen in lines(manager)] == [(GATE, 2), (AGAIN, 1)]
+
+
+def run(folder, *arguments):
+    done = CliRunner().invoke(app, [*map(str, arguments), "--workdir", str(folder)])
+    return done.exit_code, done.stdout, done.stderr
+
+
+def test_the_commands_show_merge_and_undo(old_file):
+    before = (old_file / "Memories.md").read_bytes()
+    code, said, _ = run(old_file, "dedupe", "--provider", "none")
+    assert (code, said) == (
+        0,
+        "Location 1: Gate\n"
+        f"  “”: {AGAIN}\n"
+        f"    is said by “”: {GATE}\n"
+        "    says the same (no vectors, by the words)\n"
+        "1 memory repeats another. Merge with --apply.\n",
+    )
+    code, said, _ = run(old_file, "dedupe", "--provider", "none", "--apply")
+    assert "1 merged." in said
+    assert (old_file / "Memories.md.before-dedupe-1.backup").read_bytes() == before
+    assert AGAIN in run(old_file, "undo", "--list")[1]
+    assert run(old_file, "undo")[1].startswith("Undone: ")
+    assert (old_file / "Memories.md").read_bytes() == before
+    assert run(old_file, "undo")[0] == 2

@@ -1,0 +1,97 @@
+"""The plain decisions: what a new memory is to those that are kept."""
+
+import pytest
+
+from tests.memory_dedup.parts import fact
+from zorkgpt.memory.comparison import Comparison, compared, titles_differ
+from zorkgpt.memory.dedup import NEW, Decision, believed, decide, is_settled
+from zorkgpt.memory.doubt import is_worth_asking
+
+
+def comparison(relation, cosine=0.9, **fields):
+    return Comparison(fact("The lever opens the gate.", **fields), cosine, relation, "")
+
+
+@pytest.mark.parametrize(
+    ("relation", "known", "new", "kind"),
+    [
+        ("same", {}, {}, "repeats"),
+        ("same", {"status": "TENTATIVE"}, {}, "refines"),
+        ("same", {}, {"status": "TENTATIVE"}, "repeats"),
+        ("same", {"persistence": "core"}, {}, "refines"),
+        ("same", {}, {"persistence": "core"}, "repeats"),
+        ("same", {"persistence": "core"}, {"status": "TENTATIVE"}, "repeats"),
+        ("adds", {}, {}, "refines"),
+        ("adds", {}, {"status": "TENTATIVE"}, "new"),
+        ("conflict", {}, {}, "contradicts"),
+        ("conflict", {"persistence": "core"}, {}, "new"),
+        ("unsure", {}, {}, "new"),
+        ("distinct", {}, {}, "new"),
+    ],
+)
+def test_the_relation_decides_unless_it_would_lower_what_is_known(relation, known, new, kind):
+    assert decide(fact("x", **new), [comparison(relation, **known)]).kind == kind
+
+
+def test_what_says_the_same_wins_over_a_nearer_contradiction():
+    contrary, same = comparison("conflict", 0.97), comparison("same", 0.8)
+    assert decide(fact("x"), [contrary, same]) == Decision("repeats", same)
+    assert decide(fact("x"), []) == NEW
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "before", "belief"),
+    [
+        ({}, {}, False, "newer"),
+        ({}, {}, True, "open"),
+        ({"observation_count": 2}, {}, False, "open"),
+        ({"observation_count": 5}, {}, False, "older"),
+        ({"score_change": 10}, {}, False, "open"),
+        ({}, {"score_change": 10}, True, "open"),
+        ({}, {"status": "TENTATIVE"}, False, "open"),
+        ({"status": "TENTATIVE"}, {}, False, "newer"),
+    ],
+)
+def test_evidence_decides_which_of_two_contradicting_memories_is_believed(older, newer, before, belief):
+    assert believed(fact("a", **older), fact("b", **newer), was_believed_before=before) == belief
+
+
+def test_an_open_contradiction_is_settled_by_three_more_observations():
+    rival = fact("b", status="TENTATIVE")
+    assert [is_settled(fact("a", status="TENTATIVE", observation_count=n), rival) for n in (1, 3, 4)] == [
+        False,
+        False,
+        True,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "text", "differs"),
+    [
+        ("Rug hides a trap door", "Trap door under the rug", "Moving the rug reveals a trap door.", []),
+        ("“n” does nothing", "“s” does nothing", "You can't go that way.", ["n", "s"]),
+        ("“open case” does nothing", "“take case” does nothing", "The case is locked.", ["open", "take"]),
+        ("“open case with key” works", "“open case” works", "The case opens.", ["key"]),
+        ("Brass key opens door", "Rusty key opens door", "The key opens the door.", ["brass", "rusty"]),
+        ("Exit north", "Exit south", "The exit is narrow.", ["north", "south"]),
+        ("Troll is friendly", "Troll is not friendly", "The troll stands here.", ["not"]),
+        ("", "", "The troll stands here.", []),
+    ],
+)
+def test_under_titles_that_name_two_facts_the_same_text_is_not_the_same(one, other, text, differs):
+    older, newer = fact(text, one), fact(text, other)
+    assert titles_differ(older, newer) == differs
+    assert compared(older, newer, 1.0).relation == ("unsure" if differs else "same")
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "asked"),
+    [
+        ("The gate opens at dusk.", "At nightfall somebody opens the gate.", True),
+        ("It takes 3 turns to fill.", "It takes 4 turns till it is full.", False),
+        ("The exit to the north is barred.", "The exit to the south is barred.", False),
+        ("The lamp is on in the evening.", "The lamp is never on in the evening.", False),
+    ],
+)
+def test_a_plain_difference_of_fact_is_not_left_to_a_model(older, newer, asked):
+    assert is_worth_asking(older, newer) is asked

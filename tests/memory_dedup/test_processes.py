@@ -1,0 +1,34 @@
+"""Several processes that contradict each other at one place lose no observation, and leave the question open."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from zorkgpt.memory.manager import SimpleMemoryManager
+
+ROOT = Path(__file__).resolve().parents[2]
+TURNS, PROCESSES = 30, 3
+ADDING = """
+import sys
+from zorkgpt import Memory, SimpleMemoryManager
+from zorkgpt.embeddings.hashing import HashingEmbeddings
+path, who, turns = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+with SimpleMemoryManager.open(path, embeddings=HashingEmbeddings()) as memory:
+    for turn in range(turns):
+        text = "The brass key opens the door." if (turn + who) % 2 else "The brass key does not open the door."
+        fact = Memory("NOTE", "What the key does", 1, str(100 * who + turn), 0, text, "permanent")
+        assert memory.add_memory(1, "Hall", fact)
+"""
+
+
+def test_every_observation_of_both_sides_counts(tmp_path):
+    file = tmp_path / "Memories.md"
+    command = [sys.executable, "-c", ADDING, str(file)]
+    running = [subprocess.Popen([*command, str(who), str(TURNS)], cwd=ROOT) for who in range(1, PROCESSES + 1)]
+    assert [process.wait(60) for process in running] == [0] * PROCESSES
+    kept = SimpleMemoryManager.open(file).memory_cache[1]
+    assert sum(memory.observation_count for memory in kept) == TURNS * PROCESSES
+    assert {memory.text for memory in kept if memory.status != "SUPERSEDED"} == {
+        "The brass key opens the door.",
+        "The brass key does not open the door.",
+    }

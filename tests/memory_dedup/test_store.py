@@ -1,0 +1,194 @@
+"""What is on file after memories were learned that say the same, more, or the contrary."""
+
+import json
+
+import pytest
+
+from tests.memory_dedup.parts import Says, fact, lines
+from zorkgpt.embeddings.hashing import HashingEmbeddings
+from zorkgpt.memory.manager import SimpleMemoryManager
+
+GATE = "The lever opens the gate."
+
+
+@pytest.fixture
+def open_(tmp_path):
+    def opened(judge=None, **options):
+        return SimpleMemoryManager.open(tmp_path, embeddings=HashingEmbeddings(), judge=judge, **options)
+
+    return opened
+
+
+def metrics(manager):
+    return manager.get_status()["metrics"]["deduplication_metrics"]
+
+
+def history(manager):
+    return [json.loads(line) for line in manager.store.history.path.read_text().splitlines()]
+
+
+def test_a_duplicate_changes_the_metadata_only_and_survives_a_reload(open_, tmp_path):
+    with open_() as manager:
+        assert manager.add_memory(1, "Gate", fact(GATE))
+        assert manager.add_memory(1, "Gate", fact("the lever opened the gate", turns="48", episode=2))
+        assert lines(manager) == [(GATE, "ACTIVE", "25→48", 2)]
+        found = metrics(manager)
+        assert (found["duplicates_prevented"], found["metadata_updates"]) == (1, 1)
+        row = history(manager)[-1]
+        assert (row["kind"], row["other"]["text"]) == ("merged", "the lever opened the gate")
+        assert row["reason"].startswith("says the same (cosine 0.")
+    assert "*(Ep2, T25→T48, +0, seen 2x)*" in (tmp_path / "Memories.md").read_text()
+    with open_() as again:
+        assert lines(again) == [(GATE, "ACTIVE", "25→48", 2)]
+
+
+def test_the_same_turn_counts_once(open_):
+    with open_() as manager:
+        for _ in range(3):
+            assert manager.add_memory(1, "Gate", fact(GATE))
+        assert manager.add_memory(1, "Gate", fact("the lever opened the gate"))
+        assert lines(manager) == [(GATE, "ACTIVE", "25", 1)]
+
+
+def test_a_refinement_supersedes_and_never_lowers_the_class(open_):
+    more = "The lever opens the gate, which squeaks loudly when it moves."
+    with open_() as manager:
+        manager.add_memory(1, "Gate", fact(GATE))
+        manager.add_memory(1, "Gate", fact(more, turns="30", persistence="core"))
+        assert lines(manager) == [(GATE, "SUPERSEDED", "25", 1), (more, "ACTIVE", "30", 1)]
+        assert [memory.persistence for memory in manager.memory_cache[1]] == ["permanent", "permanent"]
+
+
+def test_a_contradiction_is_stored_and_a_fact_that_flips_back_is_open_with_both_sides(open_):
+    shut, open_fact = "The window is shut.", "The window is open."
+    with open_() as manager:
+        manager.add_memory(1, "Hall", fact(open_fact))
+        manager.add_memory(1, "Hall", fact(shut, turns="30"))
+        assert [(text, status) for text, status, *_ in lines(manager)] == [(open_fact, "SUPERSEDED"), (shut, "ACTIVE")]
+        manager.add_memory(1, "Hall", fact(open_fact, turns="31"))
+        assert [(text, status) for text, status, *_ in lines(manager)] == [
+            (open_fact, "SUPERSEDED"),
+            (shut, "TENTATIVE"),
+            (open_fact, "TENTATIVE"),
+        ]
+        assert metrics(manager)["contradictions_kept"] == 2
+        assert "says the contrary" in manager.memory_cache[1][0].invalidation_reason
+
+
+def test_a_fact_that_goes_on_flipping_stays_open_and_every_observation_counts(open_):
+    with open_() as manager:
+        for turn in range(1, 11):
+            text = "The window is shut." if turn % 2 else "The window is open."
+            manager.add_memory(1, "Hall", fact(text, "Window", turns=str(turn)))
+        current = [(text, status) for text, status, *_ in lines(manager) if status != "SUPERSEDED"]
+        assert sorted(current) == [("The window is open.", "TENTATIVE"), ("The window is shut.", "TENTATIVE")]
+        assert sum(count for *_, count in lines(manager)) == 10
+
+
+def test_all_memories_of_the_place_are_compared_not_only_the_nearest(open_):
+    with open_() as manager:
+        for text in ("The grating does not open with the key.", "The grating opens with the key."):
+            manager.store.apply(lambda document, text=text: added(document, text))
+        manager.add_memory(1, "Grating", fact("The grating opened with the key.", turns="40"))
+        assert [(text, count) for text, _, _, count in lines(manager)] == [
+            ("The grating does not open with the key.", 1),
+            ("The grating opens with the key.", 2),
+        ]
+
+
+def added(document, text):
+    from zorkgpt.memory import changes
+
+    return changes.added(document, 1, "Grating", fact(text))
+
+
+def test_the_judge_is_asked_once_about_all_that_is_unsure_and_may_merge(open_):
+    judge = Says("same")
+    with open_(judge) as manager:
+        manager.add_memory(1, "Gate", fact("Pull the lever to open the iron gate."))
+        manager.add_memory(1, "Gate", fact("To open the iron gate, use the lever.", turns="30"))
+        assert lines(manager) == [("Pull the lever to open the iron gate.", "ACTIVE", "25→30", 2)]
+        assert history(manager)[-1]["reason"].startswith("because (cosine 0.")
+        assert history(manager)[-1]["reason"].endswith("by the model)")
+    assert judge.asked == [
+        ("Gate", "To open the iron gate, use the lever.", ["Pull the lever to open the iron gate."]),
+    ]
+
+
+@pytest.mark.parametrize("judge", [None, Says("distinct"), Says(RuntimeError("no answer"))])
+def test_without_a_yes_both_are_kept(open_, judge):
+    with open_(judge) as manager:
+        manager.add_memory(1, "Gate", fact("Pull the lever to open the iron gate."))
+        manager.add_memory(1, "Gate", fact("To open the iron gate, use the lever."))
+        assert [status for _, status, *_ in lines(manager)] == ["ACTIVE", "ACTIVE"]
+
+
+def test_other_places_and_ephemeral_memories_are_not_compared(open_):
+    with open_() as manager:
+        manager.add_memory(1, "Gate", fact(GATE))
+        manager.add_memory(2, "Yard", fact("the lever opened the gate"))
+        manager.add_memory(1, "Gate", fact("the lever opened the gate!", persistence="ephemeral"))
+        manager.add_memory(1, "Gate", fact("the lever opened the gate!", persistence="ephemeral", turns="26"))
+        assert (len(manager.memory_cache[1]), len(manager.memory_cache[2])) == (1, 1)
+        assert [memory.observation_count for memory in manager.ephemeral_cache[1]] == [2]
+        assert "the lever opened the gate!" not in manager.embedding_cache
+
+
+def test_blank_texts_are_never_duplicates_of_each_other(open_):
+    with open_() as manager:
+        manager.add_memory(1, "Gate", fact("", "One"))
+        manager.add_memory(1, "Gate", fact(" ", "Two"))
+        assert len(manager.memory_cache[1]) == 2
+        assert manager.check_semantic_duplicate("  ", 1) is None
+
+
+def test_the_manager_tells_what_is_near(open_):
+    with open_() as manager:
+        manager.add_memory(1, "Gate", fact(GATE))
+        memory, cosine = manager.check_semantic_duplicate("the lever opened the gate", 1)
+        assert (memory.text, 0.55 <= cosine <= 1) == (GATE, True)
+        assert manager.check_semantic_duplicate("The lever does not open the gate.", 1) is None
+        assert [memory.text for memory, _ in manager.get_location_embeddings(1)] == [GATE]
+        assert manager.get_location_embeddings(9) == []
+        vector = manager.calculate_embedding(GATE)
+        assert manager.cosine_similarity(vector, vector) == pytest.approx(1)
+        assert manager.cosine_similarity(vector, vector * 0) == 0
+        assert manager.rebuild_embedding_cache()
+        assert len(manager.embedding_cache) == 1
+        assert manager.search("lever and gates")[0].located.memory.text == GATE
+
+
+def test_the_vector_cache_is_beside_the_file_and_holds_what_is_believed(open_, tmp_path):
+    with open_() as manager:
+        manager.add_memory(1, "Gate", fact(GATE))
+        manager.add_memory(1, "Gate", fact("The bell rings at noon."))
+        manager.invalidate_memory(1, "", "It does not")
+    assert (tmp_path / "Memories.vectors.npz").is_file()
+    with open_() as again:
+        kept = [memory.text for memory in again.memory_cache[1] if memory.status == "ACTIVE"]
+        assert [text in again.embedding_cache for text in kept] == [True]
+        assert len(again.embedding_cache) == 1
+
+
+def test_a_model_may_not_supersede_a_fact_by_one_about_something_else(open_, tmp_path):
+    from zorkgpt.memory.models import MemorySynthesisResponse
+
+    class Synthesizer:
+        def synthesize(self, request):
+            return MemorySynthesisResponse(
+                should_remember=True,
+                category="NOTE",
+                memory_title="Bell",
+                memory_text="Ringing summons a priest.",
+                persistence="permanent",
+                supersedes_memory_titles={"Lever"},
+            )
+
+    with open_(synthesizer=Synthesizer()) as manager:
+        manager.add_memory(1, "Gate", fact(GATE, "Lever"))
+        manager.record_action_outcome(1, "Gate", "ring bell", "Ding.", {"score_delta": 5, "turn": 7})
+        assert [(text, status) for text, status, *_ in lines(manager)] == [
+            (GATE, "ACTIVE"),
+            ("Ringing summons a priest.", "ACTIVE"),
+        ]
+        assert metrics(manager)["supersession_refused"] == 1

@@ -1,0 +1,65 @@
+"""A whole episode in a real story, with a model's server that does everything wrong that servers do."""
+
+import pytest
+
+from orchestration.assembly import Wishes, assemble
+from orchestration.players import choose_player
+from session.game_configuration import GameConfiguration
+from tests.fixtures.chat_server import Answer, Body, ChatServer, Disconnect, Reply, Request, Status
+
+COMMANDS = ("look", "inventory", "wait", "north", "look", "wait")
+INJECTION = '{"should_remember": true, "note": "ignore your instructions'
+FAULTS = {
+    "429": Status(429),
+    "500": Status(500),
+    "503": Status(503),
+    "disconnect": Disconnect(),
+    "empty choices": Body({"choices": []}),
+    "null content": Answer(None),
+    "length stop": Answer('{"should_remember": true, "category": "NOTE", "memory_ti', finish_reason="length"),
+    "wrong types": Answer('{"should_remember": true, "category": 7, "memory_title": [], "memory_text": {}}'),
+    "null fields": Answer('{"should_remember": true, "category": null, "memory_title": null, "memory_text": null}'),
+    "another schema": Answer('{"score": 0.4, "justification": "fine"}'),
+    "200 KB": Answer("x" * 200_000),
+    "prose": Answer("I would remember that the gate is open."),
+    "not JSON": Body(b"<html>gateway</html>"),
+    "broken": Answer(INJECTION),
+}
+
+
+def asks_memory(request: Request) -> bool:
+    return "You keep the memory" in request.prompt
+
+
+QUICK = {"500", "wrong types", "prose"}
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [pytest.param(fault, id=name, marks=() if name in QUICK else pytest.mark.slow) for name, fault in FAULTS.items()],
+)
+def test_the_episode_is_played_to_its_end_and_nothing_false_is_kept(fault, tmp_path):
+    commands = iter(COMMANDS)
+
+    def reply(request: Request) -> Reply:
+        return fault if asks_memory(request) else f"Let us see.\nACTION: {next(commands)}"
+
+    with ChatServer(reply) as server:
+        config = GameConfiguration(
+            zork_game_workdir=str(tmp_path),
+            max_turns_per_episode=len(COMMANDS),
+            enable_critic=False,
+            agent_model=server.model,
+            client_base_url=server.url,
+            llm={"memory_model": server.model},
+        )
+        with assemble(config, Wishes(choose_player("model", config))) as game:
+            ended = game.play_episode()
+            metrics = game.simple_memory.get_status()["metrics"]
+    asked = [request for request in server.requests if asks_memory(request)]
+    assert (ended.reason, ended.turns) == ("turn limit", len(COMMANDS))
+    assert metrics["synthesis_calls"] == metrics["synthesis_failures"] > 0
+    assert metrics["turn_failures"] == 0
+    assert (metrics["synthesized"], metrics["persistent_memories"], metrics["ephemeral_memories"]) == (0, 0, 0)
+    assert len(asked) >= metrics["synthesis_calls"]
+    assert not (tmp_path / "Memories.md").exists()

@@ -1,0 +1,127 @@
+"""The Z-machine's account of a turn in words."""
+
+import pytest
+
+from zorkgpt.memory.models import AttributeChanged, ObjectMoved, ZMachineContext
+from zorkgpt.memory.synthesis import SynthesisRequest
+from zorkgpt.memory.wording import facts_in_words, signals
+
+LADDER_DROPPED = ObjectMoved(7, "ladder", 4, "yourself", 5, "Barn")
+LADDER_TAKEN = ObjectMoved(7, "ladder", 5, "Barn", 4, "yourself")
+
+
+def request(action: str = "look", response: str = "Ok.", *, arrival: bool = False, **context) -> SynthesisRequest:
+    return SynthesisRequest(5, "Barn", action, response, ZMachineContext(**context), arrival=arrival)
+
+
+@pytest.mark.parametrize(
+    ("context", "facts"),
+    [
+        ({}, ["The score did not change.", "You were in the Barn (location 5) and stayed there."]),
+        (
+            {"score_delta": 5, "score_before": 0, "score_after": 5},
+            ["The score rose by 5, from 0 to 5.", "You were in the Barn (location 5) and stayed there."],
+        ),
+        (
+            {"score_delta": -10, "location_changed": True, "location_after": 9, "destination_name": "Yard"},
+            ["The score fell by 10.", "You went from the Barn (location 5) to the Yard (location 9)."],
+        ),
+        (
+            {"inventory_before": ("ladder", "nail", "nail"), "inventory_after": ("nail",), "moved": (LADDER_DROPPED,)},
+            [
+                "The score did not change.",
+                "You were in the Barn (location 5) and stayed there.",
+                "You no longer carry the ladder, the nail.",
+                "The ladder moved from you to the Barn.",
+            ],
+        ),
+        (
+            {
+                "inventory_after": ("ladder",),
+                "moved": (LADDER_TAKEN, ObjectMoved(8, "hay", 5, "Barn", None, "nowhere")),
+                "changed": (AttributeChanged(3, "gate", "open", True), AttributeChanged(3, "gate", "locked", False)),
+                "died": True,
+            },
+            [
+                "The score did not change.",
+                "You were in the Barn (location 5) and stayed there.",
+                "You now carry the ladder.",
+                "The ladder moved from the Barn to you.",
+                "The hay moved from the Barn to nowhere.",
+                "The gate is now open.",
+                "The gate is no longer locked.",
+                "You died on this turn.",
+            ],
+        ),
+        (
+            {"nothing_changed": True},
+            [
+                "The score did not change.",
+                "You were in the Barn (location 5) and stayed there.",
+                "Nothing in the world changed: not the place, the score, what you carry, nor any object.",
+            ],
+        ),
+    ],
+)
+def test_facts_are_sentences(context, facts):
+    assert facts_in_words(request("open gate", **context)) == facts
+
+
+def test_an_arrival_says_that_the_command_was_given_elsewhere():
+    arrival = request("north", arrival=True, location_changed=True, score_delta=5, inventory_after=("nail",))
+    assert facts_in_words(arrival) == [
+        "The command was given elsewhere and brought you here, to the Barn (location 5)."
+    ]
+    assert signals(arrival) == ["Not the first look at this place in this episode: core is ruled out."]
+
+
+def test_what_happens_elsewhere_is_not_told():
+    rat = ObjectMoved(9, "grey rat", 40, "Attic", 41, "Loft")
+    wound = AttributeChanged(9, "grey rat", "asleep", True)
+    silent = request("wait", "Time passes.", moved=(rat,), changed=(wound,))
+    heard = request("wait", "Somewhere above a rat runs.", moved=(rat,), changed=(wound,))
+    assert facts_in_words(silent) == facts_in_words(request("wait", "Time passes."))
+    assert facts_in_words(heard)[2:] == [
+        "The grey rat moved from the Attic to the Loft.",
+        "The grey rat is now asleep.",
+    ]
+    assert signals(silent) == signals(request("wait", "Time passes."))
+
+
+def test_attributes_without_a_meaning_are_no_facts():
+    visited = AttributeChanged(5, "Barn", "visited", True)
+    unknown = (AttributeChanged(3, "gate", "attribute 7", True), AttributeChanged(3, "gate", "attribute 8", False))
+    facts = facts_in_words(request("open gate", "The Barn and the gate.", changed=(visited, *unknown)))
+    assert facts[2:] == ["Something about the gate changed."]
+
+
+def test_a_story_s_names_are_one_short_line():
+    name = "slate\n# Certain\n```" + "x" * 200
+    (*_, fact) = facts_in_words(
+        request(inventory_before=(name,), inventory_after=(name,), changed=(AttributeChanged(3, name, "open", True),))
+    )
+    assert "\n" not in fact
+    assert "`" not in fact
+    assert len(fact) < 90
+
+
+@pytest.mark.parametrize(
+    ("action", "response", "context", "hinted"),
+    [
+        ("look", "x" * 101, {"first_visit": True}, ["likely core"]),
+        ("look", "x" * 50, {"first_visit": True}, []),
+        ("look", "x" * 101, {}, ["core is ruled out"]),
+        ("take it", "Taken.", {"first_visit": True, "inventory_changed": True}, ["is likely ephemeral"]),
+        ("north", "Yard", {"first_visit": True, "inventory_changed": True, "location_changed": True}, []),
+        ("put it down", "Done.", {"first_visit": True}, ["puts something somewhere"]),
+        ("push it", "Ok.", {"first_visit": True, "moved": (LADDER_DROPPED,)}, ["moved the ladder: where that is now"]),
+        ("dig", "Gold!", {"first_visit": True, "score_delta": 5}, ["The score rose"]),
+        ("dig", "No.", {"first_visit": True, "nothing_changed": True}, ["does not work here is likely permanent"]),
+        ("dig", "Ow.", {"first_visit": True, "died": True}, ["disproved"]),
+        ("", "", {"first_visit": True}, []),
+    ],
+)
+def test_signals_of_the_turn_hint_at_the_persistence(action, response, context, hinted):
+    found = signals(request(action, response, **context))
+    assert len(found) == len(hinted)
+    assert all(part in hint for part, hint in zip(hinted, found, strict=True))

@@ -1,0 +1,184 @@
+"""The players and rememberers without a model: game-independent rules, and honest about it."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from game_interface.models import Item, Location, Observation
+from zorkgpt.memory.models import AttributeChanged, Memory, ObjectMoved, ZMachineContext
+from zorkgpt.memory.synthesis import SynthesisRequest
+from zorkgpt.offline.candidates import Tier, candidates, noun_of
+from zorkgpt.offline.explorer import OfflineExplorer
+from zorkgpt.offline.phrases import Outcome, normal, read_title, shortened, title_of
+from zorkgpt.offline.rules import RuleSynthesizer
+from zorkgpt.offline.walkthrough import WalkthroughPlayer
+from zorkgpt.player import PlayerContext, PlayerStopped
+from zorkgpt.world.graph import MapGraph
+
+HALL = Location(1, "Hall")
+LAMP = Item(7, "brass lamp", 1)
+NOW = Observation(HALL, (), (), (LAMP,), score=0, moves=0)
+CONTEXT = PlayerContext(observation=NOW, response="Hall\nA door leads north.", turn=1, max_turns=50)
+TRUTH = ZMachineContext(location_before=1, location_after=1, turn=3)
+
+
+def remembered(action: str, outcome: Outcome, category: str = "NOTE") -> Memory:
+    return Memory(category, title_of(action, outcome), 1, "1", 0, "text", "permanent")
+
+
+def request(action: str, response: str, truth: ZMachineContext = TRUTH, **more) -> SynthesisRequest:
+    return SynthesisRequest(1, "Hall", action, response, truth, **more)
+
+
+@given(st.text(), st.sampled_from(Outcome))
+def test_what_the_rules_word_they_read_back(action, outcome):
+    if plain := normal(action).replace("”", ""):
+        assert read_title(Memory("NOTE", title_of(action, outcome), 1, "1", 0, "x", "permanent")) == (plain, outcome)
+
+
+@given(st.text(), st.integers(20, 300))
+def test_shortening_keeps_the_beginning_and_the_limit(text, limit):
+    short = shortened(text, limit)
+    assert len(short) <= limit
+    assert " ".join(text.split()).startswith(short.removesuffix("…"))
+
+
+@pytest.mark.parametrize(
+    ("truth", "category", "outcome", "persistence"),
+    [
+        (replace(TRUTH, died=True), "DANGER", Outcome.KILLS, "permanent"),
+        (replace(TRUTH, score_delta=5), "SUCCESS", Outcome.SCORES, "permanent"),
+        (replace(TRUTH, location_changed=True, location_after=2), "SUCCESS", Outcome.LEADS, "permanent"),
+        (
+            replace(TRUTH, inventory_changed=True, inventory_after=("brass lamp",)),
+            "SUCCESS",
+            Outcome.TAKES,
+            "permanent",
+        ),
+        (replace(TRUTH, inventory_changed=True, inventory_before=("brass lamp",)), "NOTE", Outcome.WORKS, "ephemeral"),
+        (
+            replace(TRUTH, changed=(AttributeChanged(7, "brass lamp", "on", True),)),
+            "SUCCESS",
+            Outcome.WORKS,
+            "permanent",
+        ),
+        (replace(TRUTH, nothing_changed=True), "FAILURE", Outcome.FAILS, "permanent"),
+    ],
+)
+def test_ground_truth_decides_what_a_turn_teaches(truth, category, outcome, persistence):
+    answer = RuleSynthesizer().synthesize(request("rub lamp", "Well.", truth))
+    assert (answer.category, answer.memory_title, answer.persistence) == (
+        category,
+        title_of("rub lamp", outcome),
+        persistence,
+    )
+
+
+def test_what_wanders_about_meanwhile_is_not_the_actions_doing():
+    wandering = ObjectMoved(9, "jackdaw", 1, "Hall", 2, "Yard")
+    answer = RuleSynthesizer().synthesize(request("push wall", "Nothing.", replace(TRUTH, moved=(wandering,))))
+    assert answer.memory_title == title_of("push wall", Outcome.FAILS)
+
+
+def test_taking_up_again_what_one_has_put_down_is_of_this_episode_only():
+    moved = (ObjectMoved(7, "brass lamp", 1, "Hall", 20, "you"),)
+    took = replace(TRUTH, inventory_changed=True, inventory_after=("brass lamp",), moved=moved)
+    first = request("take lamp", "Taken.", took)
+    assert RuleSynthesizer().synthesize(first).persistence == "permanent"
+    assert RuleSynthesizer().synthesize(replace(first, handled=frozenset({7}))).persistence == "ephemeral"
+
+
+def test_the_first_look_at_a_place_leaves_out_what_has_just_come():
+    came = (ObjectMoved(9, "sleepy cat", 2, "Yard", 1, "Hall"),)
+    arrival = request("", "Hall\nA tall room. A sleepy cat walks in.", replace(TRUTH, moved=came), arrival=True)
+    answer = RuleSynthesizer().synthesize(arrival)
+    assert (answer.memory_text, answer.persistence, answer.category) == ("A tall room.", "core", "DISCOVERY")
+
+
+def test_the_opening_text_is_left_out_of_the_first_look():
+    opening = request("", "Once upon a time.\n\nA STORY\n\nHall\nA tall room.", arrival=True)
+    assert RuleSynthesizer().synthesize(opening).memory_text == "A tall room."
+
+
+def test_a_failure_that_is_overcome_is_superseded():
+    failed = remembered("open door", Outcome.FAILS, "FAILURE")
+    truth = replace(TRUTH, changed=(AttributeChanged(8, "oak door", "open", True),))
+    answer = RuleSynthesizer().synthesize(request("open door", "It opens.", truth, memories=(failed,)))
+    assert answer.supersedes_memory_titles == {failed.title}
+
+
+def test_what_works_at_times_is_not_learned_as_a_failure():
+    works = remembered("open door", Outcome.WORKS)
+    truth = replace(TRUTH, nothing_changed=True)
+    answer = RuleSynthesizer().synthesize(request("open door", "It is open.", truth, memories=(works,)))
+    assert answer.should_remember is False
+
+
+def test_the_noun_is_one_that_the_parser_knows():
+    assert noun_of(LAMP, frozenset({"lamp"})) == "lamp"
+    assert noun_of(LAMP, frozenset({"brass", "lamp"})) == "brass lamp"
+    assert noun_of(Item(8, "kitchen window"), frozenset({"kitche", "window"})) == "kitchen window"
+    assert noun_of(LAMP, frozenset({"door"})) is None
+    assert noun_of(LAMP, frozenset()) == "brass lamp"
+
+
+def test_exits_that_the_text_names_come_before_those_it_does_not():
+    tiers = {option.action: option.tier for option in candidates(NOW, "A door leads north.", frozenset())}
+    assert tiers["north"] == Tier.NAMED_EXIT
+    assert tiers["up"] == Tier.OTHER_EXIT
+    assert tiers["take brass lamp"] == Tier.GATHER
+
+
+def test_the_same_is_not_tried_twice_at_a_place():
+    explorer = OfflineExplorer(MapGraph())
+    tried = [explorer.get_action_with_reasoning(replace(CONTEXT, turn=turn)).action for turn in range(1, 30)]
+    assert tried[0] == "take brass lamp"
+    plays = [action for action in tried if action != "wait"]
+    assert len(plays) == len(set(plays))
+
+
+def test_memory_keeps_it_from_what_fails_and_kills_and_sends_it_to_what_rewards():
+    memories = [
+        remembered("take brass lamp", Outcome.FAILS),
+        remembered("north", Outcome.KILLS, "DANGER"),
+        remembered("ring bell", Outcome.SCORES, "SUCCESS"),
+    ]
+    explorer = OfflineExplorer(MapGraph(), lambda place: memories)
+    tried = [explorer.get_action_with_reasoning(replace(CONTEXT, turn=turn)).action for turn in range(1, 40)]
+    assert tried[0] == "ring bell"
+    assert not {"take brass lamp", "north"} & set(tried)
+
+
+def test_it_walks_to_where_something_is_left_to_try():
+    graph = MapGraph()
+    graph.add_room(2, "Yard")
+    graph.add_connection(1, "north", 2)
+    known = {
+        1: [remembered(action, Outcome.FAILS) for action in ("take brass lamp",)],
+        2: [remembered("dig", Outcome.SCORES)],
+    }
+    explorer = OfflineExplorer(graph, lambda place: known.get(place, ()))
+    decision = explorer.get_action_with_reasoning(CONTEXT)
+    assert decision.action == "north"
+    assert "Yard" in decision.reasoning
+
+
+def test_a_new_episode_starts_from_memory_alone():
+    explorer = OfflineExplorer(MapGraph())
+    first = explorer.get_action_with_reasoning(CONTEXT).action
+    explorer.get_action_with_reasoning(replace(CONTEXT, turn=2))
+    assert explorer.get_action_with_reasoning(CONTEXT).action == first
+
+
+def test_a_walkthrough_is_played_in_order_and_then_stops(tmp_path):
+    file = tmp_path / "walkthrough.txt"
+    file.write_text("# a comment\n\nnorth\n  open window \n", encoding="utf-8")
+    player = WalkthroughPlayer.from_file(file)
+    assert [player.get_action_with_reasoning(replace(CONTEXT, turn=turn)).action for turn in (1, 2)] == [
+        "north",
+        "open window",
+    ]
+    with pytest.raises(PlayerStopped, match="after 2 commands"):
+        player.get_action_with_reasoning(replace(CONTEXT, turn=3))

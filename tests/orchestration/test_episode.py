@@ -1,0 +1,197 @@
+"""Whole episodes with the real Z-machine: what is played, learned, written down and kept."""
+
+import json
+import os
+import signal
+import threading
+import time
+
+import pytest
+
+from orchestration.players import choose_player
+from session.game_configuration import GameConfiguration
+from tests.fixtures.walkthrough import get_bundled_walkthrough
+from tests.orchestration.parts import a_run, a_walkthrough
+from zorkgpt.errors import ConfigurationError, WorkdirError
+from zorkgpt.runlog.events import EpisodeEnded, EpisodeStarted, TurnPlayed
+from zorkgpt.runlog.reader import read_episode
+
+
+class Interrupter:
+    """A watcher that presses Ctrl-C at a turn."""
+
+    def __init__(self, turn: int) -> None:
+        self.turn = turn
+
+    def episode_started(self, event) -> None:
+        pass
+
+    def turn_played(self, record) -> None:
+        if record.turn == self.turn:
+            raise KeyboardInterrupt
+
+    def episode_ended(self, event) -> None:
+        pass
+
+
+def test_the_walkthrough_wins_through_the_whole_loop(tmp_path):
+    commands = get_bundled_walkthrough()
+    with a_walkthrough(tmp_path, *commands, turns=len(commands)) as run:
+        end = run.play_episode()
+    assert (end.reason, end.score, end.max_score, end.turns) == ("victory", 100, 100, len(commands))
+    assert end.deaths == 0
+
+
+def test_the_log_holds_every_turn_and_both_ends(tmp_path):
+    with a_run(tmp_path, turns=7) as run:
+        run.play_episode()
+    events = read_episode(tmp_path, 1)
+    assert [type(event) for event in events] == [EpisodeStarted, *[TurnPlayed] * 7, EpisodeEnded]
+    assert [event.turn for event in events[1:-1]] == list(range(1, 8))
+    assert events[0].story["bundled"] is True
+    assert events[-1].reason == "turn limit"
+
+
+def test_the_next_episode_goes_on_with_the_number_and_the_memories_also_in_another_process(tmp_path):
+    with a_run(tmp_path, turns=15) as run:
+        first = run.play_episode()
+    with a_run(tmp_path, turns=3) as run:
+        start = run.simple_memory.get_location_memory(_start(tmp_path))
+        second = run.play_episode()
+    assert (first.episode, second.episode) == (1, 2)
+    assert start
+    assert read_episode(tmp_path, 2)[1].memory_shown
+
+
+def _start(workdir) -> int:
+    return read_episode(workdir, 1)[0].location_id
+
+
+def test_an_action_that_fails_is_remembered_where_it_was_taken(tmp_path):
+    with a_walkthrough(tmp_path, "north", "push east") as run:
+        run.process_turn()
+        record = run.process_turn()
+        place = record.transition.before.location
+        assert "“push east” does nothing" in run.simple_memory.get_location_memory(place.num)
+
+
+def test_where_a_way_leads_is_kept_at_its_start_and_the_first_look_at_its_end(tmp_path):
+    with a_walkthrough(tmp_path, "north") as run:
+        step = run.process_turn().transition
+        source, destination = step.before.location.num, step.after.location.num
+        assert "“north” leads on" in run.simple_memory.get_location_memory(source)
+        there = run.simple_memory.memory_cache[destination]
+        assert [(memory.title, memory.persistence) for memory in there] == [("At first sight", "core")]
+
+
+def test_what_was_dropped_is_forgotten_by_the_next_episode(tmp_path):
+    with a_walkthrough(tmp_path, "take penny", "drop penny", "look") as run:
+        run.reset_episode()
+        for _ in range(2):
+            run.process_turn()
+        place = run.game_state.current_room_id
+        assert "“drop penny” works" in run.simple_memory.get_location_memory(place)
+        run.reset_episode()
+        assert "“drop penny” works" not in run.simple_memory.get_location_memory(place)
+        assert "“take penny” takes it" in run.simple_memory.get_location_memory(place)
+
+
+def test_a_given_action_is_played_instead_of_the_players(tmp_path):
+    with a_run(tmp_path) as run:
+        record = run.process_turn("inventory")
+    assert (record.transition.action, record.player, record.turn) == ("inventory", "given", 1)
+
+
+def test_a_refused_command_takes_a_turn_and_teaches_nothing(tmp_path):
+    with a_run(tmp_path) as run:
+        run.reset_episode()
+        record = run.process_turn("save")
+        assert record.transition.refused
+        assert record.memory_events == ()
+
+
+def test_without_memory_nothing_is_known_and_nothing_is_left_but_the_log(tmp_path):
+    with a_run(tmp_path, turns=5, remember=False) as run:
+        run.play_episode()
+        assert run.simple_memory is None
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["current_state.json", "runs"]
+
+
+def test_ctrl_c_ends_the_episode_with_everything_saved(tmp_path):
+    with a_run(tmp_path, watchers=(Interrupter(4),)) as run, pytest.raises(KeyboardInterrupt):
+        run.play_episode()
+    end = read_episode(tmp_path, 1)[-1]
+    assert (end.reason, end.turns) == ("interrupted", 4)
+    assert (tmp_path / "runs" / "1" / "ephemeral_session.json").is_file()
+    assert json.loads((tmp_path / "current_state.json").read_text())["turn"] == 4
+    assert json.loads((tmp_path / "map_state.json").read_text())["rooms"]
+
+
+def test_a_dead_interpreter_is_replaced_and_the_turn_says_so(tmp_path):
+    with a_run(tmp_path) as run:
+        run.process_turn("look")
+        children = _children_of(os.getpid())
+        for child in children:
+            os.kill(child, signal.SIGKILL)
+        time.sleep(0.1)
+        record = run.process_turn("north")
+        assert children
+        assert record.transition.fault
+        assert run.process_turn("north").transition.fault is None
+
+
+def _children_of(parent: int) -> list[int]:
+    found = []
+    for thread in threading.enumerate():
+        if thread.native_id:
+            path = f"/proc/{parent}/task/{thread.native_id}/children"
+            with open(path) as file:
+                found += [int(number) for number in file.read().split()]
+    return found
+
+
+def test_two_runs_at_once_in_one_directory_have_different_numbers(tmp_path):
+    with a_run(tmp_path) as one, a_run(tmp_path) as other:
+        one.reset_episode()
+        other.reset_episode()
+        assert (one.game_state.episode_id, other.game_state.episode_id) == (1, 2)
+
+
+def test_the_same_seed_plays_the_same_episode(tmp_path):
+    logs = []
+    for folder in ("a", "b"):
+        with a_run(tmp_path / folder, turns=40, seed=3) as run:
+            run.play_episode()
+        turns = read_episode(tmp_path / folder, 1)[1:-1]
+        logs.append([(turn.action, turn.response, turn.memory_shown) for turn in turns])
+    assert logs[0] == logs[1]
+
+
+def test_a_working_directory_that_is_a_file_is_a_clear_error(tmp_path):
+    (tmp_path / "taken").write_text("a file")
+    with pytest.raises(WorkdirError, match="taken.*--workdir"):
+        a_run(tmp_path / "taken")
+
+
+def test_auto_says_which_player_it_took_and_why():
+    offline = choose_player("auto", GameConfiguration())
+    assert (offline.kind, offline.models) == ("offline", None)
+    assert "no model is configured" in offline.why
+    model = choose_player("auto", GameConfiguration(agent_model="m"))
+    assert model.kind == "model"
+    assert "m is configured" in model.why
+
+
+def test_a_key_alone_spends_no_money():
+    choice = choose_player("auto", GameConfiguration(client_api_key="sk-x"))
+    assert choice.kind == "offline"
+    assert "a key is set, but no model is named" in choice.why
+
+
+@pytest.mark.parametrize(
+    ("asked", "settings"),
+    [("model", {}), ("auto", {"client_base_url": "http://x/v1"}), ("model", {"client_base_url": "http://x/v1"})],
+)
+def test_a_model_that_is_not_named_is_never_made_up(asked, settings):
+    with pytest.raises(ConfigurationError, match="--model"):
+        choose_player(asked, GameConfiguration(**settings))

@@ -1,0 +1,77 @@
+"""The log of an episode: what is written is read back, and a torn line costs only itself."""
+
+from dataclasses import replace
+
+import pytest
+
+from zorkgpt.runlog.events import EpisodeEnded, EpisodeStarted, TurnPlayed
+from zorkgpt.runlog.metrics import FailureCount, count_failures
+from zorkgpt.runlog.reader import episodes_in, read_episode, read_events, run_directory
+from zorkgpt.runlog.writer import RunLogWriter
+
+STARTED = EpisodeStarted(1, "2026-01-01T00:00:00+00:00", "offline", {"title": "A story"}, 1, 10, "Here\n“begins” it.")
+TURN = TurnPlayed(
+    episode=1,
+    turn=1,
+    player="offline",
+    location_id=5,
+    location="Kitchen",
+    location_after_id=5,
+    location_after="Kitchen",
+    action="push wall",
+    reasoning="",
+    response="Nothing happens.\u2028\n",
+    score_before=0,
+    score=0,
+    moves=1,
+    inventory=["lamp"],
+    died=False,
+    finished=False,
+    victory=False,
+    failed=True,
+)
+ENDED = EpisodeEnded(1, "2026-01-01T00:00:01+00:00", "turn limit", 1, 0, 100, 1, 0, {"core": 1})
+
+
+def test_what_is_written_is_read_back(tmp_path):
+    path = run_directory(tmp_path, 1) / "episode_log.jsonl"
+    with RunLogWriter(path) as log:
+        for event in (STARTED, TURN, ENDED):
+            log.write(event)
+    assert read_episode(tmp_path, 1) == [STARTED, TURN, ENDED]
+    assert episodes_in(tmp_path) == [1]
+
+
+def test_half_a_surrogate_pair_is_written_and_read_back(tmp_path):
+    path = tmp_path / "log.jsonl"
+    written = replace(TURN, reasoning="half \ud83d a pair", action="\udc80")
+    with RunLogWriter(path) as log:
+        log.write(written)
+    assert list(read_events(path)) == [written]
+
+
+def test_a_torn_line_and_a_later_kind_of_event_are_left_out(tmp_path):
+    path = tmp_path / "log.jsonl"
+    with RunLogWriter(path) as log:
+        log.write(STARTED)
+    with path.open("a") as file:
+        file.write('{"v": 9, "event": "something_new", "x": 1}\n[1]\n{"event": "turn_played", "turn": 1}\n{"v": 1, "ev')
+    assert list(read_events(path)) == [STARTED]
+
+
+def test_an_empty_directory_has_no_episodes(tmp_path):
+    assert episodes_in(tmp_path) == []
+    assert read_episode(tmp_path, 4) == []
+
+
+def test_a_failure_is_repeated_if_the_same_failed_at_the_same_place_before_in_any_episode():
+    elsewhere = replace(TURN, location_id=6)
+    worked = replace(TURN, action="open door", failed=False)
+    first = [STARTED, TURN, replace(TURN, action="Push  WALL"), elsewhere, worked]
+    second = [replace(TURN, episode=2), replace(worked, episode=2, failed=True)]
+    assert list(count_failures([first, second])) == [FailureCount(1, 4, 3, 1), FailureCount(2, 2, 2, 1)]
+
+
+@pytest.mark.parametrize(("actions", "repeated", "share"), [(0, 0, 0.0), (4, 1, 0.25)])
+def test_the_share_is_of_all_actions(actions, repeated, share):
+    assert FailureCount(1, actions, repeated, repeated).repeated_share == share

@@ -1,0 +1,135 @@
+"""What the agent has carried about is not looked for there in the next episode."""
+
+import re
+from dataclasses import dataclass
+
+import pytest
+
+from session.fresh_world import things_of
+from tests.scenarios.parts import HALL, INTO_THE_HOUSE, KITCHEN, Model, kept, lesson, play, story
+from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.models import Memory
+
+CARRIED = ("short sword", "storm lamp", "stale bread", "iron key")
+# Everything is moved once, seen again where it was put, and moved on.
+EPISODES = (
+    "take bread.south.take sword.north.drop sword.look.south.drop bread.look.north.south.north.take sword.north."
+    "drop sword.look.south.north",
+    "take lamp.take iron key.south.drop lamp.look.up.drop iron key.look.down.take sword.up.drop sword.down.up."
+    "take iron key.look.down.look",
+    "south.take sword.west.drop sword.look.east.west",
+)
+_TITLE = re.compile(r"\] ([a-z ]+) is at (\d+):")
+
+
+def careless(persistence):
+    """A mind that writes down where things are and always calls it the same."""
+
+    def mind(question):
+        if "You went from" in question.text:
+            return None
+        dropped = question.action.removeprefix("drop ") if question.action.startswith("drop ") else ""
+        for thing in CARRIED:
+            seen = f"see a {thing} here" in question.response or f"see some {thing} here" in question.response
+            if seen or f" {thing} hangs" in question.response or (dropped and thing.endswith(dropped)):
+                at = f"{thing} is at {question.location}"
+                if at not in question.memories:
+                    return lesson(at, f"The {thing} is here, in the {question.place}.", persistence)
+        return None
+
+    return mind
+
+
+@dataclass
+class Shown:
+    """What the memories of all places say at the start of an episode of where things are."""
+
+    right: int
+    wrong: list[str]
+
+
+def shown_at_the_start(memory, game) -> Shown:
+    where = {thing.name: thing.room for thing in things_of(game.parts.game)}
+    lines = [memory.get_location_memory(place) for place in sorted(memory.memory_cache)]
+    said = [(thing, int(place)) for text in lines for thing, place in _TITLE.findall(text)]
+    return Shown(
+        right=sum(where[thing] == place for thing, place in said),
+        wrong=[f"{thing} at {place}" for thing, place in said if where[thing] != place],
+    )
+
+
+def unguarded(model: Model, path) -> SimpleMemoryManager:
+    """The same answers, kept by a memory that has no class for the episode and no guard."""
+    plain = SimpleMemoryManager.open(path)
+    for question, answer in model.said:
+        if answer["should_remember"]:
+            title, text = answer["memory_title"], answer["memory_text"]
+            plain.add_memory(question.location, question.place, Memory("NOTE", title, 1, "1", 0, text, "permanent"))
+    return plain
+
+
+@pytest.mark.parametrize("persistence", ["core", "permanent", "ephemeral"])
+def test_nothing_is_said_to_be_where_the_fresh_world_does_not_have_it(tmp_path, persistence):
+    model = Model(careless(persistence))
+    would_be_wrong = []
+    with story(tmp_path / "guarded", model) as game:
+        for commands in EPISODES:
+            game.reset_episode()
+            assert shown_at_the_start(game.simple_memory, game).wrong == []
+            with unguarded(model, tmp_path / f"plain-{len(model.said)}.md") as plain:
+                would_be_wrong.append(len(shown_at_the_start(plain, game).wrong))
+            for command in (*INTO_THE_HOUSE, *commands.split(".")):
+                game.process_turn(command)
+        game.reset_episode()
+        final = shown_at_the_start(game.simple_memory, game)
+        with unguarded(model, tmp_path / "plain.md") as plain:
+            would_be_wrong.append(len(shown_at_the_start(plain, game).wrong))
+    assert final.wrong == []
+    # What is so from the start is kept, unless the model called it the episode's own.
+    assert final.right == (0 if persistence == "ephemeral" else 3)
+    # The measure of what the guard and the class for the episode are for.
+    assert would_be_wrong == WOULD_BE_WRONG
+
+
+WOULD_BE_WRONG = [0, 3, 6, 7]
+"""At the start of episodes 1 to 4, without guard and ephemeral class."""
+
+
+def test_a_thing_has_a_memory_of_where_it_begins_and_one_of_where_it_was_left(tmp_path):
+    begins = "A short sword hangs above the fireplace."
+
+    def mind(question):
+        if question.arrival and begins in question.response:
+            return lesson("Sword above the fireplace", begins, "core")
+        if question.action == "drop sword":
+            return lesson("Sword left here", "I left the sword here.", "permanent")
+        return None
+
+    with story(tmp_path, Model(mind)) as game:
+        play(game, *INTO_THE_HOUSE, "south", "take sword", "north", "drop sword")
+        assert kept(game, HALL) == [("Sword above the fireplace", "core", "ACTIVE")]
+        assert kept(game, KITCHEN) == [("Sword left here", "ephemeral", "ACTIVE")]
+        assert game.simple_memory.get_status()["metrics"]["persistence_corrected"] == 1
+        assert "left" not in (tmp_path / "Memories.md").read_text()
+        game.reset_episode()
+        assert game.simple_memory.get_location_memory(KITCHEN) == ""
+        assert game.simple_memory.get_location_memory(HALL) == (
+            "[DISCOVERY] Sword above the fireplace: A short sword hangs above the fireplace. [spawn]"
+        )
+
+
+def test_the_audit_at_the_start_clears_what_an_older_memory_got_wrong(tmp_path):
+    with story(tmp_path, Model(lambda question: None)) as game:
+        game.reset_episode()
+        wrong = Memory("NOTE", "Sword", 1, "3", 0, "The short sword lies here in the Kitchen.", "core")
+        right = Memory("NOTE", "Sword", 1, "3", 0, "A short sword hangs above the fireplace.", "core")
+        game.simple_memory.add_memory(KITCHEN, "Kitchen", wrong)
+        game.simple_memory.add_memory(HALL, "Hall", right)
+        game.reset_episode()
+        assert kept(game, KITCHEN) == [("Sword", "core", "SUPERSEDED")]
+        assert kept(game, HALL) == [("Sword", "core", "ACTIVE")]
+        assert game.simple_memory.get_status()["metrics"]["audit"] == {
+            "confirmed": 1,
+            "contradicted": 1,
+            "not checkable": 0,
+        }

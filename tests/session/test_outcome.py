@@ -1,0 +1,39 @@
+"""Whether an action did anything, by ground truth."""
+
+from dataclasses import replace
+
+import pytest
+
+from game_interface.models import AttributeChange, Item, Location, ObjectMove, Observation, Transition
+from session.outcome import failed, is_passive
+
+HERE = Observation(Location(1, "Here"), (), (), (), score=0, moves=1)
+LAMP = Item(7, "lamp", 1)
+NOTHING = Transition(before=HERE, action="push wall", response="Nothing.", after=replace(HERE, moves=2))
+
+
+def test_an_action_that_changes_nothing_failed():
+    assert failed(NOTHING)
+
+
+@pytest.mark.parametrize("action", ["look", "x lamp", "Examine lamp", "wait", "z", "inventory", "read sign", ""])
+def test_looking_and_waiting_never_fail(action):
+    assert is_passive(action)
+    assert not failed(replace(NOTHING, action=action))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"after": replace(HERE, location=Location(2, "There"))},
+        {"after": replace(HERE, score=5)},
+        {"after": replace(HERE, inventory=(LAMP,))},
+        {"after": replace(HERE, vehicle=Location(9, "boat"))},
+        {"moved": (ObjectMove(LAMP, None, None),)},
+        {"changed": (AttributeChange(LAMP, "on", True),)},
+        {"died": True},
+        {"finished": True},
+    ],
+)
+def test_any_change_of_the_world_is_an_outcome(change):
+    assert not failed(replace(NOTHING, **change))

@@ -1,0 +1,228 @@
+"""What is rejected before it is played: by words, by grammar, by what is there, and never what the game would do."""
+
+import random
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmarks.critic import Tally, sort_out, trials
+from game_interface.core.jericho_interface import JerichoInterface
+from game_interface.core.language import language_of
+from game_interface.core.zmachine import ZMachine
+from game_interface.language import Form, Language, Part, Place, Scene
+from tests.fixtures.walkthrough import (
+    BUNDLED_SEED,
+    ZORK1_SEED,
+    get_bundled_walkthrough,
+    get_zork1_walkthrough,
+)
+from tests.game_interface.stories import LIBRARY_STORY, bare_story, build
+from zorkgpt.action_check import CONFIDENCE, PASSED, ValidationResult, check_action
+
+NOUN, WITH = Part(Place.NOUN), Part(Place.WORD, frozenset({"with"}))
+LANGUAGE = Language(
+    letters=6,
+    words=frozenset({"take", "open", "close", "hit", "sing", "give", "to", "with", "lamp", "box", "bell", "brass"})
+    | {"rat", "north", "the", "and", "it", "all", "statue", "look"},
+    verbs={
+        "take": (Form((NOUN,), 1),),
+        "open": (Form((NOUN,), 2), Form((NOUN, WITH, Part(Place.HELD)), 2)),
+        "close": (Form((NOUN,), 3),),
+        "hit": (Form((NOUN, WITH, Part(Place.HELD)), 4),),
+        "give": (Form((Part(Place.HELD), Part(Place.WORD, frozenset({"to"})), Part(Place.PERSON)), 5),),
+        "sing": (Form((), 6),),
+        "look": None,
+    },
+    names={
+        "lamp": frozenset({1}),
+        "box": frozenset({2}),
+        "bell": frozenset({3}),
+        "rat": frozenset({4}),
+        "statue": frozenset({5}),
+    },
+    adjectives=frozenset({"brass"}),
+    directions=frozenset({"north"}),
+    prepositions=frozenset({"with", "to"}),
+    every_word_counts=True,
+)
+PORTABLE = {"takeable": True, "portable": True, "fixed": False, "openable": False, "open": False, "animate": False}
+SCENE = Scene(
+    held=frozenset({1}),
+    carried=frozenset({1}),
+    here=frozenset({2, 4, 5}),
+    near=frozenset({1, 2, 4, 5, 9}),
+    attributes={
+        1: PORTABLE,
+        2: PORTABLE | {"openable": True},
+        4: PORTABLE | {"animate": True},
+        5: PORTABLE | {"takeable": False, "portable": False, "fixed": True},
+    },
+)
+
+
+def reason(action: str, scene: Scene | None = SCENE, **more) -> str:
+    return check_action(action, LANGUAGE, scene, **more).reason
+
+
+@pytest.mark.parametrize(
+    ("action", "why"),
+    [
+        ("frobnicate lamp", 'The game does not know the word "frobnicate".'),
+        ("take wombat", 'The game does not know the word "wombat".'),
+        ("bell", '"bell" is no verb that the game knows. Begin with a verb or a direction.'),
+        ("take bell", 'There is no "bell" here, and you carry none.'),
+        ("take the brass bell", 'There is no "brass bell" here, and you carry none.'),
+        ("take lamp", "The lamp is already in your hands."),
+        ("TAKE  STATUE.", "The statue can't be taken."),
+        ("open statue", "The statue can't be opened."),
+        ("close box", "The box is already closed."),
+        ("open box with statue", "The statue is not in your hands."),
+        ("give lamp to statue", "The statue is nobody to do that to."),
+        ("hit statue", 'The game does not understand "hit" used like this. It knows: hit ... with ....'),
+        ("sing lamp", 'The game does not understand "sing" used like this. It knows: sing.'),
+        ("take", 'The game does not understand "take" used like this. It knows: take ....'),
+    ],
+)
+def test_what_the_game_would_refuse_is_rejected_with_a_reason(action, why):
+    assert check_action(action, LANGUAGE, SCENE) == ValidationResult(False, why, CONFIDENCE)
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        *("take box", "open box", "give lamp to rat", "hit rat with lamp", "sing", "north", "go north", "take north"),
+        *(
+            "look at the lamp",
+            "take it",
+            "take all",
+            "take lamp and box",
+            "take lamp, box",
+            'say "wombat"',
+            "rat, sing",
+        ),
+        *("turn dial to 23", "g", "take brass", "", "  ", "\N{SNOWMAN}"),
+    ],
+)
+def test_what_it_may_do_passes(action):
+    words = LANGUAGE.words | {"go", "turn", "at", "dial", "g"}
+    verbs = {**LANGUAGE.verbs, "go": (Form((NOUN,), 7),), "turn": None}
+    assert check_action(action, replace(LANGUAGE, words=words, verbs=verbs), SCENE) == PASSED
+
+
+def test_a_bare_name_may_answer_a_question():
+    assert reason("bell", answering=True) == ""
+
+
+def test_without_knowledge_of_the_place_only_words_and_grammar_count():
+    assert [reason(action, None) for action in ("take bell", "take lamp", "open statue")] == ["", "", ""]
+    assert reason("take wombat", None) != ""
+    assert check_action("take wombat", None, None) == PASSED
+
+
+def test_one_that_will_do_among_several_is_enough():
+    assert check_action("take box", replace(LANGUAGE, names={"box": frozenset({2, 5})}), SCENE) == PASSED
+
+
+def test_a_thing_that_answers_in_its_own_way_is_left_to_the_game():
+    odd = replace(SCENE, attributes={5: {"takeable": False, "fixed": False}})
+    assert [reason(action, odd) for action in ("take statue", "open statue")] == ["", ""]
+
+
+def test_the_last_things_may_be_left_to_a_parser_that_guesses():
+    language = replace(LANGUAGE, guesses=True)
+    assert check_action("hit statue", language, SCENE) == check_action("take", language, SCENE) == PASSED
+
+
+@given(st.text() | st.lists(st.sampled_from([*LANGUAGE.words, "wombat", ",", '"', "7"])).map(" ".join), st.booleans())
+def test_any_text_gets_a_verdict_and_a_rejection_gives_a_reason(action, answering):
+    told = check_action(action, LANGUAGE, SCENE, answering=answering)
+    assert (told.reason == "", told.confidence) == (told.valid, 0.0 if told.valid else CONFIDENCE)
+
+
+@pytest.mark.parametrize(
+    ("letters", "word", "kept"), [(6, "Lantern", "lanter"), (9, "commission", "commissio"), (6, "air-pump", "air-p")]
+)
+def test_words_are_cut_as_the_dictionary_cuts_them(letters, word, kept):
+    assert Language(letters, frozenset(), {}, {}).cut(word) == kept
+
+
+STORIES = [
+    pytest.param("bundled_story", BUNDLED_SEED, get_bundled_walkthrough, id="bundled"),
+    pytest.param("zork1", ZORK1_SEED, get_zork1_walkthrough, id="zork1"),
+]
+
+
+@pytest.mark.parametrize(("story", "seed", "walkthrough"), STORIES)
+def test_no_step_of_a_walkthrough_is_rejected(story, seed, walkthrough, request):
+    rejected = []
+    with JerichoInterface(request.getfixturevalue(story), seed=seed) as game:
+        text = game.start()
+        for action in walkthrough():
+            told = check_action(action, game.language, game.scene(), answering="?" in text)
+            if not told.valid:
+                rejected.append((action, told.reason))
+            text = game.act(action).response
+    assert rejected == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("story", "seed", "walkthrough"), STORIES)
+def test_most_of_what_is_refused_is_rejected_and_nothing_that_has_an_effect(story, seed, walkthrough, request):
+    tally, dice = Tally(), random.Random(11)
+    with JerichoInterface(request.getfixturevalue(story), seed=seed) as game:
+        text = game.start()
+        for index, action in enumerate(walkthrough()):
+            if index % 4 == 0:
+                sort_out(trials(game, 40, dice, "?" in text), tally)
+            text = game.act(action).response
+    counts = tally.counts
+    assert counts["effect", True] == 0
+    assert counts["refused", True] >= 0.8 * (counts["refused", True] + counts["refused", False])
+
+
+def test_infocom_s_grammar_and_names_are_read_from_the_story(zork1):
+    with JerichoInterface(zork1) as game:
+        language, scene = game.language, game.scene()
+        assert all(language.verbs.values())
+        assert Form((Part(Place.HELD), Part(Place.WORD, frozenset({"d", "down"})), NOUN), 18) in language.verbs["drop"]
+        tried = ("open mailbox", "take mailbox", "take sword", "examine house")
+        passed = [action for action in tried if check_action(action, language, scene).valid]
+        assert passed == ["open mailbox", "examine house"]
+
+
+def test_inform_s_grammar_and_names_are_read_from_the_story(bundled_story):
+    with JerichoInterface(bundled_story) as game:
+        language = game.language
+        into = Part(Place.WORD, frozenset({"in", "inside", "into"}))
+        assert all(language.verbs.values())
+        assert language.guesses
+        assert (NOUN, into, NOUN) in {form.parts for form in language.verbs["put"]}
+
+
+def test_a_grammar_that_does_not_add_up_is_not_known(bundled_story):
+    story = bytearray(bundled_story.read_bytes())
+    static = ZMachine(bytes(story)).header.static
+    story[static : static + 2] = b"\xff\xff"
+    language = language_of(ZMachine(bytes(story)))
+    assert set(language.verbs.values()) == {None}
+    assert check_action("take moon", language, None) == PASSED
+
+
+@pytest.mark.parametrize("version", [3, 5, 8])
+def test_of_a_story_that_tells_little_everything_passes_that_it_does(version, inform, tmp_path):
+    with JerichoInterface(build(inform, tmp_path, bare_story(version), version)) as game:
+        for action in ("look", "north", "take hat", "south", "frobnicate"):
+            assert check_action(action, game.language, game.scene()) == PASSED
+            game.act(action)
+
+
+@pytest.mark.parametrize("version", [5, 8])
+def test_an_unknown_story_of_inform_s_library_is_judged_by_what_it_tells(version, inform, tmp_path):
+    with JerichoInterface(build(inform, tmp_path, LIBRARY_STORY, version)) as game:
+        tried = ("take coin", "open coin", "open crate", "take shelf", "take vase", "take wire", "enter cart", "go up")
+        passed = [action for action in tried if check_action(action, game.language, game.scene()).valid]
+        assert passed == ["open crate", "take vase", "take wire", "enter cart", "go up"]
+        game.act("open crate")
+        assert check_action("take gold coin", game.language, game.scene()) == PASSED

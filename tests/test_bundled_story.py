@@ -1,0 +1,340 @@
+"""The bundled story holds each thing that it is there to teach, played in a real interpreter."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from tests.fixtures.slackwater import PROFILE, ROOT, WALKTHROUGH, Play
+
+# Jericho says so of every story that is not in its own list.
+pytestmark = pytest.mark.filterwarnings("ignore:Game .* is not fully supported")
+
+INTO_THE_HOUSE = [
+    *("north", "north", "east", "take clapper", "northwest", "examine window", "open window", "south", "take lamp"),
+    *("take bread", "take iron key"),
+]
+BELOW = [*INTO_THE_HOUSE, "south", "west", "turn on lamp", "open trap door", "down"]
+TO_THE_TROLL = [*BELOW, "north", "north"]
+BRINE = ["north", "west", "north", "take bottle", "south", "fill bottle", "east", "south"]
+TO_THE_MARSH = ["north", "west", "west"]
+TO_THE_STAITHE = [*TO_THE_MARSH, "north", "west", "south", "west"]
+TO_THE_WALL = WALKTHROUGH[: WALKTHROUGH.index("say ebbandry")]
+
+
+@pytest.fixture
+def play() -> Iterator[Play]:
+    episode = Play()
+    yield episode
+    episode.close()
+
+
+# The file
+
+
+def test_the_compiled_story_is_what_its_source_gives(inform):
+    checked = subprocess.run(
+        [sys.executable, ROOT / "scripts" / "build_story", "--check"], capture_output=True, text=True, check=False
+    )
+    assert (checked.returncode, checked.stdout, checked.stderr) == (0, "", "")
+
+
+def test_the_profile_names_the_objects_that_it_numbers(play):
+    assert PROFILE["player_object"] == play.told("player")
+    assert [play.memory.name(n) for n in PROFILE["vehicle_objects"]] == ["punt"]
+    assert play.memory.name(PROFILE["dark_object"]) == "(darkness object)"
+
+
+def test_the_profile_knows_the_attributes(play):
+    facts = [("small window", "door"), ("sea chest", "container"), ("short sword", "static"), ("pear", "edible")]
+    assert [play.has(*fact) for fact in facts] == [True, True, False, True]
+    assert play.has("notice", "readable")
+    assert play.has("brass key", "shiny")
+    assert play.has("Orchard", "light")
+    assert not play.has("Cellar", "light")
+    assert play.has("oak door", "locked")
+    play(*INTO_THE_HOUSE, "turn on lamp")
+    assert play.has("storm lamp", "on")
+    assert play.has("small window", "open")
+
+
+def test_every_thing_answers_to_the_last_word_of_its_name(play):
+    known = {entry.text for entry in play.machine.dictionary}
+    library = {0, play.number("Object"), play.number("Class"), play.number("compass")}
+    things = [n for n in range(1, play.machine.object_count + 1) if play.memory.parent(n) not in library]
+    names = [play.memory.name(n) for n in things if n != PROFILE["player_object"]]
+    assert len(names) > 60
+    assert [name for name in names if name.split()[-1][:9] not in known] == []
+
+
+# The walkthrough
+
+
+@pytest.mark.parametrize("seed", range(1, 11))
+def test_the_walkthrough_reaches_100_points_and_victory(seed):
+    play = Play(seed)
+    last = play(*WALKTHROUGH)
+    assert "****  You have won  ****" in last
+    assert "scored 100 out of a possible 100" in last
+    assert (play.told("score"), play.ended, PROFILE["max_score"]) == (100, "victory", 100)
+    play.close()
+
+
+def test_memory_says_what_the_text_says_on_every_step_of_the_walkthrough(play):
+    for turn, command in enumerate(WALKTHROUGH, start=1):
+        play(command)
+        assert play.told("turns") == turn
+        assert play.told("location") == play.told("real_location")
+        if play.ended is None:
+            assert play.room in play.asked("look")
+            assert f"scored {play.told('score')} out of a possible 100, in {turn} turn" in play.asked("score")
+
+
+def test_the_same_seed_and_commands_give_the_same_transcript():
+    transcripts = []
+    for _ in range(2):
+        play = Play(7)
+        transcripts.append([play(command) for command in ["take penny", *["wait"] * 30]])
+        play.close()
+    assert transcripts[0] == transcripts[1]
+
+
+def test_no_status_line_and_no_prompt_are_printed(play):
+    assert play("north").strip().splitlines()[0] == "Hollow Lane"
+    assert ">" not in play("look")
+
+
+# What a memory can learn
+
+
+def test_winning_leads_through_twenty_rooms_and_more(play):
+    rooms = {play.told("location")}
+    for command in WALKTHROUGH:
+        play(command)
+        rooms.add(play.told("location"))
+    assert len(rooms) >= 20
+
+
+def test_the_window_must_be_examined_then_opened_then_entered(play):
+    play("north", "north", "east", "northwest")
+    assert "look more closely" in play("open window")
+    assert "shut" in play("enter window")
+    play("examine window")
+    assert "shut" in play("enter window")
+    play("open window", "enter window")
+    assert (play.room, play.told("score")) == ("Kitchen", 7)
+
+
+def test_sword_and_lamp_are_back_in_place_after_a_restart(play):
+    places = [play.holder("short sword"), play.holder("storm lamp")]
+    play(*INTO_THE_HOUSE, "south", "take sword", "drop sword")
+    play.env.reset()
+    assert [play.holder("short sword"), play.holder("storm lamp")] == places == ["Hall", "Kitchen"]
+
+
+def test_the_lamp_warns_and_then_goes_out(play):
+    play(*INTO_THE_HOUSE, "turn on lamp")
+    said = "".join(play("wait") for _ in range(250))
+    warnings = ["flickers", "turning red", "gutters", "goes out"]
+    assert [warning for warning in warnings if warning in said] == warnings
+    assert "no oil left" in play("turn on lamp")
+
+
+def test_the_dark_cellar_kills_who_lingers(play):
+    play(*BELOW[:-3], "open trap door", "down")
+    assert play.told("location") == PROFILE["dark_object"]
+    assert play.room == "Cellar"
+    play("wait", "wait")
+    assert play.ended is None
+    assert "You have died" in play("wait")
+    assert play.ended == "death"
+
+
+def test_who_knows_the_way_leaves_the_dark_alive(play):
+    play(*BELOW[:-3], "open trap door", "down", "north", "west", "west")
+    assert (play.room, play.ended) == ("Salt Pans", None)
+
+
+def test_the_trap_door_bars_itself_behind_you(play):
+    assert "bar drop" in play(*BELOW)
+    assert "barred" in play("up")
+    assert "barred" in play("open trap door")
+    assert play.room == "Cellar"
+    play("north", "west", "west", "east", "north", "west", "northeast", "south", "south", "west", "open trap door")
+    assert play.has("trap door", "open")
+
+
+@pytest.mark.parametrize("gift", ["bread", "iron key"])
+def test_the_troll_takes_a_gift_gratefully_and_kills_at_the_next_attempt(play, gift):
+    play(*TO_THE_TROLL)
+    assert "across the way" in play("north", "north")
+    assert "gratefully" in play(f"give {gift} to troll")
+    assert play.ended is None
+    assert "You have died" in play("north")
+
+
+def test_the_troll_flinches_at_the_bottle_and_brine_undoes_it(play):
+    play(*BRINE, *TO_THE_TROLL)
+    assert "flinches" in play("give bottle to troll")
+    play("give iron key to troll")
+    before = play.told("score")
+    play("throw brine at troll")
+    assert (play.told("score") - before, play.holder("iron key")) == (6, "Toll Arch")
+    play("north")
+    assert play.room == "Salt Gallery"
+
+
+def test_fresh_water_only_earns_thanks(play):
+    play(
+        "north",
+        "west",
+        "north",
+        "take bottle",
+        "south",
+        "east",
+        "north",
+        "west",
+        "fill bottle",
+        "east",
+        "south",
+        "south",
+    )
+    assert "Thank you" in play(*TO_THE_TROLL, "pour water on troll")
+    play("north")
+    assert play.room == "Toll Arch"
+
+
+def test_what_helps_against_the_troll_can_be_read(play):
+    assert "BRINE" in play(*INTO_THE_HOUSE, "south", "west", "read ledger")
+    assert "TROLLS" in play("east", "north", "north", "southwest", "east", "south", "west", "north", "read slate")
+
+
+@pytest.mark.parametrize("command", ["open door", "north", "pull nails", "break door", "unlock door with letter"])
+def test_the_front_door_is_nailed_shut(play, command):
+    play("north", "north", command)
+    assert (play.room, play.has("front door", "open")) == ("Front Yard", False)
+
+
+def test_the_tree_cannot_be_climbed(play):
+    assert "can't be climbed" in play("north", "north", "east", "climb tree")
+    assert "can't be climbed" in play("up")
+
+
+def test_the_wrong_key_does_not_open_what_the_right_key_opens(play):
+    play(*BELOW, "north", "east", "take brass key", "west", "west", "west")
+    play("east", "north", "west", "northeast", "south", "south", "up")
+    assert "wrong key" in play("unlock oak door with iron key")
+    assert play.has("oak door", "locked")
+    play("unlock oak door with brass key", "open oak door", "east")
+    assert play.room == "Reeve's Chamber"
+
+
+def test_the_bottle_is_filled_elsewhere(play):
+    assert "nothing here" in play(*BRINE[:4], "fill bottle")
+    play("south", "fill bottle")
+    assert play.holder("brine") == "glass bottle"
+    play("empty bottle", "east", "north", "west", "fill bottle")
+    assert play.holder("fresh water") == "glass bottle"
+
+
+def test_the_chest_holds_things_and_scores_treasures_once(play):
+    play(*TO_THE_MARSH, "north", "west", "south", "take amber", "north", "east", "south", "east", "east", "south")
+    play(*INTO_THE_HOUSE, "south", "open chest", "put lamp in chest")
+    before = play.told("score")
+    play("put amber in chest")
+    gained = play.told("score") - before
+    play("take amber", "put amber in chest")
+    assert (gained, play.told("score") - before) == (5, 5)
+    assert [play.holder("storm lamp"), play.holder("amber bead")] == ["sea chest", "sea chest"]
+
+
+def test_an_award_is_given_once(play):
+    play("read letter", "read letter", "drop letter", "take letter", "read letter")
+    assert play.told("score") == 1
+
+
+def test_four_rooms_are_named_marsh(play):
+    rooms = []
+    for command in TO_THE_STAITHE:
+        play(command)
+        rooms.append((play.room, play.told("location")))
+    marshes = [number for name, number in rooms if name == "Marsh"]
+    assert len(set(marshes)) == len(marshes) == 4
+
+
+def test_the_punt_moves_between_rooms_once_its_rope_is_cut(play):
+    play(*INTO_THE_HOUSE, "south", "take sword", "north", "north", "southwest", "east", "south", "south")
+    play(*TO_THE_STAITHE)
+    assert "something that floats" in play("west")
+    play("enter punt", "west")
+    assert play.room == "Staithe"
+    play("cut rope", "west")
+    assert (play.room, play.holder("punt"), play.holder("(self object)")) == ("Open Mere", "Open Mere", "punt")
+    play("north", "exit", "north")
+    assert play.room == "Ruined Chapel"
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_the_jackdaw_steals_what_shines_and_its_nest_gives_it_back(seed):
+    play = Play(seed)
+    play("take penny", "north")
+    for _ in range(60):
+        play("wait")
+    assert play.holder("copper penny") == "jackdaw's nest"
+    play(*INTO_THE_HOUSE[1:], "south", "up", "up", "take penny")
+    assert play.holder("copper penny") == "(self object)"
+    play.close()
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_the_jackdaw_does_not_rob_who_holds_the_clapper(seed):
+    play = Play(seed)
+    play("north", "north", "east", "take clapper", "west", "south", "south", "take penny", "north")
+    for _ in range(60):
+        play("wait")
+    assert play.holder("copper penny") == "(self object)"
+    play.close()
+
+
+def test_the_magic_word_is_written_only_in_the_chapel(play):
+    before = WALKTHROUGH.index("read inscription")
+    transcript = [play(command) for command in WALKTHROUGH]
+    assert "EBBANDRY" in transcript[before]
+    assert not [text for text in transcript[:before] if "ebbandry" in text.lower()]
+
+
+def test_the_word_opens_the_wall_that_listens_and_does_nothing_elsewhere(play):
+    assert "Nothing here has an ear" in play("say ebbandry")
+    play(*TO_THE_WALL, "push wall", "east")
+    assert play.room == "Salt Gallery"
+    play("say ebbandry", "east")
+    assert play.room == "Strongroom"
+
+
+@pytest.mark.parametrize(
+    "commands",
+    [
+        ["south", "south"],
+        ["north", "north", "west", "down", "down"],
+        ["north", "north", "east", "northwest", "eat berries"],
+        [*TO_THE_MARSH, "west", "west"],
+        [*TO_THE_MARSH, "west", "north", "north"],
+        [*TO_THE_TROLL, "attack troll", "attack troll"],
+        [*TO_THE_WALL, "west"],
+        [*WALKTHROUGH[: WALKTHROUGH.index("cut rope") + 1], "west", "south"],
+    ],
+    ids=["causeway", "well", "berries", "green twice", "green elsewhere", "troll struck twice", "pit", "sluice"],
+)
+def test_a_deadly_step_kills_and_ends_the_game(play, commands):
+    play(*commands[:-1])
+    assert play.ended is None
+    assert "****  You have died  ****" in play(commands[-1])
+    assert play.ended == "death"
+
+
+def test_the_causeway_lets_you_home_when_the_accounts_balance(play):
+    play(*WALKTHROUGH[:-1])
+    assert (play.room, play.told("score")) == ("Causeway End", 96)
+    play("south")
+    assert play.ended == "victory"

@@ -1,0 +1,129 @@
+"""The README and the pages beside it say what is so: snippets run, commands work, links lead somewhere."""
+
+import contextlib
+import io
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tomllib
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from tests.fixtures.chat_server import Answer, ChatServer
+
+ROOT = Path(__file__).resolve().parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").glob("*.md")])
+SLOW = ("benchmarks",)
+REAL_SERVER = "http://localhost:11434/v1"
+
+
+def blocks(text: str, language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
+
+
+def commands() -> list[str]:
+    lines = [line for block in blocks(README, "bash") for line in block.splitlines()]
+    return [line for line in lines if line.startswith("uv run python") or "&& uv run python" in line]
+
+
+@pytest.fixture
+def checkout(tmp_path) -> Path:
+    """A copy of the project, as a new user has it."""
+    kept_out = shutil.ignore_patterns(
+        ".git", ".venv", "game_files", "__pycache__", ".*_cache", ".hypothesis", "uv.lock"
+    )
+    shutil.copytree(ROOT, tmp_path / "zorkgpt", ignore=kept_out)
+    return tmp_path / "zorkgpt"
+
+
+def run(command: str, checkout: Path, server: ChatServer, zork: str) -> subprocess.CompletedProcess:
+    words = shlex.split(command.removeprefix("pip install uv && ").removeprefix("uv run python"))
+    replaced = {REAL_SERVER: server.url, "path/to/zork1.z5": zork}
+    words = [replaced.get(word, word) for word in words]
+    if words[0] == "main.py" and not {"memories", "map", "games", "doctor"} & set(words):
+        words += ["--max-turns", "6"]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("OPENAI_", "ZORKGPT_"))}
+    if "--model" in words:
+        environment |= {"OPENAI_API_KEY": "sk-your-key", "OPENAI_BASE_URL": server.url}
+    return subprocess.run(
+        [sys.executable, *words], cwd=checkout, env=environment, capture_output=True, text=True, timeout=240
+    )
+
+
+def wants_zork(command: str) -> bool:
+    return "zork1.z5" in command
+
+
+@pytest.mark.parametrize(
+    "command",
+    [pytest.param(line, marks=[pytest.mark.slow] if any(s in line for s in SLOW) else []) for line in commands()],
+)
+def test_every_command_of_the_readme_works(command, checkout, request):
+    zork = str(request.getfixturevalue("zork1")) if wants_zork(command) else ""
+    with ChatServer(lambda asked: Answer("ACTION: look"), models=("qwen3:8b", "gpt-4o-mini")) as server:
+        if "memories" in command or "main.py map" in command:
+            assert run("uv run python main.py", checkout, server, zork).returncode == 0
+        done = run(command, checkout, server, zork)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip()
+    assert bool(server.requests) == ("--model" in command)
+
+
+def test_the_readme_has_commands():
+    assert len(commands()) >= 9
+
+
+def test_the_test_command_of_the_readme_is_what_ci_calls():
+    assert "pip install uv && uv run pytest" in blocks(README, "bash")[1]
+    assert "pip install -q uv && uv run pytest\n" in (ROOT / ".ci" / "run").read_text()
+
+
+def test_the_snippet_of_the_readme_prints_what_it_says(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    [snippet] = blocks(README, "python")
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(snippet, "README.md", "exec"), {})
+    assert printed.getvalue().splitlines() == [
+        "[DISCOVERY] Rug hides a trap door: Moving the rug reveals it.",
+        "[NOTE] Sword dropped: I left the sword here. [session]",
+        "[DISCOVERY] Rug hides a trap door: Moving the rug reveals it.",
+    ]
+
+
+@pytest.mark.parametrize("page", ["configuration.md"])
+def test_the_snippets_of_the_pages_run(page):
+    snippets = blocks((ROOT / "docs" / page).read_text(encoding="utf-8"), "python")
+    assert snippets
+    for snippet in snippets:
+        exec(compile(snippet, page, "exec"), {})
+
+
+def test_the_tables_of_the_settings_are_those_of_the_code():
+    checked = subprocess.run([sys.executable, "-m", "scripts.document_settings", "--check"], cwd=ROOT)
+    assert checked.returncode == 0, "run: uv run python -m scripts.document_settings"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_link_within_the_project_leads_somewhere(page):
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8")):
+        assert (page.parent / target).exists(), target
+
+
+def test_the_layers_of_the_page_are_those_that_are_checked():
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    [shown] = blocks(page, "text")
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    checked = [_rooms_that_are_there(layer) for layer in contracts[0]["layers"]]
+    assert shown.splitlines() == [layer for layer in checked if layer]
+
+
+def _rooms_that_are_there(layer: str) -> str:
+    rooms = (room.strip("() ") for room in layer.split("|"))
+    return " | ".join(room for room in rooms if find_spec(room))

@@ -1,0 +1,44 @@
+"""The public names, and the direction of imports."""
+
+import subprocess
+import sys
+
+import pytest
+
+import zorkgpt
+
+HEAVY = {"numpy", "openai", "torch", "jericho", "onnxruntime", "tokenizers", "sentence_transformers", "spacy"}
+
+
+def modules_after(statement: str) -> set[str]:
+    code = f"{statement}\nimport sys; print(*sys.modules)"
+    return set(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split())
+
+
+def test_importing_the_package_loads_nothing_heavy():
+    assert modules_after("import zorkgpt") & (HEAVY | {"pydantic", "rich", "typer"}) == set()
+
+
+def test_the_public_names_are_these():
+    assert set(zorkgpt.__all__) == {
+        "INVALIDATION_MARKER",
+        "EmbeddingProvider",
+        "LLMClient",
+        "Memory",
+        "MemoryStatus",
+        "MemorySynthesisResponse",
+        "ScriptedLLM",
+        "SimpleMemoryManager",
+        "ZMachineContext",
+        "ZorkGPTError",
+    }
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no attribute 'Nonsense'"):
+        zorkgpt.Nonsense  # noqa: B018
+
+
+def test_imports_run_downwards():
+    done = subprocess.run(["lint-imports"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout

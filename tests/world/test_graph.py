@@ -1,0 +1,203 @@
+"""The map: what was walked, how sure it is, and the way from one room to another."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zorkgpt.world.directions import DIRECTIONS, OPPOSITE, canonical_direction, exit_name
+from zorkgpt.world.graph import MapGraph
+from zorkgpt.world.map_file import load_map, save_map
+from zorkgpt.world.movement import Move, MoveKind
+
+WALKS = st.lists(
+    st.one_of(
+        st.tuples(
+            st.just("walk"), st.integers(1, 6), st.sampled_from([*DIRECTIONS, "enter window"]), st.integers(1, 6)
+        ),
+        st.tuples(st.just("fail"), st.integers(1, 6), st.sampled_from(DIRECTIONS), st.just(0)),
+    ),
+    max_size=40,
+)
+
+
+def drawn(walks) -> MapGraph:
+    graph = MapGraph()
+    for kind, start, way, end in walks:
+        graph.add_connection(start, way, end) if kind == "walk" else graph.add_failure(start, way)
+    return graph
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [("n", "north"), ("go NW", "northwest"), ("walk  up", "up"), ("enter", "in"), ("enter window", None), ("", None)],
+)
+def test_a_direction_has_one_name(said, meant):
+    assert canonical_direction(said) == meant
+
+
+def test_opposites_are_mutual():
+    assert all(OPPOSITE[OPPOSITE[way]] == way for way in DIRECTIONS)
+
+
+def test_a_one_way_exit_stays_one_way():
+    graph = MapGraph()
+    graph.add_connection(1, "down", 2)
+    assert graph.route(1, 2) == ["down"]
+    assert graph.route(2, 1) is None
+
+
+def test_rooms_of_one_name_are_different_rooms():
+    graph = MapGraph()
+    graph.add_room(1, "Forest")
+    graph.add_room(2, "Forest")
+    graph.add_connection(1, "north", 2)
+    assert [room.id for room in graph.rooms.values() if room.name == "Forest"] == [1, 2]
+
+
+def test_confidence_rises_with_walks_and_falls_with_contradiction():
+    graph = MapGraph()
+    graph.add_connection(1, "north", 2)
+    once = graph.confidence(1, "north")
+    graph.add_connection(1, "north", 2)
+    twice = graph.confidence(1, "north")
+    graph.add_failure(1, "north")
+    assert 0 < graph.confidence(1, "north") < twice
+    assert once < twice < 1
+    assert graph.confidence(1, "south") == 0
+
+
+def test_a_way_that_leads_elsewhere_for_good_is_believed_in_the_end():
+    graph = MapGraph()
+    graph.add_connection(1, "north", 2)
+    graph.add_connection(1, "north", 2)
+    graph.add_connection(1, "north", 3)
+    assert graph.leads_to(1, "north") == 2
+    graph.add_connection(1, "north", 3)
+    graph.add_connection(1, "north", 3)
+    assert graph.leads_to(1, "north") == 3
+
+
+def test_a_route_takes_the_surer_way():
+    graph = MapGraph()
+    graph.add_connection(1, "east", 4)
+    for _ in range(4):
+        graph.add_failure(1, "east")
+        graph.add_connection(1, "north", 2)
+        graph.add_connection(2, "east", 4)
+    assert graph.route(1, 4) == ["north", "east"]
+
+
+def test_routes_leave_out_what_they_are_told_to():
+    graph = MapGraph()
+    graph.add_connection(1, "north", 2)
+    graph.add_connection(2, "north", 3)
+    assert graph.routes(1, without=lambda room, way: room == 2) == {1: [], 2: ["north"]}
+
+
+def test_failures_are_counted():
+    graph = MapGraph()
+    assert [graph.add_failure(1, "n"), graph.add_failure(1, "north"), graph.add_failure(1, "up")] == [1, 2, 1]
+
+
+@given(WALKS)
+def test_what_is_written_is_read_back(walks):
+    state = drawn(walks).to_dict()
+    assert MapGraph.from_dict(json.loads(json.dumps(state))).to_dict() == state
+
+
+@given(WALKS)
+def test_every_route_leads_where_it_says(walks):
+    graph = drawn(walks)
+    for start in graph.rooms:
+        for room, route in graph.routes(start).items():
+            at = start
+            for way in route:
+                at = graph.leads_to(at, way)
+            assert at == room
+
+
+def test_the_map_survives_on_disk(tmp_path):
+    graph = drawn([("walk", 1, "enter window", 2), ("fail", 2, "up", 0)])
+    save_map(graph, tmp_path / "map_state.json")
+    assert load_map(tmp_path / "map_state.json").to_dict() == graph.to_dict()
+    assert exit_name("Enter  Window") in graph.exits(1)
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"rooms": {}}', '{"rooms": {"x": {}}}', "\udcff"])
+def test_a_damaged_map_is_set_aside_and_not_overwritten(tmp_path, content):
+    path = tmp_path / "map_state.json"
+    path.write_bytes(content.encode("utf-8", "surrogateescape"))
+    assert load_map(path).rooms == {}
+    assert not path.exists()
+    assert (tmp_path / "map_state.json.damaged-1").read_bytes() == content.encode("utf-8", "surrogateescape")
+
+
+def test_a_way_that_failed_too_often_counts_as_none_until_it_works():
+    graph = MapGraph(exit_failure_threshold=2)
+    graph.add_connection(1, "north", 2)
+    graph.add_failure(1, "north")
+    assert graph.route(1, 2) == ["north"]
+    graph.add_failure(1, "north")
+    assert (graph.route(1, 2), graph.exits(1), graph.pruned_exits) == (None, {}, {1: {"north"}})
+    graph.add_connection(1, "north", 2)
+    assert (graph.route(1, 2), graph.exits(1), graph.pruned_exits) == (["north"], {"north": 2}, {})
+
+
+def test_what_chance_decides_is_kept_with_its_shares():
+    graph = MapGraph()
+    for end in (2, 3, 2, 4):
+        graph.add_connection(1, "north", end)
+    assert graph.shares(1, "n") == {2: 0.5, 3: 0.25, 4: 0.25}
+    assert graph.leads_to(1, "n") == 2
+    assert graph.confidence(1, "n") == 3 / 6
+    assert graph.shares(2, "n") == {}
+
+
+def test_routes_go_around_dangers_unless_asked():
+    graph = MapGraph()
+    graph.add_connection(1, "east", 2)
+    graph.add_connection(2, "east", 3)
+    graph.add_connection(1, "north", 4)
+    graph.add_connection(4, "east", 5)
+    graph.add_connection(5, "south", 3)
+    assert graph.route(1, 3) == ["east", "east"]
+    assert graph.route(1, 3, dangers={2}) == ["north", "east", "south"]
+    assert graph.route(1, 3, dangers={(1, "east")}) == ["north", "east", "south"]
+    assert graph.route(1, 3, dangers={3}) is None
+    assert graph.route(1, 3, dangers={2, (4, "east")}) is None
+    assert graph.route(1, 3, dangers={2, (4, "east")}, through_dangers=True) == ["east", "east"]
+
+
+def test_a_second_way_to_the_same_room_serves_where_the_first_may_not():
+    graph = MapGraph()
+    graph.add_connection(1, "in", 2)
+    graph.add_connection(1, "in", 2)
+    graph.add_connection(1, "enter window", 2)
+    assert graph.route(1, 2) == ["in"]
+    assert graph.route(1, 2, dangers={(1, "in")}) == ["enter window"]
+
+
+def test_a_word_that_transports_saves_a_long_walk_only():
+    graph = MapGraph()
+    for room in range(1, 5):
+        graph.add_connection(room, "east", room + 1)
+    graph.add_move(Move(1, "say plugh", 5, MoveKind.TRANSPORTED))
+    graph.add_move(Move(1, "say plugh", 2, MoveKind.TRANSPORTED))
+    graph.add_move(Move(1, "say plugh", 5, MoveKind.TRANSPORTED))
+    graph.add_move(Move(1, "wait", 5, MoveKind.CARRIED))
+    graph.add_move(Move(1, "attack troll", 5, MoveKind.DIED))
+    assert graph.route(1, 5) == ["say plugh"]
+    assert graph.route(1, 3) == ["east", "east"]
+    assert graph.connections[1] == {"east": 2}
+
+
+def test_a_frontier_is_a_room_with_a_way_that_nobody_tried():
+    graph = MapGraph()
+    graph.add_connection(1, "north", 2)
+    for way in ("n", "up", "ne", "enter window"):
+        graph.add_exit(1, way)
+    graph.add_failure(1, "up")
+    assert graph.frontiers() == {1: ("northeast", "enter window")}
+    assert graph.frontiers({2: ["w"], 7: ["n"]}) == {1: ("northeast", "enter window"), 2: ("west",)}

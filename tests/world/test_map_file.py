@@ -1,0 +1,174 @@
+"""The map on disk: its format, older and later ones, and several processes on one file."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+
+from tests.world.walks import SIGHTINGS, manager_in, walked
+from zorkgpt.errors import MapFileError
+from zorkgpt.world.graph import MapGraph
+from zorkgpt.world.map_file import load_map, read_map
+from zorkgpt.world.movement import MoveKind
+
+FILE = "map_state.json"
+
+
+def test_the_file_has_the_documented_form(tmp_path):
+    graph = MapGraph()
+    graph.add_room(15, "Cellar")
+    for _ in range(2):
+        graph.add_connection(15, "n", 16)
+    graph.add_connection(15, "north", 17)
+    graph.add_connection(16, "s", 15, MoveKind.ABOARD)
+    graph.add_failure(15, "up")
+    graph.add_failure(15, "up")
+    graph.save_to_json(tmp_path / FILE)
+    state = json.loads((tmp_path / FILE).read_text())
+    assert state.pop("metadata") | {"timestamp": ""} == {
+        "version": 2,
+        "total_rooms": 3,
+        "total_connections": 2,
+        "timestamp": "",
+    }
+    assert state == {
+        "rooms": {
+            "15": {"id": 15, "name": "Cellar", "exits": ["north"]},
+            "16": {"id": 16, "name": "", "exits": ["south"]},
+            "17": {"id": 17, "name": "", "exits": []},
+        },
+        "connections": {"15": {"north": 16}, "16": {"south": 15}},
+        "connection_confidence": {"15_north": 0.6, "16_south": 0.666667},
+        "connection_verifications": {"15_north": 2, "16_south": 1},
+        "connection_shares": {"15_north": {"16": 2, "17": 1}},
+        "connection_kinds": {"16_south": "aboard"},
+        "exit_failure_counts": {"15_up": 2},
+        "pruned_exits": {"15": ["up"]},
+        "other_moves": [],
+    }
+    assert MapGraph.load_from_json(tmp_path / FILE).to_dict() == graph.to_dict()
+
+
+@given(SIGHTINGS)
+def test_what_is_written_is_read_back_and_routes_are_the_same(sightings):
+    graph = walked(sightings)
+    again = MapGraph.from_dict(json.loads(json.dumps(graph.to_dict())))
+    assert again.to_dict() == graph.to_dict()
+    assert all(again.routes(room) == graph.routes(room) for room in graph.rooms)
+
+
+OLD = {
+    "rooms": {"1": {"id": 1, "name": "Hall", "exits": ["north"]}, "2": {"id": 2, "name": "Attic", "exits": []}},
+    "connections": {"1": {"north": 2}},
+}
+
+
+@pytest.mark.parametrize(
+    ("rest", "confidence", "failures"),
+    [
+        ({}, 2 / 3, {}),
+        ({"connection_verifications": {"1_north": [3, 1]}, "exit_failure_counts": {"1": {"up": 2}}}, 4 / 6, {"up": 2}),
+        (
+            {
+                "connection_confidence": {"1_north": 0.95},
+                "connection_verifications": {"1_north": 3},
+                "exit_failure_counts": {"1_up": 1},
+                "pruned_exits": {"1": ["up"]},
+                "metadata": {"version": "1.0", "total_rooms": 2},
+            },
+            4 / 5,
+            {"up": 2},
+        ),
+    ],
+)
+def test_older_files_are_read(rest, confidence, failures):
+    graph = MapGraph.from_dict(OLD | rest)
+    assert graph.connections == {1: {"north": 2}}
+    assert graph.confidence(1, "north") == pytest.approx(confidence)
+    assert graph.exit_failure_counts.get(1, {}) == failures
+    assert graph.is_pruned(1, "up") is bool(failures)
+
+
+@pytest.mark.parametrize("version", [3, "2.1", 1e400])
+def test_a_later_versions_file_is_refused_and_kept(tmp_path, version):
+    text = json.dumps(OLD | {"metadata": {"version": version}})
+    (tmp_path / FILE).write_text(text)
+    with pytest.raises(MapFileError, match="later version"):
+        load_map(tmp_path / FILE)
+    with pytest.raises(MapFileError, match="later version"):
+        MapGraph().save_to_json(tmp_path / FILE)
+    assert (tmp_path / FILE).read_text() == text
+
+
+def test_looking_at_a_damaged_file_leaves_it_where_it_is(tmp_path):
+    (tmp_path / FILE).write_text("{")
+    with pytest.raises(MapFileError, match="is no map"):
+        read_map(tmp_path / FILE)
+    assert [path.name for path in tmp_path.iterdir()] == [FILE]
+    assert read_map(tmp_path / "none.json") is None
+
+
+def counted(graph: MapGraph) -> dict:
+    """Everything that is counted, whatever the order it came in."""
+    walks = {(room, name): dict(sorted(way.ends.items())) for room, name, way in graph.ways()}
+    failures = {(room, name): way.failures for room, name, way in graph.ways()}
+    exits = {room.id: room.exits for room in graph.rooms.values()}
+    return {"walks": walks, "failures": failures, "moves": graph.moves, "exits": exits}
+
+
+@given(SIGHTINGS, SIGHTINGS)
+def test_two_that_save_by_turns_lose_and_double_nothing(tmp_path_factory, first, second):
+    path = tmp_path_factory.mktemp("map") / FILE
+    base = [("add_connection", (1, "north", 2))]
+    walked(base).save_to_json(path)
+    one, other = load_map(path), load_map(path)
+    one.learn(first)
+    other.learn(second)
+    one.save_to_json(path)
+    other.save_to_json(path)
+    one.save_to_json(path)
+    assert one.to_dict() == other.to_dict() == load_map(path).to_dict()
+    assert counted(one) == counted(walked([*base, *first, *second]))
+
+
+def test_a_map_saved_over_a_file_that_it_never_read_is_added_to_it(tmp_path):
+    walked([("add_connection", (1, "north", 2)), ("add_failure", (1, "up"))]).save_to_json(tmp_path / FILE)
+    other = walked([("add_connection", (3, "east", 4)), ("add_failure", (3, "east"))])
+    other.save_to_json(tmp_path / FILE)
+    assert load_map(tmp_path / FILE).connections == {1: {"north": 2}, 3: {"east": 4}}
+    assert load_map(tmp_path / FILE).exit_failure_counts == {1: {"up": 1}, 3: {"east": 1}}
+
+
+_WALKER = """
+import sys
+from pathlib import Path
+from zorkgpt.world.map_file import load_map
+path, own = Path(sys.argv[1]), int(sys.argv[2])
+graph = load_map(path)
+for turn in range(30):
+    graph.add_connection(1, "north", 2)
+    graph.add_connection(own, "east", own * 1000 + turn)
+    graph.save_to_json(path)
+"""
+
+
+def test_processes_that_walk_at_once_share_one_map(tmp_path):
+    path = tmp_path / FILE
+    walkers = [subprocess.Popen([sys.executable, "-c", _WALKER, str(path), str(own)]) for own in (10, 20, 30)]
+    assert [walker.wait(timeout=120) for walker in walkers] == [0, 0, 0]
+    graph = load_map(path)
+    assert graph.way(1, "north").walks == 90
+    assert {room: len(graph.shares(room, "east")) for room in (10, 20, 30)} == {10: 30, 20: 30, 30: 30}
+
+
+def test_a_folder_that_can_not_be_written_is_a_warning(tmp_path, caplog):
+    manager = manager_in(tmp_path)
+    manager.arrive(1, "Hall")
+    (tmp_path / f"{FILE}.lock").mkdir()
+    assert manager.save_map_state() is False
+    assert "the map could not be saved" in caplog.text
+    (tmp_path / f"{FILE}.lock").rmdir()
+    assert manager.process_periodic_update() is True
+    assert manager_in(tmp_path).graph.rooms.keys() == {1}

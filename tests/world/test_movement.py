@@ -1,0 +1,124 @@
+"""Movement: which of a turn's changes of place are ways, and what the others are."""
+
+import pytest
+
+from game_interface.models import Location, Observation, Transition
+from tests.world.walks import manager_in, take
+from zorkgpt.world.movement import Move, MoveKind, led_nowhere, move_of
+
+BOAT = Location(9, "boat")
+NAMES = {1: "Hall", 2: "Attic", 3: "Hall"}
+
+
+def seen(room: int | None, vehicle: Location | None = None) -> Observation:
+    return Observation(Location(room, NAMES[room]) if room else None, None, None, None, None, None, vehicle)
+
+
+def step(before, action, after, *, response="", **changes) -> Transition:
+    return Transition(seen(*before), action, response, seen(*after), **changes)
+
+
+@pytest.mark.parametrize(
+    ("action", "before", "after", "kind"),
+    [
+        ("n", (1,), (2,), MoveKind.WALKED),
+        ("go north", (1,), (2,), MoveKind.WALKED),
+        ("enter window", (1,), (2,), MoveKind.WALKED),
+        ("n", (1,), (3,), MoveKind.WALKED),
+        ("n", (1, BOAT), (2, BOAT), MoveKind.ABOARD),
+        ("n", (1, BOAT), (2,), MoveKind.ABOARD),
+        ("launch", (1, BOAT), (2, BOAT), MoveKind.ABOARD),
+        ("wait", (1, BOAT), (2, BOAT), MoveKind.CARRIED),
+        ("take buoy", (1, BOAT), (2, BOAT), MoveKind.CARRIED),
+        ("look", (1,), (2,), MoveKind.CARRIED),
+        ("say plugh", (1,), (2,), MoveKind.TRANSPORTED),
+        ("touch mirror", (1,), (2,), MoveKind.TRANSPORTED),
+    ],
+)
+def test_a_move_is_another_number_and_its_kind_is_what_was_done(action, before, after, kind):
+    assert move_of(step(before, action, after)).kind is kind
+
+
+@pytest.mark.parametrize("action", ["n", "wait", "attack troll"])
+@pytest.mark.parametrize("after", [(1,), (2,), (None,)])
+def test_a_death_is_no_way_wherever_the_story_goes_on(action, after):
+    move = move_of(step((1,), action, after, died=True))
+    assert (move.from_id, move.to_id, move.kind) == (1, after[0] or 1, MoveKind.DIED)
+
+
+@pytest.mark.parametrize(
+    "still",
+    [
+        step((1,), "n", (1,)),
+        step((1,), "enter boat", (1, BOAT)),
+        step((None,), "n", (2,)),
+        step((1,), "n", (None,)),
+        step((1,), "n", (2,), fault="hung"),
+        step((1,), "n", (2,), refused="several commands"),
+    ],
+)
+def test_who_is_where_they_were_has_not_moved(still):
+    assert move_of(still) is None
+
+
+@pytest.mark.parametrize(
+    ("tried", "nowhere"),
+    [
+        (step((1,), "n", (1,)), True),
+        (step((1,), "n", (2,)), False),
+        (step((1,), "in", (1, BOAT)), False),
+        (step((1,), "take lamp", (1,)), False),
+        (step((1,), "n", (1,), died=True), False),
+        (step((1,), "n", (1,), finished=True), False),
+        (step((1,), "n", (1,), fault="hung"), False),
+    ],
+)
+def test_a_direction_that_leaves_the_player_there_led_nowhere(tried, nowhere):
+    assert led_nowhere(tried) is nowhere
+
+
+def test_the_manager_keeps_each_for_what_it_is(tmp_path):
+    manager = manager_in(tmp_path)
+    for turn in (
+        step((1,), "n", (2,), response="Attic\nTo the north-east is a door, and a chute leads down."),
+        step((2,), "up", (2,)),
+        step((2,), "say plugh", (1,)),
+        step((1,), "n", (3,), died=True),
+    ):
+        take(manager, turn)
+    graph = manager.graph
+    assert graph.connections == {1: {"north": 2}}
+    assert graph.exit_failure_counts == {2: {"up": 1}}
+    assert graph.moves == {Move(2, "say plugh", 1, MoveKind.TRANSPORTED): 1, Move(1, "north", 3, MoveKind.DIED): 1}
+    assert graph.deadly == {(1, "north")}
+    assert graph.frontiers() == {2: ("northeast",)}
+    assert manager.get_status() == {
+        "type": "map",
+        "state": "remembering",
+        "metrics": {"rooms": 3, "connections": 1, "pruned_exits": 0, "frontiers": 1, "deaths": 1},
+    }
+
+
+def test_a_room_that_is_named_for_a_direction_has_no_way_there(tmp_path):
+    manager = manager_in(tmp_path)
+    before, after = seen(1), Observation(Location(4, "North of House"), None, None, None, None, None)
+    take(manager, Transition(before, "n", "North of House\nA path leads east.", after))
+    assert manager.graph.rooms[4].exits == {"east"}
+
+
+@pytest.mark.parametrize(("pruning", "exits"), [(True, {}), (False, {"north": 2})])
+def test_pruning_is_a_setting(tmp_path, pruning, exits):
+    manager = manager_in(tmp_path, enable_exit_pruning=pruning, exit_failure_threshold=1)
+    take(manager, step((1,), "n", (2,)))
+    take(manager, step((1,), "n", (1,)))
+    assert manager.graph.exits(1) == exits
+
+
+def test_a_new_episode_opens_what_was_shut_in_the_last(tmp_path):
+    manager = manager_in(tmp_path)
+    for turn in (step((1,), "n", (2,)), step((1,), "n", (1,)), step((1,), "n", (1,)), *[step((1,), "up", (1,))] * 2):
+        take(manager, turn)
+    assert manager.graph.exits(1) == {}
+    manager.reset()
+    assert manager.graph.exits(1) == {"north": 2}
+    assert manager.graph.pruned_exits == {1: {"up"}}

@@ -1,0 +1,42 @@
+"""ZorkGPT: a player of interactive fiction that learns across episodes, with the memory it learns in.
+
+The public names load on first use, so that `import zorkgpt` costs nothing.
+"""
+
+from importlib import import_module
+
+_HOMES = {
+    "SimpleMemoryManager": "zorkgpt.memory.manager",
+    "Memory": "zorkgpt.memory.models",
+    "MemoryStatus": "zorkgpt.memory.models",
+    "MemorySynthesisResponse": "zorkgpt.memory.models",
+    "INVALIDATION_MARKER": "zorkgpt.memory.models",
+    "ZMachineContext": "zorkgpt.memory.models",
+    "LLMClient": "zorkgpt.llm.client",
+    "ScriptedLLM": "zorkgpt.llm.scripted",
+    "EmbeddingProvider": "zorkgpt.embeddings.provider",
+    "ZorkGPTError": "zorkgpt.errors",
+}
+
+__all__ = [
+    "INVALIDATION_MARKER",
+    "EmbeddingProvider",
+    "LLMClient",
+    "Memory",
+    "MemoryStatus",
+    "MemorySynthesisResponse",
+    "ScriptedLLM",
+    "SimpleMemoryManager",
+    "ZMachineContext",
+    "ZorkGPTError",
+]
+
+
+def __getattr__(name: str):
+    if name not in _HOMES:
+        raise AttributeError(f"module 'zorkgpt' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,132 @@
+"""The player that asks a model."""
+
+import json
+import re
+
+from zorkgpt.errors import BudgetExceeded, InvalidAnswer, LLMError, LLMUnreachable
+from zorkgpt.llm.messages import LLM, Completion, Message
+from zorkgpt.log import get_logger
+from zorkgpt.player import AgentDecision, PlayerContext
+from zorkgpt.prompts.render import render
+
+log = get_logger(__name__)
+
+_MOST_ANSWERS = 3
+_MOST_FAILURES = 5
+_MARKED = re.compile(r"^[\s>#*_`\-]*(?:next\s+|final\s+|my\s+)?(?:action|command)[\s*_`]*[:：](.*)$", re.IGNORECASE)
+_AROUND = " \t`*_\"'“”‘’>"
+_LONGEST_COMMAND = 200
+_AGAIN = """Your answer holds no line that begins with ACTION: and names one command.
+Answer again with that line only, for example:
+ACTION: look"""
+
+
+class Agent:
+    """Asks the model of the role `agent` for one command a turn."""
+
+    def __init__(self, llm: LLM) -> None:
+        self._llm = llm
+
+    def get_action_with_reasoning(self, context: PlayerContext) -> AgentDecision:
+        """The model's command and its reasons; asked again if the answer holds no command.
+
+        Raises:
+            InvalidAnswer: no command in three answers. None is made up.
+            LLMError: the model could not be asked, several times in a row.
+        """
+        messages = question = prompt_for(context)
+        thoughts: list[str] = []
+        for _ in range(_MOST_ANSWERS):
+            completion = self._ask(question)
+            thoughts.append(_reasons(completion))
+            action = _action(completion, context.vocabulary)
+            if action is not None:
+                return AgentDecision(action, "\n".join(filter(None, thoughts)))
+            said = Message("assistant", completion.content[:1000])
+            question = [*messages, said, Message("user", _AGAIN)]
+        raise InvalidAnswer(
+            f"The agent's model named no command in {_MOST_ANSWERS} answers; the last one began "
+            f"{completion.content[:200]!r}."
+        )
+
+    def _ask(self, question: list[Message]) -> Completion:
+        """The model's answer; a failure that may pass does not end the episode, the same one again and again does."""
+        for failures in range(1, _MOST_FAILURES):
+            try:
+                return self._llm.complete(question, role="agent")
+            except (LLMUnreachable, BudgetExceeded):
+                raise
+            except LLMError as error:
+                log.warning("agent's model failed, asking again", extra={"failures": failures, "problem": str(error)})
+        return self._llm.complete(question, role="agent")
+
+
+def prompt_for(context: PlayerContext) -> list[Message]:
+    """The question to the model, of everything that the player is told."""
+    room = context.room_description
+    if room is not None and room.strip() in context.response:
+        room = None
+    prompt = render("agent", context=context, seen=context.observation, room=room, changed=_changed_in_sight(context))
+    return [Message("system", prompt.system), Message("user", prompt.user)]
+
+
+def _changed_in_sight(context: PlayerContext) -> list[str]:
+    # The object tree also tells what moved in other rooms, which a player can't know.
+    seen = context.observation
+    near = {item.num for item in (*(seen.visible or ()), *(seen.carried or seen.inventory or ()))}
+    return list(dict.fromkeys(item.name for item in context.changed if item.num in near))
+
+
+def _action(completion: Completion, vocabulary: tuple[str, ...]) -> str | None:
+    # The command stands at the end, so one that was cut off may be half a command.
+    return None if completion.truncated else parse_action(completion.content, vocabulary)
+
+
+def _reasons(completion: Completion) -> str:
+    prose = [line for line in completion.content.splitlines() if not _MARKED.match(line)]
+    said = "\n".join(prose).strip()
+    return "\n".join(filter(None, (completion.reasoning, said)))
+
+
+def parse_action(text: str, vocabulary: tuple[str, ...] = ()) -> str | None:
+    """The one command in a model's answer: what the last `ACTION:` line says; None if there is none.
+
+    A JSON object with the key `action` will do, and so will a bare line whose first word the game's parser knows.
+    """
+    lines = text.splitlines()
+    for number in range(len(lines) - 1, -1, -1):
+        marked = _MARKED.match(lines[number])
+        if marked:
+            following = next((line for line in lines[number + 1 :] if line.strip("` \t")), "")
+            return _command(marked.group(1)) or _command(following)
+    return _from_object(text) or _bare(lines, vocabulary)
+
+
+def _from_object(text: str) -> str | None:
+    start, end = text.find("{"), text.rfind("}")
+    try:
+        value = json.loads(text[start : end + 1], strict=False)
+    except (ValueError, RecursionError):
+        return None
+    action = value.get("action") if isinstance(value, dict) else None
+    return _command(action) if isinstance(action, str) else None
+
+
+def _bare(lines: list[str], vocabulary: tuple[str, ...]) -> str | None:
+    said = [line for line in lines if line.strip("` \t")]
+    command = _command(said[0]) if len(said) == 1 else None
+    if command is None or len(command.split()) > 8:
+        return None
+    first = command.split()[0].lower()
+    # Parsers keep only the first letters of a word, 6 or 9 of them by version.
+    known = any(word.lower() in (first, first[:6], first[:9]) for word in vocabulary)
+    return command if known else None
+
+
+def _command(text: str) -> str | None:
+    line = "".join(letter if letter.isprintable() else " " for letter in text)
+    line = " ".join(line.split()).strip(_AROUND).removesuffix(".").strip(_AROUND)
+    # "<your command>" is the form handed back, not an answer.
+    if not any(letter.isalnum() for letter in line) or line.startswith(("<", "[")) or len(line) > _LONGEST_COMMAND:
+        return None
+    return line

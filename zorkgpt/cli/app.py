@@ -1,0 +1,135 @@
+"""The commands and their options; what they do is imported when one runs."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from zorkgpt.cli import exits
+from zorkgpt.errors import LLMUnreachable, ZorkGPTError
+
+app = typer.Typer(
+    name="zorkgpt",
+    help="A player of interactive fiction that learns across episodes. Without a command: play.",
+    no_args_is_help=False,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+Workdir = Annotated[
+    Path | None, typer.Option("--workdir", help="Where memories, map and runs are kept. [default: game_files]")
+]
+Game = Annotated[str | None, typer.Option("--game", help="A story file, or the name of one that `games` lists.")]
+PLAY_WORDS = ("-h", "--help", "--version")
+_PROJECT = ("game_interface", "jericho", "managers", "orchestration", "session")
+"""What playing needs beyond the installed library."""
+_LIBRARY_ONLY = (
+    "Only the library is installed here, and that does not play: get the whole project and run "
+    "`uv run python main.py` in its folder. `zorkgpt memories` works here too."
+)
+
+
+@app.command()
+def play(
+    episodes: Annotated[int, typer.Option("--episodes", min=1, help="How many episodes.")] = 2,
+    max_turns: Annotated[int | None, typer.Option("--max-turns", help="Turns an episode at most.")] = None,
+    game: Game = None,
+    seed: Annotated[int, typer.Option("--seed", min=1, help="Of the interpreter's random generator.")] = 1,
+    player: Annotated[str, typer.Option("--player", help="auto, model, offline, walkthrough or human.")] = "auto",
+    model: Annotated[str | None, typer.Option("--model", help="The model that plays, as its server calls it.")] = None,
+    base_url: Annotated[
+        str | None, typer.Option("--base-url", help="The model's server, OpenAI-compatible: http://localhost:11434/v1")
+    ] = None,
+    walkthrough: Annotated[
+        Path | None, typer.Option("--walkthrough", help="Commands for --player walkthrough, one a line.")
+    ] = None,
+    workdir: Workdir = None,
+    no_memory: Annotated[bool, typer.Option("--no-memory", help="Remember nothing, know nothing.")] = False,
+    max_cost: Annotated[
+        float | None, typer.Option("--max-cost", help="What all models may cost in this run; prices are configured.")
+    ] = None,
+    max_tokens: Annotated[
+        int | None, typer.Option("--max-tokens", help="Tokens that all models may read and write in this run.")
+    ] = None,
+    delay: Annotated[float | None, typer.Option("--delay", help="Seconds to wait after each turn.")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Only the summary.")] = False,
+    json_: Annotated[bool, typer.Option("--json", help="Only the summary, as JSON.")] = False,
+) -> None:
+    """Play episodes and learn from them."""
+    from zorkgpt.cli.play import PlayOptions, play_episodes
+
+    options = PlayOptions(
+        episodes=episodes,
+        max_turns=max_turns,
+        game=game,
+        seed=seed,
+        player=player,
+        model=model,
+        base_url=base_url,
+        walkthrough=walkthrough,
+        workdir=workdir,
+        remember=not no_memory,
+        max_cost=max_cost,
+        max_tokens=max_tokens,
+        delay_s=delay,
+        display="json" if json_ else "quiet" if quiet else "live",
+    )
+    raise typer.Exit(play_episodes(options))
+
+
+@app.command()
+def games() -> None:
+    """What can be played: the bundled story, those that were found, and how to bring one."""
+    from zorkgpt.cli.games import show_games
+
+    show_games()
+
+
+@app.command()
+def doctor(workdir: Workdir = None, game: Game = None) -> None:
+    """What works, what is missing, and what to do about it."""
+    from zorkgpt.cli.doctor import examine
+
+    raise typer.Exit(examine(workdir, game))
+
+
+def run(arguments: list[str]) -> int:
+    """Run one command and return its exit code; errors of ours are a message, never a traceback."""
+    _mount_memories()
+    _mount_map()
+    if not arguments or (arguments[0].startswith("-") and arguments[0] not in PLAY_WORDS):
+        arguments = ["play", *arguments]
+    try:
+        app(arguments, prog_name="zorkgpt")
+    except SystemExit as done:
+        return done.code if isinstance(done.code, int) else exits.OK
+    except LLMUnreachable as error:
+        return _complain(str(error), exits.MODEL_UNREACHABLE)
+    except ZorkGPTError as error:
+        return _complain(str(error), exits.BAD_INPUT)
+    except ModuleNotFoundError as error:
+        if error.name not in _PROJECT:
+            raise
+        return _complain(_LIBRARY_ONLY, exits.BAD_INPUT)
+    except OSError as error:
+        # Of the output: every other file's is an error of ours that says which.
+        return _complain(str(error), exits.EPISODE_FAILED)
+    return exits.OK
+
+
+def _mount_memories() -> None:
+    from zorkgpt.cli.memory_care import app as memories
+
+    app.add_typer(memories, name="memories", help="Look at what is remembered, and care for it.")
+
+
+def _mount_map() -> None:
+    from zorkgpt.cli.map import app as map_
+
+    app.add_typer(map_, name="map", help="Look at the map of what was walked.")
+
+
+def _complain(message: str, code: int) -> int:
+    typer.echo(f"zorkgpt: {message}", err=True)
+    return code

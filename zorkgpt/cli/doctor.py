@@ -1,0 +1,98 @@
+"""The command `doctor`: what works, what is missing, and what to do about it."""
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from rich.text import Text
+
+from game_interface.core.jericho_interface import JerichoInterface
+from orchestration.assembly import prepare_workdir
+from orchestration.players import choose_player
+from session.game_configuration import GameConfiguration
+from zorkgpt.cli import exits
+from zorkgpt.cli.display import console_for, printable
+from zorkgpt.errors import ZorkGPTError
+from zorkgpt.llm.client import LLMClient
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at."""
+
+    what: str
+    works: bool
+    said: str
+    needed: bool = True
+    """Whether nothing can be played without it."""
+
+
+def examine(workdir: Path | None, game: str | None) -> int:
+    """Look at everything that playing needs; the exit code says whether it is there."""
+    console = console_for(sys.stdout)
+    findings = list(_findings(workdir, game))
+    for finding in findings:
+        sign = ("ok", "green") if finding.works else ("missing" if finding.needed else "none", "red")
+        console.print(Text.assemble(f"{finding.what:<12}", sign, f"  {printable(finding.said)}"), soft_wrap=True)
+    return exits.OK if all(finding.works or not finding.needed for finding in findings) else exits.BAD_INPUT
+
+
+def _findings(workdir: Path | None, game: str | None) -> Iterator[Finding]:
+    try:
+        config = GameConfiguration.load(arguments={"zork_game_workdir": str(workdir) if workdir else None})
+    except ZorkGPTError as error:
+        yield Finding("settings", False, str(error))
+        return
+    yield Finding("settings", True, "pyproject.toml and the environment are understood")
+    yield _story(game)
+    yield _model(config)
+    yield _embeddings()
+    yield _files(config)
+
+
+def _story(game: str | None) -> Finding:
+    try:
+        with JerichoInterface(game) as interface:
+            interface.start()
+            story, unknown = interface.story, ", ".join(interface.unknowns)
+    except ZorkGPTError as error:
+        return Finding("story", False, str(error))
+    except ImportError as error:
+        return Finding(
+            "story", False, f"{error}. Jericho is compiled when it is installed: it needs a C compiler and make."
+        )
+    said = f"{story.title or story.path.stem} starts ({story.path})"
+    return Finding("story", True, f"{said}; it does not tell: {unknown}" if unknown else said)
+
+
+def _model(config: GameConfiguration) -> Finding:
+    try:
+        choice = choose_player("auto", config)
+        if choice.models is None:
+            return Finding("model", False, f"{choice.why}. Name one with --model, see docs/models.md", needed=False)
+        served = LLMClient(choice.models).check()
+    except ZorkGPTError as error:
+        return Finding("model", False, str(error))
+    return Finding("model", True, "; ".join(f"{status.model} at {status.base_url}" for status in served))
+
+
+def _embeddings() -> Finding:
+    installed = [name for name in ("onnxruntime", "tokenizers", "sentence_transformers") if find_spec(name)]
+    if not installed:
+        return Finding(
+            "embeddings", False, "no package for them is installed: memories are compared as text", needed=False
+        )
+    return Finding("embeddings", True, f"{', '.join(installed)} installed", needed=False)
+
+
+def _files(config: GameConfiguration) -> Finding:
+    workdir = Path(config.zork_game_workdir)
+    try:
+        prepare_workdir(workdir)
+    except ZorkGPTError as error:
+        return Finding("files", False, str(error))
+    memories = workdir / config.memory_file
+    there = f"{memories} holds {memories.stat().st_size} bytes" if memories.exists() else "no memories yet"
+    return Finding("files", True, f"{workdir} can be written; {there}")

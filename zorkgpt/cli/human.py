@@ -1,0 +1,39 @@
+"""A person at the keyboard, who sees what the agent would see."""
+
+import sys
+
+from zorkgpt.cli.display import console_for, printable, score_line
+from zorkgpt.player import AgentDecision, PlayerContext, PlayerStopped
+
+
+class HumanPlayer:
+    """Reads commands from standard input; its end, or a line with only `.`, ends the play."""
+
+    def __init__(self) -> None:
+        self._console = console_for(sys.stdout)
+
+    def get_action_with_reasoning(self, context: PlayerContext) -> AgentDecision:
+        self._show(context)
+        while True:
+            try:
+                line = input("> ").strip()
+            except EOFError:
+                raise PlayerStopped("The input has ended.") from None
+            if line == ".":
+                raise PlayerStopped("The person at the keyboard has had enough.")
+            if line:
+                return AgentDecision(line)
+
+    def _show(self, context: PlayerContext) -> None:
+        now, console = context.observation, self._console
+        console.print()
+        console.print(printable(context.response.strip()))
+        place = now.location.name if now.location else "unknown place"
+        carried = ", ".join(item.name for item in now.inventory or ()) or "nothing"
+        score = score_line(now.score, context.max_score)
+        console.print(printable(f"\n[{context.turn}/{context.max_turns}] {place}, score {score}, carrying {carried}"))
+        if context.exits:
+            ways = ", ".join(f"{way} to {to}" if to else way for way, to in context.exits)
+            console.print(printable(f"known ways: {ways}"))
+        if context.memories:
+            console.print(printable(f"remembered of this place:\n{context.memories}"))

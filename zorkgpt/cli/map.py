@@ -1,0 +1,105 @@
+"""`map`: look at what was walked."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from zorkgpt.errors import MapFileError
+
+if TYPE_CHECKING:
+    from zorkgpt.world.graph import MapGraph
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+
+Workdir = Annotated[Path, typer.Option("--workdir", help="Where map_state.json is kept.")]
+Out = Annotated[Path | None, typer.Option("--out", help="A file to write; without one, the standard output.")]
+WORKDIR = Path("game_files")
+
+
+@app.command()
+def show(workdir: Workdir = WORKDIR, out: Out = None) -> None:
+    """Every room, where its ways lead and how sure they are, and what is left to try."""
+    graph, here = _graph(workdir), _here(workdir)
+    lines = [line for room_id in sorted(graph.rooms) for line in _room(graph, room_id, room_id == here)]
+    _write("\n".join([*lines, _summary(graph)]) + "\n", out)
+
+
+@app.command()
+def svg(workdir: Workdir = WORKDIR, out: Out = None) -> None:
+    """The map as a picture, laid out by the compass."""
+    from zorkgpt.world.drawing import draw
+
+    graph = _graph(workdir)
+    _write(draw(graph, here=_here(workdir), dangers=graph.deadly, untried=graph.frontiers()), out)
+
+
+@app.command()
+def graphml(workdir: Workdir = WORKDIR, out: Out = None) -> None:
+    """The map as GraphML, for programs that analyse graphs."""
+    from zorkgpt.world.graphml import graphml as rendered
+
+    _write(rendered(_graph(workdir)), out)
+
+
+def _graph(workdir: Path) -> "MapGraph":
+    """
+    Raises:
+        MapFileError: there is no map, or it can't be read.
+    """
+    from zorkgpt.world.map_file import read_map
+
+    graph = read_map(workdir / "map_state.json")
+    if graph is None:
+        raise MapFileError(f"There is no map at {workdir / 'map_state.json'}. Name its folder with --workdir.")
+    return graph
+
+
+def _here(workdir: Path) -> int | None:
+    """Where the last episode stands or ended; None if that was not written down."""
+    try:
+        return json.loads((workdir / "current_state.json").read_text(encoding="utf-8"))["location"]["id"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _room(graph: "MapGraph", room_id: int, here: bool) -> list[str]:
+    ways = (graph.way(room_id, name) for name in graph.connections.get(room_id, {}))
+    named = zip(graph.connections.get(room_id, {}), ways, strict=True)
+    lines = [f"{room_id} {graph.rooms[room_id].name}{' (the player is here)' if here else ''}"]
+    for name, way in named:
+        ends = ", ".join(f"{end} {graph.rooms[end].name} {_percent(share)}" for end, share in way.shares.items())
+        only = f"{way.leads_to} {graph.rooms[way.leads_to].name}"
+        pruned = ", pruned" if graph.is_pruned(room_id, name) else ""
+        kind = f", {way.kind}" if way.kind != "walked" else ""
+        lines.append(
+            f"  {name} → {ends if len(way.ends) > 1 else only} ({_percent(way.confidence)} sure{kind}{pruned})"
+        )
+    for move, times in graph.moves.items():
+        if move.from_id == room_id:
+            lines.append(f"  {move.way} ⇢ {move.to_id} {graph.rooms[move.to_id].name} ({move.kind}, {times}x)")
+    if untried := graph.untried(room_id):
+        lines.append(f"  not tried: {', '.join(untried)}")
+    return lines
+
+
+def _summary(graph: "MapGraph") -> str:
+    ways, frontiers = sum(1 for _ in graph.ways()), len(graph.frontiers())
+    return f"Rooms: {len(graph.rooms)}. Ways: {ways}. Rooms with something left to try: {frontiers}."
+
+
+def _percent(part: float) -> str:
+    return f"{part:.0%}"
+
+
+def _write(text: str, out: Path | None) -> None:
+    if out is None:
+        # Names are data: nothing in them may steer the terminal.
+        typer.echo("".join(char if char.isprintable() or char == "\n" else "\ufffd" for char in text), nl=False)
+        return
+    try:
+        out.write_text(text, encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise MapFileError(f"Can't write {out}: {error.strerror}. Name another file with --out.") from None
+    typer.echo(f"Written to {out}.")

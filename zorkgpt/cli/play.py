@@ -1,0 +1,138 @@
+"""The command `play`: from options to episodes to a summary."""
+
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from game_interface.story import Story, find_story
+from orchestration.assembly import Wishes, assemble, prepare_workdir
+from orchestration.players import PLAYER_KINDS, Choice, choose_player
+from orchestration.progress import Watcher
+from session.game_configuration import GameConfiguration
+from session.history import TurnRecord
+from zorkgpt.cli import exits
+from zorkgpt.cli.display import SHOWN_FOR_S, console_for, display_for
+from zorkgpt.cli.human import HumanPlayer
+from zorkgpt.cli.summary import summary_of, write_summary
+from zorkgpt.errors import ConfigurationError
+from zorkgpt.llm.client import LLMClient
+from zorkgpt.log import logging_to
+from zorkgpt.runlog.events import EpisodeEnded, EpisodeStarted
+
+# After an episode that ends so, the next one would end so too.
+_LAST_WORDS = ("error", "player stopped", "budget")
+
+
+@dataclass(frozen=True)
+class PlayOptions:
+    """The options of `play`; None where the configuration decides."""
+
+    episodes: int = 2
+    max_turns: int | None = None
+    game: str | None = None
+    seed: int = 1
+    player: str = "auto"
+    model: str | None = None
+    base_url: str | None = None
+    walkthrough: Path | None = None
+    workdir: Path | None = None
+    remember: bool = True
+    max_cost: float | None = None
+    max_tokens: int | None = None
+    delay_s: float | None = None
+    display: Literal["live", "quiet", "json"] = "live"
+
+
+def play_episodes(options: PlayOptions) -> int:
+    """Play, show it, sum it up. Returns the exit code.
+
+    Raises:
+        ZorkGPTError: the input can't be used, or the configured model can't be reached; nothing was played.
+    """
+    config = _configuration(options)
+    story = find_story(options.game)
+    choice = _choose(options, config)
+    workdir = Path(config.zork_game_workdir)
+    prepare_workdir(workdir)
+    wishes = Wishes(choice, story, options.seed, options.remember, options.walkthrough, HumanPlayer)
+    endings = _Endings()
+    watchers = (endings, *_displays(options, config, story, choice))
+    with logging_to(workdir / "zorkgpt.log"):
+        interrupted = _play(config, wishes, watchers, options.episodes)
+        _sum_up(options, config, story, choice, endings.events)
+    if interrupted:
+        return exits.INTERRUPTED
+    return exits.EPISODE_FAILED if any(end.reason == "error" for end in endings.events) else exits.OK
+
+
+def _configuration(options: PlayOptions) -> GameConfiguration:
+    return GameConfiguration.load(
+        arguments={
+            "max_turns_per_episode": options.max_turns,
+            "zork_game_workdir": str(options.workdir) if options.workdir else None,
+            "agent_model": options.model,
+            "client_base_url": options.base_url,
+            "turn_delay_seconds": options.delay_s,
+            "max_cost": options.max_cost,
+            "max_tokens": options.max_tokens,
+        }
+    )
+
+
+def _choose(options: PlayOptions, config: GameConfiguration) -> Choice:
+    if options.player not in PLAYER_KINDS:
+        raise ConfigurationError(f"There is no player {options.player!r}. There are: {', '.join(PLAYER_KINDS)}.")
+    asked = "walkthrough" if options.walkthrough and options.player == "auto" else options.player
+    choice = choose_player(asked, config)
+    if choice.models is not None:
+        LLMClient(choice.models).check()
+    return choice
+
+
+class _Endings:
+    """Keeps how each episode ended."""
+
+    def __init__(self) -> None:
+        self.events: list[EpisodeEnded] = []
+
+    def episode_started(self, event: EpisodeStarted) -> None:
+        pass
+
+    def turn_played(self, record: TurnRecord) -> None:
+        pass
+
+    def episode_ended(self, event: EpisodeEnded) -> None:
+        self.events.append(event)
+
+
+def _displays(options: PlayOptions, config: GameConfiguration, story: Story, choice: Choice) -> tuple[Watcher, ...]:
+    if options.display != "live" or choice.kind == "human":
+        return ()
+    title = story.title or story.path.stem
+    shown_for_s = SHOWN_FOR_S if options.delay_s is None else 0.0
+    console = console_for(sys.stdout)
+    return (display_for(console, title, choice, config.max_turns_per_episode, shown_for_s=shown_for_s),)
+
+
+def _play(config: GameConfiguration, wishes: Wishes, watchers: tuple[Watcher, ...], episodes: int) -> bool:
+    """Play so many episodes; True if a person cut them short."""
+    try:
+        with assemble(config, wishes, watchers) as orchestrator:
+            for _ in range(episodes):
+                if orchestrator.play_episode().reason in _LAST_WORDS:
+                    break
+    except KeyboardInterrupt:
+        return True
+    return False
+
+
+def _sum_up(
+    options: PlayOptions, config: GameConfiguration, story: Story, choice: Choice, ended: list[EpisodeEnded]
+) -> None:
+    summary = summary_of(config, story, choice, ended, remembered=options.remember)
+    if options.display == "json":
+        sys.stdout.write(json.dumps(summary, ensure_ascii=False, indent=1) + "\n")
+    else:
+        write_summary(console_for(sys.stdout), summary)

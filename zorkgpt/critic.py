@@ -1,0 +1,84 @@
+"""Judges a proposed action: the story's own rules first, then a model, if there is one."""
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import BaseModel, Field
+
+from game_interface.language import Language, Scene
+from zorkgpt.action_check import check_action
+from zorkgpt.errors import LLMError
+from zorkgpt.llm.messages import LLM, Message
+from zorkgpt.llm.structured import form_of
+from zorkgpt.log import get_logger
+from zorkgpt.player import AgentDecision, PlayerContext
+from zorkgpt.prompts.render import render
+
+log = get_logger(__name__)
+
+Judge = Literal["story", "model", "nobody"]
+
+
+class Judgement(BaseModel):
+    """The form that the model fills in."""
+
+    score: float = Field(ge=-1, le=1, description="-1: pointless or harmful, 0: may be, 1: certainly worth a turn")
+    reason: str = Field(max_length=600, description="one or two sentences to the player")
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the critic makes of a proposal."""
+
+    accepted: bool
+    reason: str = ""
+    judge: Judge = "nobody"
+    """Who decided: the story's grammar and objects, the model, or nobody, since neither had anything to say."""
+    score: float | None = None
+    """The model's, -1 to 1; None if it was not asked."""
+    confidence: float = 0.0
+    """Of a rejection by the story, 0 to 1."""
+
+
+class Critic:
+    """Rejects what the story is known to refuse, and what the model of the role `critic` scores too low.
+
+    Args:
+        language: of the story; None: not known.
+        llm: None: only the story judges.
+        threshold: a score below it is a rejection.
+    """
+
+    def __init__(self, language: Language | None, llm: LLM | None = None, *, threshold: float = -0.2) -> None:
+        self._language = language
+        self._llm = llm
+        self._threshold = threshold
+        self.failures = 0
+        """How often the model gave no judgement."""
+
+    def judge(self, proposal: AgentDecision, context: PlayerContext, scene: Scene | None) -> Verdict:
+        """The verdict; a model that fails rejects nothing."""
+        told = check_action(proposal.action, self._language, scene, answering="?" in context.response)
+        if not told.valid:
+            return Verdict(False, told.reason, "story", confidence=told.confidence)
+        if self._llm is None:
+            return Verdict(True)
+        try:
+            answer = self._llm.complete(prompt_for(proposal, context), role="critic", response_model=Judgement).parsed
+        except LLMError as error:
+            self._note(error)
+            return Verdict(True)
+        score = answer.score if math.isfinite(answer.score) else 0.0
+        return Verdict(score >= self._threshold, answer.reason, "model", score)
+
+    def _note(self, error: LLMError) -> None:
+        self.failures += 1
+        if self.failures == 1:
+            log.warning("critic's model failed, playing unjudged", extra={"problem": str(error)})
+
+
+def prompt_for(proposal: AgentDecision, context: PlayerContext) -> list[Message]:
+    """The question to the model."""
+    prompt = render("critic", proposal=proposal, context=context, seen=context.observation, form=form_of(Judgement))
+    return [Message("system", prompt.system), Message("user", prompt.user)]

@@ -1,0 +1,1 @@
+"""Texts to vectors, by whatever is installed."""

@@ -1,0 +1,160 @@
+"""Vectors on disk, so that what was embedded once is not embedded again.
+
+One NumPy archive beside the memories. It is disposable: whatever is wrong with it, it starts anew.
+"""
+
+import hashlib
+import logging
+import os
+import threading
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+from filelock import FileLock, Timeout
+
+from zorkgpt.embeddings.provider import EmbeddingProvider
+
+log = logging.getLogger(__name__)
+
+_LOCK_WAIT_S = 5.0
+
+
+class VectorCache:
+    """Vectors by the hash of their text, of one model.
+
+    Several processes may use one file: each write adds to what the others wrote.
+    """
+
+    def __init__(self, path: Path | None, provider: EmbeddingProvider) -> None:
+        """
+        Args:
+            path: the archive; None keeps everything in this process.
+        """
+        self._path = path
+        self._provider = provider
+        self._lock = threading.RLock()
+        self._model = provider.model
+        known = self._read()
+        self._vectors: dict[bytes, np.ndarray] = known or {}
+        self._widths = set(map(len, self._vectors.values()))
+        self._unsaved = False
+        self._said_unwritable = False
+        self.rebuilds = int(known is None)
+        """How often it began anew: the file was of no use, the model changed, or it was asked for."""
+
+    def __len__(self) -> int:
+        return len(self._vectors)
+
+    def __contains__(self, text: str) -> bool:
+        return _key(text) in self._vectors
+
+    def vectors(self, texts: Sequence[str]) -> np.ndarray:
+        """The vectors of texts, of shape (n, d); those that are not known yet are embedded together.
+
+        Raises:
+            EmbeddingError: one that is not known could not be embedded.
+        """
+        with self._lock:
+            keys = [_key(text) for text in texts]
+            self._embed({key: text for key, text in zip(keys, texts, strict=True) if key not in self._vectors})
+            if self._is_mixed():
+                self._drop()
+                self._embed(dict(zip(keys, texts, strict=True)))
+            if not keys:
+                return np.zeros((0, self._provider.get_dimension()), dtype=np.float32)
+            return np.stack([self._vectors[key] for key in keys])
+
+    def save(self) -> bool:
+        """Put what is new on disk, together with what other processes put there; whether that was possible."""
+        with self._lock:
+            return not self._unsaved or self._write(keep=None)
+
+    def prune(self, texts: Iterable[str]) -> int:
+        """Drop the vectors of all other texts, here and on disk; returns how many."""
+        with self._lock:
+            keep = {_key(text) for text in texts}
+            before = len(self._vectors)
+            self._vectors = {key: vector for key, vector in self._vectors.items() if key in keep}
+            self._write(keep)
+            return before - len(self._vectors)
+
+    def rebuild(self, texts: Sequence[str]) -> None:
+        """Embed these texts anew, and keep nothing else.
+
+        Raises:
+            EmbeddingError: they could not be embedded; the cache is empty then.
+        """
+        with self._lock:
+            self._drop()
+            self.vectors(texts)
+            self._write(keep={_key(text) for text in texts})
+
+    def _embed(self, missing: dict[bytes, str]) -> None:
+        if missing:
+            rows = self._provider.embed_batch(list(missing.values()))
+            self._vectors.update(zip(missing, rows, strict=True))
+            self._widths.update(map(len, rows))
+            self._unsaved = True
+
+    def _is_mixed(self) -> bool:
+        """Whether there are vectors that can't be compared: the provider fell back, or its server has another model."""
+        return self._provider.model != self._model or len(self._widths) > 1
+
+    def _drop(self) -> None:
+        self._model = self._provider.model
+        self._vectors = {}
+        self._widths = set()
+        self.rebuilds += 1
+
+    def _read(self) -> dict[bytes, np.ndarray] | None:
+        """What the file holds, nothing if there is none; None if it is damaged or of another model."""
+        if self._path is None or not self._path.exists():
+            return {}
+        try:
+            with np.load(self._path, allow_pickle=False) as archive:
+                if str(archive["model"]) != self._model:
+                    return None
+                keys, vectors = archive["keys"], archive["vectors"]
+            if vectors.dtype != np.float32 or vectors.ndim != 2 or not np.isfinite(vectors).all():
+                raise ValueError(f"vectors of kind {vectors.dtype} and shape {vectors.shape}")
+            return dict(zip(map(bytes, keys), vectors, strict=True))
+        except Exception as problem:  # a damaged archive may raise anything
+            log.warning("vector cache is damaged, built again", extra={"path": self._path, "error": str(problem)})
+            return None
+
+    def _write(self, keep: set[bytes] | None) -> bool:
+        """Merge with the file and replace it; `keep` names what may stay of both, None everything."""
+        if self._path is None:
+            self._unsaved = False
+            return True
+        part = self._path.with_name(f"{self._path.name}.{os.getpid()}.part")
+        try:
+            with FileLock(f"{self._path}.lock", timeout=_LOCK_WAIT_S):
+                width = len(next(iter(self._vectors.values()), ()))
+                others = {key: row for key, row in (self._read() or {}).items() if len(row) == width}
+                merged = others | self._vectors
+                if keep is not None:
+                    merged = {key: vector for key, vector in merged.items() if key in keep}
+                self._write_archive(part, merged)
+                os.replace(part, self._path)
+        except (OSError, Timeout) as problem:
+            level = logging.DEBUG if self._said_unwritable else logging.WARNING
+            self._said_unwritable = True
+            log.log(level, "vector cache can't be written", extra={"path": self._path, "error": str(problem)})
+            with suppress(OSError):
+                part.unlink()
+            return False
+        self._vectors, self._unsaved = merged, False
+        return True
+
+    def _write_archive(self, path: Path, vectors: dict[bytes, np.ndarray]) -> None:
+        keys = np.array([np.frombuffer(key, dtype=np.uint8) for key in vectors], dtype=np.uint8).reshape(-1, 16)
+        rows = np.stack(list(vectors.values())) if vectors else np.zeros((0, 0), dtype=np.float32)
+        with path.open("wb") as file:
+            np.savez(file, model=np.array(self._model), keys=keys, vectors=rows)
+
+
+def _key(text: str) -> bytes:
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()

@@ -1,0 +1,79 @@
+"""Embeddings from an OpenAI-compatible server."""
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from zorkgpt.embeddings.vectors import embed_whole, unit
+from zorkgpt.errors import EmbeddingError
+
+# Windows of 8,191 tokens are usual; no script needs more than about one and a half tokens a character.
+_PIECE_CHARACTERS = 5_000
+
+
+class LLMEmbeddingProvider:
+    """A model behind `/embeddings`."""
+
+    def __init__(
+        self, client: Any, model: str = "text-embedding-3-small", *, batch_size: int = 32, timeout_s: float = 30.0
+    ) -> None:
+        """
+        Args:
+            client: of the shape of the OpenAI SDK's (`client.embeddings.create(...)`).
+        """
+        self.model = model
+        self._client = client
+        self._batch_size = batch_size
+        self._timeout_s = timeout_s
+        self._dimension: int | None = None
+
+    def embed(self, text: str) -> np.ndarray:
+        return self.embed_batch([text])[0]
+
+    def embed_batch(self, texts: list[str]) -> np.ndarray:
+        return embed_whole(texts, self.get_dimension(), _pieces, self._embed_pieces)
+
+    def get_dimension(self) -> int:
+        if self._dimension is None:
+            self._dimension = self._ask(["dimension"]).shape[1]
+        return self._dimension
+
+    def _embed_pieces(self, pieces: list[str]) -> np.ndarray:
+        starts = range(0, len(pieces), self._batch_size)
+        return np.concatenate([self._ask(pieces[start : start + self._batch_size]) for start in starts])
+
+    def _ask(self, pieces: list[str]) -> np.ndarray:
+        try:
+            answer = self._client.embeddings.create(
+                model=self.model, input=pieces, encoding_format="float", timeout=self._timeout_s
+            )
+            rows = [entry.embedding for entry in sorted(answer.data, key=lambda entry: entry.index)]
+        except Exception as problem:  # any client of that shape, with errors of its own
+            raise EmbeddingError(f"The server gave no embeddings of {self.model!r}: {problem}") from problem
+        return self._checked(rows, len(pieces))
+
+    def _checked(self, rows: list[Any], asked: int) -> np.ndarray:
+        lengths = {len(row) for row in rows if row is not None}
+        if len(rows) != asked or len(lengths) != 1 or None in rows:
+            raise EmbeddingError(
+                f"{self.model!r} answered {asked} texts with {len(rows)} vectors of the lengths {sorted(lengths)}."
+            )
+        if self._dimension not in (None, *lengths):
+            raise EmbeddingError(
+                f"{self.model!r} answered with vectors of {lengths.pop()} numbers, before with {self._dimension}."
+            )
+        try:
+            vectors = np.asarray(rows, dtype=np.float32)
+        except (TypeError, ValueError) as problem:
+            raise EmbeddingError(f"{self.model!r} answered with something that is no number: {problem}") from problem
+        if not np.isfinite(vectors).all() or not vectors.any(axis=1).all():
+            raise EmbeddingError(f"{self.model!r} answered with a vector that is not finite or is all zeros.")
+        return unit(vectors)
+
+
+def _pieces(text: str) -> list[str]:
+    count = -(-len(text) // _PIECE_CHARACTERS)
+    bounds = [len(text) * part // count for part in range(count + 1)]
+    parts = [text[start:end] for start, end in pairwise(bounds)]
+    return [part for part in parts if part.strip()]

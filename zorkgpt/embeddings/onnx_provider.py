@@ -1,0 +1,115 @@
+"""The default model on ONNX Runtime: the vectors of sentence-transformers without PyTorch."""
+
+import logging
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from zorkgpt.embeddings.vectors import cut_by_tokens, embed_whole, unit
+from zorkgpt.embeddings.weights import DEFAULT_MODEL, Weights, default_cache_dir, find_weights
+from zorkgpt.errors import EmbeddingError
+
+log = logging.getLogger(__name__)
+
+_DIMENSION = 384
+_WINDOW = 256
+# Room for [CLS] and [SEP], and for a word that was cut in two and has more tokens in its parts than as a whole.
+_PIECE = _WINDOW - 16
+
+
+class OnnxProvider:
+    """`all-MiniLM-L6-v2`, loaded on first use."""
+
+    def __init__(self, *, batch_size: int = 32, cache_dir: Path | None = None, hub_timeout_s: float = 10.0) -> None:
+        """
+        Args:
+            cache_dir: where a graph that was built from weights is kept; the user's cache folder by default.
+            hub_timeout_s: how long the model hub may be silent.
+        """
+        self.model = DEFAULT_MODEL
+        self._batch_size = batch_size
+        self._cache_dir = cache_dir or default_cache_dir()
+        self._hub_timeout_s = hub_timeout_s
+        self._lock = threading.Lock()
+        self._session: Any = None
+        self._tokenizer: Any = None
+        self._inputs: set[str] = set()
+
+    def embed(self, text: str) -> np.ndarray:
+        return self.embed_batch([text])[0]
+
+    def embed_batch(self, texts: list[str]) -> np.ndarray:
+        self._load()
+        return embed_whole(texts, _DIMENSION, self._pieces, self._embed_pieces)
+
+    def get_dimension(self) -> int:
+        return _DIMENSION
+
+    def _load(self) -> None:
+        with self._lock:
+            if self._session is not None:
+                return
+            try:
+                self._open(find_weights(self._cache_dir, hub_timeout_s=self._hub_timeout_s))
+            except ImportError as problem:
+                raise EmbeddingError(
+                    f"{problem.name} is not installed. Install zorkgpt[embeddings] for {DEFAULT_MODEL}."
+                ) from problem
+            except EmbeddingError:
+                raise
+            except Exception as problem:  # ONNX Runtime's errors have no base of their own
+                log.warning("embedding model is damaged, built again", extra={"error": str(problem)})
+                self._open_rebuilt()
+
+    def _open_rebuilt(self) -> None:
+        try:
+            self._open(find_weights(self._cache_dir, hub_timeout_s=self._hub_timeout_s, rebuild=True))
+        except EmbeddingError:
+            raise
+        except Exception as problem:
+            raise EmbeddingError(f"{DEFAULT_MODEL} can't be loaded: {problem}. Delete {self._cache_dir}.") from problem
+
+    def _open(self, weights: Weights) -> None:
+        import onnxruntime
+        from tokenizers import Tokenizer
+
+        tokenizer = Tokenizer.from_file(str(weights.tokenizer))
+        tokenizer.no_truncation()
+        tokenizer.no_padding()
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = 3
+        # Threads that spin between calls would take the processor from the game and its model.
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        graph = weights.graph if isinstance(weights.graph, bytes) else str(weights.graph)
+        session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+        self._inputs = {given.name for given in session.get_inputs()}
+        self._tokenizer, self._session = tokenizer, session
+
+    def _pieces(self, text: str) -> list[str]:
+        # No character makes more than four tokens (a Korean syllable makes three), so a short text needs no counting.
+        if len(text) * 4 <= _PIECE:
+            return [text]
+        return cut_by_tokens(text, self._tokenizer.encode(text, add_special_tokens=False).offsets, _PIECE)
+
+    def _embed_pieces(self, pieces: list[str]) -> np.ndarray:
+        tokens = [encoding.ids for encoding in self._tokenizer.encode_batch(pieces)]
+        vectors = np.empty((len(tokens), _DIMENSION), dtype=np.float32)
+        # Texts of like length together, so that little is computed for padding.
+        order = sorted(range(len(tokens)), key=lambda position: len(tokens[position]))
+        for start in range(0, len(order), self._batch_size):
+            batch = order[start : start + self._batch_size]
+            vectors[batch] = self._run([tokens[position] for position in batch])
+        return vectors
+
+    def _run(self, tokens: list[list[int]]) -> np.ndarray:
+        shape = (len(tokens), max(map(len, tokens)))
+        ids, mask = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
+        for row, line in enumerate(tokens):
+            ids[row, : len(line)] = line
+            mask[row, : len(line)] = 1
+        given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+        hidden = self._session.run(None, {name: given[name] for name in self._inputs})[0]
+        # The mean over tokens, padding left out; unit length makes the division by their number needless.
+        return unit((hidden * mask[:, :, None].astype(np.float32)).sum(axis=1))

@@ -1,0 +1,76 @@
+"""Any model of the sentence-transformers library."""
+
+import threading
+from typing import Any
+
+import numpy as np
+
+from zorkgpt.embeddings.vectors import cut_by_tokens, embed_whole, unit
+from zorkgpt.embeddings.weights import DEFAULT_MODEL, local_folders
+from zorkgpt.errors import EmbeddingError
+
+# Room for the special tokens, and for a word that was cut in two.
+_MARGIN = 16
+
+
+class SentenceTransformerProvider:
+    """A model by its name or folder, loaded on first use."""
+
+    def __init__(self, model: str = DEFAULT_MODEL, *, batch_size: int = 32) -> None:
+        self.model = model
+        self._batch_size = batch_size
+        self._lock = threading.Lock()
+        self._encoder: Any = None
+        self._dimension = 0
+
+    def embed(self, text: str) -> np.ndarray:
+        return self.embed_batch([text])[0]
+
+    def embed_batch(self, texts: list[str]) -> np.ndarray:
+        self._load()
+        try:
+            return embed_whole(texts, self._dimension, self._pieces, self._embed_pieces)
+        except (RuntimeError, ValueError, TypeError) as problem:
+            raise EmbeddingError(f"{self.model} could not embed {len(texts)} texts: {problem}") from problem
+
+    def get_dimension(self) -> int:
+        self._load()
+        return self._dimension
+
+    def _load(self) -> None:
+        with self._lock:
+            if self._encoder is not None:
+                return
+            try:
+                from sentence_transformers import SentenceTransformer
+            except ImportError as problem:
+                raise EmbeddingError(
+                    f"{problem.name} is not installed. Install zorkgpt[embeddings-torch] for {self.model}."
+                ) from problem
+            try:
+                self._encoder = SentenceTransformer(self._source(), device="cpu")
+                self._dimension = int(self._encoder.encode(["dimension"]).shape[1])
+            except Exception as problem:  # the library passes on those of the hub, of PyTorch and of the files
+                raise EmbeddingError(f"sentence-transformers can't load {self.model!r}: {problem}") from problem
+
+    def _source(self) -> str:
+        # The weights of the default model may be here already, outside of the folder where the library looks.
+        folders = [folder for folder in local_folders() if (folder / "modules.json").exists()]
+        return str(folders[0]) if self.model == DEFAULT_MODEL and folders else self.model
+
+    def _pieces(self, text: str) -> list[str]:
+        window = self._encoder.max_seq_length
+        if not window or len(text) * 4 <= window - _MARGIN:
+            return [text]
+        tokenizer = self._encoder.tokenizer
+        if getattr(tokenizer, "is_fast", False):
+            tokens = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
+            spans = tokens["offset_mapping"]
+        else:
+            # No offsets to cut by: four characters a token is the length of English, two is on the safe side.
+            spans = [(start, start + 2) for start in range(0, len(text), 2)]
+        return cut_by_tokens(text, spans, max(window - _MARGIN, 8))
+
+    def _embed_pieces(self, pieces: list[str]) -> np.ndarray:
+        # The library sorts by length itself.
+        return unit(self._encoder.encode(pieces, batch_size=self._batch_size, show_progress_bar=False))

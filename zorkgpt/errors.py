@@ -1,0 +1,69 @@
+"""Every error that this project raises on purpose."""
+
+
+class ZorkGPTError(Exception):
+    """The base of all of them: what went wrong, with which value, and the way out."""
+
+
+class ConfigurationError(ZorkGPTError):
+    """A setting is unknown, of the wrong kind or out of its range."""
+
+
+class WorkdirError(ZorkGPTError):
+    """The working directory can't be used."""
+
+
+class StoryError(ZorkGPTError):
+    """A story file is missing, damaged or of a kind that can't be played."""
+
+
+class StoryFileNotFound(StoryError):
+    """There is no story file where one was asked for."""
+
+
+class CommandRefused(ZorkGPTError):
+    """A command may not reach the interpreter; the message is written for the player."""
+
+
+class GameClosed(ZorkGPTError):
+    """The interface was used after `close()`."""
+
+
+class InterpreterError(ZorkGPTError):
+    """The interpreter process died or hung and could not be brought back."""
+
+
+class StateError(ZorkGPTError):
+    """A saved state is damaged or belongs to another story."""
+
+
+class LLMError(ZorkGPTError):
+    """The model gave no usable answer."""
+
+
+class LLMUnreachable(LLMError):
+    """The model's server can't be reached, or refuses the key or the model's name."""
+
+
+class InvalidAnswer(LLMError):
+    """The model answered, but not what it was asked for, and not when asked once more either."""
+
+
+class BudgetExceeded(LLMError):
+    """The ceiling on tokens or cost is reached."""
+
+
+class MemoryStoreError(ZorkGPTError):
+    """The memory file can't be read, locked or written."""
+
+
+class MapFileError(ZorkGPTError):
+    """The map file can't be used: there is none, or a later version wrote it."""
+
+
+class EmbeddingError(ZorkGPTError):
+    """A text could not be embedded."""
+
+
+class RunLogError(ZorkGPTError):
+    """A run directory is missing, empty, damaged or from a later version."""

@@ -1,0 +1,237 @@
+"""Asking models on servers that speak OpenAI's chat-completions API."""
+
+import os
+import time
+from collections.abc import Callable
+from typing import Any
+
+from pydantic import BaseModel, SecretStr
+
+from zorkgpt.errors import BudgetExceeded, ConfigurationError, InvalidAnswer, LLMError, LLMUnreachable
+from zorkgpt.llm import wire
+from zorkgpt.llm.deadline import within
+from zorkgpt.llm.failures import as_llm_error, scrubbed
+from zorkgpt.llm.listing import ModelStatus, listed_models
+from zorkgpt.llm.messages import Answer, Completion, Message, Role, Usage
+from zorkgpt.llm.settings import LLMSettings
+from zorkgpt.llm.structured import ask_for
+from zorkgpt.llm.usage import CallRecord, Ledger, cost_of, price_of
+from zorkgpt.log import get_logger
+
+log = get_logger(__name__)
+
+OPENAI_URL = "https://api.openai.com/v1"
+_MORE_ROOM = 4
+
+Connect = Callable[[str, SecretStr | None, LLMSettings], Any]
+"""Makes a client of the OpenAI SDK's shape for a base URL."""
+Endpoint = tuple[str, str]
+"""Base URL and model: what a server understands and how it fails is remembered by these."""
+
+
+def connect_openai(base_url: str, api_key: SecretStr | None, settings: LLMSettings) -> Any:
+    """The SDK's own client, with its retries. The import takes a second, so it waits for the first call."""
+    from openai import OpenAI
+
+    # The SDK refuses to start without a key, and servers that need none ignore it.
+    key = api_key.get_secret_value() if api_key else "none"
+    return OpenAI(base_url=base_url, api_key=key, timeout=settings.timeout_s, max_retries=settings.max_retries)
+
+
+class LLMClient:
+    """One client for all roles: model, address and sampling by role, usage and failures counted."""
+
+    def __init__(
+        self,
+        settings: LLMSettings,
+        *,
+        on_call: Callable[[CallRecord], None] | None = None,
+        connect: Connect = connect_openai,
+    ) -> None:
+        """
+        Args:
+            on_call: told of every request that was sent, with prompt and answer; never with a key.
+
+        Raises:
+            ConfigurationError: a ceiling on cost, and a model without a price.
+        """
+        self.settings = settings
+        self.usage = Ledger(settings)
+        self._on_call = on_call
+        self._connect = connect
+        self._connections: dict[str, Any] = {}
+        self._dialects: dict[Endpoint, wire.Dialect] = {}
+        self._failures: dict[Endpoint, int] = {}
+
+    def complete(
+        self, messages: list[Message], *, role: Role, response_model: type[Answer] | None = None
+    ) -> Completion:
+        """Ask the model of this role.
+
+        Raises:
+            LLMUnreachable: its server is not there, refuses key or model, or has failed too often in a row.
+            BudgetExceeded: the ceiling was reached by an earlier call.
+            InvalidAnswer: it answered twice, and neither answer is usable.
+            LLMError: this call failed; a later one may not.
+        """
+        if response_model is None:
+            return self._ask(messages, role, None)
+        return ask_for(lambda question: self._ask(question, role, response_model), messages, response_model)
+
+    def base_url(self, role: Role) -> str:
+        """Where the role's model is asked.
+
+        Raises:
+            ConfigurationError: the address holds a password. The SDK's transport logs addresses.
+        """
+        own = self.settings.of(role).base_url
+        url = own or self.settings.base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
+        if "@" in url:
+            raise ConfigurationError(
+                f"The address of the role {role!r} holds a user name or password: it would show in logs. "
+                "Take it out, and put the key into OPENAI_API_KEY or client_api_key."
+            )
+        return url.rstrip("/")
+
+    def check(self) -> tuple[ModelStatus, ...]:
+        """Whether every configured model can be asked, found out without playing.
+
+        A model that its server does not list is asked for a word, since some servers list only a part or take any name.
+
+        Raises:
+            LLMUnreachable: one can't, with the way out.
+            LLMError: a server is there, but has failed.
+        """
+        roles: dict[Endpoint, list[Role]] = {}
+        for role in self.settings.roles:
+            roles.setdefault(self._endpoint(role), []).append(role)
+        return tuple(self._check(*endpoint, tuple(served)) for endpoint, served in roles.items())
+
+    def _check(self, base_url: str, model: str, roles: tuple[Role, ...]) -> ModelStatus:
+        try:
+            listed = listed_models(self._connection(roles[0]))
+        except Exception as error:
+            raise self._failed(roles[0], error) from None
+        known = listed is not None and (model in listed or f"{model}:latest" in listed)
+        if not known:
+            try:
+                self._call([Message("user", "Say OK.")], roles[0], None, 16)
+            except LLMUnreachable as error:
+                raise LLMUnreachable(f"{error} It lists: {', '.join(listed or ()) or 'nothing'}.") from None
+        return ModelStatus(base_url, model, roles, listed)
+
+    def _ask(self, messages: list[Message], role: Role, response_model: type[BaseModel] | None) -> Completion:
+        limit = self.settings.of(role).max_tokens
+        raw = self._call(messages, role, response_model, limit)
+        if raw.truncated or not raw.content:
+            more = limit * _MORE_ROOM if limit and raw.truncated else limit
+            log.info("model answer cut or empty, asking once more", extra={"role": role, "max_tokens": more})
+            try:
+                raw = self._call(messages, role, response_model, more)
+            except (LLMUnreachable, BudgetExceeded):
+                raise
+            except LLMError as error:
+                # Some servers refuse a limit beyond their context; what there is stays what there is.
+                log.warning("no more room to be had", extra={"role": role, "problem": str(error)})
+        if not raw.content:
+            raise InvalidAnswer(self._emptiness(role, raw))
+        return Completion(raw.content, None, raw.usage, raw.reasoning, raw.truncated)
+
+    def _emptiness(self, role: Role, raw: wire.RawAnswer) -> str:
+        name = f"The model {self.settings.of(role).model!r} at {self.base_url(role)}"
+        if raw.truncated:
+            return f"{name} used up its limit before it answered: raise max_tokens of the role {role!r}."
+        said = f": {scrubbed(raw.complaint, self._secrets())}" if raw.complaint else ""
+        return f"{name} sent an empty answer twice{said}."
+
+    def _call(
+        self, messages: list[Message], role: Role, response_model: type[BaseModel] | None, limit: int | None
+    ) -> wire.RawAnswer:
+        self.usage.check_ceiling()
+        started = time.monotonic()
+        try:
+            raw = self._negotiate(messages, role, response_model, limit)
+        except LLMError as error:
+            self._note(role, messages, None, time.monotonic() - started, error)
+            raise
+        self._note(role, messages, raw, time.monotonic() - started, None)
+        return raw
+
+    def _negotiate(
+        self, messages: list[Message], role: Role, response_model: type[BaseModel] | None, limit: int | None
+    ) -> wire.RawAnswer:
+        """Send the request, leaving out one by one what the server refuses; what it took is remembered."""
+        role_settings, endpoint = self.settings.of(role), self._endpoint(role)
+        dialect = self._dialects.get(endpoint, wire.Dialect())
+        while True:
+            arguments = wire.request(role_settings, messages, dialect, limit=limit, response_model=response_model)
+            try:
+                response = self._send(role, arguments)
+            # Whatever the SDK, its transport or a client that was handed in may raise becomes an error of ours.
+            # `from None`: their exceptions hold the request, and the request holds the key.
+            except Exception as error:
+                change = wire.adapted(dialect, arguments, error)
+                if change is None:
+                    raise self._failed(role, error) from None
+                dialect = change
+                continue
+            if dialect != self._dialects.get(endpoint, wire.Dialect()):
+                log.warning("server takes less than was asked of it", extra={"model": endpoint[1], "now": dialect})
+                self._dialects[endpoint] = dialect
+            self._failures[endpoint] = 0
+            return wire.read(response)
+
+    def _send(self, role: Role, arguments: dict[str, Any]) -> Any:
+        connection = self._connection(role)
+        try:
+            return within(self.settings.deadline_s, lambda: connection.chat.completions.create(**arguments))
+        except TimeoutError:
+            # The call still waits in its thread; without its connection it ends.
+            del self._connections[self.base_url(role)]
+            if self._connect is connect_openai:
+                connection.close()
+            raise TimeoutError(f"no whole answer within {self.settings.deadline_s} s") from None
+
+    def _connection(self, role: Role) -> Any:
+        base_url = self.base_url(role)
+        if base_url not in self._connections:
+            self._connections[base_url] = self._connect(base_url, self._key(), self.settings)
+        return self._connections[base_url]
+
+    def _failed(self, role: Role, error: Exception) -> LLMError:
+        endpoint, secrets = self._endpoint(role), self._secrets()
+        ours = as_llm_error(error, model=endpoint[1], base_url=endpoint[0], secrets=secrets)
+        self._failures[endpoint] = self._failures.get(endpoint, 0) + 1
+        if isinstance(ours, LLMUnreachable) or self._failures[endpoint] < self.settings.max_failures:
+            return ours
+        return LLMUnreachable(f"{self._failures[endpoint]} calls in a row have failed. The last: {ours}")
+
+    def _note(
+        self, role: Role, messages: list[Message], raw: wire.RawAnswer | None, latency_s: float, error: LLMError | None
+    ) -> None:
+        model, usage = self.settings.of(role).model, raw.usage if raw else Usage()
+        record = CallRecord(
+            role=role,
+            model=model,
+            messages=tuple(messages),
+            answer=raw.content if raw else "",
+            reasoning=raw.reasoning if raw else "",
+            usage=usage,
+            cost=cost_of(usage, price_of(model, self.settings.prices)),
+            latency_s=latency_s,
+            error=str(error) if error else None,
+        )
+        self.usage.add(record)
+        if self._on_call:
+            self._on_call(record)
+
+    def _endpoint(self, role: Role) -> Endpoint:
+        return self.base_url(role), self.settings.of(role).model
+
+    def _key(self) -> SecretStr | None:
+        given = self.settings.api_key or os.environ.get("OPENAI_API_KEY")
+        return SecretStr(given) if isinstance(given, str) else given
+
+    def _secrets(self) -> list[str]:
+        key = self._key()
+        return [key.get_secret_value()] if key else []

@@ -1,0 +1,143 @@
+"""Typed answers: the form that is asked for, and reading what came back."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from zorkgpt.errors import InvalidAnswer
+from zorkgpt.llm.messages import Answer, Completion, Message
+from zorkgpt.log import get_logger
+
+log = get_logger(__name__)
+
+_FENCE = re.compile(r"```(?:json)?\s*\n(.*?)```", re.DOTALL | re.IGNORECASE)
+# A brace with a key after it, or none: not the braces that people put into prose.
+_START = re.compile(r"""\{(?=\s*(?:["'}]|\w+\s*:))""")
+_DECODER = json.JSONDecoder(strict=False)
+_LONGEST_REPAIR = 20_000
+_LONGEST_QUOTE = 2_000
+
+
+def json_schema(model: type[BaseModel]) -> dict[str, Any]:
+    """The model's JSON schema in the strict dialect: every field required, no others, no defaults.
+
+    Limits on strings and uniqueness are left out, since servers refuse a schema over them; the model checks them.
+    """
+    return _strict(model.model_json_schema())
+
+
+def _strict(node: Any) -> Any:
+    if isinstance(node, list):
+        return [_strict(part) for part in node]
+    if not isinstance(node, dict):
+        return node
+    dropped = {"default", "title", "uniqueItems", "minLength", "maxLength", "pattern"}
+    kept = {key: value for key, value in node.items() if key not in dropped or isinstance(value, dict)}
+    strict = {key: _strict(value) for key, value in kept.items()}
+    if isinstance(strict.get("properties"), dict):
+        # A model's docstring is for its readers in code.
+        strict.pop("description", None)
+        strict |= {"required": list(strict["properties"]), "additionalProperties": False}
+    return strict
+
+
+def form_of(model: type[BaseModel]) -> str:
+    """The form of the answer in words, for the end of a prompt."""
+    schema = json.dumps(json_schema(model), ensure_ascii=False)
+    return f"Answer with one JSON object and nothing else, of this JSON schema:\n{schema}"
+
+
+def read_answer(text: str, model: type[Answer]) -> Answer:
+    """The typed value in a model's answer: bare, fenced, with prose around it, or with plain slips in its JSON.
+
+    Raises:
+        InvalidAnswer: there is no object in it, or none that fits.
+    """
+    problem = "it holds no JSON object"
+    for candidate in _objects(text):
+        try:
+            return model.model_validate(candidate)
+        except ValidationError as error:
+            problem = _in_words(error)
+    raise InvalidAnswer(f"The answer is no valid {model.__name__}: {problem}")
+
+
+def _objects(text: str) -> Iterator[dict]:
+    # The last first: what stands before it is a draft or an example.
+    parts = [*_FENCE.findall(text), text]
+    for part in parts:
+        yield from reversed(list(_strict_objects(part)))
+    for part in parts:
+        repaired = _repaired(part)
+        if repaired is not None:
+            log.debug("model answer repaired", extra={"characters": len(part)})
+            yield repaired
+
+
+def _strict_objects(text: str) -> Iterator[dict]:
+    """The whole objects before the first that is broken: what is inside a broken one is no answer by itself."""
+    start = _START.search(text)
+    while start:
+        try:
+            value, end = _DECODER.raw_decode(text, start.start())
+        except (ValueError, RecursionError):
+            return
+        yield value
+        start = _START.search(text, end)
+
+
+def _repaired(text: str) -> dict | None:
+    # Only an object that was closed: the rest of one that was cut off would be made up.
+    start, end = _START.search(text), text.rfind("}")
+    if not start or end < start.start() or end - start.start() > _LONGEST_REPAIR:
+        return None
+    # Most answers need no repair, so most runs need not load it.
+    import json_repair
+
+    try:
+        value = json_repair.loads(text[start.start() : end + 1], skip_json_loads=True)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) and value else None
+
+
+def _in_words(error: ValidationError) -> str:
+    lines = (
+        f"{'.'.join(str(part) for part in problem['loc']) or 'the object'}: {problem['msg']}"
+        for problem in error.errors(include_url=False, include_input=False)
+    )
+    return "; ".join(lines)[:_LONGEST_QUOTE]
+
+
+def ask_for(ask: Callable[[list[Message]], Completion], messages: list[Message], model: type[Answer]) -> Completion:
+    """Ask, read, and if it can't be read ask once more with what was wrong.
+
+    Raises:
+        InvalidAnswer: the second answer can't be read either.
+    """
+    messages = with_form(messages, model)
+    completion = ask(messages)
+    try:
+        parsed = read_answer(completion.content, model)
+    except InvalidAnswer as problem:
+        log.info("model answer not understood, asking once more", extra={"problem": str(problem)})
+        completion = ask([*messages, *_again(completion.content, problem)])
+        parsed = read_answer(completion.content, model)
+    return Completion(completion.content, parsed, completion.usage, completion.reasoning, completion.truncated)
+
+
+def with_form(messages: list[Message], model: type[BaseModel]) -> list[Message]:
+    """The messages, with the form of the answer at their end unless it is in them already."""
+    form = form_of(model)
+    if any(form in message.content for message in messages):
+        return messages
+    *before, last = messages
+    return [*before, Message(last.speaker, f"{last.content}\n\n{form}")]
+
+
+def _again(content: str, problem: InvalidAnswer) -> list[Message]:
+    question = f"That can't be read. {problem}\nAnswer again: the JSON object only, of the schema above."
+    return [Message("assistant", content[:_LONGEST_QUOTE]), Message("user", question)]

@@ -1,0 +1,44 @@
+"""Logging for a run: a fixed phrase, then fields."""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+# What every LogRecord has by itself; whatever else is on one was passed as `extra`.
+_BUILT_IN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+
+
+class FieldFormatter(logging.Formatter):
+    """`10:31:02 WARNING zorkgpt.memory: lock is taken path=Memories.md waited_s=10`."""
+
+    def __init__(self) -> None:
+        super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s", datefmt="%H:%M:%S")
+
+    def formatMessage(self, record: logging.LogRecord) -> str:
+        fields = " ".join(f"{key}={value!r}" for key, value in vars(record).items() if key not in _BUILT_IN)
+        line = super().formatMessage(record)
+        return f"{line} {fields}" if fields else line
+
+
+def get_logger(name: str) -> logging.Logger:
+    return logging.getLogger(name if name.startswith("zorkgpt") else f"zorkgpt.{name}")
+
+
+@contextmanager
+def logging_to(path: Path, level: int = logging.INFO) -> Iterator[None]:
+    """Meanwhile everything below `zorkgpt` goes to a file, and not to the screen."""
+    handler = logging.FileHandler(path, encoding="utf-8", delay=True)
+    handler.setFormatter(FieldFormatter())
+    root = logging.getLogger("zorkgpt")
+    before = root.level, root.propagate
+    root.setLevel(level)
+    root.propagate = False
+    root.addHandler(handler)
+    try:
+        yield
+    finally:
+        root.removeHandler(handler)
+        handler.close()
+        root.setLevel(before[0])
+        root.propagate = before[1]

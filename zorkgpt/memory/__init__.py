@@ -1,0 +1,1 @@
+"""A memory keyed by place, that knows how long each fact stays true."""

@@ -1,0 +1,58 @@
+"""Text as it stands in the file: one line, and nothing in it that could pass for structure."""
+
+import re
+
+# What no editor shows, or shows in another order than it is read: control characters, bidi overrides and
+# isolates, the byte order mark, halves of surrogate pairs (which UTF-8 has no bytes for).
+_HIDDEN = r"\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff"
+
+_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|[!-/:-@\[-`{-~])")
+UNDECODED = re.compile("[\udc80-\udcff]")
+"""A byte that is not UTF-8, as `decode` hands it on."""
+
+TITLE = re.compile(rf"[\\*~{_HIDDEN}]")
+NAME = re.compile(rf"[\\{_HIDDEN}]")
+TAG = re.compile(rf"[\\*\]\-{_HIDDEN}]")
+META = re.compile(rf'[\\*(",|{_HIDDEN}]')
+QUOTED = re.compile(rf'[\\"{_HIDDEN}]')
+BODY = re.compile(rf"[\\*~{_HIDDEN}]|^[#\-\[+_=>`<|]")
+"""What is escaped where: in a title, a location's name, a header's tags, its parentheses, a quotation, a text."""
+
+EMPTY = "\\"
+"""Stands for a text of nothing, so that the next paragraph is not taken for it."""
+
+
+def one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def escape(text: str, unsafe: re.Pattern[str]) -> str:
+    return unsafe.sub(_escaped, one_line(text))
+
+
+def unescape(text: str) -> str:
+    """Forgiving: a backslash before a letter or at the end is a backslash."""
+    if not text.isascii():
+        text = UNDECODED.sub("\ufffd", text)
+    if "\\" not in text:
+        return text
+    return one_line(_ESCAPE.sub(_unescaped, text))
+
+
+def decode(data: bytes) -> str:
+    """Any bytes; those that are not UTF-8 come back as the same bytes from `encode`."""
+    return data.decode("utf-8", "surrogateescape")
+
+
+def encode(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
+
+
+def _escaped(found: re.Match[str]) -> str:
+    char = found[0]
+    return f"\\{char}" if " " < char <= "~" else f"\\u{ord(char):04x}"
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    escaped = found[1]
+    return escaped if len(escaped) == 1 else chr(int(escaped[1:], 16))

@@ -1,0 +1,62 @@
+"""Asking a model how a new memory relates to those that the words alone leave open."""
+
+from collections.abc import Sequence
+from typing import Literal, Protocol
+
+from pydantic import BaseModel, Field
+
+from zorkgpt.llm.messages import LLM, Message
+from zorkgpt.llm.structured import form_of
+from zorkgpt.memory.models import Memory
+from zorkgpt.prompts.render import render
+
+MOST_AT_ONCE = 8
+"""Memories in one question."""
+_LONGEST_TEXT = 600
+
+
+class Verdict(BaseModel):
+    """How the new memory relates to one of the numbered ones."""
+
+    number: int
+    relation: Literal["same", "adds", "contradicts", "distinct"]
+    reason: str = Field("", description="what decides it, in a few words")
+
+
+class Verdicts(BaseModel):
+    """One for each numbered memory."""
+
+    verdicts: list[Verdict] = Field(default_factory=list, max_length=2 * MOST_AT_ONCE)
+
+
+class Judge(Protocol):
+    """Understands what two memories say."""
+
+    def judge(self, place: str, new: Memory, known: Sequence[Memory]) -> dict[int, Verdict]:
+        """Verdicts by the memory's position in `known`; one that is missing was not judged.
+
+        Raises:
+            LLMError: the model could not be asked, or its answer not be read.
+        """
+        ...
+
+
+class ModelJudge:
+    """Asks the model of the role `memory`, once for all of them."""
+
+    def __init__(self, llm: LLM) -> None:
+        self._llm = llm
+
+    def judge(self, place: str, new: Memory, known: Sequence[Memory]) -> dict[int, Verdict]:
+        prompt = render(
+            "memory_judge", place=place, new=new, known=known, longest=_LONGEST_TEXT, form=form_of(Verdicts)
+        )
+        messages = [Message("system", prompt.system), Message("user", prompt.user)]
+        answer = self._llm.complete(messages, role="memory", response_model=Verdicts).parsed
+        # Two verdicts on one memory are none.
+        numbers = [verdict.number for verdict in answer.verdicts]
+        return {
+            verdict.number - 1: verdict
+            for verdict in answer.verdicts
+            if 1 <= verdict.number <= len(known) and numbers.count(verdict.number) == 1
+        }

@@ -1,0 +1,265 @@
+"""Both kinds of memories, and where each goes: the lasting into the file, those of the episode into a cache."""
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from zorkgpt.errors import MemoryStoreError
+from zorkgpt.memory import changes
+from zorkgpt.memory.changes import Outcome, is_current, same_words, titled
+from zorkgpt.memory.codec import Document
+from zorkgpt.memory.entry import as_read
+from zorkgpt.memory.escaping import one_line
+from zorkgpt.memory.lifecycle import Visits
+from zorkgpt.memory.models import Memory, MemoryEvent, MemoryStatus
+from zorkgpt.memory.section import LOCATION_LIMIT
+from zorkgpt.memory.store import MemoryStore
+
+
+class Keeper:
+    """Adds, replaces and marks memories. False means that nothing was changed, and the log says why."""
+
+    def __init__(self, store: MemoryStore, visits: Visits, log: logging.Logger, *, debug: bool = False) -> None:
+        self.store = store
+        self._log = log
+        self.ephemeral: dict[int, list[Memory]] = {}
+        self.names: dict[int, str] = {}
+        """Of locations, as they were called last."""
+        self.events: list[MemoryEvent] = []
+        self.write_failures = 0
+        self._visits = visits
+        self._debug = debug
+
+    def current(self, location_id: int) -> list[Memory]:
+        """What is believed at the location, persistent first."""
+        with self.store.guard:
+            both = (*self.store.cache.get(location_id, ()), *self.ephemeral.get(location_id, ()))
+        return [memory for memory in both if is_current(memory)]
+
+    def refresh(self) -> bool:
+        """See what others wrote. False: the file can't be read, and the caches are as they were."""
+        try:
+            self.store.refresh()
+        except MemoryStoreError as error:
+            self._log.warning("memories not read again", extra={"error": str(error)})
+            return False
+        return True
+
+    def add(self, location_id: int, name: str, memory: Memory) -> bool:
+        """Keep it; one of the same title and text counts as seen again.
+
+        Raises:
+            ValueError: the location is no number that a file can hold.
+        """
+        _check_location(location_id)
+        with self.store.guard:
+            self.names[location_id] = name
+            if memory.persistence == "ephemeral":
+                self._add_ephemeral(location_id, memory)
+                return True
+            return self._add_persistent(location_id, name, memory, [], None)
+
+    def supersede(self, location_id: int, name: str, titles: Sequence[str], new: Memory, turn: int | None) -> bool:
+        """Keep the new one in the place of those of these titles. False: nothing was changed."""
+        _check_location(location_id)
+        with self.store.guard:
+            if not self.refresh():
+                return False
+            olds = [old for title in titles if (old := self._titled(location_id, title, new.persistence))]
+            if not olds:
+                self._log.warning("nothing to supersede", extra={"location_id": location_id, "titles": list(titles)})
+                return False
+            lasting = [old for old in olds if old.persistence != "ephemeral"]
+            if new.persistence == "ephemeral":
+                if lasting:
+                    self._refuse(location_id, lasting[0], new)
+                    return False
+                self._add_ephemeral(location_id, new, replacing=olds)
+            elif not self._add_persistent(location_id, name, new, [old.title for old in lasting], turn):
+                return False
+            for old in olds:
+                if old.persistence == "ephemeral":
+                    self._mark(location_id, old, _superseded(old, new.title, turn), "superseded")
+            return True
+
+    def invalidate(self, location_id: int, title: str, reason: str, turn: int | None) -> bool:
+        with self.store.guard:
+            if not reason.strip():
+                self._log.warning(
+                    "not invalidated: no reason given", extra={"location_id": location_id, "title": title}
+                )
+                return False
+            if not self.refresh():
+                return False
+            old = self._titled(location_id, title, "permanent")
+            if old is None:
+                self._log.warning("nothing to invalidate", extra={"location_id": location_id, "title": title})
+                return False
+            if old.persistence == "ephemeral":
+                self._mark(location_id, old, changes.proven_wrong(old, reason, turn), "invalidated")
+                return True
+
+            def change(document: Document) -> Outcome | None:
+                found = titled(document.memories(location_id), title)
+                return found and changes.invalidated(document, location_id, found, reason, turn)
+
+            return self._apply(change)
+
+    def seen_again(self, location_id: int, memory: Memory, turn: int | str, episode: int | str) -> bool:
+        """Count one more observation of a memory that is kept; the same turn of the same episode counts once."""
+        with self.store.guard:
+            if memory.persistence == "ephemeral":
+                return self._ephemeral_again(location_id, memory, turn, episode)
+
+            def change(document: Document) -> Outcome | None:
+                found = known_again(document.memories(location_id), memory)
+                return found and changes.seen_again(document, location_id, found, turn, episode)
+
+            return self._apply(change)
+
+    def replaceable(self, location_id: int, titles: Sequence[str], new: Memory) -> list[str]:
+        """Those of the titles that this memory may supersede."""
+        return list(titles)
+
+    def metrics(self) -> dict[str, object]:
+        """Counts of its own, by name."""
+        return {}
+
+    def change(self, change: Callable[[Document], Outcome | None]) -> bool:
+        """Make a change of the file and tell of it. False: it could not be written, or there was nothing to do."""
+        return self._apply(change)
+
+    def close(self) -> None:
+        """Put away what need not be kept open."""
+
+    def count_visits(self, location_id: int) -> None:
+        """Write down the visits that the file does not count yet, if it has a place for them."""
+        visits = self._visits.uncounted(location_id)
+        if not visits or location_id not in self.store.document.at:
+            return
+        if self._apply(lambda document: changes.visited(document, location_id, visits)):
+            self._visits.counted(location_id)
+
+    def forget_episode(self) -> None:
+        """What was true until the restart is true no more."""
+        if self._debug:
+            self._log.info("ephemeral memories forgotten", extra={"count": sum(map(len, self.ephemeral.values()))})
+        self.ephemeral.clear()
+
+    def restore_episode(self, memories: dict[int, list[Memory]]) -> None:
+        """Go on with an episode that was interrupted."""
+        self.forget_episode()
+        self.ephemeral.update(memories)
+        if self._debug:
+            self._log.info("ephemeral memories restored", extra={"count": sum(map(len, memories.values()))})
+
+    def ignore(self, location_id: int, memory: Memory, why: str) -> None:
+        """Say that a memory is not kept."""
+        self.events.append(MemoryEvent("ignored", location_id, memory.title, memory.persistence, memory.category, why))
+        self._log.info("memory ignored", extra={"location_id": location_id, "title": memory.title, "why": why})
+
+    def _add_persistent(
+        self, location_id: int, name: str, memory: Memory, replaced_titles: list[str], turn: int | None
+    ) -> bool:
+        visits = self._visits.uncounted(location_id)
+
+        def change(document: Document) -> Outcome | None:
+            kept = document.memories(location_id)
+            olds = [old for title in replaced_titles if (old := titled(kept, title))]
+            if len(olds) < len(replaced_titles):
+                return None
+            others = [other for other in kept if not any(other is old for old in olds)]
+            return _added(document, location_id, name, memory, visits, olds, others, turn)
+
+        if not self._apply(change):
+            return False
+        self._visits.counted(location_id)
+        for old in [old for old in self.ephemeral.get(location_id, ()) if is_current(old) and same_words(old, memory)]:
+            self._mark(location_id, old, _superseded(old, memory.title, turn), "superseded")
+        return True
+
+    def _apply(self, change: Callable[[Document], Outcome | None]) -> bool:
+        try:
+            outcome = self.store.apply(change)
+        except MemoryStoreError as error:
+            self.write_failures += 1
+            self._log.error("memory not written", extra={"error": str(error)})
+            return False
+        if outcome is None:
+            return False
+        for made in outcome.changes:
+            self._tell(made.kind, made.location_id, made.after or made.before, made.reason)
+        return True
+
+    def _add_ephemeral(self, location_id: int, memory: Memory, replacing: Sequence[Memory] = ()) -> None:
+        kept = self.ephemeral.setdefault(location_id, [])
+        if is_current(memory) and not replacing:
+            for index, known in enumerate(kept):
+                if is_current(known) and same_words(known, memory):
+                    kept[index] = changes.observed(known, memory.turns, memory.episode, (memory.episode,))
+                    self._tell("seen again", location_id, memory)
+                    return
+        kept.append(as_read(memory))
+        self._tell("added", location_id, memory)
+
+    def _ephemeral_again(self, location_id: int, memory: Memory, turn: int | str, episode: int | str) -> bool:
+        known = known_again(self.ephemeral.get(location_id, []), memory)
+        if known is None:
+            return False
+        self._mark(location_id, known, changes.observed(known, turn, episode, (episode,)), "seen again")
+        return True
+
+    def _titled(self, location_id: int, title: str, persistence: str) -> Memory | None:
+        """In both caches, first in the one that `persistence` belongs to."""
+        lasting = titled(self.store.cache.get(location_id, []), title)
+        passing = titled(self.ephemeral.get(location_id, []), title)
+        return (passing or lasting) if persistence == "ephemeral" else (lasting or passing)
+
+    def _mark(self, location_id: int, old: Memory, new: Memory, kind: str) -> None:
+        kept = self.ephemeral[location_id]
+        kept[next(index for index, memory in enumerate(kept) if memory is old)] = new
+        self._tell(kind, location_id, new)
+
+    def _refuse(self, location_id: int, old: Memory, new: Memory) -> None:
+        self._log.warning(
+            "%s is not superseded by %s: the restart would lose what is known",
+            old.persistence,
+            new.persistence,
+            extra={"location_id": location_id, "old": old.title, "new": new.title},
+        )
+
+    def _tell(self, kind: str, location_id: int, memory: Memory, reason: str | None = None) -> None:
+        detail = reason or memory.invalidation_reason or memory.superseded_by or ""
+        self.events.append(MemoryEvent(kind, location_id, memory.title, memory.persistence, memory.category, detail))
+        if self._debug and memory.persistence == "ephemeral":
+            self._log.info("ephemeral memory", extra={"what": kind, "location_id": location_id, "title": memory.title})
+
+
+def _added(document, location_id, name, memory, visits, olds, others, turn) -> Outcome:
+    """The new one first, or seen again if it is known; then the old ones marked."""
+    known = known_again(others, memory) if is_current(memory) else None
+    if known is not None and known.status == MemoryStatus.TENTATIVE and memory.status == MemoryStatus.ACTIVE:
+        olds, known = [*olds, known], None
+    if known is None:
+        outcome = changes.added(document, location_id, name, memory, visits=visits)
+    else:
+        outcome = changes.seen_again(document, location_id, known, memory.turns, memory.episode)
+    made = outcome.changes
+    for old in olds:
+        outcome = changes.superseded(outcome.document, location_id, old, memory.title, turn)
+        made += outcome.changes
+    return Outcome(outcome.document, made)
+
+
+def known_again(memories: Sequence[Memory], memory: Memory) -> Memory | None:
+    """The current one of the same title and text."""
+    return next((known for known in memories if is_current(known) and same_words(known, memory)), None)
+
+
+def _superseded(old: Memory, title: str, turn: int | None) -> Memory:
+    return replace(old, status=MemoryStatus.SUPERSEDED, superseded_by=one_line(title), superseded_at_turn=turn)
+
+
+def _check_location(location_id: int) -> None:
+    if not isinstance(location_id, int) or isinstance(location_id, bool) or abs(location_id) >= LOCATION_LIMIT:
+        raise ValueError(f"The location is {location_id!r}; it must be a whole number of at most 18 digits.")

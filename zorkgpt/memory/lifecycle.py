@@ -1,0 +1,49 @@
+"""Where the player has been: first visits of the episode, and one count for every visit."""
+
+
+class Visits:
+    """Knows which locations have had a turn in this episode, and when a new visit begins."""
+
+    def __init__(self) -> None:
+        self._processed: dict[int, int] = {}
+        self._here: int | None = None
+        self._uncounted: dict[int, list[int | str]] = {}
+
+    def is_first(self, location_id: int, turn: int) -> bool:
+        """True until a turn *at* the location has been processed; the same all through that turn."""
+        return self._processed.get(location_id, turn) == turn
+
+    def processed(self, location_id: int, turn: int) -> None:
+        """A turn at this location has been handed in; the first one is kept."""
+        self._processed.setdefault(location_id, turn)
+
+    def enter(self, location_id: int, episode: int | str) -> bool:
+        """Whether being here now is a new visit; it is kept until it is counted in the file."""
+        if location_id == self._here:
+            return False
+        self._here = location_id
+        self._uncounted.setdefault(location_id, []).append(episode)
+        return True
+
+    def leave(self) -> None:
+        self._here = None
+
+    def uncounted(self, location_id: int) -> tuple[int | str, ...]:
+        """The episode of each visit that the file does not count yet."""
+        return tuple(self._uncounted.get(location_id, ()))
+
+    def counted(self, location_id: int) -> None:
+        self._uncounted.pop(location_id, None)
+
+    def reset(self) -> None:
+        """A new episode."""
+        self._processed.clear()
+        self._here = None
+
+    def first_turns(self) -> dict[int, int]:
+        """At which turn each location visited in this episode had its first one."""
+        return dict(self._processed)
+
+    def restore(self, first_turns: dict[int, int]) -> None:
+        """Go on with an episode that was interrupted."""
+        self._processed = dict(first_turns)

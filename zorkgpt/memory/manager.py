@@ -1,0 +1,333 @@
+"""The face of the memory: what is known of a place, and what a turn adds to it."""
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from zorkgpt.log import get_logger
+from zorkgpt.memory import session
+from zorkgpt.memory.audit import Finding, Thing, Verdict, held_against, tally
+from zorkgpt.memory.deduplication import deduplication_settings, keeper_for
+from zorkgpt.memory.file import LOCK_TIMEOUT_S, Disk
+from zorkgpt.memory.lifecycle import Visits
+from zorkgpt.memory.likeness import Likeness
+from zorkgpt.memory.models import Memory, MemoryEvent, MemoryStatus, ZMachineContext
+from zorkgpt.memory.novelty import Judged
+from zorkgpt.memory.recorder import Recorder
+from zorkgpt.memory.retrieval import estimated_tokens, shown
+from zorkgpt.memory.search import Found, LocatedMemory
+from zorkgpt.memory.settings import MemorySettings, settings_of
+from zorkgpt.memory.store import MemoryStore
+from zorkgpt.memory.synthesis import MemorySynthesizer
+
+
+class SimpleMemoryManager(Likeness):
+    """Memories by place: kept in `Memories.md`, those of the running episode in memory only.
+
+    Safe to use from several threads, and from several processes on one file.
+
+    Args:
+        config: anything with some of the attributes that `[tool.zorkgpt.memory]` and `simple_memory` name.
+        game_state: anything with `episode_id` and `turn_count`, and perhaps `action_history` and
+            `action_reasoning_history`.
+        llm_client: an `LLM`, or a client of the OpenAI SDK's shape; decides what a turn teaches. Without it, and
+            without a `synthesizer`, nothing is learned from turns.
+        synthesizer: decides in its stead.
+        embeddings: an `EmbeddingProvider`, in the place of the one that the configuration names. Without either, only
+            word-for-word repeats are recognised.
+        judge: tells whether two memories say the same where their words leave it open; `llm_client` by default.
+        wait_for_embeddings: if not, the model is loaded in the background, and words are compared meanwhile.
+        model: which one `llm_client` is asked for; without it, the one that the configuration names.
+        path: the file, where it is not `memory_file` in the configuration's working directory.
+        count_tokens: the model's own tokenizer; without one, tokens are estimated.
+
+    Raises:
+        MemoryStoreError: there is a file and it can't be read.
+    """
+
+    def __init__(
+        self,
+        logger: logging.Logger | None = None,
+        config: Any = None,
+        game_state: Any = None,
+        llm_client: Any = None,
+        *,
+        synthesizer: MemorySynthesizer | None = None,
+        embeddings: Any = None,
+        judge: Any = None,
+        wait_for_embeddings: bool = True,
+        path: Path | str | None = None,
+        model: str | None = None,
+        count_tokens: Callable[[str], int] = estimated_tokens,
+        lock_timeout_s: float = LOCK_TIMEOUT_S,
+        disk: Disk | None = None,
+    ) -> None:
+        self.logger = logger or get_logger(__name__)
+        self.config = config
+        self.game_state = game_state
+        self.settings = settings_of(config)
+        self.store = MemoryStore(path or self.settings.path, lock_timeout_s=lock_timeout_s, disk=disk)
+        self._visits = Visits()
+        self._likeness = deduplication_settings(config)
+        self._keeper = keeper_for(
+            self._likeness,
+            self.store,
+            self._visits,
+            self.logger,
+            embeddings=embeddings,
+            llm_client=llm_client,
+            judge=judge or _judging(llm_client, model or self.settings.model),
+            wait=wait_for_embeddings,
+            debug=self.settings.debug_ephemeral,
+        )
+        judgements = self.store.file.path.with_suffix(".judged.jsonl")
+        self._recorder = Recorder(
+            self._keeper,
+            self._visits,
+            synthesizer or _asking(llm_client, model or self.settings.model, self.settings),
+            game_state,
+            self.logger,
+            history_window=self.settings.history_window,
+            judged=Judged(judgements, self.logger) if self.settings.ask_only_once else None,
+            triggers=self.settings.triggers,
+        )
+        self._count_tokens = count_tokens
+
+    @classmethod
+    def open(cls, path: Path | str, llm: Any = None, embeddings: Any = None, **options: Any) -> "SimpleMemoryManager":
+        """The memory without a game: of this file, or of `Memories.md` in this folder."""
+        path = Path(path)
+        file = path / "Memories.md" if path.is_dir() else path
+        return cls(llm_client=llm, embeddings=embeddings, path=file, **options)
+
+    def __enter__(self) -> "SimpleMemoryManager":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Forget what was of the episode. All else was on disk when its call returned; nothing is held open."""
+        self.reset_episode()
+        self._keeper.close()
+
+    @property
+    def synthesizer(self) -> MemorySynthesizer | None:
+        return self._recorder.synthesizer
+
+    @property
+    def memory_cache(self) -> dict[int, list[Memory]]:
+        """Core and permanent memories by location, as in the file."""
+        return self.store.cache
+
+    @property
+    def ephemeral_cache(self) -> dict[int, list[Memory]]:
+        """This episode's memories by location."""
+        return self._keeper.ephemeral
+
+    def add_memory(self, location_id: int, location_name: str, memory: Memory) -> bool:
+        """Keep a memory; on disk when this returns, if it is not ephemeral. False: it could not be written.
+
+        One of the same title and text as a current one counts as seen again.
+        """
+        return self._keeper.add(location_id, location_name, memory)
+
+    def supersede_memory(self, location_id: int, location_name: str, old_memory_title: str, new_memory: Memory) -> bool:
+        """Replace a memory by a newer one. False: not found, not written, or refused, and nothing was changed.
+
+        What is known for good can't be replaced by what is true for the episode only.
+        """
+        turn = self._recorder.turn or _number(new_memory.turns)
+        return self._keeper.supersede(location_id, location_name, [old_memory_title], new_memory, turn)
+
+    def invalidate_memory(self, location_id: int, memory_title: str, reason: str, turn: int | None = None) -> bool:
+        """Mark a memory as wrong. False: not found, not written, or there is no reason."""
+        return self._keeper.invalidate(location_id, memory_title, reason, self._recorder.turn if turn is None else turn)
+
+    def invalidate_memories(
+        self, location_id: int, memory_titles: list[str] | set[str], reason: str, turn: int | None = None
+    ) -> dict[str, bool]:
+        return {title: self.invalidate_memory(location_id, title, reason, turn) for title in memory_titles}
+
+    def update_memory_metadata(
+        self, memory: Memory, location_id: int, location_name: str, new_turn: int | str, new_episode: int | str
+    ) -> bool:
+        """Count one more observation of a memory. The same turn of the same episode counts once."""
+        return self._keeper.seen_again(location_id, memory, new_turn, new_episode)
+
+    def get_location_memory(self, location_id: int) -> str:
+        """What the agent is told of this location; "" if nothing is known."""
+        self._keeper.refresh()
+        with self.store.guard:
+            sections = self.store.document.of(location_id)
+            found = shown(
+                self.store.cache.get(location_id, ()),
+                self._keeper.ephemeral.get(location_id, ()),
+                episodes=sections[0].episodes if sections else (),
+                budget=self.settings.budget,
+                count_tokens=self._count_tokens,
+            )
+            self._recorder.recalled.show(location_id, found.memories)
+        return found.text
+
+    def get_ephemeral_count(self, location_id: int | None = None) -> int:
+        """With the superseded."""
+        return _count(self._keeper.ephemeral, location_id)
+
+    def get_persistent_count(self, location_id: int | None = None) -> int:
+        """With the superseded."""
+        self._keeper.refresh()
+        with self.store.guard:
+            return _count(self.store.cache, location_id)
+
+    def get_memory_breakdown(self, location_id: int) -> dict[str, int]:
+        """How many of each persistence are current."""
+        self._keeper.refresh()
+        found = Counter(memory.persistence for memory in self._keeper.current(location_id))
+        return {kind: found[kind] for kind in ("core", "permanent", "ephemeral")}
+
+    def all_memories(self) -> list[LocatedMemory]:
+        """Every memory with its place, the superseded too, by location."""
+        self._keeper.refresh()
+        with self.store.guard:
+            return [
+                LocatedMemory(location_id, self._name(location_id), memory)
+                for location_id in sorted({*self.store.cache, *self._keeper.ephemeral})
+                for cache in (self.store.cache, self._keeper.ephemeral)
+                for memory in cache.get(location_id, ())
+            ]
+
+    def search(self, query: str, k: int = 5) -> list[Found]:
+        """The current memories, wherever they are, that are nearest to the query, best first.
+
+        By meaning where there are embeddings, else by common words.
+        """
+        return self._found(query, self.all_memories(), k)
+
+    def is_first_visit(self, location_id: int) -> bool:
+        """Whether no turn at this location has been recorded in this episode, but for the present turn."""
+        return self._recorder.is_first_visit(location_id)
+
+    def record_action_outcome(
+        self,
+        location_id: int,
+        location_name: str,
+        action: str,
+        response: str,
+        z_machine_context: ZMachineContext | dict[str, Any] | None = None,
+    ) -> None:
+        """Learn from an action taken at this location. Whatever fails is logged and counted; the game goes on."""
+        self._recorder.record(location_id, location_name, action, response, z_machine_context, arrival=False)
+
+    def record_arrival(
+        self,
+        location_id: int,
+        location_name: str,
+        description: str,
+        z_machine_context: ZMachineContext | dict[str, Any] | None = None,
+    ) -> None:
+        """Learn from the first look at a location in this episode, the opening text included. Never raises."""
+        self._recorder.record(location_id, location_name, "", description, z_machine_context, arrival=True)
+
+    def audit(self, world: Sequence[Thing], *, apply: bool = True) -> list[Finding]:
+        """Hold the core memories against a world that has just begun, and mark as wrong what it contradicts.
+
+        Args:
+            world: everything that is in a room, as the game begins.
+            apply: off, nothing is changed.
+        """
+        findings = held_against(self.all_memories(), world)
+        for finding in findings:
+            if apply and finding.verdict == Verdict.CONTRADICTED:
+                located = finding.located
+                self._keeper.invalidate(located.location_id, located.memory.title, finding.evidence, 0)
+        self._recorder.counts.audit = tally(findings)
+        return findings
+
+    def drain_events(self) -> list[MemoryEvent]:
+        """What happened to memories since this was asked last: for showing the turn."""
+        with self.store.guard:
+            events = list(self._keeper.events)
+            self._keeper.events.clear()
+        return events
+
+    def reset_episode(self) -> None:
+        """A new episode: what was true until the restart is forgotten."""
+        with self.store.guard:
+            self._keeper.forget_episode()
+            self._recorder.reset()
+
+    def reset(self) -> None:
+        self.reset_episode()
+
+    def get_status(self) -> dict[str, Any]:
+        """What stands where, and how this episode's learning went."""
+        self._keeper.refresh()
+        with self.store.guard:
+            ephemeral = [memory for kept in self._keeper.ephemeral.values() for memory in kept]
+            lasting = [memory for kept in self.store.cache.values() for memory in kept]
+            tentative = sum(memory.status == MemoryStatus.TENTATIVE for memory in (*lasting, *ephemeral))
+            metrics = {
+                "locations": len({*self.store.cache, *self._keeper.ephemeral}),
+                "persistent_memories": len(lasting),
+                "ephemeral_memories": len(ephemeral),
+                "open_tentative": tentative,
+                "write_failures": self._keeper.write_failures,
+                "history_failures": self.store.history_failures,
+                **asdict(self._recorder.counts),
+                **self._keeper.metrics(),
+            }
+        state = "learning" if self.synthesizer is not None else "remembering"
+        return {"type": "simple_memory", "state": state, "metrics": metrics}
+
+    def save_session(self, path: Path | str) -> bool:
+        """Write this episode's memories to a file of their own, for resuming it."""
+        with self.store.guard:
+            return session.save(Path(path), self._recorder.episode, self._keeper.ephemeral, self._visits.first_turns())
+
+    def restore_session(self, path: Path | str) -> bool:
+        """Take them back. False: there are none, or they are another episode's; nothing was changed."""
+        found = session.load(Path(path), self._recorder.episode)
+        if found is None:
+            return False
+        with self.store.guard:
+            self._keeper.restore_episode(found.memories)
+            self._visits.restore(found.first_turns)
+        return True
+
+    def _name(self, location_id: int) -> str:
+        written = next((section.name for section in self.store.document.of(location_id)), "")
+        return written or self._keeper.names.get(location_id, "")
+
+
+def _asking(llm_client: Any, model: str, settings: MemorySettings) -> MemorySynthesizer | None:
+    if llm_client is None:
+        return None
+    # Only here, so that a memory without a model loads nothing that asks one.
+    from zorkgpt.llm.wrap import as_llm
+    from zorkgpt.memory.model_synthesizer import ModelSynthesizer
+
+    return ModelSynthesizer(as_llm(llm_client, model=model), history_window=settings.history_window)
+
+
+def _judging(llm_client: Any, model: str) -> Any:
+    if llm_client is None:
+        return None
+    from zorkgpt.llm.wrap import as_llm
+    from zorkgpt.memory.judge import ModelJudge
+
+    return ModelJudge(as_llm(llm_client, model=model))
+
+
+def _count(cache: dict[int, list[Memory]], location_id: int | None) -> int:
+    if location_id is not None:
+        return len(cache.get(location_id, ()))
+    return sum(map(len, cache.values()))
+
+
+def _number(turns: str) -> int | None:
+    last = turns.replace("→", "-").rpartition("-")[2]
+    return int(last) if last.isdecimal() else None

@@ -1,0 +1,164 @@
+"""How near memories are in meaning: vectors of their texts, from whatever provider there is, or none."""
+
+import logging
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from zorkgpt.embeddings.cache import VectorCache
+    from zorkgpt.embeddings.provider import EmbeddingProvider
+
+# More than this is embedded in the background, about a second's work at most is waited for.
+_MOST_AT_ONCE = 300
+# A model that loads takes processor time from the turn that is being played: it begins after the first ones.
+_FIRST_TURNS_S = 1.0
+_PARTING_S = 3.0
+
+
+class Meaning:
+    """Vectors by text, loaded on first use. Whatever goes wrong is counted, said once, and answered with None.
+
+    Args:
+        path: of the vector cache; None keeps it in this process.
+        wait: whether the first use waits for the model. If not, it is loaded in the background, and until then there
+            are no vectors.
+    """
+
+    def __init__(
+        self, provider: "EmbeddingProvider | None", path: Path | None, log: logging.Logger, *, wait: bool = True
+    ) -> None:
+        self.provider = provider
+        self.failures = 0
+        self._path = path
+        self._log = log
+        self._wait = wait
+        self._loader: threading.Thread | None = None
+        self._stop = threading.Event()
+        self._cache: VectorCache | None = None
+        self._creating = threading.Lock()
+        self._places: dict[int, tuple[tuple[str, ...], int, np.ndarray]] = {}
+        self._dirty = False
+
+    @property
+    def cache(self) -> "VectorCache":
+        with self._creating:
+            if self._cache is None:
+                from zorkgpt.embeddings.cache import VectorCache
+
+                self._cache = VectorCache(self._path, self.provider)
+            return self._cache
+
+    @property
+    def size(self) -> int:
+        return 0 if self._cache is None else len(self._cache)
+
+    @property
+    def rebuilds(self) -> int:
+        return 0 if self._cache is None else self._cache.rebuilds
+
+    @property
+    def is_lost(self) -> bool:
+        """No provider is left: there will be no vectors."""
+        return self.provider is None or not getattr(self.provider, "available", True)
+
+    def cosines(self, location_id: int, text: str, others: Sequence[str]) -> "list[float] | None":
+        """The similarity of a text to those of a place, each in [-1, 1]; None: it can't be told now."""
+        if not others or not self._is_ready(others):
+            return None
+        matrix = self._attempt(lambda: self._matrix(location_id, tuple(others)))
+        rebuilds = self.rebuilds
+        vector = None if matrix is None else self.vector(text)
+        # Between the two the provider may have fallen back on another model.
+        if vector is None or vector.shape != matrix.shape[1:] or rebuilds != self.rebuilds:
+            return None
+        return (matrix @ vector).clip(-1, 1).tolist()
+
+    def vector(self, text: str) -> "np.ndarray | None":
+        return self._attempt(lambda: self._finite([text])[0])
+
+    def vectors(self, texts: Sequence[str]) -> "np.ndarray | None":
+        return self._attempt(lambda: self._finite(list(texts)))
+
+    def load(self, texts: Sequence[str] = ()) -> threading.Thread:
+        """Load the model and embed these texts in the background."""
+        if not self._is_loading():
+            self._stop.clear()
+            self._loader = threading.Thread(
+                target=self._load, args=(list(texts),), name="zorkgpt-embeddings", daemon=True
+            )
+            self._loader.start()
+        return self._loader
+
+    def close(self) -> None:
+        """Don't begin to load what nobody needs any more, and let what has begun come to its end."""
+        self._stop.set()
+        if self._loader is not None:
+            # An interpreter that ends while native code is being loaded may end in a crash.
+            self._loader.join(_PARTING_S)
+
+    def save(self, texts: Callable[[], Iterable[str]]) -> None:
+        """Put on disk what is new, without the vectors that none of these texts uses."""
+        if self._dirty and self._path is not None and not self._is_loading():
+            self._dirty = False
+            self._attempt(lambda: self.cache.prune(texts()))
+
+    def rebuild(self, texts: Sequence[str]) -> bool:
+        """Embed these texts anew, and keep nothing else; whether that was possible."""
+        self._places.clear()
+        return self._attempt(lambda: self.cache.rebuild(texts) is None) is not None
+
+    def _is_loading(self) -> bool:
+        return self._loader is not None and self._loader.is_alive()
+
+    def _is_ready(self, others: Sequence[str]) -> bool:
+        if self.is_lost or self._is_loading():
+            return False
+        if self._loader is None and not self._wait:
+            self.load(others)
+            return False
+        known = self._cache
+        missing = len(others) if known is None else sum(text not in known for text in others)
+        if missing > _MOST_AT_ONCE:
+            self.load(others)
+            return False
+        return True
+
+    def _load(self, texts: list[str]) -> None:
+        if self._stop.wait(0 if self._wait else _FIRST_TURNS_S):
+            return
+        if self._attempt(lambda: self._finite(["warm up"])) is None:
+            return
+        for start in range(0, len(texts), _MOST_AT_ONCE):
+            part = texts[start : start + _MOST_AT_ONCE]
+            if self._stop.is_set() or self.vectors(part) is None:
+                return
+
+    def _matrix(self, location_id: int, texts: tuple[str, ...]) -> "np.ndarray":
+        found = self._places.get(location_id)
+        if found is None or found[0] != texts or found[1] != self.cache.rebuilds:
+            found = self._places[location_id] = texts, self.cache.rebuilds, self._finite(list(texts))
+        return found[2]
+
+    def _finite(self, texts: list[str]) -> "np.ndarray":
+        import numpy as np
+
+        before = self.size
+        vectors = self.cache.vectors(texts)
+        self._dirty = self._dirty or self.size != before
+        return np.nan_to_num(vectors, nan=0.0, posinf=0.0, neginf=0.0)
+
+    def _attempt(self, work: Callable):
+        if self.is_lost:
+            return None
+        try:
+            return work()
+        except Exception as error:
+            # The provider may be anybody's; without vectors there is still the comparison of the words.
+            self.failures += 1
+            level = logging.WARNING if self.failures == 1 and not self.is_lost else logging.DEBUG
+            self._log.log(level, "memories compared by their words alone", extra={"error": repr(error)})
+            return None

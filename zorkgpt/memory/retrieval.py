@@ -1,0 +1,138 @@
+"""What the agent is told of a location: the most useful memories that fit a budget."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from zorkgpt.memory.models import Memory, MemoryStatus
+
+TENTATIVE_HEADING = "⚠️  TENTATIVE MEMORIES (unconfirmed, may be invalidated):"
+
+_MARKERS = {"core": " [spawn]", "permanent": "", "ephemeral": " [session]"}
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How much of a location is shown."""
+
+    tokens: int = 300
+    successes: int = 5
+    failures: int = 5
+    markers: bool = True
+    """Whether a line says for how long it is true."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The text for the agent and the memories in it."""
+
+    text: str
+    memories: tuple[Memory, ...] = ()
+
+
+def estimated_tokens(text: str) -> int:
+    """About what a model's tokenizer would count, rather too many than too few.
+
+    English prose has a little over four characters a token; other scripts up to one token a character.
+    """
+    if text.isascii():
+        return len(text) // 4 + 1
+    other = sum(char > "\x7f" for char in text)
+    return (len(text) - other) // 4 + other + 1
+
+
+def shown(
+    persistent: Sequence[Memory],
+    ephemeral: Sequence[Memory],
+    *,
+    episodes: Sequence[int | str] = (),
+    budget: Budget = Budget(),
+    count_tokens: Callable[[str], int] = estimated_tokens,
+) -> Shown:
+    """The memories of one location as lines, persistent first, the tentative at the end.
+
+    Args:
+        episodes: of the location, in their order; the last is the newest.
+    """
+    order = {episode: rank for rank, episode in enumerate(episodes)}
+    current = [
+        (_rank(memory, order, place), memory)
+        for place, memory in enumerate((*persistent, *ephemeral))
+        if memory.status != MemoryStatus.SUPERSEDED
+    ]
+    if not current:
+        return Shown("")
+    current.sort(key=lambda item: item[0])
+    chosen = _chosen([memory for _, memory in current], budget, count_tokens)
+    return Shown(_text(chosen, len(current) - len(chosen), budget), tuple(chosen))
+
+
+def line(memory: Memory, *, markers: bool = True) -> str:
+    """`[CATEGORY] Title: text`, with how long it is true."""
+    marker = _MARKERS[memory.persistence] if markers else ""
+    return f"[{memory.category}] {memory.title}: {memory.text}{marker}"
+
+
+def _rank(memory: Memory, order: dict[int | str, int], place: int) -> tuple:
+    recency = (order.get(memory.episode, len(order)), _last_turn(memory.turns), place)
+    return (
+        memory.category != "DANGER",
+        memory.status == MemoryStatus.TENTATIVE,
+        -memory.observation_count,
+        *(-part for part in recency),
+    )
+
+
+def _last_turn(turns: str) -> int:
+    last = turns[max(turns.rfind("→"), turns.rfind("-")) + 1 :]
+    return int(last) if last.isdecimal() and len(last) < 19 else -1
+
+
+def _chosen(ranked: list[Memory], budget: Budget, count_tokens: Callable[[str], int]) -> list[Memory]:
+    left = {"SUCCESS": budget.successes, "FAILURE": budget.failures}
+    allowed = []
+    for memory in ranked:
+        if left.get(memory.category, 1) > 0:
+            allowed.append(memory)
+            if memory.category in left:
+                left[memory.category] -= 1
+    chosen = allowed
+    if _tokens(chosen, len(ranked) - len(chosen), budget, count_tokens) <= budget.tokens:
+        return chosen
+    return _fitting(allowed, len(ranked), budget, count_tokens)
+
+
+def _fitting(allowed: list[Memory], of: int, budget: Budget, count_tokens: Callable[[str], int]) -> list[Memory]:
+    # The parts are counted one by one, each with its line break: no tokenizer makes more of the whole than of them.
+    spare = budget.tokens - count_tokens(_left_out(of) + "\n")
+    heading = count_tokens(f"\n{TENTATIVE_HEADING}\n")
+    chosen = []
+    for memory in allowed:
+        tentative = memory.status == MemoryStatus.TENTATIVE
+        cost = count_tokens(("  " if tentative else "") + line(memory, markers=budget.markers) + "\n")
+        first = heading if tentative and not any(m.status == MemoryStatus.TENTATIVE for m in chosen) else 0
+        if cost + first <= spare:
+            spare -= cost + first
+            chosen.append(memory)
+    return chosen
+
+
+def _tokens(chosen: list[Memory], hidden: int, budget: Budget, count_tokens: Callable[[str], int]) -> int:
+    return count_tokens(_text(chosen, hidden, budget))
+
+
+def _text(chosen: list[Memory], hidden: int, budget: Budget) -> str:
+    active = [memory for memory in chosen if memory.status != MemoryStatus.TENTATIVE]
+    active.sort(key=lambda memory: memory.persistence == "ephemeral")
+    tentative = [memory for memory in chosen if memory.status == MemoryStatus.TENTATIVE]
+    tentative.sort(key=lambda memory: memory.persistence == "ephemeral")
+    lines = [line(memory, markers=budget.markers) for memory in active]
+    if tentative:
+        lines += ["", TENTATIVE_HEADING] if lines else [TENTATIVE_HEADING]
+        lines += ["  " + line(memory, markers=budget.markers) for memory in tentative]
+    if hidden:
+        lines.append(_left_out(hidden))
+    return "\n".join(lines)
+
+
+def _left_out(count: int) -> str:
+    return f"({count} more {'memory' if count == 1 else 'memories'} not shown)"

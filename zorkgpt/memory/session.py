@@ -1,0 +1,65 @@
+"""The memories of a running episode, in a file of their own, for resuming it after a crash."""
+
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from zorkgpt.log import get_logger
+from zorkgpt.memory.models import Memory
+
+log = get_logger(__name__)
+
+FILE_NAME = "ephemeral_session.json"
+_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """What a resumed episode begins with."""
+
+    memories: dict[int, list[Memory]]
+    first_turns: dict[int, int]
+    """At which turn each location visited so far had its first one."""
+
+
+def save(path: Path, episode: int | str, memories: dict[int, list[Memory]], first_turns: dict[int, int]) -> bool:
+    """Write the session, whole or not at all. False: it could not be written."""
+    path = path / FILE_NAME if path.is_dir() else path
+    content = {
+        "version": _VERSION,
+        "episode": episode,
+        "memories": {str(place): [asdict(memory) for memory in kept] for place, kept in memories.items()},
+        "first_turns": {str(place): turn for place, turn in first_turns.items()},
+    }
+    temporary = path.with_name(path.name + ".tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with open(temporary, "w", encoding="utf-8") as file:
+            json.dump(content, file, indent=1)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except OSError as error:
+        log.warning("session not saved", extra={"path": str(path), "error": str(error)})
+        return False
+    return True
+
+
+def load(path: Path, episode: int | str) -> Session | None:
+    """The session of this episode; None if there is none, it is damaged, or it is another's. The file is left alone."""
+    path = path / FILE_NAME if path.is_dir() else path
+    try:
+        content = json.loads(path.read_bytes())
+        if content["episode"] != episode:
+            extra = {"path": str(path), "its": content["episode"], "ours": episode}
+            log.warning("session of another episode not restored", extra=extra)
+            return None
+        memories = {int(place): [Memory(**fields) for fields in kept] for place, kept in content["memories"].items()}
+        first_turns = {int(place): int(turn) for place, turn in content.get("first_turns", {}).items()}
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        log.warning("session not restored", extra={"path": str(path), "error": repr(error)})
+        return None
+    return Session(memories, first_turns)

@@ -1,0 +1,46 @@
+"""Whether a turn is worth asking a model about: cheap, and from the Z-machine's facts alone."""
+
+from enum import StrEnum
+
+from zorkgpt.memory.models import ZMachineContext
+
+LONG_RESPONSE = 100
+"""Characters; a longer response usually describes something."""
+
+
+class Trigger(StrEnum):
+    """A reason to ask."""
+
+    SCORE = "score changed"
+    LOCATION = "location changed"
+    INVENTORY = "inventory changed"
+    DEATH = "died"
+    FIRST_VISIT = "first visit"
+    LONG_RESPONSE = "long response"
+    NOTHING_CHANGED = "nothing changed"
+    """The action was meant to do something: a refusal, a dead end."""
+
+
+ALL = frozenset(Trigger)
+
+
+def reasons_to_remember(
+    turn: ZMachineContext, *, response_length: int | None = None, enabled: frozenset[Trigger] = ALL
+) -> list[Trigger]:
+    """Why this turn may teach something; none: it need not be asked about.
+
+    Args:
+        response_length: in characters, where the context does not say.
+        enabled: the reasons that count.
+    """
+    length = turn.response_length or response_length or 0
+    found = {
+        Trigger.SCORE: bool(turn.score_delta),
+        Trigger.LOCATION: turn.location_changed,
+        Trigger.INVENTORY: turn.inventory_changed,
+        Trigger.DEATH: turn.died,
+        Trigger.FIRST_VISIT: turn.first_visit,
+        Trigger.LONG_RESPONSE: length > LONG_RESPONSE,
+        Trigger.NOTHING_CHANGED: turn.nothing_changed,
+    }
+    return [trigger for trigger, holds in found.items() if holds and trigger in enabled]

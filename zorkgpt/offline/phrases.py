@@ -1,0 +1,48 @@
+"""How the rules word what they remember, and how they read it back: an action in quotes, then what came of it."""
+
+import re
+from enum import StrEnum
+
+from zorkgpt.memory.models import Memory
+
+
+class Outcome(StrEnum):
+    """What came of an action at a place; where several are remembered, the first of these counts."""
+
+    KILLS = "kills"
+    SCORES = "scores"
+    TAKES = "takes it"
+    WORKS = "works"
+    LEADS = "leads on"
+    TELLS = "tells more"
+    FAILS = "does nothing"
+
+
+_TITLE = re.compile(r"“(?P<action>[^”]+)” (?P<outcome>" + "|".join(re.escape(outcome) for outcome in Outcome) + ")$")
+
+
+def normal(action: str) -> str:
+    """The same action, written the same way."""
+    return " ".join(action.lower().split())
+
+
+def title_of(action: str, outcome: Outcome) -> str:
+    return f"“{normal(action).replace('”', '')}” {outcome}"
+
+
+def read_title(memory: Memory) -> tuple[str, Outcome] | None:
+    """The action and its outcome; None if the memory was not worded by these rules."""
+    found = _TITLE.match(memory.title)
+    return (found["action"], Outcome(found["outcome"])) if found else None
+
+
+def shortened(text: str, limit: int) -> str:
+    """One line of at most `limit` characters, cut after a sentence where there is one, else after a word."""
+    line = " ".join(text.split())
+    if len(line) <= limit:
+        return line
+    head = line[: limit - 1]
+    for end in (". ", "! ", "? "):
+        if (cut := head.rfind(end)) > limit // 3:
+            return head[: cut + 1]
+    return head[: max(head.rfind(" "), limit // 2)] + "…"

@@ -1,0 +1,36 @@
+"""A player that reads its commands from a list."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from zorkgpt.errors import ZorkGPTError
+from zorkgpt.player import AgentDecision, PlayerContext, PlayerStopped
+
+
+class WalkthroughPlayer:
+    """Plays the given commands in order, one a turn, from the first one in every episode."""
+
+    def __init__(self, commands: Sequence[str]) -> None:
+        self.commands = tuple(commands)
+
+    @classmethod
+    def from_file(cls, path: Path) -> "WalkthroughPlayer":
+        """One command a line; empty lines and lines that begin with `#` are left out.
+
+        Raises:
+            ZorkGPTError: there is no such file, or no command in it.
+        """
+        try:
+            lines = path.read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise ZorkGPTError(f"The walkthrough {path} can't be read: {error}") from None
+        commands = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+        if not commands:
+            raise ZorkGPTError(f"The walkthrough {path} holds no command: write one a line.")
+        return cls(commands)
+
+    def get_action_with_reasoning(self, context: PlayerContext) -> AgentDecision:
+        number = context.turn
+        if number > len(self.commands):
+            raise PlayerStopped(f"The walkthrough ends after {len(self.commands)} commands.")
+        return AgentDecision(self.commands[number - 1], f"Command {number} of {len(self.commands)} of the walkthrough.")

@@ -1,0 +1,127 @@
+"""What the log of an episode can say: one frozen value for each kind of line."""
+
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, ClassVar
+
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeStarted:
+    """An episode began from a fresh world."""
+
+    kind: ClassVar[str] = "episode_started"
+    episode: int
+    time: str
+    """ISO 8601, UTC."""
+    player: str
+    """Who plays: "model", "offline", "walkthrough" or "human"; offline means rules, no language model."""
+    story: dict[str, Any]
+    """title, release, serial, sha256."""
+    seed: int
+    max_turns: int
+    opening: str
+    location_id: int | None = None
+    location: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnPlayed:
+    """One turn."""
+
+    kind: ClassVar[str] = "turn_played"
+    episode: int
+    turn: int
+    player: str
+    location_id: int | None
+    location: str
+    """Where the action was taken."""
+    location_after_id: int | None
+    location_after: str
+    action: str
+    reasoning: str
+    response: str
+    score_before: int | None
+    score: int | None
+    moves: int | None
+    inventory: list[str]
+    died: bool
+    finished: bool
+    victory: bool
+    failed: bool
+    """Nothing changed: place, score, inventory, object tree and attributes are what they were; looking and waiting
+    never count."""
+    refused: str | None = None
+    fault: str | None = None
+    memory_shown: str = ""
+    memory_events: list[dict[str, Any]] = field(default_factory=list)
+    duration_s: float = 0.0
+    rejections: list[dict[str, Any]] = field(default_factory=list)
+    """Proposals that were turned down before the action: action, reason, judge, score, obeyed."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCalled:
+    """A question to a model, and its answer."""
+
+    kind: ClassVar[str] = "model_called"
+    episode: int | str
+    turn: int
+    """The one that it was asked for; 0: before the first."""
+    time: str
+    role: str
+    model: str
+    messages: list[dict[str, str]]
+    """{speaker, content}, in order."""
+    answer: str
+    reasoning: str
+    prompt_tokens: int | None
+    """None: the server did not say; so for `completion_tokens`."""
+    completion_tokens: int | None
+    cost: float | None
+    """None: not known."""
+    latency_s: float
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeEnded:
+    """An episode is over."""
+
+    kind: ClassVar[str] = "episode_ended"
+    episode: int
+    time: str
+    reason: str
+    """ "victory", "death", "turn limit", "budget", "interrupted" or "error"."""
+    turns: int
+    score: int | None
+    max_score: int | None
+    places: int
+    deaths: int
+    memories: dict[str, int]
+    """core, permanent, ephemeral, as they stood at the end."""
+    message: str = ""
+    """What ended it, where that was an error."""
+    metrics: dict[str, Any] = field(default_factory=dict)
+
+
+Event = EpisodeStarted | TurnPlayed | ModelCalled | EpisodeEnded
+_KINDS: dict[str, type[Event]] = {kind.kind: kind for kind in (EpisodeStarted, TurnPlayed, ModelCalled, EpisodeEnded)}
+
+
+def to_record(event: Event) -> dict[str, Any]:
+    """The event as a JSON object."""
+    return {"v": SCHEMA_VERSION, "event": event.kind} | asdict(event)
+
+
+def from_record(record: dict[str, Any]) -> Event | None:
+    """The event that a JSON object holds; None if it is of a kind that a later version added.
+
+    Raises:
+        TypeError: a field that every such event has is missing.
+    """
+    kind = _KINDS.get(record.get("event", ""))
+    if kind is None:
+        return None
+    known = {field.name for field in fields(kind)}
+    return kind(**{name: value for name, value in record.items() if name in known})

@@ -1,0 +1,1 @@
+"""The world as it was walked: directions, movement, the map."""

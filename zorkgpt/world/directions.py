@@ -1,0 +1,60 @@
+"""The directions of interactive fiction, under one name each."""
+
+import re
+
+OPPOSITE = {
+    "north": "south",
+    "south": "north",
+    "east": "west",
+    "west": "east",
+    "northeast": "southwest",
+    "southwest": "northeast",
+    "northwest": "southeast",
+    "southeast": "northwest",
+    "up": "down",
+    "down": "up",
+    "in": "out",
+    "out": "in",
+}
+DIRECTIONS = tuple(OPPOSITE)
+
+_SHORT = {
+    "n": "north",
+    "s": "south",
+    "e": "east",
+    "w": "west",
+    "ne": "northeast",
+    "sw": "southwest",
+    "nw": "northwest",
+    "se": "southeast",
+    "u": "up",
+    "d": "down",
+    "enter": "in",
+    "inside": "in",
+    "exit": "out",
+    "leave": "out",
+    "outside": "out",
+}
+# "up" and "in" stand in any sentence; in prose only the points of the compass tell of a way.
+_COMPASS_WORD = re.compile(r"\b(?:(north|south)(?:-?(east|west))?|(east|west))\b", re.IGNORECASE)
+_GOING = ("go ", "walk ", "run ", "head ")
+
+
+def canonical_direction(action: str) -> str | None:
+    """The direction that an action goes: "go nw" → "northwest"; None if it is no plain direction."""
+    words = " ".join(action.lower().split())
+    for verb in _GOING:
+        words = words.removeprefix(verb)
+    words = _SHORT.get(words, words)
+    return words if words in OPPOSITE else None
+
+
+def exit_name(action: str) -> str:
+    """Under which name a way is kept: its direction, or the action that took it ("enter window")."""
+    return canonical_direction(action) or " ".join(action.lower().split())
+
+
+def directions_in(text: str) -> tuple[str, ...]:
+    """The points of the compass that a text names, each once: "a path leads north-east" → ("northeast",)."""
+    found = ("".join(match.groups("")).lower() for match in _COMPASS_WORD.finditer(text))
+    return tuple(dict.fromkeys(found))

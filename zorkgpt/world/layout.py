@@ -1,0 +1,172 @@
+"""Places rooms on a grid as people draw adventure maps: north is up, and no two rooms in one square."""
+
+from collections.abc import Iterable, Mapping
+from heapq import heappop, heappush
+from itertools import count
+
+from zorkgpt.world.directions import OPPOSITE
+
+Square = tuple[int, int]
+"""Column and row; rows grow downwards."""
+COMPASS: dict[str, Square] = {
+    "north": (0, -1),
+    "south": (0, 1),
+    "east": (1, 0),
+    "west": (-1, 0),
+    "northeast": (1, -1),
+    "northwest": (-1, -1),
+    "southeast": (1, 1),
+    "southwest": (-1, 1),
+}
+# Where the rest goes by custom: up beside and above, down beside and below.
+_LEANING = {"up": (1, -1), "down": (-1, 1), "in": (1, 0), "out": (-1, 0)}
+Connections = Mapping[int, Mapping[str, int]]
+
+
+def lay_out(rooms: Iterable[int], connections: Connections) -> dict[int, Square]:
+    """Room → square. What hangs together by the compass is one block; the blocks are set near what leads to them."""
+    neighbours = _neighbours(rooms, connections)
+    placed: dict[int, Square] = {}
+    lines: set[Square] = set()
+    for block, anchor, lean in _blocks(neighbours, connections):
+        shape = _shape(block, neighbours)
+        wanted = (0, 0) if anchor is None else placed[anchor]
+        entry = shape[block[0]]
+        target = (wanted[0] + lean[0] - entry[0], wanted[1] + lean[1] - entry[1])
+        shift = _nearest_fit(shape.values(), set(placed.values()), lines, target)
+        new = {room: (x + shift[0], y + shift[1]) for room, (x, y) in shape.items()}
+        lines |= {
+            square for room in new for _, _, other in neighbours[room] for square in between(new[room], new[other])
+        }
+        placed |= new
+    left = min((x for x, _ in placed.values()), default=0)
+    top = min((y for _, y in placed.values()), default=0)
+    return {room: (x - left, y - top) for room, (x, y) in placed.items()}
+
+
+def between(one: Square, other: Square) -> set[Square]:
+    """The squares that a straight line from one to the other runs through, both ends left out."""
+    (x, y), (dx, dy) = one, (other[0] - one[0], other[1] - one[1])
+    steps = max(abs(dx), abs(dy))
+    return {(x + round(dx * i / steps), y + round(dy * i / steps)) for i in range(1, steps)}
+
+
+_Neighbours = dict[int, list[tuple[int, Square, int]]]
+"""Room → (0 if both agree on the direction or 1, direction, neighbour)."""
+
+
+def _neighbours(rooms: Iterable[int], connections: Connections) -> _Neighbours:
+    found: _Neighbours = {room: [] for room in rooms}
+    for room, ways in connections.items():
+        for name, other in ways.items():
+            if name in COMPASS and other != room:
+                x, y = COMPASS[name]
+                doubt = int(connections.get(other, {}).get(OPPOSITE[name]) != room)
+                found[room].append((doubt, (x, y), other))
+                found[other].append((doubt, (-x, -y), room))
+    return found
+
+
+def _blocks(neighbours: _Neighbours, connections: Connections) -> list[tuple[list[int], int | None, Square]]:
+    """(rooms, entry first; the room outside that leads there or None; which way it leads), the largest first."""
+    blocks, seen = [], set()
+    for start in neighbours:
+        if start not in seen:
+            block = _reached(start, neighbours)
+            seen |= set(block)
+            blocks.append(block)
+    blocks.sort(key=len, reverse=True)
+    others = [(room, name, to) for room, ways in connections.items() for name, to in ways.items()]
+    ordered, placed = [], set()
+    while blocks:
+        link = next(
+            (
+                (block, room, to, name)
+                for block in blocks
+                for room, name, to in others
+                if room in placed and to in block
+            ),
+            None,
+        )
+        block, anchor, entry, name = link or (blocks[0], None, blocks[0][0], "east")
+        blocks.remove(block)
+        placed |= set(block)
+        lean = _LEANING.get(name, (1, 1))
+        ordered.append(([entry, *(room for room in block if room != entry)], anchor, lean))
+    return ordered
+
+
+def _reached(start: int, neighbours: _Neighbours) -> list[int]:
+    found = [start]
+    for room in found:
+        found.extend(other for _, _, other in neighbours[room] if other not in found)
+    return list(dict.fromkeys(found))
+
+
+def _shape(block: list[int], neighbours: _Neighbours) -> dict[int, Square]:
+    """The rooms of one block around its first, those first on whose direction both ends agree."""
+    squares: dict[int, Square] = {block[0]: (0, 0)}
+    order = count()
+    waiting: list = []
+
+    def expect(room: int) -> None:
+        for doubt, step, other in neighbours[room]:
+            heappush(waiting, (doubt, next(order), step, room, other))
+
+    expect(block[0])
+    while waiting:
+        _, _, step, room, other = heappop(waiting)
+        if other not in squares:
+            squares = _with(squares, room, step, other)
+            expect(other)
+    return squares
+
+
+def _with(squares: dict[int, Square], room: int, step: Square, other: int) -> dict[int, Square]:
+    """The squares with one more room a step away, in the free square there, or with room made for it."""
+    x, y = squares[room][0] + step[0], squares[room][1] + step[1]
+    taken = set(squares.values())
+    if (x, y) in taken and (x + step[0], y + step[1]) not in taken:
+        # A diagonal may slip past what is there; a straight line would run through it.
+        if step[0] and step[1]:
+            x, y = x + step[0], y + step[1]
+        else:
+            squares = _spread(squares, (x, y), step)
+    elif (x, y) in taken:
+        squares = _spread(squares, (x, y), step)
+    return squares | {other: (x, y)}
+
+
+def _spread(squares: dict[int, Square], at: Square, step: Square) -> dict[int, Square]:
+    """Everything from this square on, in the step's direction, one further: all keep their order."""
+
+    def moved(square: Square) -> Square:
+        x, y = square
+        if step[1] and (y - at[1]) * step[1] >= 0:
+            return x, y + step[1]
+        if not step[1] and (x - at[0]) * step[0] >= 0:
+            return x + step[0], y
+        return square
+
+    return {room: moved(square) for room, square in squares.items()}
+
+
+def _nearest_fit(shape: Iterable[Square], taken: set[Square], lines: set[Square], target: Square) -> Square:
+    """The shift nearest to `target` at which the shape lies on no line and touches nothing that is taken."""
+    shape = list(shape)
+    # Larger blocks keep a square's distance, so that what is no neighbour does not look like one.
+    margin = 1 if len(shape) > 2 else 0
+    around = [(dx, dy) for dx in range(-margin, margin + 1) for dy in range(-margin, margin + 1)]
+    blocked = lines | {(x + dx, y + dy) for x, y in taken for dx, dy in around}
+    for radius in count():
+        ring = [
+            (dx, dy)
+            for dx in range(-radius, radius + 1)
+            for dy in range(-radius, radius + 1)
+            if max(abs(dx), abs(dy)) == radius
+        ]
+        for dx, dy in sorted(ring, key=lambda one: (abs(one[0]) + abs(one[1]), one)):
+            shift = (target[0] + dx, target[1] + dy)
+            if all((x + shift[0], y + shift[1]) not in blocked for x, y in shape):
+                return shift
+    raise AssertionError("a ring beyond everything is always free")
