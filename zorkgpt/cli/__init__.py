@@ -2,6 +2,9 @@
 
 import signal
 import sys
+from types import FrameType
+
+_IMPORT_CHECK_S = 0.01
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -17,7 +20,7 @@ def main(arguments: list[str] | None = None) -> None:
         code = 130
     finally:
         # What is left to do takes no time, and nothing in it may be cut short.
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM):
             signal.signal(number, signal.SIG_IGN)
     sys.exit(code)
 
@@ -26,10 +29,25 @@ def _stop_politely() -> None:
     """The first Ctrl-C or SIGTERM ends the run with everything saved, and the next ones don't disturb the saving."""
     asked: list[int] = []
 
-    def stop(signum: int, frame: object) -> None:
+    def stop(signum: int, frame: FrameType | None) -> None:
         asked.append(signum)
         if len(asked) == 1:
+            stop_when_loaded(signum, frame)
+
+    def stop_when_loaded(signum: int, frame: FrameType | None) -> None:
+        if not _importing(frame):
             raise KeyboardInterrupt
+        # A module that is cut short turns the interrupt into an error of its own, so it loads to its end.
+        signal.setitimer(signal.ITIMER_REAL, _IMPORT_CHECK_S)
 
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, stop)
+    signal.signal(signal.SIGALRM, stop_when_loaded)
+
+
+def _importing(frame: FrameType | None) -> bool:
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            return True
+        frame = frame.f_back
+    return False
