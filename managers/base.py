@@ -14,5 +14,8 @@ class Manager(Protocol):
     def process_turn(self, record: TurnRecord) -> None:
         """Learn from a turn."""
 
+    def process_periodic_update(self) -> object:
+        """Asked after every turn: do what is due only now and then, if it is due now."""
+
     def get_status(self) -> dict[str, Any]:
         """`{"type": ..., "state": ..., "metrics": {...}}`, for people and reports."""

@@ -1,7 +1,7 @@
 """Puts together what a player is told before a turn."""
 
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from game_interface.models import Item, Observation, Transition
@@ -35,6 +35,9 @@ class ContextManager:
         graph: MapGraph,
         vocabulary: tuple[str, ...] = (),
         recall: Recall = lambda location_id: (),
+        objectives: Callable[[], Sequence[str]] = tuple,
+        knowledge: Callable[[Observation], Sequence[str]] = lambda now: (),
+        notices: Callable[[], Sequence[str]] = tuple,
     ) -> None:
         self._log = logger
         self._config = config
@@ -43,6 +46,9 @@ class ContextManager:
         self._graph = graph
         self._vocabulary = vocabulary
         self._recall = recall
+        self._objectives = objectives
+        self._knowledge = knowledge
+        self._notices = notices
         self._last_response = ""
         self._last_changed: tuple[Item, ...] = ()
 
@@ -51,6 +57,9 @@ class ContextManager:
         self._last_changed = ()
 
     reset = reset_episode
+
+    def process_periodic_update(self) -> None:
+        """All of it is of every turn."""
 
     def open_with(self, text: str) -> None:
         """The text that the game opens with."""
@@ -87,6 +96,9 @@ class ContextManager:
             changed=self._last_changed,
             refused=refused,
             vocabulary=self._vocabulary,
+            objectives=tuple(self._objectives()),
+            knowledge=tuple(self._knowledge(now)),
+            notices=tuple(self._notices()),
         )
 
     def _room_description(self, here: int | None) -> str | None:

@@ -1,13 +1,13 @@
 """Opens and closes episodes: everything that has to be reset, saved or written down at either end, in one place."""
 
 import logging
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from managers.base import Manager
+from managers.episode_log import EpisodeLog
 from managers.model_calls import ModelCalls
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
@@ -17,11 +17,10 @@ from zorkgpt.errors import WorkdirError
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeStarted
 from zorkgpt.runlog.reader import episodes_in, run_directory
-from zorkgpt.runlog.writer import RunLogWriter
 
 
 class EpisodeSynthesizer:
-    """Numbers the episodes of a working directory and keeps the log of the running one."""
+    """Numbers the episodes of a working directory, resets what is of one episode, saves what outlives it."""
 
     def __init__(
         self,
@@ -32,6 +31,7 @@ class EpisodeSynthesizer:
         history: History,
         memory: SimpleMemoryManager | None,
         managers: Iterable[Manager],
+        episode_log: EpisodeLog,
         models: ModelCalls | None = None,
     ) -> None:
         self._log = logger
@@ -39,10 +39,10 @@ class EpisodeSynthesizer:
         self._state = game_state
         self._history = history
         self._memory = memory
-        self._managers = (*managers, *((models,) if models else ()))
+        self._managers = tuple(managers)
+        self._episode_log = episode_log
         self._models = models
         self._workdir = Path(config.zork_game_workdir)
-        self._writer: RunLogWriter | None = None
 
     def reset_episode(self) -> int:
         """Forget what was only true of the last episode, and claim the next free number.
@@ -73,9 +73,7 @@ class EpisodeSynthesizer:
             location_id=state.current_room_id,
             location=state.current_room_name,
         )
-        with self._naming_the_log():
-            self._writer = RunLogWriter(self._run_directory / self._config.episode_log_file)
-            self._writer.write(event)
+        self._episode_log.begin(event)
         return event
 
     def record(self, record: TurnRecord) -> None:
@@ -84,9 +82,7 @@ class EpisodeSynthesizer:
         Raises:
             WorkdirError: it can't be written.
         """
-        if self._writer:
-            with self._naming_the_log():
-                self._writer.write(turn_played(record))
+        self._episode_log.write(turn_played(record))
 
     def close(self, reason: str, message: str = "") -> EpisodeEnded:
         """Write down how it ended, and what is still true of this episode alone."""
@@ -107,27 +103,8 @@ class EpisodeSynthesizer:
         )
         if self._memory:
             self._memory.save_session(self._run_directory / "ephemeral_session.json")
-        if self._writer:
-            self._end_log(event)
+        self._episode_log.end(event)
         return event
-
-    def _end_log(self, event: EpisodeEnded) -> None:
-        try:
-            with self._naming_the_log(), self._writer as writer:
-                writer.write(event)
-        except WorkdirError as error:
-            self._log.warning("the log lacks how the episode ended", extra={"reason": str(error)})
-        self._writer = None
-
-    @contextmanager
-    def _naming_the_log(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            raise WorkdirError(
-                f"The log of the episode, in {self._run_directory}, can't be written: {error.strerror}. "
-                "Make room, or name another folder with --workdir."
-            ) from None
 
     def _consolidate(self) -> None:
         """Now and then look through the whole memory for what says the same."""

@@ -13,6 +13,8 @@ from zorkgpt.world.graph import MapGraph
 from zorkgpt.world.map_file import load_map, save_map
 from zorkgpt.world.movement import WAYS, led_nowhere, move_of
 
+_SAVE_EVERY_TURNS = 50
+
 
 class MapManager:
     """The map of all episodes in this working directory.
@@ -69,9 +71,10 @@ class MapManager:
         for direction in directions_in(description.replace(name, "", 1)):
             self.graph.add_exit(room_id, direction)
 
-    def process_periodic_update(self) -> bool:
+    def process_periodic_update(self) -> None:
         """Write the map now and then, so that a killed run has not walked in vain."""
-        return self.save_map_state()
+        if self._state.turn_count % _SAVE_EVERY_TURNS == 0:
+            self.save_map_state()
 
     def save_map_state(self) -> bool:
         """Write the map beside the memories; False, with a warning, if that can't be done."""

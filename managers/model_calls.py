@@ -43,6 +43,9 @@ class ModelCalls:
     def process_turn(self, record: TurnRecord) -> None:
         """Calls are counted when they are made."""
 
+    def process_periodic_update(self) -> None:
+        """Nothing is due only now and then."""
+
     def check_ceiling(self) -> None:
         """Pass while there is something left to spend.
 

@@ -91,6 +91,9 @@ class RejectionManager:
                 self._log.debug("rejection overruled", extra={"action": rejection.action, "in_vain": in_vain})
         self._of_turn = []
 
+    def process_periodic_update(self) -> None:
+        """All of it is of every turn."""
+
     def get_status(self) -> dict[str, Any]:
         trust = {judge: round(known.trust, 3) for judge, known in self._records.items()}
         return {"type": "rejection", "state": "ready", "metrics": self._counts | {"trust": trust}}

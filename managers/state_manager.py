@@ -11,6 +11,8 @@ from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import TurnRecord
 
+_EXPORT_EVERY_TURNS = 10
+
 
 class StateManager:
     """`current_state.json`: where the episode stands, replaced whole, so that a reader never sees half of it."""
@@ -29,6 +31,10 @@ class StateManager:
 
     def process_turn(self, record: TurnRecord) -> None:
         """The export is periodic, not of every turn."""
+
+    def process_periodic_update(self) -> None:
+        if self._state.turn_count % _EXPORT_EVERY_TURNS == 0:
+            self.export()
 
     def export(self) -> bool:
         """Write the file; False, with one warning, if that can't be done."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.story import Story, find_story
 from managers.context_manager import ContextManager
+from managers.episode_log import EpisodeLog
 from managers.episode_synthesizer import EpisodeSynthesizer
 from managers.map_manager import MapManager
 from managers.model_calls import ModelCalls
@@ -64,6 +65,7 @@ def assemble(
     """
     prepare_workdir(Path(config.zork_game_workdir))
     state, history = GameState(), History()
+    episode_log = EpisodeLog(get_logger("episodes"), config, state)
     models = None
     if llm is None and wishes.choice.models:
         models = ModelCalls(get_logger("models"), config, state, wishes.choice.models)
@@ -90,9 +92,17 @@ def assemble(
     if config.enable_critic and wishes.choice.kind in ("model", "offline"):
         critic = Critic(game.language, llm, threshold=config.critic_rejection_threshold)
         parts = replace(parts, critic=critic, rejections=rejections)
-    managers = (world, context, export, rejections)
+    managers = (world, rejections, context, export, *((models,) if models else ()))
+    parts = replace(parts, managers=managers)
     episodes = EpisodeSynthesizer(
-        get_logger("episodes"), config, state, history=history, memory=memory, managers=managers, models=models
+        get_logger("episodes"),
+        config,
+        state,
+        history=history,
+        memory=memory,
+        managers=managers,
+        episode_log=episode_log,
+        models=models,
     )
     return ZorkOrchestratorV2(parts, episodes, watchers)
 

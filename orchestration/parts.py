@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from game_interface.core.jericho_interface import JerichoInterface
+from managers.base import Manager
 from managers.context_manager import ContextManager
 from managers.map_manager import MapManager
 from managers.model_calls import ModelCalls
@@ -40,3 +41,5 @@ class Parts:
     """There if the critic is."""
     models: ModelCalls | None = None
     """None: no model is asked through the configuration."""
+    managers: tuple[Manager, ...] = ()
+    """All that have the lifecycle, in the order in which they take over a turn."""

@@ -100,10 +100,8 @@ class TurnCycle:
         place = step.after.location
         if place is not None and (step.before.location != place or _is_look(step.action)):
             parts.state.describe_room(step.response, place.num)
-        parts.map.process_turn(record)
-        if parts.rejections:
-            parts.rejections.process_turn(record)
-        parts.context.process_turn(record)
+        for manager in parts.managers:
+            manager.process_turn(record)
         self._now = step.after
 
 

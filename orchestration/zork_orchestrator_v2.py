@@ -19,9 +19,6 @@ from zorkgpt.runlog.events import EpisodeEnded
 
 log = logging.getLogger("zorkgpt.orchestrator")
 
-_EXPORT_EVERY_TURNS = 10
-_MAP_EVERY_TURNS = 50
-
 
 class ZorkOrchestratorV2:
     """Plays episodes. `orchestration.assembly.assemble` makes one with everything that it needs."""
@@ -64,10 +61,8 @@ class ZorkOrchestratorV2:
             self.reset_episode()
         record = self._cycle.play(action)
         self._episodes.record(record)
-        if record.turn % _EXPORT_EVERY_TURNS == 0:
-            self.parts.export.export()
-        if record.turn % _MAP_EVERY_TURNS == 0:
-            self.parts.map.process_periodic_update()
+        for manager in self.parts.managers:
+            manager.process_periodic_update()
         for watcher in self._watchers:
             watcher.turn_played(record)
         return record

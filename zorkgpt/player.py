@@ -43,6 +43,12 @@ class PlayerContext:
     """Why the action that was proposed last for this very turn was not accepted."""
     vocabulary: tuple[str, ...] = ()
     """Words that the game's parser knows; () if it does not tell."""
+    objectives: tuple[str, ...] = ()
+    """What is being pursued, the most promising first."""
+    knowledge: tuple[str, ...] = ()
+    """Lines of the knowledge base that apply here."""
+    notices: tuple[str, ...] = ()
+    """What the player should know about its own play: that it goes in a circle, that nothing new has come up."""
 
 
 @dataclass(frozen=True, slots=True)

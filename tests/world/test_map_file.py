@@ -170,5 +170,5 @@ def test_a_folder_that_can_not_be_written_is_a_warning(tmp_path, caplog):
     assert manager.save_map_state() is False
     assert "the map could not be saved" in caplog.text
     (tmp_path / f"{FILE}.lock").rmdir()
-    assert manager.process_periodic_update() is True
+    assert manager.save_map_state() is True
     assert manager_in(tmp_path).graph.rooms.keys() == {1}

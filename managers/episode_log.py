@@ -1,0 +1,69 @@
+"""The log of the running episode, an event a line; whoever has something to tell writes it here."""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from session.game_configuration import GameConfiguration
+from session.game_state import GameState
+from zorkgpt.errors import WorkdirError
+from zorkgpt.runlog.events import EpisodeEnded, EpisodeStarted, Event
+from zorkgpt.runlog.reader import run_directory
+from zorkgpt.runlog.writer import RunLogWriter
+
+
+class EpisodeLog:
+    """`episode_log.jsonl` in the folder of the episode that is running."""
+
+    def __init__(self, logger: logging.Logger, config: GameConfiguration, game_state: GameState) -> None:
+        self._log = logger
+        self._state = game_state
+        self._workdir = Path(config.zork_game_workdir)
+        self._file_name = config.episode_log_file
+        self._writer: RunLogWriter | None = None
+
+    def begin(self, event: EpisodeStarted) -> None:
+        """Start the log of an episode.
+
+        Raises:
+            WorkdirError: it can't be written.
+        """
+        with self._naming_it():
+            self._writer = RunLogWriter(self._directory / self._file_name)
+            self._writer.write(event)
+
+    def write(self, event: Event) -> None:
+        """Write a line; nothing while no episode runs.
+
+        Raises:
+            WorkdirError: it can't be written.
+        """
+        if self._writer:
+            with self._naming_it():
+                self._writer.write(event)
+
+    def end(self, event: EpisodeEnded) -> None:
+        """Write the last line and close; a warning if that can't be done."""
+        if self._writer is None:
+            return
+        try:
+            with self._naming_it(), self._writer as writer:
+                writer.write(event)
+        except WorkdirError as error:
+            self._log.warning("the log lacks how the episode ended", extra={"reason": str(error)})
+        self._writer = None
+
+    @property
+    def _directory(self) -> Path:
+        return run_directory(self._workdir, self._state.episode_id)
+
+    @contextmanager
+    def _naming_it(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise WorkdirError(
+                f"The log of the episode, in {self._directory}, can't be written: {error.strerror}. "
+                "Make room, or name another folder with --workdir."
+            ) from None
