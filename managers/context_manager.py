@@ -80,12 +80,14 @@ class ContextManager:
         """
         state = self._state
         here = now.location.num if now.location else None
+        age = self._room_description_age(here)
         return PlayerContext(
             observation=now,
             response=self._last_response,
             memories=memories,
             recent=tuple(_recent(record) for record in self._history.recent(_RECENT_TURNS)),
-            room_description=self._room_description(here),
+            room_description=None if age is None else state.last_room_description,
+            room_description_age=age,
             max_score=state.max_score,
             turn=state.turn_count + 1,
             max_turns=self._config.max_turns_per_episode,
@@ -101,12 +103,10 @@ class ContextManager:
             notices=tuple(self._notices()),
         )
 
-    def _room_description(self, here: int | None) -> str | None:
-        state = self._state
-        age = state.turn_count - state.last_room_description_turn
-        known = here is not None and state.last_room_description_location_id == here
-        fresh = known and age <= self._config.room_description_age_window
-        return state.last_room_description if fresh else None
+    def _room_description_age(self, here: int | None) -> int | None:
+        """None: there is no description of this room that is fresh enough to be shown."""
+        age = self._state.room_description_age(here)
+        return age if age is not None and age <= self._config.room_description_age_window else None
 
     def _exits(self, here: int | None) -> tuple[tuple[str, str | None], ...]:
         if here is None:

@@ -57,6 +57,12 @@ class GameState:
         self.last_room_description_turn = self.turn_count
         self.last_room_description_location_id = location_id
 
+    def room_description_age(self, location_id: int | None) -> int | None:
+        """Turns since this room was described; None if the last description is of another room."""
+        if location_id is None or location_id != self.last_room_description_location_id:
+            return None
+        return self.turn_count - self.last_room_description_turn
+
     def record(self, turn: TurnRecord) -> None:
         """Take over what a turn did."""
         step = turn.transition

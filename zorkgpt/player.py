@@ -25,7 +25,9 @@ class PlayerContext:
     recent: tuple[RecentTurn, ...] = ()
     """Oldest first, this episode's."""
     room_description: str | None = None
-    """The last description of this room; None if it was not seen lately, or is the response itself."""
+    """The last description of this room, as the game printed it; None if it was not seen lately."""
+    room_description_age: int | None = None
+    """Turns since it was printed; 0: with the last response; None if there is none."""
     max_score: int | None = None
     turn: int = 0
     """The turn that is about to be played; the first of an episode is 1."""

@@ -1,0 +1,37 @@
+"""What a player is told of a room that it saw some turns ago."""
+
+import pytest
+
+from tests.orchestration.parts import a_walkthrough
+
+
+def shown(run) -> tuple[str | None, int | None]:
+    context = run.parts.context.player_context(run.parts.game.observe(), "")
+    return context.room_description, context.room_description_age
+
+
+def test_the_opening_describes_the_first_room_and_grows_old(tmp_path):
+    with a_walkthrough(tmp_path, *["wait"] * 11) as run:
+        run.reset_episode()
+        opening, age = shown(run)
+        assert opening == run.parts.game.start()
+        assert age == 0
+        ages = []
+        for _ in range(11):
+            run.process_turn()
+            ages.append(shown(run)[1])
+        assert ages == [*range(1, 11), None]
+        assert shown(run) == (None, None)
+
+
+@pytest.mark.parametrize("look", ["look", "l", "LOOK"])
+def test_a_look_and_an_arrival_make_it_new(tmp_path, look):
+    with a_walkthrough(tmp_path, "wait", look, "north", "inventory") as run:
+        run.reset_episode()
+        run.process_turn()
+        looked = run.process_turn().transition.response
+        assert shown(run) == (looked, 0)
+        arrived = run.process_turn().transition.response
+        assert shown(run) == (arrived, 0)
+        run.process_turn()
+        assert shown(run) == (arrived, 1)
