@@ -7,7 +7,7 @@ from typing import Any
 
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.history import TurnRecord
+from session.history import Spent, TurnRecord
 from session.log_entries import model_called
 from zorkgpt.llm.client import LLMClient
 from zorkgpt.llm.settings import LLMSettings
@@ -53,6 +53,10 @@ class ModelCalls:
             BudgetExceeded: the ceiling on tokens or cost is reached.
         """
         self.client.usage.check_ceiling()
+
+    def spent(self) -> Spent:
+        """What all calls of the run took."""
+        return Spent(*self.client.usage.spent)
 
     def usage(self) -> dict[str, dict[str, Any]]:
         """What the running episode's calls took, by role: the fields of `Tally`."""

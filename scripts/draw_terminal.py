@@ -12,7 +12,8 @@ from game_interface.story import find_story
 from orchestration.assembly import Wishes, assemble
 from orchestration.players import choose_player
 from session.game_configuration import GameConfiguration
-from zorkgpt.cli.display import PanelDisplay
+from zorkgpt.cli.pace import Pace
+from zorkgpt.cli.panels import PanelDisplay
 
 PICTURE = Path(__file__).resolve().parents[1] / "docs" / "images" / "play.svg"
 _TURNS = 46
@@ -23,16 +24,16 @@ def main() -> None:
         record=True, width=132, height=38, file=io.StringIO(), force_terminal=True, markup=False, highlight=False
     )
     choice = choose_player("offline", GameConfiguration())
-    display = PanelDisplay(screen, "Slack Water — player: offline (rules, no language model)", 300, 0.0)
+    pace = Pace(episodes=2, max_turns=_TURNS)
+    display = PanelDisplay(screen, "Slack Water — player: offline (rules, no language model)", pace, 0.0)
     with tempfile.TemporaryDirectory() as folder:
         config = GameConfiguration(zork_game_workdir=folder, max_turns_per_episode=_TURNS, embedding_provider="none")
-        with assemble(config, Wishes(choice, find_story("slackwater"))) as run:
+        with assemble(config, Wishes(choice, find_story("slackwater")), (pace,)) as run:
             run.play_episode()
             run.reset_episode()
-            for _ in range(_TURNS):
+            for _ in range(_TURNS - 6):
                 display.turn_played(run.process_turn())
-    display._episode = 2
-    screen.print(display.frame())
+            screen.print(display.frame())
     picture = screen.export_svg(title="uv run python main.py")
     # Without the web fonts, the picture needs nothing from another host.
     PICTURE.write_text(re.sub(r"@font-face \{.*?\}\s*", "", picture, flags=re.DOTALL), encoding="utf-8")

@@ -22,6 +22,16 @@ class Rejection:
 
 
 @dataclass(frozen=True, slots=True)
+class Spent:
+    """What the models of a run have taken so far."""
+
+    tokens: int
+    """Read and written."""
+    cost: float
+    """Of the models whose prices are known."""
+
+
+@dataclass(frozen=True, slots=True)
 class TurnRecord:
     """One turn, as everything that learns, shows or measures gets to see it."""
 
@@ -39,6 +49,8 @@ class TurnRecord:
     duration_s: float = 0.0
     rejections: tuple[Rejection, ...] = ()
     """What was proposed for this turn and turned down, oldest first."""
+    spent: Spent | None = None
+    """By the run, this turn included; None: no model is asked through the configuration."""
 
 
 class History:

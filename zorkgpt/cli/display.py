@@ -1,37 +1,24 @@
 """What a person sees while episodes are played: panels where there is room, else lines, plain ones in a pipe."""
 
-import time
-from collections import deque
 from typing import TextIO
 
-from rich.console import Console, Group, RenderableType
-from rich.layout import Layout
-from rich.live import Live
-from rich.panel import Panel
-from rich.progress_bar import ProgressBar
-from rich.table import Table
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn
 from rich.text import Text
 
 from orchestration.players import Choice
 from orchestration.progress import Watcher
-from session.history import Rejection, TurnRecord
-from zorkgpt.memory.models import MemoryEvent
+from session.history import TurnRecord
+from zorkgpt.cli.lines import RESPONSE_LIMIT, printable, rejected, remembered, score_line, style_of
+from zorkgpt.cli.pace import Pace
+from zorkgpt.cli.panels import PanelDisplay
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeStarted
 
 _WIDE, _HIGH = 100, 26
 _NARROWEST = 20
+_PACE_EVERY_TURNS = 50
 SHOWN_FOR_S = 0.05
 """A turn stays on the panels for so long at least: the players without a model are too quick to be watched."""
-_RESPONSE_LIMIT = 400
-_SIGN = {
-    "added": "+",
-    "seen again": "=",
-    "merged": "=",
-    "superseded": "~",
-    "contested": "?",
-    "invalidated": "✗",
-    "ignored": "·",
-}
 
 
 def console_for(stream: TextIO) -> Console:
@@ -43,35 +30,26 @@ def console_for(stream: TextIO) -> Console:
 
 
 def display_for(
-    console: Console, title: str, choice: Choice, max_turns: int, *, shown_for_s: float = SHOWN_FOR_S
+    console: Console, title: str, choice: Choice, pace: Pace, *, shown_for_s: float = SHOWN_FOR_S
 ) -> Watcher:
-    """The display that fits the terminal."""
+    """The display that fits the terminal.
+
+    Args:
+        pace: is told of every turn before the display is.
+    """
     heading = f"{title} — player: {choice.kind} ({choice.why})"
-    if not console.is_terminal:
-        return LineDisplay(console, heading)
-    if console.width >= _WIDE and console.height >= _HIGH:
-        return PanelDisplay(console, heading, max_turns, shown_for_s)
-    return LineDisplay(console, heading)
-
-
-def printable(text: str, limit: int | None = None) -> str:
-    """The text without anything that a terminal would obey, at most `limit` characters of it."""
-    clean = "".join(letter if letter.isprintable() or letter == "\n" else " " for letter in text)
-    return clean if limit is None or len(clean) <= limit else clean[: limit - 1] + "…"
-
-
-def score_line(score: int | None, most: int | None) -> str:
-    if score is None:
-        return "score unknown"
-    return f"{score}" if most is None else f"{score}/{most}"
+    if console.is_terminal and console.width >= _WIDE and console.height >= _HIGH:
+        return PanelDisplay(console, heading, pace, shown_for_s)
+    return LineDisplay(console, heading, pace)
 
 
 class LineDisplay:
     """A few lines for each turn."""
 
-    def __init__(self, console: Console, heading: str) -> None:
+    def __init__(self, console: Console, heading: str, pace: Pace) -> None:
         self._console = console
         self._heading: str | None = heading
+        self._pace = pace
 
     def episode_started(self, event: EpisodeStarted) -> None:
         if self._heading:
@@ -87,12 +65,14 @@ class LineDisplay:
             console.print(Text("    " + printable(rejected(rejection)), "yellow"))
         head = f"[{record.episode}.{record.turn}] {place} ({score_line(step.after.score, None)})"
         console.print(Text.assemble((printable(head), "dim"), " > ", (printable(step.action), "bold")))
-        console.print(Text(printable(step.response.strip(), _RESPONSE_LIMIT)))
+        console.print(Text(printable(step.response.strip(), RESPONSE_LIMIT)))
         if record.memory_shown:
             known = record.memory_shown.count("\n") + 1
             console.print(Text(f"    knew {known} {'thing' if known == 1 else 'things'} about this place", "dim"))
         for event in record.memory_events:
-            console.print(Text("    " + printable(remembered(event)), _style_of(event)))
+            console.print(Text("    " + printable(remembered(event)), style_of(event)))
+        if record.turn % _PACE_EVERY_TURNS == 0:
+            console.print(Text(f"── {self._pace.position()}  {self._pace.speed()} ──", "dim"))
 
     def episode_ended(self, event: EpisodeEnded) -> None:
         score = score_line(event.score, event.max_score)
@@ -103,130 +83,27 @@ class LineDisplay:
             self._console.print(Text(printable(event.message), "red"))
 
 
-class PanelDisplay:
-    """One screen that is redrawn: the story on the left, on the right what is known of the place and was learned."""
+class BarDisplay:
+    """A single line that goes when it is done, for a run of which only the summary is wanted."""
 
-    def __init__(self, console: Console, heading: str, max_turns: int, shown_for_s: float = SHOWN_FOR_S) -> None:
-        self._console = console
-        self._shown_for_s = shown_for_s
-        self._heading = printable(heading)
-        self._max_turns = max_turns
-        self._turns: deque[TurnRecord] = deque(maxlen=12)
-        self._learned: deque[MemoryEvent] = deque(maxlen=14)
-        self._episode = 0
-        self._opening = ""
-        self._live: Live | None = None
-        self._drawn = 0.0
+    def __init__(self, console: Console, pace: Pace) -> None:
+        self._pace = pace
+        self._progress = Progress(
+            TextColumn("{task.description}", markup=False), BarColumn(), console=console, transient=True
+        )
+        self._task = self._progress.add_task("", total=None)
 
     def episode_started(self, event: EpisodeStarted) -> None:
-        self._turns.clear()
-        self._learned.clear()
-        self._episode, self._opening = event.episode, event.opening
-        self._live = Live(self.frame(), console=self._console, auto_refresh=False, screen=True)
-        self._live.start(refresh=True)
+        self._progress.start()
 
     def turn_played(self, record: TurnRecord) -> None:
-        self._turns.append(record)
-        self._learned.extend(record.memory_events)
-        if self._live:
-            time.sleep(max(0.0, self._drawn + self._shown_for_s - time.monotonic()))
-            self._drawn = time.monotonic()
-            self._live.update(self.frame(), refresh=True)
+        pace = self._pace
+        self._progress.update(
+            self._task,
+            description=f"{pace.position()}  {pace.speed()}",
+            completed=pace.turns_played,
+            total=pace.turns_played + pace.turns_left,
+        )
 
     def episode_ended(self, event: EpisodeEnded) -> None:
-        if self._live:
-            self._live.update(self.frame(), refresh=True)
-            self._live.stop()
-            self._live = None
-        score = score_line(event.score, event.max_score)
-        self._console.print(
-            Text(
-                f"Episode {event.episode}: {event.reason}, score {score}, {event.turns} turns, "
-                f"{event.places} places, {sum(event.memories.values())} memories"
-            )
-        )
-        if event.message:
-            self._console.print(Text(printable(event.message), "red"))
-
-    def frame(self) -> RenderableType:
-        """The screen as it is now."""
-        height = self._console.height
-        layout = Layout()
-        layout.split_column(Layout(self._header(), size=3), Layout(name="body"))
-        layout["body"].split_row(Layout(self._story(height - 5), ratio=3), Layout(name="mind", ratio=2))
-        layout["mind"].split_column(Layout(self._known()), Layout(self._made()))
-        return layout
-
-    def _header(self) -> RenderableType:
-        last = self._turns[-1] if self._turns else None
-        line = Table.grid(expand=True, padding=(0, 2))
-        line.add_column(ratio=1, no_wrap=True)
-        line.add_column(justify="right", no_wrap=True)
-        turn = last.turn if last else 0
-        score = score_line(last.transition.after.score, None) if last else "0"
-        bar = ProgressBar(total=self._max_turns, completed=turn, width=20)
-        progress = Table.grid(padding=(0, 1))
-        progress.add_row(Text(f"episode {self._episode}  turn {turn}/{self._max_turns}  score {score}", "bold"), bar)
-        line.add_row(Text(self._heading, overflow="ellipsis"), progress)
-        return Panel(line)
-
-    def _story(self, height: int) -> RenderableType:
-        """As many of the last turns as fit."""
-        width = max(20, self._console.width * 3 // 5 - 6)
-        blocks: deque[Text] = deque()
-        room = height
-        for record in reversed(self._turns):
-            block = _turn_block(record)
-            room -= len(block.wrap(self._console, width)) + 1
-            if room < 0 and blocks:
-                break
-            blocks.appendleft(block)
-        if not self._turns:
-            blocks.append(Text(printable(self._opening)))
-        last = self._turns[-1].transition.after.location if self._turns else None
-        title = printable(last.name) if last else "the story"
-        return Panel(Group(*(Group(block, Text("")) for block in blocks)), title=Text(title), border_style="cyan")
-
-    def _known(self) -> RenderableType:
-        shown = self._turns[-1].memory_shown if self._turns else ""
-        body = Text(printable(shown) or "nothing yet", "" if shown else "dim")
-        return Panel(body, title="what was known of this place", border_style="green")
-
-    def _made(self) -> RenderableType:
-        lines = [
-            Text(printable(remembered(event)), _style_of(event), no_wrap=True, overflow="ellipsis")
-            for event in self._learned
-        ]
-        return Panel(
-            Group(*lines) if lines else Text("nothing yet", "dim"), title="what was remembered", border_style="magenta"
-        )
-
-
-def _turn_block(record: TurnRecord) -> Text:
-    step = record.transition
-    place = step.before.location.name if step.before.location else "?"
-    refusals = "".join(f"{printable(rejected(rejection))}\n" for rejection in record.rejections)
-    return Text.assemble(
-        (refusals, "yellow"),
-        (f"{record.turn} {printable(place)} ", "dim"),
-        (f"> {printable(step.action)}", "bold"),
-        "\n",
-        printable(step.response.strip(), _RESPONSE_LIMIT),
-    )
-
-
-def rejected(rejection: Rejection) -> str:
-    """One line: what was proposed and not played, and why."""
-    return f"! not played: {rejection.action} — {rejection.reason}"
-
-
-def remembered(event: MemoryEvent) -> str:
-    """One line: what happened to which memory."""
-    kind = f"{event.category} {event.persistence}".strip().lower()
-    detail = f" — {event.detail}" if event.detail else ""
-    return f"{_SIGN.get(event.kind, ' ')} {event.kind}: {event.title} [{kind}]{detail}"
-
-
-def _style_of(event: MemoryEvent) -> str:
-    styles = {"added": "green", "seen again": "dim", "superseded": "yellow", "invalidated": "red"}
-    return styles.get(event.kind, "dim")
+        self._progress.stop()

@@ -13,7 +13,8 @@ from orchestration.assembly import prepare_workdir
 from orchestration.players import choose_player
 from session.game_configuration import GameConfiguration
 from zorkgpt.cli import exits
-from zorkgpt.cli.display import console_for, printable
+from zorkgpt.cli.display import console_for
+from zorkgpt.cli.lines import printable
 from zorkgpt.errors import ZorkGPTError
 from zorkgpt.llm.client import LLMClient
 

@@ -3,7 +3,8 @@
 import sys
 
 from game_interface.story import FoundStory, list_stories
-from zorkgpt.cli.display import console_for, printable
+from zorkgpt.cli.display import console_for
+from zorkgpt.cli.lines import printable
 
 _BRING = """To bring a story of your own: put its file (.z3, .z5, .z8) into infrastructure/, or name it with --game.
 Zork I to III are their publisher's; who owns a copy finds the story file in it."""

@@ -2,7 +2,8 @@
 
 import sys
 
-from zorkgpt.cli.display import console_for, printable, score_line
+from zorkgpt.cli.display import console_for
+from zorkgpt.cli.lines import printable, score_line
 from zorkgpt.player import AgentDecision, PlayerContext, PlayerStopped
 
 

@@ -13,8 +13,9 @@ from orchestration.progress import Watcher
 from session.game_configuration import GameConfiguration
 from session.history import TurnRecord
 from zorkgpt.cli import exits
-from zorkgpt.cli.display import SHOWN_FOR_S, console_for, display_for
+from zorkgpt.cli.display import SHOWN_FOR_S, BarDisplay, console_for, display_for
 from zorkgpt.cli.human import HumanPlayer
+from zorkgpt.cli.pace import Pace
 from zorkgpt.cli.summary import summary_of, write_summary
 from zorkgpt.errors import ConfigurationError
 from zorkgpt.llm.client import LLMClient
@@ -108,12 +109,16 @@ class _Endings:
 
 
 def _displays(options: PlayOptions, config: GameConfiguration, story: Story, choice: Choice) -> tuple[Watcher, ...]:
-    if options.display != "live" or choice.kind == "human":
+    pace = Pace(options.episodes, config.max_turns_per_episode)
+    if choice.kind == "human":
         return ()
+    if options.display != "live":
+        console = console_for(sys.stderr)
+        return (pace, BarDisplay(console, pace)) if console.is_terminal else ()
     title = story.title or story.path.stem
     shown_for_s = SHOWN_FOR_S if options.delay_s is None else 0.0
     console = console_for(sys.stdout)
-    return (display_for(console, title, choice, config.max_turns_per_episode, shown_for_s=shown_for_s),)
+    return (pace, display_for(console, title, choice, pace, shown_for_s=shown_for_s))
 
 
 def _play(config: GameConfiguration, wishes: Wishes, watchers: tuple[Watcher, ...], episodes: int) -> bool:

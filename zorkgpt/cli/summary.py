@@ -11,7 +11,7 @@ from game_interface.story import Story
 from orchestration.players import Choice
 from session.game_configuration import GameConfiguration
 from zorkgpt.cli.account import account
-from zorkgpt.cli.display import printable, score_line
+from zorkgpt.cli.lines import printable, score_line
 from zorkgpt.runlog.events import EpisodeEnded
 from zorkgpt.runlog.metrics import FailureCount, count_failures
 from zorkgpt.runlog.reader import episodes_in, read_episode

@@ -127,6 +127,11 @@ class Ledger:
         if most_cost is not None and self._spent_cost >= most_cost:
             raise BudgetExceeded(f"The ceiling of {most_cost} on cost is reached: {self._spent_cost:.4f} are spent.")
 
+    @property
+    def spent(self) -> tuple[int, float]:
+        """Tokens and cost of all calls, with estimates of the tokens that a server does not tell."""
+        return self._spent_tokens, self._spent_cost
+
     def add(self, call: CallRecord) -> None:
         key = (self.episode, call.role)
         self._tallies[key] = self._tallies.get(key, Tally()) + Tally.of(call)

@@ -1,0 +1,125 @@
+"""How far a run has come, and what the displays say of it."""
+
+import io
+from dataclasses import replace
+
+import pytest
+from rich.console import Console
+
+from orchestration.players import Choice
+from session.history import Spent
+from tests.orchestration.parts import a_run, a_walkthrough
+from zorkgpt.cli.display import BarDisplay, LineDisplay, display_for
+from zorkgpt.cli.pace import Pace, duration
+from zorkgpt.cli.panels import PanelDisplay
+
+
+class Clock:
+    """Seconds that pass only when they are told to."""
+
+    def __init__(self) -> None:
+        self.time = 0.0
+
+    def __call__(self) -> float:
+        return self.time
+
+
+def paced(tmp_path, *, episodes: int, turns: int) -> tuple[Pace, Clock, object]:
+    clock = Clock()
+    pace = Pace(episodes, turns, clock)
+    run = a_run(tmp_path, turns=turns, watchers=(pace,))
+    run.reset_episode()
+    return pace, clock, run
+
+
+def test_rate_and_time_left_come_from_the_turns_that_were_played(tmp_path):
+    pace, clock, run = paced(tmp_path, episodes=3, turns=40)
+    with run:
+        for _ in range(10):
+            clock.time += 2.0
+            run.process_turn()
+        assert pace.position() == "episode 1 of 3  turn 10/40"
+        assert (pace.turns_per_s, pace.turns_left, pace.seconds_left) == (0.5, 30 + 2 * 40, 220.0)
+        assert pace.speed() == "0.5 turns/s  about 4 min left"
+
+
+def test_nothing_is_said_of_the_rate_before_there_is_one(tmp_path):
+    pace, clock, run = paced(tmp_path, episodes=1, turns=40)
+    with run:
+        clock.time += 1
+        run.process_turn()
+        assert (pace.turns_per_s, pace.seconds_left, pace.speed()) == (None, None, "")
+
+
+def test_the_episodes_to_come_are_taken_to_be_as_long_as_those_that_ended(tmp_path):
+    pace = Pace(4, 500, Clock())
+    with a_walkthrough(tmp_path, "look", "wait", "wait", watchers=(pace,)) as run:
+        run.play_episode()
+    assert (pace.turns_played, pace.turns_left) == (3, 9)
+    assert pace.position() == "episode 1 of 4  turn 0/500"
+
+
+def test_what_the_models_took_is_said(tmp_path):
+    pace = Pace(1, 40, Clock())
+    with a_run(tmp_path) as run:
+        record = replace(run.process_turn(), spent=Spent(12840, 0.0214))
+    pace.turn_played(record)
+    assert pace.speed() == "12,840 tokens  cost 0.0214"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(0.2, "1 s"), (89, "89 s"), (600, "10 min"), (5400, "1 h 30 min"), (86400, "24 h 0 min")]
+)
+def test_durations_are_said_as_people_say_them(seconds, words):
+    assert duration(seconds) == words
+
+
+@pytest.mark.parametrize(
+    ("width", "height", "terminal", "kind"),
+    [
+        (120, 40, True, PanelDisplay),
+        (80, 40, True, LineDisplay),
+        (120, 20, True, LineDisplay),
+        (120, 40, False, LineDisplay),
+    ],
+)
+def test_the_display_fits_the_terminal(width, height, terminal, kind):
+    console = Console(width=width, height=height, file=io.StringIO(), force_terminal=terminal)
+    display = display_for(console, "A story", Choice("offline", "a test", None), Pace(1, 10))
+    assert type(display) is kind
+
+
+def test_lines_say_now_and_then_how_far_the_run_is(tmp_path):
+    console = Console(width=100, file=io.StringIO())
+    pace = Pace(1, 60)
+    with a_run(tmp_path, turns=60, watchers=(pace, LineDisplay(console, "A story", pace))) as run:
+        run.play_episode()
+    said = [line for line in console.file.getvalue().splitlines() if "turns/s" in line]
+    assert len(said) == 1
+    assert said[0].startswith("── episode 1 of 1  turn 50/60  ")
+
+
+def test_the_panels_show_position_rate_and_time_left(tmp_path):
+    console = Console(width=130, height=40, file=io.StringIO(), force_terminal=True, color_system=None)
+    clock = Clock()
+    pace = Pace(2, 20, clock)
+    display = PanelDisplay(console, "A story", pace, 0.0)
+    with a_run(tmp_path, turns=20, watchers=(pace,)) as run:
+        run.reset_episode()
+        for _ in range(8):
+            clock.time += 0.5
+            display.turn_played(run.process_turn())
+        with console.capture() as shown:
+            console.print(display.frame())
+    assert "episode 1 of 2  turn 8/20" in shown.get()
+    assert "2 turns/s  about 16 s left" in shown.get()
+
+
+def test_the_bar_leaves_nothing_behind(tmp_path):
+    console = Console(width=130, file=io.StringIO(), force_terminal=True, legacy_windows=False)
+    pace = Pace(1, 20)
+    with a_run(tmp_path, turns=20, watchers=(pace, BarDisplay(console, pace))) as run:
+        run.play_episode()
+    drawn = console.file.getvalue()
+    assert "turn 20/20" in drawn
+    assert drawn.endswith("\x1b[1A\x1b[2K")

@@ -1,0 +1,94 @@
+"""How far a run has come, how fast it goes, what it has cost, and how long it may still take."""
+
+import time
+from collections import deque
+from collections.abc import Callable
+
+from session.history import Spent, TurnRecord
+from zorkgpt.runlog.events import EpisodeEnded, EpisodeStarted
+
+_MEASURED_TURNS = 50
+"""The rate is that of the last so many turns."""
+_FEWEST_TURNS = 5
+"""Fewer say nothing of the rate."""
+
+
+class Pace:
+    """A watcher that counts; displays ask it.
+
+    Args:
+        episodes: how many are to be played.
+        max_turns: of one episode.
+        now: seconds of a clock that never goes back.
+    """
+
+    def __init__(self, episodes: int, max_turns: int, now: Callable[[], float] = time.monotonic) -> None:
+        self._episodes = episodes
+        self._max_turns = max_turns
+        self._now = now
+        self._ended: list[int] = []
+        self._turn: int | None = None
+        self._times: deque[float] = deque(maxlen=_MEASURED_TURNS + 1)
+        self._spent: Spent | None = None
+
+    def episode_started(self, event: EpisodeStarted) -> None:
+        self._turn = 0
+        if not self._times:
+            self._times.append(self._now())
+
+    def turn_played(self, record: TurnRecord) -> None:
+        self._turn = record.turn
+        self._times.append(self._now())
+        self._spent = record.spent or self._spent
+
+    def episode_ended(self, event: EpisodeEnded) -> None:
+        self._ended.append(event.turns)
+        self._turn = None
+
+    @property
+    def turns_played(self) -> int:
+        return sum(self._ended) + (self._turn or 0)
+
+    @property
+    def turns_left(self) -> int:
+        """If the episodes to come are as long as those that have ended were, or else as long as they may be."""
+        usual = round(sum(self._ended) / len(self._ended)) if self._ended else self._max_turns
+        running = self._turn is not None
+        of_the_running = max(0, usual - self._turn) if self._turn is not None else 0
+        return of_the_running + max(0, self._episodes - len(self._ended) - running) * usual
+
+    @property
+    def turns_per_s(self) -> float | None:
+        """None: too few turns to tell."""
+        measured = len(self._times) - 1
+        took = self._times[-1] - self._times[0] if measured >= _FEWEST_TURNS else 0.0
+        return measured / took if took > 0 else None
+
+    @property
+    def seconds_left(self) -> float | None:
+        """None: not known yet."""
+        rate = self.turns_per_s
+        return self.turns_left / rate if rate else None
+
+    def position(self) -> str:
+        """`episode 2 of 10  turn 31/400`."""
+        episode = len(self._ended) + (self._turn is not None)
+        return f"episode {max(1, episode)} of {self._episodes}  turn {self._turn or 0}/{self._max_turns}"
+
+    def speed(self) -> str:
+        """`3.1 turns/s  12,840 tokens  cost 0.0214  about 18 min left`, as far as it is known."""
+        said = [] if (rate := self.turns_per_s) is None else [f"{rate:.3g} turns/s"]
+        if self._spent:
+            said.append(f"{self._spent.tokens:,} tokens")
+            said += [f"cost {self._spent.cost:.4f}"] if self._spent.cost else []
+        if (left := self.seconds_left) is not None and self.turns_left:
+            said.append(f"about {duration(left)} left")
+        return "  ".join(said)
+
+
+def duration(seconds: float) -> str:
+    """`40 s`, `12 min`, `3 h 5 min`."""
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"
