@@ -41,11 +41,12 @@ class RejectionManager:
         self._most = config.max_rejections_per_turn
         self._records: dict[str, _Record] = {}
         self._of_turn: list[Rejection] = []
+        self._scores: dict[str, float | None] = {}
         self._counts = {"rejected": 0, "overruled": 0}
 
     def reset_episode(self) -> None:
         """The turn's rejections go; how far a judge can be trusted is known across episodes."""
-        self._of_turn = []
+        self._of_turn, self._scores = [], {}
 
     reset = reset_episode
 
@@ -59,6 +60,7 @@ class RejectionManager:
         if earlier is not None or self._obeyed >= self._most:
             return None
         verdict = judge()
+        self._scores[action] = verdict.score
         if verdict.accepted:
             return None
         obeyed = self.trust(verdict.judge) >= LEAST_TRUST
@@ -75,6 +77,10 @@ class RejectionManager:
         """The rejections of the turn that is being played, oldest first."""
         return tuple(self._of_turn)
 
+    def score_of(self, action: str) -> float | None:
+        """What the critic's model gave this proposal of the turn that is being played; None: it was not asked."""
+        return self._scores.get(action)
+
     def trust(self, judge: str) -> float:
         """How far a judge's rejections were borne out, 0 to 1."""
         return self._records.get(judge, _Record()).trust
@@ -89,7 +95,7 @@ class RejectionManager:
                 known.wrong += not in_vain
                 self._counts["overruled"] += 1
                 self._log.debug("rejection overruled", extra={"action": rejection.action, "in_vain": in_vain})
-        self._of_turn = []
+        self._of_turn, self._scores = [], {}
 
     def process_periodic_update(self) -> None:
         """All of it is of every turn."""

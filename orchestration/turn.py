@@ -56,6 +56,7 @@ class TurnCycle:
             memory_events=events,
             duration_s=perf_counter() - started,
             rejections=parts.rejections.of_turn() if parts.rejections else (),
+            critic_score=parts.rejections.score_of(decision.action) if parts.rejections else None,
             spent=parts.models.spent() if parts.models else None,
         )
         self._take_over(record)

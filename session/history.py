@@ -49,6 +49,8 @@ class TurnRecord:
     duration_s: float = 0.0
     rejections: tuple[Rejection, ...] = ()
     """What was proposed for this turn and turned down, oldest first."""
+    critic_score: float | None = None
+    """Of the action that was played, -1 to 1; None: the critic's model did not judge it."""
     spent: Spent | None = None
     """By the run, this turn included; None: no model is asked through the configuration."""
 

@@ -38,6 +38,7 @@ def turn_played(record: TurnRecord) -> TurnPlayed:
         memory_events=[asdict(event) for event in record.memory_events],
         duration_s=round(record.duration_s, 6),
         rejections=[asdict(rejection) for rejection in record.rejections],
+        critic_score=record.critic_score,
     )
 
 

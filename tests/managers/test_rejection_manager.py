@@ -44,6 +44,17 @@ def test_a_rejection_is_kept_until_the_turn_is_over():
     assert manager.of_turn() == ()
 
 
+def test_the_score_of_what_is_played_is_known_until_the_turn_is_over():
+    manager = a_manager()
+    manager.consider("push wall", lambda: NO)
+    manager.consider("open door", lambda: Verdict(True, "New.", "model", 0.6))
+    manager.consider("look", lambda: YES)
+    scores = [manager.score_of(action) for action in ("push wall", "open door", "look", "sing")]
+    assert scores == [-0.8, 0.6, None, None]
+    manager.process_turn(played("open door", in_vain=False))
+    assert manager.score_of("open door") is None
+
+
 def test_the_player_overrules_by_insisting():
     manager = a_manager()
     manager.consider("push wall", lambda: NO)

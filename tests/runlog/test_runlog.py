@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from zorkgpt.runlog.events import EpisodeEnded, EpisodeStarted, TurnPlayed
+from zorkgpt.runlog.events import EpisodeEnded, EpisodeStarted, KnowledgeUpdated, TurnPlayed
 from zorkgpt.runlog.metrics import FailureCount, count_failures
 from zorkgpt.runlog.reader import episodes_in, read_episode, read_events, run_directory
 from zorkgpt.runlog.writer import RunLogWriter
@@ -30,15 +30,16 @@ TURN = TurnPlayed(
     victory=False,
     failed=True,
 )
+KNOWN = KnowledgeUpdated(1, 1, added=["It bites."], struck=[], text="# Knowledge\n\n- It bites.\n")
 ENDED = EpisodeEnded(1, "2026-01-01T00:00:01+00:00", "turn limit", 1, 0, 100, 1, 0, {"core": 1})
 
 
 def test_what_is_written_is_read_back(tmp_path):
     path = run_directory(tmp_path, 1) / "episode_log.jsonl"
     with RunLogWriter(path) as log:
-        for event in (STARTED, TURN, ENDED):
+        for event in (STARTED, TURN, KNOWN, ENDED):
             log.write(event)
-    assert read_episode(tmp_path, 1) == [STARTED, TURN, ENDED]
+    assert read_episode(tmp_path, 1) == [STARTED, TURN, KNOWN, ENDED]
     assert episodes_in(tmp_path) == [1]
 
 

@@ -58,6 +58,24 @@ class TurnPlayed:
     duration_s: float = 0.0
     rejections: list[dict[str, Any]] = field(default_factory=list)
     """Proposals that were turned down before the action: action, reason, judge, score, obeyed."""
+    critic_score: float | None = None
+    """Of the action itself, -1 to 1; None: no model judged it."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnowledgeUpdated:
+    """The knowledge base is another than before."""
+
+    kind: ClassVar[str] = "knowledge_updated"
+    episode: int | str
+    turn: int
+    """After this one; 0: as the episode began."""
+    added: list[str]
+    """Texts of new lines."""
+    struck: list[str]
+    """Texts of lines that are not believed any more."""
+    text: str
+    """The whole file, or as much of its beginning as a line of the log should hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +123,10 @@ class EpisodeEnded:
     metrics: dict[str, Any] = field(default_factory=dict)
 
 
-Event = EpisodeStarted | TurnPlayed | ModelCalled | EpisodeEnded
-_KINDS: dict[str, type[Event]] = {kind.kind: kind for kind in (EpisodeStarted, TurnPlayed, ModelCalled, EpisodeEnded)}
+Event = EpisodeStarted | TurnPlayed | KnowledgeUpdated | ModelCalled | EpisodeEnded
+_KINDS: dict[str, type[Event]] = {
+    kind.kind: kind for kind in (EpisodeStarted, TurnPlayed, KnowledgeUpdated, ModelCalled, EpisodeEnded)
+}
 
 
 def to_record(event: Event) -> dict[str, Any]:
