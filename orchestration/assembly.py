@@ -87,7 +87,18 @@ def assemble(
     export = StateManager(get_logger("state"), config, state)
     rejections = RejectionManager(get_logger("rejections"), config, state)
     parts = Parts(
-        config, game, player, wishes.choice.kind, wishes.seed, state, history, world, context, export, memory, models
+        config=config,
+        game=game,
+        player=player,
+        player_name=wishes.choice.kind,
+        seed=wishes.seed,
+        state=state,
+        history=history,
+        map=world,
+        context=context,
+        export=export,
+        memory=memory,
+        models=models,
     )
     if config.enable_critic and wishes.choice.kind in ("model", "offline"):
         critic = Critic(game.language, llm, threshold=config.critic_rejection_threshold)

@@ -5,6 +5,9 @@ import logging
 
 import pytest
 
+from orchestration.assembly import Wishes, assemble
+from orchestration.players import choose_player
+from session.game_configuration import GameConfiguration
 from tests.fixtures.chat_server import Answer, ChatServer, Silence, Status, Trickle
 from zorkgpt.cli import exits
 from zorkgpt.cli.app import run
@@ -71,6 +74,19 @@ def test_a_ceiling_on_tokens_ends_the_run_with_everything_saved(play, tmp_path):
     assert "The ceiling of 40 tokens is reached" in episode["message"]
     *_, ended = read_episode(tmp_path / "files", 1)
     assert ended.reason == "budget"
+
+
+def test_every_turn_says_what_the_run_has_taken_so_far(tmp_path):
+    with ChatServer(reply) as server:
+        config = GameConfiguration(
+            zork_game_workdir=str(tmp_path),
+            agent_model=server.model,
+            client_base_url=server.url,
+            embedding_provider="none",
+        )
+        with assemble(config, Wishes(choose_player("model", config))) as run:
+            spent = [run.process_turn().spent.tokens for _ in range(2)]
+    assert 0 < spent[0] < spent[1]
 
 
 def test_a_ceiling_on_cost_needs_prices(play, tmp_path):
