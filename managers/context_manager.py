@@ -4,10 +4,11 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from game_interface.models import Item, Observation, Transition
+from game_interface.models import Item, Observation
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import History, TurnRecord
+from session.outcome import touched
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.retrieval import estimated_tokens
 from zorkgpt.memory.synthesis import RecentTurn
@@ -68,7 +69,7 @@ class ContextManager:
     def process_turn(self, record: TurnRecord) -> None:
         step = record.transition
         self._last_response = step.response
-        self._last_changed = _changed_in_sight(step)
+        self._last_changed = touched(step)
 
     def player_context(self, now: Observation, memories: str, *, refused: str | None = None) -> PlayerContext:
         """What is known before the turn that is about to be played.
@@ -132,18 +133,3 @@ def _recent(record: TurnRecord) -> RecentTurn:
     step = record.transition
     place = step.before.location.name if step.before.location else ""
     return RecentTurn(record.turn, place, step.action, step.response, record.reasoning)
-
-
-def _changed_in_sight(step: Transition) -> tuple[Item, ...]:
-    """What the action moved or changed, of the things that were in sight or in hand, before or after.
-
-    A walk changes nothing in this sense: what is here then differs because here is elsewhere. Many stories move their
-    scenery along with the player.
-    """
-    if step.before.location != step.after.location:
-        return ()
-    near = {
-        item.num for seen in (step.before, step.after) for items in (seen.visible, seen.carried) for item in items or ()
-    }
-    changed = (*(move.item for move in step.moved), *(change.item for change in step.changed))
-    return tuple({item.num: item for item in changed if item.num in near}.values())

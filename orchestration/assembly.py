@@ -12,6 +12,7 @@ from managers.episode_synthesizer import EpisodeSynthesizer
 from managers.map_manager import MapManager
 from managers.model_calls import ModelCalls
 from managers.rejection_manager import RejectionManager
+from managers.return_manager import ReturnManager
 from managers.state_manager import StateManager
 from orchestration.embedding_server import EmbeddingServer
 from orchestration.parts import Parts
@@ -36,6 +37,7 @@ from zorkgpt.offline.explorer import OfflineExplorer, Recall
 from zorkgpt.offline.rules import RuleSynthesizer
 from zorkgpt.offline.walkthrough import WalkthroughPlayer
 from zorkgpt.player import Player
+from zorkgpt.returning import ReturningPlayer
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,8 @@ class Wishes:
     walkthrough: Path | None = None
     person: Callable[[], Player] | None = None
     """Makes the player who sits at the keyboard."""
+    keep_map: bool | None = None
+    """Whether the map outlives the episode; None: if memories do."""
 
 
 def assemble(
@@ -71,7 +75,8 @@ def assemble(
         models = ModelCalls(get_logger("models"), config, state, wishes.choice.models)
         llm = models.client
     memory = _memory(config, state, llm) if wishes.remember and config.simple_memory.enabled else None
-    world = MapManager(get_logger("map"), config, state, remember=memory is not None)
+    keeps_map = memory is not None if wishes.keep_map is None else wishes.keep_map
+    world = MapManager(get_logger("map"), config, state, remember=keeps_map)
     player = _player(wishes, world, memory, llm)
     game = JerichoInterface(story=wishes.story or find_story(), seed=wishes.seed)
     state.max_score = game.get_max_score()
@@ -104,6 +109,10 @@ def assemble(
         critic = Critic(game.language, llm, threshold=config.critic_rejection_threshold)
         parts = replace(parts, critic=critic, rejections=rejections)
     managers = (world, rejections, context, export, *((models,) if models else ()))
+    if config.explore == "return" and wishes.choice.kind in ("model", "offline"):
+        returns = _returns(config, state, wishes, game, world, episode_log)
+        parts = replace(parts, player=ReturningPlayer(player, lambda: returns.journey))
+        managers = (*managers, returns)
     parts = replace(parts, managers=managers)
     episodes = EpisodeSynthesizer(
         get_logger("episodes"),
@@ -180,6 +189,25 @@ def _player(wishes: Wishes, world: MapManager, memory: SimpleMemoryManager | Non
     if kind == "human" and wishes.person is not None:
         return wishes.person()
     return OfflineExplorer(world.graph, _recall(memory) if memory else None)
+
+
+def _returns(
+    config: GameConfiguration,
+    state: GameState,
+    wishes: Wishes,
+    game: JerichoInterface,
+    world: MapManager,
+    episode_log: EpisodeLog,
+) -> ReturnManager:
+    return ReturnManager(
+        get_logger("explore"),
+        config,
+        state,
+        story_sha256=game.story.sha256,
+        seed=wishes.seed,
+        episode_log=episode_log,
+        untried=lambda room: len(world.graph.untried(room)),
+    )
 
 
 def _recall(memory: SimpleMemoryManager) -> Recall:

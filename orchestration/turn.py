@@ -51,7 +51,7 @@ class TurnCycle:
             turn=parts.state.turn_count,
             transition=step,
             reasoning=decision.reasoning,
-            player=parts.player_name if action is None else "given",
+            player=(decision.by or parts.player_name) if action is None else "given",
             memory_shown=memories,
             memory_events=events,
             duration_s=perf_counter() - started,
@@ -72,7 +72,7 @@ class TurnCycle:
         parts = self._parts
         context = parts.context.player_context(now, memories)
         decision = parts.player.get_action_with_reasoning(context)
-        if parts.critic is None or parts.rejections is None:
+        if decision.by or parts.critic is None or parts.rejections is None:
             return decision
         scene = parts.game.scene()
         judge = partial(parts.critic.judge, context=context, scene=scene)

@@ -41,7 +41,8 @@ class TurnRecord:
     transition: Transition
     reasoning: str
     player: str
-    """Who chose the action: "model", "offline", "walkthrough", "human" or "given"."""
+    """Who chose the action: "model", "offline", "walkthrough", "human", "given", or "return" where the commands of an
+    earlier episode were repeated."""
     memory_shown: str
     """What was known of the place, as the player saw it before choosing."""
     memory_events: tuple[MemoryEvent, ...] = ()

@@ -4,7 +4,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 
 from session.history import TurnRecord
-from session.outcome import failed
+from session.outcome import effective, failed
 from zorkgpt.llm.usage import CallRecord
 from zorkgpt.runlog.events import ModelCalled, TurnPlayed
 
@@ -39,6 +39,7 @@ def turn_played(record: TurnRecord) -> TurnPlayed:
         duration_s=round(record.duration_s, 6),
         rejections=[asdict(rejection) for rejection in record.rejections],
         critic_score=record.critic_score,
+        effective=effective(step),
     )
 
 

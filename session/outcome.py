@@ -1,6 +1,8 @@
 """Whether an action did anything, by the Z-machine's ground truth."""
 
-from game_interface.models import Transition
+import re
+
+from game_interface.models import Item, Transition
 
 # Verbs that are not meant to change anything: finding nothing changed says nothing about them.
 _LOOKING = {"look", "l", "examine", "x", "inspect", "describe", "read", "search", "inventory", "i", "inv"}
@@ -33,3 +35,36 @@ def changed_something(step: Transition) -> bool:
 def failed(step: Transition) -> bool:
     """The action was meant to change something, and nothing changed."""
     return not is_passive(step.action) and not changed_something(step)
+
+
+def touched(step: Transition) -> tuple[Item, ...]:
+    """What the action moved or changed: things in sight or in hand, before or after, and those that it names.
+
+    A walk touches nothing in this sense: what is here then differs because here is elsewhere. Many stories move their
+    scenery along with the player.
+    """
+    if step.before.location != step.after.location:
+        return ()
+    near = {
+        item.num for seen in (step.before, step.after) for items in (seen.visible, seen.carried) for item in items or ()
+    }
+    named = _words(step.action)
+    changed = (*(move.item for move in step.moved), *(change.item for change in step.changed))
+    return tuple({item.num: item for item in changed if item.num in near or named & _words(item.name)}.values())
+
+
+def effective(step: Transition) -> bool:
+    """The action itself changed something beside the player's place; what goes on elsewhere is not its doing."""
+    before, after = step.before, step.after
+    return bool(
+        touched(step)
+        or step.died
+        or step.finished
+        or before.vehicle != after.vehicle
+        or before.score != after.score
+        or before.inventory != after.inventory
+    )
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"[^\W_]+", text.lower()))

@@ -180,6 +180,8 @@ class GameplaySection(Section):
     """Pause after each turn, for watching."""
     zork_game_workdir: str = Field("game_files", min_length=1)
     """The working directory."""
+    explore: Literal["none", "return"] = "none"
+    """return: begin later episodes by repeating the commands that led an earlier one to something promising."""
     room_description_age_window: int = Field(10, ge=0)
     """Turns for which the last description of a room is shown again."""
 

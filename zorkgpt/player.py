@@ -60,6 +60,8 @@ class AgentDecision:
     action: str
     """A single line, without quotes around it."""
     reasoning: str = ""
+    by: str | None = None
+    """Who chose it, where that is not the player whose turn it is; nobody judges it then."""
 
 
 class Player(Protocol):

@@ -45,6 +45,9 @@ def play(
         Path | None, typer.Option("--walkthrough", help="Commands for --player walkthrough, one a line.")
     ] = None,
     workdir: Workdir = None,
+    explore: Annotated[
+        str | None, typer.Option("--explore", help="none, or return: go on from where an earlier episode was.")
+    ] = None,
     no_memory: Annotated[bool, typer.Option("--no-memory", help="Remember nothing, know nothing.")] = False,
     max_cost: Annotated[
         float | None, typer.Option("--max-cost", help="What all models may cost in this run; prices are configured.")
@@ -69,6 +72,7 @@ def play(
         base_url=base_url,
         walkthrough=walkthrough,
         workdir=workdir,
+        explore=explore,
         remember=not no_memory,
         max_cost=max_cost,
         max_tokens=max_tokens,

@@ -39,6 +39,7 @@ class PlayOptions:
     base_url: str | None = None
     walkthrough: Path | None = None
     workdir: Path | None = None
+    explore: str | None = None
     remember: bool = True
     max_cost: float | None = None
     max_tokens: int | None = None
@@ -74,6 +75,7 @@ def _configuration(options: PlayOptions) -> GameConfiguration:
             "max_turns_per_episode": options.max_turns,
             "zork_game_workdir": str(options.workdir) if options.workdir else None,
             "agent_model": options.model,
+            "explore": options.explore,
             "client_base_url": options.base_url,
             "turn_delay_seconds": options.delay_s,
             "max_cost": options.max_cost,

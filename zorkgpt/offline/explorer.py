@@ -54,14 +54,27 @@ class OfflineExplorer:
         self._turn = 0
 
     def get_action_with_reasoning(self, context: PlayerContext) -> AgentDecision:
+        where = self._look_round(context)
+        if where is None:
+            return AgentDecision("look", "The story does not tell where this is.")
+        return self._choose(where)
+
+    def look_on(self, context: PlayerContext, action: str) -> None:
+        """Another one plays this turn: what it does is done."""
+        where = self._look_round(context)
+        if where is not None:
+            self._notes_of(where).done.add(normal(action))
+
+    def _look_round(self, context: PlayerContext) -> int | None:
+        """Take in a turn's context; the number of the place, if the story tells."""
         if context.turn <= self._turn and context.refused is None:
             self._begin()
         self._turn = context.turn
         where = context.observation.location
         if where is None:
-            return AgentDecision("look", "The story does not tell where this is.")
+            return None
         self._take_in(where.num, context)
-        return self._choose(where.num)
+        return where.num
 
     def _take_in(self, here: int, context: PlayerContext) -> None:
         """Bring the notes of this place up to date."""

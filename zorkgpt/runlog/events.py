@@ -60,6 +60,8 @@ class TurnPlayed:
     """Proposals that were turned down before the action: action, reason, judge, score, obeyed."""
     critic_score: float | None = None
     """Of the action itself, -1 to 1; None: no model judged it."""
+    effective: bool = True
+    """The action itself changed something beside the player's place; so are turns of which nobody wrote it down."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,32 @@ class KnowledgeUpdated:
     """Texts of lines that are not believed any more."""
     text: str
     """The whole file, or as much of its beginning as a line of the log should hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """The commands that were to lead back to an earlier state are played, or led elsewhere; the player goes on."""
+
+    kind: ClassVar[str] = "returned"
+    episode: int
+    turn: int
+    """The last one that was played again."""
+    from_episode: int
+    """Whose commands they were."""
+    from_turn: int
+    """The last one of them, in that episode."""
+    commands: int
+    """How many there were to play."""
+    shortened: bool
+    """What changed nothing was left out."""
+    arrived: bool
+    difference: str
+    """Where the way led elsewhere, what was other than expected; "" otherwise."""
+    place: int | None
+    """What it was to lead to: place, score and inventory."""
+    place_name: str
+    score: int | None
+    inventory: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,9 +151,9 @@ class EpisodeEnded:
     metrics: dict[str, Any] = field(default_factory=dict)
 
 
-Event = EpisodeStarted | TurnPlayed | KnowledgeUpdated | ModelCalled | EpisodeEnded
+Event = EpisodeStarted | TurnPlayed | Returned | KnowledgeUpdated | ModelCalled | EpisodeEnded
 _KINDS: dict[str, type[Event]] = {
-    kind.kind: kind for kind in (EpisodeStarted, TurnPlayed, KnowledgeUpdated, ModelCalled, EpisodeEnded)
+    kind.kind: kind for kind in (EpisodeStarted, TurnPlayed, Returned, KnowledgeUpdated, ModelCalled, EpisodeEnded)
 }
 
 

@@ -1,0 +1,107 @@
+"""Begins episodes where earlier ones left something promising: chooses the way back and watches over it."""
+
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from managers.episode_log import EpisodeLog
+from session.game_configuration import GameConfiguration
+from session.game_state import GameState
+from session.history import TurnRecord
+from zorkgpt.explore.choice import most_promising
+from zorkgpt.explore.journey import Journey
+from zorkgpt.explore.reading import ArchiveReader
+from zorkgpt.explore.trail import standing
+from zorkgpt.runlog.events import Returned
+
+
+class ReturnManager:
+    """Gives the commands that lead back, as long as they lead where they did before.
+
+    Args:
+        story_sha256: of the story that is played; only episodes of it, with the same seed, can be returned to.
+        untried: of a room, how many ways out of it nobody has tried.
+    """
+
+    def __init__(
+        self,
+        logger: logging.Logger,
+        config: GameConfiguration,
+        game_state: GameState,
+        *,
+        story_sha256: str,
+        seed: int,
+        episode_log: EpisodeLog,
+        untried: Callable[[int], int] = lambda room: 0,
+    ) -> None:
+        self._log = logger
+        self._state = game_state
+        self._max_turns = config.max_turns_per_episode
+        self._episode_log = episode_log
+        self._untried = untried
+        self._reader = ArchiveReader(Path(config.zork_game_workdir), config.episode_log_file, story_sha256, seed)
+        self.journey: Journey | None = None
+        self._counts = {"returns": 0, "arrived": 0, "diverged": 0, "turns_replayed": 0}
+
+    def reset_episode(self) -> None:
+        """Choose what this episode returns to, from all that were played before it."""
+        self.journey = None
+        number = self._state.episode_id
+        archive = self._reader.refresh(before=number if isinstance(number, int) else None)
+        if not archive.episodes and self._reader.of_another_world:
+            self._log.warning(
+                "no return: every earlier episode was of another story or seed",
+                extra={"episodes": self._reader.of_another_world},
+            )
+        if cell := most_promising(archive, self._untried, self._max_turns):
+            way = archive.way_to(cell)
+            self.journey = Journey(way)
+            self._counts["returns"] += 1
+            extra = {"place": way.place_name, "score": way.goal.score, "commands": len(way.steps)}
+            self._log.info("returning", extra=extra | {"from_episode": way.episode, "from_turn": way.turn})
+
+    reset = reset_episode
+
+    def process_turn(self, record: TurnRecord) -> None:
+        """Hold the turn against the way, and write down how it ended when it is over."""
+        journey = self.journey
+        if journey is None or journey.next is None:
+            return
+        step = record.transition
+        place = step.after.location.num if step.after.location else None
+        now = standing(place, (item.name for item in step.after.inventory or ()), step.after.score)
+        journey.follow(step.action, now, step.response)
+        self._counts["turns_replayed"] += 1
+        if journey.next is None:
+            self._finish(journey, record)
+
+    def _finish(self, journey: Journey, record: TurnRecord) -> None:
+        way = journey.way
+        self._counts["arrived" if journey.arrived else "diverged"] += 1
+        if journey.difference:
+            self._log.warning("the way back led elsewhere", extra={"turn": record.turn, "reason": journey.difference})
+        event = Returned(
+            episode=record.episode,
+            turn=record.turn,
+            from_episode=way.episode,
+            from_turn=way.turn,
+            commands=len(way.steps),
+            shortened=way.shortened,
+            arrived=journey.arrived,
+            difference=journey.difference,
+            place=way.goal.place,
+            place_name=way.place_name,
+            score=way.goal.score,
+            inventory=list(way.goal.inventory),
+        )
+        self._episode_log.write(event)
+
+    def process_periodic_update(self) -> None:
+        """All of it is of every turn."""
+
+    def get_status(self) -> dict[str, Any]:
+        archive = self._reader.archive
+        metrics = self._counts | {"cells": len(archive.cells), "episodes": archive.episodes}
+        returning = self.journey is not None and self.journey.next is not None
+        return {"type": "return", "state": "returning" if returning else "exploring", "metrics": metrics}

@@ -1,0 +1,31 @@
+"""What an action did itself."""
+
+from dataclasses import replace
+
+from game_interface.models import AttributeChange, Item, Location, ObjectMove, Observation, Transition
+from session.outcome import effective, touched
+
+HALL, YARD = Location(1, "Hall"), Location(2, "Yard")
+DOOR, CAT = Item(7, "oak door", 0), Item(9, "sleepy cat", 2)
+NOW = Observation(HALL, (), (), (), score=0, moves=0)
+OPENED = AttributeChange(DOOR, "open", True)
+
+
+def test_what_the_action_names_it_has_touched_though_it_is_in_no_room():
+    step = Transition(NOW, "open door", "The door opens.", NOW, changed=(OPENED,))
+    assert touched(step) == (DOOR,)
+    assert effective(step)
+
+
+def test_what_wanders_about_elsewhere_is_not_the_actions_doing():
+    wandered = ObjectMove(CAT, Item(2, "Yard"), Item(3, "Lane"))
+    step = Transition(NOW, "push wall", "Nothing.", NOW, moved=(wandered,))
+    assert touched(step) == ()
+    assert not effective(step)
+
+
+def test_a_walk_does_nothing_unless_it_scores_or_changes_what_is_held():
+    walked = Transition(NOW, "north", "Yard", replace(NOW, location=YARD), changed=(OPENED,))
+    assert not effective(walked)
+    assert effective(replace(walked, after=replace(NOW, location=YARD, score=5)))
+    assert effective(replace(walked, after=replace(NOW, location=YARD, inventory=(CAT,))))

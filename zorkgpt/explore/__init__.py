@@ -1,0 +1,1 @@
+"""Returning to states that were reached before, by playing again the commands that led there."""
