@@ -28,10 +28,11 @@ from zorkgpt.embeddings.provider import EmbeddingProvider
 from zorkgpt.errors import ConfigurationError, WorkdirError
 from zorkgpt.llm.messages import LLM
 from zorkgpt.log import get_logger
+from zorkgpt.memory.changes import is_current
 from zorkgpt.memory.judge import ModelJudge
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.model_synthesizer import ModelSynthesizer
-from zorkgpt.memory.models import Memory, MemoryStatus
+from zorkgpt.memory.models import Memory
 from zorkgpt.memory.synthesis import MemorySynthesizer
 from zorkgpt.offline.explorer import OfflineExplorer, Recall
 from zorkgpt.offline.rules import RuleSynthesizer
@@ -215,6 +216,6 @@ def _recall(memory: SimpleMemoryManager) -> Recall:
 
     def believed(location_id: int) -> list[Memory]:
         kept = (*memory.memory_cache.get(location_id, ()), *memory.ephemeral_cache.get(location_id, ()))
-        return [one for one in kept if one.status != MemoryStatus.SUPERSEDED]
+        return [one for one in kept if is_current(one)]
 
     return believed

@@ -65,6 +65,10 @@ def memories(draw, text=texts):
         superseded_at_turn=draw(st.one_of(st.none(), st.integers(-9, 10**6))) if wrong else None,
         invalidation_reason=draw(st.one_of(st.none(), text)) if wrong else None,
         observation_count=draw(st.integers(0, 1000)),
+        tried=draw(st.integers(0, 10**9)),
+        worked=draw(st.integers(0, 10**9)),
+        pinned=draw(st.booleans()),
+        vetoed=draw(st.booleans()),
     )
 
 

@@ -236,11 +236,11 @@ def test_what_happened_is_told_once(manager):
     manager.supersede_memory(5, "Hall", "A", memory("B"))
     manager.invalidate_memory(5, "B", "wrong")
     assert manager.drain_events() == [
-        MemoryEvent("added", 5, "A", "permanent", "NOTE"),
-        MemoryEvent("added", 5, "D", "ephemeral", "NOTE"),
-        MemoryEvent("added", 5, "B", "permanent", "NOTE"),
-        MemoryEvent("superseded", 5, "A", "permanent", "NOTE", "B"),
-        MemoryEvent("invalidated", 5, "B", "permanent", "NOTE", "wrong"),
+        MemoryEvent("added", 5, "A", "permanent", "NOTE", "", "The text of A."),
+        MemoryEvent("added", 5, "D", "ephemeral", "NOTE", "", "The text of D."),
+        MemoryEvent("added", 5, "B", "permanent", "NOTE", "", "The text of B."),
+        MemoryEvent("superseded", 5, "A", "permanent", "NOTE", "B", "The text of A.", "SUPERSEDED"),
+        MemoryEvent("invalidated", 5, "B", "permanent", "NOTE", "wrong", "The text of B.", "SUPERSEDED"),
     ]
     assert manager.drain_events() == []
 

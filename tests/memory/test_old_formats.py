@@ -3,6 +3,7 @@
 import pytest
 
 from zorkgpt.memory.codec import parse, render
+from zorkgpt.memory.entry import render_entry
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import INVALIDATION_MARKER, Memory
 
@@ -71,7 +72,8 @@ CORPUS = {
         "**[NOTE] The *old* [rusty] key** *(Ep1, T5, +0)*", title="The *old* [rusty] key"
     ),
     "wide spaces": entry("**[NOTE  -  CORE]   T**   *( Ep1 ,  T5 , +0 )*  ", persistence="core"),
-    "parts of a later version": entry("**[NOTE] T** *(Ep1, T5, +0, worked 5/9, pinned)*"),
+    "parts of a later version": entry("**[NOTE] T** *(Ep1, T5, +0, dreamt of 2x, worked 5 of 9)*"),
+    "tried": entry("**[NOTE] T** *(Ep1, T5, +0, worked 5/9)*", tried=9, worked=5),
 }
 
 
@@ -100,7 +102,7 @@ def test_an_older_memory_that_changes_is_written_in_todays_form(form, tmp_path):
     written = path.read_text()
     assert f"**[{expected.category} - {kind} - SUPERSEDED] " in written
     assert '[Invalidated at T60: "It is wrong"]\n~~The text.~~\n' in written
-    assert ("worked 5/9, pinned)*" in written) == (form == "parts of a later version")
+    assert ("dreamt of 2x, worked 5 of 9)*" in written) == (form == "parts of a later version")
     assert SimpleMemoryManager.open(path).memory_cache == manager.memory_cache
 
 
@@ -119,3 +121,14 @@ def test_an_older_memory_that_changes_is_written_in_todays_form(form, tmp_path):
 def test_a_heading_is_read_as_it_is_meant(heading, expected):
     section = parse((heading + "\n").encode()).sections[0]
     assert (section.location_id, section.name) == expected
+
+
+@pytest.mark.parametrize("marks", ["pinned, vetoed", "vetoed, pinned", "vetoed, +0, worked 5/9, pinned"])
+def test_the_marks_of_a_person_are_read_in_any_order_and_written_in_one(marks):
+    score = "" if "+0" in marks else "+0, "
+    document = parse((HEAD + f"**[NOTE] T** *(Ep1, T5, {score}{marks})*\nThe text.\n").encode())
+    [kept] = document.memories(5)
+    assert (kept.pinned, kept.vetoed, kept.score_change) == (True, True, 0)
+    written = render_entry(kept).raw
+    assert written.startswith("**[NOTE - PERMANENT] T** *(Ep1, T5, +0, ")
+    assert written.splitlines()[0].endswith(", pinned, vetoed)*")

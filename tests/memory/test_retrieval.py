@@ -22,6 +22,32 @@ def test_dangers_come_first_then_what_was_seen_often_then_what_is_new():
     assert titles(shown(persistent, [], episodes=(1, 2))) == ["Danger", "Often", "Newest", "New", "Old"]
 
 
+def test_what_worked_goes_above_what_was_not_tried_and_what_never_worked_below():
+    persistent = [
+        memory("Refuted", tried=4, worked=0, observation_count=9),
+        memory("Tried once", tried=1, worked=0),
+        memory("Untried", turns="2"),
+        memory("Now and then", tried=4, worked=2, turns="1"),
+        memory("Confirmed", tried=3, worked=3, turns="1"),
+    ]
+    assert titles(shown(persistent, [])) == ["Confirmed", "Tried once", "Untried", "Now and then", "Refuted"]
+
+
+def test_how_often_it_worked_is_said_where_it_was_tried_more_than_once():
+    assert line(memory("Once", tried=1, worked=1)) == "[NOTE] Once: The text of Once."
+    assert line(memory("Often", "core", tried=9, worked=5)) == "[NOTE] Often: The text of Often. [spawn] (worked 5/9)"
+
+
+def test_what_is_pinned_comes_first_and_outside_of_the_limits_but_within_the_budget():
+    persistent = [memory(f"S{n}", category="SUCCESS", turns=str(n)) for n in range(7)]
+    persistent += [memory("Danger", category="DANGER"), memory("Pin", category="SUCCESS", pinned=True)]
+    persistent += [memory("Huge pin", text="long " * 400, pinned=True), memory("Forbidden", vetoed=True)]
+    found = shown(persistent, [memory("Passing", "ephemeral")])
+    assert titles(found) == ["Pin", "Danger", "S6", "S5", "S4", "Passing", "S3", "S2"]
+    assert found.text.startswith("[SUCCESS] Pin: ")
+    assert found.text.endswith("\n(3 more memories not shown)")
+
+
 def test_at_most_five_successes_and_five_failures_are_shown():
     persistent = [memory(f"{kind} {n}", category=kind) for kind in ("SUCCESS", "FAILURE", "NOTE") for n in range(7)]
     found = shown(persistent, [], budget=Budget(tokens=10_000))
@@ -49,7 +75,7 @@ def test_it_never_goes_over_its_budget_and_is_always_the_same(persistent, tokens
     found = shown(persistent, [], budget=budget)
     assert estimated_tokens(found.text) <= tokens
     assert found == shown(list(persistent), [], budget=budget)
-    assert all(one.status != "SUPERSEDED" for one in found.memories)
+    assert all(one.status != "SUPERSEDED" and not one.vetoed for one in found.memories)
     assert all(line(one) in found.text for one in found.memories)
 
 

@@ -99,7 +99,9 @@ def test_a_memory_is_kept_where_the_action_was_taken(play):
     manager.record_action_outcome(5, "Behind House", "enter window", "Kitchen", context)
     expected = memory("Window leads in", category="DISCOVERY", episode=3, turns="12", score_change=10)
     assert manager.memory_cache == {5: [expected]}
-    assert manager.drain_events() == [MemoryEvent("added", 5, "Window leads in", "permanent", "DISCOVERY")]
+    assert manager.drain_events() == [
+        MemoryEvent("added", 5, "Window leads in", "permanent", "DISCOVERY", "", expected.text)
+    ]
 
 
 def test_the_question_holds_what_is_known(play, state):

@@ -23,7 +23,21 @@ from zorkgpt.memory.section import (
 log = get_logger(__name__)
 
 Kind = Literal[
-    "added", "seen again", "superseded", "invalidated", "merged", "edited", "removed", "moved", "contested", "undone"
+    "added",
+    "seen again",
+    "superseded",
+    "invalidated",
+    "merged",
+    "edited",
+    "removed",
+    "moved",
+    "contested",
+    "undone",
+    "credited",
+    "pinned",
+    "unpinned",
+    "vetoed",
+    "unvetoed",
 ]
 
 
@@ -59,7 +73,8 @@ def same_words(one: Memory, other: Memory) -> bool:
 
 
 def is_current(memory: Memory) -> bool:
-    return memory.status != MemoryStatus.SUPERSEDED
+    """Whether it is believed, for good or for now, and no person forbids it."""
+    return memory.status != MemoryStatus.SUPERSEDED and not memory.vetoed
 
 
 def titled(memories: list[Memory], title: str) -> Memory | None:

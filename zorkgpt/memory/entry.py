@@ -28,6 +28,8 @@ _FIELD = re.compile(r"(?:[^,\\]|\\.|\\$)+")
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 _SCORE = re.compile(r"[+-][0-9]{1,18}")
 _SEEN = re.compile(r"seen (-?[0-9]{1,18})x")
+_WORKED = re.compile(r"worked ([0-9]{1,18})/([0-9]{1,18})")
+_MARKS = ("pinned", "vetoed")
 _SPAN = re.compile(r"([0-9]+)\s*(?:→|->)\s*T?([0-9]+)")
 _STRUCK = re.compile(r"~~(.*)~~")
 
@@ -47,7 +49,7 @@ def parse_entry(lines: list[str]) -> Entry:
     """
     tags, title, meta = _header(lines[0].strip())
     category, persistence, status = _tags(tags)
-    episode, turns, score, seen, extras = _meta(meta)
+    episode, turns, score, seen, worked, tried, marks, extras = _meta(meta)
     body = [line.strip() for line in lines[1:]]
     body = [line for line in body if line]
     superseded_by, at_turn, reason = None, None, None
@@ -59,7 +61,22 @@ def parse_entry(lines: list[str]) -> Entry:
         text = struck[1]
     text = "" if text == EMPTY else one_line(unescape(text))
     memory = Memory(
-        category, title, episode, turns, score, text, persistence, status, superseded_by, at_turn, reason, seen
+        category,
+        title,
+        episode,
+        turns,
+        score,
+        text,
+        persistence,
+        status,
+        superseded_by,
+        at_turn,
+        reason,
+        seen,
+        tried,
+        worked,
+        "pinned" in marks,
+        "vetoed" in marks,
     )
     return Entry(memory, "".join(lines), extras)
 
@@ -74,6 +91,9 @@ def render_entry(memory: Memory, extras: tuple[str, ...] = (), eol: str = "\n") 
         meta.append(f"{memory.score_change:+d}")
     if memory.observation_count != 1:
         meta.append(f"seen {memory.observation_count}x")
+    if memory.tried or memory.worked:
+        meta.append(f"worked {memory.worked}/{memory.tried}")
+    meta += [mark for mark in _MARKS if getattr(memory, mark)]
     header = f"**[{' - '.join(tags)}] {escape(memory.title, TITLE)}** *({', '.join([*meta, *extras])})*"
     text = escape(memory.text, BODY)
     if memory.status == MemoryStatus.SUPERSEDED:
@@ -139,16 +159,21 @@ def _tags(text: str) -> tuple[str, str, str]:
     return one_line(unescape(category)), persistence or "permanent", status or MemoryStatus.ACTIVE
 
 
-def _meta(text: str) -> tuple[int | str, str, int | None, int, tuple[str, ...]]:
+def _meta(text: str) -> tuple[int | str, str, int | None, int, int, int, frozenset[str], tuple[str, ...]]:
     fields = split_fields(text)
     if len(fields) < 2 or fields[0][:2].lower() != "ep" or fields[1][:1].upper() != "T":
         raise NotAnEntry(f"({text}) does not begin with an episode and a turn, as in (Ep1, T25)")
-    score, seen, extras = None, None, []
+    score, seen, worked, extras = None, None, None, []
+    marks = set()
     for field in fields[2:]:
         if score is None and _SCORE.fullmatch(field):
             score = int(field)
         elif seen is None and (found := _SEEN.fullmatch(field)):
             seen = int(found[1])
+        elif worked is None and (found := _WORKED.fullmatch(field)):
+            worked = int(found[1]), int(found[2])
+        elif field in _MARKS:
+            marks.add(field)
         elif field:
             extras.append(field)
     return (
@@ -156,6 +181,8 @@ def _meta(text: str) -> tuple[int | str, str, int | None, int, tuple[str, ...]]:
         _parsed_turns(fields[1][1:].strip()),
         score,
         1 if seen is None else seen,
+        *(worked or (0, 0)),
+        frozenset(marks),
         tuple(extras),
     )
 

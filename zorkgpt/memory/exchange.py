@@ -26,6 +26,10 @@ _KINDS: dict[str, type | UnionType] = {
     "superseded_at_turn": int | None,
     "invalidation_reason": str | None,
     "observation_count": int,
+    "tried": int,
+    "worked": int,
+    "pinned": bool,
+    "vetoed": bool,
 }
 
 
@@ -98,4 +102,4 @@ def _located(row: dict) -> LocatedMemory:
 
 def _is_of(value: object, kind: type | UnionType) -> bool:
     # For JSON, true is no number.
-    return isinstance(value, kind) and not isinstance(value, bool)
+    return isinstance(value, kind) and (kind is bool or not isinstance(value, bool))

@@ -11,9 +11,14 @@ from typing import Any
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.changes import Change
 from zorkgpt.memory.file import Disk
-from zorkgpt.memory.models import Memory
+from zorkgpt.memory.models import Memory, memory_of
+from zorkgpt.memory.moment import Moment
 
 _TAIL_BYTES = 4096
+_LATER_FIELDS = {"tried": 0, "worked": 0, "pinned": False, "vetoed": False}
+"""Left out of a line where they say nothing, so that an earlier version reads it."""
+_COUNTED = ("seen again", "credited")
+"""Changes of a count: they happen often, and what the game said then taught nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +29,10 @@ class Record:
     """When, in UTC, as ISO 8601."""
     change: Change
     source: str
-    """"agent": by a call; "hand": found in the file; "recovered": found in the file after a kill; "baseline"."""
+    """"agent": by a call; "person": edited through the library or a command; "hand": found in the file; "recovered":
+    found in the file after a kill; "baseline"."""
+    moment: Moment | None = None
+    """None: of no turn that is known."""
 
 
 class History:
@@ -38,13 +46,17 @@ class History:
         self._now = now
         self._disk = disk or Disk()
 
-    def append(self, changes: Iterable[Change], fingerprint: str, *, source: str = "agent") -> None:
+    def append(
+        self, changes: Iterable[Change], fingerprint: str, *, source: str = "agent", moment: Moment | None = None
+    ) -> None:
         """Add a line for each change; the last one says with `file` what the file is after all of them.
 
         Not flushed to disk: the file is the truth, and a line that is missing is added at the next load.
         """
         at = self._now().isoformat(timespec="milliseconds")
-        rows = [_row(at, change, source) for change in changes] or [{"at": at, "kind": "noted", "source": source}]
+        rows = [_row(at, change, source, moment) for change in changes] or [
+            {"at": at, "kind": "noted", "source": source}
+        ]
         rows[-1]["file"] = fingerprint
         data = "".join(json.dumps(row) + "\n" for row in rows).encode()
         descriptor = self._disk.create(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
@@ -118,18 +130,32 @@ class History:
         return kept
 
 
-def _row(at: str, change: Change, source: str) -> dict[str, Any]:
-    row = {
+def _row(at: str, change: Change, source: str, moment: Moment | None) -> dict[str, Any]:
+    row: dict[str, Any] = {
         "at": at,
         "kind": change.kind,
         "source": source,
         "location_id": change.location_id,
         "location_name": change.location_name,
-        "before": None if change.before is None else vars(change.before),
-        "after": None if change.after is None else vars(change.after),
+        "before": _fields(change.before),
+        "after": _fields(change.after),
         "reason": change.reason,
     }
-    return row if change.other is None else row | {"other": vars(change.other)}
+    if change.other is not None:
+        row["other"] = _fields(change.other)
+    if moment is not None:
+        row |= {"episode": moment.episode, "turn": moment.turn}
+        if change.kind not in _COUNTED and (moment.action or moment.response):
+            row |= {"action": moment.action, "response": moment.response}
+    return row
+
+
+def _fields(memory: Memory | None) -> dict[str, Any] | None:
+    if memory is None:
+        return None
+    return {
+        name: value for name, value in vars(memory).items() if name not in _LATER_FIELDS or value != _LATER_FIELDS[name]
+    }
 
 
 def _parsed(line: bytes) -> dict[str, Any] | None:
@@ -142,9 +168,9 @@ def _parsed(line: bytes) -> dict[str, Any] | None:
 
 def _record(row: dict[str, Any]) -> Record | None:
     try:
-        before, after = (None if row[key] is None else Memory(**row[key]) for key in ("before", "after"))
-        other = Memory(**row["other"]) if row.get("other") else None
+        before, after = (None if row[key] is None else memory_of(row[key]) for key in ("before", "after"))
+        other = memory_of(row["other"]) if row.get("other") else None
         change = Change(row["kind"], row["location_id"], row["location_name"], before, after, row.get("reason"), other)
-        return Record(row["at"], change, row["source"])
-    except (KeyError, TypeError, ValueError):
+        return Record(row["at"], change, row["source"], Moment.from_row(row))
+    except (KeyError, TypeError, ValueError, AttributeError):
         return None

@@ -10,10 +10,13 @@ from zorkgpt.memory.changes import Outcome, is_current, same_words, titled
 from zorkgpt.memory.codec import Document
 from zorkgpt.memory.entry import as_read
 from zorkgpt.memory.escaping import one_line
+from zorkgpt.memory.evidence import Evidence
 from zorkgpt.memory.lifecycle import Visits
 from zorkgpt.memory.models import Memory, MemoryEvent, MemoryStatus
+from zorkgpt.memory.moment import Moment
 from zorkgpt.memory.section import LOCATION_LIMIT
 from zorkgpt.memory.store import MemoryStore
+from zorkgpt.memory.trials import TrialFile
 
 
 class Keeper:
@@ -27,6 +30,9 @@ class Keeper:
         """Of locations, as they were called last."""
         self.events: list[MemoryEvent] = []
         self.write_failures = 0
+        self.evidence = Evidence(TrialFile(store.file.path.with_suffix(".trials.jsonl")), log)
+        self.moment: Callable[[], Moment | None] = lambda: None
+        """Which turn it is, for the history."""
         self._visits = visits
         self._debug = debug
 
@@ -129,6 +135,11 @@ class Keeper:
         """Make a change of the file and tell of it. False: it could not be written, or there was nothing to do."""
         return self._apply(change)
 
+    def count_evidence(self) -> None:
+        """Write the counts of what came of memories, if there are any that no other write has taken along."""
+        if self.evidence.is_pending:
+            self._apply(Outcome, always=True)
+
     def close(self) -> None:
         """Put away what need not be kept open."""
 
@@ -155,7 +166,7 @@ class Keeper:
 
     def ignore(self, location_id: int, memory: Memory, why: str) -> None:
         """Say that a memory is not kept."""
-        self.events.append(MemoryEvent("ignored", location_id, memory.title, memory.persistence, memory.category, why))
+        self.events.append(_event("ignored", location_id, memory, why))
         self._log.info("memory ignored", extra={"location_id": location_id, "title": memory.title, "why": why})
 
     def _add_persistent(
@@ -178,17 +189,19 @@ class Keeper:
             self._mark(location_id, old, _superseded(old, memory.title, turn), "superseded")
         return True
 
-    def _apply(self, change: Callable[[Document], Outcome | None]) -> bool:
+    def _apply(self, change: Callable[[Document], Outcome | None], *, always: bool = False) -> bool:
         try:
-            outcome = self.store.apply(change)
+            outcome = self.store.apply(self.evidence.along_with(change, always=always), moment=self.moment())
         except MemoryStoreError as error:
             self.write_failures += 1
             self._log.error("memory not written", extra={"error": str(error)})
             return False
         if outcome is None:
             return False
+        self.evidence.written()
         for made in outcome.changes:
-            self._tell(made.kind, made.location_id, made.after or made.before, made.reason)
+            if made.kind != "credited":
+                self._tell(made.kind, made.location_id, made.after or made.before, made.reason, made.other)
         return True
 
     def _add_ephemeral(self, location_id: int, memory: Memory, replacing: Sequence[Memory] = ()) -> None:
@@ -228,9 +241,11 @@ class Keeper:
             extra={"location_id": location_id, "old": old.title, "new": new.title},
         )
 
-    def _tell(self, kind: str, location_id: int, memory: Memory, reason: str | None = None) -> None:
+    def _tell(
+        self, kind: str, location_id: int, memory: Memory, reason: str | None = None, other: Memory | None = None
+    ) -> None:
         detail = reason or memory.invalidation_reason or memory.superseded_by or ""
-        self.events.append(MemoryEvent(kind, location_id, memory.title, memory.persistence, memory.category, detail))
+        self.events.append(_event(kind, location_id, memory, detail, other))
         if self._debug and memory.persistence == "ephemeral":
             self._log.info("ephemeral memory", extra={"what": kind, "location_id": location_id, "title": memory.title})
 
@@ -254,6 +269,21 @@ def _added(document, location_id, name, memory, visits, olds, others, turn) -> O
 def known_again(memories: Sequence[Memory], memory: Memory) -> Memory | None:
     """The current one of the same title and text."""
     return next((known for known in memories if is_current(known) and same_words(known, memory)), None)
+
+
+def _event(kind: str, location_id: int, memory: Memory, detail: str, other: Memory | None = None) -> MemoryEvent:
+    said = other.text if other else ""
+    return MemoryEvent(
+        kind,
+        location_id,
+        memory.title,
+        memory.persistence,
+        memory.category,
+        detail,
+        memory.text,
+        memory.status,
+        said,
+    )
 
 
 def _superseded(old: Memory, title: str, turn: int | None) -> Memory:

@@ -170,7 +170,7 @@ class SimpleMemoryManager(Likeness):
                 budget=self.settings.budget,
                 count_tokens=self._count_tokens,
             )
-            self._recorder.recalled.show(location_id, found.memories)
+            self._recorder.shown(location_id, found.memories)
         return found.text
 
     def get_ephemeral_count(self, location_id: int | None = None) -> int:
@@ -257,6 +257,7 @@ class SimpleMemoryManager(Likeness):
     def reset_episode(self) -> None:
         """A new episode: what was true until the restart is forgotten."""
         with self.store.guard:
+            self._keeper.count_evidence()
             self._keeper.forget_episode()
             self._recorder.reset()
 
@@ -277,6 +278,7 @@ class SimpleMemoryManager(Likeness):
                 "open_tentative": tentative,
                 "write_failures": self._keeper.write_failures,
                 "history_failures": self.store.history_failures,
+                "evidence_failures": self._keeper.evidence.failures,
                 **asdict(self._recorder.counts),
                 **self._keeper.metrics(),
             }
@@ -286,6 +288,7 @@ class SimpleMemoryManager(Likeness):
     def save_session(self, path: Path | str) -> bool:
         """Write this episode's memories to a file of their own, for resuming it."""
         with self.store.guard:
+            self._keeper.count_evidence()
             return session.save(Path(path), self._recorder.episode, self._keeper.ephemeral, self._visits.first_turns())
 
     def restore_session(self, path: Path | str) -> bool:

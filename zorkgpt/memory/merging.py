@@ -18,7 +18,8 @@ def merged(document: Document, location_id: int, known: Memory, new: Memory, rea
 def refined(
     document: Document, location_id: int, name: str, known: Memory, new: Memory, turn: int | None, reason: str
 ) -> Outcome:
-    """The new one says it better; it never lasts shorter than what it replaces."""
+    """The new one says it better; it never lasts shorter than what it replaces, and what was tried was its fact too."""
+    new = replace(new, tried=known.tried, worked=known.worked)
     if known.persistence == "permanent":
         new = replace(new, persistence="permanent")
     outcome = changes.added(document, location_id, name, new)
@@ -69,7 +70,8 @@ def absorbed(
     first, last = sorted((kept, repeat), key=lambda one: next(at for at, m in enumerate(memories) if m is one))
     span = changes.observed(first, changes.last_turn(last), last.episode, episodes)
     count = kept.observation_count + repeat.observation_count
-    seen = replace(kept, turns=span.turns, episode=span.episode, observation_count=count)
+    tried, worked = kept.tried + repeat.tried, kept.worked + repeat.worked
+    seen = replace(kept, turns=span.turns, episode=span.episode, observation_count=count, tried=tried, worked=worked)
     outcome = _telling(changes.changed(document, location_id, kept, seen, "merged", reason), repeat, reason)
     return _then(outcome, replaced(outcome.document, location_id, repeat, kept, turn, reason))
 

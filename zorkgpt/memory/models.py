@@ -41,6 +41,14 @@ class Memory:
     superseded_at_turn: int | None = None
     invalidation_reason: str | None = None
     observation_count: int = 1
+    tried: int = 0
+    """How often the player did what it speaks of, having been shown it."""
+    worked: int = 0
+    """How many of these times came out as it says."""
+    pinned: bool = False
+    """A person wants it kept: no model and no rule replaces it, marks it as wrong or merges it away."""
+    vetoed: bool = False
+    """A person wants it never learned again: it is not shown, and what says the same is not kept."""
 
     def __post_init__(self) -> None:
         if self.persistence not in PERSISTENCES:
@@ -48,6 +56,15 @@ class Memory:
             raise ValueError(
                 f"Invalid persistence {self.persistence!r} of memory {self.title!r}: must be one of {valid}."
             )
+
+
+def memory_of(fields: dict[str, Any]) -> Memory:
+    """A memory from stored fields; those that a later version added are passed over.
+
+    Raises:
+        TypeError, ValueError: one is missing, or the persistence is none.
+    """
+    return Memory(**{name: value for name, value in fields.items() if name in MEMORY_FIELDS})
 
 
 MEMORY_FIELDS = frozenset(field.name for field in fields(Memory))
@@ -159,3 +176,9 @@ class MemoryEvent:
     category: str = ""
     detail: str = ""
     """Why, where there is a reason to give: what replaced it, what was wrong."""
+    text: str = ""
+    """What it says."""
+    status: MemoryStatusType = MemoryStatus.ACTIVE
+    """After the event."""
+    other: str = ""
+    """What the memory says that it was compared with, where that led to the event."""

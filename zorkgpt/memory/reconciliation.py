@@ -40,6 +40,8 @@ def _kind(before: Memory | None, after: Memory) -> Kind:
         return "invalidated" if after.superseded_by == INVALIDATION_MARKER else "superseded"
     if after.observation_count > before.observation_count and before.text == after.text:
         return "seen again"
+    if after.tried > before.tried and after.text == before.text:
+        return "credited"
     return "edited"
 
 

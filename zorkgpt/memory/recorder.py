@@ -1,6 +1,7 @@
 """Takes turns in: counts the visit, completes the ground truth, lets the turn be learned from. Never raises."""
 
 import logging
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -8,7 +9,8 @@ from zorkgpt.errors import LLMError
 from zorkgpt.memory.keeper import Keeper
 from zorkgpt.memory.learning import Counts, Learner
 from zorkgpt.memory.lifecycle import Visits
-from zorkgpt.memory.models import ZMachineContext
+from zorkgpt.memory.models import Memory, ZMachineContext
+from zorkgpt.memory.moment import Moment
 from zorkgpt.memory.novelty import Judged
 from zorkgpt.memory.recalled import Recalled
 from zorkgpt.memory.recent import recent_turns
@@ -53,6 +55,8 @@ class Recorder:
         self._last_action = (-1, "")
         """Turn and action: what led to an arrival of the same turn."""
         self._last_asked_turn = -1
+        self._recording: Moment | None = None
+        keeper.moment = self.moment
 
     @property
     def episode(self) -> int | str:
@@ -65,8 +69,19 @@ class Recorder:
         found = getattr(self._state, "turn_count", 0)
         return found if isinstance(found, int) else 0
 
+    def moment(self) -> Moment | None:
+        """The turn that is being recorded; else the present one, if anybody counts."""
+        if self._recording is not None or self._state is None:
+            return self._recording
+        return Moment(self.episode, self.turn)
+
     def is_first_visit(self, location_id: int) -> bool:
         return self._visits.is_first(location_id, self.turn)
+
+    def shown(self, location_id: int, memories: Sequence[Memory]) -> None:
+        """The player sees these memories of the location at which it is about to act."""
+        self.recalled.show(location_id, memories)
+        self._keeper.evidence.show(location_id, memories)
 
     def record(self, location_id: int, name: str, action: str, response: str, given: Any, *, arrival: bool) -> None:
         try:
@@ -74,6 +89,9 @@ class Recorder:
                 context = self._context(location_id, given, arrival=arrival)
                 self._been_at(location_id, context, arrival=arrival)
             action = self._action_of(action, context, arrival=arrival)
+            self._recording = Moment.of(self.episode, context.turn, action, response)
+            if not arrival:
+                self._judge_advice(location_id, action, context)
             if self.synthesizer is not None:
                 self._learn(location_id, name, action, response, context, arrival=arrival)
         except LLMError as error:
@@ -85,6 +103,10 @@ class Recorder:
             self.counts.turn_failures += 1
             extra = {"location_id": location_id, "error": repr(error)}
             self._log.warning("nothing learned from the turn", extra=extra, exc_info=True)
+        finally:
+            self._recording = None
+            if self._keeper.evidence.is_due(self.turn):
+                self._keeper.count_evidence()
 
     def reset(self) -> None:
         """A new episode."""
@@ -94,6 +116,10 @@ class Recorder:
         self._last_action = (-1, "")
         self._last_asked_turn = -1
         self._visits.reset()
+
+    def _judge_advice(self, location_id: int, action: str, context: ZMachineContext) -> None:
+        with self._keeper.store.guard:
+            self._keeper.evidence.note(location_id, action, context, self.episode)
 
     def _learn(
         self, location_id: int, name: str, action: str, response: str, context: ZMachineContext, *, arrival: bool

@@ -3,7 +3,9 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from zorkgpt.memory.changes import is_current
 from zorkgpt.memory.models import Memory, MemoryStatus
+from zorkgpt.memory.standing import standing, tested
 
 TENTATIVE_HEADING = "⚠️  TENTATIVE MEMORIES (unconfirmed, may be invalidated):"
 
@@ -57,7 +59,7 @@ def shown(
     current = [
         (_rank(memory, order, place), memory)
         for place, memory in enumerate((*persistent, *ephemeral))
-        if memory.status != MemoryStatus.SUPERSEDED
+        if is_current(memory)
     ]
     if not current:
         return Shown("")
@@ -67,15 +69,18 @@ def shown(
 
 
 def line(memory: Memory, *, markers: bool = True) -> str:
-    """`[CATEGORY] Title: text`, with how long it is true."""
+    """`[CATEGORY] Title: text`, with how long it is true and how often it worked."""
     marker = _MARKERS[memory.persistence] if markers else ""
-    return f"[{memory.category}] {memory.title}: {memory.text}{marker}"
+    result = tested(memory)
+    return f"[{memory.category}] {memory.title}: {memory.text}{marker}{f' ({result})' if result else ''}"
 
 
 def _rank(memory: Memory, order: dict[int | str, int], place: int) -> tuple:
     recency = (order.get(memory.episode, len(order)), _last_turn(memory.turns), place)
     return (
+        not memory.pinned,
         memory.category != "DANGER",
+        standing(memory),
         memory.status == MemoryStatus.TENTATIVE,
         -memory.observation_count,
         *(-part for part in recency),
@@ -91,9 +96,9 @@ def _chosen(ranked: list[Memory], budget: Budget, count_tokens: Callable[[str], 
     left = {"SUCCESS": budget.successes, "FAILURE": budget.failures}
     allowed = []
     for memory in ranked:
-        if left.get(memory.category, 1) > 0:
+        if memory.pinned or left.get(memory.category, 1) > 0:
             allowed.append(memory)
-            if memory.category in left:
+            if memory.category in left and not memory.pinned:
                 left[memory.category] -= 1
     chosen = allowed
     if _tokens(chosen, len(ranked) - len(chosen), budget, count_tokens) <= budget.tokens:
@@ -122,7 +127,7 @@ def _tokens(chosen: list[Memory], hidden: int, budget: Budget, count_tokens: Cal
 
 def _text(chosen: list[Memory], hidden: int, budget: Budget) -> str:
     active = [memory for memory in chosen if memory.status != MemoryStatus.TENTATIVE]
-    active.sort(key=lambda memory: memory.persistence == "ephemeral")
+    active.sort(key=lambda memory: (not memory.pinned, memory.persistence == "ephemeral"))
     tentative = [memory for memory in chosen if memory.status == MemoryStatus.TENTATIVE]
     tentative.sort(key=lambda memory: memory.persistence == "ephemeral")
     lines = [line(memory, markers=budget.markers) for memory in active]

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from zorkgpt.log import get_logger
-from zorkgpt.memory.models import Memory
+from zorkgpt.memory.models import Memory, memory_of
 
 log = get_logger(__name__)
 
@@ -55,7 +55,7 @@ def load(path: Path, episode: int | str) -> Session | None:
             extra = {"path": str(path), "its": content["episode"], "ours": episode}
             log.warning("session of another episode not restored", extra=extra)
             return None
-        memories = {int(place): [Memory(**fields) for fields in kept] for place, kept in content["memories"].items()}
+        memories = {int(place): [memory_of(fields) for fields in kept] for place, kept in content["memories"].items()}
         first_turns = {int(place): int(turn) for place, turn in content.get("first_turns", {}).items()}
     except FileNotFoundError:
         return None

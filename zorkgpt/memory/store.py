@@ -13,6 +13,7 @@ from zorkgpt.memory.codec import Document, is_damaged, parse, render
 from zorkgpt.memory.file import LOCK_TIMEOUT_S, Disk, MemoryFile, Stamp
 from zorkgpt.memory.history import History
 from zorkgpt.memory.models import Memory
+from zorkgpt.memory.moment import Moment
 from zorkgpt.memory.reconciliation import differences, left_out
 
 log = get_logger(__name__)
@@ -53,10 +54,16 @@ class MemoryStore:
             with self.guard:
                 self._reread()
 
-    def apply(self, change: Callable[[Document], Outcome | None]) -> Outcome | None:
+    def apply(
+        self, change: Callable[[Document], Outcome | None], *, source: str = "agent", moment: Moment | None = None
+    ) -> Outcome | None:
         """Change the document as it is on disk now; on disk when this returns.
 
         `change` may be called more than once. None from it: nothing is to be done.
+
+        Args:
+            source: who changes it, for the history.
+            moment: the turn that it is of; None: of none that is known.
 
         Raises:
             MemoryStoreError: it could not be locked, read or written; file and cache are as before.
@@ -71,7 +78,7 @@ class MemoryStore:
                 if outcome is None or outcome.document is self._document:
                     return outcome
                 # Somebody who does not know our lock, an editor say, may have saved the file meanwhile.
-                if self._now() == self._stamp and self._write(outcome):
+                if self._now() == self._stamp and self._write(outcome, source, moment):
                     return outcome
         raise MemoryStoreError(f"{self.file.path} is being changed all the time by something that ignores its lock.")
 
@@ -145,7 +152,7 @@ class MemoryStore:
         self.cache.update(fresh)
         return True
 
-    def _write(self, outcome: Outcome) -> bool:
+    def _write(self, outcome: Outcome, source: str, moment: Moment | None) -> bool:
         """False: the file was changed by somebody else at the last moment, and nothing was done."""
         if outcome.changes:
             self._begin_history()
@@ -153,7 +160,7 @@ class MemoryStore:
         if written is None:
             return False
         self._document = outcome.document
-        self._record(outcome)
+        self._record(outcome, source, moment)
         try:
             self._stamp = written, self.history.size()
         except MemoryStoreError:
@@ -167,12 +174,12 @@ class MemoryStore:
                 self.cache.pop(location_id, None)
         return True
 
-    def _record(self, outcome: Outcome) -> None:
+    def _record(self, outcome: Outcome, source: str, moment: Moment | None) -> None:
         # As long as earlier lines are missing, so must this one be: the end of the history tells that it is behind.
         if not outcome.changes or self._unreconciled:
             return
         try:
-            self.history.append(outcome.changes, outcome.document.fingerprint())
+            self.history.append(outcome.changes, outcome.document.fingerprint(), source=source, moment=moment)
         except OSError as error:
             self._history_failed(error)
 

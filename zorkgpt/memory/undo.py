@@ -99,6 +99,8 @@ def _undone(document: Document, change: Change) -> Outcome | None:
     if change.kind == "merged" and now != change.after:
         # Seen again since: only this one observation is taken away.
         before = replace(now, observation_count=max(1, now.observation_count - 1))
+    else:
+        before = replace(before, pinned=now.pinned, vetoed=now.vetoed)
     outcome = changes.changed(document, location_id, now, before, "undone", change.reason)
     outcome = Outcome(outcome.document, tuple(replace(made, other=change.other) for made in outcome.changes))
     if change.kind == "merged" and not any(same_words(memory, change.other) for memory in kept if is_current(memory)):

@@ -1,0 +1,230 @@
+"""A memory that advised an action is credited or blamed with the outcome: once, and whatever crashes in between."""
+
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.memory.parts import memory
+from zorkgpt.memory.evidence import EVERY_TURNS
+from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.models import ZMachineContext
+from zorkgpt.memory.trials import Trial, TrialFile
+
+ROOT = Path(__file__).parents[2]
+LEVER = memory("Lever", category="SUCCESS", text="Pulling the lever opens the gate.")
+BELL = memory("Bell", category="SUCCESS", text="Ringing the bell calls the servant.")
+WORKS, FAILS = {"score_delta": 5}, {"nothing_changed": True}
+
+
+class Play:
+    """A manager with a game state whose turns are counted."""
+
+    def __init__(self, path, episode=2):
+        self.state = SimpleNamespace(episode_id=episode, turn_count=0)
+        self.manager = SimpleMemoryManager(game_state=self.state, path=path)
+
+    def turn(self, number, action="pull lever", place=5, look=True, **facts):
+        self.state.turn_count = number
+        if look:
+            self.manager.get_location_memory(place)
+        self.manager.record_action_outcome(place, "Hall", action, "Click.", ZMachineContext(turn=number, **facts))
+
+    def counts(self, place=5):
+        kept = SimpleMemoryManager.open(self.manager.store.file.path).memory_cache[place]
+        return {one.title: (one.worked, one.tried) for one in kept if one.tried}
+
+
+@pytest.fixture
+def path(tmp_path):
+    with SimpleMemoryManager.open(tmp_path / "Memories.md") as manager:
+        assert manager.add_memory(5, "Hall", LEVER)
+        assert manager.add_memory(5, "Hall", BELL)
+    return tmp_path / "Memories.md"
+
+
+def test_what_came_of_advice_stands_in_the_file(path):
+    play = Play(path)
+    for number, facts in enumerate([WORKS, FAILS, WORKS], 1):
+        play.turn(number, **facts)
+        play.turn(number + 10, "ring bell", **FAILS)
+    play.manager.reset_episode()
+    assert "**[SUCCESS - PERMANENT] Lever** *(Ep1, T3, +0, worked 2/2)*\n" in path.read_text()
+    assert "**[SUCCESS - PERMANENT] Bell** *(Ep1, T3, +0, worked 0/3)*\n" in path.read_text()
+    assert play.counts() == {"Lever": (2, 2), "Bell": (0, 3)}
+
+
+def test_only_what_was_shown_at_the_place_is_judged(path):
+    play = Play(path)
+    play.turn(1, look=False, **WORKS)
+    play.manager.get_location_memory(5)
+    play.turn(2, place=6, look=False, **WORKS)
+    play.turn(3, "pull rope", **WORKS)
+    play.turn(0, **WORKS)
+    play.manager.reset_episode()
+    assert play.counts() == {}
+
+
+def test_what_worked_already_is_not_blamed_for_doing_nothing_more(path):
+    play = Play(path)
+    for number, facts in enumerate([WORKS, FAILS, FAILS], 1):
+        play.turn(number, **facts)
+    play.manager.reset_episode()
+    assert play.counts() == {"Lever": (1, 1)}
+    play.state.episode_id = 3
+    play.turn(1, **FAILS)
+    play.manager.reset_episode()
+    assert play.counts() == {"Lever": (1, 2)}
+
+
+def test_a_turn_that_is_played_again_counts_once(path):
+    for _ in range(3):
+        play = Play(path)
+        for number in range(1, 8):
+            play.turn(number, **WORKS)
+        assert play.manager.save_session(path.parent)
+        play.turn(8, **WORKS)
+    assert play.counts() == {"Lever": (7, 7)}
+
+
+def test_a_memory_did_not_advise_the_turn_that_taught_it(path):
+    play = Play(path)
+    play.manager.add_memory(5, "Hall", memory("Pull", category="SUCCESS", text="Pull the chain.", episode=2, turns="9"))
+    play.turn(9, "pull chain", **WORKS)
+    play.turn(10, "pull chain", **WORKS)
+    play.manager.reset_episode()
+    assert play.counts() == {"Pull": (1, 1)}
+
+
+def test_counts_wait_for_another_write_but_not_for_long(path):
+    play = Play(path)
+    play.manager.get_location_memory(5)
+    play.turn(1, **WORKS)
+    before = path.stat().st_ino
+    for number in range(2, EVERY_TURNS + 1):
+        play.turn(number, **WORKS)
+        assert path.stat().st_ino == before
+    play.turn(EVERY_TURNS + 1, **WORKS)
+    assert play.counts() == {"Lever": (11, 11)}
+    play.turn(EVERY_TURNS + 2, **WORKS)
+    assert play.counts() == {"Lever": (11, 11)}
+    assert play.manager.add_memory(5, "Hall", memory("Another"))
+    assert play.counts() == {"Lever": (12, 12)}
+
+
+def test_the_history_and_the_trials_tell_it(path):
+    play = Play(path)
+    play.turn(4, "pull lever", **WORKS)
+    play.turn(6, "ring the bell", **FAILS)
+    play.manager.reset_episode()
+    *_, one, other = play.manager.store.history.records()
+    assert [(record.change.kind, record.change.after.title, record.change.reason) for record in (one, other)] == [
+        ("credited", "Lever", "“pull lever” worked in turn 4: score +5"),
+        ("credited", "Bell", "“ring the bell” did not work in turn 6: nothing changed"),
+    ]
+    assert list(TrialFile(path.with_suffix(".trials.jsonl")).trials()) == [
+        Trial(2, 4, 5, "Lever", "pull lever", "score +5", True, (1, 1)),
+        Trial(2, 6, 5, "Bell", "ring the bell", "nothing changed", False, (0, 1)),
+    ]
+    assert play.manager.drain_events() == []
+
+
+KILLED = """
+import os, sys
+from tests.memory.test_evidence import Play, WORKS
+from zorkgpt.memory import file
+
+path, call = sys.argv[1:]
+play = Play(path)
+for number in range(1, 5):
+    play.turn(number, **WORKS)
+setattr(file.Disk, call, staticmethod(lambda *_, **__: os._exit(9)))
+play.manager.reset_episode()
+"""
+
+
+@pytest.mark.parametrize("call", ["create", "flush", "link", "replace"])
+def test_a_kill_between_the_trials_and_the_counts_loses_and_doubles_nothing(path, call):
+    done = subprocess.run([sys.executable, "-c", KILLED, str(path), call], cwd=ROOT)
+    assert done.returncode == 9
+    play = Play(path)
+    assert play.counts() == {}
+    for number in range(1, 6):
+        play.turn(number, **WORKS)
+    play.manager.reset_episode()
+    assert play.counts() == {"Lever": (5, 5)}
+
+
+def test_several_players_count_together(path):
+    plays = [Play(path, episode) for episode in (2, 3, 4)]
+    for number in range(1, 4):
+        for play in plays:
+            play.turn(number, **WORKS)
+            play.manager.save_session(path.parent / str(play.state.episode_id))
+    assert plays[0].counts() == {"Lever": (9, 9)}
+
+
+def test_a_memory_that_is_gone_takes_nothing_with_it(path):
+    play = Play(path)
+    play.turn(1, **WORKS)
+    play.turn(2, "ring bell", **WORKS)
+    path.write_text(path.read_text().replace("Lever", "Handle"))
+    play.manager.reset_episode()
+    assert play.counts() == {"Bell": (1, 1)}
+
+
+def test_where_trials_can_not_be_written_the_game_goes_on_and_nothing_is_counted(path, caplog):
+    path.with_suffix(".trials.jsonl").mkdir()
+    play = Play(path)
+    for number in range(1, 30):
+        play.turn(number, **WORKS)
+    play.manager.reset_episode()
+    assert play.counts() == {}
+    assert play.manager.get_status()["metrics"]["evidence_failures"] > 0
+    assert [record.message for record in caplog.records].count("what came of memories is not counted") == 1
+
+
+def test_a_long_file_is_thinned_out_and_the_counts_stay(path):
+    file = TrialFile(path.with_suffix(".trials.jsonl"))
+    for episode in range(1, 60):
+        file.append(Trial(episode, turn, 5, "Lever", "pull lever", "x" * 1000, True) for turn in range(50))
+    assert file.size() > 2_000_000
+    play = Play(path, episode=60)
+    play.turn(1, **WORKS)
+    play.manager.reset_episode()
+    trials = list(file.trials())
+    assert [trial.episode for trial in trials] == [57] * 50 + [58] * 50 + [59] * 50 + [60]
+    assert play.counts() == {"Lever": (1, 1)}
+
+
+TURNS = st.lists(
+    st.tuples(st.integers(1, 40), st.sampled_from(["pull lever", "ring bell", "jump"]), st.booleans()), max_size=40
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(turns=TURNS, cuts=st.sets(st.integers(0, 40)), reopened=st.sets(st.integers(0, 40)))
+def test_it_counts_what_a_plain_list_would(tmp_path_factory, turns, cuts, reopened):
+    path = tmp_path_factory.mktemp("evidence") / "Memories.md"
+    play = Play(path)
+    play.manager.add_memory(5, "Hall", LEVER)
+    play.manager.add_memory(5, "Hall", BELL)
+    expected, seen, done = {}, set(), set()
+    for at, (number, action, works) in enumerate(turns):
+        play.turn(number, action, **(WORKS if works else FAILS))
+        title = {"pull lever": "Lever", "ring bell": "Bell"}.get(action)
+        if title and (number, title) not in seen and (works or title not in done):
+            seen.add((number, title))
+            done |= {title} if works else set()
+            worked, tried = expected.get(title, (0, 0))
+            expected[title] = worked + works, tried + 1
+        if at in cuts or at in reopened:
+            play.manager.save_session(path.parent)
+        if at in reopened:
+            play = Play(path)
+    play.manager.reset_episode()
+    assert play.counts() == expected
