@@ -1,30 +1,49 @@
 """Puts together what a player is told before a turn."""
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
-from game_interface.models import Item, Observation
+from game_interface.models import Item, Location, Observation
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.history import History, TurnRecord
+from session.history import TurnRecord
 from session.outcome import touched
-from zorkgpt.memory.models import Memory
-from zorkgpt.memory.retrieval import estimated_tokens
+from zorkgpt.context.ahead import (
+    Recall,
+    dangers_ahead,
+    deadly_actions,
+    exits_of,
+    route_to,
+    stated_destination,
+)
+from zorkgpt.context.past import REASONED_TURNS, reasoning_formatted
+from zorkgpt.context.place import shown_dangers
+from zorkgpt.context.prompt import agent_values, critic_values
+from zorkgpt.context.summary import Overflow, Summarizer, overflowing
+from zorkgpt.context.turns import turns_of
+from zorkgpt.errors import LLMError
+from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.synthesis import RecentTurn
-from zorkgpt.player import PlayerContext
+from zorkgpt.player import PlayerContext, Route
 from zorkgpt.world.graph import MapGraph
 
-_RECENT_TURNS = 5
-_DANGER_TOKENS = 200
-"""Of all dangers one exit away together, beside the 300 of the place's own memories."""
-
-Recall = Callable[[int], Iterable[Memory]]
-"""Location → what is remembered of it and still believed."""
+_SHORTEST_LINE_TOKENS = 10
+"""No line about a turn is shorter, so no more turns than this makes room for need be looked at."""
 
 
 class ContextManager:
-    """The player's view of the game, from the state, the history, the map and the memories of the place."""
+    """The player's view of the game, from the state, the map and the memories of the place.
+
+    Args:
+        memory: what of it is shown elsewhere than at its place is marked as recalled there; None: nothing is
+            remembered.
+        recall: what is believed of a place.
+        destination: where the player should be going, if it has not said so itself.
+        summarizer: None: turns that no longer fit are only counted.
+        now: the time, for the entries of the reasoning.
+    """
 
     def __init__(
         self,
@@ -32,44 +51,80 @@ class ContextManager:
         config: GameConfiguration,
         game_state: GameState,
         *,
-        history: History,
-        graph: MapGraph,
+        graph: MapGraph | None = None,
         vocabulary: tuple[str, ...] = (),
+        memory: SimpleMemoryManager | None = None,
         recall: Recall = lambda location_id: (),
         objectives: Callable[[], Sequence[str]] = tuple,
         knowledge: Callable[[Observation], Sequence[str]] = lambda now: (),
         notices: Callable[[], Sequence[str]] = tuple,
+        destination: Callable[[], int | None] = lambda: None,
+        summarizer: Summarizer | None = None,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._log = logger
         self._config = config
         self._state = game_state
-        self._history = history
-        self._graph = graph
+        self._graph = graph if graph is not None else MapGraph()
         self._vocabulary = vocabulary
+        self._memory = memory
         self._recall = recall
         self._objectives = objectives
         self._knowledge = knowledge
         self._notices = notices
+        self._destination = destination
+        self._summarizer = summarizer
+        self._clock = now
+        self._begin()
+
+    def _begin(self) -> None:
         self._last_response = ""
         self._last_changed: tuple[Item, ...] = ()
+        self._last_seen: Observation | None = None
+        self._summaries = 0
+        self._summary_failures = 0
 
     def reset_episode(self) -> None:
-        self._last_response = ""
-        self._last_changed = ()
+        self._begin()
 
     reset = reset_episode
 
-    def process_periodic_update(self) -> None:
-        """All of it is of every turn."""
-
-    def open_with(self, text: str) -> None:
-        """The text that the game opens with."""
+    def open_with(self, text: str, seen: Observation | None = None) -> None:
+        """The text that the game opens with, and where it stands then."""
         self._last_response = text
+        self._last_seen = seen
 
     def process_turn(self, record: TurnRecord) -> None:
         step = record.transition
         self._last_response = step.response
         self._last_changed = touched(step)
+        self._last_seen = step.after
+        self.add_reasoning(record.turn, record.reasoning, step.action)
+
+    def add_reasoning(self, turn: int, reasoning: str, action: str) -> None:
+        """Keep why an action was chosen, as {turn, reasoning, action, timestamp}; the response comes with the turn."""
+        entry = self._state.add_reasoning(turn, reasoning, action)
+        entry.setdefault("timestamp", self._clock().isoformat(timespec="seconds"))
+
+    def get_recent_reasoning_formatted(self, turns: int = REASONED_TURNS) -> str:
+        """The last turns under `## Previous Reasoning and Actions`; "" before the first one."""
+        return reasoning_formatted(turns_of(self._state, turns), self._config.context.reasoning_tokens)
+
+    def get_agent_context(
+        self, now: Observation | None = None, memories: str | None = None, *, refused: str | None = None
+    ) -> dict[str, Any]:
+        """What the agent's prompt holds, as plain data under keys that are always the same.
+
+        Args:
+            now: where the game stands; where it stood after the last turn if it is left out.
+            memories: of this place; the memory's own view of it if they are left out.
+            refused: why the action proposed last for this turn was not accepted.
+        """
+        return agent_values(self._context(now, memories, refused), self._config.context)
+
+    def get_critic_context(self, now: Observation | None = None, memories: str | None = None) -> dict[str, Any]:
+        """What the critic's prompt holds beside the proposal, as plain data."""
+        return critic_values(self._context(now, memories, None), self._config.context)
 
     def player_context(self, now: Observation, memories: str, *, refused: str | None = None) -> PlayerContext:
         """What is known before the turn that is about to be played.
@@ -82,20 +137,28 @@ class ContextManager:
         state = self._state
         here = now.location.num if now.location else None
         age = self._room_description_age(here)
-        return PlayerContext(
+        recent = self._recent(most=REASONED_TURNS + self._config.history_tokens // _SHORTEST_LINE_TOKENS)
+        route = self._route(here, recent)
+        exits = exits_of(self._graph, here)
+        context = PlayerContext(
             observation=now,
             response=self._last_response,
             memories=memories,
-            recent=tuple(_recent(record) for record in self._history.recent(_RECENT_TURNS)),
+            visits=self._memory.get_visits(here) if self._memory and here is not None else None,
+            recent=recent,
+            summary=state.history_summary,
+            summarised_to=state.history_summarised_to,
             room_description=None if age is None else state.last_room_description,
             room_description_age=age,
             max_score=state.max_score,
             turn=state.turn_count + 1,
             max_turns=self._config.max_turns_per_episode,
             episode=state.episode_id,
-            exits=self._exits(here),
-            dangers_near=tuple(self._dangers_near(here)),
+            exits=exits,
+            dangers=tuple(dangers_ahead(self._graph, here, self._recall, route)),
+            route=route,
             failed_here=tuple(state.failed_actions.get(here, ())) if here is not None else (),
+            deadly_here=deadly_actions(self._graph, here, exits),
             changed=self._last_changed,
             refused=refused,
             vocabulary=self._vocabulary,
@@ -103,33 +166,69 @@ class ContextManager:
             knowledge=tuple(self._knowledge(now)),
             notices=tuple(self._notices()),
         )
+        self._mark_recalled(context)
+        return context
+
+    def process_periodic_update(self) -> None:
+        """Have the older turns summed up when there is no room for them any more."""
+        state = self._state
+        if self._summarizer is None or state.turn_count - state.history_summary_asked < self._config.summary_interval:
+            return
+        turns = overflowing(self._recent(), self._config.context)
+        if not turns:
+            return
+        state.history_summary_asked = state.turn_count
+        try:
+            state.history_summary = self._summarizer.summarize(Overflow(turns, state.history_summary))
+        except LLMError as error:
+            self._summary_failures += 1
+            if self._summary_failures == 1:
+                self._log.warning("no summary of the older turns", extra={"problem": str(error)})
+            return
+        state.history_summarised_to = turns[-1].turn
+        self._summaries += 1
+
+    def get_status(self) -> dict[str, Any]:
+        metrics = {
+            "turns": len(self._state.action_reasoning_history),
+            "summaries": self._summaries,
+            "summary_failures": self._summary_failures,
+            "summarised_to": self._state.history_summarised_to,
+        }
+        return {"type": "context", "state": "summarising" if self._summarizer else "counting", "metrics": metrics}
+
+    def _context(self, now: Observation | None, memories: str | None, refused: str | None) -> PlayerContext:
+        now = now or self._last_seen or _seen_by(self._state)
+        if memories is None:
+            known = self._memory is not None and now.location is not None
+            memories = self._memory.get_location_memory(now.location.num) if known else ""
+        return self.player_context(now, memories, refused=refused)
+
+    def _recent(self, *, most: int | None = None) -> tuple[RecentTurn, ...]:
+        """The turns that are not summarised, and the last few in any case."""
+        since = max(REASONED_TURNS, self._state.turn_count - self._state.history_summarised_to)
+        return turns_of(self._state, since if most is None else min(since, most))
+
+    def _route(self, here: int | None, recent: Sequence[RecentTurn]) -> Route | None:
+        stated = stated_destination(self._graph, here, [turn.reasoning for turn in recent[-REASONED_TURNS:]])
+        return route_to(self._graph, here, stated if stated is not None else self._destination())
+
+    def _mark_recalled(self, context: PlayerContext) -> None:
+        """What is shown here and was learned elsewhere must not be learned here once more."""
+        if self._memory is None:
+            return
+        for danger in shown_dangers(context, self._config.context):
+            self._memory.mark_recalled(danger.location_id, [danger.memory])
+        self._memory.mark_lines_recalled(context.knowledge)
 
     def _room_description_age(self, here: int | None) -> int | None:
         """None: there is no description of this room that is fresh enough to be shown."""
         age = self._state.room_description_age(here)
         return age if age is not None and age <= self._config.room_description_age_window else None
 
-    def _exits(self, here: int | None) -> tuple[tuple[str, str | None], ...]:
-        if here is None:
-            return ()
-        rooms = self._graph.rooms
-        return tuple((way, rooms[to].name if to in rooms else None) for way, to in self._graph.exits(here).items())
 
-    def _dangers_near(self, here: int | None) -> Iterator[tuple[str, str]]:
-        """As many as fit, none of them cut."""
-        left = _DANGER_TOKENS
-        for way, room in self._graph.exits(here).items() if here is not None else ():
-            for memory in self._recall(room):
-                danger = f"{memory.title}: {memory.text}"
-                if memory.category == "DANGER" and (cost := estimated_tokens(f"- {way}: {danger}\n")) <= left:
-                    left -= cost
-                    yield way, danger
-
-    def get_status(self) -> dict[str, Any]:
-        return {"type": "context", "state": "ready", "metrics": {"turns": len(self._history)}}
-
-
-def _recent(record: TurnRecord) -> RecentTurn:
-    step = record.transition
-    place = step.before.location.name if step.before.location else ""
-    return RecentTurn(record.turn, place, step.action, step.response, record.reasoning)
+def _seen_by(state: GameState) -> Observation:
+    """What the state keeps of the game's present, where no turn has been handed in."""
+    place = Location(state.current_room_id, state.current_room_name) if state.current_room_id is not None else None
+    inventory = tuple(Item(0, name) for name in state.current_inventory)
+    return Observation(place, inventory, None, None, state.current_score, None)

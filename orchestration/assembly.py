@@ -23,6 +23,7 @@ from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import History
 from zorkgpt.agent import Agent
+from zorkgpt.context.summary import ModelSummarizer
 from zorkgpt.critic import Critic
 from zorkgpt.embeddings.provider import EmbeddingProvider
 from zorkgpt.errors import ConfigurationError, WorkdirError
@@ -78,16 +79,17 @@ def assemble(
     memory = _memory(config, state, llm) if wishes.remember and config.simple_memory.enabled else None
     keeps_map = memory is not None if wishes.keep_map is None else wishes.keep_map
     world = MapManager(get_logger("map"), config, state, remember=keeps_map)
-    player = _player(wishes, world, memory, llm)
+    player = _player(config, wishes, world, memory, llm)
     game = JerichoInterface(story=wishes.story or find_story(), seed=wishes.seed)
     state.max_score = game.get_max_score()
     context = ContextManager(
         get_logger("context"),
         config,
         state,
-        history=history,
         graph=world.graph,
         vocabulary=game.vocabulary,
+        memory=memory,
+        summarizer=ModelSummarizer(llm) if llm and wishes.choice.kind == "model" else None,
         recall=_recall(memory) if memory else lambda location_id: (),
     )
     export = StateManager(get_logger("state"), config, state)
@@ -107,7 +109,7 @@ def assemble(
         models=models,
     )
     if config.enable_critic and wishes.choice.kind in ("model", "offline"):
-        critic = Critic(game.language, llm, threshold=config.critic_rejection_threshold)
+        critic = Critic(game.language, llm, threshold=config.critic_rejection_threshold, budgets=config.context)
         parts = replace(parts, critic=critic, rejections=rejections)
     managers = (world, rejections, context, export, *((models,) if models else ()))
     if config.explore == "return" and wishes.choice.kind in ("model", "offline"):
@@ -179,10 +181,12 @@ def _embeddings(config: GameConfiguration, llm: LLM | None) -> EmbeddingProvider
     )
 
 
-def _player(wishes: Wishes, world: MapManager, memory: SimpleMemoryManager | None, llm: LLM | None) -> Player:
+def _player(
+    config: GameConfiguration, wishes: Wishes, world: MapManager, memory: SimpleMemoryManager | None, llm: LLM | None
+) -> Player:
     kind = wishes.choice.kind
     if kind == "model" and llm is not None:
-        return Agent(llm)
+        return Agent(llm, config.context)
     if kind == "walkthrough":
         if wishes.walkthrough is None:
             raise ConfigurationError("The walkthrough player needs a file of commands: name one with --walkthrough.")

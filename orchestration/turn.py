@@ -27,7 +27,7 @@ class TurnCycle:
         parts = self._parts
         self._now = parts.game.observe()
         parts.state.observe(self._now)
-        parts.context.open_with(text)
+        parts.context.open_with(text, self._now)
         if (place := self._now.location) is not None:
             parts.map.arrive(place.num, place.name)
             parts.state.describe_room(text, place.num)

@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from session.sections import (
+    ContextSection,
     DeduplicationSection,
     FilesSection,
     GameplaySection,
@@ -53,6 +54,7 @@ class _Tables(BaseModel):
     analysis_sampling: SamplingSection = SamplingSection()
     llm: LLMSection = LLMSection()
     gameplay: GameplaySection = GameplaySection()
+    context: ContextSection = ContextSection()
     orchestrator: OrchestratorSection = OrchestratorSection()
     files: FilesSection = FilesSection()
     memory_deduplication: DeduplicationSection = DeduplicationSection()

@@ -28,7 +28,12 @@ class GameState:
     action_history: list[tuple[str, str]] = field(default_factory=list)
     """(action, response), oldest first."""
     action_reasoning_history: list[dict] = field(default_factory=list)
-    """{turn, reasoning, action, location}, oldest first."""
+    """{turn, reasoning, action, timestamp, location, response}, oldest first; what is not known is not there."""
+    history_summary: str = ""
+    """Of the turns up to `history_summarised_to`, by a model, once their number outgrew the prompt."""
+    history_summarised_to: int = 0
+    history_summary_asked: int = 0
+    """The turn at which a summary was last asked for."""
     failed_actions: dict[int, list[str]] = field(default_factory=dict)
     """Location → actions that changed nothing there in this episode, in the order of the first try."""
     last_room_description: str = ""
@@ -68,15 +73,23 @@ class GameState:
         step = turn.transition
         place = step.before.location.name if step.before.location else ""
         self.action_history.append((step.action, step.response))
-        self.action_reasoning_history.append(
-            {"turn": turn.turn, "reasoning": turn.reasoning, "action": step.action, "location": place}
-        )
+        entry = self.add_reasoning(turn.turn, turn.reasoning, step.action)
+        entry |= {"location": place, "response": step.response}
         if step.before.location is not None:
             self._note_outcome(step.before.location.num, step.action, failed(step))
         self.deaths += step.died
         self.finished = self.finished or step.finished
         self.victory = self.victory or step.victory
         self.observe(step.after)
+
+    def add_reasoning(self, turn: int, reasoning: str, action: str) -> dict:
+        """Keep why an action was chosen. What was kept of the same turn is completed, or replaced by another action."""
+        kept = self.action_reasoning_history
+        known = kept.pop() if kept and kept[-1]["turn"] == turn else {}
+        if known.get("action") != action:
+            known = {}
+        kept.append(known | {"turn": turn, "reasoning": reasoning, "action": action})
+        return kept[-1]
 
     def _note_outcome(self, location_id: int, action: str, in_vain: bool) -> None:
         tried = self.failed_actions.setdefault(location_id, [])

@@ -25,6 +25,7 @@ def model_settings(config: GameConfiguration) -> LLMSettings | None:
         ),
         "objectives": (llm.analysis_model, llm.analysis_base_url, config.analysis_sampling),
         "knowledge": (llm.analysis_model, llm.analysis_base_url, config.analysis_sampling),
+        "summary": (llm.analysis_model, llm.analysis_base_url, config.analysis_sampling),
     }
     fallback = next(((model, url) for model, url, _ in named.values() if model), None)
     if fallback is None:

@@ -121,7 +121,7 @@ class LLMSection(Section):
     info_ext_model: str | None = None
     """Extracts what the Z-machine can't say from the game's text."""
     analysis_model: str | None = None
-    """Objectives and knowledge."""
+    """Objectives, knowledge, and the summary of an episode's older turns."""
     memory_model: str | None = None
     """Unset: `info_ext_model`."""
     agent_base_url: str | None = None
@@ -184,6 +184,42 @@ class GameplaySection(Section):
     """return: begin later episodes by repeating the commands that led an earlier one to something promising."""
     room_description_age_window: int = Field(10, ge=0)
     """Turns for which the last description of a room is shown again."""
+
+
+class ContextSection(Section):
+    """How long each part of the player's prompt may be; the critic's parts are half as long.
+
+    Whole items that do not fit are left out, and the prompt says how many.
+    """
+
+    certain_tokens: int = Field(500, ge=100)
+    """What the Z-machine tells: place, score, what is carried and in sight."""
+    exits_tokens: int = Field(300, ge=60)
+    """Ways from here, with where they lead and how sure that is."""
+    failed_here_tokens: int = Field(200, ge=60)
+    """What was tried here in vain."""
+    dangers_tokens: int = Field(300, ge=60)
+    """Dangers remembered of places one way from here and on the route; those of this place count as its memories."""
+    objectives_tokens: int = Field(300, ge=60)
+    """What is being pursued."""
+    knowledge_tokens: int = Field(400, ge=60)
+    """Lines of the knowledge base that apply."""
+    notices_tokens: int = Field(200, ge=60)
+    """What the player should know about its own play."""
+    summary_tokens: int = Field(400, ge=60)
+    """The summary of the episode's older turns."""
+    history_tokens: int = Field(800, ge=100)
+    """A line for each later turn; what is older is summarised by the model."""
+    reasoning_tokens: int = Field(900, ge=200)
+    """The last three turns with their reasons."""
+    room_description_tokens: int = Field(400, ge=60)
+    """The last description of the room."""
+    response_tokens: int = Field(2000, ge=100)
+    """What the game printed last."""
+    refused_tokens: int = Field(200, ge=100)
+    """Why the last proposal was not accepted."""
+    summary_interval: int = Field(10, ge=1)
+    """Turns between summaries, at least."""
 
 
 class OrchestratorSection(Section):

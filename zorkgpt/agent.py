@@ -3,6 +3,8 @@
 import json
 import re
 
+from session.sections import ContextSection
+from zorkgpt.context.prompt import DEFAULT_BUDGETS, agent_sections
 from zorkgpt.errors import BudgetExceeded, InvalidAnswer, LLMError, LLMUnreachable
 from zorkgpt.llm.messages import LLM, Completion, Message
 from zorkgpt.log import get_logger
@@ -22,10 +24,15 @@ ACTION: look"""
 
 
 class Agent:
-    """Asks the model of the role `agent` for one command a turn."""
+    """Asks the model of the role `agent` for one command a turn.
 
-    def __init__(self, llm: LLM) -> None:
+    Args:
+        budgets: how long each part of the prompt may be.
+    """
+
+    def __init__(self, llm: LLM, budgets: ContextSection = DEFAULT_BUDGETS) -> None:
         self._llm = llm
+        self._budgets = budgets
 
     def get_action_with_reasoning(self, context: PlayerContext) -> AgentDecision:
         """The model's command and its reasons; asked again if the answer holds no command.
@@ -34,7 +41,7 @@ class Agent:
             InvalidAnswer: no command in three answers. None is made up.
             LLMError: the model could not be asked, several times in a row.
         """
-        messages = question = prompt_for(context)
+        messages = question = prompt_for(context, self._budgets)
         thoughts: list[str] = []
         for _ in range(_MOST_ANSWERS):
             completion = self._ask(question)
@@ -61,20 +68,10 @@ class Agent:
         return self._llm.complete(question, role="agent")
 
 
-def prompt_for(context: PlayerContext) -> list[Message]:
+def prompt_for(context: PlayerContext, budgets: ContextSection = DEFAULT_BUDGETS) -> list[Message]:
     """The question to the model, of everything that the player is told."""
-    room = context.room_description
-    if room is not None and room.strip() in context.response:
-        room = None
-    prompt = render("agent", context=context, seen=context.observation, room=room, changed=_changed_in_sight(context))
+    prompt = render("agent", sections=agent_sections(context, budgets))
     return [Message("system", prompt.system), Message("user", prompt.user)]
-
-
-def _changed_in_sight(context: PlayerContext) -> list[str]:
-    # The object tree also tells what moved in other rooms, which a player can't know.
-    seen = context.observation
-    near = {item.num for item in (*(seen.visible or ()), *(seen.carried or seen.inventory or ()))}
-    return list(dict.fromkeys(item.name for item in context.changed if item.num in near))
 
 
 def _action(completion: Completion, vocabulary: tuple[str, ...]) -> str | None:

@@ -7,7 +7,10 @@ from typing import Literal
 from pydantic import BaseModel, Field
 
 from game_interface.language import Language, Scene
+from session.sections import ContextSection
 from zorkgpt.action_check import check_action
+from zorkgpt.context.prompt import DEFAULT_BUDGETS, critic_sections
+from zorkgpt.context.section import first_sentences, last_sentences
 from zorkgpt.errors import LLMError
 from zorkgpt.llm.messages import LLM, Message
 from zorkgpt.llm.structured import form_of
@@ -17,6 +20,8 @@ from zorkgpt.prompts.render import render
 
 log = get_logger(__name__)
 
+PROPOSAL_TOKENS = (100, 200)
+"""Of the action and of the reasons for it, whose conclusion stands at the end."""
 Judge = Literal["story", "model", "nobody"]
 
 
@@ -48,12 +53,21 @@ class Critic:
         language: of the story; None: not known.
         llm: None: only the story judges.
         threshold: a score below it is a rejection.
+        budgets: how long each part of the player's prompt may be; the critic's are half as long.
     """
 
-    def __init__(self, language: Language | None, llm: LLM | None = None, *, threshold: float = -0.2) -> None:
+    def __init__(
+        self,
+        language: Language | None,
+        llm: LLM | None = None,
+        *,
+        threshold: float = -0.2,
+        budgets: ContextSection = DEFAULT_BUDGETS,
+    ) -> None:
         self._language = language
         self._llm = llm
         self._threshold = threshold
+        self._budgets = budgets
         self.failures = 0
         """How often the model gave no judgement."""
 
@@ -65,7 +79,8 @@ class Critic:
         if self._llm is None:
             return Verdict(True)
         try:
-            answer = self._llm.complete(prompt_for(proposal, context), role="critic", response_model=Judgement).parsed
+            question = prompt_for(proposal, context, self._budgets)
+            answer = self._llm.complete(question, role="critic", response_model=Judgement).parsed
         except LLMError as error:
             self._note(error)
             return Verdict(True)
@@ -78,7 +93,15 @@ class Critic:
             log.warning("critic's model failed, playing unjudged", extra={"problem": str(error)})
 
 
-def prompt_for(proposal: AgentDecision, context: PlayerContext) -> list[Message]:
+def prompt_for(
+    proposal: AgentDecision, context: PlayerContext, budgets: ContextSection = DEFAULT_BUDGETS
+) -> list[Message]:
     """The question to the model."""
-    prompt = render("critic", proposal=proposal, context=context, seen=context.observation, form=form_of(Judgement))
+    prompt = render(
+        "critic",
+        sections=critic_sections(context, budgets),
+        action=first_sentences(proposal.action, PROPOSAL_TOKENS[0]),
+        reasons=last_sentences(proposal.reasoning, PROPOSAL_TOKENS[1]),
+        form=form_of(Judgement),
+    )
     return [Message("system", prompt.system), Message("user", prompt.user)]

@@ -5,11 +5,57 @@ from typing import Protocol
 
 from game_interface.models import Item, Observation
 from zorkgpt.errors import ZorkGPTError
+from zorkgpt.memory.models import Memory
 from zorkgpt.memory.synthesis import RecentTurn
 
 
 class PlayerStopped(ZorkGPTError):
     """The player has nothing more to play: a walkthrough is at its end, a person has had enough."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """A way out of this place that the map knows."""
+
+    way: str
+    """A direction, or the action that took it."""
+    leads_to: str | None = None
+    """The place's name; None: nobody has walked it."""
+    location_id: int | None = None
+    confidence: float | None = None
+    """In (0, 1); None: nobody has walked it."""
+    shares: tuple[tuple[str, float], ...] = ()
+    """Places and parts of the walks that ended there, where chance decides."""
+    deadly: bool = False
+    """The player has died this way."""
+
+
+@dataclass(frozen=True, slots=True)
+class Danger:
+    """A danger that is remembered of a place ahead."""
+
+    way: str
+    """The first one to take from here."""
+    place: str
+    location_id: int
+    memory: Memory
+    steps: int = 1
+    """Ways from here to the place."""
+    on_route: bool = False
+    """The place lies on the route that the player is on."""
+
+    @property
+    def text(self) -> str:
+        return f"{self.memory.title}: {self.memory.text}"
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Where the player is going, and the ways there that the map knows."""
+
+    place: str
+    location_id: int
+    ways: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +68,13 @@ class PlayerContext:
     """What the game printed last; the opening text on the first turn."""
     memories: str = ""
     """Of this place, as `get_location_memory` renders them; "" if there are none."""
+    visits: tuple[int, int] | None = None
+    """How often the player has been here, this time included, and in how many episodes; None: nobody counts."""
     recent: tuple[RecentTurn, ...] = ()
     """Oldest first, this episode's."""
+    summary: str = ""
+    """Of this episode's turns up to `summarised_to`."""
+    summarised_to: int = 0
     room_description: str | None = None
     """The last description of this room, as the game printed it; None if it was not seen lately."""
     room_description_age: int | None = None
@@ -32,13 +83,17 @@ class PlayerContext:
     turn: int = 0
     """The turn that is about to be played; the first of an episode is 1."""
     max_turns: int = 0
-    episode: int = 1
-    exits: tuple[tuple[str, str | None], ...] = ()
-    """Directions that are known to lead somewhere from here, with the place's name; None: not known where."""
-    dangers_near: tuple[tuple[str, str], ...] = ()
-    """Way out of here, and a danger that is remembered of the place it leads to."""
+    episode: int | str = 1
+    exits: tuple[Exit, ...] = ()
+    """Those that were walked first, then those that the place is said to have."""
+    dangers: tuple[Danger, ...] = ()
+    """One way from here and on the route, the nearest first."""
+    route: Route | None = None
+    """None: nobody has said where to go, or no way there is known."""
     failed_here: tuple[str, ...] = ()
     """Actions that changed nothing at this place in this episode."""
+    deadly_here: tuple[str, ...] = ()
+    """Actions that the player has died of at this place, in any episode."""
     changed: tuple[Item, ...] = ()
     """What the last action moved or changed, by the object tree."""
     refused: str | None = None

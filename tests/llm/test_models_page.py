@@ -58,6 +58,7 @@ def test_configuration(snippet, server, tmp_path):
         {"model": "qwen3:8b", "temperature": 0.3, "max_tokens": 2000},
         {"model": "qwen3:32b"},
         {"model": "qwen3:32b"},
+        {"model": "qwen3:32b"},
     ]
 
 

@@ -34,7 +34,7 @@ class HumanPlayer:
         score = score_line(now.score, context.max_score)
         console.print(printable(f"\n[{context.turn}/{context.max_turns}] {place}, score {score}, carrying {carried}"))
         if context.exits:
-            ways = ", ".join(f"{way} to {to}" if to else way for way, to in context.exits)
+            ways = ", ".join(f"{one.way} to {one.leads_to}" if one.leads_to else one.way for one in context.exits)
             console.print(printable(f"known ways: {ways}"))
         if context.memories:
             console.print(printable(f"remembered of this place:\n{context.memories}"))

@@ -5,8 +5,8 @@ from typing import Literal, Protocol, TypeVar
 
 from pydantic import BaseModel
 
-Role = Literal["agent", "critic", "extractor", "memory", "objectives", "knowledge"]
-ROLES: tuple[Role, ...] = ("agent", "critic", "extractor", "memory", "objectives", "knowledge")
+Role = Literal["agent", "critic", "extractor", "memory", "objectives", "knowledge", "summary"]
+ROLES: tuple[Role, ...] = ("agent", "critic", "extractor", "memory", "objectives", "knowledge", "summary")
 
 Answer = TypeVar("Answer", bound=BaseModel)
 

@@ -32,6 +32,11 @@ class Visits:
         """The episode of each visit that the file does not count yet."""
         return tuple(self._uncounted.get(location_id, ()))
 
+    def with_present(self, location_id: int, episode: int | str) -> tuple[int | str, ...]:
+        """The same with the visit that has begun, where nobody has entered it yet."""
+        present = () if location_id == self._here else (episode,)
+        return (*self.uncounted(location_id), *present)
+
     def counted(self, location_id: int) -> None:
         self._uncounted.pop(location_id, None)
 

@@ -2,7 +2,7 @@
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -172,6 +172,28 @@ class SimpleMemoryManager(Likeness):
             )
             self._recorder.shown(location_id, found.memories)
         return found.text
+
+    def mark_recalled(self, location_id: int, memories: Iterable[Memory]) -> None:
+        """These memories of a location were shown to the agent elsewhere: repeating them is no observation."""
+        with self.store.guard:
+            self._recorder.recalled.show(location_id, memories)
+
+    def mark_lines_recalled(self, lines: Iterable[str]) -> None:
+        """The same for what was drawn from memories and is of no place."""
+        with self.store.guard:
+            self._recorder.recalled.show_lines(lines)
+
+    def get_visits(self, location_id: int) -> tuple[int, int]:
+        """How often the player has been here, and in how many episodes; the present visit included.
+
+        That is the one that goes on here, or, when the player was last somewhere else, the one that begins now.
+        """
+        self._keeper.refresh()
+        with self.store.guard:
+            written = next(iter(self.store.document.of(location_id)), None)
+            uncounted = self._visits.with_present(location_id, self._recorder.episode)
+            times, episodes = (written.visits, written.episodes) if written else (0, ())
+            return times + len(uncounted), len({*episodes, *uncounted, self._recorder.episode})
 
     def get_ephemeral_count(self, location_id: int | None = None) -> int:
         """With the superseded."""

@@ -5,28 +5,49 @@ from collections.abc import Iterable
 from zorkgpt.memory.escaping import one_line
 from zorkgpt.memory.models import Memory
 
+_SHORTEST_QUOTE = 20
+"""Letters of a memory's text from which it counts as taken from a line that holds it; less is in any line."""
+
 
 class Recalled:
-    """The memories that were shown, by their words."""
+    """The memories that were shown, by their words, and what else was shown that came from memory."""
 
     def __init__(self) -> None:
-        self._shown: dict[str, tuple[int, str]] = {}
+        self._places: dict[str, set[int]] = {}
+        """Text → the locations that it is remembered of."""
+        self._titles: dict[str, str] = {}
+        """Text → title, the one shown last at the end."""
+        self._lines: dict[str, str] = {}
 
     def show(self, location_id: int, memories: Iterable[Memory]) -> None:
         for memory in memories:
-            self._shown[_words(memory)] = location_id, memory.title
+            text = _words(memory.text)
+            self._places.setdefault(text, set()).add(location_id)
+            self._titles.pop(text, None)
+            self._titles[text] = memory.title
+
+    def show_lines(self, lines: Iterable[str]) -> None:
+        """Lines of knowledge, which are of no place."""
+        for line in lines:
+            self._lines.pop(words := _words(line), None)
+            self._lines[words] = line
 
     def titles(self) -> tuple[str, ...]:
-        return tuple(title for _, title in self._shown.values())
+        """Of the memories, and the lines, each in the order in which they were shown last."""
+        return (*self._titles.values(), *self._lines.values())
 
     def is_echo(self, location_id: int, memory: Memory) -> bool:
         """Whether it was shown elsewhere. At its own location the same words are a second observation."""
-        found = self._shown.get(_words(memory))
-        return found is not None and found[0] != location_id
+        text = _words(memory.text)
+        if text in self._places:
+            return location_id not in self._places[text]
+        return len(text) >= _SHORTEST_QUOTE and any(text in line for line in self._lines)
 
     def clear(self) -> None:
-        self._shown.clear()
+        self._places.clear()
+        self._titles.clear()
+        self._lines.clear()
 
 
-def _words(memory: Memory) -> str:
-    return one_line(f"{memory.title}\n{memory.text}").casefold()
+def _words(text: str) -> str:
+    return one_line(text).casefold()
