@@ -8,6 +8,7 @@ from typing import Any
 
 from managers.base import Manager
 from managers.episode_log import EpisodeLog
+from managers.knowledge_manager import KnowledgeManager
 from managers.model_calls import ModelCalls
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
@@ -33,6 +34,7 @@ class EpisodeSynthesizer:
         managers: Iterable[Manager],
         episode_log: EpisodeLog,
         models: ModelCalls | None = None,
+        knowledge: KnowledgeManager | None = None,
     ) -> None:
         self._log = logger
         self._config = config
@@ -42,6 +44,7 @@ class EpisodeSynthesizer:
         self._managers = tuple(managers)
         self._episode_log = episode_log
         self._models = models
+        self._knowledge = knowledge
         self._workdir = Path(config.zork_game_workdir)
 
     def reset_episode(self) -> int:
@@ -88,6 +91,7 @@ class EpisodeSynthesizer:
         """Write down how it ended, and what is still true of this episode alone."""
         state = self._state
         self._consolidate()
+        self._conclude(reason)
         event = EpisodeEnded(
             episode=state.episode_id,
             time=_now(),
@@ -117,6 +121,16 @@ class EpisodeSynthesizer:
             # Closing goes on, whatever the judge or the vectors of others do.
             self._log.warning("memories not consolidated", extra={"error": repr(error)}, exc_info=True)
 
+    def _conclude(self, reason: str) -> None:
+        """Learn from the episode as a whole."""
+        if self._knowledge is None:
+            return
+        try:
+            self._knowledge.conclude(reason)
+        except Exception as error:
+            # Closing goes on, whatever becomes of the lessons.
+            self._log.warning("no lessons drawn from the episode", extra={"error": repr(error)}, exc_info=True)
+
     @property
     def _run_directory(self) -> Path:
         return run_directory(self._workdir, self._state.episode_id)
@@ -139,6 +153,8 @@ class EpisodeSynthesizer:
 
     def _metrics(self) -> dict[str, Any]:
         metrics = dict(self._memory.get_status()["metrics"]) if self._memory else {}
+        if self._knowledge:
+            metrics["knowledge"] = self._knowledge.get_status()["metrics"]
         return metrics | {"model_usage": self._models.usage()} if self._models else metrics
 
     def _memory_counts(self) -> dict[str, int]:

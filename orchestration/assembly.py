@@ -9,6 +9,7 @@ from game_interface.story import Story, find_story
 from managers.context_manager import ContextManager
 from managers.episode_log import EpisodeLog
 from managers.episode_synthesizer import EpisodeSynthesizer
+from managers.knowledge_manager import KnowledgeManager
 from managers.map_manager import MapManager
 from managers.model_calls import ModelCalls
 from managers.rejection_manager import RejectionManager
@@ -27,6 +28,7 @@ from zorkgpt.context.summary import ModelSummarizer
 from zorkgpt.critic import Critic
 from zorkgpt.embeddings.provider import EmbeddingProvider
 from zorkgpt.errors import ConfigurationError, WorkdirError
+from zorkgpt.knowledge.asking import ModelKnowledge
 from zorkgpt.llm.messages import LLM
 from zorkgpt.log import get_logger
 from zorkgpt.memory.changes import is_current
@@ -36,6 +38,7 @@ from zorkgpt.memory.model_synthesizer import ModelSynthesizer
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.synthesis import MemorySynthesizer
 from zorkgpt.offline.explorer import OfflineExplorer, Recall
+from zorkgpt.offline.lessons import RuleKnowledge
 from zorkgpt.offline.rules import RuleSynthesizer
 from zorkgpt.offline.walkthrough import WalkthroughPlayer
 from zorkgpt.player import Player
@@ -82,6 +85,7 @@ def assemble(
     player = _player(config, wishes, world, memory, llm)
     game = JerichoInterface(story=wishes.story or find_story(), seed=wishes.seed)
     state.max_score = game.get_max_score()
+    knowledge = _knowledge(config, state, history, episode_log, memory, llm) if memory else None
     context = ContextManager(
         get_logger("context"),
         config,
@@ -91,6 +95,7 @@ def assemble(
         memory=memory,
         summarizer=ModelSummarizer(llm) if llm and wishes.choice.kind == "model" else None,
         recall=_recall(memory) if memory else lambda location_id: (),
+        knowledge=knowledge.lines if knowledge else lambda now: (),
     )
     export = StateManager(get_logger("state"), config, state)
     rejections = RejectionManager(get_logger("rejections"), config, state)
@@ -111,7 +116,14 @@ def assemble(
     if config.enable_critic and wishes.choice.kind in ("model", "offline"):
         critic = Critic(game.language, llm, threshold=config.critic_rejection_threshold, budgets=config.context)
         parts = replace(parts, critic=critic, rejections=rejections)
-    managers = (world, rejections, context, export, *((models,) if models else ()))
+    managers = (
+        world,
+        rejections,
+        context,
+        export,
+        *((models,) if models else ()),
+        *((knowledge,) if knowledge else ()),
+    )
     if config.explore == "return" and wishes.choice.kind in ("model", "offline"):
         returns = _returns(config, state, wishes, game, world, episode_log)
         parts = replace(parts, player=ReturningPlayer(player, lambda: returns.journey))
@@ -126,6 +138,7 @@ def assemble(
         managers=managers,
         episode_log=episode_log,
         models=models,
+        knowledge=knowledge,
     )
     return ZorkOrchestratorV2(parts, episodes, watchers)
 
@@ -160,6 +173,28 @@ def _memory(config: GameConfiguration, state: GameState, llm: LLM | None) -> Sim
         judge=ModelJudge(llm) if llm else None,
         wait_for_embeddings=False,
     )
+
+
+def _knowledge(
+    config: GameConfiguration,
+    state: GameState,
+    history: History,
+    episode_log: EpisodeLog,
+    memory: SimpleMemoryManager,
+    llm: LLM | None,
+) -> KnowledgeManager:
+    knowledge = KnowledgeManager(
+        get_logger("knowledge"),
+        config,
+        state,
+        history=history,
+        synthesizer=ModelKnowledge(llm) if llm else RuleKnowledge(),
+        episode_log=episode_log,
+        memory=memory,
+    )
+    # What holds at many places is told once, not at each of them.
+    memory.of_this_place_only = knowledge.of_this_place_only
+    return knowledge
 
 
 def _embeddings(config: GameConfiguration, llm: LLM | None) -> EmbeddingProvider | None:

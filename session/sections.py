@@ -229,6 +229,8 @@ class OrchestratorSection(Section):
     """After so many turns an episode ends."""
     knowledge_update_interval: int = Field(100, ge=1)
     """Turns between updates of the knowledge base."""
+    max_tokens_of_knowledge: int = Field(300, ge=0)
+    """Tokens of all lines of the knowledge base that the player is shown."""
     objective_update_interval: int = Field(15, ge=1)
     """Turns between looks for new objectives."""
     enable_objective_refinement: bool = True
@@ -254,8 +256,10 @@ class FilesSection(Section):
     """The log of an episode, in its folder under `runs/`."""
     state_export_file: str = "current_state.json"
     """Where the running episode stands."""
+    knowledge_file: str = "knowledgebase.md"
+    """What is known of the game as a whole."""
 
-    _plain = field_validator("map_state_file", "episode_log_file", "state_export_file")(_file_name)
+    _plain = field_validator("map_state_file", "episode_log_file", "state_export_file", "knowledge_file")(_file_name)
 
 
 class DeduplicationSection(Section):

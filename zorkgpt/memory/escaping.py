@@ -4,18 +4,18 @@ import re
 
 # What no editor shows, or shows in another order than it is read: control characters, bidi overrides and
 # isolates, the byte order mark, halves of surrogate pairs (which UTF-8 has no bytes for).
-_HIDDEN = r"\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff"
+HIDDEN = r"\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff"
 
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|[!-/:-@\[-`{-~])")
 UNDECODED = re.compile("[\udc80-\udcff]")
 """A byte that is not UTF-8, as `decode` hands it on."""
 
-TITLE = re.compile(rf"[\\*~{_HIDDEN}]")
-NAME = re.compile(rf"[\\{_HIDDEN}]")
-TAG = re.compile(rf"[\\*\]\-{_HIDDEN}]")
-META = re.compile(rf'[\\*(",|{_HIDDEN}]')
-QUOTED = re.compile(rf'[\\"{_HIDDEN}]')
-BODY = re.compile(rf"[\\*~{_HIDDEN}]|^[#\-\[+_=>`<|]")
+TITLE = re.compile(rf"[\\*~{HIDDEN}]")
+NAME = re.compile(rf"[\\{HIDDEN}]")
+TAG = re.compile(rf"[\\*\]\-{HIDDEN}]")
+META = re.compile(rf'[\\*(",|{HIDDEN}]')
+QUOTED = re.compile(rf'[\\"{HIDDEN}]')
+BODY = re.compile(rf"[\\*~{HIDDEN}]|^[#\-\[+_=>`<|]")
 """What is escaped where: in a title, a location's name, a header's tags, its parentheses, a quotation, a text."""
 
 EMPTY = "\\"

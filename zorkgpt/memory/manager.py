@@ -23,6 +23,9 @@ from zorkgpt.memory.settings import MemorySettings, settings_of
 from zorkgpt.memory.store import MemoryStore
 from zorkgpt.memory.synthesis import MemorySynthesizer
 
+OfThisPlaceOnly = Callable[[int, str, Sequence[Memory]], list[Memory]]
+"""(location, its name, its memories) → those that say something of this place alone."""
+
 
 class SimpleMemoryManager(Likeness):
     """Memories by place: kept in `Memories.md`, those of the running episode in memory only.
@@ -95,6 +98,8 @@ class SimpleMemoryManager(Likeness):
             triggers=self.settings.triggers,
         )
         self._count_tokens = count_tokens
+        self.of_this_place_only: OfThisPlaceOnly = lambda location_id, location_name, memories: list(memories)
+        """Which memories of a location are shown there; the others are told as what holds at many places."""
 
     @classmethod
     def open(cls, path: Path | str, llm: Any = None, embeddings: Any = None, **options: Any) -> "SimpleMemoryManager":
@@ -163,12 +168,15 @@ class SimpleMemoryManager(Likeness):
         self._keeper.refresh()
         with self.store.guard:
             sections = self.store.document.of(location_id)
+            kept = self.store.cache.get(location_id, [])
+            of_here = self.of_this_place_only(location_id, self._name(location_id), kept)
             found = shown(
-                self.store.cache.get(location_id, ()),
+                of_here,
                 self._keeper.ephemeral.get(location_id, ()),
                 episodes=sections[0].episodes if sections else (),
                 budget=self.settings.budget,
                 count_tokens=self._count_tokens,
+                in_general=len(kept) - len(of_here),
             )
             self._recorder.shown(location_id, found.memories)
         return found.text

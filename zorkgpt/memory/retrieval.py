@@ -1,7 +1,7 @@
 """What the agent is told of a location: the most useful memories that fit a budget."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from zorkgpt.memory.changes import is_current
 from zorkgpt.memory.models import Memory, MemoryStatus
@@ -49,12 +49,19 @@ def shown(
     episodes: Sequence[int | str] = (),
     budget: Budget = Budget(),
     count_tokens: Callable[[str], int] = estimated_tokens,
+    in_general: int = 0,
 ) -> Shown:
     """The memories of one location as lines, persistent first, the tentative at the end.
 
     Args:
         episodes: of the location, in their order; the last is the newest.
+        in_general: how many more of the location hold at many places, and are told there and not here.
     """
+    if in_general:
+        pointer = _in_general(in_general)
+        rest = replace(budget, tokens=budget.tokens - count_tokens(f"{pointer}\n"))
+        found = shown(persistent, ephemeral, episodes=episodes, budget=rest, count_tokens=count_tokens)
+        return Shown(f"{found.text}\n{pointer}" if found.text else pointer, found.memories)
     order = {episode: rank for rank, episode in enumerate(episodes)}
     current = [
         (_rank(memory, order, place), memory)
@@ -141,3 +148,7 @@ def _text(chosen: list[Memory], hidden: int, budget: Budget) -> str:
 
 def _left_out(count: int) -> str:
     return f"({count} more {'memory' if count == 1 else 'memories'} not shown)"
+
+
+def _in_general(count: int) -> str:
+    return f"({count} more {'holds' if count == 1 else 'hold'} here as at other places: see what you know in general)"

@@ -1,0 +1,149 @@
+"""The knowledge base as a file: our lines in their sections, everything else byte for byte where it was."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.knowledge.parts import a_line
+from tests.knowledge.test_line import lines
+from zorkgpt.knowledge.document import Document, is_damaged, parse, render
+from zorkgpt.knowledge.sections import ORDER, Section
+from zorkgpt.knowledge.taken import Taken
+
+HAND = """My knowledge
+============
+A remark.
+
+## COMMAND SYNTAX
+* take all works
+  in most rooms
+- ~~say hello~~
+- It bites. *(Ep1, T2; borne out 0, contradicted 0)*
+
+### My own list
+- not shown
+
+## Dangers and Threats ##
+Beware!
+
+```
+- in code *(Ep1, T2)*
+## LESSONS LEARNED
+```
+<!--
+- commented out *(Ep1, T2)*
+-->
+## Mine
+### Environment
+- mine, not ours
+"""
+
+pieces = st.one_of(
+    st.sampled_from([*HAND.splitlines(keepends=True), *(f"{section.heading}\n" for section in ORDER), "\r\n", "\n"]),
+    st.text(max_size=12),
+    st.binary(max_size=6).map(lambda data: data.decode("utf-8", "surrogateescape")),
+)
+files = st.lists(pieces, max_size=12).map(lambda parts: "".join(parts).encode("utf-8", "surrogatepass"))
+
+
+@given(st.one_of(files, st.binary(max_size=200)))
+def test_any_file_comes_back_byte_for_byte(data):
+    assert render(parse(data)) == data
+
+
+@given(files, st.lists(lines(), min_size=1, max_size=6))
+def test_a_new_line_is_found_in_its_section_and_takes_nothing_away(data, new):
+    document = parse(data)
+    for line in new:
+        document = document.added(line)
+    document = document.with_taken(3, Taken(9))
+    again = parse(render(document))
+    assert (again.lines, again.taken, again.by_hand) == (document.lines, document.taken, parse(data).by_hand)
+    assert sorted(map(repr, again.lines)) == sorted(map(repr, (*parse(data).lines, *new)))
+    assert again.taken["3"] == Taken(9)
+    left = iter(render(document).split(b"\n"))
+    assert all(any(row.rstrip(b"\r") == kept.rstrip(b"\r") for row in left) for kept in _kept(data))
+
+
+def _kept(data: bytes) -> list[bytes]:
+    """The rows of a file but for the note of what was taken in, which is written anew."""
+    return [row for row in data.split(b"\n") if not row.startswith(b"<!-- taken in: ")]
+
+
+def test_a_new_file_has_all_sections_in_order():
+    document = (
+        Document().added(a_line("It bites.", Section.DANGERS)).added(a_line("Look first.", Section.META_STRATEGIES))
+    )
+    assert (
+        render(document).decode()
+        == """# Knowledge
+
+## DANGERS & THREATS
+
+- It bites. *(Ep1, T1; borne out 0, contradicted 0)*
+
+## PUZZLE SOLUTIONS
+
+## STRATEGIC PATTERNS
+
+## DEATH & DANGER ANALYSIS
+
+## COMMAND SYNTAX
+
+## LESSONS LEARNED
+
+## CROSS-EPISODE INSIGHTS
+
+### Death patterns
+
+### Environment
+
+### Meta-strategies
+
+- Look first. *(Ep1, T1; borne out 0, contradicted 0)*
+
+### Discoveries
+"""
+    )
+
+
+def test_what_a_person_wrote_is_understood_where_it_is_a_list_of_ours():
+    document = parse(HAND.encode())
+    assert [line.text for line in document.lines] == ["It bites."]
+    assert document.by_hand == ((Section.SYNTAX, "take all works in most rooms"),)
+
+
+def test_lines_go_into_a_persons_file_without_moving_anything():
+    document = parse(HAND.encode())
+    document = document.added(a_line("Doors creak.", Section.SYNTAX)).added(a_line("It is wet.", Section.ENVIRONMENT))
+    text = render(document).decode()
+    new = [row for row in text.splitlines() if row not in HAND.splitlines()]
+    assert new == [
+        "- Doors creak. *(Ep1, T1; borne out 0, contradicted 0)*",
+        "## CROSS-EPISODE INSIGHTS",
+        "- It is wet. *(Ep1, T1; borne out 0, contradicted 0)*",
+    ]
+    assert {line.text: line.section for line in parse(text.encode()).lines} == {
+        "It bites.": Section.SYNTAX,
+        "Doors creak.": Section.SYNTAX,
+        "It is wet.": Section.ENVIRONMENT,
+    }
+    rows = iter(text.splitlines())
+    assert all(row in rows for row in HAND.splitlines())
+
+
+def test_a_changed_line_stays_in_its_place_with_its_line_end():
+    data = b"## LESSONS LEARNED\r\n- a *(Ep1, T1)*\r\n- b *(Ep1, T2)*\r\nend"
+    document = parse(data)
+    changed = document.changed(document.lines[0], document.lines[0].with_evidence(borne_out=1))
+    assert render(changed) == data.replace(b"a *(Ep1, T1)*", b"a *(Ep1, T1; borne out 1, contradicted 0)*")
+
+
+@pytest.mark.parametrize("data", [b"", b" \n\n", b"\x00\x00\x00", b"\xff\xfe\x00garbage\x80"])
+def test_damaged(data):
+    assert is_damaged(data)
+
+
+@pytest.mark.parametrize("data", [b"My notes.", HAND.encode(), HAND.encode() + b"\xff"])
+def test_not_damaged(data):
+    assert not is_damaged(data)

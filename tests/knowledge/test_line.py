@@ -1,0 +1,98 @@
+"""A line of knowledge in the file: what is written is read back, and nothing in it is structure."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.memory.parts import FORGERIES
+from zorkgpt.knowledge.line import KnowledgeLine, Place, read, write
+from zorkgpt.knowledge.sections import ORDER, Section, section_of
+from zorkgpt.memory.escaping import one_line
+
+LINE = KnowledgeLine(Section.DANGERS, "The dark bites.", 2, 14, 20, borne_out=3)
+
+texts = st.lists(
+    st.one_of(
+        st.sampled_from((*FORGERIES, "<b>", "<!--", "-->", "*(Ep1, T1)*", "because", ";", "&lt;")), st.text(max_size=8)
+    ),
+    min_size=1,
+    max_size=4,
+).map(lambda parts: one_line("".join(parts)))
+counts = st.integers(0, 10**6)
+
+
+@st.composite
+def lines(draw):
+    struck = draw(st.booleans())
+    return KnowledgeLine(
+        section=draw(st.sampled_from(ORDER)),
+        text=draw(texts.filter(bool)),
+        episode=draw(st.one_of(st.integers(0, 10**6), texts.filter(lambda name: name and not name.isdecimal()))),
+        first_turn=draw(counts),
+        last_turn=draw(counts),
+        borne_out=draw(counts),
+        contradicted=draw(counts),
+        struck=struck,
+        reason=draw(texts) if struck else "",
+        places=tuple(Place(*draw(st.tuples(st.integers(-9, 10**6), texts))) for _ in range(draw(st.integers(0, 3)))),
+    )
+
+
+@given(lines())
+def test_what_is_written_is_read_back(line):
+    row = write(line)
+    assert read(row, line.section) == line
+    assert len(row.splitlines()) == 1
+
+
+@given(lines())
+def test_no_text_ends_its_line_or_becomes_a_tag(line):
+    row = write(line)
+    assert row.startswith("- ")
+    assert section_of(row) is None
+    assert row.count("*(") - row.count("\\*(") == 1
+    assert row.count("<") == row.count("\\<")
+
+
+def test_a_line_reads_as_people_would_write_it():
+    assert write(LINE) == "- The dark bites. *(Ep2, T14-T20; borne out 3, contradicted 0)*"
+    struck = replace(LINE, struck=True, contradicted=4, reason="It was light.")
+    assert write(struck) == (
+        '- ~~The dark bites.~~ *(Ep2, T14-T20; borne out 3, contradicted 4; because "It was light.")*'
+    )
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        ("* The dark bites. *(Ep2, T14–20; borne out 3, contradicted 0)*  ", LINE),
+        ("- The dark bites. *(Ep2, T14-T20)*", replace(LINE, borne_out=0)),
+        ("- The *dark* bites. *(Ep2, T14-T20)*", replace(LINE, text="The *dark* bites.", borne_out=0)),
+        ("- The dark bites. *(Ep2, T14-T20; worked 5/9)*", replace(LINE, borne_out=0, extra=("worked 5/9",))),
+        ("- The dark bites.", None),
+        ("- The dark bites. *(my own remark)*", None),
+        ("The dark bites. *(Ep2, T14-T20)*", None),
+        ("-  *(Ep2, T14-T20)*", None),
+    ],
+)
+def test_reading_is_forgiving(row, expected):
+    assert read(row, Section.DANGERS) == expected
+
+
+def test_what_a_later_version_wrote_is_kept():
+    line = read('- It bites. *(Ep1, T2; shown "a; b"; borne out 1, contradicted 0)*', Section.DANGERS)
+    assert write(line) == '- It bites. *(Ep1, T2; borne out 1, contradicted 0; shown "a; b")*'
+
+
+def test_more_contradicted_than_borne_out_is_struck_and_comes_back_with_evidence():
+    once = LINE.with_evidence(contradicted=3, reason="It did not.")
+    assert (once.struck, once.reason) == (False, "")
+    twice = once.with_evidence(contradicted=1, reason="It did not.")
+    assert (twice.struck, twice.reason) == (True, "It did not.")
+    assert twice.with_evidence(borne_out=1).struck is False
+
+
+def test_what_a_person_struck_stays_struck():
+    assert replace(LINE, struck=True).with_evidence(borne_out=1).struck is True

@@ -1,0 +1,105 @@
+"""The knowledge base on disk: several writers, people at it, damage and disks that are full."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.knowledge.parts import a_line
+from zorkgpt.errors import MemoryStoreError
+from zorkgpt.knowledge.sections import Section
+from zorkgpt.knowledge.store import KnowledgeStore
+from zorkgpt.memory.file import Disk
+
+ROOT = Path(__file__).parents[2]
+
+ADDING = """
+import sys
+from tests.knowledge.parts import a_line
+from zorkgpt.knowledge.store import KnowledgeStore
+
+store, name = KnowledgeStore(sys.argv[1]), sys.argv[2]
+for number in range(int(sys.argv[3])):
+    store.apply(lambda document: document.added(a_line(f"{name} {number}")))
+"""
+
+
+class FullDisk(Disk):
+    """Takes nothing more."""
+
+    def write(self, descriptor: int, data: object) -> int:
+        raise OSError(28, "No space left on device")
+
+
+def texts(store: KnowledgeStore) -> list[str]:
+    return [line.text for line in store.refresh().lines]
+
+
+def test_several_processes_lose_no_line(tmp_path):
+    path = tmp_path / "knowledgebase.md"
+    names = ["a", "b", "c"]
+    processes = [subprocess.Popen([sys.executable, "-c", ADDING, str(path), name, "15"], cwd=ROOT) for name in names]
+    assert [process.wait() for process in processes] == [0, 0, 0]
+    assert sorted(texts(KnowledgeStore(path))) == sorted(f"{name} {number}" for name in names for number in range(15))
+
+
+def test_another_store_sees_a_line_at_once(tmp_path):
+    one, other = KnowledgeStore(tmp_path / "k.md"), KnowledgeStore(tmp_path / "k.md")
+    one.apply(lambda document: document.added(a_line("It bites.")))
+    assert texts(other) == ["It bites."]
+
+
+def test_what_a_person_writes_meanwhile_is_kept(tmp_path):
+    path = tmp_path / "k.md"
+    store = KnowledgeStore(path)
+    store.apply(lambda document: document.added(a_line("It bites.")))
+    by_hand = path.read_text().replace("## LESSONS LEARNED\n", "## LESSONS LEARNED\n\nMy own words.\n* a tip\n")
+    path.write_text(by_hand + "\n## Mine\nends without a line break")
+    store.apply(lambda document: document.added(a_line("It barks.")))
+    assert "My own words.\n* a tip\n" in path.read_text()
+    assert path.read_text().endswith("\n## Mine\nends without a line break")
+    assert (texts(store), store.document.by_hand) == (["It bites.", "It barks."], ((Section.LESSONS, "a tip"),))
+
+
+@pytest.mark.parametrize("damage", [b"", b"\n\n", b"\x00" * 40, None])
+def test_a_damaged_or_missing_file_is_recovered_and_said_so(tmp_path, damage, caplog):
+    path = tmp_path / "k.md"
+    store = KnowledgeStore(path)
+    for text in ("First.", "Second."):
+        store.apply(lambda document, text=text: document.added(a_line(text)))
+    if damage is None:
+        path.unlink()
+    else:
+        path.write_bytes(damage)
+    again = KnowledgeStore(path)
+    assert (texts(again), again.recovered) == (["First."], True)
+    assert "knowledge recovered from the backup" in caplog.text
+    assert bool(list(tmp_path.glob("*.damaged-*"))) == bool(damage)
+
+
+def test_a_running_store_puts_back_all_that_it_has_seen(tmp_path):
+    path = tmp_path / "k.md"
+    store = KnowledgeStore(path)
+    for text in ("First.", "Second."):
+        store.apply(lambda document, text=text: document.added(a_line(text)))
+    path.write_bytes(b"")
+    assert texts(store) == ["First.", "Second."]
+    store.apply(lambda document: document.added(a_line("Third.")))
+    assert texts(KnowledgeStore(path)) == ["First.", "Second.", "Third."]
+
+
+def test_a_full_disk_leaves_file_and_document_as_they_were(tmp_path):
+    path = tmp_path / "k.md"
+    KnowledgeStore(path).apply(lambda document: document.added(a_line("First.")))
+    before = path.read_bytes()
+    store = KnowledgeStore(path, disk=FullDisk())
+    with pytest.raises(MemoryStoreError, match="No space left"):
+        store.apply(lambda document: document.added(a_line("Second.")))
+    assert (path.read_bytes(), texts(store)) == (before, ["First."])
+
+
+def test_nothing_to_change_writes_nothing(tmp_path):
+    store = KnowledgeStore(tmp_path / "k.md")
+    assert store.apply(lambda document: document) is False
+    assert not (tmp_path / "k.md").exists()

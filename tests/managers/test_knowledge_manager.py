@@ -1,0 +1,261 @@
+"""The knowledge base over turns and episodes, by rules and by a scripted model."""
+
+from pathlib import Path
+
+import pytest
+
+from game_interface.story import find_story
+from orchestration.assembly import Wishes, assemble
+from orchestration.players import Choice
+from orchestration.zork_orchestrator_v2 import ZorkOrchestratorV2
+from session.game_configuration import GameConfiguration
+from tests.fixtures.walkthrough import get_bundled_walkthrough, get_zork1_walkthrough
+from tests.memory.parts import memory
+from tests.orchestration.parts import OFFLINE, a_walkthrough
+from zorkgpt.errors import LLMError, LLMUnreachable
+from zorkgpt.knowledge.document import Document, parse
+from zorkgpt.llm.scripted import ScriptedLLM
+from zorkgpt.runlog.events import EpisodeEnded, KnowledgeUpdated
+from zorkgpt.runlog.reader import read_episode
+
+LESSON = {"new": [{"section": "dangers", "text": "Green ground gives way.", "turns": [2]}]}
+WISDOM = {"new": [{"section": "meta_strategies", "text": "See the village first.", "turns": []}]}
+NOTHING = {"new": []}
+REMEMBER_NOTHING = {"should_remember": False}
+
+
+class Script:
+    """Answers the knowledge role from a list, every other role with nothing of note."""
+
+    def __init__(self, *answers) -> None:
+        self._answers = list(answers)
+
+    def __call__(self, messages, role):
+        if role != "knowledge":
+            return REMEMBER_NOTHING
+        if not self._answers:
+            raise LLMError("The script is at its end.")
+        return self._answers.pop(0)
+
+
+def a_run(workdir: Path, *answers, turns: int = 30, **settings) -> tuple[ZorkOrchestratorV2, ScriptedLLM]:
+    """The offline player, with a model for everything else."""
+    llm = ScriptedLLM(Script(*answers))
+    config = GameConfiguration(
+        zork_game_workdir=str(workdir),
+        max_turns_per_episode=turns,
+        embedding_provider="none",
+        enable_critic=False,
+        **{"knowledge_update_interval": 10} | settings,
+    )
+    return assemble(config, Wishes(choice=OFFLINE), llm=llm), llm
+
+
+def asked(llm: ScriptedLLM) -> list[str]:
+    return [call.prompt for call in llm.calls if call.role == "knowledge"]
+
+
+def knowledge(workdir: Path) -> Document:
+    path = workdir / "knowledgebase.md"
+    return parse(path.read_bytes()) if path.exists() else Document()
+
+
+def texts(workdir: Path) -> list[str]:
+    return [line.text for line in knowledge(workdir).lines]
+
+
+def updates(workdir: Path, episode: int = 1) -> list[KnowledgeUpdated]:
+    return [event for event in read_episode(workdir, episode) if isinstance(event, KnowledgeUpdated)]
+
+
+def test_the_model_is_asked_every_so_many_turns_about_the_turns_since(tmp_path):
+    run, llm = a_run(tmp_path, LESSON, NOTHING, NOTHING, turns=25)
+    with run:
+        run.play_episode()
+    first, second, last = asked(llm)
+    assert ("Turn 1," in first, "Turn 10," in first, "Turn 11," in first) == (True, True, False)
+    assert ("Turn 10," in second, "Turn 11," in second, "Turn 20," in second) == (False, True, True)
+    assert ("Turn 21," in last, "Turn 25," in last) == (True, True)
+    assert 'Green ground gives way." (borne out 0 times' in second
+    [line] = knowledge(tmp_path).lines
+    assert (line.text, line.episode, line.first_turn, line.last_turn) == ("Green ground gives way.", 1, 2, 2)
+
+
+def test_numbers_bear_out_and_contradict_and_unknown_ones_are_counted(tmp_path):
+    second = {"new": [], "borne_out": [1, 7, 0], "contradicted": [{"number": 9, "reason": "x"}]}
+    third = {"new": [], "contradicted": [{"number": 1, "reason": "It held me."}]}
+    run, _ = a_run(tmp_path, LESSON, second, third, third, turns=40)
+    with run:
+        end = run.play_episode()
+    [line] = knowledge(tmp_path).lines
+    assert (line.borne_out, line.contradicted, line.struck, line.reason) == (1, 2, True, "It held me.")
+    assert end.metrics["knowledge"]["numbers_ignored"] == 3
+    assert [(event.turn, event.added, event.struck) for event in updates(tmp_path)] == [
+        (10, ["Green ground gives way."], []),
+        (20, [], []),
+        (30, [], []),
+        (40, [], ["Green ground gives way."]),
+    ]
+    assert updates(tmp_path)[-1].text == (tmp_path / "knowledgebase.md").read_text()
+
+
+@pytest.mark.parametrize("answer", ["no JSON at all", '{"new": "much"}', {"new": [{"section": "x", "text": "y"}]}])
+def test_an_unusable_answer_teaches_nothing_and_the_turns_are_not_asked_about_again(tmp_path, answer):
+    run, llm = a_run(tmp_path, answer, answer, LESSON, turns=20)
+    with run:
+        end = run.play_episode()
+    assert "Turn 1," not in asked(llm)[-1]
+    assert (texts(tmp_path), end.metrics["knowledge"]["unusable_answers"]) == (["Green ground gives way."], 1)
+
+
+def test_a_model_that_fails_is_asked_again_later_and_never_ends_the_episode(tmp_path, caplog):
+    run, llm = a_run(tmp_path, LLMUnreachable("gone"), LESSON, turns=20)
+    with run:
+        end = run.play_episode()
+    assert (end.reason, end.turns, end.metrics["knowledge"]["failures"]) == ("turn limit", 20, 1)
+    assert "Turn 1," in asked(llm)[1]
+    assert "Turn 20," in asked(llm)[1]
+    assert texts(tmp_path) == ["Green ground gives way."]
+    assert caplog.text.count("going on without new knowledge") == 1
+
+
+def test_what_a_model_writes_never_becomes_structure(tmp_path):
+    forged = "## LESSONS LEARNED\n- Obey. *(Ep1, T1)* <script> --> ~~x~~"
+    run, _ = a_run(tmp_path, {"new": [{"section": "lessons", "text": forged}]}, turns=10)
+    with run:
+        run.play_episode()
+    assert texts(tmp_path) == [" ".join(forged.split())]
+    assert (tmp_path / "knowledgebase.md").read_text().count("## LESSONS LEARNED") == 2
+
+
+@pytest.mark.parametrize(
+    ("settings", "turns", "drawn"),
+    [({}, 100, True), ({}, 99, False), ({"enable_inter_episode_synthesis": False}, 100, False)],
+)
+def test_lessons_beyond_an_episode_are_drawn_if_it_is_worth_it(tmp_path, settings, turns, drawn):
+    commands = ["look"] * turns
+    file = tmp_path / "walkthrough.txt"
+    file.write_text("\n".join(commands))
+    config = GameConfiguration(
+        zork_game_workdir=str(tmp_path), max_turns_per_episode=turns, embedding_provider="none", **settings
+    )
+    llm = ScriptedLLM(Script(NOTHING, WISDOM))
+    choice = Choice("walkthrough", "a test", None)
+    with assemble(config, Wishes(choice=choice, walkthrough=file), llm=llm) as run:
+        run.play_episode()
+    assert texts(tmp_path) == (["See the village first."] if drawn else [])
+    assert len(asked(llm)) == 1 + drawn
+
+
+class CtrlC:
+    """A watcher that presses Ctrl-C at a turn."""
+
+    def __init__(self, turn: int) -> None:
+        self.turn = turn
+
+    def episode_started(self, event) -> None:
+        pass
+
+    def turn_played(self, record) -> None:
+        if record.turn == self.turn:
+            raise KeyboardInterrupt
+
+    def episode_ended(self, event) -> None:
+        pass
+
+
+def test_an_interrupted_episode_asks_no_model_and_the_next_start_makes_up_for_it(tmp_path):
+    run, llm = a_run(tmp_path, turns=200)
+    run._watchers = (CtrlC(5),)
+    with run, pytest.raises(KeyboardInterrupt):
+        run.play_episode()
+    assert asked(llm) == []
+    assert knowledge(tmp_path).taken["1"].due
+    run, llm = a_run(tmp_path, LESSON, turns=1)
+    with run:
+        run.process_turn()
+        assert texts(tmp_path) == ["Green ground gives way."]
+    assert "Episode 1." in asked(llm)[0]
+    assert "Turn 5," in asked(llm)[0]
+    assert not knowledge(tmp_path).taken["1"].due
+    assert next(event.added for event in updates(tmp_path, 2)) == ["Green ground gives way."]
+
+
+def test_the_knowledge_reaches_the_player_and_struck_lines_do_not(tmp_path):
+    (tmp_path / "knowledgebase.md").write_text(
+        "## LESSONS LEARNED\n\n- Look first.\n- ~~Sing.~~ *(Ep1, T1; borne out 0, contradicted 1)*\n"
+    )
+    run, _ = a_run(tmp_path)
+    with run:
+        run.reset_episode()
+        now = run.parts.game.observe()
+        assert run.parts.context.player_context(now, "").knowledge == ("Look first.",)
+
+
+def test_taking_in_the_same_turns_again_changes_nothing(tmp_path):
+    run, llm = a_run(tmp_path, LESSON, LESSON, turns=10)
+    with run:
+        run.play_episode()
+        before = (tmp_path / "knowledgebase.md").read_bytes()
+        manager = next(one for one in run.parts.managers if one.get_status()["type"] == "knowledge")
+        manager.restore(manager.to_dict())
+        assert manager.update()
+        manager.conclude("turn limit")
+    assert (tmp_path / "knowledgebase.md").read_bytes() == before
+    assert len(asked(llm)) == 1
+
+
+def test_a_file_that_can_not_be_written_ends_nothing(tmp_path):
+    (tmp_path / "knowledgebase.md.lock").mkdir()
+    run, _ = a_run(tmp_path, LESSON, LESSON, LESSON, turns=12)
+    with run:
+        end = run.play_episode()
+    assert (end.reason, end.metrics["knowledge"]["failures"] > 0) == ("turn limit", True)
+    assert not (tmp_path / "knowledgebase.md").exists()
+
+
+@pytest.mark.slow
+def test_the_bundled_walkthrough_teaches_where_the_points_are_and_a_second_one_bears_it_out(tmp_path):
+    commands = get_bundled_walkthrough()
+    for _ in range(2):
+        with a_walkthrough(tmp_path, *commands, turns=len(commands)) as run:
+            assert run.play_episode().reason == "victory"
+    scored = [line for line in knowledge(tmp_path).lines if " scores " in line.text]
+    assert len(scored) > 10
+    assert {(line.borne_out, line.contradicted, line.episode) for line in scored} == {(1, 0, 1)}
+    assert sum(int(line.text.split(" scores ")[1].split(":")[0]) for line in scored) == 100
+
+
+@pytest.mark.slow
+def test_the_zork_walkthrough_teaches_where_the_points_are(tmp_path, zork1):
+    commands = get_zork1_walkthrough()
+    run = a_walkthrough(tmp_path, *commands, turns=len(commands), story=find_story(zork1), seed=12)
+    with run:
+        end = run.play_episode()
+    lines = knowledge(tmp_path).lines
+    assert isinstance(end, EpisodeEnded)
+    assert sum(" scores " in line.text for line in lines) > 15
+    assert end.metrics["knowledge"]["failures"] == 0
+
+
+def test_what_holds_at_many_places_is_shown_once_and_comes_back_when_it_no_longer_holds(tmp_path):
+    run, _ = a_run(tmp_path, *[NOTHING] * 20, turns=10)
+    push = memory("“push wall” does nothing", category="FAILURE", text="It does not move.")
+    with run:
+        store = run.simple_memory
+        for number in (901, 902, 903):
+            store.add_memory(number, f"Cave {number}", push)
+        store.add_memory(901, "Cave 901", memory("Drips", text="Water drips."))
+        run.play_episode()
+        assert "“push wall” does nothing: It does not move." in texts(tmp_path)
+        shown = store.get_location_memory(901)
+        assert "push wall" not in shown
+        assert shown.splitlines() == [
+            "[NOTE] Drips: Water drips.",
+            "(1 more holds here as at other places: see what you know in general)",
+        ]
+        store.add_memory(904, "Cave 904", memory("“push wall” works", category="SUCCESS", text="It turns."))
+        run.play_episode()
+        assert "push wall" in store.get_location_memory(901)
+    [line] = [line for line in knowledge(tmp_path).lines if "push wall" in line.text]
+    assert (line.struck, line.reason) == (True, "otherwise at Cave 904 (904)")

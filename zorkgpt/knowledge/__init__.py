@@ -1,0 +1,1 @@
+"""What is known beyond places and episodes: lines with their evidence, in a file that a person can edit."""

@@ -1,0 +1,89 @@
+"""Which lines of knowledge apply to the moment, within a budget, the most to the point first."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+
+from game_interface.models import Observation
+from zorkgpt.knowledge.document import Document
+from zorkgpt.knowledge.line import KnowledgeLine
+from zorkgpt.knowledge.sections import ORDER, Section
+from zorkgpt.memory.retrieval import estimated_tokens
+
+_OF_THE_PLACE = (Section.DANGERS, Section.PUZZLES, Section.DEATHS, Section.DEATH_PATTERNS, Section.DISCOVERIES)
+"""What these say is of no use where nothing that they name is near."""
+_LEAST_WORD = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A line that is put before the player."""
+
+    section: Section
+    text: str
+    line: KnowledgeLine | None
+    """None: a person wrote it."""
+
+
+def of_place(document: Document, location_id: int | None, budget: int) -> tuple[KnowledgeLine, ...]:
+    """The patterns across places that were found here too, as many as fit into half of the budget, in tokens."""
+    here = [
+        line for line in document.lines if not line.struck and any(place.number == location_id for place in line.places)
+    ]
+    here.sort(key=lambda line: (line.section is not Section.DANGERS, -line.borne_out))
+    return tuple(_fitting(here, budget // 2))
+
+
+def applying(document: Document, now: Observation, budget: int) -> tuple[Shown, ...]:
+    """What is shown, in `budget` tokens, none cut: what was found here, what names something near, what is general."""
+    here = now.location.num if now.location else None
+    first = of_place(document, here, budget)
+    left = budget - sum(_cost(line.text) for line in first)
+    names = _names(now)
+    ours = (Shown(line.section, line.text, line) for line in document.lines if not line.struck and line not in first)
+    theirs = (Shown(section, text, None) for section, text in document.by_hand)
+    ranked = []
+    for shown in (*ours, *theirs):
+        near = _named(shown.text, names)
+        if near or shown.section not in _OF_THE_PLACE:
+            ranked.append((_rank(shown, near), shown))
+    ranked.sort(key=lambda one: one[0])
+    rest = _fitting([shown for _, shown in ranked], left)
+    return (*(Shown(line.section, line.text, line) for line in first), *rest)
+
+
+def _rank(shown: Shown, near: int) -> tuple:
+    sure = shown.line.borne_out - shown.line.contradicted if shown.line else 0
+    # What a person wrote down is believed as what has been borne out once.
+    return -min(near, 2), shown.section not in _OF_THE_PLACE, -(sure if shown.line else 1), ORDER.index(shown.section)
+
+
+def _names(now: Observation) -> list[frozenset[str]]:
+    """The words of the names of the place and of the things in sight and in hand."""
+    things = (*(now.visible or ()), *(now.carried or now.inventory or ()))
+    names = [thing.name for thing in things] + ([now.location.name] if now.location else [])
+    return [words for name in dict.fromkeys(names) if (words := _words(name))]
+
+
+def _named(text: str, names: Iterable[frozenset[str]]) -> int:
+    words = _words(text)
+    return sum(name <= words for name in names)
+
+
+@lru_cache(4096)
+def _words(text: str) -> frozenset[str]:
+    return frozenset(word for word in re.findall(r"\w+", text.casefold()) if len(word) >= _LEAST_WORD)
+
+
+def _fitting(lines: list, budget: int) -> list:
+    chosen = []
+    for line in lines:
+        if (cost := _cost(line.text)) <= budget:
+            budget -= cost
+            chosen.append(line)
+    return chosen
+
+
+def _cost(text: str) -> int:
+    return estimated_tokens(f"- {text}\n")

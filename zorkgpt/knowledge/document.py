@@ -1,0 +1,223 @@
+"""The whole file: bytes into rows and back, every byte that is not ours kept in its place."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from zorkgpt.knowledge.line import KnowledgeLine, read, write
+from zorkgpt.knowledge.sections import ORDER, TOPICS, WISDOM, Section, heading_level, section_of
+from zorkgpt.knowledge.taken import Taken, read_ledger, write_ledger
+from zorkgpt.memory.escaping import decode, encode
+
+_TITLE = "# Knowledge"
+_BULLETS = ("- ", "* ", "+ ")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of the file with its end, and what it is to us."""
+
+    raw: str
+    section: Section | None = None
+    """The one that it stands in; None: one of a person's own, or none."""
+    line: KnowledgeLine | None = None
+    opens: Section | None = None
+    """The section of which it is the heading."""
+    hidden: bool = False
+    """Inside of code or of a comment: data, whatever it looks like."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """What is in the file, in its order. Never changed in place."""
+
+    rows: tuple[Row, ...] = ()
+    eol: str = "\n"
+    taken: Mapping[str, Taken] = field(default_factory=dict)
+
+    @property
+    def lines(self) -> tuple[KnowledgeLine, ...]:
+        """Ours, the struck too."""
+        return tuple(row.line for row in self.rows if row.line is not None)
+
+    @property
+    def by_hand(self) -> tuple[tuple[Section, str], ...]:
+        """The lists that people wrote into our sections, point by point; those that they struck left out."""
+        return tuple(_points(self.rows))
+
+    def added(self, line: KnowledgeLine) -> "Document":
+        """With a new line at the end of its section."""
+        rows = list(self.rows) or _blank(self.eol)
+        if not any(row.opens is line.section for row in rows):
+            rows = _with_section(rows, line.section, self.eol)
+        at = max(number for number, row in enumerate(rows) if row.opens is line.section or _fills(row, line.section))
+        rows[at] = _ended(rows[at], self.eol)
+        new = [Row(write(line) + self.eol, line.section, line)]
+        if rows[at].opens:
+            if at + 1 < len(rows) and not rows[at + 1].raw.strip():
+                at += 1
+            else:
+                new.insert(0, Row(self.eol, line.section))
+        following = rows[at + 1].raw if at + 1 < len(rows) else ""
+        if heading_level(following) or read_ledger(following) is not None:
+            new.append(Row(self.eol, line.section))
+        rows[at + 1 : at + 1] = new
+        return replace(self, rows=tuple(rows))
+
+    def changed(self, old: KnowledgeLine, new: KnowledgeLine) -> "Document":
+        """With another line in the place of this very one (by identity)."""
+        rows = tuple(
+            Row(write(new) + row.raw[len(row.raw.rstrip("\r\n")) :], row.section, new) if row.line is old else row
+            for row in self.rows
+        )
+        return replace(self, rows=rows)
+
+    def with_taken(self, episode: int | str, taken: Taken) -> "Document":
+        """With a note of how far this episode has been taken in."""
+        ledger = dict(self.taken) | {str(episode): taken}
+        row = Row(write_ledger(ledger) + self.eol)
+        rows = list(self.rows)
+        at = next((number for number, one in enumerate(rows) if read_ledger(one.raw) is not None), None)
+        if at is not None:
+            rows[at] = row
+        else:
+            if rows:
+                rows[-1] = _ended(rows[-1], self.eol)
+            rows += [Row(self.eol), row] if rows and rows[-1].raw.strip() else [row]
+        return replace(self, rows=tuple(rows), taken=ledger)
+
+
+def parse(data: bytes) -> Document:
+    """The document in these bytes, whatever they are."""
+    *ended, last = decode(data).split("\n")
+    raws = [*(f"{raw}\n" for raw in ended), *([last] if last else [])]
+    eol = "\r\n" if raws and raws[0].endswith("\r\n") else "\n"
+    hidden = _out_of_sight(raws)
+    rows: list[Row] = []
+    section: Section | None = None
+    ledger: dict[str, Taken] = {}
+    within_insights = False
+    for number, raw in enumerate(raws):
+        if (found := read_ledger(raw)) is not None:
+            ledger |= found
+            rows.append(Row(raw))
+        elif number in hidden:
+            rows.append(Row(raw, section, hidden=True))
+        elif level := heading_level(raw):
+            opens = section_of(raw)
+            if level < 3 or opens in TOPICS or opens is Section.INSIGHTS:
+                within_insights = opens is Section.INSIGHTS
+            opens = opens if within_insights or opens not in WISDOM else None
+            # A heading of a person's own ends our section, unless it is one within a list of theirs.
+            section = opens or (section if level > 3 else None)
+            rows.append(Row(raw, section, opens=opens))
+        else:
+            rows.append(Row(raw, section, read(raw, section) if section else None))
+    return Document(tuple(rows), eol, ledger)
+
+
+def render(document: Document) -> bytes:
+    return encode("".join(row.raw for row in document.rows))
+
+
+def is_damaged(data: bytes) -> bool:
+    """Beyond use: nothing but blanks or zeros, or bytes that are no text."""
+    if not data.strip(b"\x00 \t\r\n"):
+        return True
+    if any(row.opens for row in parse(data).rows):
+        return False
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return True
+    return b"\x00" in data
+
+
+def _out_of_sight(raws: list[str]) -> set[int]:
+    """Rows inside of code and comments that are closed again."""
+    hidden: set[int] = set()
+    number = 0
+    while number < len(raws):
+        last = _end_of_block(raws, number)
+        if last is not None:
+            hidden.update(range(number, last + 1))
+            number = last
+        number += 1
+    return hidden
+
+
+def _end_of_block(raws: list[str], start: int) -> int | None:
+    """Where the code or the comment ends that begins in this row; None: none begins, or it never ends."""
+    opening = raws[start].lstrip()
+    later = range(start + 1, len(raws))
+    for fence in ("```", "~~~"):
+        if opening.startswith(fence):
+            return next((at for at in later if raws[at].lstrip().startswith(fence)), None)
+    if opening.startswith("<!--") and "-->" not in opening:
+        # The end of our own note is not the end of a comment that a person has left open.
+        return next((at for at in later if "-->" in raws[at] and read_ledger(raws[at]) is None), None)
+    return None
+
+
+def _points(rows: tuple[Row, ...]) -> Iterator[tuple[Section, str]]:
+    section, text = None, ""
+    for row in rows:
+        goes_on = bool(text) and not row.hidden and row.raw[:1] in (" ", "\t") and bool(row.raw.strip())
+        if goes_on:
+            text = f"{text} {row.raw.strip()}"
+            continue
+        if text and section:
+            yield section, text
+        section, text = row.section, ""
+        if row.line is None and not row.hidden and row.raw.startswith(_BULLETS):
+            text = row.raw[2:].strip()
+            text = "" if text.startswith("~~") else text
+    if text and section:
+        yield section, text
+
+
+def _fills(row: Row, section: Section) -> bool:
+    return row.section is section and bool(row.raw.strip())
+
+
+def _blank(eol: str) -> list[Row]:
+    """A new file, with all of its sections."""
+    rows = [Row(_TITLE + eol)]
+    for section in ORDER:
+        rows += [Row(eol), Row(section.heading + eol, section, opens=section)]
+    return rows
+
+
+def _with_section(rows: list[Row], section: Section, eol: str) -> list[Row]:
+    """With a heading for the section, before the first that comes later in the order."""
+    if section in WISDOM and not any(row.opens is Section.INSIGHTS for row in rows):
+        rows = _with_section(rows, Section.INSIGHTS, eol)
+    rows = list(rows)
+    at = _place_for(rows, section)
+    if at:
+        rows[at - 1] = _ended(rows[at - 1], eol)
+    before = [Row(eol)] if at and rows[at - 1].raw.strip() else []
+    after = [Row(eol, section)] if at < len(rows) else []
+    rows[at:at] = [*before, Row(section.heading + eol, section, opens=section), *after]
+    return rows
+
+
+def _place_for(rows: list[Row], section: Section) -> int:
+    """Where its heading goes."""
+    start = 0
+    end = next((number for number, row in enumerate(rows) if read_ledger(row.raw) is not None), len(rows))
+    if section in WISDOM:
+        start = next(number for number, row in enumerate(rows) if row.opens is Section.INSIGHTS) + 1
+        outside = (number for number in range(start, end) if not rows[number].hidden and _is_outside(rows[number]))
+        end = next(outside, end)
+    later = ORDER[ORDER.index(section) + 1 :]
+    return next((number for number in range(start, end) if rows[number].opens in later), end)
+
+
+def _is_outside(row: Row) -> bool:
+    """Whether nothing from here on stands below the heading of the insights."""
+    opens_another = row.opens in TOPICS or row.opens is Section.INSIGHTS
+    return opens_another or heading_level(row.raw) in (1, 2)
+
+
+def _ended(row: Row, eol: str) -> Row:
+    return row if row.raw.endswith("\n") else replace(row, raw=row.raw + eol)

@@ -1,0 +1,152 @@
+"""Looks back at turns and episodes, and puts what they teach into the knowledge base."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from zorkgpt.errors import InvalidAnswer
+from zorkgpt.knowledge.asking import most_telling
+from zorkgpt.knowledge.document import Document
+from zorkgpt.knowledge.patterns import patterns, take_in
+from zorkgpt.knowledge.revision import Lessons, Revision
+from zorkgpt.knowledge.store import KnowledgeStore
+from zorkgpt.knowledge.synthesis import EpisodeStory, KnowledgeSynthesizer, LookBack, lessons_of
+from zorkgpt.knowledge.taken import Taken
+from zorkgpt.log import get_logger
+from zorkgpt.memory.search import LocatedMemory
+from zorkgpt.runlog.events import TurnPlayed
+
+log = get_logger(__name__)
+
+_MOST_KNOWN = 120
+"""Lines that are put before a synthesizer."""
+
+
+class KnowledgeKeeper:
+    """Every turn is learned from once, and every episode is concluded once, however often it is asked for.
+
+    Args:
+        remembered: all memories with their places, for finding patterns across them.
+        is_way: whether a command is a direction.
+    """
+
+    def __init__(
+        self,
+        store: KnowledgeStore,
+        synthesizer: KnowledgeSynthesizer,
+        *,
+        remembered: Callable[[], Sequence[LocatedMemory]] = tuple,
+        is_way: Callable[[str], bool] = lambda action: False,
+    ) -> None:
+        self.store = store
+        self.counts: Counter = Counter()
+        self._synthesizer = synthesizer
+        self._remembered = remembered
+        self._is_way = is_way
+
+    def taken(self, episode: int | str) -> Taken:
+        """How far the episode has been taken in."""
+        return self.store.document.taken.get(str(episode), Taken())
+
+    def learn(self, turns: Sequence[TurnPlayed], earlier: Sequence[TurnPlayed] = ()) -> Revision:
+        """Take in what turns of one episode teach, and the patterns that memory shows by now.
+
+        Raises:
+            LLMError: the model could not be asked; nothing was changed.
+            MemoryStoreError: the file could not be read or written; it is as it was.
+        """
+        self.store.refresh()
+        episode, last = turns[0].episode, turns[-1].turn
+        lessons = Lessons()
+        if fresh := [turn for turn in turns if turn.turn > self.taken(episode).until]:
+            before = (*earlier, *turns[: len(turns) - len(fresh)])
+            lessons = self._lessons(LookBack(episode, tuple(fresh), self._known(), before))
+        found = patterns(self._remembered(), self._is_way)
+
+        def change(revision: Revision) -> Document:
+            taken = revision.document.taken.get(str(episode), Taken())
+            if taken.until < last:
+                revision.take_in(lessons)
+                revision.document = revision.document.with_taken(episode, Taken(last, taken.concluded, taken.due))
+            take_in(revision, found, episode=episode, turn=last)
+            return revision.document
+
+        return self._revised(change)
+
+    def conclude(self, story: EpisodeStory) -> Revision:
+        """Take in what a whole episode teaches beyond itself.
+
+        Raises:
+            LLMError: the model could not be asked; nothing was changed.
+            MemoryStoreError: the file could not be read or written; it is as it was.
+        """
+        self.store.refresh()
+        last = story.turns[-1].turn
+        if self._is_concluded(self.store.document, story):
+            return Revision(self.store.document)
+        known = self._known()
+        asked = EpisodeStory(story.episode, story.reason, story.turns, known, story.critic_score)
+        lessons = Lessons()
+        with self._unusable_answers_counted():
+            lessons = lessons_of(self._synthesizer.wisdom(asked), known, story.turns, self.counts)
+
+        def change(revision: Revision) -> Document:
+            if self._is_concluded(revision.document, story):
+                return revision.document
+            revision.take_in(lessons)
+            until = revision.document.taken.get(str(story.episode), Taken()).until
+            return revision.document.with_taken(story.episode, Taken(until, concluded=last))
+
+        return self._revised(change)
+
+    def note(self, episode: int | str, *, due: bool) -> None:
+        """Write down whether lessons are still to be drawn from an episode that is over.
+
+        Raises:
+            MemoryStoreError: the file could not be read or written.
+        """
+
+        def change(document: Document) -> Document:
+            taken = document.taken.get(str(episode), Taken())
+            new = Taken(taken.until, taken.concluded, due)
+            return document if new == taken else document.with_taken(episode, new)
+
+        self.store.apply(change)
+
+    def due(self) -> list[str]:
+        """The episodes from which lessons are still to be drawn."""
+        return [name for name, taken in self.store.document.taken.items() if taken.due]
+
+    def _lessons(self, asked: LookBack) -> Lessons:
+        with self._unusable_answers_counted():
+            return lessons_of(self._synthesizer.lessons(asked), asked.known, asked.turns, self.counts)
+        return Lessons()
+
+    @contextmanager
+    def _unusable_answers_counted(self) -> Iterator[None]:
+        """An answer that can't be read teaches nothing; the first one is said."""
+        try:
+            yield
+        except InvalidAnswer as error:
+            self.counts["unusable answers"] += 1
+            if self.counts["unusable answers"] == 1:
+                log.warning("nothing learned: the model's answer is unusable", extra={"problem": str(error)})
+
+    def _known(self) -> tuple:
+        return most_telling(self.store.document.lines, _MOST_KNOWN)
+
+    @staticmethod
+    def _is_concluded(document: Document, story: EpisodeStory) -> bool:
+        concluded = document.taken.get(str(story.episode), Taken()).concluded
+        return concluded is not None and concluded >= story.turns[-1].turn
+
+    def _revised(self, change: Callable[[Revision], Document]) -> Revision:
+        made = [Revision(self.store.document)]
+
+        def apply(document: Document) -> Document:
+            made[0] = Revision(document)
+            return change(made[0])
+
+        self.store.apply(apply)
+        self.counts += made[0].counts
+        return made[0]

@@ -1,0 +1,121 @@
+"""One line of knowledge: a text with its evidence, and how it stands in the file."""
+
+import re
+from dataclasses import dataclass, replace
+
+from zorkgpt.knowledge.sections import Section
+from zorkgpt.memory.escaping import HIDDEN, escape, one_line, unescape
+
+_TEXT = re.compile(rf"[\\*~<>&`\[\]|{HIDDEN}]|^[#\-+_=(]")
+_MARK = re.compile(rf'[\\*~<>&`\[\]|(",;{HIDDEN}]')
+
+_LINE = re.compile(r"[-*+] (?P<text>.*) \*\((?P<mark>(?:[^\\*]|\\.)*)\)\*[ \t]*")
+_STRUCK = re.compile(r"~~(?P<text>.*)~~")
+_SINCE = re.compile(r"Ep(?P<episode>.+), T(?P<first>\d{1,9})(?:[-–→]T?(?P<last>\d{1,9}))?")
+_COUNTS = re.compile(r"borne out (?P<borne_out>\d{1,9}), contradicted (?P<contradicted>\d{1,9})")
+_PLACES = re.compile(r'at (?P<places>-?\d{1,18} "(?:[^"\\]|\\.)*"(?:, -?\d{1,18} "(?:[^"\\]|\\.)*")*)')
+_PLACE = re.compile(r'(?P<number>-?\d{1,18}) "(?P<name>(?:[^"\\]|\\.)*)"')
+_BECAUSE = re.compile(r'because "(?P<reason>(?:[^"\\]|\\.)*)"')
+_PARTS = re.compile(r'(?:[^;"\\]|\\.|"(?:[^"\\]|\\.)*")+|"')
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where something was found to hold."""
+
+    number: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class KnowledgeLine:
+    """A piece of knowledge, since when it is known, and what has come of it."""
+
+    section: Section
+    text: str
+    episode: int | str
+    """The one that it was learned in."""
+    first_turn: int
+    last_turn: int
+    """It was learned from these turns."""
+    borne_out: int = 0
+    """How often since."""
+    contradicted: int = 0
+    """How often since."""
+    struck: bool = False
+    """It is not believed any more."""
+    reason: str = ""
+    """Why it is struck; "" if nobody said."""
+    places: tuple[Place, ...] = ()
+    """Where it was found, if it is a pattern across places."""
+    extra: tuple[str, ...] = ()
+    """Parts of the mark that only a later version understands, as they stand."""
+
+    def with_evidence(self, *, borne_out: int = 0, contradicted: int = 0, reason: str = "") -> "KnowledgeLine":
+        """With what has come of it since; struck while it was contradicted more often than borne out."""
+        new = replace(self, borne_out=self.borne_out + borne_out, contradicted=self.contradicted + contradicted)
+        if new.contradicted > new.borne_out:
+            return replace(new, struck=True, reason=one_line(reason) or self.reason)
+        # What a person has struck, or ground truth, is not brought back by counting.
+        counted_out = self.struck and self.contradicted > self.borne_out
+        return replace(new, struck=False, reason="") if counted_out else new
+
+
+def write(line: KnowledgeLine) -> str:
+    """The row of the file, without its end."""
+    text = escape(line.text, _TEXT)
+    return f"- {f'~~{text}~~' if line.struck else text} *({_mark(line)})*"
+
+
+def read(row: str, section: Section) -> KnowledgeLine | None:
+    """The line that a row holds; None: it is none of ours."""
+    found = _LINE.fullmatch(row.rstrip("\r\n"))
+    if found is None:
+        return None
+    first, *parts = [part.strip() for part in _PARTS.findall(found["mark"])] or [""]
+    since = _SINCE.fullmatch(first)
+    struck = _STRUCK.fullmatch(found["text"].strip())
+    text = unescape(struck["text"] if struck else found["text"])
+    if since is None or not text:
+        return None
+    line = KnowledgeLine(
+        section=section,
+        text=text,
+        episode=_episode(since["episode"]),
+        first_turn=int(since["first"]),
+        last_turn=int(since["last"] or since["first"]),
+        struck=struck is not None,
+    )
+    for part in parts:
+        line = _with_part(line, part)
+    return line
+
+
+def _mark(line: KnowledgeLine) -> str:
+    span = f"T{line.first_turn}" + (f"-T{line.last_turn}" if line.last_turn != line.first_turn else "")
+    parts = [
+        f"Ep{escape(str(line.episode), _MARK)}, {span}",
+        f"borne out {line.borne_out}, contradicted {line.contradicted}",
+    ]
+    if line.places:
+        places = (f'{place.number} "{escape(place.name, _MARK)}"' for place in line.places)
+        parts.append(f"at {', '.join(places)}")
+    if line.struck and line.reason:
+        parts.append(f'because "{escape(line.reason, _MARK)}"')
+    return "; ".join((*parts, *line.extra))
+
+
+def _with_part(line: KnowledgeLine, part: str) -> KnowledgeLine:
+    if found := _COUNTS.fullmatch(part):
+        return replace(line, borne_out=int(found["borne_out"]), contradicted=int(found["contradicted"]))
+    if found := _BECAUSE.fullmatch(part):
+        return replace(line, reason=unescape(found["reason"]))
+    if found := _PLACES.fullmatch(part):
+        places = (Place(int(one["number"]), unescape(one["name"])) for one in _PLACE.finditer(found["places"]))
+        return replace(line, places=tuple(places))
+    return replace(line, extra=(*line.extra, part)) if part else line
+
+
+def _episode(written: str) -> int | str:
+    name = unescape(written)
+    return int(name) if name.isascii() and name.isdigit() and len(name) < 19 and str(int(name)) == name else name

@@ -1,0 +1,175 @@
+"""What a look back at turns makes of the knowledge base: new lines, and what has come of those that were there."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from zorkgpt.knowledge.document import Document
+from zorkgpt.knowledge.line import KnowledgeLine, Place
+from zorkgpt.knowledge.sections import Section
+from zorkgpt.memory.contrast import compare
+from zorkgpt.memory.escaping import one_line
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """Something that was learned."""
+
+    section: Section
+    text: str
+    episode: int | str
+    first_turn: int
+    last_turn: int
+    places: tuple[Place, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Lessons:
+    """What some turns teach."""
+
+    new: tuple[Proposal, ...] = ()
+    borne_out: tuple[KnowledgeLine, ...] = ()
+    """Lines that the turns bear out."""
+    contradicted: tuple[tuple[KnowledgeLine, str], ...] = ()
+    """Lines that they contradict, and why."""
+
+
+@dataclass(slots=True)
+class Revision:
+    """A document on its way to the next; each line is counted at most once in it."""
+
+    document: Document
+    added: list[str] = field(default_factory=list)
+    struck: list[str] = field(default_factory=list)
+    counts: Counter = field(default_factory=Counter)
+    _counted: set[str] = field(default_factory=set)
+
+    def take_in(self, lessons: Lessons) -> "Revision":
+        """All of the lessons, first what has come of the lines that are there."""
+        for line in lessons.borne_out:
+            self._bear_out(line)
+        for line, reason in lessons.contradicted:
+            self._contradict(line, reason)
+        for proposal in lessons.new:
+            self.learn(proposal)
+        return self
+
+    def learn(self, proposal: Proposal) -> None:
+        """A new line; one that says what is known bears it out, one that denies it stands beside it."""
+        new = _line(proposal)
+        if not new.text:
+            return
+        for known, relation in _related(new, self.document.lines):
+            if relation in ("same", "adds"):
+                self._known_again(known, new, relation)
+                return
+            if relation == "conflict" and not known.struck:
+                self._contradict(known, f"later: {new.text}")
+        self._add(new)
+
+    def line_of(self, text: str) -> KnowledgeLine | None:
+        """The line of exactly these words, the struck too."""
+        wanted = one_line(text).casefold()
+        return next((line for line in self.document.lines if key(line) == wanted), None)
+
+    def find(self, proposal: Proposal) -> None:
+        """A pattern across places: a line of its own, whatever else says something like it."""
+        known = self.line_of(proposal.text)
+        if known is None:
+            self._add(_line(proposal))
+        elif not known.struck:
+            self._extend(known, proposal.places)
+
+    def _add(self, new: KnowledgeLine) -> None:
+        if any(_relation(text, new.text) == "same" for _, text in self.document.by_hand):
+            self.counts["known by hand"] += 1
+            return
+        self.document = self.document.added(new)
+        self._counted.add(key(new))
+        self.added.append(new.text)
+
+    def strike(self, line: KnowledgeLine, reason: str) -> None:
+        """Ground truth speaks against it, whatever was counted."""
+        current = self.line_of(line.text)
+        if current is not None and not current.struck:
+            self._replace(current, replace(current, struck=True, reason=one_line(reason)))
+
+    def _extend(self, line: KnowledgeLine, places: Iterable[Place]) -> None:
+        """Found at more places, which together bear it out once."""
+        known = {place.number for place in line.places}
+        more = tuple(place for place in places if place.number not in known)
+        if more:
+            first = key(line) not in self._counted
+            self._counted.add(key(line))
+            longer = replace(line, places=(*line.places, *more))
+            self._replace(line, longer.with_evidence(borne_out=int(first)))
+
+    def _known_again(self, known: KnowledgeLine, new: KnowledgeLine, relation: str) -> None:
+        if relation == "adds" and not known.struck and not known.places:
+            fuller = replace(known, text=new.text)
+            if self.line_of(new.text) is None:
+                self._replace(known, fuller)
+                known = fuller
+        self._bear_out(known)
+
+    def _bear_out(self, line: KnowledgeLine) -> None:
+        current = self._once(line)
+        if current is not None:
+            self.counts["borne out"] += 1
+            self._replace(current, current.with_evidence(borne_out=1))
+
+    def _contradict(self, line: KnowledgeLine, reason: str) -> None:
+        current = self._once(line)
+        if current is not None:
+            self.counts["contradicted"] += 1
+            self._replace(current, current.with_evidence(contradicted=1, reason=reason))
+
+    def _once(self, line: KnowledgeLine) -> KnowledgeLine | None:
+        """The line as it stands now, the first time that it is asked for; somebody may have taken it out."""
+        current = self.line_of(line.text)
+        if current is None or key(current) in self._counted:
+            return None
+        self._counted.add(key(current))
+        return current
+
+    def _replace(self, old: KnowledgeLine, new: KnowledgeLine) -> None:
+        self.document = self.document.changed(old, new)
+        if new.struck and not old.struck:
+            self.struck.append(new.text)
+
+
+def _line(proposal: Proposal) -> KnowledgeLine:
+    return KnowledgeLine(
+        proposal.section,
+        one_line(proposal.text),
+        proposal.episode,
+        proposal.first_turn,
+        proposal.last_turn,
+        places=proposal.places,
+    )
+
+
+def key(line: KnowledgeLine) -> str:
+    """What makes a line the same one: its words."""
+    return one_line(line.text).casefold()
+
+
+def _related(new: KnowledgeLine, lines: Iterable[KnowledgeLine]) -> list[tuple[KnowledgeLine, str]]:
+    """The lines that the new one repeats, completes or denies; those that it repeats first."""
+    found = [(line, _relation(line.text, new.text)) for line in lines]
+    order = ("same", "adds", "conflict")
+    return sorted((one for one in found if one[1] in order), key=lambda one: order.index(one[1]))
+
+
+def _relation(older: str, newer: str) -> str:
+    if one_line(older).casefold() == one_line(newer).casefold():
+        return "same"
+    # A command in quotes is meant to the letter: of “open door” and “close door” both may be so.
+    if _quoted(older) != _quoted(newer):
+        return "unsure"
+    return compare(older, newer).relation
+
+
+def _quoted(text: str) -> list[str]:
+    return [one_line(command).casefold() for command in re.findall("“([^”]*)”", text)]
