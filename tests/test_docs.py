@@ -46,7 +46,7 @@ def run(command: str, checkout: Path, server: ChatServer, zork: str) -> subproce
     words = shlex.split(command.removeprefix("pip install uv && ").removeprefix("uv run python"))
     replaced = {REAL_SERVER: server.url, "path/to/zork1.z5": zork}
     words = [replaced.get(word, word) for word in words]
-    if words[0] == "main.py" and not {"memories", "map", "games", "doctor"} & set(words):
+    if words[0] == "main.py" and not {"memories", "map", "games", "doctor", "view"} & set(words):
         words += ["--max-turns", "6"]
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("OPENAI_", "ZORKGPT_"))}
     if "--model" in words:
@@ -67,7 +67,7 @@ def wants_zork(command: str) -> bool:
 def test_every_command_of_the_readme_works(command, checkout, request):
     zork = str(request.getfixturevalue("zork1")) if wants_zork(command) else ""
     with ChatServer(lambda asked: Answer("ACTION: look"), models=("qwen3:8b", "gpt-4o-mini")) as server:
-        if "memories" in command or "main.py map" in command:
+        if "memories" in command or "main.py map" in command or "main.py view" in command:
             assert run("uv run python main.py", checkout, server, zork).returncode == 0
         done = run(command, checkout, server, zork)
     assert done.returncode == 0, done.stderr

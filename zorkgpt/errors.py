@@ -67,3 +67,7 @@ class EmbeddingError(ZorkGPTError):
 
 class RunLogError(ZorkGPTError):
     """A run directory is missing, empty, damaged or from a later version."""
+
+
+class ViewerError(ZorkGPTError):
+    """The page can't be served or written."""

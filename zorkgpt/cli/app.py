@@ -56,6 +56,7 @@ def play(
         int | None, typer.Option("--max-tokens", help="Tokens that all models may read and write in this run.")
     ] = None,
     delay: Annotated[float | None, typer.Option("--delay", help="Seconds to wait after each turn.")] = None,
+    view: Annotated[bool, typer.Option("--view", help="Show the run in the browser while it is played.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Only the summary.")] = False,
     json_: Annotated[bool, typer.Option("--json", help="Only the summary, as JSON.")] = False,
 ) -> None:
@@ -77,9 +78,28 @@ def play(
         max_cost=max_cost,
         max_tokens=max_tokens,
         delay_s=delay,
+        view=view,
         display="json" if json_ else "quiet" if quiet else "live",
     )
     raise typer.Exit(play_episodes(options))
+
+
+@app.command("view")
+def show_page(
+    run: Annotated[
+        Path | None, typer.Argument(help="A working directory, or one episode's folder below its runs/.")
+    ] = None,
+    host: Annotated[
+        str | None, typer.Option("--host", help="Serve other machines too, at this address; they need the token.")
+    ] = None,
+    port: Annotated[int | None, typer.Option("--port", min=0, max=65535, help="[default: 8765, or a free one]")] = None,
+    edit: Annotated[bool, typer.Option("--edit", help="Let the page correct, pin and veto memories.")] = False,
+    export: Annotated[Path | None, typer.Option("--export", help="Write one HTML file instead of serving.")] = None,
+) -> None:
+    """Show a run in the browser: live, afterwards, and as it stood at any turn."""
+    from zorkgpt.cli.view import view_run
+
+    view_run(run, host=host, port=port, edit=edit, export=export)
 
 
 @app.command()

@@ -17,6 +17,7 @@ from zorkgpt.cli.display import SHOWN_FOR_S, BarDisplay, console_for, display_fo
 from zorkgpt.cli.human import HumanPlayer
 from zorkgpt.cli.pace import Pace
 from zorkgpt.cli.summary import summary_of, write_summary
+from zorkgpt.cli.view import page_beside
 from zorkgpt.errors import ConfigurationError
 from zorkgpt.llm.client import LLMClient
 from zorkgpt.log import logging_to
@@ -44,6 +45,7 @@ class PlayOptions:
     max_cost: float | None = None
     max_tokens: int | None = None
     delay_s: float | None = None
+    view: bool = False
     display: Literal["live", "quiet", "json"] = "live"
 
 
@@ -61,9 +63,11 @@ def play_episodes(options: PlayOptions) -> int:
     wishes = Wishes(choice, story, options.seed, options.remember, options.walkthrough, HumanPlayer)
     endings = _Endings()
     watchers = (endings, *_displays(options, config, story, choice))
-    with logging_to(workdir / "zorkgpt.log"):
+    with logging_to(workdir / "zorkgpt.log"), page_beside(config, wanted=options.view) as stay:
         interrupted = _play(config, wishes, watchers, options.episodes)
         _sum_up(options, config, story, choice, endings.events)
+        if not interrupted:
+            stay()
     if interrupted:
         return exits.INTERRUPTED
     return exits.EPISODE_FAILED if any(end.reason == "error" for end in endings.events) else exits.OK

@@ -1,0 +1,44 @@
+"""A real browser."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from tests.conftest import absent
+
+_NAMES = ("chromium", "chromium-browser", "google-chrome")
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    path = next(filter(None, map(shutil.which, _NAMES)), None) or absent("there is no Chromium: apt install chromium")
+    with sync_playwright() as playwright:
+        # As root, as tests in a container run, its sandbox does not start.
+        started = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def open_page(browser) -> Iterator:
+    """Opens a page; by the end no script may have failed, and nothing may have been asked of another host."""
+    complaints: list[str] = []
+    asked: list[str] = []
+    with ExitStack() as pages:
+
+        def opened(url: str, *, width: int = 1400, height: int = 900, scheme: str = "light") -> Page:
+            context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
+            pages.callback(context.close)
+            page = context.new_page()
+            page.on("pageerror", lambda error: complaints.append(str(error)))
+            page.on("dialog", lambda dialog: (complaints.append(f"a dialog: {dialog.message}"), dialog.dismiss()))
+            page.on("request", lambda request: asked.append(request.url))
+            page.goto(url)
+            return page
+
+        yield opened
+    assert complaints == []
+    assert [url for url in asked if not url.startswith(("http://127.0.0.1:", "file:", "data:"))] == []

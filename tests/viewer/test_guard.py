@@ -1,0 +1,139 @@
+"""Who gets an answer, and who does not."""
+
+import pytest
+
+from tests.viewer.parts import client, started, turn, write_log
+from zorkgpt.viewer.guard import Rules
+
+ANSWERS = ["/api/run", "/api/map", "/api/places/10", "/api/episodes/1/pages/0", "/api/episodes/1/turns/1"]
+
+
+@pytest.fixture
+def workdir(tmp_path):
+    write_log(tmp_path, started(), turn(1))
+    (tmp_path / "secret.txt").write_text("the secret")
+    (tmp_path / "runs" / "secret.txt").write_text("the secret")
+    return tmp_path
+
+
+@pytest.mark.parametrize("path", ["/", "/static/main.js", "/static/page.css", *ANSWERS])
+def test_the_page_itself_is_answered(workdir, path):
+    assert client(workdir).get(path).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:8765", "127.0.0.1.evil.example", "192.168.1.5", "", "["]
+)
+@pytest.mark.parametrize("path", ["/", *ANSWERS])
+def test_a_foreign_host_is_refused(workdir, host, path):
+    """So a name that somebody else points at this machine gets nothing."""
+    answer = client(workdir).get(path, headers={"host": host})
+    assert answer.status_code == 403
+    assert "Hall" not in answer.text
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:1", "localhost:9000", "LOCALHOST", "[::1]:8765"])
+def test_every_name_of_this_machine_is_known(workdir, host):
+    assert client(workdir).get("/api/run", headers={"host": host}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "origin", ["https://evil.example", "null", "http://127.0.0.1:1", "file://", "http://127.0.0.1:8765.evil.example"]
+)
+def test_a_foreign_origin_is_refused(workdir, origin):
+    assert client(workdir).get("/api/run", headers={"origin": origin}).status_code == 403
+
+
+def test_the_own_origin_is_not(workdir):
+    assert client(workdir).get("/api/run", headers={"origin": "http://127.0.0.1:8765"}).status_code == 200
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+def test_another_site_gets_the_page_by_a_link_and_no_answers(workdir, site):
+    headers = {"sec-fetch-site": site}
+    assert client(workdir).get("/api/run", headers=headers).status_code == 403
+    assert client(workdir).get("/", headers=headers).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/static/../secret.txt",
+        "/static/..%2f..%2f__init__.py",
+        "/static/%2e%2e/app.py",
+        "/static/..%5capp.py",
+        "/static//etc/passwd",
+        "/static/%00",
+        "/secret.txt",
+        "/runs/secret.txt",
+        "/api/episodes/..%2f..%2fsecret.txt/columns",
+        "/api/episodes/1/pages/..%2f..",
+        "/api/episodes/-1/columns",
+        "/api/episodes/1e3/columns",
+        "/api/episodes/" + "9" * 5000 + "/columns",
+        "/api/episodes/99/columns",
+        "/api/episodes/1/turns/99",
+        "/api/episodes/1/calls/0",
+        "/api/nothing",
+    ],
+)
+def test_nothing_else_is_served(workdir, path):
+    answer = client(workdir).get(path)
+    assert answer.status_code == 404
+    assert "secret" not in answer.text.replace("secret.txt", "")
+    assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+def test_a_link_out_of_the_run_is_not_followed(workdir, tmp_path_factory):
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    write_log(elsewhere, started(), turn(1, response="the secret"))
+    (workdir / "runs" / "2").symlink_to(elsewhere / "runs" / "1")
+    (workdir / "runs" / "3").mkdir()
+    (workdir / "runs" / "3" / "episode_log.jsonl").symlink_to(elsewhere / "runs" / "1" / "episode_log.jsonl")
+    asked = client(workdir)
+    assert [row["episode"] for row in asked.get("/api/run").json()["episodes"]] == [1]
+    assert asked.get("/api/episodes/2/pages/0").status_code == 404
+
+
+def test_every_answer_keeps_the_page_in_its_bounds(workdir):
+    for path in ("/", "/api/run", "/static/main.js", "/nothing"):
+        headers = client(workdir).get(path).headers
+        policy = headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "script-src 'self';" in policy
+        assert "unsafe" not in policy
+        assert "frame-ancestors 'none'" in policy
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["referrer-policy"] == "no-referrer"
+        assert "access-control-allow-origin" not in headers
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS"])
+def test_without_edit_nothing_is_changed(workdir, method):
+    assert client(workdir).request(method, "/api/run").status_code == 405
+
+
+def test_beyond_this_machine_every_answer_needs_the_token(workdir):
+    rules = Rules.of("0.0.0.0", edit=False)
+    asked = client(workdir, rules)
+    assert rules.token
+    for path in [*ANSWERS, "/api/events"]:
+        assert asked.get(path).status_code == 401
+        assert asked.get(path, headers={"authorization": "Bearer wrong"}).status_code == 401
+        assert asked.get(f"{path}?token={rules.token}").status_code == 401
+    for path in ANSWERS:
+        assert asked.get(path, headers={"authorization": f"Bearer {rules.token}"}).status_code == 200
+
+
+def test_beyond_this_machine_names_of_others_are_refused_with_the_token_too(workdir):
+    rules = Rules.of("0.0.0.0", edit=False)
+    shown = {"authorization": f"Bearer {rules.token}"}
+    asked = client(workdir, rules)
+    assert asked.get("/api/run", headers=shown | {"host": "192.168.1.5:8765"}).status_code == 200
+    assert asked.get("/api/run", headers=shown | {"host": "evil.example"}).status_code == 403
+
+
+def test_on_this_machine_there_is_no_token_unless_something_can_be_changed():
+    assert Rules.of(None, edit=False) == Rules()
+    assert Rules.of(None, edit=True).edit_token
+    assert Rules.of("127.0.0.1", edit=False).token

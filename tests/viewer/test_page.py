@@ -1,0 +1,158 @@
+"""The page in a real browser."""
+
+import time
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.viewer.parts import played, playing, served
+from zorkgpt.viewer.export import export_run
+
+SIZES = [(1400, 900), (390, 844)]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    return played(tmp_path_factory.mktemp("run"), episodes=2, turns=60)
+
+
+@pytest.fixture(scope="module")
+def address(run):
+    with served(run) as url:
+        yield url
+
+
+def until(page, condition: str) -> None:
+    """Wait for it; from outside, since the page's policy lets nobody make code of a text."""
+    for _ in range(400):
+        if page.evaluate(condition):
+            return
+        page.wait_for_timeout(50)
+    raise AssertionError(f"never so: {condition}")
+
+
+def turn_of(page) -> int:
+    return int(page.locator("#scrubber").input_value())
+
+
+def test_a_running_episode_is_followed_turn_by_turn(tmp_path, open_page):
+    with playing(tmp_path, turns=400, delay_s=0.1), served_when_played(tmp_path) as url:
+        page = open_page(url)
+        expect(page.locator("#standing")).to_contain_text("Playing")
+        until(page, "Number(document.querySelector('#scrubber').max) > 3")
+        before = turn_of(page)
+        until(page, f"Number(document.querySelector('#scrubber').value) > {before + 8}")
+        latest = page.locator("article[aria-current]")
+        expect(latest).to_be_in_viewport()
+        page.locator("#follow").click()
+        page.keyboard.press("Home")
+        expect(page.locator("#when")).to_contain_text("Turn 0 of")
+        reached = int(page.locator("#scrubber").get_attribute("max"))
+        until(page, f"Number(document.querySelector('#scrubber').max) > {reached + 3}")
+        assert turn_of(page) == 0
+    expect(page.locator("#standing")).to_contain_text("Connection lost")
+
+
+def served_when_played(workdir):
+    """The viewer, once there is something to show."""
+    log = workdir / "runs" / "1" / "episode_log.jsonl"
+    for _ in range(600):
+        if log.is_file() and log.stat().st_size:
+            break
+        time.sleep(0.1)
+    return served(workdir)
+
+
+def test_the_page_survives_the_end_of_an_episode_and_the_start_of_the_next(tmp_path, open_page):
+    played(tmp_path, episodes=1, turns=5)
+    with served(tmp_path) as url:
+        page = open_page(url)
+        expect(page.locator("#standing")).to_contain_text("Ended: turn limit")
+        played(tmp_path, episodes=1, turns=7)
+        expect(page.locator("#episodes select")).to_contain_text("Episode 2")
+        expect(page.locator("#when")).to_contain_text("Turn 7 of 7")
+        expect(page.locator("#transcript article[aria-current] .number")).to_have_text("7")
+
+
+@pytest.mark.parametrize(("width", "height"), SIZES)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_panel_is_there_and_nothing_is_wider_than_the_window(address, open_page, width, height, scheme):
+    page = open_page(f"{address}#2:40", width=width, height=height, scheme=scheme)
+    expect(page.locator("article[aria-current] .number")).to_have_text("40")
+    for panel in ("transcript", "world", "turn", "mind"):
+        if width < 720:
+            page.locator(f"[data-opens={panel}]").click()
+        expect(page.locator(f"#{panel}")).to_be_in_viewport()
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert page.evaluate(f"document.querySelector('#{panel}').scrollWidth") <= width
+    expect(page.locator("#timeline")).to_be_in_viewport(ratio=1)
+
+
+def test_scrubbing_shows_each_panel_as_of_the_turn(address, open_page):
+    page = open_page(f"{address}#1:0")
+    rooms = page.locator(".map .room:not(.unknown)")
+    expect(rooms).to_have_count(1)
+    expect(page.locator("#memories .memory")).to_have_count(1)
+    page.locator("#scrubber").fill("60")
+    expect(page.locator("#when")).to_contain_text("Turn 60 of 60")
+    expect(page.locator("article[aria-current] .number")).to_have_text("60")
+    expect(page.locator("article[aria-current]")).to_be_in_viewport()
+    until(page, "document.querySelectorAll('.map .room:not(.unknown)').length > 3")
+    page.keyboard.press("Home")
+    expect(rooms).to_have_count(1)
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("#when")).to_contain_text("Turn 1 of 60")
+    page.keyboard.press("]")
+    expect(page.locator("#episodes select")).to_have_value("2")
+
+
+def test_a_room_of_the_map_shows_its_memories(address, open_page):
+    page = open_page(f"{address}#2:50")
+    room = page.locator(".map .room:not(.unknown):not(.here)").first
+    name = room.get_attribute("aria-label")
+    room.press("Enter")
+    expect(page.locator("#memories h3")).to_have_text(name)
+    expect(page.locator("#memories > header")).to_contain_text("after this turn")
+    page.get_by_role("button", name="Back to this turn’s place").click()
+    expect(page.locator("#memories > header")).to_contain_text("when it chose")
+
+
+def test_the_map_can_be_moved_and_zoomed(address, open_page):
+    page = open_page(f"{address}#2:50")
+    expect(page.locator(".map .room.here")).to_have_count(1)
+    seen = page.locator("svg.map").get_attribute("viewBox")
+    page.locator("svg.map").hover(position={"x": 60, "y": 60})
+    page.mouse.wheel(0, -200)
+    closer = page.locator("svg.map").get_attribute("viewBox")
+    assert float(closer.split()[2]) < float(seen.split()[2])
+    page.mouse.down()
+    page.mouse.move(300, 300, steps=4)
+    page.mouse.up()
+    assert page.locator("svg.map").get_attribute("viewBox") != closer
+    page.get_by_role("button", name="Show the whole map").click()
+    page.get_by_role("button", name="Centre on the player").click()
+    expect(page.locator("svg.map")).to_have_attribute("viewBox", seen)
+
+
+def test_two_episodes_side_by_side(address, open_page):
+    page = open_page(f"{address}#2:10")
+    page.get_by_label("Compare with another episode").select_option("1")
+    expect(page.locator("#beside")).to_be_visible()
+    expect(page.locator("#beside .summary")).to_contain_text("Alike for")
+    expect(page.locator("tr.parting")).to_have_count(1)
+    expect(page.locator("#beside h3")).to_contain_text("What episode 2 knew of")
+    page.get_by_role("button", name="Close comparison").click()
+    expect(page.locator("#transcript")).to_be_visible()
+
+
+def test_an_exported_run_opens_from_disk(run, tmp_path, open_page):
+    size = export_run(run, tmp_path / "run.html")
+    assert (tmp_path / "run.html").stat().st_size == size
+    page = open_page((tmp_path / "run.html").as_uri() + "#2:40")
+    expect(page.locator("article[aria-current] .number")).to_have_text("40")
+    until(page, "document.querySelectorAll('.map .room:not(.unknown)').length > 3")
+    expect(page.locator("#memories h4").first).to_be_visible()
+    page.keyboard.press("[")
+    expect(page.locator("#episodes select")).to_have_value("1")
+    page.get_by_label("Compare with another episode").select_option("2")
+    expect(page.locator("#beside .summary")).to_contain_text("Alike for")

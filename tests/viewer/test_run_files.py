@@ -1,0 +1,159 @@
+"""What is shown of a run, however whole its files are."""
+
+import json
+
+import pytest
+
+from tests.viewer.parts import client, played, started, turn, write_log
+from zorkgpt.errors import RunLogError
+from zorkgpt.viewer.answers import Answers
+from zorkgpt.viewer.run_files import open_run
+
+
+def test_a_missing_run_is_named(tmp_path):
+    with pytest.raises(RunLogError, match="There is no run at .*nowhere"):
+        open_run(tmp_path / "nowhere")
+
+
+def test_an_empty_run_is_named(tmp_path):
+    with pytest.raises(RunLogError, match="is empty: no episode was played there"):
+        open_run(tmp_path)
+
+
+def test_a_run_whose_log_is_empty_is_named(tmp_path):
+    write_log(tmp_path, end="")
+    with pytest.raises(RunLogError, match="is empty: its episodes left no line"):
+        open_run(tmp_path)
+
+
+def test_a_log_that_is_half_a_line_is_named(tmp_path):
+    path = write_log(tmp_path, started(), end="")
+    path.write_text(path.read_text()[:40])
+    with pytest.raises(RunLogError, match="damaged or half written"):
+        open_run(tmp_path)
+
+
+def test_a_log_of_a_later_version_is_named(tmp_path):
+    write_log(tmp_path, started() | {"v": 7}, turn(1) | {"v": 7})
+    with pytest.raises(RunLogError, match="later version of this program: its log has format 7"):
+        open_run(tmp_path)
+
+
+def test_a_half_written_line_is_shown_once_it_is_whole(tmp_path):
+    line = json.dumps({"v": 1} | turn(2, response="second")) + "\n"
+    path = write_log(tmp_path, started(), turn(1))
+    files = open_run(tmp_path)
+    with path.open("a") as file:
+        file.write(line[:60])
+    files.refresh()
+    assert len(files.episodes[1]) == 1
+    assert files.episodes[1].half_written
+    with path.open("a") as file:
+        file.write(line[60:])
+    files.refresh()
+    assert files.episodes[1].columns["turns"] == [1, 2]
+    assert not files.episodes[1].half_written
+    assert files.episodes[1].unreadable == 0
+
+
+def test_damaged_lines_are_counted_and_the_rest_is_shown(tmp_path):
+    path = write_log(tmp_path, started(), turn(1))
+    with path.open("ab") as file:
+        file.write(b"\xff\xfe garbage\n[1, 2]\n{}\n\n" + b"[" * 100_000 + b"\n")
+    write_log(tmp_path, turn(2))
+    [row] = client(tmp_path).get("/api/run").json()["episodes"]
+    assert (row["count"], row["unreadable"]) == (2, 3)
+
+
+def test_fields_of_the_wrong_kind_break_nothing(tmp_path):
+    strange = ["a", 1.5, None, True, [1], {"a": 1}, "9" * 400]
+    rows = [turn(n, **dict.fromkeys(turn(n).keys() - {"event", "turn"}, value)) for n, value in enumerate(strange, 1)]
+    write_log(tmp_path, started(**{name: [1] for name in started().keys() - {"event"}}), *rows)
+    (tmp_path / "Memories.history.jsonl").write_text(
+        '{"location_id": 10, "after": {"title": [1]}}\n{"location_id": "x"}\n'
+    )
+    asked = client(tmp_path)
+    for path in (
+        "run",
+        "map",
+        "places/10",
+        "episodes/1/columns",
+        "episodes/1/pages/0",
+        "episodes/1/notes",
+        "episodes/1/beside/1",
+    ):
+        assert asked.get(f"/api/{path}").status_code == 200
+    assert asked.get("/api/run").json()["episodes"][0]["count"] == len(strange)
+
+
+def test_a_resumed_episode_goes_on_from_its_checkpoint(tmp_path):
+    resumed = {"event": "episode_resumed", "episode": 1, "turn": 2}
+    write_log(tmp_path, started(), turn(1), turn(2), turn(3), turn(4), resumed, turn(3, action="other"), turn(4))
+    files = open_run(tmp_path)
+    assert files.episodes[1].columns["turns"] == [1, 2, 3, 4]
+    assert files.episodes[1].actions[2] == "other"
+
+
+def test_one_episode_alone_can_be_named(tmp_path):
+    for episode in (1, 2):
+        write_log(tmp_path, started(episode), turn(1), episode=episode)
+    assert list(open_run(tmp_path / "runs" / "2").episodes) == [2]
+    assert list(open_run(tmp_path).episodes) == [1, 2]
+
+
+def test_a_run_that_grows_is_read_on(tmp_path):
+    write_log(tmp_path, started(), turn(1))
+    asked = client(tmp_path)
+    assert asked.get("/api/run").json()["episodes"][0]["count"] == 1
+    write_log(tmp_path, turn(2))
+    write_log(tmp_path, started(2), turn(1), episode=2)
+    assert [row["count"] for row in asked.get("/api/run").json()["episodes"]] == [2, 1]
+    assert asked.get("/api/episodes/1/columns?from=1").json()["columns"]["turns"] == [2]
+
+
+def test_a_long_text_is_cut_in_the_list_and_whole_where_it_is_asked_for(tmp_path):
+    write_log(tmp_path, started(), turn(1, response="x" * 100_000))
+    asked = client(tmp_path)
+    [row] = asked.get("/api/episodes/1/pages/0").json()["rows"]
+    assert (len(row["response"]), row["cut"]) == (4000, ["response"])
+    assert asked.get("/api/episodes/1/turns/1").json()["response"] == "x" * 100_000
+
+
+def test_the_memories_of_a_real_run_are_told_with_the_turn_that_they_came_of(tmp_path):
+    played(tmp_path, episodes=2, turns=20)
+    files = open_run(tmp_path)
+    answers = Answers(files)
+    for number, index in files.episodes.items():
+        for row in answers.rows(index, 0, len(index)):
+            for event in row["memory_events"]:
+                if event["persistence"] == "ephemeral" or event["kind"] == "ignored":
+                    continue
+                at = number * 1_000_000 + row["turn"]
+                versions = [version for thread in answers.place(event["location_id"])["threads"] for version in thread]
+                assert any(version["at"] == at and version["kind"] == event["kind"] for version in versions), event
+
+
+def test_the_map_of_a_real_run_is_the_one_that_was_walked(tmp_path):
+    played(tmp_path, episodes=1, turns=30)
+    files = open_run(tmp_path)
+    picture = Answers(files).map()
+    kept = json.loads((tmp_path / "map_state.json").read_text())
+    assert {room["id"] for room in picture["rooms"]} == {int(number) for number in kept["rooms"]}
+    ways = {(line["from"], line["way"]): line["to"] for line in picture["lines"]}
+    ways |= {(line["to"], line["back"]): line["from"] for line in picture["lines"] if line["back"]}
+    assert ways == {(int(room), way): to for room, ends in kept["connections"].items() for way, to in ends.items()}
+
+
+def test_where_two_episodes_part(tmp_path):
+    write_log(tmp_path, started(1), turn(1), turn(2), turn(3), episode=1)
+    write_log(tmp_path, started(2), turn(1), turn(2), turn(3, action="else"), episode=2)
+    write_log(tmp_path, started(3), turn(1), turn(2, score=5), episode=3)
+    write_log(tmp_path, started(4), turn(1), episode=4)
+    answers = Answers(open_run(tmp_path))
+    told = [answers.compare(1, other) for other in (1, 2, 3, 4)]
+    assert [(one["same"], one["parted"], one["by"]) for one in told] == [
+        (3, None, None),
+        (2, 3, "action"),
+        (1, 2, "outcome"),
+        (1, 2, "end"),
+    ]

@@ -1,0 +1,158 @@
+"""What the page can ask, and the answers: plain values for JSON, the same live and in an exported file."""
+
+from typing import Any
+
+from zorkgpt.viewer.comparison import compared
+from zorkgpt.viewer.episode_index import EpisodeIndex
+from zorkgpt.viewer.map_drawing import drawn
+from zorkgpt.viewer.run_files import RunFiles
+from zorkgpt.viewer.turn_rows import turn_row
+from zorkgpt.viewer.values import cut, number, text, whole_number
+
+PAGE_TURNS = 40
+WHOLE_CHARACTERS = 2_000_000
+
+
+class NotThere(LookupError):
+    """What was asked for is not part of the run."""
+
+
+class Answers:
+    """Asks the files of a run. Every answer is of what they hold by now."""
+
+    def __init__(self, files: RunFiles) -> None:
+        self._files = files
+        self._map: tuple[Any, dict[str, Any]] | None = None
+
+    def run(self) -> dict[str, Any]:
+        """What there is: every episode in brief."""
+        files = self._files
+        with files.lock:
+            files.refresh()
+            return {
+                "name": files.workdir.name,
+                "page_turns": PAGE_TURNS,
+                "episodes": [episode_row(one) for _, one in sorted(files.episodes.items())],
+                "names": {str(room): name for room, name in files.room_names().items()},
+                "map": files.map.changes,
+                "memory": files.threads.size,
+            }
+
+    def columns(self, episode: int, start: int = 0) -> dict[str, Any]:
+        """What is needed of all turns at once, from a position on."""
+        with self._files.lock:
+            index = self._episode(episode)
+            return {"generation": index.generation, "from": start, "columns": index.slice(start)}
+
+    def page(self, episode: int, page: int) -> dict[str, Any]:
+        """Forty turns."""
+        with self._files.lock:
+            index = self._episode(episode)
+            rows = self.rows(index, page * PAGE_TURNS, (page + 1) * PAGE_TURNS)
+            return {"generation": index.generation, "from": page * PAGE_TURNS, "rows": rows}
+
+    def rows(self, index: EpisodeIndex, start: int, stop: int) -> list[dict[str, Any]]:
+        calls = self._files.calls_of(index.episode)
+        turns = index.columns["turns"]
+        return [
+            turn_row(index.record(position), calls.of_turn(turns[position]))
+            for position in range(start, min(stop, len(index)))
+        ]
+
+    def turn(self, episode: int, turn: int) -> dict[str, Any]:
+        """One turn with all of its text."""
+        with self._files.lock:
+            index = self._episode(episode)
+            position = index.position(turn)
+            if position is None:
+                raise NotThere(f"Episode {episode} has no turn {turn}.")
+            calls = self._files.calls_of(episode).of_turn(turn)
+            return turn_row(index.record(position), calls, limit=WHOLE_CHARACTERS)
+
+    def call(self, episode: int, call: int) -> dict[str, Any]:
+        """A question to a model, word for word, and its answer."""
+        with self._files.lock:
+            self._episode(episode)
+            found = self._files.calls_of(episode).whole(call)
+        if found is None:
+            raise NotThere(f"Episode {episode} has no model call {call}.")
+        return found
+
+    def map(self) -> dict[str, Any]:
+        files = self._files
+        with files.lock:
+            names = files.room_names()
+            if self._map is None or self._map[0] != (files.map.changes, names):
+                self._map = ((files.map.changes, names), drawn(files.map, names))
+            return self._map[1]
+
+    def place(self, place: int) -> dict[str, Any]:
+        """Every memory of a place, with all that became of it."""
+        threads = self._files.threads
+        with self._files.lock:
+            return {
+                "id": place,
+                "name": self._files.room_names().get(place, ""),
+                "memory": threads.versions.get(place, 0),
+                "threads": [list(thread) for thread in threads.of_place(place)],
+            }
+
+    def notes(self, episode: int) -> dict[str, Any]:
+        """Objectives and knowledge of an episode, each time that they changed."""
+        with self._files.lock:
+            index = self._episode(episode)
+            return {"notes": [note_row(turn, kind, index.note(where)) for turn, kind, where in index.notes]}
+
+    def compare(self, one: int, other: int) -> dict[str, Any]:
+        with self._files.lock:
+            return compared(self._episode(one), self._episode(other))
+
+    def _episode(self, number: int) -> EpisodeIndex:
+        index = self._files.episodes.get(number)
+        if index is None:
+            raise NotThere(f"There is no episode {number} here.")
+        return index
+
+
+def episode_row(index: EpisodeIndex) -> dict[str, Any]:
+    """An episode in brief: how it began, how far it is, how it ended."""
+    started, ended = index.started, index.ended
+    story = started.get("story")
+    scores = [score for score in index.columns["scores"][-1:] if score is not None]
+    return {
+        "episode": index.episode,
+        "generation": index.generation,
+        "count": len(index),
+        "last_turn": index.last_turn,
+        "notes": len(index.notes),
+        "player": cut(started.get("player"), 60),
+        "title": cut(story.get("title") or story.get("file"), 200) if isinstance(story, dict) else "",
+        "seed": whole_number(started.get("seed")),
+        "max_turns": whole_number(started.get("max_turns")),
+        "started": cut(started.get("time"), 40),
+        "opening": cut(started.get("opening")),
+        "location_id": whole_number(started.get("location_id")),
+        "score": scores[0] if scores else whole_number(ended.get("score")),
+        "max_score": whole_number(ended.get("max_score")),
+        "reason": cut(ended.get("reason"), 60) or None,
+        "message": cut(ended.get("message"), 2000),
+        "quiet_s": round(index.age_s),
+        "unreadable": index.unreadable,
+        "half_written": index.half_written,
+        "later_version": index.later_version,
+    }
+
+
+def note_row(turn: int, kind: str, record: dict[str, Any]) -> dict[str, Any]:
+    """An event beside the turns, by the names of its fields; lists of texts and texts alone."""
+    row: dict[str, Any] = {"turn": turn, "kind": kind}
+    for name, value in record.items():
+        if name in ("v", "event", "turn", "episode", "kind"):
+            continue
+        if isinstance(value, list):
+            row[name] = [one if isinstance(one, dict) else text(one) for one in value[:200]]
+        elif isinstance(value, str):
+            row[name] = cut(value, 60_000)
+        elif number(value) is not None:
+            row[name] = value
+    return row

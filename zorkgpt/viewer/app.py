@@ -1,0 +1,89 @@
+"""The addresses of the viewer."""
+
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+from sse_starlette import EventSourceResponse
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from zorkgpt.viewer.answers import Answers, NotThere
+from zorkgpt.viewer.follow import Follower
+from zorkgpt.viewer.guard import Guard, Rules
+from zorkgpt.viewer.run_files import RunFiles
+
+STATIC = Path(__file__).parent / "static"
+_PING_S = 15
+
+
+def make_app(files: RunFiles, rules: Rules) -> Starlette:
+    """The viewer of a run, with its guard before it."""
+    answers = Answers(files)
+    follower = Follower(files, answers)
+
+    def run(request: Request) -> dict[str, Any]:
+        return answers.run() | {"edit": rules.edit_token is not None}
+
+    def columns(request: Request) -> dict[str, Any]:
+        start = request.query_params.get("from", "0")
+        return answers.columns(request.path_params["episode"], int(start[:9]) if start.isdecimal() else 0)
+
+    async def events(request: Request) -> Response:
+        return EventSourceResponse(_as_events(follower.watch()), ping=_PING_S)
+
+    routes = [
+        Route("/", _page),
+        Route("/api/run", _answering(run)),
+        Route("/api/events", events),
+        Route("/api/map", _answering(lambda request: answers.map())),
+        Route("/api/places/{place:int}", _answering(lambda request: answers.place(**request.path_params))),
+        Route("/api/episodes/{episode:int}/columns", _answering(columns)),
+        *(
+            Route(f"/api/episodes/{path}", _answering(lambda request, ask=ask: ask(**request.path_params)))
+            for path, ask in (
+                ("{episode:int}/pages/{page:int}", answers.page),
+                ("{episode:int}/turns/{turn:int}", answers.turn),
+                ("{episode:int}/calls/{call:int}", answers.call),
+                ("{episode:int}/notes", answers.notes),
+                ("{one:int}/beside/{other:int}", answers.compare),
+            )
+        ),
+        Mount("/static", StaticFiles(directory=STATIC)),
+    ]
+    return Starlette(
+        routes=routes,
+        middleware=[Middleware(Guard, rules=rules)],
+        exception_handlers={404: _not_there},
+    )
+
+
+def _answering(ask: Callable[[Request], dict[str, Any]]) -> Callable[[Request], Response]:
+    """Answer in a thread of its own, since files are read."""
+
+    def answer(request: Request) -> Response:
+        try:
+            return JSONResponse(ask(request))
+        except NotThere as error:
+            return JSONResponse({"error": str(error)}, 404)
+        except OSError as error:
+            return JSONResponse({"error": f"A file of the run can't be read: {error.strerror}."}, 503)
+
+    return answer
+
+
+def _page(request: Request) -> Response:
+    return FileResponse(STATIC / "index.html", headers={"cache-control": "no-cache"})
+
+
+def _not_there(request: Request, error: Exception) -> Response:
+    return JSONResponse({"error": "There is nothing at this address."}, 404)
+
+
+async def _as_events(news: AsyncIterator[str]) -> AsyncIterator[dict[str, str]]:
+    async for frame in news:
+        yield {"data": frame}

@@ -1,0 +1,131 @@
+"""Who may ask: the address that the page was opened at, nobody else's page, and the token where one is needed."""
+
+import ipaddress
+import secrets
+import socket
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+CONTENT_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
+)
+_HEADERS = {
+    "content-security-policy": CONTENT_POLICY,
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-resource-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+}
+_ANSWERS = "/api/"
+_LONGEST_PATH = 200
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What a request must show."""
+
+    hosts: frozenset[str] = LOOPBACK
+    any_address: bool = False
+    """A numeric address will do as Host: no name that somebody else controls can stand for one."""
+    token: str | None = None
+    """Needed for every answer; None: for changes alone."""
+    edit_token: str | None = None
+    """None: nothing can be changed."""
+
+    @classmethod
+    def of(cls, host: str | None, *, edit: bool) -> "Rules":
+        """For an address that was asked for; None: this machine only. Beyond it a token is always needed."""
+        token = secrets.token_urlsafe(24)
+        if host is None:
+            return cls(edit_token=token if edit else None)
+        names = LOOPBACK | {host.lower(), socket.gethostname().lower()}
+        return cls(names, any_address=True, token=token, edit_token=token if edit else None)
+
+
+class Guard:
+    """Stands before the whole application."""
+
+    def __init__(self, app: ASGIApp, rules: Rules) -> None:
+        self._app = app
+        self._rules = rules
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            if scope["type"] == "lifespan":
+                await self._app(scope, receive, send)
+            return
+        refusal = self._refusal(scope)
+        if refusal is None:
+            await self._app(scope, receive, _with_headers(send))
+        else:
+            status, message = refusal
+            response = JSONResponse({"error": message}, status)
+            await response(scope, receive, _with_headers(send))
+
+    def _refusal(self, scope: Scope) -> tuple[int, str] | None:
+        headers, rules = Headers(scope=scope), self._rules
+        hosts = headers.getlist("host")
+        if len(hosts) != 1 or not self._knows(hosts[0]):
+            return 403, "This page is served under another name."
+        if not _same_origin(headers, hosts[0], scope["path"]):
+            return 403, "Another page may not ask this one."
+        if len(scope["path"]) > _LONGEST_PATH:
+            return 404, "There is nothing at this address."
+        changes = scope["method"] not in ("GET", "HEAD")
+        wanted = rules.edit_token if changes else rules.token
+        if changes and wanted is None:
+            return 405, "Nothing can be changed here; start the viewer with --edit for that."
+        if wanted is not None and scope["path"].startswith(_ANSWERS) and not _shows(headers, wanted):
+            return 401, "The token is missing or wrong: open the address that the viewer printed, as a whole."
+        return None
+
+    def _knows(self, host: str) -> bool:
+        name = _host_name(host)
+        return name in self._rules.hosts or (self._rules.any_address and _is_address(name))
+
+
+def _same_origin(headers: Headers, host: str, path: str) -> bool:
+    origins = headers.getlist("origin")
+    if any(urlsplit(origin).scheme not in ("http", "https") or urlsplit(origin).netloc != host for origin in origins):
+        return False
+    # Whoever follows a link to the page gets it; only the page itself gets answers.
+    return path == "/" or headers.get("sec-fetch-site", "none") in ("same-origin", "none")
+
+
+def _shows(headers: Headers, token: str) -> bool:
+    shown = headers.get("authorization", "").removeprefix("Bearer ")
+    return secrets.compare_digest(shown.encode(), token.encode())
+
+
+def _host_name(host: str) -> str:
+    try:
+        return (urlsplit(f"//{host}").hostname or "").lower()
+    except ValueError:
+        return ""
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _with_headers(send: Send) -> Send:
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            for name, value in _HEADERS.items():
+                headers[name] = value
+            headers.setdefault("cache-control", "no-store")
+        await send(message)
+
+    return sending

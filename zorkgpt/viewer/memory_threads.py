@@ -1,0 +1,105 @@
+"""What became of each memory, from the history beside the memory file: every version, with the turn that it came of."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from zorkgpt.viewer.lines import Lines
+from zorkgpt.viewer.values import cut, moment, text, whole_number
+
+_LAST_TURN = re.compile(r"(\d{1,9})\s*$")
+_OWN_TURN = ("added", "seen again", "merged", "contested")
+_TEXTS = ("title", "text", "invalidation_reason", "superseded_by")
+
+
+class MemoryThreads:
+    """`Memories.history.jsonl` by place; `refresh` reads on."""
+
+    def __init__(self, path: Path) -> None:
+        self._begin(path)
+
+    def _begin(self, path: Path) -> None:
+        self._lines = Lines(path)
+        self._threads: dict[int, list[list[dict[str, Any]]]] = {}
+        self._current: dict[int, dict[tuple[str, str], tuple[list, dict[str, Any]]]] = {}
+        """Place → title and text → the thread that holds it now, with its fields."""
+        self.names: dict[int, str] = {}
+        self.versions: dict[int, int] = {}
+        """Place → how many lines were about it."""
+        self._now = (0, 0)
+
+    def refresh(self, starts: list[tuple[str, int]]) -> None:
+        """Read what is new.
+
+        Args:
+            starts: (when, in ISO 8601; episode) of every episode's beginning, in order.
+        """
+        if self._lines.was_replaced():
+            self._begin(self._lines.path)
+        for _, _, row in self._lines.new():
+            place = whole_number(row.get("location_id"))
+            if place is not None and isinstance(row.get("after") or row.get("before"), dict):
+                self._take(row, place, starts)
+
+    @property
+    def size(self) -> int:
+        """Of the part that was read; grows with every change."""
+        return self._lines.end
+
+    def of_place(self, place: int) -> list[list[dict[str, Any]]]:
+        """Every memory of a place as the list of its versions; each after the first holds only what it changed."""
+        return self._threads.get(place, [])
+
+    def places(self) -> list[int]:
+        return sorted(self._threads)
+
+    def _take(self, row: dict[str, Any], place: int, starts: list[tuple[str, int]]) -> None:
+        self._now = _stamp(row, self._now, starts)
+        before, after = row.get("before"), row.get("after")
+        self.names[place] = cut(row.get("location_name"), 200) or self.names.get(place, "")
+        self.versions[place] = self.versions.get(place, 0) + 1
+        current = self._current.setdefault(place, {})
+        thread, known = current.pop(_key(before), (None, {})) if isinstance(before, dict) else (None, {})
+        if thread is None:
+            thread = []
+            self._threads.setdefault(place, []).append(thread)
+        version = _version(row, moment(*self._now), known)
+        thread.append(version)
+        if isinstance(after, dict):
+            current[_key(after)] = thread, known | version["set"]
+
+
+def _version(row: dict[str, Any], at: int, known: dict[str, Any]) -> dict[str, Any]:
+    after, other = row.get("after"), row.get("other")
+    now = {name: cut(value) if name in _TEXTS and value is not None else value for name, value in (after or {}).items()}
+    version: dict[str, Any] = {"at": at, "kind": cut(row.get("kind"), 40), "time": cut(row.get("at"), 40)}
+    if row.get("source") not in (None, "agent"):
+        version["source"] = cut(row.get("source"), 40)
+    if row.get("reason"):
+        version["reason"] = cut(row.get("reason"))
+    if isinstance(other, dict):
+        version["other"] = {"title": cut(other.get("title")), "text": cut(other.get("text"))}
+    version["set"] = {name: value for name, value in now.items() if name not in known or known[name] != value}
+    if not isinstance(after, dict):
+        version["gone"] = True
+    return version
+
+
+def _key(memory: dict[str, Any]) -> tuple[str, str]:
+    return text(memory.get("title")), text(memory.get("text"))
+
+
+def _stamp(row: dict[str, Any], now: tuple[int, int], starts: list[tuple[str, int]]) -> tuple[int, int]:
+    """(episode, turn) of a change: what it says itself, or else that of the change before it, in the same episode."""
+    when = text(row.get("at"))[:19]
+    begun = [episode for start, episode in starts if when and start[:19] <= when]
+    if begun and begun[-1] > now[0]:
+        now = (begun[-1], 0)
+    after = row.get("after")
+    if not isinstance(after, dict) or row.get("source") not in (None, "agent"):
+        return now
+    if row.get("kind") in _OWN_TURN:
+        episode, last = whole_number(after.get("episode")), _LAST_TURN.search(text(after.get("turns")))
+        return (episode, int(last[1])) if episode is not None and last else now
+    turn = whole_number(after.get("superseded_at_turn"))
+    return (now[0], turn) if turn is not None else now

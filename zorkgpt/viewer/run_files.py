@@ -1,0 +1,135 @@
+"""The files of a run, read on whenever somebody asks: one reader for however many watch."""
+
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+
+from zorkgpt.errors import RunLogError
+from zorkgpt.runlog.reader import MODEL_CALLS, RUNS, episodes_in, run_directory
+from zorkgpt.viewer.call_index import CallIndex
+from zorkgpt.viewer.episode_index import EpisodeIndex
+from zorkgpt.viewer.map_timeline import MapTimeline
+from zorkgpt.viewer.memory_threads import MemoryThreads
+from zorkgpt.viewer.values import moment, text, whole_number
+
+
+@dataclass(frozen=True)
+class Names:
+    """How a run calls its files."""
+
+    log: str = "episode_log.jsonl"
+    memory: str = "Memories.md"
+
+    @property
+    def history(self) -> str:
+        return f"{Path(self.memory).stem}.history.jsonl"
+
+
+class RunFiles:
+    """A working directory, seen from outside.
+
+    Args:
+        workdir: Holds `runs/<episode>/` and the memory.
+        only: Show this episode alone; None: all.
+    """
+
+    def __init__(self, workdir: Path, *, only: int | None = None, names: Names | None = None) -> None:
+        self.workdir = workdir
+        self.only = only
+        self.names = names or Names()
+        self.lock = threading.RLock()
+        """Held by whoever reads; requests come from several threads."""
+        self.episodes: dict[int, EpisodeIndex] = {}
+        self.calls: dict[int, CallIndex] = {}
+        self.map = MapTimeline()
+        self.threads = MemoryThreads(workdir / self.names.history)
+        self._mapped: dict[int, tuple[int, int]] = {}
+        """Episode → generation and turns that the map holds."""
+
+    def refresh(self) -> None:
+        """Read on in every file that has grown."""
+        with self.lock:
+            for number in episodes_in(self.workdir):
+                if number not in self.episodes and self.only in (None, number):
+                    self._open(number)
+            for episode in self.episodes.values():
+                if episode.refresh():
+                    self._draw(episode)
+            self.threads.refresh(self._starts())
+
+    def calls_of(self, episode: int) -> CallIndex:
+        """Read on as well: only who asks for an episode's turns needs its calls."""
+        with self.lock:
+            self.calls[episode].refresh()
+            return self.calls[episode]
+
+    def room_names(self) -> dict[int, str]:
+        names = dict(self.threads.names)
+        for episode in self.episodes.values():
+            names |= episode.names
+        return names
+
+    def _open(self, number: int) -> None:
+        directory = run_directory(self.workdir, number)
+        # A link may lead anywhere, and what is not of this run is not shown.
+        if directory.resolve() != self.workdir.resolve() / RUNS / str(number):
+            return
+        log, calls = directory / self.names.log, directory / MODEL_CALLS
+        if not log.is_symlink() and not calls.is_symlink():
+            self.episodes[number] = EpisodeIndex(number, log)
+            self.calls[number] = CallIndex(calls)
+
+    def _draw(self, episode: EpisodeIndex) -> None:
+        generation, done = self._mapped.get(episode.episode, (episode.generation, 0))
+        done = done if generation == episode.generation else 0
+        first = whole_number(episode.started.get("location_id"))
+        if first is not None:
+            self.map.arrive(first, moment(episode.episode, 0))
+            episode.names.setdefault(first, text(episode.started.get("location"))[:200])
+        turns = episode.columns["turns"]
+        self.map.take(episode.episode, zip(turns[done:], episode.steps[done:], strict=True))
+        self._mapped[episode.episode] = (episode.generation, len(turns))
+
+    def _starts(self) -> list[tuple[str, int]]:
+        begun = [(text(one.started.get("time")), number) for number, one in self.episodes.items() if one.started]
+        return sorted(begun)
+
+
+def open_run(given: Path, *, names: Names | None = None, may_be_empty: bool = False) -> RunFiles:
+    """The run of a working directory, or the one episode of a folder below `runs/`.
+
+    Raises:
+        RunLogError: there is nothing to show; the message says why.
+    """
+    if not given.is_dir():
+        raise RunLogError(
+            f"There is no run at {given}: name the working directory of a run (game_files, if nothing else was said), "
+            "or one of the folders below its runs/."
+        )
+    given = given.resolve()
+    single = given.name.isdecimal() and given.parent.name == RUNS
+    only = int(given.name) if single else None
+    files = RunFiles(given.parent.parent if single else given, only=only, names=names)
+    try:
+        files.refresh()
+    except OSError as error:
+        raise RunLogError(f"The run at {given} can't be read: {error}.") from None
+    if not may_be_empty:
+        _check(files, given)
+    return files
+
+
+def _check(files: RunFiles, given: Path) -> None:
+    if not files.episodes:
+        raise RunLogError(f"{given} is empty: no episode was played there. `play --workdir {given}` plays one.")
+    episodes = files.episodes.values()
+    if any(episode.started or len(episode) for episode in episodes):
+        return
+    if later := [episode.later_version for episode in episodes if episode.later_version]:
+        raise RunLogError(
+            f"The run at {given} was written by a later version of this program: its log has format {max(later)}. "
+            "Use that version; nothing was changed."
+        )
+    if any(episode.unreadable or episode.half_written for episode in episodes):
+        raise RunLogError(f"The log of the run at {given} is damaged or half written: no line of it can be read.")
+    raise RunLogError(f"The run at {given} is empty: its episodes left no line in their logs.")

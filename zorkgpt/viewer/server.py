@@ -1,0 +1,85 @@
+"""Serves the page until it is stopped."""
+
+import logging
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from types import FrameType
+
+from zorkgpt.errors import ViewerError
+from zorkgpt.viewer.run_files import Names, open_run
+
+PORT = 8765
+_BACKLOG = 128
+
+
+def serve(
+    given: Path,
+    *,
+    host: str | None = None,
+    port: int | None = None,
+    edit: bool = False,
+    may_be_empty: bool = False,
+    names: Names | None = None,
+    ready: Callable[[str], None],
+) -> None:
+    """Serve a run; `ready` is told the address once the page can be opened there.
+
+    Args:
+        host: The address to listen at; None: this machine only. Beyond that a token is needed.
+        port: None: the usual one, or a free one if that is taken.
+
+    Raises:
+        ZorkGPTError: there is no run to show, the port is taken, or a package is missing.
+    """
+    try:
+        import uvicorn
+
+        from zorkgpt.viewer.app import make_app
+    except ModuleNotFoundError as error:
+        raise ViewerError(
+            f"The viewer needs {error.name}, which is not installed: "
+            "pip install 'zorkgpt[viewer]', or `uv sync` in a checkout."
+        ) from None
+    from zorkgpt.viewer.guard import Rules
+
+    files = open_run(given, may_be_empty=may_be_empty, names=names)
+    rules = Rules.of(host, edit=edit)
+    listening = _listen(host or "127.0.0.1", port)
+    config = uvicorn.Config(
+        make_app(files, rules), log_level="error", access_log=False, server_header=False, timeout_graceful_shutdown=1
+    )
+    ready(_address(listening, rules.edit_token or rules.token))
+
+    class Server(uvicorn.Server):
+        def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+            # Whoever still follows is cut off, which is no error.
+            logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
+            super().handle_exit(sig, frame)
+
+    server = Server(config)
+    with listening, suppress(KeyboardInterrupt):
+        server.run(sockets=[listening])
+
+
+def _listen(host: str, port: int | None) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    for number in (PORT, 0) if port is None else (port,):
+        listening = socket.socket(family, socket.SOCK_STREAM)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind((host, number))
+            listening.listen(_BACKLOG)
+            return listening
+        except (OSError, OverflowError) as error:
+            listening.close()
+            reason = error
+    raise ViewerError(f"The viewer can't listen at {host}, port {port}: {reason}. Name another with --port.")
+
+
+def _address(listening: socket.socket, token: str | None) -> str:
+    name, port = listening.getsockname()[:2]
+    shown = f"[{name}]" if ":" in name else name
+    # After the #, so that it reaches no log and no other page.
+    return f"http://{shown}:{port}/" + (f"#token={token}" if token else "")

@@ -1,0 +1,108 @@
+// Where the page's answers come from: the viewer that served it, or the data in the page itself, where it was exported.
+import { shown } from "./dom.js";
+
+const KEPT = 400;
+const FIRST_WAIT_MS = 500;
+const LONGEST_WAIT_MS = 8000;
+const embedded = document.getElementById("run-data");
+const answers = embedded ? JSON.parse(embedded.textContent) : null;
+const kept = new Map();
+let token = sessionStorageOr("");
+
+export const exported = answers !== null;
+
+function sessionStorageOr(otherwise) {
+  // The token stands behind the # of the address that was printed: there it reaches no log. From then on it is kept here.
+  const given = /(?:^#|&)token=([\w-]+)/.exec(location.hash);
+  try {
+    if (given) {
+      sessionStorage.setItem("token", given[1]);
+      history.replaceState(null, "", location.pathname);
+    }
+    return sessionStorage.getItem("token") ?? otherwise;
+  } catch {
+    return given ? given[1] : otherwise;
+  }
+}
+
+export function hasToken() {
+  return token !== "";
+}
+
+function headers() {
+  return token ? { Authorization: `Bearer ${token}` } : {};
+}
+
+export async function ask(path) {
+  if (answers) {
+    if (path in answers) return answers[path];
+    throw new Error("This was left out of the exported file.");
+  }
+  const response = await fetch(`/api/${path}`, { headers: headers(), cache: "no-store" });
+  const answer = await response.json().catch(() => ({}));
+  if (!response.ok) throw new Error(shown(answer.error ?? `The viewer answered ${response.status}.`));
+  return answer;
+}
+
+export async function send(path, body) {
+  const response = await fetch(`/api/${path}`, {
+    method: "POST",
+    headers: { ...headers(), "Content-Type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  const answer = await response.json().catch(() => ({}));
+  if (!response.ok) throw new Error(shown(answer.error ?? `The viewer answered ${response.status}.`));
+  return answer;
+}
+
+// The same question is asked once for as long as its answer holds, which `version` says.
+export function askOnce(path, version = "") {
+  const known = kept.get(path);
+  if (known && known.version === version) {
+    kept.delete(path);
+    kept.set(path, known);
+    return known.answer;
+  }
+  const answer = ask(path);
+  kept.set(path, { version, answer });
+  answer.catch(() => kept.get(path)?.answer === answer && kept.delete(path));
+  while (kept.size > KEPT) kept.delete(kept.keys().next().value);
+  return answer;
+}
+
+export function offer(path, version, answer) {
+  kept.set(path, { version, answer: Promise.resolve(answer) });
+}
+
+// Server-sent events, by fetch: it can show the token, which EventSource can't.
+export async function follow(onNews, onStanding) {
+  for (let wait = FIRST_WAIT_MS; ; wait = Math.min(2 * wait, LONGEST_WAIT_MS)) {
+    try {
+      const response = await fetch("/api/events", { headers: headers(), cache: "no-store" });
+      if (!response.ok) throw new Error(`The viewer answered ${response.status}.`);
+      wait = FIRST_WAIT_MS;
+      onStanding(true);
+      await readEvents(response.body.getReader(), onNews);
+    } catch {
+      // The viewer is gone or not there yet: it is asked again.
+    }
+    onStanding(false);
+    await new Promise((done) => setTimeout(done, wait));
+  }
+}
+
+async function readEvents(reader, onNews) {
+  const decoder = new TextDecoder();
+  let rest = "";
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    rest += decoder.decode(value, { stream: true }).replaceAll("\r", "");
+    const events = rest.split("\n\n");
+    rest = events.pop();
+    for (const event of events) {
+      const data = event.split("\n").filter((line) => line.startsWith("data:")).map((line) => line.slice(5).trim());
+      if (data.length) onNews(JSON.parse(data.join("\n")));
+    }
+  }
+}

@@ -1,0 +1,122 @@
+// What part of a drawing is seen: it follows the player until somebody moves it by hand.
+const STEP = 60;
+const LEAST_SPAN = 260;
+// Units of the drawing for each pixel: up to the one the whole of what is known is shown, else a part of it, so large.
+const SMALLEST = 1.9;
+const READABLE = 1.25;
+
+export class Camera {
+  constructor(canvas) {
+    this.canvas = canvas;
+    this.free = false;
+    this.x = this.y = 0;
+    this.span = LEAST_SPAN;
+    this.width = this.height = 1;
+    this.fingers = new Map();
+    canvas.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
+    canvas.addEventListener("pointerdown", (event) => this.press(event));
+    canvas.addEventListener("pointermove", (event) => this.drag(event));
+    for (const name of ["pointerup", "pointercancel"]) canvas.addEventListener(name, (event) => this.fingers.delete(event.pointerId));
+    canvas.addEventListener("keydown", (event) => this.key(event));
+    this.followed = [null, [], [0, 0]];
+    new ResizeObserver(() => this.follow(...this.followed)).observe(canvas);
+  }
+
+  limits(width, height) {
+    this.width = width;
+    this.height = height;
+  }
+
+  // Units of the drawing for each pixel.
+  get scale() {
+    return this.span / Math.max(1, this.canvas.clientWidth);
+  }
+
+  apply() {
+    const height = this.scale * Math.max(1, this.canvas.clientHeight);
+    this.canvas.setAttribute("viewBox", `${(this.x - this.span / 2).toFixed(1)} ${(this.y - height / 2).toFixed(1)} ${this.span.toFixed(1)} ${height.toFixed(1)}`);
+  }
+
+  // All that is known, or, where that would be too small to read, what lies around the player.
+  follow(spot, known, box) {
+    this.followed = [spot, known, box];
+    const [wide, high] = [this.canvas.clientWidth, this.canvas.clientHeight];
+    if (!this.free && known.length && wide && high) {
+      const [left, right] = around(known.map((room) => room.x), box[0] * 0.8);
+      const [top, bottom] = around(known.map((room) => room.y), box[1] * 1.3);
+      const whole = Math.max(right - left, ((bottom - top) * wide) / high, LEAST_SPAN * 1.6);
+      this.span = whole <= SMALLEST * wide ? whole : READABLE * wide;
+      this.x = within(spot?.x, left, right, this.span);
+      this.y = within(spot?.y, top, bottom, (this.span * high) / wide);
+    }
+    this.apply();
+  }
+
+  fit() {
+    const shape = this.canvas.clientWidth / Math.max(1, this.canvas.clientHeight);
+    Object.assign(this, { free: true, x: this.width / 2, y: this.height / 2, span: Math.max(this.width, this.height * shape) });
+    this.apply();
+  }
+
+  move(dx, dy) {
+    this.free = true;
+    this.x = Math.min(this.width, Math.max(0, this.x + dx));
+    this.y = Math.min(this.height, Math.max(0, this.y + dy));
+    this.apply();
+  }
+
+  zoom(factor) {
+    this.free = true;
+    this.span = Math.min(Math.max(LEAST_SPAN, this.span / factor), 3 * Math.max(this.width, this.height));
+    this.apply();
+  }
+
+  wheel(event) {
+    event.preventDefault();
+    this.zoom(event.deltaY < 0 ? 1.12 : 1 / 1.12);
+  }
+
+  press(event) {
+    this.fingers.set(event.pointerId, [event.clientX, event.clientY]);
+    this.moved = 0;
+  }
+
+  drag(event) {
+    const before = this.fingers.get(event.pointerId);
+    if (!before) return;
+    const spread = this.spread();
+    const [dx, dy] = [event.clientX - before[0], event.clientY - before[1]];
+    this.fingers.set(event.pointerId, [event.clientX, event.clientY]);
+    this.moved += Math.abs(dx) + Math.abs(dy);
+    // A click that trembles stays a click.
+    if (this.moved < 5) return;
+    if (this.fingers.size === 1) this.move(-dx * this.scale, -dy * this.scale);
+    else if (spread > 0) this.zoom(this.spread() / spread);
+  }
+
+  spread() {
+    const [one, other] = [...this.fingers.values()];
+    return other ? Math.hypot(one[0] - other[0], one[1] - other[1]) : 0;
+  }
+
+  key(event) {
+    const ways = { ArrowLeft: [-STEP, 0], ArrowRight: [STEP, 0], ArrowUp: [0, -STEP], ArrowDown: [0, STEP] };
+    if (ways[event.key]) this.move(...ways[event.key]);
+    else if (event.key === "+" || event.key === "=") this.zoom(1.3);
+    else if (event.key === "-") this.zoom(1 / 1.3);
+    else if (event.key === "Enter" || event.key === " ") event.target.dispatchEvent(new MouseEvent("click", { bubbles: true }));
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+}
+
+function around(values, margin) {
+  return [Math.min(...values) - margin, Math.max(...values) + margin];
+}
+
+// The middle of what is seen: of everything, if that fits, else near the wanted spot, without empty space at the edge.
+function within(wanted, from, to, span) {
+  if (wanted === undefined || to - from <= span) return (from + to) / 2;
+  return Math.min(Math.max(wanted, from + span / 2), to - span / 2);
+}

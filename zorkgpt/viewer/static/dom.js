@@ -1,0 +1,68 @@
+// Elements of the page. Whatever a game, a model or a person wrote becomes a text node and nothing else.
+
+// Controls, and the marks that turn the order of letters around: they would disturb what stands beside them.
+const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069\ufeff]/g;
+const SVG = "http://www.w3.org/2000/svg";
+
+export function shown(value) {
+  return value === null || value === undefined ? "" : String(value).replace(/\r\n?/g, "\n").replace(UNSEEN, "\ufffd");
+}
+
+export function shorten(value, limit) {
+  const words = shown(value).replace(/\s+/g, " ").trim();
+  return words.length > limit ? words.slice(0, limit - 1) + "…" : words;
+}
+
+function build(element, options, children) {
+  for (const [name, value] of Object.entries(options)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name === "on") for (const [event, act] of Object.entries(value)) element.addEventListener(event, act);
+    else if (name === "text") element.textContent = shown(value);
+    else element.setAttribute(name, value === true ? "" : shown(value));
+  }
+  element.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false)
+    .map((child) => (child instanceof Node ? child : shown(child))));
+  return element;
+}
+
+export function el(tag, options = {}, ...children) {
+  return build(document.createElement(tag), options, children);
+}
+
+export function svg(tag, options = {}, ...children) {
+  return build(document.createElementNS(SVG, tag), options, children);
+}
+
+export function button(label, act, options = {}) {
+  return el("button", { type: "button", on: { click: act }, ...options }, label);
+}
+
+// The children of a place, unless they say the same as before: what a person has opened there stays open.
+export function fill(place, key, children) {
+  if (place.dataset.key === key) return false;
+  place.dataset.key = key;
+  place.replaceChildren(...children.flat().filter(Boolean));
+  return true;
+}
+
+export function folded(summary, content, options = {}) {
+  const details = el("details", options, el("summary", {}, summary));
+  let filled = false;
+  const open = () => {
+    if (!details.open || filled) return;
+    filled = true;
+    details.append(content());
+  };
+  details.addEventListener("toggle", open);
+  open();
+  return details;
+}
+
+// Text of any length: as paragraphs of a block that keeps to its width and, if it is long, to a height.
+export function prose(value, className = "") {
+  return el("div", { class: `prose ${className}`, dir: "auto" }, shown(value).replace(/\n{3,}/g, "\n\n").trim());
+}
+
+export function count(number, one, many = `${one}s`) {
+  return `${number.toLocaleString("en")} ${number === 1 ? one : many}`;
+}

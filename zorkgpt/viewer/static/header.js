@@ -1,0 +1,66 @@
+// The line above: which run, which episode, whether it is still played.
+import { button, el, fill, shorten } from "./dom.js";
+import { exported } from "./api.js";
+import { run, show, view } from "./run.js";
+import { neighbour } from "./timeline.js";
+import { toggleBeside } from "./side_by_side.js";
+import { showHelp } from "./keyboard.js";
+
+const QUIET_S = 60;
+
+let places = {};
+
+export function startHeader(elements) {
+  places = elements;
+}
+
+export function updateHeader() {
+  const row = run.episodes.get(view.episode);
+  const title = shorten(row?.title || run.name || "ZorkGPT", 60);
+  places.title.textContent = title;
+  document.title = `${title} · ZorkGPT`;
+  fill(places.standing, standing(row).join("."), standing(row).slice(1).map((words, index) => el("span", { class: index ? "quiet" : `state ${standing(row)[0]}` }, words)));
+  const numbers = [...run.episodes.keys()];
+  fill(places.episodes, `${numbers}.${view.episode}`, row ? chooser(numbers) : []);
+  fill(places.tools, `${numbers.length}.${view.episode}.${view.beside}`, [numbers.length > 1 && comparer(numbers), button("?", showHelp, { class: "round", "aria-label": "Keys and help", title: "Keys (?)" })]);
+  notice(row);
+}
+
+function standing(row) {
+  if (!row) return [run.connected ? "live" : "over", run.connected ? "Waiting for the first episode" : exported ? "No episode" : "Not connected"];
+  const player = row.player ? `${shorten(row.player, 30)} player` : "";
+  if (row.reason !== null) return ["over", `Ended: ${shorten(row.reason, 40)}`, player];
+  if (exported) return ["over", "Not over when this was exported", player];
+  if (!run.connected) return ["lost", "Connection lost, trying again", player];
+  if (row.quiet_s > QUIET_S) return ["over", "No end in its log: interrupted, or waiting", player];
+  return ["live", "Playing", player];
+}
+
+function chooser(numbers) {
+  const select = el("select", { "aria-label": "Episode", on: { change: () => show(Number(select.value), Infinity) } },
+    numbers.map((number) => el("option", { value: number, selected: number === view.episode }, label(number))));
+  const step = (by, sign, name) => button(sign, () => neighbour(by, true), { class: "round", "aria-label": name, title: name });
+  return [step(-1, "«", "Previous episode"), select, step(1, "»", "Next episode")];
+}
+
+function label(number) {
+  const row = run.episodes.get(number);
+  return `Episode ${number}${row.reason ? `, ${shorten(row.reason, 20)}` : ""}${row.score === null ? "" : `, ${row.score} points`}`;
+}
+
+function comparer(numbers) {
+  const others = numbers.filter((number) => number !== view.episode);
+  if (view.beside !== null) return button("Close comparison", () => toggleBeside(null), { class: "small" });
+  const select = el("select", { "aria-label": "Compare with another episode", on: { change: () => toggleBeside(Number(select.value)) } },
+    el("option", { value: "" }, "Compare with…"), others.map((number) => el("option", { value: number }, label(number))));
+  return select;
+}
+
+function notice(row) {
+  const words = [];
+  if (row?.later_version) words.push(`A later version of this program wrote parts of this log (format ${row.later_version}); they are not shown.`);
+  if (row?.unreadable) words.push(`${row.unreadable} lines of this log are damaged and are not shown.`);
+  if (row?.half_written && row.quiet_s > QUIET_S) words.push("The log ends in the midst of a line: the run was cut off.");
+  places.notice.hidden = words.length === 0;
+  places.notice.textContent = words.join(" ");
+}

@@ -1,0 +1,44 @@
+// Puts the page together.
+import { button, el } from "./dom.js";
+import { listen, run, start, view } from "./run.js";
+import { startTranscript, updateTranscript } from "./transcript.js";
+import { startTimeline, updateTimeline } from "./timeline.js";
+import { startMap, updateMap } from "./map.js";
+import { startTurn, updateTurn } from "./turn.js";
+import { startMemories, updateMemories } from "./memories.js";
+import { startMinds, updateMinds } from "./minds.js";
+import { startBeside, updateBeside } from "./side_by_side.js";
+import { startHeader, updateHeader } from "./header.js";
+import { startKeyboard } from "./keyboard.js";
+
+const byId = (id) => document.getElementById(id);
+const PANELS = [["transcript", "Transcript"], ["world", "Map"], ["turn", "Turn"], ["mind", "Memory"]];
+
+function startTabs() {
+  byId("tabs").append(...PANELS.map(([id, name]) => button(name, () => openPanel(id), { "data-opens": id })));
+  openPanel("transcript");
+}
+
+function openPanel(id) {
+  document.body.dataset.panel = id;
+  for (const tab of byId("tabs").children) tab.setAttribute("aria-pressed", tab.dataset.opens === id);
+}
+
+function complain(error) {
+  byId("notice").hidden = false;
+  byId("notice").replaceChildren(el("span", {}, error.message), " ", button("Try again", () => location.reload(), { class: "small" }));
+}
+
+startHeader({ title: byId("title"), standing: byId("standing"), episodes: byId("episodes"), tools: byId("tools"), notice: byId("notice") });
+startTranscript(byId("turns"));
+startTimeline(byId("timeline"));
+startMap(byId("map"));
+startTurn(byId("turn-body"));
+startMemories(byId("memories"));
+startMinds(byId("objectives"), byId("knowledge"));
+startBeside(byId("beside-body"));
+startKeyboard();
+startTabs();
+for (const update of [updateHeader, updateTimeline, updateTranscript, updateMap, updateTurn, updateMemories, updateMinds, updateBeside]) listen(update);
+listen(() => document.body.classList.toggle("empty-run", run.episodes.size === 0 || view.episode === 0));
+start().catch(complain);

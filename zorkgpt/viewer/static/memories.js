@@ -1,0 +1,54 @@
+// The memories of a place: as the player had them when it chose, or, for a room that was asked for, as they stood then.
+import { button, el, fill, folded, prose, shorten } from "./dom.js";
+import { announce, moment, now, place, placesOf, roomName, run, turnNumber, turnRow, view } from "./run.js";
+import { believed, memoriesAt } from "./memory_state.js";
+import { memoryCard } from "./memory_card.js";
+import { editTools, newMemory } from "./editing.js";
+
+let box;
+
+export function startMemories(element) {
+  box = element;
+}
+
+export async function updateMemories() {
+  const asked = view.place;
+  const id = asked ?? placesOf()[0];
+  const at = asked !== null || view.at === 0 ? now() : moment(view.episode, turnNumber() - 1);
+  const key = `${view.episode}.${view.at}.${id}.${run.memory}.${run.names[id]}`;
+  if (id === null || id === undefined || box.dataset.key === key) return;
+  const [answer, row] = await Promise.all([place(id).catch(() => null), turnRow(view.episode, view.at).catch(() => null)]);
+  if (id !== (view.place ?? placesOf()[0])) return;
+  const states = memoriesAt(answer?.threads ?? [], at);
+  fill(box, key, [heading(id, asked), ...list(states, id), ...told(asked === null ? row : null)]);
+}
+
+function heading(id, asked) {
+  const words = asked !== null ? "as they stood after this turn" : view.at ? "as the player had them when it chose" : "at the start";
+  const head = el("header", {}, el("h3", { dir: "auto" }, shorten(roomName(id), 80)), el("p", { class: "quiet" }, `Memories of this place, ${words}`));
+  if (asked !== null) head.append(button("Back to this turn’s place", () => { view.place = null; announce(); }, { class: "small" }));
+  return head;
+}
+
+function list(states, id) {
+  const current = states.filter(believed);
+  const past = states.filter((state) => !believed(state));
+  const cards = current.map((state) => memoryCard(state, editTools(id, state.memory)));
+  if (!cards.length) cards.push(el("p", { class: "empty" }, "Nothing is remembered of this place yet."));
+  if (past.length) {
+    cards.push(folded(`No longer believed, ${past.length}`, () => el("div", {}, past.map((state) => memoryCard(state, editTools(id, state.memory)))), { class: "past" }));
+  }
+  return [...cards, newMemory(id)];
+}
+
+// Ephemeral memories are in no file: what the player was told is where they show.
+function told(row) {
+  const said = row?.memory_shown;
+  if (!said) return [];
+  const session = said.split("\n").filter((line) => line.trimEnd().endsWith("[session]"));
+  return [
+    session.length > 0 && el("article", { class: "memory note" }, el("h4", {}, "Of this episode only"),
+      el("p", { class: "chips" }, el("span", { class: "chip class ephemeral", title: "Gone with the restart" }, "this episode")), prose(session.map((line) => line.replace(/\s*\[session\]\s*$/, "")).join("\n"), "fact")),
+    folded("What the player was told, word for word", () => prose(said, "verbatim")),
+  ];
+}

@@ -1,0 +1,60 @@
+// One memory: what it says, how long it holds, how far it is believed, and how it came to be so.
+import { el, folded, prose, shorten, shown } from "./dom.js";
+import { parted } from "./run.js";
+
+const CLASSES = {
+  core: ["core", "Seen at first sight: true at the start of every episode"],
+  permanent: ["permanent", "How the game works: true in every episode"],
+  ephemeral: ["this episode", "What the player did to the world: gone with the restart"],
+};
+const KINDS = new Set(["SUCCESS", "FAILURE", "DISCOVERY", "DANGER", "NOTE"]);
+
+export function memoryCard({ memory, versions, later }, tools = []) {
+  const kind = KINDS.has(memory.category) ? memory.category.toLowerCase() : "note";
+  const card = el("article", { class: `memory ${kind} ${memory.status === "ACTIVE" ? "" : shorten(memory.status, 20).toLowerCase()}` });
+  card.append(el("h4", { dir: "auto" }, shorten(memory.title, 200)), chips(memory), prose(memory.text, "fact"));
+  if (memory.status === "SUPERSEDED") card.append(fate(memory));
+  card.append(el("footer", {}, folded(`History, ${versions.length}${later ? ` and ${later} later` : ""}`, () => history(versions)), ...tools));
+  return card;
+}
+
+function chips(memory) {
+  const [name, meaning] = CLASSES[memory.persistence] ?? [memory.persistence, ""];
+  const seen = memory.observation_count ?? 1;
+  return el("p", { class: "chips" },
+    el("span", { class: "chip kind" }, shorten(memory.category, 24)),
+    el("span", { class: `chip class ${shorten(memory.persistence, 12)}`, title: meaning }, name),
+    memory.status !== "ACTIVE" && el("span", { class: "chip status" }, shorten(memory.status, 16).toLowerCase()),
+    memory.pinned && el("span", { class: "chip pinned" }, "pinned"),
+    memory.vetoed && el("span", { class: "chip vetoed" }, "vetoed"),
+    Number.isFinite(memory.tried) && memory.tried > 0 && el("span", { class: "chip" }, `worked ${memory.worked ?? 0} of ${memory.tried}`),
+    el("span", { class: "chip quiet" }, seen > 1 ? `seen ${seen}×` : "seen once"),
+    el("span", { class: "chip quiet" }, `episode ${shorten(memory.episode, 24)}, turn ${shorten(memory.turns, 24)}`),
+  );
+}
+
+function fate(memory) {
+  const wrong = memory.superseded_by === "INVALIDATED";
+  const words = wrong ? "Found to be wrong" : "Superseded by";
+  const by = wrong ? "" : ` “${shorten(memory.superseded_by, 200)}”`;
+  const reason = memory.invalidation_reason ? `: ${shorten(memory.invalidation_reason, 500)}` : "";
+  return el("p", { class: "fate", dir: "auto" }, `${words}${by}${reason}`);
+}
+
+export function history(versions) {
+  return el("ol", { class: "versions" }, versions.map((version) => {
+    const [episode, turn] = parted(version.at);
+    const item = el("li", {}, el("span", { class: "when" }, `${episode}:${turn}`), el("b", {}, ` ${shorten(version.kind, 40)}`));
+    if (version.source) item.append(el("span", { class: "quiet" }, ` (${version.source === "hand" ? "by hand" : shorten(version.source, 30)})`));
+    if (version.reason) item.append(prose(version.reason, "reason"));
+    if (version.other) item.append(el("p", { class: "quiet", dir: "auto" }, `Compared with “${shorten(version.other.title, 120)}”: ${shown(version.other.text)}`));
+    return item;
+  }));
+}
+
+// Two texts beside each other, for who wants to judge the judgement.
+export function beside(title, text, otherTitle, otherText, names) {
+  const side = (name, heading, words) => el("div", { class: "side" }, el("span", { class: "quiet" }, name),
+    el("b", { dir: "auto" }, shorten(heading, 160)), prose(words, "fact"));
+  return el("div", { class: "sides" }, side(names[0], title, text), side(names[1], otherTitle, otherText));
+}

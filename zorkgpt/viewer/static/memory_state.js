@@ -1,0 +1,24 @@
+// What a memory was at a turn: its versions up to then, one upon the other.
+export function stateAt(thread, at) {
+  const versions = thread.filter((version) => version.at <= at);
+  if (!versions.length) return null;
+  return { memory: Object.assign({}, ...versions.map((version) => version.set)), versions, gone: Boolean(versions.at(-1).gone), later: thread.length - versions.length };
+}
+
+export function memoriesAt(threads, at) {
+  return threads.map((thread) => stateAt(thread, at)).filter((state) => state && !state.gone).sort(byWeight);
+}
+
+export function believed(state) {
+  return state.memory.status !== "SUPERSEDED";
+}
+
+function byWeight(one, other) {
+  return rank(one.memory) - rank(other.memory) || (other.memory.observation_count ?? 1) - (one.memory.observation_count ?? 1);
+}
+
+function rank(memory) {
+  if (memory.pinned) return -1;
+  if (memory.category === "DANGER") return 0;
+  return memory.persistence === "core" ? 2 : 1;
+}

@@ -1,0 +1,186 @@
+// What is known of the run, and which turn is looked at. Panels are told when either changes.
+import { ask, askOnce, exported, follow, offer } from "./api.js";
+
+const SPAN = 1_000_000;
+export const MARK = { failed: 1, died: 2, victory: 4, refused: 8, rejected: 16, wrote: 32, repeated: 64, contested: 128 };
+
+export const run = { name: "", episodes: new Map(), names: {}, map: 0, memory: 0, pageTurns: 40, edit: false, connected: false };
+// `at` counts the turns that were played: 0 is the opening. `place` is a room that was asked for, null the turn's own.
+export const view = { episode: 0, at: 0, following: true, place: null, beside: null };
+const listeners = [];
+let announced = false;
+
+export function listen(update) {
+  listeners.push(update);
+}
+
+export function announce() {
+  if (announced) return;
+  announced = true;
+  requestAnimationFrame(() => {
+    announced = false;
+    for (const update of listeners) update();
+  });
+}
+
+export function moment(episode, turn) {
+  return episode * SPAN + turn;
+}
+
+export function parted(at) {
+  return [Math.floor(at / SPAN), at % SPAN];
+}
+
+export function roomName(id) {
+  return id === null || id === undefined ? "somewhere" : run.names[id] || `Room ${id}`;
+}
+
+export function current() {
+  return run.episodes.get(view.episode);
+}
+
+export function columnsOf(episode) {
+  return run.episodes.get(episode)?.columns;
+}
+
+// The number of the turn that was played last.
+export function turnNumber(episode = view.episode, at = view.at) {
+  return at > 0 ? columnsOf(episode)?.turns[at - 1] ?? at : 0;
+}
+
+export function now() {
+  return moment(view.episode, turnNumber());
+}
+
+// Where the player stood when it chose, and where it came to.
+export function placesOf(episode = view.episode, at = view.at) {
+  const columns = columnsOf(episode);
+  if (!columns || at === 0) {
+    const start = run.episodes.get(episode)?.location_id ?? columns?.places[0] ?? null;
+    return [start, start];
+  }
+  return [columns.places[at - 1], columns.places_after[at - 1]];
+}
+
+export async function start() {
+  takeRun(await ask("run"));
+  const last = [...run.episodes.keys()].at(-1);
+  const asked = /^#(\d+):(\d+)$/.exec(location.hash);
+  if (asked && run.episodes.has(Number(asked[1]))) await show(Number(asked[1]), Number(asked[2]), false);
+  else if (last !== undefined) await show(last, exported ? 0 : Infinity, !exported);
+  announce();
+  if (!exported) follow(takeNews, (connected) => {
+    run.connected = connected;
+    announce();
+  });
+}
+
+function takeRun(answer) {
+  Object.assign(run, { name: answer.name, names: answer.names, map: answer.map, memory: answer.memory });
+  run.pageTurns = answer.page_turns;
+  run.edit = Boolean(answer.edit);
+  for (const row of answer.episodes) takeEpisode(row);
+}
+
+function takeEpisode(row) {
+  const known = run.episodes.get(row.episode);
+  if (known) Object.assign(known, row);
+  else {
+    run.episodes.set(row.episode, row);
+    run.episodes = new Map([...run.episodes].sort(([one], [other]) => one - other));
+  }
+}
+
+export async function show(episode, at, following = false) {
+  const columns = await load(episode);
+  if (view.episode !== episode) view.place = null;
+  Object.assign(view, { episode, following, at: Math.max(0, Math.min(at, columns.turns.length)) });
+  announce();
+}
+
+export function go(at, following = false) {
+  const length = current()?.columns?.turns.length ?? 0;
+  const next = Math.max(0, Math.min(at, length));
+  if (next !== view.at) view.place = null;
+  Object.assign(view, { at: next, following: following || (view.following && next === length) });
+  announce();
+}
+
+export async function load(episode) {
+  const row = run.episodes.get(episode);
+  if (!row.columns || row.columnsOf !== row.generation || row.columns.turns.length < row.count) {
+    const answer = await ask(`episodes/${episode}/columns`);
+    Object.assign(row, { columns: answer.columns, columnsOf: answer.generation, generation: answer.generation });
+    row.count = Math.max(row.count, answer.columns.turns.length);
+  }
+  return row.columns;
+}
+
+export function page(episode, number) {
+  const row = run.episodes.get(episode);
+  const upTo = Math.min(row.count, (number + 1) * run.pageTurns);
+  return askOnce(`episodes/${episode}/pages/${number}`, `${row.generation}.${upTo}`);
+}
+
+// One turn, or the opening, as the log has it.
+export async function turnRow(episode, at) {
+  if (at < 1) return null;
+  const { rows, from } = await page(episode, Math.floor((at - 1) / run.pageTurns));
+  return rows[at - 1 - from] ?? null;
+}
+
+export function place(id) {
+  return askOnce(`places/${id}`, String(run.memory));
+}
+
+let told = Promise.resolve();
+
+function takeNews(news) {
+  // One after the other, in the order that they came.
+  told = told.then(() => takeOne(news)).catch(() => {});
+}
+
+async function takeOne(news) {
+  Object.assign(run.names, news.names);
+  Object.assign(run, { map: news.map, memory: news.memory });
+  for (const [episode, grown] of Object.entries(news.grown)) await grow(Number(episode), grown);
+  for (const [episode, [generation, length]] of Object.entries(news.episodes)) {
+    const row = run.episodes.get(Number(episode));
+    if (!row || row.generation !== generation || row.count < length) takeRun(await ask("run"));
+  }
+  await keepUp();
+  announce();
+}
+
+async function grow(episode, grown) {
+  const known = run.episodes.get(episode);
+  const columns = known?.columns;
+  const fits = columns && known.columnsOf === grown.generation && columns.turns.length === grown.from;
+  takeEpisode(grown.row);
+  if (!fits) return;
+  for (const [name, values] of Object.entries(grown.columns)) columns[name].push(...values);
+  if (grown.rows && episode === view.episode) await keepRows(episode, grown);
+}
+
+// The turns that came with the news complete the page that they belong to, so that nobody has to ask for it again.
+async function keepRows(episode, grown) {
+  const number = Math.floor(grown.from / run.pageTurns);
+  const path = `episodes/${episode}/pages/${number}`;
+  const before = grown.from - number * run.pageTurns;
+  if (before + grown.rows.length > run.pageTurns) return;
+  const known = before ? await askOnce(path, `${grown.generation}.${grown.from}`).catch(() => null) : { rows: [] };
+  if (known?.rows.length !== before) return;
+  const answer = { generation: grown.generation, from: number * run.pageTurns, rows: [...known.rows, ...grown.rows] };
+  offer(path, `${grown.generation}.${grown.from + grown.rows.length}`, answer);
+}
+
+// Who follows is shown the newest turn, of the newest episode.
+async function keepUp() {
+  const last = [...run.episodes.keys()].at(-1);
+  if (last === undefined) return;
+  if (view.following) await show(last, Infinity, true);
+  else if (run.episodes.has(view.episode)) {
+    const columns = await load(view.episode);
+    view.at = Math.min(view.at, columns.turns.length);
+  }
+}

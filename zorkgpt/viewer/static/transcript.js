@@ -1,0 +1,174 @@
+// The transcript: pages of turns, of which only those near the window are there.
+import { button, el, folded, prose, shorten, shown } from "./dom.js";
+import { ask, exported } from "./api.js";
+import { MARK, current, go, page, roomName, run, view } from "./run.js";
+
+const GUESSED_HEIGHT = 120;
+const AHEAD = "900px 0px";
+
+let box;
+let watcher;
+let sheets = [];
+let drawnOf = "";
+let revealed = "";
+// Until a person scrolls, the turn that is looked at stays in the window, whatever is drawn above it.
+let held = false;
+
+export function startTranscript(element) {
+  box = element;
+  for (const event of ["wheel", "touchmove", "pointerdown", "keydown"]) box.addEventListener(event, () => { held = false; }, { passive: true });
+  watcher = new IntersectionObserver((seen) => seen.forEach(drawOrDrop), { root: box, rootMargin: AHEAD });
+}
+
+export function updateTranscript() {
+  const row = current();
+  if (!row?.columns || view.beside !== null) return;
+  const identity = `${row.episode}.${row.generation}`;
+  if (identity !== drawnOf) begin(row, identity);
+  addSheets(row.columns.turns.length);
+  const wanted = `${identity}.${view.at}.${view.following}`;
+  if (wanted !== revealed) {
+    revealed = wanted;
+    reveal();
+  }
+}
+
+function begin(row, identity) {
+  drawnOf = identity;
+  revealed = "";
+  watcher.disconnect();
+  sheets = [];
+  box.replaceChildren(opening(row));
+}
+
+function opening(row) {
+  const head = el("header", {}, button("0", () => select(0), { class: "number", "aria-label": "Go to the opening" }));
+  head.append(el("span", { class: "where" }, "Opening"));
+  return el("article", { class: "turn opening", "data-at": 0 }, head, prose(row.opening, "story"));
+}
+
+// A sheet holds a page of turns, or, far from the window, the space that they take.
+function addSheets(length) {
+  const pages = Math.ceil(length / run.pageTurns);
+  while (sheets.length < pages) {
+    const element = el("div", { class: "sheet", "data-page": sheets.length });
+    const turns = Math.min(run.pageTurns, length - sheets.length * run.pageTurns);
+    element.style.height = `${turns * GUESSED_HEIGHT}px`;
+    sheets.push({ element, drawn: 0, near: false });
+    box.append(element);
+    watcher.observe(element);
+  }
+  const last = sheets.at(-1);
+  if (last?.near && last.drawn < length - (sheets.length - 1) * run.pageTurns) draw(sheets.length - 1);
+}
+
+function drawOrDrop({ target, isIntersecting }) {
+  const number = Number(target.dataset.page);
+  const sheet = sheets[number];
+  if (sheet?.element !== target) return;
+  sheet.near = isIntersecting;
+  if (isIntersecting) draw(number);
+  else drop(sheet);
+}
+
+async function draw(number) {
+  const sheet = sheets[number];
+  const episode = view.episode;
+  const answer = await page(episode, number).catch((error) => ({ rows: [], error }));
+  if (sheets[number] !== sheet || !sheet.near || answer.rows.length <= sheet.drawn) return;
+  const first = number * run.pageTurns + 1;
+  sheet.element.append(...answer.rows.slice(sheet.drawn).map((row, index) => turn(row, first + sheet.drawn + index, episode)));
+  sheet.drawn = answer.rows.length;
+  sheet.element.style.height = "";
+  mark();
+  if (held) bringIn();
+}
+
+function drop(sheet) {
+  if (!sheet.drawn) return;
+  sheet.element.style.height = `${sheet.element.offsetHeight}px`;
+  sheet.element.replaceChildren();
+  sheet.drawn = 0;
+}
+
+function turn(row, at, episode) {
+  const head = el("header", {}, button(row.turn, () => select(at), { class: "number", "aria-label": `Go to turn ${row.turn}` }));
+  head.append(el("bdi", { class: "where" }, shorten(row.location || roomName(row.location_id), 60)), ...badges(row));
+  const article = el("article", { class: `turn${row.failed ? " failed" : ""}`, "data-at": at }, head);
+  article.append(el("p", { class: "action", dir: "auto" }, shorten(row.action, 300)));
+  if (row.reasoning) article.append(folded("Why", () => prose(row.reasoning, "reasoning"), { class: "why" }));
+  for (const word of ["refused", "fault"]) if (row[word]) article.append(prose(row[word], "fault"));
+  article.append(response(row, episode));
+  return article;
+}
+
+function response(row, episode) {
+  const text = prose(row.response, "story");
+  if (!row.cut.length || exported) return text;
+  const more = button("Show all of it", async () => {
+    const whole = await ask(`episodes/${episode}/turns/${row.turn}`).catch(() => row);
+    text.textContent = shown(whole.response);
+    more.remove();
+  }, { class: "small" });
+  return el("div", {}, text, more);
+}
+
+export function badges(row) {
+  const gained = (row.score ?? 0) - (row.score_before ?? row.score ?? 0);
+  const written = row.memory_events.filter((event) => !["seen again", "merged", "ignored"].includes(event.kind)).length;
+  return [
+    gained !== 0 && el("span", { class: `badge ${gained > 0 ? "good" : "bad"}` }, `${gained > 0 ? "+" : "−"}${Math.abs(gained)}`),
+    row.died && el("span", { class: "badge bad" }, "died"),
+    row.victory && el("span", { class: "badge good" }, "victory"),
+    row.failed && el("span", { class: "badge quiet" }, "no effect"),
+    row.rejections.length > 0 && el("span", { class: "badge warn" }, `${row.rejections.length} rejected`),
+    written > 0 && el("span", { class: "badge note" }, "learned"),
+    row.calls.some((call) => call.error) && el("span", { class: "badge bad" }, "model error"),
+  ].filter(Boolean);
+}
+
+function select(at) {
+  go(at);
+}
+
+function mark() {
+  for (const known of box.querySelectorAll("[aria-current]")) known.removeAttribute("aria-current");
+  box.querySelector(`[data-at="${view.at}"]`)?.setAttribute("aria-current", "true");
+}
+
+// The turn that is looked at comes into the window, unless it is there.
+async function reveal() {
+  mark();
+  held = true;
+  const at = view.at;
+  const number = Math.floor((at - 1) / run.pageTurns);
+  const sheet = sheets[number];
+  if (at > 0 && sheet && !sheet.drawn) {
+    sheet.near = true;
+    if (!within(sheet.element)) box.scrollTop = topOf(sheet.element) - 40;
+    await draw(number);
+  }
+  if (view.at === at) bringIn();
+}
+
+function bringIn() {
+  const article = box.querySelector(`[data-at="${view.at}"]`);
+  if (!article) return;
+  const top = topOf(article);
+  const visible = top >= box.scrollTop && top + Math.min(article.offsetHeight, 120) <= box.scrollTop + box.clientHeight;
+  if (view.following && view.at === (current()?.columns.turns.length ?? 0)) box.scrollTop = box.scrollHeight;
+  else if (!visible) box.scrollTop = top - box.clientHeight / 3;
+}
+
+function topOf(element) {
+  return element.getBoundingClientRect().top - box.getBoundingClientRect().top + box.scrollTop;
+}
+
+function within(element) {
+  const top = topOf(element);
+  return top < box.scrollTop + box.clientHeight && top + element.offsetHeight > box.scrollTop;
+}
+
+export function hasMark(marks, name) {
+  return (marks & MARK[name]) !== 0;
+}

@@ -1,0 +1,106 @@
+// Everything about the turn that is looked at: where, what it carried, what it learned, who objected, which models were asked.
+import { count, el, fill, folded, prose, shorten } from "./dom.js";
+import { current, moment, place, placesOf, roomName, run, turnRow, view } from "./run.js";
+import { badges } from "./transcript.js";
+import { beside } from "./memory_card.js";
+import { callList } from "./calls.js";
+
+const WORDS = {
+  added: "Learned", "seen again": "Known already, counted once more", merged: "Known in other words, not written again",
+  superseded: "Superseded", contested: "Contradicts what was known: both are kept apart", invalidated: "Found to be wrong", ignored: "Not kept",
+};
+const REFUSED = new Set(["seen again", "merged", "ignored"]);
+
+let box;
+
+export function startTurn(element) {
+  box = element;
+}
+
+export async function updateTurn() {
+  const row = current();
+  if (!row?.columns) return;
+  const { episode, at } = view;
+  const key = `${episode}.${row.generation}.${at}.${run.memory}.${row.reason}`;
+  if (box.dataset.key === key) return;
+  if (at === 0) {
+    fill(box, key, opening(row));
+    return;
+  }
+  const [turn, before] = await Promise.all([turnRow(episode, at), turnRow(episode, at - 1)]).catch(() => []);
+  if (view.at !== at || view.episode !== episode || !turn) return;
+  const written = await writings(turn);
+  if (view.at === at && view.episode === episode) fill(box, key, [whereabouts(turn, before), ...written, ...verdicts(turn), ...calls(turn, episode), ...ending(row, at)]);
+}
+
+function opening(row) {
+  const facts = [["Player", row.player], ["Story", row.title], ["Seed", row.seed], ["Turns at most", row.max_turns], ["Began", row.started]];
+  return [el("dl", { class: "facts" }, facts.filter(([, value]) => value !== null && value !== "").flatMap(([name, value]) => [el("dt", {}, name), el("dd", { dir: "auto" }, shorten(value, 120))]))];
+}
+
+function whereabouts(turn, before) {
+  const [from, to] = placesOf();
+  const way = from === to ? roomName(to) : `${roomName(from)} → ${roomName(to)}`;
+  const had = new Set(before?.inventory ?? turn.inventory);
+  const lost = (before?.inventory ?? []).filter((item) => !turn.inventory.includes(item));
+  const items = [...turn.inventory.map((item) => el("li", { class: had.has(item) ? "" : "new", dir: "auto" }, shorten(item, 60))),
+    ...lost.map((item) => el("li", { class: "lost", dir: "auto" }, shorten(item, 60)))];
+  return el("div", { class: "whereabouts" },
+    el("p", { class: "action", dir: "auto" }, shorten(turn.action, 300)),
+    el("p", { class: "way", dir: "auto" }, shorten(way, 160), " ", ...badges(turn)),
+    turn.reasoning && prose(turn.reasoning, "reasoning"),
+    el("h3", {}, "Carried"), items.length ? el("ul", { class: "items" }, items) : el("p", { class: "empty" }, "Nothing."));
+}
+
+async function writings(turn) {
+  const events = turn.memory_events;
+  if (!events.length) return [];
+  const places = new Map();
+  for (const id of new Set(events.map((event) => event.location_id))) if (id !== null) places.set(id, await place(id).catch(() => null));
+  const at = moment(view.episode, turn.turn);
+  return [el("h3", {}, "What it made of this turn"), el("ul", { class: "writings" }, events.map((event) => writing(event, places.get(event.location_id), at)))];
+}
+
+function writing(event, answer, at) {
+  const found = versionOf(event, answer, at);
+  const memory = found?.memory;
+  const item = el("li", { class: REFUSED.has(event.kind) ? "refused" : "kept" },
+    el("span", { class: "what" }, WORDS[event.kind] ?? shorten(event.kind, 40)), el("b", { dir: "auto" }, shorten(event.title, 200)),
+    el("span", { class: "quiet" }, `at ${shorten(roomName(event.location_id), 60)}, ${shorten(event.persistence, 20)}`));
+  if (event.detail) item.append(prose(event.detail, "reason"));
+  const other = found?.version.other;
+  if (other) item.append(beside(memory.title, memory.text, other.title, other.text, ["In memory", "Offered or compared"]));
+  else if (memory?.text && event.kind === "added") item.append(prose(memory.text, "fact"));
+  if (found?.version.reason && found.version.reason !== event.detail) item.append(prose(found.version.reason, "reason"));
+  return item;
+}
+
+function versionOf(event, answer, at) {
+  for (const thread of answer?.threads ?? []) {
+    let memory = {};
+    for (const version of thread) {
+      memory = { ...memory, ...version.set };
+      if (version.at === at && memory.title === event.title) return { version, memory };
+    }
+  }
+  return null;
+}
+
+function verdicts(turn) {
+  const all = [...turn.rejections.map((one) => [one, one.obeyed ? "rejected" : "rejected, played all the same"]), ...(turn.verdict ? [[turn.verdict, "accepted"]] : [])];
+  if (!all.length) return [];
+  return [el("h3", {}, "The critic"), el("ul", { class: "verdicts" }, all.map(([one, what]) => el("li", {},
+    el("b", { class: "action", dir: "auto" }, shorten(one.action || turn.action, 160)), el("span", { class: "what" }, ` ${what}`),
+    el("span", { class: "quiet" }, [one.judge && ` by the ${shorten(one.judge, 30)}`, one.score !== null && `, ${one.score}`].filter(Boolean).join("")),
+    one.reason && prose(one.reason, "reason"))))];
+}
+
+function calls(turn, episode) {
+  if (!turn.calls.length) return [];
+  return [el("h3", {}, count(turn.calls.length, "model call")), callList(turn.calls, episode)];
+}
+
+function ending(row, at) {
+  if (at < row.columns.turns.length || row.reason === null) return [];
+  return [el("p", { class: "ending" }, `The episode ended: ${shorten(row.reason, 60)}.`), row.message && folded("Why", () => prose(row.message))];
+}
