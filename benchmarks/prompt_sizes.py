@@ -26,6 +26,7 @@ from zorkgpt.memory.retrieval import estimated_tokens
 _BEGINNINGS = {
     "memory": "You keep the memory",
     "critic": "You judge the commands",
+    "objectives": "You keep the list of objectives",
 }
 
 
@@ -55,6 +56,8 @@ def prompts(story: Path, commands: list[str], seed: int) -> Iterator[tuple[str, 
                 return fact(next(facts))
             case "critic":
                 return '{"score": 1, "reason": "as planned"}'
+            case "objectives":
+                return '{"new": [], "reached": []}'
             case _:
                 return f"As planned.\nACTION: {next(script)}"
 

@@ -12,6 +12,7 @@ from managers.episode_synthesizer import EpisodeSynthesizer
 from managers.knowledge_manager import KnowledgeManager
 from managers.map_manager import MapManager
 from managers.model_calls import ModelCalls
+from managers.objective_manager import ObjectiveManager
 from managers.rejection_manager import RejectionManager
 from managers.return_manager import ReturnManager
 from managers.state_manager import StateManager
@@ -37,8 +38,10 @@ from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.model_synthesizer import ModelSynthesizer
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.synthesis import MemorySynthesizer
+from zorkgpt.objectives.model_finder import ModelObjectiveFinder
 from zorkgpt.offline.explorer import OfflineExplorer, Recall
 from zorkgpt.offline.lessons import RuleKnowledge
+from zorkgpt.offline.objectives import RuleObjectiveFinder
 from zorkgpt.offline.rules import RuleSynthesizer
 from zorkgpt.offline.walkthrough import WalkthroughPlayer
 from zorkgpt.player import Player
@@ -86,6 +89,21 @@ def assemble(
     game = JerichoInterface(story=wishes.story or find_story(), seed=wishes.seed)
     state.max_score = game.get_max_score()
     knowledge = _knowledge(config, state, history, episode_log, memory, llm) if memory else None
+    applying = knowledge.lines if knowledge else lambda now: ()
+    recall = _recall(memory) if memory else lambda location_id: ()
+    objectives = ObjectiveManager(
+        get_logger("objectives"),
+        config,
+        state,
+        history=history,
+        graph=world.graph,
+        episode_log=episode_log,
+        rules=RuleObjectiveFinder(recall, game.get_object_attributes),
+        model=ModelObjectiveFinder(llm) if llm else None,
+        recall=recall,
+        knowledge=applying,
+        remember=memory is not None,
+    )
     context = ContextManager(
         get_logger("context"),
         config,
@@ -94,8 +112,9 @@ def assemble(
         vocabulary=game.vocabulary,
         memory=memory,
         summarizer=ModelSummarizer(llm) if llm and wishes.choice.kind == "model" else None,
-        recall=_recall(memory) if memory else lambda location_id: (),
-        knowledge=knowledge.lines if knowledge else lambda now: (),
+        recall=recall,
+        objectives=objectives.lines,
+        knowledge=applying,
     )
     export = StateManager(get_logger("state"), config, state)
     rejections = RejectionManager(get_logger("rejections"), config, state)
@@ -118,6 +137,7 @@ def assemble(
         parts = replace(parts, critic=critic, rejections=rejections)
     managers = (
         world,
+        objectives,
         rejections,
         context,
         export,
@@ -128,7 +148,7 @@ def assemble(
         returns = _returns(config, state, wishes, game, world, episode_log)
         parts = replace(parts, player=ReturningPlayer(player, lambda: returns.journey))
         managers = (*managers, returns)
-    parts = replace(parts, managers=managers)
+    parts = replace(parts, managers=managers, objectives=objectives)
     episodes = EpisodeSynthesizer(
         get_logger("episodes"),
         config,

@@ -7,6 +7,7 @@ from managers.base import Manager
 from managers.context_manager import ContextManager
 from managers.map_manager import MapManager
 from managers.model_calls import ModelCalls
+from managers.objective_manager import ObjectiveManager
 from managers.rejection_manager import RejectionManager
 from managers.state_manager import StateManager
 from session.game_configuration import GameConfiguration
@@ -39,6 +40,7 @@ class Parts:
     """None: what is proposed is played."""
     rejections: RejectionManager | None = None
     """There if the critic is."""
+    objectives: ObjectiveManager | None = None
     models: ModelCalls | None = None
     """None: no model is asked through the configuration."""
     managers: tuple[Manager, ...] = ()

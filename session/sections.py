@@ -233,6 +233,8 @@ class OrchestratorSection(Section):
     """Tokens of all lines of the knowledge base that the player is shown."""
     objective_update_interval: int = Field(15, ge=1)
     """Turns between looks for new objectives."""
+    objective_stale_after_turns: int = Field(60, ge=1)
+    """Turns in which nothing came of an objective, after which it is shown last; after twice as many it is dropped."""
     enable_objective_refinement: bool = True
     """Thin out the objectives now and then."""
     objective_refinement_interval: int = Field(50, ge=1)
@@ -254,12 +256,16 @@ class FilesSection(Section):
     """The map of all episodes."""
     episode_log_file: str = "episode_log.jsonl"
     """The log of an episode, in its folder under `runs/`."""
+    objectives_file: str = "objectives.json"
+    """The objectives that are kept across episodes."""
     state_export_file: str = "current_state.json"
     """Where the running episode stands."""
     knowledge_file: str = "knowledgebase.md"
     """What is known of the game as a whole."""
 
-    _plain = field_validator("map_state_file", "episode_log_file", "state_export_file", "knowledge_file")(_file_name)
+    _plain = field_validator(
+        "map_state_file", "episode_log_file", "objectives_file", "state_export_file", "knowledge_file"
+    )(_file_name)
 
 
 class DeduplicationSection(Section):

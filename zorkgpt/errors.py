@@ -61,6 +61,10 @@ class MapFileError(ZorkGPTError):
     """The map file can't be used: there is none, or a later version wrote it."""
 
 
+class ObjectivesFileError(ZorkGPTError):
+    """The file of objectives can't be used: a later version wrote it."""
+
+
 class EmbeddingError(ZorkGPTError):
     """A text could not be embedded."""
 

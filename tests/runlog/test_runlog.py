@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from zorkgpt.runlog.events import EpisodeEnded, EpisodeStarted, KnowledgeUpdated, TurnPlayed
+from zorkgpt.runlog.events import EpisodeEnded, EpisodeStarted, KnowledgeUpdated, ObjectivesUpdated, TurnPlayed
 from zorkgpt.runlog.metrics import FailureCount, count_failures
 from zorkgpt.runlog.reader import episodes_in, read_episode, read_events, run_directory
 from zorkgpt.runlog.writer import RunLogWriter
@@ -31,15 +31,16 @@ TURN = TurnPlayed(
     failed=True,
 )
 KNOWN = KnowledgeUpdated(1, 1, added=["It bites."], struck=[], text="# Knowledge\n\n- It bites.\n")
+WANTED = ObjectivesUpdated(1, 1, [{"text": "Take the “lamp”", "status": "open"}])
 ENDED = EpisodeEnded(1, "2026-01-01T00:00:01+00:00", "turn limit", 1, 0, 100, 1, 0, {"core": 1})
 
 
 def test_what_is_written_is_read_back(tmp_path):
     path = run_directory(tmp_path, 1) / "episode_log.jsonl"
     with RunLogWriter(path) as log:
-        for event in (STARTED, TURN, KNOWN, ENDED):
+        for event in (STARTED, TURN, KNOWN, WANTED, ENDED):
             log.write(event)
-    assert read_episode(tmp_path, 1) == [STARTED, TURN, KNOWN, ENDED]
+    assert read_episode(tmp_path, 1) == [STARTED, TURN, KNOWN, WANTED, ENDED]
     assert episodes_in(tmp_path) == [1]
 
 

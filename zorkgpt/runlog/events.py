@@ -107,6 +107,20 @@ class Returned:
 
 
 @dataclass(frozen=True, slots=True)
+class ObjectivesUpdated:
+    """The objectives are others than before, or what became of them is."""
+
+    kind: ClassVar[str] = "objectives_updated"
+    episode: int
+    turn: int
+    """The last one that had been played."""
+    objectives: list[dict[str, Any]]
+    """Those that are pursued, the most promising first, then those that this episode reached or gave up: text,
+    condition, places, origin, scope, status ("open", "stale", "reached" or "abandoned"), given_up, and reached:
+    each time, with what shows it."""
+
+
+@dataclass(frozen=True, slots=True)
 class ModelCalled:
     """A question to a model, and its answer."""
 
@@ -151,9 +165,10 @@ class EpisodeEnded:
     metrics: dict[str, Any] = field(default_factory=dict)
 
 
-Event = EpisodeStarted | TurnPlayed | Returned | KnowledgeUpdated | ModelCalled | EpisodeEnded
+Event = EpisodeStarted | TurnPlayed | Returned | KnowledgeUpdated | ObjectivesUpdated | ModelCalled | EpisodeEnded
 _KINDS: dict[str, type[Event]] = {
-    kind.kind: kind for kind in (EpisodeStarted, TurnPlayed, Returned, KnowledgeUpdated, ModelCalled, EpisodeEnded)
+    kind.kind: kind
+    for kind in (EpisodeStarted, TurnPlayed, Returned, KnowledgeUpdated, ObjectivesUpdated, ModelCalled, EpisodeEnded)
 }
 
 

@@ -1,0 +1,197 @@
+"""The objectives of a run: when they are looked for, kept and told, with and without a model."""
+
+import json
+
+import pytest
+
+from tests.objectives.parts import LAMP, Played, at, turn
+from zorkgpt.errors import LLMError
+from zorkgpt.llm.scripted import ScriptedLLM
+from zorkgpt.objectives.model_finder import ModelObjectiveFinder
+from zorkgpt.objectives.models import Status
+
+LAMP_WANTED = {"new": [{"text": "Take the lamp", "kind": "holds", "thing": 10, "places": [1], "scope": "world"}]}
+NOTHING = {"new": []}
+SETTINGS = {"objective_update_interval": 5, "objective_stale_after_turns": 50}
+TAKEN = {"action": "take lamp", "after": at(carried=[LAMP], score=5)}
+
+
+def played(workdir, *answers, **settings) -> tuple[Played, ScriptedLLM]:
+    llm = ScriptedLLM({"objectives": answers})
+    run = Played(workdir, model=ModelObjectiveFinder(llm), **SETTINGS | settings)
+    return run.begin(1), llm
+
+
+def metrics(run: Played) -> dict:
+    return run.manager.get_status()["metrics"]
+
+
+def test_the_model_is_asked_at_the_interval_and_what_it_finds_is_shown_until_it_is_done(tmp_path):
+    run, llm = played(tmp_path, LAMP_WANTED, NOTHING)
+    run.idle(1, 4)
+    assert (run.manager.lines(), llm.calls) == ((), [])
+    run.idle(5, 9)
+    assert run.manager.lines() == ("Take the lamp; done when you carry brass lamp; at Hall (1)",)
+    assert len(llm.calls) == 1
+    run.play(turn(10, **TAKEN))
+    assert run.manager.lines() == ()
+    assert len(llm.calls) == 2
+    status = run.manager.get_status()
+    assert (status["type"], status["state"]) == ("objective", "model")
+    assert (metrics(run)["discovered"], metrics(run)["reached_by_ground_truth"]) == (1, 1)
+
+
+def test_an_update_is_made_once_a_turn(tmp_path):
+    run, llm = played(tmp_path, LAMP_WANTED)
+    run.idle(1, 5)
+    run.manager.process_periodic_update()
+    run.play(turn(5))
+    assert len(llm.calls) == 1
+
+
+def test_what_is_reached_in_words_is_judged_at_the_interval_with_the_turn_as_evidence(tmp_path):
+    asked = {"new": [{"text": "Find out who lives here", "done_when": "Somebody tells."}]}
+    told = {"reached": [{"number": 1, "turn": 7, "quote": "The miller lives here"}]}
+    run, _ = played(tmp_path, asked, told)
+    run.idle(1, 6)
+    run.play(turn(7, "knock", "“The miller lives here,” she says."))
+    assert metrics(run)["open"] == 1
+    run.idle(8, 10)
+    assert (metrics(run)["reached_by_model"], metrics(run)["unsupported"]) == (1, 0)
+
+
+def test_a_model_that_fails_is_gone_on_without_said_once_and_counted(tmp_path, caplog):
+    run, _ = played(tmp_path, LLMError("no answer"), "nonsense", "nonsense", LAMP_WANTED)
+    run.idle(1, 15)
+    assert metrics(run)["model_failures"] == 2
+    assert caplog.text.count("the objectives' model failed") == 1
+    assert len(run.manager.lines()) == 1
+
+
+def many(first: int, count: int = 5) -> dict:
+    return {"new": [{"text": f"Find number {number}"} for number in range(first, first + count)]}
+
+
+@pytest.mark.parametrize(
+    ("answer", "left"),
+    [
+        ({"keep": [6, 1, 99]}, ["Find number 6", "Find number 1"]),
+        ({"keep": []}, [f"Find number {number}" for number in (1, 2, 3)]),
+        (LLMError("no answer"), [f"Find number {number}" for number in (1, 2, 3)]),
+    ],
+    ids=["by the model", "the model keeps none", "the model fails"],
+)
+def test_too_many_are_thinned_out_at_once(tmp_path, answer, left):
+    settings = {"max_objectives_before_forced_refinement": 7, "refined_objectives_target_count": 3}
+    run, _ = played(tmp_path, many(1), many(6), answer, **settings)
+    run.idle(1, 10)
+    assert list(run.manager.lines()) == left
+    assert metrics(run)["refined"] == 10 - len(left)
+    assert metrics(run)["reached_by_model"] == 0
+
+
+def test_they_are_thinned_out_at_the_interval_unless_switched_off_or_few(tmp_path):
+    settings = {"objective_refinement_interval": 10, "refined_objectives_target_count": 3}
+    run, llm = played(tmp_path / "on", many(1), NOTHING, {"keep": [2]}, **settings)
+    run.idle(1, 10)
+    assert (len(run.manager.lines()), len(llm.calls)) == (1, 3)
+    off, llm = played(tmp_path / "off", many(1), NOTHING, enable_objective_refinement=False, **settings)
+    off.idle(1, 10)
+    assert (metrics(off)["open"], len(llm.calls)) == (5, 2)
+    few, llm = played(tmp_path / "few", many(1, 3), NOTHING, **settings)
+    few.idle(1, 10)
+    assert (metrics(few)["open"], len(llm.calls)) == (3, 2)
+
+
+def test_of_the_world_they_go_on_in_the_next_episode_and_in_the_next_process(tmp_path):
+    run, _ = played(tmp_path, LAMP_WANTED | {"new": [*LAMP_WANTED["new"], {"text": "Wait for rain"}]}, NOTHING)
+    run.idle(1, 5)
+    run.play(turn(6, **TAKEN))
+    run.begin(2)
+    assert len(run.manager.lines()) == 1
+    other = Played(tmp_path).begin(3)
+    assert other.manager.lines() == (
+        "Take the lamp; done when you carry brass lamp; at Hall (1); reached in episode 1, turn 6, by take lamp",
+    )
+
+
+def test_without_memory_nothing_is_read_or_kept(tmp_path):
+    run, _ = played(tmp_path, LAMP_WANTED, remember=False)
+    run.idle(1, 5)
+    assert len(run.manager.lines()) == 1
+    run.begin(2)
+    assert run.manager.lines() == ()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_another_process_found_joins_at_the_next_episode_and_never_in_its_midst(tmp_path):
+    run, _ = played(tmp_path / "shared", NOTHING)
+    other, _ = played(tmp_path / "shared", LAMP_WANTED)
+    other.idle(1, 5)
+    run.idle(1, 5)
+    assert run.manager.lines() == ()
+    run.begin(2)
+    assert len(run.manager.lines()) == 1
+
+
+def test_a_disk_that_takes_nothing_is_said_once_and_play_goes_on(tmp_path, caplog):
+    run, _ = played(tmp_path, LAMP_WANTED, NOTHING, NOTHING)
+    (tmp_path / "objectives.json.lock").mkdir()
+    run.idle(1, 7)
+    run.play(turn(8, **TAKEN))
+    assert caplog.text.count("the objectives could not be saved") == 1
+    assert metrics(run)["file_failures"] == 2
+    assert metrics(run)["reached_by_ground_truth"] == 1
+    (tmp_path / "objectives.json.lock").rmdir()
+    run.begin(2)
+    assert len(run.manager.lines()) == 1
+
+
+def test_a_damaged_file_is_set_aside_at_the_start(tmp_path, caplog):
+    (tmp_path / "objectives.json").write_text("{")
+    run, _ = played(tmp_path, LAMP_WANTED)
+    assert (tmp_path / "objectives.json.damaged-1").read_text() == "{"
+    assert "set aside" in caplog.text
+    run.idle(1, 5)
+    assert json.loads((tmp_path / "objectives.json").read_text())["metadata"]["total_objectives"] == 1
+
+
+def test_saved_and_restored_it_goes_on_as_if_nothing_had_happened(tmp_path):
+    answers = (many(1), LAMP_WANTED, {"reached": [{"number": 1, "turn": 12, "quote": "rain falls"}]})
+    records = [turn(n) for n in range(1, 12)] + [turn(12, "wait", "The rain falls."), *(turn(n) for n in (13, 14, 15))]
+    whole, _ = played(tmp_path / "whole", *answers)
+    whole.play(*records)
+    for stop in (0, 3, 5, 11, 12):
+        before, _ = played(tmp_path / f"stopped-{stop}", *answers)
+        before.play(*records[:stop])
+        saved = json.loads(json.dumps(before.manager.to_dict()))
+        after, _ = played(tmp_path / f"stopped-{stop}", *answers[stop // 5 :])
+        for record in records[:stop]:
+            after.history.add(record)
+            after.manager.process_turn(record)
+        after.manager.restore(saved)
+        for record in records[:stop]:
+            after.manager.process_turn(record)
+        after.play(*records[stop:])
+        assert after.manager.to_dict() == whole.manager.to_dict()
+        assert after.manager.lines() == whole.manager.lines()
+
+
+def test_what_can_not_be_restored_changes_nothing(tmp_path):
+    run, _ = played(tmp_path, LAMP_WANTED)
+    run.idle(1, 5)
+    before = run.manager.to_dict()
+    for state in ({}, {"book": {}, "updated": None, "told": []}, {"updated": [1], "told": [], "book": before["book"]}):
+        with pytest.raises((KeyError, TypeError, ValueError)):
+            run.manager.restore(state)
+    assert run.manager.to_dict() == before
+
+
+def test_the_stale_ones_are_shown_last_and_as_many_as_the_setting_says(tmp_path):
+    run, _ = played(tmp_path, many(1), many(6), *[NOTHING] * 3, objective_stale_after_turns=8)
+    run.idle(1, 13)
+    lines = run.manager.lines()
+    assert len(lines) == 8
+    assert list(lines[:5]) == [f"Find number {number}" for number in range(6, 11)]
+    assert lines[5] == "Find number 1; nothing has come of it for a while"
+    assert {one.status for one in run.manager.book.pursued()} == {Status.OPEN, Status.STALE}

@@ -1,0 +1,84 @@
+"""Objectives without a model: by rules that know no game."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.objectives.parts import CELLAR, CHEST, HALL, LAMP, at, known, turn, wanted
+from zorkgpt.memory.models import Memory
+from zorkgpt.objectives.finder import Situation
+from zorkgpt.objectives.models import Scope, Status
+from zorkgpt.offline.objectives import RuleObjectiveFinder
+from zorkgpt.offline.phrases import Outcome, title_of
+
+EMPTY = at(visible=())
+
+
+def situation(*turns, **changed) -> Situation:
+    made = {"episode": 2, "turn": 15, "known": known(), "turns": turns or (turn(15, before=EMPTY),)}
+    return Situation(**made | changed)
+
+
+def texts(finder: RuleObjectiveFinder, seen: Situation) -> list[str]:
+    found = finder.discover(seen)
+    assert found.reached == ()
+    assert {one.scope for one in found.proposals} <= {Scope.WORLD}
+    return [one.text for one in found.proposals]
+
+
+def test_ways_that_nobody_tried_the_nearest_first():
+    seen = situation(untried={2: ("up",), 1: ("north", "south"), 3: ("west",)})
+    assert texts(RuleObjectiveFinder(), seen) == [
+        "Find out where up of Cellar leads",
+        "Find out where north of Hall leads",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("seen", "found"),
+    [
+        ({}, ["Take brass lamp", "Take oak chest"]),
+        ({"carried": {LAMP.num}}, ["Take oak chest"]),
+        ({"objectives": (wanted("Light", kind="holds", thing=10),)}, ["Take oak chest"]),
+        ({"settled": (wanted("Light", kind="holds", thing=10),)}, ["Take oak chest"]),
+    ],
+)
+def test_things_that_were_seen_and_not_taken(seen, found):
+    assert texts(RuleObjectiveFinder(), situation(turn(14), **seen)) == found
+
+
+def test_what_can_not_be_taken_is_no_objective():
+    attributes = {CHEST.num: {"takeable": False, "openable": True, "open": False}, LAMP.num: {"takeable": True}}
+    finder = RuleObjectiveFinder(attributes_of=lambda thing: attributes[thing])
+    assert texts(finder, situation(turn(14))) == ["Take brass lamp", "Get oak chest open"]
+
+
+def test_what_was_refused():
+    seen = situation(turn(13, "take the lamp"), turn(14, "open chest"), turn(15, "unlock chest"))
+    assert texts(RuleObjectiveFinder(), seen) == ["Take oak chest", "Get oak chest open"]
+
+
+def scored(action: str, episode: int) -> Memory:
+    return Memory("SUCCESS", title_of(action, Outcome.SCORES), episode, "4", 5, "+5 points.", "permanent")
+
+
+def test_where_earlier_episodes_scored_and_this_one_has_not():
+    kept = {1: [scored("take lamp", 1)], 2: [scored("dig", 2)]}
+    finder = RuleObjectiveFinder(lambda place: kept.get(place, ()))
+    assert texts(finder, situation()) == ["Score again at Hall, where “take lamp” did"]
+    assert texts(finder, situation(scored={1})) == []
+
+
+def test_thinning_out_leaves_points_before_things_before_ways_and_nothing_stale():
+    way = wanted("Try north", kind="way_tried", place=1, way="north")
+    stale = replace(wanted("Take the chest", kind="holds", thing=11), status=Status.STALE)
+    take = wanted("Take the lamp", kind="holds", thing=10)
+    points = wanted("Score in the cellar", kind="scored_at", place=2)
+    seen = situation(objectives=(way, stale, take, points))
+    assert RuleObjectiveFinder().refine(seen, 2) == [points.key, take.key]
+    assert RuleObjectiveFinder().refine(seen, 9) == [points.key, take.key, way.key]
+
+
+def test_a_command_that_never_reached_the_game_shows_nothing():
+    seen = situation(turn(15, "look", before=at(CELLAR), after=at(HALL), refused="Not now."))
+    assert texts(RuleObjectiveFinder(), seen) == []

@@ -1,0 +1,83 @@
+"""Objectives in the whole loop: the real game, the real log, the player's prompt."""
+
+from orchestration.assembly import Wishes, assemble
+from orchestration.players import Choice
+from session.game_configuration import GameConfiguration
+from tests.fixtures.walkthrough import BUNDLED_SEED, get_bundled_walkthrough
+from tests.orchestration.parts import a_walkthrough
+from zorkgpt.llm.scripted import ScriptedLLM
+from zorkgpt.runlog.events import ObjectivesUpdated, TurnPlayed
+from zorkgpt.runlog.reader import read_episode
+
+LINE = "Put the chest to use; done when amber bead is at sea chest"
+PROPOSED = {
+    "new": [
+        {"text": "Put the chest to use", "kind": "thing_at", "thing": "amber bead", "place": "sea chest"},
+        {"text": "Carry the punt away", "kind": "holds", "thing": "no such thing", "done_when": "The punt is moved."},
+    ]
+}
+
+
+def test_the_player_is_told_what_to_pursue_until_the_game_shows_it_is_done(tmp_path):
+    commands = get_bundled_walkthrough()[:60]
+    script = iter(commands)
+    looks = iter([PROPOSED] * 4)
+
+    def answer(messages, role):
+        match role:
+            case "agent":
+                return f"ACTION: {next(script)}"
+            case "objectives":
+                return next(looks)
+            case "critic":
+                return {"score": 1, "reason": "as planned"}
+        return {"should_remember": False}
+
+    llm = ScriptedLLM(answer)
+    config = GameConfiguration(
+        zork_game_workdir=str(tmp_path),
+        max_turns_per_episode=len(commands),
+        embedding_provider="none",
+        objective_update_interval=32,
+    )
+    with assemble(config, Wishes(Choice("model", "a test", None), seed=BUNDLED_SEED), llm=llm) as run:
+        end = run.play_episode()
+    told = [LINE in call.prompt for call in llm.calls if call.role == "agent"]
+    put = commands.index("put amber bead in chest") + 1
+    assert end.turns == len(commands)
+    assert told == [32 < turn <= put for turn in range(1, len(commands) + 1)]
+    assert sum(call.role == "objectives" for call in llm.calls) == 1
+
+
+def test_the_log_says_what_was_pursued_as_of_each_turn(tmp_path):
+    commands = get_bundled_walkthrough()
+    with a_walkthrough(tmp_path, *commands, turns=len(commands), seed=BUNDLED_SEED) as run:
+        run.play_episode()
+        status = run.parts.objectives.get_status()
+    turn, told = 0, []
+    for event in read_episode(tmp_path, 1):
+        if isinstance(event, TurnPlayed):
+            turn = event.turn
+        elif isinstance(event, ObjectivesUpdated):
+            assert (event.episode, event.turn) == (1, turn)
+            told.append(event)
+    assert told[0].turn == 15
+    assert len({event.turn for event in told}) == len(told)
+    reached = [one for one in told[-1].objectives if one["status"] == "reached"]
+    assert status["state"] == "rules"
+    assert status["metrics"]["reached_by_ground_truth"] == len(reached) > 0
+    for one in reached:
+        [shown] = one["reached"]
+        assert shown["judge"] == "game"
+        assert shown["words"] == commands[shown["turn"] - 1]
+
+
+def test_a_second_run_goes_on_with_what_is_of_the_world(tmp_path):
+    commands = get_bundled_walkthrough()[:40]
+    with a_walkthrough(tmp_path, *commands, turns=len(commands), seed=BUNDLED_SEED) as run:
+        run.play_episode()
+        left = {one.key for one in run.parts.objectives.book.pursued()}
+    with a_walkthrough(tmp_path, *commands, turns=len(commands), seed=BUNDLED_SEED) as run:
+        run.reset_episode()
+        assert left <= {one.key for one in run.parts.objectives.book.pursued()}
+    assert left

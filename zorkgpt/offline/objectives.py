@@ -1,0 +1,119 @@
+"""What is worth pursuing, by rules: what is untried, untaken, shut, or scored once. No language model."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+
+from game_interface.models import Item, Transition
+from session.outcome import failed
+from zorkgpt.memory.models import Memory
+from zorkgpt.objectives.conditions import Kind, normal
+from zorkgpt.objectives.finder import Findings, Situation
+from zorkgpt.objectives.models import Objective, Scope, Status
+from zorkgpt.objectives.proposals import Proposal
+from zorkgpt.offline.phrases import Outcome, read_title
+
+_MOST_OF_A_RULE = 2
+_OPENING = frozenset({"open", "unlock"})
+_TAKING = frozenset({"take", "get"})
+_PROMISE = (Kind.SCORE, Kind.SCORED_AT, Kind.HOLDS, Kind.OPENED, Kind.WAY_TRIED)
+
+Recall = Callable[[int], Iterable[Memory]]
+"""Location → what is remembered of it and still believed."""
+AttributesOf = Callable[[int], Mapping[str, bool]]
+"""A thing's number → its attributes, as far as the story's numbering of them is known."""
+
+
+class RuleObjectiveFinder:
+    """An `ObjectiveFinder` that asks nobody. What is in words it never judges."""
+
+    def __init__(self, recall: Recall = lambda place: (), attributes_of: AttributesOf = lambda thing: {}) -> None:
+        self._recall = recall
+        self._attributes_of = attributes_of
+
+    def discover(self, situation: Situation) -> Findings:
+        """A few of each kind that are not on the list, whatever became of them."""
+        rules = (self._once_scored, self._untaken, self._shut, _untried)
+        found = (proposal for rule in rules for proposal in islice(rule(situation), _MOST_OF_A_RULE))
+        return Findings(tuple(found))
+
+    def refine(self, situation: Situation, most: int) -> Sequence[str]:
+        """Those that are not stale; points first, then things, then ways."""
+        fresh = [one for one in situation.objectives if one.status is not Status.STALE]
+        return [one.key for one in sorted(fresh, key=_promise)][:most]
+
+    def _once_scored(self, situation: Situation) -> Iterator[Proposal]:
+        """Where earlier episodes scored, and this one has not."""
+        for room, name in situation.known.rooms.items():
+            if room in situation.scored or _is_listed(situation, Kind.SCORED_AT, place=room):
+                continue
+            earlier = (memory for memory in self._recall(room) if memory.episode != situation.episode)
+            read = (read_title(memory) for memory in earlier)
+            if action := next((title[0] for title in read if title and title[1] is Outcome.SCORES), None):
+                text = f"Score again at {name}, where “{action}” did"
+                yield Proposal(text, Kind.SCORED_AT, place=room, scope=Scope.WORLD)
+
+    def _untaken(self, situation: Situation) -> Iterator[Proposal]:
+        """What was seen, can be taken as far as is known, and was neither taken nor refused."""
+        not_again = {*_in_vain(situation, _TAKING), *situation.carried}
+        for item, place in _seen(situation):
+            takeable = self._attributes_of(item.num).get("takeable", True)
+            if takeable and item.num not in not_again and not _is_listed(situation, Kind.HOLDS, thing=item.num):
+                yield Proposal(f"Take {item.name}", Kind.HOLDS, item.num, places=place, scope=Scope.WORLD)
+
+    def _shut(self, situation: Situation) -> Iterator[Proposal]:
+        """What is known to be shut, and what could not be opened."""
+        refused = set(_in_vain(situation, _OPENING))
+        for item, place in _seen(situation):
+            attributes = self._attributes_of(item.num)
+            openable = attributes.get("openable", item.num in refused)
+            if openable and not attributes.get("open") and not _is_listed(situation, Kind.OPENED, thing=item.num):
+                yield Proposal(f"Get {item.name} open", Kind.OPENED, item.num, places=place, scope=Scope.WORLD)
+
+
+def _promise(one: Objective) -> int:
+    kind = one.condition.kind
+    return _PROMISE.index(kind) if kind in _PROMISE else len(_PROMISE)
+
+
+def _seen(situation: Situation) -> Iterator[tuple[Item, tuple[int, ...]]]:
+    """Things that were in sight in these turns, the last seen first, and where."""
+    seen: set[int] = set()
+    for step in reversed(_steps(situation)):
+        place = (step.after.location.num,) if step.after.location else ()
+        for item in step.after.visible or ():
+            if item.num not in seen:
+                seen.add(item.num)
+                yield item, place
+
+
+def _in_vain(situation: Situation, verbs: frozenset[str]) -> Iterator[int]:
+    """The things in sight that such an action named, each alone, and changed nothing."""
+    for step in _steps(situation):
+        verb, *words = [*normal(step.action).split(), ""]
+        if verb not in verbs or not failed(step):
+            continue
+        here = step.before.visible or ()
+        named = [item.num for item in here if set(normal(item.name).split()) & set(words)]
+        if len(named) == 1:
+            yield named[0]
+
+
+def _untried(situation: Situation) -> Iterator[Proposal]:
+    for room, ways in situation.untried.items():
+        for way in ways[:1]:
+            if not _is_listed(situation, Kind.WAY_TRIED, place=room, way=way):
+                name = situation.known.rooms.get(room, str(room))
+                text = f"Find out where {way} of {name} leads"
+                yield Proposal(text, Kind.WAY_TRIED, place=room, way=way, scope=Scope.WORLD)
+
+
+def _is_listed(
+    situation: Situation, kind: Kind, *, thing: int | None = None, place: int | None = None, way: str = ""
+) -> bool:
+    wanted = (kind, thing, place, normal(way))
+    listed = (one.condition for one in (*situation.objectives, *situation.settled))
+    return any((kept.kind, kept.thing, kept.place, normal(kept.way)) == wanted for kept in listed)
+
+
+def _steps(situation: Situation) -> list[Transition]:
+    return [turn.transition for turn in situation.turns if not turn.transition.refused]
