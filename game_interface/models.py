@@ -58,6 +58,10 @@ class Observation:
     score: int | None
     moves: int | None
     vehicle: Location | None = None
+    dark: bool = False
+    """Nothing can be seen here; off also where the story does not tell."""
+    creatures: tuple[Item, ...] | None = None
+    """What is alive of what is visible; None: the numbering of this story's attributes is not known."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """Keeps the map up to date with every turn, and on disk across episodes."""
 
 import logging
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -8,10 +9,9 @@ from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import TurnRecord
 from zorkgpt.errors import ZorkGPTError
-from zorkgpt.world.directions import directions_in
 from zorkgpt.world.graph import MapGraph
 from zorkgpt.world.map_file import load_map, save_map
-from zorkgpt.world.movement import WAYS, led_nowhere, move_of
+from zorkgpt.world.movement import led_nowhere, move_of
 
 _SAVE_EVERY_TURNS = 50
 
@@ -49,9 +49,11 @@ class MapManager:
 
     reset = reset_episode
 
-    def arrive(self, location_id: int, name: str) -> None:
-        """The player stands here."""
+    def arrive(self, location_id: int, name: str, exits: Iterable[str] = ()) -> None:
+        """The player stands here, and is told of these ways out."""
         self.graph.add_room(location_id, name)
+        for direction in exits:
+            self.graph.add_exit(location_id, direction)
 
     def process_turn(self, record: TurnRecord) -> None:
         """Movement is another room after than before; a direction that led nowhere is a failed exit."""
@@ -61,15 +63,10 @@ class MapManager:
                 self.graph.add_room(place.num, place.name)
         if (move := move_of(step)) is not None:
             self.graph.add_move(move)
-            if move.kind in WAYS and step.after.location is not None:
-                self._note_exits(move.to_id, step.after.location.name, step.response)
         elif led_nowhere(step) and step.before.location is not None:
             self.graph.add_failure(step.before.location.num, step.action)
-
-    def _note_exits(self, room_id: int, name: str, description: str) -> None:
-        """The ways that the text of an arrival names; the room's own name ("North of House") names none."""
-        for direction in directions_in(description.replace(name, "", 1)):
-            self.graph.add_exit(room_id, direction)
+        if record.extraction and step.after.location is not None:
+            self.arrive(step.after.location.num, step.after.location.name, record.extraction.exits)
 
     def process_periodic_update(self) -> None:
         """Write the map now and then, so that a killed run has not walked in vain."""

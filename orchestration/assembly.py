@@ -9,6 +9,7 @@ from game_interface.story import Story, find_story
 from managers.context_manager import ContextManager
 from managers.episode_log import EpisodeLog
 from managers.episode_synthesizer import EpisodeSynthesizer
+from managers.extraction_manager import ExtractionManager
 from managers.knowledge_manager import KnowledgeManager
 from managers.map_manager import MapManager
 from managers.model_calls import ModelCalls
@@ -29,6 +30,7 @@ from zorkgpt.context.summary import ModelSummarizer
 from zorkgpt.critic import Critic
 from zorkgpt.embeddings.provider import EmbeddingProvider
 from zorkgpt.errors import ConfigurationError, WorkdirError
+from zorkgpt.extractor import Extractor, ModelExtractor
 from zorkgpt.knowledge.asking import ModelKnowledge
 from zorkgpt.llm.messages import LLM
 from zorkgpt.log import get_logger
@@ -42,6 +44,7 @@ from zorkgpt.objectives.model_finder import ModelObjectiveFinder
 from zorkgpt.offline.explorer import OfflineExplorer, Recall
 from zorkgpt.offline.lessons import RuleKnowledge
 from zorkgpt.offline.objectives import RuleObjectiveFinder
+from zorkgpt.offline.reading import RuleExtractor
 from zorkgpt.offline.rules import RuleSynthesizer
 from zorkgpt.offline.walkthrough import WalkthroughPlayer
 from zorkgpt.player import Player
@@ -104,6 +107,13 @@ def assemble(
         knowledge=applying,
         remember=memory is not None,
     )
+    extraction = ExtractionManager(
+        get_logger("extraction"),
+        config,
+        state,
+        extractor=_extractor(config, llm),
+        known_exits=world.graph.exits,
+    )
     context = ContextManager(
         get_logger("context"),
         config,
@@ -127,6 +137,7 @@ def assemble(
         state=state,
         history=history,
         map=world,
+        extraction=extraction,
         context=context,
         export=export,
         memory=memory,
@@ -136,6 +147,7 @@ def assemble(
         critic = Critic(game.language, llm, threshold=config.critic_rejection_threshold, budgets=config.context)
         parts = replace(parts, critic=critic, rejections=rejections)
     managers = (
+        extraction,
         world,
         objectives,
         rejections,
@@ -234,6 +246,11 @@ def _embeddings(config: GameConfiguration, llm: LLM | None) -> EmbeddingProvider
         llm_client=EmbeddingServer(config) if has_server else None,
         batch_size=wanted.batch_size,
     )
+
+
+def _extractor(config: GameConfiguration, llm: LLM | None) -> Extractor:
+    rules = RuleExtractor()
+    return ModelExtractor(llm, rules) if llm and config.enable_extractor else rules
 
 
 def _player(

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from game_interface.core.jericho_interface import JerichoInterface
 from managers.base import Manager
 from managers.context_manager import ContextManager
+from managers.extraction_manager import ExtractionManager
 from managers.map_manager import MapManager
 from managers.model_calls import ModelCalls
 from managers.objective_manager import ObjectiveManager
@@ -32,6 +33,7 @@ class Parts:
     state: GameState
     history: History
     map: MapManager
+    extraction: ExtractionManager
     context: ContextManager
     export: StateManager
     memory: SimpleMemoryManager | None

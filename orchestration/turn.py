@@ -10,9 +10,6 @@ from session.ground_truth import ground_truth
 from session.history import TurnRecord
 from zorkgpt.memory.models import MemoryEvent
 from zorkgpt.player import AgentDecision
-from zorkgpt.world.directions import canonical_direction
-
-_LOOK = ("look", "l")
 
 
 class TurnCycle:
@@ -29,8 +26,10 @@ class TurnCycle:
         parts.state.observe(self._now)
         parts.context.open_with(text, self._now)
         if (place := self._now.location) is not None:
-            parts.map.arrive(place.num, place.name)
-            parts.state.describe_room(text, place.num)
+            extraction = parts.extraction.of_opening(text, self._now)
+            parts.map.arrive(place.num, place.name, extraction.exits)
+            if extraction.is_room_description:
+                parts.state.describe_room(text, place.num)
             if parts.memory:
                 opening = Transition(before=self._now, action="", response=text, after=self._now)
                 truth = ground_truth(opening, turn=0, first_visit=True)
@@ -45,6 +44,7 @@ class TurnCycle:
         decision = AgentDecision(action) if action is not None else self._choose(now, memories)
         step = parts.game.act(decision.action)
         parts.state.turn_count += 1
+        extraction = parts.extraction.of_turn(step)
         events = self._learn(step)
         record = TurnRecord(
             episode=parts.state.episode_id,
@@ -58,6 +58,7 @@ class TurnCycle:
             rejections=parts.rejections.of_turn() if parts.rejections else (),
             critic_score=parts.rejections.score_of(decision.action) if parts.rejections else None,
             spent=parts.models.spent() if parts.models else None,
+            extraction=extraction,
         )
         self._take_over(record)
         return record
@@ -96,16 +97,9 @@ class TurnCycle:
         return tuple(memory.drain_events())
 
     def _take_over(self, record: TurnRecord) -> None:
-        parts, step = self._parts, record.transition
+        parts = self._parts
         parts.history.add(record)
         parts.state.record(record)
-        place = step.after.location
-        if place is not None and (step.before.location != place or _is_look(step.action)):
-            parts.state.describe_room(step.response, place.num)
         for manager in parts.managers:
             manager.process_turn(record)
-        self._now = step.after
-
-
-def _is_look(action: str) -> bool:
-    return canonical_direction(action) is None and action.strip().lower() in _LOOK
+        self._now = record.transition.after

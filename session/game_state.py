@@ -36,7 +36,10 @@ class GameState:
     """The turn at which a summary was last asked for."""
     failed_actions: dict[int, list[str]] = field(default_factory=dict)
     """Location → actions that changed nothing there in this episode, in the order of the first try."""
+    room_descriptions: dict[int, tuple[str, int]] = field(default_factory=dict)
+    """Location → the text that described it last in this episode, and the turn on which it was printed."""
     last_room_description: str = ""
+    """Of the room where the player is; "" if it was not described yet."""
     last_room_description_turn: int = 0
     last_room_description_location_id: int | None = None
 
@@ -49,6 +52,8 @@ class GameState:
     def observe(self, now: Observation) -> None:
         """Take over where the game says it stands."""
         if now.location is not None:
+            if now.location.num != self.current_room_id:
+                self._recall_description(now.location.num)
             self.current_room_id = now.location.num
             self.current_room_name = now.location.name
             self.visited_locations.add(now.location.num)
@@ -56,11 +61,15 @@ class GameState:
             self.current_inventory = [item.name for item in now.inventory]
         self.current_score = now.score
 
-    def describe_room(self, description: str, location_id: int | None) -> None:
-        """Keep the text of a room that was just seen."""
-        self.last_room_description = description
-        self.last_room_description_turn = self.turn_count
-        self.last_room_description_location_id = location_id
+    def describe_room(self, description: str, location_id: int) -> None:
+        """Keep the text of the room that was just seen."""
+        self.room_descriptions[location_id] = (description, self.turn_count)
+        self._recall_description(location_id)
+
+    def _recall_description(self, location_id: int) -> None:
+        text, turn = self.room_descriptions.get(location_id, ("", 0))
+        self.last_room_description, self.last_room_description_turn = text, turn
+        self.last_room_description_location_id = location_id if text else None
 
     def room_description_age(self, location_id: int | None) -> int | None:
         """Turns since this room was described; None if the last description is of another room."""
@@ -81,6 +90,8 @@ class GameState:
         self.finished = self.finished or step.finished
         self.victory = self.victory or step.victory
         self.observe(step.after)
+        if turn.extraction and turn.extraction.is_room_description and step.after.location is not None:
+            self.describe_room(step.response, step.after.location.num)
 
     def add_reasoning(self, turn: int, reasoning: str, action: str) -> dict:
         """Keep why an action was chosen. What was kept of the same turn is completed, or replaced by another action."""

@@ -4,6 +4,7 @@ from collections import deque
 from dataclasses import dataclass
 
 from game_interface.models import Transition
+from session.extraction import Extraction
 from zorkgpt.memory.models import MemoryEvent
 
 
@@ -54,6 +55,8 @@ class TurnRecord:
     """Of the action that was played, -1 to 1; None: the critic's model did not judge it."""
     spent: Spent | None = None
     """By the run, this turn included; None: no model is asked through the configuration."""
+    extraction: Extraction | None = None
+    """What was read in the response; None: nobody read it."""
 
 
 class History:

@@ -40,6 +40,7 @@ def turn_played(record: TurnRecord) -> TurnPlayed:
         rejections=[asdict(rejection) for rejection in record.rejections],
         critic_score=record.critic_score,
         effective=effective(step),
+        extraction=asdict(record.extraction) if record.extraction else None,
     )
 
 

@@ -170,6 +170,8 @@ class GameplaySection(Section):
     """A proposal that the critic scores below this is rejected."""
     enable_critic: bool = True
     """Judge proposals before they are played."""
+    enable_extractor: bool = True
+    """Have a model read in the game's text what the Z-machine can't say; off: rules read it."""
     max_rejections_per_turn: int = Field(3, ge=0)
     """After so many rejections in a turn, what is proposed next is played."""
     enable_exit_pruning: bool = True

@@ -51,15 +51,23 @@ class Reader:
         if profile.moves_global is not None:
             moves = view.global_value(profile.moves_global)
         held_by = view.parent(player) if player else 0
+        visible = self._items(view, self._seen(view, room)) if room else None
         return Observation(
             location=Location(room, view.name(room)) if room else None,
             inventory=self._items(view, view.children(player)) if player else None,
             carried=self._items(view, self._inside(view, player)) if player else None,
-            visible=self._items(view, self._seen(view, room)) if room else None,
+            visible=visible,
             score=score,
             moves=moves,
             vehicle=Location(held_by, view.name(held_by)) if room and held_by not in (0, room) else None,
+            dark=self.in_the_dark(view),
+            creatures=self._alive(view, visible or ()),
         )
+
+    def _alive(self, view: View, items: tuple[Item, ...]) -> tuple[Item, ...] | None:
+        if "animate" not in self.profile.attributes:
+            return None
+        return tuple(item for item in items if self.profile.has(view, item.num, "animate"))
 
     def _items(self, view: View, numbers: tuple[int, ...]) -> tuple[Item, ...]:
         return tuple(self.item(view, number) for number in numbers)

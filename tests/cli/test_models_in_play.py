@@ -17,12 +17,15 @@ from zorkgpt.runlog.reader import MODEL_CALLS, read_episode, read_events, run_di
 
 KEY = "sk-very-secret-0123456789"
 NOTHING = '{"should_remember": false}'
+READ = '{"is_room_description": true, "exits": [], "combat": false, "enemies": []}'
 FINE = '{"score": 0.5, "reason": "Why not."}'
 
 
 def reply(request):
     if "You judge the commands" in request.prompt:
         return Answer(FINE)
+    if "You read what a text adventure" in request.prompt:
+        return Answer(READ)
     return Answer(NOTHING if "You keep the memory" in request.prompt else "I look about.\nACTION: look")
 
 
@@ -47,7 +50,13 @@ def test_what_the_models_took_stands_in_the_summary_and_the_log(play, tmp_path):
     usage = episode["model_usage"]
     asked = [request for request in server.requests if "You keep the memory" in request.prompt]
     assert code == exits.OK
-    assert {role: took["calls"] for role, took in usage.items()} == {"agent": 4, "critic": 4, "memory": len(asked)}
+    assert {role: took["calls"] for role, took in usage.items()} == {
+        "agent": 4,
+        "critic": 4,
+        # The opening, and the first look: what the next ones print is the same.
+        "extractor": 2,
+        "memory": len(asked),
+    }
     assert (usage["agent"]["prompt_tokens"], usage["agent"]["completion_tokens"]) == (40, 20)
     *_, ended = read_episode(tmp_path / "files", 1)
     assert ended.metrics["model_usage"] == usage
@@ -144,6 +153,8 @@ def test_a_run_says_when_the_model_misses_the_point(play, tmp_path):
     def insists(request):
         if "You keep the memory" in request.prompt:
             return core % next(made) + '"persistence": "core"}'
+        if "You read what a text adventure" in request.prompt:
+            return READ
         return f"ACTION: {next(actions)}"
 
     with ChatServer(insists) as server:

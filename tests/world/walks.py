@@ -9,9 +9,11 @@ from hypothesis import strategies as st
 from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.models import Transition
 from managers.map_manager import MapManager
+from session.extraction import what_was_said
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import TurnRecord
+from zorkgpt.offline.reading import RuleExtractor
 from zorkgpt.world.directions import DIRECTIONS
 from zorkgpt.world.graph import MapGraph
 from zorkgpt.world.movement import Move, MoveKind
@@ -42,7 +44,8 @@ def manager_in(folder: Path, **settings) -> MapManager:
 
 
 def take(manager: MapManager, step: Transition) -> None:
-    manager.process_turn(TurnRecord(1, 1, step, "", "given", ""))
+    extraction = RuleExtractor().extract(what_was_said(step))
+    manager.process_turn(TurnRecord(1, 1, step, "", "given", "", extraction=extraction))
 
 
 def play(manager: MapManager, game: JerichoInterface, commands: Iterable[str]) -> list[Transition]:

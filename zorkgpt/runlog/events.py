@@ -62,6 +62,8 @@ class TurnPlayed:
     """Of the action itself, -1 to 1; None: no model judged it."""
     effective: bool = True
     """The action itself changed something beside the player's place; so are turns of which nobody wrote it down."""
+    extraction: dict[str, Any] | None = None
+    """What was read in the response: is_room_description, exits, combat, enemies, by; None: nobody read it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,132 @@
+"""When the reader of the game's text is asked, and what becomes of what it read."""
+
+import logging
+from collections import Counter
+
+from game_interface.core.jericho_interface import JerichoInterface
+from game_interface.story import find_story
+from managers.extraction_manager import ExtractionManager
+from orchestration.assembly import Wishes, assemble
+from orchestration.players import Choice
+from session.extraction import NOTHING, Extraction, Said
+from session.game_configuration import GameConfiguration
+from session.game_state import GameState
+from session.history import TurnRecord
+from tests.fixtures.walkthrough import get_bundled_walkthrough
+from tests.orchestration.parts import a_walkthrough
+from zorkgpt.llm.scripted import ScriptedLLM
+from zorkgpt.runlog.events import TurnPlayed
+from zorkgpt.runlog.reader import read_episode
+
+
+class Reader:
+    """Says the same of every text, and remembers what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[Said] = []
+        self.extraction = Extraction(True, ("up",), by="model")
+
+    def extract(self, said: Said) -> Extraction:
+        self.asked.append(said)
+        return self.extraction
+
+
+def manager_of(reader: Reader, **options) -> ExtractionManager:
+    return ExtractionManager(logging.getLogger("test"), GameConfiguration(), GameState(), extractor=reader, **options)
+
+
+def test_the_same_text_at_the_same_place_is_read_once_an_episode(bundled_story):
+    reader = Reader()
+    manager = manager_of(reader, known_exits=lambda location_id: {"north": 1})
+    with JerichoInterface(bundled_story) as game:
+        game.start()
+        steps = [game.act(command) for command in ("inventory", "look", "inventory", "look", "north", "look")]
+    assert [manager.of_turn(step) for step in steps] == [reader.extraction] * 6
+    # The first look prints what the arrival in the north does not, and that is read at another place.
+    assert [said.action for said in reader.asked][:3] == ["inventory", "look", "north"]
+    assert reader.asked[0].known_exits == ("north",)
+    asked = len(reader.asked)
+    manager.reset_episode()
+    manager.of_turn(steps[0])
+    assert len(reader.asked) == asked + 1
+
+
+def test_nobody_is_asked_where_there_is_nothing_to_read(bundled_story):
+    reader = Reader()
+    manager = manager_of(reader)
+    with JerichoInterface(bundled_story) as game:
+        game.start()
+        refused, not_understood = game.act("save"), game.act("frobnicate the qwerty")
+    assert [manager.of_turn(refused), manager.of_turn(not_understood)] == [NOTHING, NOTHING]
+    assert manager.of_opening("  ", refused.before) == NOTHING
+    assert reader.asked == []
+    assert manager.get_status()["metrics"] == {"nothing to read": 2}
+
+
+def test_what_a_process_that_is_gone_had_read_is_not_asked_again(bundled_story):
+    reader = Reader()
+    with JerichoInterface(bundled_story) as game:
+        game.start()
+        step = game.act("look")
+    manager = manager_of(reader)
+    manager.process_turn(TurnRecord(1, 1, step, "", "given", "", extraction=Extraction(True, by="model")))
+    assert manager.of_turn(step) == Extraction(True, by="model")
+    assert reader.asked == []
+
+
+def test_the_log_and_the_map_hold_what_was_read(tmp_path):
+    with a_walkthrough(tmp_path, "north", "frobnicate") as run:
+        record = run.process_turn()
+        run.process_turn()
+        place = record.transition.after.location.num
+        assert record.extraction.is_room_description
+        assert set(record.extraction.exits) <= run.parts.map.graph.rooms[place].exits
+        assert run.parts.map.graph.untried(record.transition.before.location.num)
+    arrived, silent = (event for event in read_episode(tmp_path, 1) if isinstance(event, TurnPlayed))
+    assert arrived.extraction == {
+        "is_room_description": True,
+        "exits": list(record.extraction.exits),
+        "combat": False,
+        "enemies": [],
+        "by": "rules",
+    }
+    assert silent.extraction["by"] == "nobody"
+
+
+def test_ways_that_the_model_names_stand_on_the_map(tmp_path):
+    config = GameConfiguration(zork_game_workdir=str(tmp_path), enable_critic=False)
+    answers = {"extractor": {"is_room_description": True, "exits": ["southwest"]}, "agent": "ACTION: wait"}
+    llm = ScriptedLLM(lambda messages, role: answers[role])
+    with assemble(config, Wishes(Choice("model", "a test", None), remember=False), llm=llm) as run:
+        run.process_turn()
+        assert "southwest" in run.parts.map.graph.untried(run.game_state.current_room_id)
+        assert run.game_state.last_room_description_turn == 1
+    assert [call.role for call in llm.calls] == ["extractor", "agent", "extractor"]
+
+
+def test_the_model_can_be_left_out(tmp_path):
+    config = GameConfiguration(zork_game_workdir=str(tmp_path), enable_critic=False, enable_extractor=False)
+    llm = ScriptedLLM({"agent": ["ACTION: wait"]})
+    with assemble(config, Wishes(Choice("model", "a test", None), remember=False), llm=llm) as run:
+        assert run.process_turn().extraction == Extraction(by="rules")
+
+
+def test_on_coming_back_the_description_from_before_is_shown_again(tmp_path, zork1):
+    with a_walkthrough(tmp_path, "south", "west", story=find_story(zork1)) as run:
+        run.reset_episode()
+        opening = run.game_state.last_room_description
+        there, back = (run.process_turn() for _ in range(2))
+        assert there.extraction.is_room_description
+        assert back.transition.after.location == there.transition.before.location
+        assert not back.extraction.is_room_description
+        context = run.parts.context.player_context(run.parts.game.observe(), "")
+    assert (context.room_description, context.room_description_age) == (opening, 2)
+
+
+def test_how_often_a_walkthrough_has_something_to_read(tmp_path):
+    commands = get_bundled_walkthrough()
+    with a_walkthrough(tmp_path, *commands, turns=len(commands)) as run:
+        run.play_episode()
+        counts = Counter(run.parts.extraction.get_status()["metrics"])
+    assert counts["read by rules"] + counts["read before"] + counts["nothing to read"] == len(commands) + 1
+    assert counts["room descriptions"] > 60

@@ -1,0 +1,88 @@
+"""Reads in the game's text what the Z-machine can't say, by asking a model."""
+
+from typing import Any, Protocol
+
+from pydantic import BaseModel, Field, field_validator
+
+from session.extraction import Extraction, Said
+from zorkgpt.errors import LLMError
+from zorkgpt.llm.messages import LLM, Message
+from zorkgpt.llm.structured import form_of
+from zorkgpt.log import get_logger
+from zorkgpt.prompts.render import render
+from zorkgpt.world.directions import DIRECTIONS, canonical_direction
+
+log = get_logger(__name__)
+
+_MOST_ENEMIES = 5
+_LONGEST_NAME = 60
+
+
+class Extractor(Protocol):
+    """Reads what the game printed."""
+
+    def extract(self, said: Said) -> Extraction:
+        """What the text says; never raises over a text or a model."""
+        ...
+
+
+class ExtractionAnswer(BaseModel):
+    """The form that the model fills in."""
+
+    is_room_description: bool = Field(description="the text describes the place where the player is now")
+    exits: list[str] = Field([], description=f"ways that the text names, each one of: {', '.join(DIRECTIONS)}")
+    combat: bool = Field(False, description="the text tells of a fight that the player is in")
+    enemies: list[str] = Field([], description="whom the player fights, as the text names them")
+
+    @field_validator("exits", "enemies", mode="before")
+    @classmethod
+    def _listed(cls, given: Any) -> Any:
+        if given is None:
+            return []
+        return given.split(",") if isinstance(given, str) else given
+
+
+class ModelExtractor:
+    """Asks the model of the role `extractor`.
+
+    Args:
+        otherwise: reads what the model fails to.
+    """
+
+    def __init__(self, llm: LLM, otherwise: Extractor) -> None:
+        self._llm = llm
+        self._otherwise = otherwise
+        self.failures = 0
+        """How often the model gave no answer that could be read."""
+
+    def extract(self, said: Said) -> Extraction:
+        try:
+            completion = self._llm.complete(prompt_for(said), role="extractor", response_model=ExtractionAnswer)
+        except LLMError as error:
+            self._note(error)
+            return self._otherwise.extract(said)
+        return checked(completion.parsed, said)
+
+    def _note(self, error: LLMError) -> None:
+        self.failures += 1
+        if self.failures == 1:
+            log.warning("extractor's model failed, reading by rules", extra={"problem": str(error)})
+
+
+def prompt_for(said: Said) -> list[Message]:
+    """The question to the model."""
+    prompt = render("extractor", said=said, form=form_of(ExtractionAnswer))
+    return [Message("system", prompt.system), Message("user", prompt.user)]
+
+
+def checked(answer: ExtractionAnswer, said: Said) -> Extraction:
+    """What of the answer can be so: ways have the names of directions, and in the dark no place is described."""
+    named = (canonical_direction(way.replace("-", "")) for way in answer.exits)
+    enemies = (" ".join(enemy.split())[:_LONGEST_NAME] for enemy in answer.enemies if enemy.strip())
+    return Extraction(
+        is_room_description=answer.is_room_description and not said.dark,
+        exits=tuple(dict.fromkeys(direction for direction in named if direction)),
+        combat=answer.combat,
+        enemies=tuple(dict.fromkeys(enemies))[:_MOST_ENEMIES] if answer.combat else (),
+        by="model",
+    )
