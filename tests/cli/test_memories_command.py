@@ -1,12 +1,13 @@
 """`memories`: what each command says, and how it ends."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner
 
 from tests.memory.parts import memory
-from zorkgpt.cli.memories import app
+from zorkgpt.cli.memory_commands import app
 from zorkgpt.memory.manager import SimpleMemoryManager
 
 
@@ -164,3 +165,39 @@ def test_a_row_with_a_wrong_field_is_named_and_nothing_is_imported(folder, tmp_p
 def test_a_nesting_too_deep_to_read_is_not_imported(folder, tmp_path):
     (tmp_path / "deep.json").write_text("[" * 100_000)
     assert run(folder, "import", tmp_path / "deep.json")[0] == 2
+
+
+def test_why_tells_the_story_of_a_memory(folder):
+    code, said, _ = run(folder, "why", "troll is friendly")
+    lines = said.splitlines()
+    assert (code, lines[:2]) == (0, ["Location 5: Hall [red]", f"  {TROLL}"])
+    assert lines[2].startswith("  made on 20")
+    assert lines[3].startswith("  invalidated on 20")
+    assert lines[3].endswith(": It killed me")
+    [told] = json.loads(run(folder, "why", "Troll is friendly", "--location", 5, "--json")[1])
+    assert [change["kind"] for change in told["changes"]] == ["added", "invalidated"]
+    assert told["memory"]["status"] == "SUPERSEDED"
+    assert run(folder, "why", "Axe") == (2, "", "zorkgpt: There never was a memory titled 'Axe'.\n")
+    assert run(folder, "why", "Rope", "--location", 5)[0] == 2
+
+
+@pytest.fixture
+def two_turns(tmp_path):
+    state = SimpleNamespace(episode_id=3, turn_count=0)
+    with SimpleMemoryManager(game_state=state, path=tmp_path / "Memories.md") as manager:
+        for state.turn_count, title in ((4, "Sword"), (9, "Rope")):
+            manager.add_memory(5, "Hall", memory(title))
+    return tmp_path
+
+
+def test_show_goes_back_to_a_turn(two_turns):
+    sword = "[NOTE permanent] Sword (episode 1, turn 3): The text of Sword."
+    assert run(two_turns, "show", "--as-of", "3:8") == (0, f"Location 5: Hall\n  {sword}\n", "")
+    assert run(two_turns, "show", 5, "--as-of", "3:9")[1] == f"Location 5: Hall\n  {sword}\n  {ROPE}\n"
+    assert run(two_turns, "show", "--as-of", "3:3") == (2, "", "zorkgpt: Nothing is remembered as of 3:3.\n")
+
+
+@pytest.mark.parametrize("given", ["3", ":3", "3:", "3:x", "3:-1", ""])
+def test_a_turn_that_is_none_is_named(two_turns, given):
+    told = f"zorkgpt: --as-of {given} is no turn of an episode. Give both, as in --as-of 3:120.\n"
+    assert run(two_turns, "show", "--as-of", given) == (2, "", told)

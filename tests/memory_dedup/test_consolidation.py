@@ -4,7 +4,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.memory_dedup.parts import Says, fact, lines
-from zorkgpt.cli.memories import app
+from zorkgpt.cli.memory_commands import app
 from zorkgpt.embeddings.hashing import HashingEmbeddings
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.undo import undo, undoable

@@ -143,7 +143,7 @@ def run(arguments: list[str]) -> int:
 
 
 def _mount_memories() -> None:
-    from zorkgpt.cli.memory_care import app as memories
+    from zorkgpt.cli.memory_commands import app as memories
 
     app.add_typer(memories, name="memories", help="Look at what is remembered, and care for it.")
 

@@ -7,12 +7,7 @@ from typing import Annotated
 
 import typer
 
-from zorkgpt.cli.memories import WORKDIR, File, Workdir, app
-from zorkgpt.cli.memories import _described as described
-from zorkgpt.cli.memories import _fail as fail
-from zorkgpt.cli.memories import _manager as opened
-from zorkgpt.cli.memories import _number as number_of
-from zorkgpt.cli.memories import _say as say
+from zorkgpt.cli.memory_file import WORKDIR, File, Workdir, app, described, fail, number_of, opened, say
 
 BACKUP_SUFFIX = ".unclassified.backup"
 

@@ -119,6 +119,24 @@ class History:
                 if record:
                     yield record
 
+    def records_from(self, start: int) -> tuple[list[Record], int]:
+        """The records from this byte on, and the byte after the last whole line: for following a file that grows.
+
+        Raises:
+            MemoryStoreError: it can't be read.
+        """
+        try:
+            with open(self._path, "rb") as file:
+                file.seek(start)
+                data = file.read()
+        except FileNotFoundError:
+            return [], 0
+        except OSError as error:
+            raise MemoryStoreError(f"Can't read {self.path}: {error}") from error
+        whole = data.rfind(b"\n") + 1
+        rows = map(_parsed, data[:whole].splitlines())
+        return [record for row in rows if row and (record := _record(row))], start + whole
+
     def replayed(self) -> dict[int, list[Memory]]:
         """The memories that the file had after the last line."""
         kept: dict[int, list[Memory]] = {}

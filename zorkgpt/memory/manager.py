@@ -5,10 +5,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from zorkgpt.log import get_logger
 from zorkgpt.memory import session
+from zorkgpt.memory.as_of import AsOf
 from zorkgpt.memory.audit import Finding, Thing, Verdict, held_against, tally
 from zorkgpt.memory.deduplication import deduplication_settings, keeper_for
 from zorkgpt.memory.file import LOCK_TIMEOUT_S, Disk
@@ -22,6 +23,9 @@ from zorkgpt.memory.search import Found, LocatedMemory
 from zorkgpt.memory.settings import MemorySettings, settings_of
 from zorkgpt.memory.store import MemoryStore
 from zorkgpt.memory.synthesis import MemorySynthesizer
+
+if TYPE_CHECKING:
+    from zorkgpt.memory.provenance import Provenance
 
 OfThisPlaceOnly = Callable[[int, str, Sequence[Memory]], list[Memory]]
 """(location, its name, its memories) → those that say something of this place alone."""
@@ -100,6 +104,7 @@ class SimpleMemoryManager(Likeness):
         self._count_tokens = count_tokens
         self.of_this_place_only: OfThisPlaceOnly = lambda location_id, location_name, memories: list(memories)
         """Which memories of a location are shown there; the others are told as what holds at many places."""
+        self._as_of: AsOf | None = None
 
     @classmethod
     def open(cls, path: Path | str, llm: Any = None, embeddings: Any = None, **options: Any) -> "SimpleMemoryManager":
@@ -229,6 +234,25 @@ class SimpleMemoryManager(Likeness):
                 for cache in (self.store.cache, self._keeper.ephemeral)
                 for memory in cache.get(location_id, ())
             ]
+
+    def as_of(self, episode: int | str, turn: int) -> dict[int, list[Memory]]:
+        """The memories of each location as they stood at the end of this turn, the superseded and the ephemeral too.
+
+        Ephemeral ones are read from the episode's log, in `runs/` beside the memory file.
+        """
+        if self._as_of is None:
+            self._as_of = AsOf.of(self.store.file.path)
+        with self.store.guard:
+            self._as_of.refresh()
+            return self._as_of.all_memories(episode, turn)
+
+    def why(self, title: str, location_id: int | None = None) -> "list[Provenance]":
+        """What taught the memories of this title, when they were shown, what came of it; one for each location."""
+        from zorkgpt.memory.provenance import why
+
+        self._keeper.refresh()
+        with self.store.guard:
+            return why(self.store, title, location_id=location_id)
 
     def search(self, query: str, k: int = 5) -> list[Found]:
         """The current memories, wherever they are, that are nearest to the query, best first.

@@ -1,0 +1,216 @@
+"""What was remembered at the end of a turn, told from the history and the logs of the episodes."""
+
+import json
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.memory.parts import memory
+from tests.orchestration.parts import a_run
+from zorkgpt.memory.as_of import AsOf
+from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.runlog.events import TurnPlayed
+from zorkgpt.runlog.reader import read_episode
+
+
+class Play:
+    """A manager of which a copy of all memories is kept for every turn."""
+
+    def __init__(self, folder, episode):
+        self.state = SimpleNamespace(episode_id=episode, turn_count=0)
+        self.manager = SimpleMemoryManager(game_state=self.state, path=folder / "Memories.md")
+        self.seen = {}
+
+    def turn(self, number, *changes):
+        self.state.turn_count = number
+        for change in changes:
+            change(self.manager)
+        self.seen[self.state.episode_id, number] = self.lasting()
+
+    def lasting(self):
+        self.manager.all_memories()
+        return {place: list(kept) for place, kept in self.manager.memory_cache.items()}
+
+
+def adds(title, place=5):
+    return lambda manager: manager.add_memory(place, "Hall", memory(title, episode=2, turns="1"))
+
+
+def proves_wrong(title, place=5):
+    return lambda manager: manager.invalidate_memory(place, title, "wrong")
+
+
+def test_every_turn_can_be_gone_back_to(tmp_path):
+    play = Play(tmp_path, 2)
+    play.turn(1)
+    play.turn(2, adds("A"), adds("B"), adds("C", 6))
+    play.turn(5, proves_wrong("A"))
+    play.turn(9, adds("B"))
+    play.state.episode_id = 3
+    play.turn(1, adds("D"))
+    for (episode, turn), expected in play.seen.items():
+        assert play.manager.as_of(episode, turn) == expected
+    assert play.manager.as_of(2, 4) == play.seen[2, 2]
+    assert play.manager.as_of(2, 400) == play.seen[2, 9]
+    assert play.manager.as_of(1, 400) == {}
+    assert play.manager.as_of(4, 1) == play.seen[3, 1]
+    assert [record.change.kind for record in AsOf.of(tmp_path / "Memories.md").changes(5, "A", 2, 9)] == []
+
+
+def test_the_changes_of_a_memory_up_to_a_turn(tmp_path):
+    play = Play(tmp_path, 2)
+    play.turn(2, adds("A"), adds("B"))
+    play.turn(5, proves_wrong("A"))
+    then = AsOf.of(tmp_path / "Memories.md")
+    then.refresh()
+    assert [record.change.kind for record in then.changes(5, "A", 2, 4)] == ["added"]
+    assert [record.change.kind for record in then.changes(5, "A", 2, 5)] == ["added", "invalidated"]
+    assert then.name(5) == "Hall"
+
+
+def test_it_follows_a_history_that_grows_and_one_that_is_new(tmp_path):
+    play, then = Play(tmp_path, 2), AsOf.of(tmp_path / "Memories.md")
+    then.refresh()
+    assert then.all_memories(2, 9) == {}
+    for number in range(1, 6):
+        play.turn(number, adds(f"Memory {number}"))
+        then.refresh()
+        assert then.all_memories(2, number) == play.seen[2, number]
+    (tmp_path / "Memories.history.jsonl").unlink()
+    (tmp_path / "Memories.md").unlink()
+    (tmp_path / "Memories.md.backup").unlink()
+    Play(tmp_path, 7).turn(1, adds("Anew"))
+    then.refresh()
+    assert [one.title for one in then.memories(5, 7, 1)] == ["Anew"]
+
+
+def test_what_was_there_before_the_history_began_was_always_there(tmp_path):
+    path = tmp_path / "Memories.md"
+    play = Play(tmp_path, 1)
+    play.turn(1, adds("Old"))
+    path.with_suffix(".history.jsonl").unlink()
+    play = Play(tmp_path, 2)
+    play.turn(3, adds("New"))
+    assert [one.title for one in play.manager.as_of(2, 2)[5]] == ["Old"]
+    assert [one.title for one in play.manager.as_of(2, 3)[5]] == ["Old", "New"]
+
+
+def test_an_edit_by_hand_counts_from_the_next_change_of_the_episode_on(tmp_path):
+    path = tmp_path / "Memories.md"
+    play = Play(tmp_path, 2)
+    play.turn(1, adds("A"))
+    path.write_text(path.read_text().replace("The text of A.", "Said better."))
+    play.turn(8, adds("B"))
+    assert [one.text for one in play.manager.as_of(2, 7)[5]] == ["The text of A."]
+    assert [one.text for one in play.manager.as_of(2, 8)[5]] == ["Said better.", "The text of B."]
+    path.write_text(path.read_text().replace("Said better.", "Said best."))
+    play.manager.store.reconcile()
+    assert [one.text for one in play.manager.as_of(2, 9)[5]] == ["Said best.", "The text of B."]
+
+
+EVENTS = st.lists(
+    st.tuples(
+        st.integers(0, 3), st.sampled_from(["add", "wrong", "by hand", "reopen", "next episode"]), st.integers(5, 7)
+    ),
+    max_size=25,
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(EVENTS)
+def test_it_says_what_was_seen_at_the_time(tmp_path_factory, events):
+    folder = tmp_path_factory.mktemp("as_of")
+    play, episode, turn = Play(folder, 1), 1, 0
+    seen = {}
+    for number, (later, what, place) in enumerate(events):
+        turn += later
+        play.state.turn_count = turn
+        if what == "add":
+            play.manager.add_memory(place, "Room", memory(f"Memory {number}", episode=episode, turns=str(turn)))
+        elif what == "wrong" and play.manager.memory_cache.get(place):
+            play.manager.invalidate_memory(place, play.manager.memory_cache[place][0].title, "wrong")
+        elif what == "next episode":
+            episode, turn = episode + 1, 0
+        if what in ("reopen", "next episode"):
+            play = Play(folder, episode)
+            play.state.turn_count = turn
+        seen[episode, turn] = play.lasting()
+    for (episode, turn), expected in seen.items():
+        assert play.manager.as_of(episode, turn) == expected
+
+
+@pytest.fixture
+def played(tmp_path):
+    """Two episodes of the rules on the bundled story, with what the memory held after each turn."""
+    seen = {}
+    with a_run(tmp_path, turns=60) as run:
+        for episode in (1, 2):
+            run.reset_episode()
+            for turn in range(60):
+                held = run.game_state.current_inventory
+                record = run.process_turn(f"drop {held[-1]}" if held and turn % 4 == 0 else None)
+                memory = run.simple_memory
+                both = (memory.memory_cache, memory.ephemeral_cache)
+                places = {*both[0], *both[1]}
+                seen[episode, record.turn] = {
+                    place: [_told(one) for cache in both for one in cache.get(place, ())]
+                    for place in places
+                    if any(cache.get(place) for cache in both)
+                }
+    return tmp_path, seen
+
+
+def _told(one):
+    return (one.title, one.text, one.persistence, one.status, one.observation_count, one.superseded_by, one.worked)
+
+
+def test_of_a_real_run_every_turn_is_told_as_it_was_ephemeral_memories_too(played):
+    folder, seen = played
+    then = AsOf.of(folder / "Memories.md")
+    then.refresh()
+    assert any(told[2] == "ephemeral" for kept in seen.values() for place in kept.values() for told in place)
+    for (episode, turn), expected in seen.items():
+        found = then.all_memories(episode, turn)
+        assert {place: [_told(one) for one in kept] for place, kept in found.items()} == expected, (episode, turn)
+
+
+def test_what_the_player_saw_is_what_stood_at_the_end_of_the_turn_before(played):
+    folder, _ = played
+    then = AsOf.of(folder / "Memories.md")
+    then.refresh()
+    told = 0
+    for event in read_episode(folder, 2):
+        if isinstance(event, TurnPlayed) and event.memory_shown:
+            texts = {one.text for one in then.memories(event.location_id, 2, event.turn - 1)}
+            lines = [line for line in event.memory_shown.splitlines() if line.lstrip().startswith("[")]
+            told += len(lines)
+            assert all(any(text in line for text in texts) for line in lines)
+    assert told > 50
+
+
+def test_a_long_run_can_be_scrubbed(tmp_path):
+    row = {
+        "at": "2026-01-01",
+        "kind": "added",
+        "source": "agent",
+        "location_name": "Room",
+        "before": None,
+        "reason": None,
+    }
+    with (tmp_path / "Memories.history.jsonl").open("w") as file:
+        for number in range(10_000):
+            of_turn = {"location_id": number % 500, "episode": 1, "turn": number}
+            file.write(json.dumps(row | of_turn | {"after": vars(memory(f"Memory {number}"))}) + "\n")
+    then = AsOf.of(tmp_path / "Memories.md")
+    then.refresh()
+    assert [len(then.memories(7, 1, turn)) for turn in range(10_000)] == [(turn + 493) // 500 for turn in range(10_000)]
+
+
+@pytest.mark.parametrize("episode", ["..", "../..", "a/b", "", ".", "\0", 99, "another"])
+def test_an_episode_that_is_none_has_nothing_of_its_own(tmp_path, episode):
+    play = Play(tmp_path / "work", 2)
+    play.turn(1, adds("A"))
+    (tmp_path / "episode_log.jsonl").write_text('{"event": "turn_played", "turn": 1, "memory_events": "ephemeral"}\n')
+    assert [one.persistence for one in play.manager.as_of(episode, 5).get(5, [])] in (["permanent"], [])

@@ -1,0 +1,100 @@
+"""Why something is remembered: told from the history, the trials and the logs of the runs."""
+
+import json
+
+import pytest
+
+from tests.memory.parts import memory
+from tests.memory.test_evidence import FAILS, WORKS, Play
+from tests.memory.test_turns import Answers, remember
+from tests.orchestration.parts import a_run
+from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.moment import Moment
+from zorkgpt.memory.provenance import Showings
+from zorkgpt.runlog.events import TurnPlayed
+from zorkgpt.runlog.reader import read_episode
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "Memories.md"
+
+
+def test_what_taught_it_and_what_became_of_it(path):
+    play = Play(path)
+    answer = remember("Lever", text="Pulling the lever opens the gate.")
+    better = remember("Rope", text="The rope opens the gate.", supersedes_memory_titles={"Lever"})
+    play.manager = SimpleMemoryManager(game_state=play.state, path=path, synthesizer=Answers(answer, None, better))
+    play.turn(3, "pull lever", **WORKS)
+    play.turn(4, "pull lever", **WORKS)
+    play.turn(6, "pull lever", **FAILS)
+    play.turn(9, "pull rope", **WORKS)
+    play.manager.reset_episode()
+    [told] = play.manager.why("lever")
+    assert (told.location_id, told.location_name, told.title) == (5, "Hall", "Lever")
+    assert told.made.moment == Moment(2, 3, "pull lever", "Click.")
+    kinds = [record.change.kind for record in told.records]
+    assert kinds == ["added", "seen again", "credited", "superseded"]
+    assert told.records[-1].moment == Moment(2, 9, "pull rope", "Click.")
+    assert told.memory.superseded_by == "Rope"
+    assert [(one.turn, one.action, one.worked) for one in told.trials] == [(4, "pull lever", True)]
+    assert told.shown == ()
+
+
+def test_a_title_at_several_places_is_told_place_by_place(path):
+    with SimpleMemoryManager.open(path) as manager:
+        for place in (7, 5):
+            manager.add_memory(place, f"Room {place}", memory("Sword"))
+        assert [(told.location_id, told.location_name) for told in manager.why("SWORD")] == [
+            (5, "Room 5"),
+            (7, "Room 7"),
+        ]
+        assert [told.location_id for told in manager.why("Sword", 7)] == [7]
+        assert manager.why("Axe") == manager.why("Sword", 6) == []
+
+
+def test_a_memory_without_a_history_is_told_as_it_stands(path):
+    with SimpleMemoryManager.open(path) as manager:
+        manager.add_memory(5, "Hall", memory("Sword"))
+    path.with_suffix(".history.jsonl").unlink()
+    with SimpleMemoryManager.open(path) as manager:
+        [told] = manager.why("Sword")
+    assert (told.made, told.records, told.memory.title) == (None, (), "Sword")
+
+
+def test_one_that_was_deleted_is_told_from_the_history(path):
+    with SimpleMemoryManager.open(path) as manager:
+        manager.add_memory(5, "Hall", memory("Sword"))
+    path.write_text(path.read_text().replace("**[NOTE - PERMANENT] Sword** *(Ep1, T3, +0)*\nThe text of Sword.\n", ""))
+    with SimpleMemoryManager.open(path) as manager:
+        [told] = manager.why("Sword")
+    assert (told.memory, [record.change.kind for record in told.records]) == (None, ["added", "removed"])
+
+
+def test_long_texts_are_cut_in_the_history(path):
+    play = Play(path)
+    play.manager = SimpleMemoryManager(game_state=play.state, path=path, synthesizer=Answers(remember("Lever")))
+    play.state.turn_count = 3
+    context = {"score_delta": 5, "turn": 3}
+    play.manager.record_action_outcome(5, "Hall", "pull " * 100, "A long\nstory. " * 10_000, context)
+    [told] = play.manager.why("Lever")
+    assert len(told.made.moment.response) == 400
+    assert told.made.moment.response.startswith("A long story. A long")
+    assert told.made.moment.response.endswith("…")
+    assert len(told.made.moment.action) == 120
+
+
+def test_of_a_real_run_it_tells_when_it_was_shown(tmp_path):
+    with a_run(tmp_path, turns=30) as run:
+        run.play_episode()
+        run.play_episode()
+        turns = [event for n in (1, 2) for event in read_episode(tmp_path, n) if isinstance(event, TurnPlayed)]
+        shown = [turn for turn in turns if "] At first sight: " in turn.memory_shown]
+        place = shown[0].location_id
+        [told] = run.simple_memory.why("At first sight", place)
+    expected = []
+    for episode in (1, 2):
+        its = [turn.turn for turn in shown if (turn.episode, turn.location_id) == (episode, place)]
+        expected += [Showings(episode, its[0], its[-1], len(its))] if its else []
+    assert list(told.shown) == expected
+    assert json.loads(json.dumps(told.to_dict()))["shown"][0]["first_turn"] == expected[0].first_turn
