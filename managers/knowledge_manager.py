@@ -28,6 +28,8 @@ from zorkgpt.runlog.reader import read_episode
 from zorkgpt.world.directions import canonical_direction
 
 _LONGEST_LOGGED = 100_000
+_HEADING_TOKENS = 30
+"""Of the section that the lines are shown in."""
 _WITHOUT_A_MODEL = ("interrupted", "error", "budget")
 """Ways out on which nobody waits for a model, or it has just failed: the next start makes up for it."""
 
@@ -68,6 +70,7 @@ class KnowledgeManager:
             remembered=memory.all_memories if memory else tuple,
             is_way=is_way,
         )
+        self._budget = max(0, config.knowledge_tokens - _HEADING_TOKENS)
         self._begun = False
         self._not_before = 0
         self._failures = 0
@@ -127,14 +130,14 @@ class KnowledgeManager:
         return self._conclude_story(self._state.episode_id, reason or ("death" if over else ""), self._turns())
 
     def lines(self, now: Observation) -> tuple[str, ...]:
-        """What the player is told, the most to the point first, within `max_tokens_of_knowledge`."""
+        """What the player is told, the most to the point first, within `knowledge_tokens`."""
         self._refresh()
         document = self._keeper.store.document
-        return tuple(shown.text for shown in applying(document, now, self._config.max_tokens_of_knowledge))
+        return tuple(shown.text for shown in applying(document, now, self._budget))
 
     def of_this_place_only(self, location_id: int, location_name: str, memories: Sequence[Memory]) -> list[Memory]:
         """The memories that no pattern says which is shown at this place; those that a person has pinned stay."""
-        lines = of_place(self._keeper.store.document, location_id, self._config.max_tokens_of_knowledge)
+        lines = of_place(self._keeper.store.document, location_id, self._budget)
         told = {line_key(line) for line in lines}
         if not told:
             return list(memories)

@@ -231,8 +231,6 @@ class OrchestratorSection(Section):
     """After so many turns an episode ends."""
     knowledge_update_interval: int = Field(100, ge=1)
     """Turns between updates of the knowledge base."""
-    max_tokens_of_knowledge: int = Field(300, ge=0)
-    """Tokens of all lines of the knowledge base that the player is shown."""
     objective_update_interval: int = Field(15, ge=1)
     """Turns between looks for new objectives."""
     objective_stale_after_turns: int = Field(60, ge=1)

@@ -62,5 +62,5 @@ def test_a_pattern_found_here_comes_first_and_is_what_the_place_leaves_out():
 def test_the_budget_is_kept_and_no_line_is_cut(kept, budget):
     document = a_document(*kept)
     told = shown(document, budget)
-    assert sum(estimated_tokens(f"- {text}\n") for text in told) <= budget
+    assert sum(estimated_tokens(f'- "{text}"\n') for text in told) <= budget
     assert set(told) <= {line.text for line in kept if not line.struck}

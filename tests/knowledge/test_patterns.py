@@ -52,8 +52,10 @@ def test_the_places_own_name_is_no_difference():
         [at(2, failed()), at(3, failed(persistence="ephemeral"))],
         [at(2, failed()), at(3, failed(status="TENTATIVE"))],
         [at(2, failed()), at(3, failed(status="SUPERSEDED"))],
+        [at(2, failed()), at(3, failed(pinned=True))],
+        [at(2, failed()), at(3, failed(vetoed=True))],
     ],
-    ids=["two places", "other words", "as it began", "this episode's", "unconfirmed", "superseded"],
+    ids=["two places", "other words", "as it began", "this episode's", "unconfirmed", "superseded", "pinned", "vetoed"],
 )
 def test_less_is_no_pattern(others):
     assert found(at(1, failed()), *others) == []

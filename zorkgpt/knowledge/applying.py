@@ -85,5 +85,7 @@ def _fitting(lines: list, budget: int) -> list:
     return chosen
 
 
+@lru_cache(4096)
 def _cost(text: str) -> int:
-    return estimated_tokens(f"- {text}\n")
+    """Of the line in the prompt, in quotes."""
+    return estimated_tokens(f'- "{text}"\n')

@@ -47,7 +47,8 @@ def is_general(memory: Memory, is_way: Callable[[str], bool]) -> bool:
     """Whether it is of a kind that may hold elsewhere too.
 
     How a place is found at the beginning is its own, where a way leads too; what is true of one episode or not
-    confirmed is no ground to build on, and what a person has pinned to its place stays there.
+    confirmed is no ground to build on, what a person has pinned to its place stays there, and what one has vetoed
+    counts for nothing.
 
     Args:
         is_way: whether a command is a direction.
@@ -56,7 +57,8 @@ def is_general(memory: Memory, is_way: Callable[[str], bool]) -> bool:
     return (
         memory.persistence == "permanent"
         and memory.status == MemoryStatus.ACTIVE
-        and not getattr(memory, "pinned", False)
+        and not memory.pinned
+        and not memory.vetoed
         and not (command and is_way(command["action"]))
     )
 
@@ -67,7 +69,7 @@ def patterns(memories: Sequence[LocatedMemory], is_way: Callable[[str], bool]) -
     for located in memories:
         if is_general(located.memory, is_way):
             found.setdefault(form(located.memory, located.location_name).casefold(), []).append(located)
-    believed = [one for one in memories if one.memory.status == MemoryStatus.ACTIVE]
+    believed = [one for one in memories if one.memory.status == MemoryStatus.ACTIVE and not one.memory.vetoed]
     made = []
     for same in found.values():
         places = {one.location_id: Place(one.location_id, one.location_name) for one in same}
