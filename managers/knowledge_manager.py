@@ -21,6 +21,7 @@ from zorkgpt.knowledge.revision import key as line_key
 from zorkgpt.knowledge.store import KnowledgeStore
 from zorkgpt.knowledge.synthesis import EpisodeStory, KnowledgeSynthesizer, mean_critic_score
 from zorkgpt.knowledge.wisdom import is_worth_it
+from zorkgpt.memory.escaping import UNDECODED, decode
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import Memory
 from zorkgpt.runlog.events import EpisodeEnded, KnowledgeUpdated, TurnPlayed
@@ -148,13 +149,23 @@ class KnowledgeManager:
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """What a resumed episode needs beyond the file."""
-        return {"not_before": self._not_before, "begun": self._begun}
+        """What a resumed episode needs: the file as it is now, so that it can go back to it."""
+        text = decode(render(self._keeper.store.document))
+        return {"begun": self._begun, "not_before": self._not_before, "file": text if _is_plain(text) else None}
 
-    def restore(self, saved: dict[str, Any]) -> None:
-        """Go on with an episode that was interrupted."""
-        self._not_before = int(saved.get("not_before", 0))
-        self._begun = bool(saved.get("begun", False))
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on with an episode that was interrupted.
+
+        What it has written since goes out of the file again, unless others, or a person, have changed the file: then it
+        stays, and the turns that are played again are not counted twice.
+        """
+        self._begun = bool(state.get("begun", False))
+        self._not_before = int(state.get("not_before", 0))
+        if (text := state.get("file")) is not None:
+            try:
+                self._keeper.put_back(self._state.episode_id, text)
+            except MemoryStoreError as error:
+                self._failed(error)
 
     def get_status(self) -> dict[str, Any]:
         document = self._keeper.store.document
@@ -248,3 +259,8 @@ class KnowledgeManager:
         self._failures += 1
         if self._failures == 1:
             self._log.warning("going on without new knowledge", extra={"error": str(error)})
+
+
+def _is_plain(text: str) -> bool:
+    """Whether it is of whole characters, as JSON holds them."""
+    return not UNDECODED.search(text)

@@ -1,5 +1,6 @@
 """The knowledge base over turns and episodes, by rules and by a scripted model."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -197,12 +198,41 @@ def test_taking_in_the_same_turns_again_changes_nothing(tmp_path):
     with run:
         run.play_episode()
         before = (tmp_path / "knowledgebase.md").read_bytes()
-        manager = next(one for one in run.parts.managers if one.get_status()["type"] == "knowledge")
+        manager = manager_of(run)
         manager.restore(manager.to_dict())
         assert manager.update()
         manager.conclude("turn limit")
     assert (tmp_path / "knowledgebase.md").read_bytes() == before
     assert len(asked(llm)) == 1
+
+
+def manager_of(run: ZorkOrchestratorV2):
+    return next(one for one in run.parts.managers if one.get_status()["type"] == "knowledge")
+
+
+@pytest.mark.parametrize("edited", [False, True])
+def test_a_resumed_episode_goes_back_to_the_checkpoint_unless_a_person_was_at_the_file(tmp_path, edited):
+    path = tmp_path / "knowledgebase.md"
+    path.write_text("## LESSONS LEARNED\n\n- Look first.\n")
+    run, _ = a_run(tmp_path, LESSON, LESSON)
+    with run:
+        run.reset_episode()
+        for _ in range(5):
+            run.process_turn()
+        saved, at_checkpoint = json.loads(json.dumps(manager_of(run).to_dict())), path.read_text()
+        for _ in range(5):
+            run.process_turn()
+        assert "Green ground" in path.read_text()
+        if edited:
+            path.write_text(path.read_text() + "\nMy words.\n")
+        manager_of(run).restore(saved)
+        assert ("Green ground" in path.read_text()) is edited
+        if not edited:
+            assert [row for row in path.read_text().splitlines() if row and "taken in" not in row] == (
+                [row for row in at_checkpoint.splitlines() if row]
+            )
+            assert manager_of(run).update()
+            assert "Green ground" in path.read_text()
 
 
 def test_a_file_that_can_not_be_written_ends_nothing(tmp_path):

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from hashlib import blake2b
 
 from zorkgpt.knowledge.line import KnowledgeLine, read, write
 from zorkgpt.knowledge.sections import ORDER, TOPICS, WISDOM, Section, heading_level, section_of
@@ -72,17 +73,36 @@ class Document:
         return replace(self, rows=rows)
 
     def with_taken(self, episode: int | str, taken: Taken) -> "Document":
-        """With a note of how far this episode has been taken in."""
-        ledger = dict(self.taken) | {str(episode): taken}
-        row = Row(write_ledger(ledger) + self.eol)
-        rows = list(self.rows)
-        at = next((number for number, one in enumerate(rows) if read_ledger(one.raw) is not None), None)
-        if at is not None:
-            rows[at] = row
+        """With a note of how far this episode has been taken in, and of how it has left the file."""
+        return self._with_ledger(dict(self.taken) | {str(episode): replace(taken, left_as=self.fingerprint())})
+
+    def fingerprint(self) -> str:
+        """Of everything but blank rows, ends of rows and the note of what was taken in."""
+        rows = (row.raw.rstrip("\r\n") for row in self.rows or _blank(self.eol) if read_ledger(row.raw) is None)
+        return blake2b(encode("\n".join(row for row in rows if row.strip())), digest_size=4).hexdigest()
+
+    def as_before(self, earlier: "Document", episode: int | str) -> "Document | None":
+        """What it was before this episode went on from there; None if somebody else has changed it since."""
+        name = str(episode)
+        now, then = self.taken.get(name), earlier.taken.get(name)
+        if now == then or now is None or now.left_as != self.fingerprint():
+            return None
+        ledger = dict(self.taken)
+        ledger.pop(name)
+        rows = earlier.rows or tuple(_blank(self.eol))
+        return replace(earlier, rows=rows)._with_ledger(ledger | ({name: then} if then else {}))
+
+    def _with_ledger(self, ledger: Mapping[str, Taken]) -> "Document":
+        rows = list(self.rows) or _blank(self.eol)
+        notes = [number for number, row in enumerate(rows) if read_ledger(row.raw) is not None]
+        for number in reversed(notes[1:]):
+            del rows[number]
+        note = Row(write_ledger(ledger) + self.eol)
+        if notes:
+            rows[notes[0]] = note
         else:
-            if rows:
-                rows[-1] = _ended(rows[-1], self.eol)
-            rows += [Row(self.eol), row] if rows and rows[-1].raw.strip() else [row]
+            rows[-1] = _ended(rows[-1], self.eol)
+            rows += [Row(self.eol), note] if rows[-1].raw.strip() else [note]
         return replace(self, rows=tuple(rows), taken=ledger)
 
 

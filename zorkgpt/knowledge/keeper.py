@@ -6,13 +6,14 @@ from contextlib import contextmanager
 
 from zorkgpt.errors import InvalidAnswer
 from zorkgpt.knowledge.asking import most_telling
-from zorkgpt.knowledge.document import Document
+from zorkgpt.knowledge.document import Document, parse
 from zorkgpt.knowledge.patterns import patterns, take_in
 from zorkgpt.knowledge.revision import Lessons, Revision
 from zorkgpt.knowledge.store import KnowledgeStore
 from zorkgpt.knowledge.synthesis import EpisodeStory, KnowledgeSynthesizer, LookBack, lessons_of
 from zorkgpt.knowledge.taken import Taken
 from zorkgpt.log import get_logger
+from zorkgpt.memory.escaping import encode
 from zorkgpt.memory.search import LocatedMemory
 from zorkgpt.runlog.events import TurnPlayed
 
@@ -64,11 +65,14 @@ class KnowledgeKeeper:
         found = patterns(self._remembered(), self._is_way)
 
         def change(revision: Revision) -> Document:
-            taken = revision.document.taken.get(str(episode), Taken())
+            before, taken = revision.document, revision.document.taken.get(str(episode), Taken())
             if taken.until < last:
                 revision.take_in(lessons)
-                revision.document = revision.document.with_taken(episode, Taken(last, taken.concluded, taken.due))
             take_in(revision, found, episode=episode, turn=last)
+            if revision.document is not before or taken.until < last:
+                revision.document = revision.document.with_taken(
+                    episode, Taken(max(last, taken.until), taken.concluded, taken.due)
+                )
             return revision.document
 
         return self._revised(change)
@@ -108,10 +112,21 @@ class KnowledgeKeeper:
 
         def change(document: Document) -> Document:
             taken = document.taken.get(str(episode), Taken())
-            new = Taken(taken.until, taken.concluded, due)
-            return document if new == taken else document.with_taken(episode, new)
+            if taken.due == due:
+                return document
+            return document.with_taken(episode, Taken(taken.until, taken.concluded, due))
 
         self.store.apply(change)
+
+    def put_back(self, episode: int | str, text: str) -> bool:
+        """Make the file what it was when the episode stood at an earlier turn. False: somebody else changed it since.
+
+        Raises:
+            MemoryStoreError: the file could not be read or written.
+        """
+        earlier = parse(encode(text))
+        self.store.refresh()
+        return self.store.apply(lambda document: document.as_before(earlier, episode) or document)
 
     def due(self) -> list[str]:
         """The episodes from which lessons are still to be drawn."""
