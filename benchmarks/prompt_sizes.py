@@ -2,10 +2,12 @@
 
 `uv run python -m benchmarks.prompt_sizes` (ZORKGPT_ZORK1 names Zork I; without it the bundled story is played).
 
-A server on localhost plays the walkthrough and remembers something on every turn that it is asked about, so
-the places' memories are as full as their budget lets them be. Tokens are estimated from characters, as the budget is.
+A server on localhost plays the walkthrough, remembers something on every turn that it is asked about and wants five
+things whenever it is asked, so memories and objectives are as full as their budgets let them be. Tokens are estimated
+from characters, as the budgets are.
 """
 
+import json
 import os
 import statistics
 import tempfile
@@ -27,6 +29,9 @@ _BEGINNINGS = {
     "memory": "You keep the memory",
     "critic": "You judge the commands",
     "objectives": "You keep the list of objectives",
+    "refinement": "You thin out the list of objectives",
+    "knowledge": "You keep the knowledge base",
+    "summary": "You keep the diary",
 }
 
 
@@ -46,6 +51,12 @@ def fact(number: int) -> str:
     )
 
 
+def goals(number: int) -> str:
+    """Five objectives that no other ones resemble."""
+    new = [{"text": f"Find out about {number}x{one}, which somebody spoke of", "scope": "world"} for one in range(5)]
+    return json.dumps({"new": new})
+
+
 def prompts(story: Path, commands: list[str], seed: int) -> Iterator[tuple[str, int]]:
     """Role and tokens of every prompt of one episode."""
     script, facts = iter(commands), iter(range(10_000))
@@ -57,7 +68,13 @@ def prompts(story: Path, commands: list[str], seed: int) -> Iterator[tuple[str, 
             case "critic":
                 return '{"score": 1, "reason": "as planned"}'
             case "objectives":
-                return '{"new": [], "reached": []}'
+                return goals(next(facts))
+            case "refinement":
+                return '{"keep": [1, 2, 3, 4, 5, 6, 7, 8]}'
+            case "knowledge":
+                return '{"new": []}'
+            case "summary":
+                return '{"summary": "Much was tried."}'
             case _:
                 return f"As planned.\nACTION: {next(script)}"
 

@@ -18,7 +18,7 @@ from zorkgpt.objectives.finder import ObjectiveFinder, Situation
 from zorkgpt.objectives.models import Moment, Objective, Status
 from zorkgpt.objectives.plain import book_to_dict, kept, restore_book
 from zorkgpt.objectives.proposals import Known, settled
-from zorkgpt.objectives.shown import lines
+from zorkgpt.objectives.shown import line_of
 from zorkgpt.runlog.events import ObjectivesUpdated
 from zorkgpt.world.directions import exit_name
 from zorkgpt.world.graph import MapGraph
@@ -106,8 +106,8 @@ class ObjectiveManager:
 
     def lines(self) -> tuple[str, ...]:
         """The pursued objectives as the player is told of them, the most promising first."""
-        most = self._config.refined_objectives_target_count
-        return lines(self.book.pursued(), self._rooms(), most=most)
+        most, rooms = self._config.refined_objectives_target_count, self._rooms()
+        return tuple(line_of(one, rooms) for one in self.book.pursued()[:most])
 
     def _found(self) -> tuple[list[Objective], ZorkGPTError | None]:
         """What earlier episodes and other processes have left."""

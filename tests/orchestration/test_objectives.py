@@ -1,11 +1,23 @@
 """Objectives in the whole loop: the real game, the real log, the player's prompt."""
 
+from itertools import count
+
+import pytest
+
+from game_interface.story import find_story
 from orchestration.assembly import Wishes, assemble
 from orchestration.players import Choice
 from session.game_configuration import GameConfiguration
-from tests.fixtures.walkthrough import BUNDLED_SEED, get_bundled_walkthrough
+from tests.fixtures.walkthrough import (
+    BUNDLED_SEED,
+    ZORK1_SEED,
+    bundled_story_path,
+    get_bundled_walkthrough,
+    get_zork1_walkthrough,
+)
 from tests.orchestration.parts import a_walkthrough
 from zorkgpt.llm.scripted import ScriptedLLM
+from zorkgpt.memory.retrieval import estimated_tokens
 from zorkgpt.runlog.events import ObjectivesUpdated, TurnPlayed
 from zorkgpt.runlog.reader import read_episode
 
@@ -81,3 +93,49 @@ def test_a_second_run_goes_on_with_what_is_of_the_world(tmp_path):
         run.reset_episode()
         assert left <= {one.key for one in run.parts.objectives.book.pursued()}
     assert left
+
+
+def greedy(commands):
+    """A player that follows the commands, and a reader of the turns who wants five more things at each look."""
+    script, number = iter(commands), count()
+
+    def answer(messages, role):
+        match role:
+            case "agent":
+                return f"ACTION: {next(script)}"
+            case "critic":
+                return {"score": 1, "reason": "as planned"}
+            case "summary":
+                return {"summary": "Much was tried."}
+            case "objectives" if "thin out" in messages[0].content:
+                return {"keep": list(range(1, 9))}
+            case "objectives":
+                wanted = (f"Find number {next(number)}, {'which somebody spoke of ' * 6}" for _ in range(5))
+                return {"new": [{"text": text} for text in wanted]}
+            case "knowledge":
+                return {"new": []}
+        return {"should_remember": False}
+
+    return ScriptedLLM(answer)
+
+
+@pytest.mark.parametrize("story", ["bundled", pytest.param("zork", marks=pytest.mark.slow)])
+def test_every_question_over_a_whole_walkthrough_is_within_its_budget(tmp_path, request, story):
+    if story == "zork":
+        path, commands, seed = request.getfixturevalue("zork1"), get_zork1_walkthrough(), ZORK1_SEED
+    else:
+        path, commands, seed = bundled_story_path(), get_bundled_walkthrough(), BUNDLED_SEED
+    llm = greedy(commands)
+    config = GameConfiguration(
+        zork_game_workdir=str(tmp_path), max_turns_per_episode=len(commands), embedding_provider="none"
+    )
+    wishes = Wishes(Choice("model", "a test", None), find_story(str(path)), seed)
+    with assemble(config, wishes, llm=llm) as run:
+        end = run.play_episode()
+        pursued = run.parts.objectives.book.pursued()
+    asked = [call.prompt for call in llm.calls if call.role == "objectives"]
+    assert end.turns == len(commands)
+    assert len(asked) >= len(commands) // 15
+    assert max(map(estimated_tokens, asked)) < 6_000
+    assert len(pursued) <= config.max_objectives_before_forced_refinement
+    assert not any(one.evidence for one in pursued)

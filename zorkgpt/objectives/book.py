@@ -80,7 +80,9 @@ class ObjectiveBook:
             self.scored.add(step.before.location.num)
         for one in list(self.objectives.values()):
             if one.status is not Status.REACHED:
-                self._put(self._after(one, record))
+                after = self._after(one, record)
+                if after is not one:
+                    self._put(after)
 
     def _see(self, now: Observation) -> None:
         if now.location is not None:

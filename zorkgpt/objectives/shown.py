@@ -1,31 +1,8 @@
-"""The pursued objectives as the lines that a player is told."""
+"""An objective as the line that a player or a model is told."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 
-from zorkgpt.memory.retrieval import estimated_tokens
 from zorkgpt.objectives.models import Objective, Status
-
-_MOST_TOKENS = 300
-
-
-def lines(
-    objectives: Iterable[Objective],
-    rooms: Mapping[int, str],
-    *,
-    most: int,
-    most_tokens: int = _MOST_TOKENS,
-    count_tokens: Callable[[str], int] = estimated_tokens,
-) -> tuple[str, ...]:
-    """As many as fit, whole, in the given order."""
-    shown: list[str] = []
-    left = most_tokens
-    for one in objectives:
-        line = line_of(one, rooms)
-        cost = count_tokens(f"- {line}\n")
-        if len(shown) < most and cost <= left:
-            left -= cost
-            shown.append(line)
-    return tuple(shown)
 
 
 def line_of(one: Objective, rooms: Mapping[int, str]) -> str:
