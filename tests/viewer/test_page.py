@@ -86,6 +86,9 @@ def test_every_panel_is_there_and_nothing_is_wider_than_the_window(address, open
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         assert page.evaluate(f"document.querySelector('#{panel}').scrollWidth") <= width
     expect(page.locator("#timeline")).to_be_in_viewport(ratio=1)
+    if width < 720:
+        page.locator("[data-opens=transcript]").click()
+        expect(page.locator("article[aria-current]")).to_be_in_viewport()
 
 
 def test_scrubbing_shows_each_panel_as_of_the_turn(address, open_page):

@@ -7,10 +7,11 @@ from zorkgpt.viewer.episode_index import EpisodeIndex
 from zorkgpt.viewer.map_drawing import drawn
 from zorkgpt.viewer.run_files import RunFiles
 from zorkgpt.viewer.turn_rows import turn_row
-from zorkgpt.viewer.values import cut, number, text, whole_number
+from zorkgpt.viewer.values import cut, plain, whole_number
 
 PAGE_TURNS = 40
 WHOLE_CHARACTERS = 2_000_000
+_NOTE_CHARACTERS = 60_000
 
 
 class NotThere(LookupError):
@@ -35,7 +36,7 @@ class Answers:
                 "episodes": [episode_row(one) for _, one in sorted(files.episodes.items())],
                 "names": {str(room): name for room, name in files.room_names().items()},
                 "map": files.map.changes,
-                "memory": files.threads.size,
+                "memory": files.memory_changes(),
             }
 
     def columns(self, episode: int, start: int = 0) -> dict[str, Any]:
@@ -88,13 +89,11 @@ class Answers:
 
     def place(self, place: int) -> dict[str, Any]:
         """Every memory of a place, with all that became of it."""
-        threads = self._files.threads
         with self._files.lock:
             return {
                 "id": place,
                 "name": self._files.room_names().get(place, ""),
-                "memory": threads.versions.get(place, 0),
-                "threads": [list(thread) for thread in threads.of_place(place)],
+                "threads": [list(thread) for thread in self._files.memories_of(place)],
             }
 
     def notes(self, episode: int) -> dict[str, Any]:
@@ -144,15 +143,10 @@ def episode_row(index: EpisodeIndex) -> dict[str, Any]:
 
 
 def note_row(turn: int, kind: str, record: dict[str, Any]) -> dict[str, Any]:
-    """An event beside the turns, by the names of its fields; lists of texts and texts alone."""
+    """An event beside the turns, by the names of its fields."""
     row: dict[str, Any] = {"turn": turn, "kind": kind}
     for name, value in record.items():
         if name in ("v", "event", "turn", "episode", "kind"):
             continue
-        if isinstance(value, list):
-            row[name] = [one if isinstance(one, dict) else text(one) for one in value[:200]]
-        elif isinstance(value, str):
-            row[name] = cut(value, 60_000)
-        elif number(value) is not None:
-            row[name] = value
+        row[cut(name, 80)] = plain(value, _NOTE_CHARACTERS)
     return row

@@ -1,5 +1,6 @@
 """The addresses of the viewer."""
 
+import json
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
@@ -67,7 +68,8 @@ def _answering(ask: Callable[[Request], dict[str, Any]]) -> Callable[[Request], 
 
     def answer(request: Request) -> Response:
         try:
-            return JSONResponse(ask(request))
+            # In ASCII: a text may hold half a surrogate pair, which no other encoding can.
+            return Response(json.dumps(ask(request)), media_type="application/json")
         except NotThere as error:
             return JSONResponse({"error": str(error)}, 404)
         except OSError as error:

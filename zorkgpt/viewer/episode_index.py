@@ -6,14 +6,15 @@ from typing import Any
 
 from zorkgpt.runlog.events import SCHEMA_VERSION
 from zorkgpt.viewer.lines import Lines
-from zorkgpt.viewer.values import number, text, whole_number
+from zorkgpt.viewer.passing_threads import Happened
+from zorkgpt.viewer.values import number, objects, text, whole_number
 from zorkgpt.world.directions import directions_in
 
 FAILED, DIED, VICTORY, REFUSED, REJECTED, WROTE, REPEATED, CONTESTED = (1 << bit for bit in range(8))
 """What a turn is marked with in `marks`."""
 _REPEATS = ("seen again", "merged")
 COLUMNS = ("turns", "places", "places_after", "scores", "marks", "seconds")
-NOTED = ("objectives_updated", "knowledge_updated", "episode_resumed")
+NOTED = ("objectives_updated", "knowledge_updated", "returned", "episode_resumed")
 """Kinds of events beside the turns whose latest says how things stand."""
 
 
@@ -52,6 +53,10 @@ class EpisodeIndex:
         self.names: dict[int, str] = {}
         self.notes: list[tuple[int, str, tuple[int, int]]] = []
         """(turn, kind, where) of the events in `NOTED`, in order."""
+        self.passing: dict[int, list[Happened]] = {}
+        """By place: what became of the memories of this episode only."""
+        self.passed = 0
+        """How much there is of that."""
         self._where: list[tuple[int, int]] = []
 
     def __len__(self) -> int:
@@ -118,9 +123,11 @@ class EpisodeIndex:
             self.ended = record
         elif kind in NOTED:
             turn = whole_number(record.get("turn"))
-            self.notes.append((self.last_turn if turn is None else turn, kind, where))
+            turn = self.last_turn if turn is None else turn
             if kind == "episode_resumed":
+                self._take_back(turn + 1)
                 self.ended = {}
+            self.notes.append((turn, kind, where))
 
     def _take_turn(self, record: dict[str, Any], where: tuple[int, int]) -> None:
         turn = whole_number(record.get("turn"))
@@ -145,14 +152,24 @@ class EpisodeIndex:
         self.actions.append(text(record.get("action"))[:500])
         self.steps.append(_step(record, before, after))
         self._where.append(where)
+        for event in objects(record.get("memory_events")):
+            place = whole_number(event.get("location_id"))
+            if event.get("persistence") == "ephemeral" and place is not None:
+                self.passing.setdefault(place, []).append((turn, event))
+                self.passed += 1
         self.ended = {}
 
     def _take_back(self, turn: int) -> None:
         """A resumed episode plays from its checkpoint on: what had come after that did not count."""
-        self.generation += bool(self.columns["turns"]) and self.last_turn >= turn
+        if not self.columns["turns"] or self.last_turn < turn:
+            return
+        self.generation += 1
         while self.columns["turns"] and self.last_turn >= turn:
             for column in (*self.columns.values(), self.actions, self.steps, self._where):
                 column.pop()
+        self.notes = [note for note in self.notes if note[0] < turn]
+        for place, events in self.passing.items():
+            self.passing[place] = [event for event in events if event[0] < turn]
 
 
 def _step(record: dict[str, Any], before: int | None, after: int | None) -> Step:

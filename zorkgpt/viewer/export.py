@@ -97,7 +97,7 @@ def _answers(files: RunFiles) -> Iterator[tuple[str, Any]]:
     yield "run", answers.run() | {"edit": False}
     yield "map", answers.map()
     numbers = sorted(files.episodes)
-    for place in {*files.threads.places(), *files.map.rooms}:
+    for place in sorted({*files.threads.places(), *files.map.rooms}):
         yield f"places/{place}", answers.place(place)
     for number in numbers:
         yield f"episodes/{number}/columns", answers.columns(number)

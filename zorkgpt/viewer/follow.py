@@ -64,7 +64,7 @@ class Follower:
         with files.lock:
             files.refresh()
             marks = {number: _mark(one) for number, one in files.episodes.items()}
-            state = (marks, files.map.changes, files.threads.size)
+            state = (marks, files.map.changes, files.memory_changes())
             if state == self._state:
                 return None
             grown = {}
@@ -90,7 +90,7 @@ class Follower:
             "grown": grown,
             "names": {room: name for number in grown for room, name in files.episodes[number].names.items()},
             "map": files.map.changes,
-            "memory": files.threads.size,
+            "memory": files.memory_changes(),
         }
 
 

@@ -5,11 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from zorkgpt.viewer.lines import Lines
-from zorkgpt.viewer.values import cut, moment, text, whole_number
+from zorkgpt.viewer.values import cut, moment, plain, text, whole_number
 
 _LAST_TURN = re.compile(r"(\d{1,9})\s*$")
 _OWN_TURN = ("added", "seen again", "merged", "contested")
-_TEXTS = ("title", "text", "invalidation_reason", "superseded_by")
 
 
 class MemoryThreads:
@@ -24,9 +23,9 @@ class MemoryThreads:
         self._current: dict[int, dict[tuple[str, str], tuple[list, dict[str, Any]]]] = {}
         """Place → title and text → the thread that holds it now, with its fields."""
         self.names: dict[int, str] = {}
-        self.versions: dict[int, int] = {}
-        """Place → how many lines were about it."""
         self._now = (0, 0)
+        self._latest: dict[int, int] = {}
+        """Episode → the latest turn so far."""
 
     def refresh(self, starts: list[tuple[str, int]]) -> None:
         """Read what is new.
@@ -54,16 +53,17 @@ class MemoryThreads:
         return sorted(self._threads)
 
     def _take(self, row: dict[str, Any], place: int, starts: list[tuple[str, int]]) -> None:
-        self._now = _stamp(row, self._now, starts)
+        episode, turn = self._now = _stamp(row, self._now, starts)
+        # A turn that is played again after a crash counts as the latest there was: what came first stays first.
+        self._latest[episode] = turn = max(turn, self._latest.get(episode, 0))
         before, after = row.get("before"), row.get("after")
         self.names[place] = cut(row.get("location_name"), 200) or self.names.get(place, "")
-        self.versions[place] = self.versions.get(place, 0) + 1
         current = self._current.setdefault(place, {})
         thread, known = current.pop(_key(before), (None, {})) if isinstance(before, dict) else (None, {})
         if thread is None:
             thread = []
             self._threads.setdefault(place, []).append(thread)
-        version = _version(row, moment(*self._now), known)
+        version = _version(row, moment(episode, turn), known)
         thread.append(version)
         if isinstance(after, dict):
             current[_key(after)] = thread, known | version["set"]
@@ -71,12 +71,15 @@ class MemoryThreads:
 
 def _version(row: dict[str, Any], at: int, known: dict[str, Any]) -> dict[str, Any]:
     after, other = row.get("after"), row.get("other")
-    now = {name: cut(value) if name in _TEXTS and value is not None else value for name, value in (after or {}).items()}
+    now = plain(after) if isinstance(after, dict) else {}
     version: dict[str, Any] = {"at": at, "kind": cut(row.get("kind"), 40), "time": cut(row.get("at"), 40)}
     if row.get("source") not in (None, "agent"):
         version["source"] = cut(row.get("source"), 40)
     if row.get("reason"):
         version["reason"] = cut(row.get("reason"))
+    for name in ("action", "response"):
+        if row.get(name):
+            version[name] = cut(row[name])
     if isinstance(other, dict):
         version["other"] = {"title": cut(other.get("title")), "text": cut(other.get("text"))}
     version["set"] = {name: value for name, value in now.items() if name not in known or known[name] != value}
@@ -91,6 +94,9 @@ def _key(memory: dict[str, Any]) -> tuple[str, str]:
 
 def _stamp(row: dict[str, Any], now: tuple[int, int], starts: list[tuple[str, int]]) -> tuple[int, int]:
     """(episode, turn) of a change: what it says itself, or else that of the change before it, in the same episode."""
+    said = whole_number(row.get("episode")), whole_number(row.get("turn"))
+    if said[0] is not None and said[1] is not None:
+        return said[0], said[1]
     when = text(row.get("at"))[:19]
     begun = [episode for start, episode in starts if when and start[:19] <= when]
     if begun and begun[-1] > now[0]:

@@ -2,7 +2,9 @@
 
 import threading
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from zorkgpt.errors import RunLogError
 from zorkgpt.runlog.reader import MODEL_CALLS, RUNS, episodes_in, run_directory
@@ -10,6 +12,7 @@ from zorkgpt.viewer.call_index import CallIndex
 from zorkgpt.viewer.episode_index import EpisodeIndex
 from zorkgpt.viewer.map_timeline import MapTimeline
 from zorkgpt.viewer.memory_threads import MemoryThreads
+from zorkgpt.viewer.passing_threads import passing_threads
 from zorkgpt.viewer.values import moment, text, whole_number
 
 
@@ -62,6 +65,19 @@ class RunFiles:
         with self.lock:
             self.calls[episode].refresh()
             return self.calls[episode]
+
+    def memory_changes(self) -> int:
+        """Grows with everything that becomes of a memory."""
+        return self.threads.size + sum(episode.passed for episode in self.episodes.values())
+
+    def memories_of(self, place: int) -> list[list[dict[str, Any]]]:
+        """Every memory of a place as the list of its versions; each after the first holds only what it changed."""
+        passing = (
+            passing_threads(number, episode.passing[place])
+            for number, episode in self.episodes.items()
+            if place in episode.passing
+        )
+        return [*self.threads.of_place(place), *chain.from_iterable(passing)]
 
     def room_names(self) -> dict[int, str]:
         names = dict(self.threads.names)

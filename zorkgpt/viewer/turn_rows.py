@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from zorkgpt.viewer.values import SHOWN_CHARACTERS, cut, number, objects, text, texts, whole_number
+from zorkgpt.viewer.values import SHOWN_CHARACTERS, cut, number, objects, plain, text, texts, whole_number
 
 _LONG = ("opening", "action", "reasoning", "response", "memory_shown", "refused", "fault")
 _PLAIN = ("died", "finished", "victory", "failed")
@@ -19,7 +19,8 @@ def turn_row(record: dict[str, Any], calls: list[dict[str, Any]], *, limit: int 
     row["inventory"] = texts(record.get("inventory"), 200)
     row["memory_events"] = [_event(one) for one in objects(record.get("memory_events"), 50)]
     row["rejections"] = [_rejection(one, limit) for one in objects(record.get("rejections"), 50)]
-    row["verdict"] = _rejection(record["verdict"], limit) if isinstance(record.get("verdict"), dict) else None
+    row["critic_score"] = number(record.get("critic_score"))
+    row["extraction"] = _extraction(record.get("extraction"))
     row["calls"] = calls
     row["cut"] = [name for name in _LONG if len(text(record.get(name))) > limit]
     return row
@@ -28,6 +29,13 @@ def turn_row(record: dict[str, Any], calls: list[dict[str, Any]], *, limit: int 
 def _event(event: dict[str, Any]) -> dict[str, Any]:
     row: dict[str, Any] = {"location_id": whole_number(event.get("location_id"))}
     return row | {name: cut(event.get(name), 2000) for name in event if name != "location_id"}
+
+
+def _extraction(given: Any) -> dict[str, Any] | None:
+    """What was read in the response; None: nobody read it."""
+    if not isinstance(given, dict):
+        return None
+    return plain(given, 200, depth=2)
 
 
 def _rejection(one: dict[str, Any], limit: int) -> dict[str, Any]:

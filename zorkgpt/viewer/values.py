@@ -40,3 +40,17 @@ def texts(value: Any, limit: int = SHOWN_CHARACTERS, count: int = 500) -> list[s
 
 def objects(value: Any, count: int = 500) -> list[dict[str, Any]]:
     return [one for one in value[:count] if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def plain(value: Any, limit: int = SHOWN_CHARACTERS, *, depth: int = 4) -> Any:
+    """Whatever a log may hold, bounded in length and depth, and with numbers that every reader of JSON knows."""
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int | float):
+        known = whole_number(value) if isinstance(value, int) else number(value)
+        return text(value) if known is None else known
+    if isinstance(value, list) and depth:
+        return [plain(one, limit, depth=depth - 1) for one in value[:200]]
+    if isinstance(value, dict) and depth:
+        return {cut(name, 80): plain(one, limit, depth=depth - 1) for name, one in list(value.items())[:60]}
+    return cut(value, limit)

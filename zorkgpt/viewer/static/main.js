@@ -1,7 +1,7 @@
 // Puts the page together.
 import { button, el } from "./dom.js";
 import { listen, run, start, view } from "./run.js";
-import { startTranscript, updateTranscript } from "./transcript.js";
+import { showTranscriptAgain, startTranscript, updateTranscript } from "./transcript.js";
 import { startTimeline, updateTimeline } from "./timeline.js";
 import { startMap, updateMap } from "./map.js";
 import { startTurn, updateTurn } from "./turn.js";
@@ -21,6 +21,7 @@ function startTabs() {
 
 function openPanel(id) {
   document.body.dataset.panel = id;
+  if (id === "transcript") showTranscriptAgain();
   for (const tab of byId("tabs").children) tab.setAttribute("aria-pressed", tab.dataset.opens === id);
 }
 

@@ -41,14 +41,6 @@ function list(states, id) {
   return [...cards, newMemory(id)];
 }
 
-// Ephemeral memories are in no file: what the player was told is where they show.
 function told(row) {
-  const said = row?.memory_shown;
-  if (!said) return [];
-  const session = said.split("\n").filter((line) => line.trimEnd().endsWith("[session]"));
-  return [
-    session.length > 0 && el("article", { class: "memory note" }, el("h4", {}, "Of this episode only"),
-      el("p", { class: "chips" }, el("span", { class: "chip class ephemeral", title: "Gone with the restart" }, "this episode")), prose(session.map((line) => line.replace(/\s*\[session\]\s*$/, "")).join("\n"), "fact")),
-    folded("What the player was told, word for word", () => prose(said, "verbatim")),
-  ];
+  return row?.memory_shown ? [folded("What the player was told, word for word", () => prose(row.memory_shown, "verbatim"))] : [];
 }

@@ -1,7 +1,7 @@
 // Objectives and knowledge, as they stood at the turn.
 import { el, fill, folded, prose, shorten } from "./dom.js";
 import { askOnce } from "./api.js";
-import { current, run, turnNumber, view } from "./run.js";
+import { current, roomName, run, turnNumber, view } from "./run.js";
 
 let objectives;
 let knowledge;
@@ -18,8 +18,8 @@ export async function updateMinds() {
   const aim = await latest("objectives_updated", false);
   const known = await latest("knowledge_updated", true);
   if (key !== `${view.episode}.${view.at}.${current().notes}`) return;
-  fill(objectives, key, aim ? [el("h3", {}, "Objectives"), ...note(aim.note, aim.episode)] : []);
-  fill(knowledge, key, known ? [el("h3", {}, "Knowledge"), ...note(known.note, known.episode)] : []);
+  fill(objectives, key, aim ? [el("h3", {}, "Objectives"), since(aim), el("ul", { class: "objectives" }, (aim.note.objectives ?? []).map(objective))] : []);
+  fill(knowledge, key, known ? [el("h3", {}, "Knowledge beyond places"), since(known), ...learned(known)] : []);
 }
 
 // The last of its kind up to the turn; knowledge outlives its episode.
@@ -35,25 +35,25 @@ async function latest(kind, outlives) {
   return null;
 }
 
-function note(row, episode) {
-  const when = el("p", { class: "quiet" }, `since episode ${episode}, turn ${row.turn}`);
-  return [when, ...Object.entries(row).filter(([name]) => !["turn", "kind", "time", "player"].includes(name)).map(([name, value]) => shownField(name, value))];
+function since({ note, episode }) {
+  return el("p", { class: "quiet" }, `since episode ${episode}, turn ${note.turn}`);
 }
 
-function shownField(name, value) {
-  if (Array.isArray(value)) return value.length ? el("div", {}, heading(name), el("ul", { class: "lines" }, value.map(line))) : null;
-  const words = String(value);
-  if (words.length > 400) return folded(shorten(name.replaceAll("_", " "), 40), () => prose(words, "verbatim"), { open: true });
-  return words ? el("p", { class: "quiet", dir: "auto" }, `${name.replaceAll("_", " ")}: ${shorten(words, 400)}`) : null;
-}
-
-function heading(name) {
-  return el("h4", {}, shorten(name.replaceAll("_", " "), 40));
-}
-
-function line(one) {
+function objective(one) {
   if (typeof one !== "object") return el("li", { dir: "auto" }, shorten(one, 600));
-  const { text, title, name, ...rest } = one;
-  const more = Object.entries(rest).filter(([, value]) => value !== null && value !== "" && typeof value !== "object");
-  return el("li", { dir: "auto" }, shorten(text ?? title ?? name ?? "", 600), more.length > 0 && el("span", { class: "quiet" }, ` ${more.map(([key, value]) => `${key.replaceAll("_", " ")} ${shorten(value, 120)}`).join(", ")}`));
+  const status = shorten(one.status ?? "open", 20);
+  const done = ["reached", "abandoned"].includes(status);
+  const more = [["done when", one.condition], ["given up", one.given_up], ["set by", one.origin], ["scope", one.scope], ["at", places(one.places)]].filter(([, value]) => value && typeof value !== "object");
+  return el("li", { class: `objective ${status}`, dir: "auto" }, el("span", { class: `badge ${status === "reached" ? "good" : done ? "quiet" : "note"}` }, status), el("b", {}, shorten(one.text ?? one.title ?? "", 600)),
+    more.length > 0 && el("span", { class: "quiet" }, more.map(([name, value]) => `${name}: ${shorten(value, 300)}`).join(" · ")),
+    ...(Array.isArray(one.reached) ? one.reached.map((proof) => el("span", { class: "quiet" }, shorten(typeof proof === "object" ? Object.values(proof).join(", ") : proof, 300))) : []));
+}
+
+function places(given) {
+  return Array.isArray(given) ? given.map((place) => (Number.isInteger(place) ? roomName(place) : shorten(place, 60))).join(", ") : "";
+}
+
+function learned({ note }) {
+  const news = [...(note.added ?? []).map((line) => el("li", { class: "new", dir: "auto" }, shorten(line, 600))), ...(note.struck ?? []).map((line) => el("li", { class: "lost", dir: "auto" }, shorten(line, 600)))];
+  return [news.length > 0 && el("ul", { class: "news" }, news), note.text && folded("All of it", () => prose(note.text, "verbatim"))];
 }

@@ -20,6 +20,12 @@ export function startTranscript(element) {
   watcher = new IntersectionObserver((seen) => seen.forEach(drawOrDrop), { root: box, rootMargin: AHEAD });
 }
 
+// The transcript was out of sight, and with it where it stood.
+export function showTranscriptAgain() {
+  revealed = "";
+  updateTranscript();
+}
+
 export function updateTranscript() {
   const row = current();
   if (!row?.columns || view.beside !== null) return;
@@ -85,7 +91,8 @@ async function draw(number) {
 }
 
 function drop(sheet) {
-  if (!sheet.drawn) return;
+  // What is not shown at all has no height that could be kept.
+  if (!sheet.drawn || !sheet.element.offsetHeight) return;
   sheet.element.style.height = `${sheet.element.offsetHeight}px`;
   sheet.element.replaceChildren();
   sheet.drawn = 0;
@@ -120,6 +127,7 @@ export function badges(row) {
     gained !== 0 && el("span", { class: `badge ${gained > 0 ? "good" : "bad"}` }, `${gained > 0 ? "+" : "−"}${Math.abs(gained)}`),
     row.died && el("span", { class: "badge bad" }, "died"),
     row.victory && el("span", { class: "badge good" }, "victory"),
+    row.player === "return" && el("span", { class: "badge quiet" }, "going back"),
     row.failed && el("span", { class: "badge quiet" }, "no effect"),
     row.rejections.length > 0 && el("span", { class: "badge warn" }, `${row.rejections.length} rejected`),
     written > 0 && el("span", { class: "badge note" }, "learned"),

@@ -30,7 +30,7 @@ export async function updateTurn() {
   const [turn, before] = await Promise.all([turnRow(episode, at), turnRow(episode, at - 1)]).catch(() => []);
   if (view.at !== at || view.episode !== episode || !turn) return;
   const written = await writings(turn);
-  if (view.at === at && view.episode === episode) fill(box, key, [whereabouts(turn, before), ...written, ...verdicts(turn), ...calls(turn, episode), ...ending(row, at)]);
+  if (view.at === at && view.episode === episode) fill(box, key, [whereabouts(turn, before), ...written, ...verdicts(turn), ...read(turn.extraction), ...calls(turn, episode), ...ending(row, at)]);
 }
 
 function opening(row) {
@@ -68,9 +68,10 @@ function writing(event, answer, at) {
     el("span", { class: "what" }, WORDS[event.kind] ?? shorten(event.kind, 40)), el("b", { dir: "auto" }, shorten(event.title, 200)),
     el("span", { class: "quiet" }, `at ${shorten(roomName(event.location_id), 60)}, ${shorten(event.persistence, 20)}`));
   if (event.detail) item.append(prose(event.detail, "reason"));
-  const other = found?.version.other;
-  if (other) item.append(beside(memory.title, memory.text, other.title, other.text, ["In memory", "Offered or compared"]));
-  else if (memory?.text && event.kind === "added") item.append(prose(memory.text, "fact"));
+  const text = event.text || memory?.text || "";
+  const other = found?.version.other ?? (event.other ? { title: "", text: event.other } : null);
+  if (other) item.append(beside(event.title, text, other.title, other.text, ["This memory", "Compared with"]));
+  else if (text && event.kind !== "seen again") item.append(prose(text, "fact"));
   if (found?.version.reason && found.version.reason !== event.detail) item.append(prose(found.version.reason, "reason"));
   return item;
 }
@@ -87,12 +88,21 @@ function versionOf(event, answer, at) {
 }
 
 function verdicts(turn) {
-  const all = [...turn.rejections.map((one) => [one, one.obeyed ? "rejected" : "rejected, played all the same"]), ...(turn.verdict ? [[turn.verdict, "accepted"]] : [])];
+  const all = turn.rejections.map((one) => [one, one.obeyed ? "rejected" : "rejected, played all the same"]);
+  if (turn.critic_score !== null) all.push([{ action: turn.action, judge: "model", score: turn.critic_score }, "played"]);
   if (!all.length) return [];
   return [el("h3", {}, "The critic"), el("ul", { class: "verdicts" }, all.map(([one, what]) => el("li", {},
     el("b", { class: "action", dir: "auto" }, shorten(one.action || turn.action, 160)), el("span", { class: "what" }, ` ${what}`),
     el("span", { class: "quiet" }, [one.judge && ` by the ${shorten(one.judge, 30)}`, one.score !== null && `, ${one.score}`].filter(Boolean).join("")),
     one.reason && prose(one.reason, "reason"))))];
+}
+
+// What was read in the answer: only what there was to read.
+function read(extraction) {
+  const found = Object.entries(extraction ?? {}).filter(([name, value]) => name !== "by" && (Array.isArray(value) ? value.length : value && typeof value !== "object"));
+  if (!found.length) return [];
+  const words = (value) => shorten(Array.isArray(value) ? value.join(", ") : value === true ? "yes" : value, 300);
+  return [el("h3", {}, "Read in the answer"), el("dl", { class: "facts" }, found.flatMap(([name, value]) => [el("dt", {}, shorten(name.replaceAll("_", " "), 40)), el("dd", { dir: "auto" }, words(value))]))];
 }
 
 function calls(turn, episode) {

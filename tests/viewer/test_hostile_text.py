@@ -1,0 +1,136 @@
+"""Whatever a game, a model or a person writes is text on the page, and the page keeps its shape."""
+
+import json
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.viewer.parts import served, started, turn, write_log
+from zorkgpt.viewer.export import export_run
+
+HOSTILE = (
+    "<script>window.hit = 1</script><img src=x onerror='window.hit = 1'><svg onload=window.hit=1>"
+    "</script><script>window.hit = 1</script><!-- <style>body{display:none}</style> "
+    "<a href='javascript:window.hit=1'>x</a>"
+    " {{7*7}} ${window.hit = 1} [x](javascript:window.hit=1) &lt;b&gt; \u202e right to left \u2066 "
+    "\u0000\u0007\u001b[31m \ud800 "
+)
+LONG = "x" * 100_000
+WIDE = "W" * 5_000
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """Hostile text in every field, long lines in some."""
+    workdir = tmp_path_factory.mktemp("hostile")
+    events = [
+        {"kind": kind, "location_id": 10, "title": HOSTILE + WIDE, "persistence": "permanent", "category": HOSTILE}
+        | {"detail": HOSTILE, "text": HOSTILE, "other": HOSTILE, "status": HOSTILE}
+        for kind in ("added", "merged", "contested", HOSTILE)
+    ]
+    events.append(events[0] | {"persistence": "ephemeral"})
+    rejection = {"action": HOSTILE, "reason": HOSTILE + LONG, "judge": HOSTILE, "score": -0.5, "obeyed": True}
+    words = dict.fromkeys(
+        ("player", "location", "location_after", "action", "reasoning", "refused", "fault"), HOSTILE + WIDE
+    )
+    rows = [
+        turn(
+            n,
+            **words,
+            response=HOSTILE + LONG,
+            inventory=[HOSTILE, WIDE],
+            memory_shown=HOSTILE,
+            location_after_id=10 + n,
+        )
+        | {"memory_events": events, "rejections": [rejection], "extraction": {HOSTILE: HOSTILE, "exits": [HOSTILE]}}
+        for n in range(1, 6)
+    ]
+    story = {"title": HOSTILE + WIDE}
+    ends = {"event": "episode_ended", "episode": 1, "reason": HOSTILE, "message": HOSTILE + LONG, "time": HOSTILE}
+    goals = [{"text": HOSTILE + WIDE, "status": HOSTILE, "condition": HOSTILE, "reached": [{"x": HOSTILE}]}, HOSTILE]
+    notes = (
+        {"event": "objectives_updated", "episode": 1, "turn": 2, "objectives": goals},
+        {
+            "event": "knowledge_updated",
+            "episode": 1,
+            "turn": 2,
+            "added": [HOSTILE],
+            "struck": [WIDE],
+            "text": HOSTILE + LONG,
+        },
+    )
+    first = started(story=story, opening=HOSTILE + LONG, player=HOSTILE, time=HOSTILE)
+    write_log(workdir, first, *rows[:2], *notes, *rows[2:], ends)
+    write_log(workdir, started(2, story=story), turn(1, action=HOSTILE), episode=2)
+    _write_calls(workdir)
+    _write_history(workdir)
+    return workdir
+
+
+def _write_calls(workdir):
+    call = {"v": 1, "event": "model_called", "episode": 1, "turn": 5, "role": HOSTILE, "model": HOSTILE + WIDE}
+    call |= {"messages": [{"speaker": HOSTILE, "content": HOSTILE + LONG}], "answer": HOSTILE, "reasoning": HOSTILE}
+    path = workdir / "runs" / "1" / "model_calls.jsonl"
+    path.write_text(json.dumps(call | {"error": None}) + "\n" + json.dumps(call | {"error": HOSTILE}) + "\n")
+
+
+def _write_history(workdir):
+    memory = dict.fromkeys(("category", "title", "text", "persistence", "status", "episode", "turns"), HOSTILE)
+    row = {"at": "2026-01-01", "kind": HOSTILE, "location_id": 10, "location_name": HOSTILE, "reason": HOSTILE + LONG}
+    row |= {"before": None, "after": memory, "other": memory, "episode": 1, "turn": 1, "source": HOSTILE}
+    wide = memory | {"title": WIDE, "text": LONG, "status": "SUPERSEDED", "superseded_by": HOSTILE, "turns": "1"}
+    rows = [row, row | {"before": None, "after": wide, "kind": "added"}]
+    (workdir / "Memories.history.jsonl").write_text("".join(json.dumps(one) + "\n" for one in rows))
+
+
+@pytest.fixture(scope="module", params=["served", "exported"])
+def address(request, run, tmp_path_factory):
+    if request.param == "exported":
+        file = tmp_path_factory.mktemp("out") / "run.html"
+        export_run(run, file)
+        yield file.as_uri()
+    else:
+        with served(run) as url:
+            yield url
+
+
+@pytest.mark.parametrize("width", [1400, 390])
+def test_hostile_text_in_every_field_stays_text(address, open_page, width):
+    page = open_page(f"{address}#1:5", width=width, height=850)
+    expect(page.locator("article[aria-current] .number")).to_have_text("5")
+    for panel in ("transcript", "world", "turn", "mind"):
+        if width < 720:
+            page.locator(f"[data-opens={panel}]").click()
+        page.wait_for_timeout(200)
+        page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+        page.wait_for_timeout(300)
+        _unharmed(page, width)
+        if panel == "transcript":
+            assert "<script>window.hit" in page.locator("article[aria-current] .story").inner_text()
+    assert page.locator("#mind .memory").count() > 0
+    assert page.locator("#turn .sides").count() > 0
+
+
+@pytest.mark.parametrize("width", [1400, 390])
+def test_so_does_that_of_two_episodes_side_by_side(address, open_page, width):
+    page = open_page(f"{address}#1:1", width=width, height=850)
+    page.get_by_label("Compare with another episode").select_option("2")
+    expect(page.locator("#beside .summary")).to_contain_text("Alike for")
+    _unharmed(page, width)
+
+
+def _unharmed(page, width):
+    assert page.evaluate("window.hit") is None
+    assert (
+        page.locator("img, iframe, object, embed, a:not(.skip), script:not([src]):not(#run-data) + script").count() == 0
+    )
+    assert page.evaluate("document.body.innerText.match(/[\\u202e\\u2066\\u0007]/)") is None
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.evaluate("document.documentElement.scrollHeight") <= 850
+    for panel in page.locator(".panel:visible, #top, #timeline").all():
+        box = panel.bounding_box()
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= width + 1
+        assert panel.evaluate("(one) => one.scrollWidth <= one.clientWidth + 1")
+    for scroll in page.locator(".scroll:visible").all():
+        assert scroll.evaluate("(one) => one.scrollWidth <= one.clientWidth + 1")
