@@ -267,4 +267,4 @@ _COUNTED = (
 
 
 def _for_the_log(one: Objective) -> dict[str, Any]:
-    return kept(one) | {"status": str(one.status), "scope": str(one.scope)}
+    return kept(one) | {"done_when": one.condition.text, "status": str(one.status), "scope": str(one.scope)}

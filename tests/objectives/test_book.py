@@ -117,14 +117,23 @@ def test_a_reader_s_judgement_needs_the_words_of_a_turn_after_it_was_set():
         Judgement(one.key, 2, "The miller lives here"),
         Judgement(one.key, 4, "The Miller"),
         Judgement(one.key, 3, "..."),
+        Judgement(one.key, 3, "she says"),
+        Judgement(one.key, 3, "iller, of course"),
         Judgement(other.key, 3, "The Miller"),
         Judgement("text:never heard of", 3, "The Miller"),
     ]
     book.judge(wrong, turns)
     assert len(book.pursued()) == 2
-    assert book.counts["unsupported"] == 4
+    assert book.counts["unsupported"] == 6
     book.judge([Judgement(one.key, 3, "the miller, of course")], turns)
     assert book.objectives[one.key].evidence == (Evidence(Moment(1, 3), "model", "the miller, of course"),)
+    assert status(book, one) is Status.REACHED
+
+
+def test_a_short_answer_of_the_game_may_be_quoted_whole():
+    one = wanted("Close the lid")
+    book = a_book(one)
+    book.judge([Judgement(one.key, 1, "Closed")], {1: turn(1, "close lid", "Closed.\n")})
     assert status(book, one) is Status.REACHED
 
 

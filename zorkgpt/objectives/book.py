@@ -21,6 +21,10 @@ from zorkgpt.objectives.models import (
     restarted,
 )
 
+_FEWEST_WORDS = 3
+"""In a quote that shows something, where the game said more than that."""
+_LONGEST_EVIDENCE = 200
+
 
 class ObjectiveBook:
     """Every objective by its key, and what was seen in this episode.
@@ -96,7 +100,7 @@ class ObjectiveBook:
         done = stands(one.condition, step.after, self.visited) or happened(one.condition, step, self._way_of)
         if done and not step.refused and not step.fault:
             self.counts["reached_by_ground_truth"] += 1
-            evidence = Evidence(Moment(record.episode, record.turn), "game", step.action, gain(step))
+            evidence = Evidence(Moment(record.episode, record.turn), "game", _line(step.action), gain(step))
             return reached(one, evidence)
         if not one.pursued:
             return one
@@ -139,8 +143,8 @@ class ObjectiveBook:
                 self.counts["unsupported"] += 1
                 continue
             self.counts["reached_by_model"] += 1
-            words = " ".join(said.quote.split())
-            evidence = Evidence(Moment(record.episode, record.turn), "model", words, gain(record.transition))
+            moment = Moment(record.episode, record.turn)
+            evidence = Evidence(moment, "model", _line(said.quote), gain(record.transition))
             self._put(reached(one, evidence))
 
     def keep(self, keys: Sequence[str]) -> None:
@@ -212,7 +216,12 @@ def _wanted_again(known: Objective, again: Objective) -> bool:
 
 
 def _bears_out(said: Judgement, record: TurnRecord, one: Objective) -> bool:
-    """The turn came after the objective was set, and the game said on it what is quoted."""
-    quote = normal(said.quote)
+    """The turn came after the objective was set, and the game said on it what is quoted, not just a word or two."""
+    quote, response = normal(said.quote), normal(record.transition.response)
     since = one.origin.turn if one.origin.episode == record.episode else 0
-    return len(quote) >= 3 and record.turn > since and quote in normal(record.transition.response)
+    telling = len(quote.split()) >= _FEWEST_WORDS or (quote and quote == response)
+    return bool(telling) and record.turn > since and f" {quote} " in f" {response} "
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())[:_LONGEST_EVIDENCE]

@@ -14,7 +14,8 @@ def line_of(one: Objective, rooms: Mapping[int, str]) -> str:
         parts.append(f"at {', '.join(places)}")
     if one.evidence:
         last = one.evidence[-1]
-        parts.append(f"reached in episode {last.moment.episode}, turn {last.moment.turn}, by {last.words}")
+        how = f"by {last.words}" if last.judge == "game" else f"when the game said {last.words}"
+        parts.append(f"reached in episode {last.moment.episode}, turn {last.moment.turn}, {how}")
     if one.status is Status.STALE:
         parts.append("nothing has come of it for a while")
     return "; ".join(parts)

@@ -118,8 +118,8 @@ class ObjectivesUpdated:
     """The last one that had been played."""
     objectives: list[dict[str, Any]]
     """Those that are pursued, the most promising first, then those that this episode reached or gave up: text,
-    condition, places, origin, scope, status ("open", "stale", "reached" or "abandoned"), given_up, and reached:
-    each time, with what shows it."""
+    condition, done_when, places, origin, scope, status ("open", "stale", "reached" or "abandoned"), given_up, and
+    reached: each time, with what shows it."""
 
 
 @dataclass(frozen=True, slots=True)
