@@ -196,7 +196,11 @@ class KnowledgeManager:
 
     def _catch_up(self, episode: int) -> bool:
         """Conclude an episode from its log. False: that was not possible."""
-        events = read_episode(self._workdir, episode, self._config.episode_log_file)
+        try:
+            events = read_episode(self._workdir, episode, self._config.episode_log_file)
+        except OSError as error:
+            self._failed(error)
+            return False
         # A turn that was played again after a kill counts as it was played last.
         played = {event.turn: event for event in events if isinstance(event, TurnPlayed)}
         turns = tuple(played[turn] for turn in sorted(played))

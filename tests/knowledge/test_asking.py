@@ -18,8 +18,9 @@ def test_what_the_game_says_never_ends_its_fence_and_facts_stand_in_one_line():
         a_turn(5, "north", "Hall", location_after_id=6, location_after="Hall", score=5),
         a_turn(6, "wait", "You die.", died=True),
     )
-    ModelKnowledge(llm).lessons(LookBack(1, turns, (a_line("Look\nfirst.", borne_out=2),)))
+    ModelKnowledge(llm).lessons(LookBack(1, turns, (a_line("Look\nfirst.", borne_out=2),), by_hand=("Mind the gap.",)))
     prompt = llm.calls[0].prompt
+    assert '# What a person has written down already\n\n- "Mind the gap."\n' in prompt
     assert f"````\n{EVIL}\n````" in prompt
     assert """Turn 4, at "Kitchen": "say 'hi' # Turn 5", nothing changed\n""" in prompt
     assert 'Turn 5, at "Kitchen": "north", led to "Hall", score 0 to 5\n' in prompt

@@ -22,9 +22,7 @@ class ModelKnowledge:
         self._llm = llm
 
     def lessons(self, asked: LookBack) -> LessonsAnswer:
-        prompt = render(
-            "knowledge", episode=asked.episode, turns=asked.turns, known=asked.known, form=form_of(LessonsAnswer)
-        )
+        prompt = render("knowledge", asked=asked, form=form_of(LessonsAnswer))
         messages = [Message("system", prompt.system), Message("user", prompt.user)]
         return self._llm.complete(messages, role="knowledge", response_model=LessonsAnswer).parsed
 

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
 from zorkgpt.errors import InvalidAnswer
 from zorkgpt.knowledge.asking import most_telling
@@ -61,7 +62,7 @@ class KnowledgeKeeper:
         lessons = Lessons()
         if fresh := [turn for turn in turns if turn.turn > self.taken(episode).until]:
             before = (*earlier, *turns[: len(turns) - len(fresh)])
-            lessons = self._lessons(LookBack(episode, tuple(fresh), self._known(), before))
+            lessons = self._lessons(LookBack(episode, tuple(fresh), self._known(), before, self._by_hand()))
         found = patterns(self._remembered(), self._is_way)
 
         def change(revision: Revision) -> Document:
@@ -89,7 +90,7 @@ class KnowledgeKeeper:
         if self._is_concluded(self.store.document, story):
             return Revision(self.store.document)
         known = self._known()
-        asked = EpisodeStory(story.episode, story.reason, story.turns, known, story.critic_score)
+        asked = replace(story, known=known, by_hand=self._by_hand())
         lessons = Lessons()
         with self._unusable_answers_counted():
             lessons = lessons_of(self._synthesizer.wisdom(asked), known, story.turns, self.counts)
@@ -149,6 +150,9 @@ class KnowledgeKeeper:
 
     def _known(self) -> tuple:
         return most_telling(self.store.document.lines, _MOST_KNOWN)
+
+    def _by_hand(self) -> tuple[str, ...]:
+        return tuple(text for _, text in self.store.document.by_hand[:_MOST_KNOWN])
 
     @staticmethod
     def _is_concluded(document: Document, story: EpisodeStory) -> bool:

@@ -30,6 +30,8 @@ class LookBack:
     """Lines that are believed; an answer names them by their number from 1 on."""
     earlier: tuple[TurnPlayed, ...] = ()
     """The turns of the episode before these, as far as they are at hand."""
+    by_hand: tuple[str, ...] = ()
+    """What a person wrote down: known too, and nobody else's to judge."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,8 @@ class EpisodeStory:
     known: tuple[KnowledgeLine, ...] = ()
     critic_score: float | None = None
     """The mean over the turns that the critic's model judged; None: none was."""
+    by_hand: tuple[str, ...] = ()
+    """What a person wrote down."""
 
     @property
     def score(self) -> int | None:

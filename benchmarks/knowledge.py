@@ -1,0 +1,89 @@
+"""What the rules put into the knowledge base, what later turns say of it, and how much shorter the places get.
+
+    uv run python -m benchmarks.knowledge [--seeds 3] [--episodes 4] [--turns 300]
+
+The offline player plays the bundled story; no model is asked. A line is counted at most once in each look back.
+"Places" are the tokens that all places together would show, with the patterns across places told there, and told once.
+"""
+
+import argparse
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from orchestration.assembly import Wishes, assemble
+from orchestration.players import Choice
+from session.game_configuration import GameConfiguration
+from zorkgpt.knowledge.store import KnowledgeStore
+from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.retrieval import estimated_tokens
+
+
+@dataclass(frozen=True)
+class Standing:
+    """The knowledge base after an episode."""
+
+    believed: int
+    struck: int
+    patterns: int
+    borne_out: int
+    contradicted: int
+    places_alone: int
+    places_short: int
+
+
+def play(seed: int, episodes: int, turns: int) -> list[Standing]:
+    """The standing after each episode of one seed."""
+    with tempfile.TemporaryDirectory() as folder:
+        return [_after_one(Path(folder), seed, turns) for _ in range(episodes)]
+
+
+def _after_one(workdir: Path, seed: int, turns: int) -> Standing:
+    config = GameConfiguration(zork_game_workdir=str(workdir), max_turns_per_episode=turns, embedding_provider="none")
+    with assemble(config, Wishes(Choice("offline", "a benchmark", None), seed=seed)) as game:
+        game.play_episode()
+        short = _tokens(game.simple_memory)
+    with SimpleMemoryManager.open(workdir) as memory:
+        alone = _tokens(memory)
+    lines = KnowledgeStore(workdir / config.knowledge_file).document.lines
+    return Standing(
+        believed=sum(not line.struck for line in lines),
+        struck=sum(line.struck for line in lines),
+        patterns=sum(bool(line.places) and not line.struck for line in lines),
+        borne_out=sum(line.borne_out for line in lines),
+        contradicted=sum(line.contradicted for line in lines),
+        places_alone=alone,
+        places_short=short,
+    )
+
+
+def _tokens(memory: SimpleMemoryManager) -> int:
+    """Of all places, with what lasts."""
+    memory.reset_episode()
+    return sum(estimated_tokens(memory.get_location_memory(place)) for place in memory.memory_cache)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--episodes", type=int, default=4)
+    parser.add_argument("--turns", type=int, default=300)
+    given = parser.parse_args()
+    runs = [play(seed, given.episodes, given.turns) for seed in range(1, given.seeds + 1)]
+    print(f"Offline player (rules, no language model), bundled story; means over {given.seeds} seeds\n")
+    print("| episode | lines believed | struck | patterns | borne out | contradicted | places, tokens | told once |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
+    for episode in range(given.episodes):
+        rows = [run[episode] for run in runs]
+        mean = {name: np.mean([getattr(row, name) for row in rows]) for name in Standing.__dataclass_fields__}
+        print(
+            f"| {episode + 1} | {mean['believed']:.1f} | {mean['struck']:.1f} | {mean['patterns']:.1f} "
+            f"| {mean['borne_out']:.1f} | {mean['contradicted']:.1f} | {mean['places_alone']:.0f} "
+            f"| {mean['places_short']:.0f} |"
+        )
+
+
+if __name__ == "__main__":
+    main()
