@@ -194,7 +194,7 @@ class ContextSection(Section):
     Whole items that do not fit are left out, and the prompt says how many.
     """
 
-    certain_tokens: int = Field(500, ge=100)
+    certain_tokens: int = Field(500, ge=200)
     """What the Z-machine tells: place, score, what is carried and in sight."""
     exits_tokens: int = Field(300, ge=60)
     """Ways from here, with where they lead and how sure that is."""

@@ -292,6 +292,49 @@ def test_visits_are_counted_once_each(play, state, tmp_path):
     assert "**Visits:** 3 | **Episodes:** 3, 4\n" in (tmp_path / "Memories.md").read_text()
 
 
+def test_the_visits_so_far_hold_the_present_one(play, state):
+    manager = play()
+    assert manager.get_visits(5) == (1, 1)
+    manager.record_arrival(5, "Hall", "A hall.")
+    assert manager.get_visits(5) == (1, 1)
+    manager.add_memory(5, "Hall", memory(episode=3))
+    manager.record_action_outcome(5, "Hall", "up", "Attic", {"location_changed": True, "location_after": 6})
+    assert manager.get_visits(5) == (2, 1)
+    manager.reset_episode()
+    state.episode_id = 4
+    assert manager.get_visits(5) == (2, 2)
+    manager.record_arrival(5, "Hall", "A hall.")
+    assert manager.get_visits(5) == (2, 2)
+
+
+@pytest.mark.parametrize("title", ["Brass key", "What the brass key is for"])
+def test_what_the_context_shows_of_elsewhere_is_not_learned_again(play, title):
+    manager = play(*[remember(title, text="It opens the stone door.")] * 3)
+    manager.mark_recalled(5, [memory("Brass key", text="It opens the stone door.")])
+    manager.mark_lines_recalled(["- Keys of stone doors: it opens the stone door. (3 places)"])
+    manager.record_action_outcome(6, "Attic", "look", "x", {"died": True})
+    assert manager.synthesizer.requests[0].recalled[0] == "Brass key"
+    assert kept(manager, 6) == []
+    # At its own place, and said by the game itself, it is an observation.
+    manager.record_action_outcome(5, "Hall", "look", "x", {"died": True})
+    manager.record_action_outcome(7, "Shop", "ask about key", "It opens the stone door.", {"died": True})
+    assert kept(manager, 5) == kept(manager, 7) == [(title, "permanent", "ACTIVE")]
+
+
+def test_a_line_of_knowledge_is_not_learned_as_a_memory_of_a_place(play):
+    manager = play(remember("Keys", text="It opens the stone door."), remember("Odd", text="It opens the box at noon."))
+    line = "Keys of stone doors: it opens the stone door. (3 places)"
+    manager.mark_lines_recalled([line])
+    manager.record_action_outcome(6, "Attic", "look", "x", {"died": True})
+    manager.record_action_outcome(6, "Attic", "jump", "y", {"died": True})
+    assert manager.synthesizer.requests[0].recalled == (line,)
+    assert [title for title, *_ in kept(manager, 6)] == ["Odd"]
+    manager.reset_episode()
+    manager.synthesizer.answers.append(remember("Keys", text="It opens the stone door."))
+    manager.record_action_outcome(6, "Attic", "look", "z", {"died": True})
+    assert [title for title, *_ in kept(manager, 6)] == ["Odd", "Keys"]
+
+
 def test_what_the_agent_was_told_elsewhere_is_not_learned_again(play):
     manager = play(remember("Brass key", text="It opens the stone door."))
     manager.add_memory(5, "Hall", memory("Brass key", text="It opens the stone door."))

@@ -3,14 +3,23 @@
 from collections.abc import Sequence
 
 from session.sections import ContextSection
-from zorkgpt.context.section import Section, first_sentences, last_sentences, left_out_note, newest, text_section
+from zorkgpt.context.section import (
+    Section,
+    fence_tokens,
+    first_sentences,
+    last_sentences,
+    left_out_note,
+    newest,
+    text_section,
+)
 from zorkgpt.memory.synthesis import RecentTurn
 from zorkgpt.player import PlayerContext
 from zorkgpt.prompts.render import fence, one_line
 
 REASONED_TURNS = 3
 """The last turns, which are shown with their reasons."""
-_FENCE_AND_HEADING_TOKENS = 20
+_HEADING_TOKENS = 20
+"""Of the heading and of the line that says what was left out."""
 _LINE_RESPONSE_TOKENS = 30
 """Of a past response in a turn's single line: its first sentence or two."""
 _ACTION_TOKENS = 40
@@ -39,7 +48,7 @@ def history(context: PlayerContext, budgets: ContextSection) -> Section:
 
 def fitting_history(turns: Sequence[RecentTurn], tokens: int) -> int:
     """For how many of these turns, counted from the newest, there is room in the history."""
-    return newest(map(turn_line, reversed(turns)), tokens - 2 * _FENCE_AND_HEADING_TOKENS)
+    return newest(map(turn_line, reversed(turns)), tokens - 2 * _HEADING_TOKENS)
 
 
 def turn_line(turn: RecentTurn) -> str:
@@ -89,7 +98,8 @@ def refused(context: PlayerContext, budgets: ContextSection) -> Section:
 
 def _reasoned(turns: Sequence[RecentTurn], tokens: int, now: str | None = None) -> tuple[str, int]:
     # An even share for each turn: half of it for the reasons, a third for the response, the rest for the words around.
-    room = tokens - 2 * _FENCE_AND_HEADING_TOKENS
+    said = "\n".join(f"{turn.reasoning}\n{turn.action}\n{turn.response}" for turn in turns)
+    room = tokens - _HEADING_TOKENS - fence_tokens(said)
     entries = [_entry(turn, room // max(1, len(turns)), now if turn is turns[-1] else None) for turn in turns]
     count = newest((f"{entry}\n" for entry in reversed(entries)), room)
     left_out = len(entries) - count

@@ -2,35 +2,34 @@
 
 from collections.abc import Sequence
 
+from game_interface.models import Item
 from session.sections import ContextSection
 from zorkgpt.context.past import is_room_description
-from zorkgpt.context.section import Section, fitting, left_out_note, list_section, text_section
+from zorkgpt.context.section import Section, first_sentences, fitting, left_out_note, list_section, text_section
+from zorkgpt.memory.retrieval import estimated_tokens
 from zorkgpt.player import Danger, Exit, PlayerContext
 from zorkgpt.prompts.render import fence, one_line
 
+_NAME_TOKENS = 20
 _OPEN_END = "not tried yet"
 
 
 def certain(context: PlayerContext, budgets: ContextSection) -> Section:
     """From the Z-machine's memory: place, score, what is carried and in sight."""
-    seen, left_out = context.observation, 0
+    heading, seen, left_out = "## Certain, from the game's own memory", context.observation, 0
     carried = seen.carried if seen.carried is not None else seen.inventory
-    # Each of the three lists gets a share of what the few lines without a list leave.
-    share = budgets.certain_tokens // 4
-    lines = [f"- Turn {context.turn}{f' of {context.max_turns}' if context.max_turns else ''}, {_episode(context)}"]
-    if seen.location is not None:
-        lines.append(f"- Place: {one_line(seen.location.name)} (location {seen.location.num})")
-    if seen.vehicle is not None:
-        lines.append(f"- Inside: {one_line(seen.vehicle.name)}")
-    if seen.score is not None:
-        lines.append(f"- Score: {seen.score}{f' of {context.max_score}' if context.max_score is not None else ''}")
-    for what, items, nothing in (
-        ("Carried", carried, "nothing"),
-        ("Objects here", seen.visible, "none"),
-        ("Moved or changed by the last action", changed_in_sight(context) or None, ""),
-    ):
-        if items is not None:
-            text, missing = _names([getattr(item, "name", item) for item in items], share)
+    lists = {
+        "Carried": (_names_of(carried), "nothing"),
+        "Objects here": (_names_of(seen.visible), "none"),
+        "Moved or changed by the last action": (changed_in_sight(context) or None, ""),
+    }
+    lines = _facts(context)
+    # Each list gets an even share of what the few lines without a list leave.
+    fixed = "\n".join((heading, "", *lines, *(f"- {what}: {nothing}" for what, (_, nothing) in lists.items()), ""))
+    share = (budgets.certain_tokens - estimated_tokens(fixed)) // len(lists)
+    for what, (names, nothing) in lists.items():
+        if names is not None:
+            text, missing = _names(names, share)
             lines.append(f"- {what}: {text or nothing}")
             left_out += missing
     values = {
@@ -42,11 +41,23 @@ def certain(context: PlayerContext, budgets: ContextSection) -> Section:
         "vehicle": seen.vehicle.name if seen.vehicle else None,
         "score": seen.score,
         "max_score": context.max_score,
-        "inventory": [item.name for item in carried or ()],
-        "objects": [item.name for item in seen.visible or ()],
+        "inventory": _names_of(carried) or [],
+        "objects": _names_of(seen.visible) or [],
         "changed": changed_in_sight(context),
     }
-    return Section("## Certain, from the game's own memory", "\n".join(lines), values, left_out)
+    return Section(heading, "\n".join(lines), values, left_out)
+
+
+def _facts(context: PlayerContext) -> list[str]:
+    seen = context.observation
+    lines = [f"- Turn {context.turn}{f' of {context.max_turns}' if context.max_turns else ''}, {_episode(context)}"]
+    if seen.location is not None:
+        lines.append(f"- Place: {_name(seen.location.name)} (location {seen.location.num})")
+    if seen.vehicle is not None:
+        lines.append(f"- Inside: {_name(seen.vehicle.name)}")
+    if seen.score is not None:
+        lines.append(f"- Score: {seen.score}{f' of {context.max_score}' if context.max_score is not None else ''}")
+    return lines
 
 
 def changed_in_sight(context: PlayerContext) -> list[str]:
@@ -143,6 +154,14 @@ def room_description(context: PlayerContext, budgets: ContextSection) -> Section
 
 def _episode(context: PlayerContext) -> str:
     return f"episode {context.episode}" if isinstance(context.episode, int) else f"episode {one_line(context.episode)}"
+
+
+def _names_of(items: Sequence[Item] | None) -> list[str] | None:
+    return None if items is None else [item.name for item in items]
+
+
+def _name(name: str) -> str:
+    return one_line(first_sentences(name, _NAME_TOKENS))
 
 
 def _names(names: Sequence[str], tokens: int) -> tuple[str, int]:

@@ -13,8 +13,6 @@ Item = TypeVar("Item")
 
 _SENTENCE_ENDS = re.compile(r"(?<=[.!?])\s+")
 _MARK = "[...]"
-_FENCE_TOKENS = 6
-"""Of two lines of backticks, longer ones than usual."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +54,7 @@ def text_section(heading: str, text: str, tokens: int, values: Callable[[str], M
     """One text between lines of backticks: as many whole lines of its beginning as fit."""
     if not text.strip():
         return Section(heading, "", values(text))
-    shown, left_out = beginning(text.strip(), _below(heading, tokens) - _FENCE_TOKENS)
+    shown, left_out = beginning(text.strip(), _below(heading, tokens) - fence_tokens(text))
     note = f"\n{left_out_note(left_out, 'line')}" if left_out else ""
     return Section(heading, fence(shown) + note, values(text if shown == text.strip() else shown), left_out)
 
@@ -121,6 +119,11 @@ def _part(text: str, tokens: int, marked: Callable[[list[str]], str], *, backwar
         if count := newest(pieces, spare):
             return marked(pieces[:count])
     return marked([line[: max(0, spare)]])
+
+
+def fence_tokens(text: str) -> int:
+    """What the lines of backticks around a text take; they grow with those inside it."""
+    return (len(fence(text)) - len(text.strip())) // 4 + 2
 
 
 def _below(heading: str, tokens: int) -> int:

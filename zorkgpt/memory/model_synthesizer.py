@@ -1,6 +1,7 @@
 """Asking a model what a turn teaches."""
 
 import json
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from pydantic import Field, model_validator
@@ -10,6 +11,7 @@ from zorkgpt.llm.messages import LLM, Message
 from zorkgpt.llm.structured import form_of
 from zorkgpt.log import get_logger
 from zorkgpt.memory.models import Category, Memory, MemorySynthesisResponse, Persistence
+from zorkgpt.memory.retrieval import estimated_tokens
 from zorkgpt.memory.synthesis import RecentTurn, SynthesisRequest
 from zorkgpt.memory.wording import facts_in_words, signals
 from zorkgpt.prompts.render import render
@@ -18,6 +20,8 @@ log = get_logger(__name__)
 
 _CONTENT = ("category", "memory_title", "memory_text", "persistence", "status")
 _MOST_RECALLED = 20
+_MOST_MEMORY_TOKENS = 1200
+"""Of a place's memories: four times what the player is shown of it, since what is known must not be learned again."""
 _LONGEST_PAST_RESPONSE = 600
 _LONGEST_PAST_REASONING = 300
 
@@ -79,12 +83,25 @@ def prompt_for(request: SynthesisRequest, *, history_window: int) -> list[Messag
         request=request,
         facts=facts_in_words(request),
         signals=signals(request),
-        memories="\n".join(_memory(memory) for memory in request.memories),
+        memories=_memories(request.memories),
         history="\n".join(_past(turn) for turn in past),
         recalled="\n".join(_recalled(request)),
         form=form_of(SynthesisAnswer),
     )
     return [Message("system", prompt.system), Message("user", prompt.user)]
+
+
+def _memories(memories: Sequence[Memory]) -> str:
+    """Those that were made last, as many as fit, in their order, and how many there are beside them."""
+    lines, spare = [], _MOST_MEMORY_TOKENS
+    for memory in reversed(memories):
+        line = _memory(memory)
+        spare -= estimated_tokens(f"{line}\n")
+        if spare < 0:
+            lines.append(f"({len(memories) - len(lines)} older ones left out)")
+            break
+        lines.append(line)
+    return "\n".join(reversed(lines))
 
 
 def _memory(memory: Memory) -> str:

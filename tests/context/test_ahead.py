@@ -1,0 +1,96 @@
+"""What lies ahead: the ways on, where the player says it is going, and the dangers on that route."""
+
+import pytest
+
+from game_interface.core.jericho_interface import JerichoInterface
+from tests.fixtures.walkthrough import BUNDLED_SEED, get_bundled_walkthrough
+from zorkgpt.context.ahead import dangers_ahead, deadly_actions, exits_of, route_to, stated_destination
+from zorkgpt.memory.models import Memory
+from zorkgpt.player import Danger, Exit, Route
+from zorkgpt.world.graph import MapGraph
+from zorkgpt.world.movement import Move, MoveKind, move_of
+
+
+@pytest.fixture
+def graph() -> MapGraph:
+    graph = MapGraph()
+    names = {1: "Hall", 2: "Cellar", 3: "Deep Cellar", 4: "Attic", 5: "Forest", 6: "Forest", 7: "Island"}
+    for room, name in names.items():
+        graph.add_room(room, name)
+    for start, way, end in ((1, "down", 2), (2, "down", 3), (1, "up", 4), (4, "north", 5), (5, "north", 6)):
+        graph.add_connection(start, way, end)
+    return graph
+
+
+@pytest.mark.parametrize(
+    ("reasons", "place"),
+    [
+        (["GOING TO: Attic"], 4),
+        (["GOING TO: **Attic**"], 4),
+        (["Nothing here. I'll head back to the cellar."], 2),
+        (["I am going to the Deep\nCellar with the lamp."], 3),
+        (["I could go to the Cellar, but no: GOING TO: Attic"], 4),
+        (["GOING TO: Attic", "It is dark on the stairs."], 4),
+        (["GOING TO: Attic", "Better: GOING TO: Cellar"], 2),
+        (["GOING TO: Attic", "x", "y", "z"], None),
+        (["GOING TO: Forest"], 5),
+        (["GOING TO: Island"], None),
+        (["GOING TO: Hall"], None),
+        (["GOING TO: Atticus"], None),
+        (["I was in the Attic. The Cellar was dark."], None),
+        ([], None),
+    ],
+)
+def test_the_last_stated_destination(graph, reasons, place):
+    assert stated_destination(graph, 1, reasons) == place
+
+
+def test_the_route_is_what_the_map_knows(graph):
+    assert route_to(graph, 1, 3) == Route("Deep Cellar", 3, ("down", "down"))
+    assert [route_to(graph, 1, place) for place in (1, 7, None)] == [None] * 3
+    assert route_to(graph, None, 3) is None
+
+
+def test_exits_say_where_they_lead_how_sure_and_what_chance_does(graph):
+    graph.add_connection(1, "down", 2)
+    graph.add_connection(1, "down", 4)
+    graph.add_exit(1, "west")
+    graph.add_move(Move(1, "west", 1, MoveKind.DIED))
+    graph.add_move(Move(1, "eat rat", 1, MoveKind.DIED))
+    found = exits_of(graph, 1)
+    assert found == (
+        Exit("up", "Attic", 4, 2 / 3),
+        Exit("down", "Cellar", 2, 3 / 5, (("Cellar", 2 / 3), ("Attic", 1 / 3))),
+        Exit("west", deadly=True),
+    )
+    assert deadly_actions(graph, 1, found) == ("eat rat",)
+    assert exits_of(graph, None) == ()
+
+
+def test_dangers_of_the_route_come_after_those_one_way_from_here(graph):
+    kept = {room: [Memory("DANGER", f"Rat {room}", 1, "1", 0, "It bites.", "core")] for room in range(1, 7)}
+    ahead = list(dangers_ahead(graph, 1, kept.__getitem__, route_to(graph, 1, 3)))
+    assert ahead == [
+        Danger("up", "Attic", 4, kept[4][0], 1, False),
+        Danger("down", "Cellar", 2, kept[2][0], 1, True),
+        Danger("down", "Deep Cellar", 3, kept[3][0], 2, True),
+    ]
+    assert {danger.location_id for danger in dangers_ahead(graph, 1, kept.__getitem__, None)} == {2, 4}
+
+
+def test_every_place_of_a_walkthrough_can_be_named_as_destination(bundled_story):
+    graph = MapGraph()
+    with JerichoInterface(bundled_story, seed=BUNDLED_SEED) as game:
+        game.start()
+        start = game.observe().location
+        graph.add_room(start.num, start.name)
+        for command in get_bundled_walkthrough():
+            step = game.act(command)
+            if step.after.location:
+                graph.add_room(step.after.location.num, step.after.location.name)
+            if move := move_of(step):
+                graph.add_move(move)
+    for room in graph.routes(start.num):
+        if graph.rooms[room].name != start.name:
+            found = stated_destination(graph, start.num, [f"Now I go to the {graph.rooms[room].name}."])
+            assert graph.rooms[found].name == graph.rooms[room].name

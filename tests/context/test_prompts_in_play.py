@@ -1,0 +1,65 @@
+"""Over whole walkthroughs, with a memory that fills up, no role's prompt outgrows its budget."""
+
+from pathlib import Path
+
+import pytest
+
+from game_interface.models import Observation
+from session.game_configuration import GameConfiguration
+from tests.context.chatty import a_chatty_run
+from tests.fixtures.walkthrough import BUNDLED_SEED, ZORK1_SEED, get_bundled_walkthrough, get_zork1_walkthrough
+from zorkgpt.agent import prompt_for as agent_prompt
+from zorkgpt.context.prompt import halved, most_tokens
+from zorkgpt.critic import PROPOSAL_TOKENS
+from zorkgpt.critic import prompt_for as critic_prompt
+from zorkgpt.llm.scripted import ScriptedCall
+from zorkgpt.memory.retrieval import estimated_tokens
+from zorkgpt.player import AgentDecision, PlayerContext
+
+OTHER_ROLES = 6000
+"""Of a question that is not asked on every turn; a server with 16,000 tokens has room for it and a long answer."""
+
+
+def allowed(config: GameConfiguration) -> dict[str, int]:
+    """Tokens by role: what is always said, and what the budgets allow beside it."""
+    nothing = PlayerContext(Observation(None, None, None, None, None, None), "")
+    memories = config.max_tokens_per_location
+    agent = sum(estimated_tokens(message.content) for message in agent_prompt(nothing))
+    critic = sum(estimated_tokens(message.content) for message in critic_prompt(AgentDecision("look"), nothing))
+    return {
+        "agent": agent + most_tokens(config.context, memories=memories),
+        "critic": critic + most_tokens(halved(config.context), memories=memories) + sum(PROPOSAL_TOKENS),
+    }
+
+
+def tokens(call: ScriptedCall) -> int:
+    return estimated_tokens(call.prompt)
+
+
+def check(run, llm, commands: list[str]) -> None:
+    with run:
+        ended = run.play_episode()
+        most = allowed(run.parts.config)
+        status = run.parts.context.get_status()["metrics"]
+    assert ended.turns == len(commands)
+    roles = {call.role for call in llm.calls}
+    assert roles >= {"agent", "critic", "memory", "summary"}
+    for call in llm.calls:
+        assert tokens(call) <= most.get(call.role, OTHER_ROLES), call.prompt
+    # All turns but the latest are in a summary; none was lost on the way.
+    assert status["summaries"] > 3
+    asked = [call.prompt for call in llm.calls if call.role == "agent"]
+    assert not any("earlier turns left out" in prompt for prompt in asked)
+    assert any("more memories not shown" in prompt for prompt in asked)
+    assert any("\nReasoning: [...] " in prompt for prompt in asked)
+
+
+def test_bundled_story(tmp_path: Path, bundled_story: Path):
+    commands = get_bundled_walkthrough()
+    check(*a_chatty_run(tmp_path, bundled_story, commands, BUNDLED_SEED), commands)
+
+
+@pytest.mark.slow
+def test_zork1(tmp_path: Path, zork1: Path):
+    commands = get_zork1_walkthrough()
+    check(*a_chatty_run(tmp_path, zork1, commands, ZORK1_SEED), commands)

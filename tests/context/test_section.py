@@ -1,0 +1,117 @@
+"""Parts of a prompt keep to their budgets by leaving out whole items, whatever is put into them."""
+
+import json
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from game_interface.models import Item, Location, Observation
+from session.sections import ContextSection
+from zorkgpt.context import mind, past, place
+from zorkgpt.context.prompt import DEFAULT_BUDGETS, agent_sections, agent_values, halved, most_tokens
+from zorkgpt.context.section import beginning, first_sentences, last_sentences, list_section, text_section
+from zorkgpt.memory.models import Memory
+from zorkgpt.memory.retrieval import estimated_tokens
+from zorkgpt.memory.synthesis import RecentTurn
+from zorkgpt.player import Danger, Exit, PlayerContext, Route
+
+PARTS = [
+    *(place.certain, place.exits, place.failed_here, place.dangers, place.room_description),
+    *(mind.objectives, mind.knowledge, mind.notices),
+    *(past.summary, past.history, past.reasoning, past.response, past.refused),
+]
+LEAST = ContextSection(**{name: field.metadata[0].ge for name, field in ContextSection.model_fields.items()})
+
+texts = (
+    st.text(max_size=80) | st.text("ab. `\n#é", max_size=400) | st.integers(1, 60).map(lambda n: "A word. " * n * 10)
+)
+names = st.text(min_size=1, max_size=30)
+
+
+@st.composite
+def contexts(draw) -> PlayerContext:
+    items = st.lists(names, max_size=60).map(
+        lambda found: tuple(Item(number, name) for number, name in enumerate(found))
+    )
+    recent = draw(st.lists(st.builds(RecentTurn, st.just(0), names, texts, texts, texts), max_size=40))
+    seen = Observation(Location(1, draw(names)), (), draw(items), draw(items), 3, 4)
+    dangers = st.builds(
+        Danger, names, names, st.just(2), st.builds(lambda text: Memory("DANGER", "X", 1, "1", 0, text, "core"), texts)
+    )
+    return PlayerContext(
+        seen,
+        draw(texts),
+        recent=tuple(
+            RecentTurn(n + 1, t.location_name, t.action, t.response, t.reasoning) for n, t in enumerate(recent)
+        ),
+        summary=draw(texts),
+        room_description=draw(st.none() | texts),
+        room_description_age=draw(st.integers(0, 10)),
+        exits=tuple(draw(st.lists(st.builds(Exit, names, names, st.just(2), st.just(0.5)), max_size=40))),
+        dangers=tuple(draw(st.lists(dangers, max_size=20))),
+        route=draw(st.none() | st.builds(Route, names, st.just(3), st.lists(names, max_size=20).map(tuple))),
+        failed_here=tuple(draw(st.lists(names, max_size=60))),
+        deadly_here=tuple(draw(st.lists(names, max_size=60))),
+        changed=draw(items),
+        refused=draw(st.none() | texts),
+        objectives=tuple(draw(st.lists(texts, max_size=20))),
+        knowledge=tuple(draw(st.lists(texts, max_size=20))),
+        notices=tuple(draw(st.lists(texts, max_size=20))),
+    )
+
+
+@given(contexts(), st.sampled_from([DEFAULT_BUDGETS, halved(DEFAULT_BUDGETS), LEAST]))
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+def test_no_part_is_longer_than_its_budget(context, budgets):
+    for part in PARTS:
+        allowed = getattr(budgets, f"{part.__name__}_tokens")
+        if part is place.room_description and past.is_room_description(context):
+            allowed = budgets.response_tokens
+        assert part(context, budgets).tokens <= allowed, part.__name__
+    whole = "".join(f"{section}\n\n" for section in agent_sections(context, budgets))
+    assert estimated_tokens(whole) <= most_tokens(budgets, memories=0)
+    json.dumps(agent_values(context, budgets))
+
+
+def test_a_long_item_makes_no_shorter_one_give_way():
+    items = ["short one", "long " * 100, "short two"]
+    section = list_section("## Heading", items, lambda item: f"- {item}", 40, lambda kept: {"items": kept})
+    assert section.text == "- short one\n- short two\n(1 more left out)"
+    assert (section.values, section.left_out) == ({"items": ["short one", "short two"]}, 1)
+
+
+def test_what_fits_is_left_as_it_is():
+    section = text_section("## Heading", " One.\n\nTwo.\n", 60, lambda shown: {"text": shown})
+    assert str(section) == "## Heading\n\n```\nOne.\n\nTwo.\n```"
+    assert (section.values, section.left_out) == ({"text": " One.\n\nTwo.\n"}, 0)
+
+
+def test_nothing_is_no_section():
+    assert text_section("## Heading", " \n", 60, lambda shown: {}).text == ""
+    assert list_section("## Heading", [], str, 60, lambda kept: {}).text == ""
+
+
+def test_of_a_long_text_whole_lines_are_kept():
+    text = "\n".join(f"Line {number} is as long as this." for number in range(30))
+    shown, left_out = beginning(text, 100)
+    assert text.startswith(shown + "\n")
+    assert shown.count("\n") + 1 + left_out == 30
+    assert 0 < left_out < 30
+
+
+@pytest.mark.parametrize(
+    ("part", "shown"),
+    [
+        (first_sentences, "One is here. Two is here. [...]"),
+        (last_sentences, "[...] Three is here. Four is here."),
+    ],
+)
+def test_of_a_long_line_whole_sentences_are_kept(part, shown):
+    assert part("One is here. Two is here. \n Three is here. Four is here.", 12) == shown
+
+
+@given(st.text(max_size=300), st.integers(5, 60))
+def test_a_part_of_a_text_keeps_to_its_tokens(text, tokens):
+    assert estimated_tokens(first_sentences(text, tokens)) <= tokens
+    assert estimated_tokens(last_sentences(text, tokens)) <= tokens

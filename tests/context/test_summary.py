@@ -1,0 +1,100 @@
+"""Turns that no longer fit into the prompt: summed up by the model, kept with the episode, or else counted."""
+
+import dataclasses
+import json
+import logging
+
+import pytest
+
+from orchestration.assembly import Wishes, assemble
+from orchestration.players import Choice
+from session.game_configuration import GameConfiguration
+from tests.context.chatty import ChattyLLM
+from tests.orchestration.parts import a_walkthrough
+from zorkgpt.errors import LLMError
+from zorkgpt.llm.scripted import ScriptedLLM
+
+TURNS = 40
+SETTINGS = {"history_tokens": 300, "summary_interval": 5}
+
+
+def played(workdir, answer, turns: int = TURNS):
+    """The run after so many turns, and what its model was asked."""
+    chatty = ChattyLLM(["wait", "look"] * turns)
+    llm = ScriptedLLM(lambda messages, role: answer(messages) if role == "summary" else chatty._reply(messages, role))
+    config = GameConfiguration(
+        zork_game_workdir=str(workdir), max_turns_per_episode=turns, embedding_provider="none", context=SETTINGS
+    )
+    run = assemble(config, Wishes(Choice("model", "a test", None), remember=False), llm=llm)
+    run.reset_episode()
+    for _ in range(turns):
+        run.process_turn()
+    return run, llm
+
+
+def asked(llm, role: str) -> list[str]:
+    return [call.messages[-1].content for call in llm.calls if call.role == role]
+
+
+def test_the_older_turns_are_summed_up_and_the_summary_goes_on(tmp_path):
+    numbers = iter(range(1, 100))
+    run, llm = played(tmp_path, lambda messages: {"summary": f"Summary {next(numbers)}: I waited."})
+    with run:
+        state, questions, prompts = run.game_state, asked(llm, "summary"), asked(llm, "agent")
+        assert 2 <= len(questions) <= TURNS // SETTINGS["summary_interval"]
+        assert "# The previous summary" not in questions[0]
+        assert "Summary 1: I waited." in questions[1]
+        assert state.history_summary == f"Summary {len(questions)}: I waited."
+        said = f"## Earlier in this episode: turns 1 to {state.history_summarised_to}, summarised"
+        assert f"{said}\n\n```\n{state.history_summary}\n```\n" in prompts[-1]
+        assert run.parts.context.get_agent_context()["summary"] == state.history_summary
+
+
+def test_every_turn_is_in_the_prompt_or_in_a_summary(tmp_path):
+    run, llm = played(tmp_path, lambda messages: {"summary": "I waited."})
+    with run:
+        summarised = [line for question in asked(llm, "summary") for line in question.splitlines()]
+        turns = [int(line.split(",")[0].removeprefix("Turn ")) for line in summarised if line.startswith("Turn ")]
+        assert turns == list(range(1, run.game_state.history_summarised_to + 1))
+        last = asked(llm, "agent")[-1]
+    shown = [turn for turn in range(1, TURNS) if f"- Turn {turn}," in last or f"\nTurn {turn}:\n" in last]
+    assert shown == list(range(turns[-1] + 1, TURNS)) or shown == list(range(TURNS - len(shown), TURNS))
+
+
+def test_the_summary_is_plain_data_of_the_state_and_of_one_episode(tmp_path):
+    run, _ = played(tmp_path, lambda messages: {"summary": "I waited."})
+    with run:
+        kept = dataclasses.asdict(run.game_state) | {"visited_locations": []}
+        assert json.loads(json.dumps(kept))["history_summary"] == "I waited."
+        run.reset_episode()
+        assert run.game_state.history_summary == ""
+        assert run.game_state.history_summarised_to == 0
+
+
+def test_a_model_that_fails_is_asked_again_later_and_the_turns_are_counted(tmp_path, caplog):
+    def fail(messages):
+        raise LLMError("busy")
+
+    with caplog.at_level(logging.WARNING):
+        run, llm = played(tmp_path, fail)
+    with run:
+        metrics = run.parts.context.get_status()["metrics"]
+    assert metrics["summaries"] == 0
+    assert 1 < metrics["summary_failures"] == len(asked(llm, "summary")) <= TURNS // SETTINGS["summary_interval"]
+    assert caplog.text.count("no summary of the older turns") == 1
+    assert "earlier turns left out)\n- Turn " in asked(llm, "agent")[-1]
+
+
+def test_without_a_model_the_turns_are_only_counted(tmp_path):
+    with a_walkthrough(tmp_path, *["wait"] * 80, turns=80) as run:
+        run.play_episode()
+        context = run.parts.context.get_agent_context()
+    assert context["summary"] == ""
+    assert context["left_out"]["Turns before the last ones"] > 0
+
+
+@pytest.mark.parametrize("turns", [1, 3])
+def test_a_short_episode_has_no_summary(tmp_path, turns):
+    run, llm = played(tmp_path, lambda messages: {"summary": "x"}, turns)
+    with run:
+        assert asked(llm, "summary") == []
