@@ -109,6 +109,10 @@ class ObjectiveManager:
         most, rooms = self._config.refined_objectives_target_count, self._rooms()
         return tuple(line_of(one, rooms) for one in self.book.pursued()[:most])
 
+    def destination(self) -> int | None:
+        """The place of the most promising objective that has one; None if none has."""
+        return next((one.places[0] for one in self.book.pursued() if one.places), None)
+
     def _found(self) -> tuple[list[Objective], ZorkGPTError | None]:
         """What earlier episodes and other processes have left."""
         try:

@@ -125,6 +125,7 @@ def assemble(
         recall=recall,
         objectives=objectives.lines,
         knowledge=applying,
+        destination=objectives.destination,
     )
     export = StateManager(get_logger("state"), config, state)
     rejections = RejectionManager(get_logger("rejections"), config, state)
