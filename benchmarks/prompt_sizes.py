@@ -3,7 +3,8 @@
 `uv run python -m benchmarks.prompt_sizes` (ZORKGPT_ZORK1 names Zork I; without it the bundled story is played).
 
 A model that talks at length plays the walkthrough, remembers something on every turn that it is asked about and wants
-five things whenever it is asked, so that memories and objectives are as full as their budgets let them be. Tokens are estimated from characters, as the budgets are.
+five things whenever it is asked, so that memories and objectives are as full as their budgets let them be. Tokens are
+estimated from characters, as the budgets are.
 """
 
 import os
