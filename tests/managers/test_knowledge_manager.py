@@ -36,7 +36,10 @@ class Script:
             return REMEMBER_NOTHING
         if not self._answers:
             raise LLMError("The script is at its end.")
-        return self._answers.pop(0)
+        answer = self._answers.pop(0)
+        if isinstance(answer, type):
+            raise answer
+        return answer
 
 
 def a_run(workdir: Path, *answers, turns: int = 30, **settings) -> tuple[ZorkOrchestratorV2, ScriptedLLM]:
@@ -180,6 +183,48 @@ def test_an_interrupted_episode_asks_no_model_and_the_next_start_makes_up_for_it
     assert "Turn 5," in asked(llm)[0]
     assert not knowledge(tmp_path).taken["1"].due
     assert next(event.added for event in updates(tmp_path, 2)) == ["Green ground gives way."]
+
+
+def test_ctrl_c_while_the_model_thinks_about_the_episode_leaves_it_to_the_next_start(tmp_path):
+    run, llm = a_run(tmp_path, KeyboardInterrupt, turns=5)
+    with run, pytest.raises(KeyboardInterrupt):
+        run.play_episode()
+    assert len(asked(llm)) == 1
+    assert knowledge(tmp_path).taken["1"].due
+    assert read_episode(tmp_path, 1)[-1].reason == "interrupted"
+
+
+@pytest.mark.parametrize("reason", ["interrupted", "error", "budget"])
+def test_on_these_ways_out_no_model_is_waited_for(tmp_path, reason):
+    run, llm = a_run(tmp_path)
+    with run:
+        run.process_turn()
+        manager_of(run).conclude(reason)
+        assert asked(llm) == []
+        assert knowledge(tmp_path).taken["1"].due
+
+
+def test_rules_conclude_an_interrupted_episode_at_once(tmp_path):
+    run = a_walkthrough(tmp_path, "take penny", "save", "wait", watchers=(CtrlC(3),))
+    with run, pytest.raises(KeyboardInterrupt):
+        run.play_episode()
+    taken = knowledge(tmp_path).taken["1"]
+    assert (taken.until, taken.due) == (3, False)
+    assert any(text.startswith("“save” is not accepted") for text in texts(tmp_path))
+
+
+@pytest.mark.parametrize("left", ["log gone", "still failing"])
+def test_what_can_not_be_made_up_for_ends_nothing(tmp_path, left):
+    run, _ = a_run(tmp_path, turns=200)
+    run._watchers = (CtrlC(5),)
+    with run, pytest.raises(KeyboardInterrupt):
+        run.play_episode()
+    if left == "log gone":
+        (tmp_path / "runs" / "1" / "episode_log.jsonl").unlink()
+    run, _ = a_run(tmp_path, turns=3)
+    with run:
+        assert run.play_episode().reason == "turn limit"
+    assert knowledge(tmp_path).taken["1"].due is (left == "still failing")
 
 
 def test_the_knowledge_reaches_the_player_and_struck_lines_do_not(tmp_path):
