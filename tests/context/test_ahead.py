@@ -78,6 +78,14 @@ def test_dangers_of_the_route_come_after_those_one_way_from_here(graph):
     assert {danger.location_id for danger in dangers_ahead(graph, 1, kept.__getitem__, None)} == {2, 4}
 
 
+def test_where_chance_decides_the_dangers_of_all_ends_are_told(graph):
+    graph.add_connection(1, "down", 4)
+    graph.add_connection(1, "down", 7)
+    kept = {7: [Memory("DANGER", "Shark", 1, "1", 0, "It bites.", "core")]}
+    ahead = list(dangers_ahead(graph, 1, lambda room: kept.get(room, ()), None))
+    assert ahead == [Danger("down", "Island", 7, kept[7][0], 1, False)]
+
+
 def test_every_place_of_a_walkthrough_can_be_named_as_destination(bundled_story):
     graph = MapGraph()
     with JerichoInterface(bundled_story, seed=BUNDLED_SEED) as game:

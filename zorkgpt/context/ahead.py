@@ -63,9 +63,10 @@ def stated_destination(graph: MapGraph, here: int | None, reasons: Sequence[str]
 def dangers_ahead(graph: MapGraph, here: int | None, recall: Recall, route: Route | None) -> Iterator[Danger]:
     """What is remembered as dangerous of the places one way from here, then of those further on along the route."""
     on_route = _along(graph, here, route)
-    ways = graph.exits(here) if here is not None else {}
-    near = {to: (way, 1) for way, to in reversed(ways.items()) if to != here}
-    # Several ways may lead to the same place: the one of the route is named, else the first.
+    ways = reversed(graph.exits(here)) if here is not None else ()
+    # Where chance decides, all places that the way has led to. Several ways may lead to the same place: the one of the
+    # route is named, else the first.
+    near = {to: (way, 1) for way in ways for to in graph.shares(here, way) if to != here}
     for room, (way, steps) in {**near, **on_route}.items():
         for memory in recall(room):
             if memory.category == "DANGER":

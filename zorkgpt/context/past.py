@@ -23,6 +23,7 @@ _HEADING_TOKENS = 20
 _LINE_RESPONSE_TOKENS = 30
 """Of a past response in a turn's single line: its first sentence or two."""
 _ACTION_TOKENS = 40
+"""Of a past command, which is one short line."""
 REASONING_HEADING = "## Previous Reasoning and Actions"
 NOTHING_RECORDED = "(No reasoning recorded)"
 _IS_BELOW = "(what the game says now, below)"

@@ -11,6 +11,7 @@ from zorkgpt.player import Danger, Exit, PlayerContext
 from zorkgpt.prompts.render import fence, one_line
 
 _NAME_TOKENS = 20
+"""Of the name of a place; stories have shorter ones."""
 _OPEN_END = "not tried yet"
 
 
