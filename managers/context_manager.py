@@ -101,9 +101,9 @@ class ContextManager:
         self._last_seen = step.after
         self.add_reasoning(record.turn, record.reasoning, step.action)
 
-    def add_reasoning(self, turn: int, reasoning: str, action: str) -> None:
+    def add_reasoning(self, turn: int, reasoning: str | None, action: str) -> None:
         """Keep why an action was chosen, as {turn, reasoning, action, timestamp}; the response comes with the turn."""
-        entry = self._state.add_reasoning(turn, reasoning, action)
+        entry = self._state.add_reasoning(turn, reasoning or "", action)
         entry.setdefault("timestamp", self._clock().isoformat(timespec="seconds"))
 
     def get_recent_reasoning_formatted(self, turns: int = REASONED_TURNS) -> str:

@@ -142,7 +142,7 @@ def test_the_last_three_turns_are_shown_with_reasons_action_and_response():
     manager = a_manager(state)
     assert manager.get_recent_reasoning_formatted() == ""
     for turn in range(1, 5):
-        manager.add_reasoning(turn, "" if turn == 3 else f"Reason {turn}.\nIn two lines.", f"action {turn}")
+        manager.add_reasoning(turn, None if turn == 3 else f"Reason {turn}.\nIn two lines.", f"action {turn}")
         state.action_history.append((f"action {turn}", f"Response {turn}."))
     assert manager.get_recent_reasoning_formatted() == (
         """## Previous Reasoning and Actions

@@ -11,7 +11,7 @@ def turns_of(state: GameState, count: int) -> tuple[RecentTurn, ...]:
     entries = state.action_reasoning_history[-count:]
     responses = _responses(state, entries)
     return tuple(
-        RecentTurn(entry["turn"], entry.get("location", ""), entry["action"], response, entry["reasoning"])
+        RecentTurn(entry["turn"], entry.get("location", ""), entry["action"], response, entry.get("reasoning") or "")
         for entry, response in zip(entries, responses, strict=True)
     )
 
