@@ -57,6 +57,22 @@ class MemoryStoreError(ZorkGPTError):
     """The memory file can't be read, locked or written."""
 
 
+class MemoryEditError(ZorkGPTError):
+    """A person's change of a memory makes no sense, or there is no such memory."""
+
+
+class MemoryConflict(MemoryEditError):
+    """The memory was changed by somebody else since the person looked at it; nothing was changed.
+
+    Args:
+        now: the `Memory` as it stands.
+    """
+
+    def __init__(self, message: str, now: object) -> None:
+        super().__init__(message)
+        self.now = now
+
+
 class MapFileError(ZorkGPTError):
     """The map file can't be used: there is none, or a later version wrote it."""
 

@@ -201,3 +201,37 @@ def test_show_goes_back_to_a_turn(two_turns):
 def test_a_turn_that_is_none_is_named(two_turns, given):
     told = f"zorkgpt: --as-of {given} is no turn of an episode. Give both, as in --as-of 3:120.\n"
     assert run(two_turns, "show", "--as-of", given) == (2, "", told)
+
+
+def test_a_person_pins_vetoes_and_edits(folder):
+    code, said, _ = run(folder, "pin", "sword", "--reason", "true")
+    assert (code, said) == (0, f"Location 5: {SWORD.replace('[NOTE core]', '[NOTE core, pinned]')}\n")
+    assert "*(Ep1, T3, +0, pinned)*" in (folder / "Memories.md").read_text()
+    assert run(folder, "pin", "Sword", "--undo")[1] == f"Location 5: {SWORD}\n"
+    assert run(folder, "veto", "Rope")[1] == f"Location 6: {ROPE.replace('permanent]', 'permanent, vetoed]')}\n"
+    assert run(folder, "veto", "Rope", "--undo")[1] == f"Location 6: {ROPE}\n"
+    arguments = ("--text", "It is long.", "--category", "discovery", "--class", "Core", "--status", "tentative")
+    said = run(folder, "edit", "Rope", *arguments)[1]
+    assert said == "Location 6: [DISCOVERY core, tentative] Rope (episode 1, turn 3): It is long.\n"
+    story = run(folder, "why", "Rope")[1]
+    assert [line.split()[0] for line in story.splitlines()[3:]] == ["vetoed", "unvetoed", "edited"]
+    assert "(person)" in story
+
+
+def test_edits_that_are_not_to_be_are_told(folder):
+    with SimpleMemoryManager.open(folder) as manager:
+        manager.add_memory(6, "Attic", memory("Sword"))
+    before = (folder / "Memories.md").read_bytes()
+    wrong = [
+        (("edit", "Rope"), "Nothing to change"),
+        (("edit", "Rope", "--status", "gone"), "it must be one of ACTIVE, TENTATIVE, SUPERSEDED"),
+        (("edit", "Rope", "--text", "Mine.", "--expect", "Another text."), "changed by somebody else meanwhile"),
+        (("pin", "Axe"), "There is no memory titled 'Axe'."),
+        (("pin", "Sword"), "say which with --location: 5 Hall [red], 6 Attic."),
+        (("pin", "Rope", "--location", 5), "There is no memory titled 'Rope' at location 5"),
+    ]
+    for arguments, told in wrong:
+        code, _, complaint = run(folder, *arguments)
+        assert code == 2
+        assert told in complaint
+    assert (folder / "Memories.md").read_bytes() == before

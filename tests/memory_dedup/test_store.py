@@ -75,6 +75,17 @@ def test_a_contradiction_is_stored_and_a_fact_that_flips_back_is_open_with_both_
         assert "says the contrary" in manager.memory_cache[1][0].invalidation_reason
 
 
+def test_what_was_observed_often_is_believed_against_its_contrary_which_is_kept_on_record(open_):
+    with open_() as manager:
+        manager.add_memory(1, "Hall", fact("The window is open.", observation_count=6))
+        manager.add_memory(1, "Hall", fact("The window is shut.", turns="30"))
+        assert lines(manager) == [
+            ("The window is open.", "ACTIVE", "25", 6),
+            ("The window is shut.", "SUPERSEDED", "30", 1),
+        ]
+        assert metrics(manager)["deduplication_error_count"] == 0
+
+
 def test_a_fact_that_goes_on_flipping_stays_open_and_every_observation_counts(open_):
     with open_() as manager:
         for turn in range(1, 11):

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from zorkgpt.errors import MemoryStoreError
+from zorkgpt.errors import MemoryEditError, MemoryStoreError
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 
@@ -35,7 +35,7 @@ def opened(workdir: Path, file: Path | None, *, must_exist: bool = True, provide
             if must_exist and not manager.store.file.path.exists():
                 fail(f"There is no memory file at {path}. Name its folder with --workdir, or itself with --file.")
             yield manager
-    except MemoryStoreError as error:
+    except (MemoryStoreError, MemoryEditError) as error:
         fail(str(error))
 
 

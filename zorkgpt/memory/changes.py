@@ -6,7 +6,6 @@ from typing import Literal
 
 from zorkgpt.log import get_logger
 from zorkgpt.memory.codec import TITLE, Document, indexed
-from zorkgpt.memory.entry import as_read
 from zorkgpt.memory.escaping import encode, one_line
 from zorkgpt.memory.models import INVALIDATION_MARKER, Memory, MemoryStatus
 from zorkgpt.memory.section import (
@@ -96,9 +95,10 @@ def added(
     section = document.sections[index]
     if memory.episode not in section.episodes:
         section = _with_episode(section, memory.episode, document.eol)
-    new = as_read(memory)
-    document = document.replaced(index, with_memory(section, new, document.eol))
-    return Outcome(document, (Change("added", location_id, section.name, None, new),))
+    section = with_memory(section, memory, document.eol)
+    # The very one that stands in the document now, last in its section, so that a further change finds it.
+    new = section.memories[-1]
+    return Outcome(document.replaced(index, section), (Change("added", location_id, section.name, None, new),))
 
 
 def seen_again(document: Document, location_id: int, known: Memory, turn: int | str, episode: int | str) -> Outcome:

@@ -90,7 +90,7 @@ def _of_place(
         comparisons = [one for one in comparisons if not keeper.is_undone(one.known, memory)]
         comparisons = questions.answered(location_id, name, memory, comparisons)
         decision = decide(memory, comparisons)
-        if decision.kind == "repeats":
+        if decision.kind == "repeats" and not memory.pinned:
             merges.append(Merge(location_id, name, decision.about.known, memory, decision.about))
             continue
         if decision.kind == "refines":
@@ -107,7 +107,7 @@ def _change(location_id: int, merges: Sequence[Merge]):
         for one in merges:
             kept_here = document.memories(location_id)
             kept, repeat = _current(kept_here, one.kept), _current(kept_here, one.merged)
-            if kept is None or repeat is None or kept is repeat:
+            if kept is None or repeat is None or kept is repeat or repeat.pinned:
                 continue
             reason = one.comparison.describe()
             outcome = merging.absorbed(document, location_id, kept, repeat, None, reason)

@@ -45,6 +45,9 @@ def decide(new: Memory, comparisons: Sequence[Comparison]) -> Decision:
 def _decided(new: Memory, one: Comparison, contested: bool) -> Decision:
     known = one.known
     unconfirmed = new.status == MemoryStatus.TENTATIVE and known.status == MemoryStatus.ACTIVE
+    if known.pinned and one.relation in ("same", "adds"):
+        # A person wants it as it is: what says more is kept beside it.
+        return Decision("repeats", one) if one.relation == "same" else NEW
     if one.relation == "same":
         confirms = known.status == MemoryStatus.TENTATIVE and new.status == MemoryStatus.ACTIVE and not contested
         lasts_longer = known.persistence != "permanent" and new.persistence == "permanent" and not unconfirmed
@@ -59,11 +62,14 @@ def believed(older: Memory, newer: Memory, *, was_believed_before: bool = False)
     """Which of two contradicting memories to believe.
 
     A score that came with it is the game's own word; else it counts how often each was observed, the newer one once
-    more for being newer. Open while neither is well ahead, and where the fact has flipped back.
+    more for being newer. Open while neither is well ahead, and where the fact has flipped back. What a person has
+    pinned is believed.
 
     Args:
         was_believed_before: the newer one was, and the older one has replaced it.
     """
+    if older.pinned:
+        return "older"
     ahead = _weight(newer) - _weight(older) + 1
     if ahead <= -_AHEAD:
         return "older"
@@ -74,7 +80,7 @@ def believed(older: Memory, newer: Memory, *, was_believed_before: bool = False)
 
 def is_settled(seen: Memory, rival: Memory) -> bool:
     """Whether a memory that was open against its rival, and was observed again, is far enough ahead of it."""
-    return _weight(seen) - _weight(rival) >= _AHEAD
+    return not rival.pinned and _weight(seen) - _weight(rival) >= _AHEAD
 
 
 def _weight(memory: Memory) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import islice
 
-from zorkgpt.memory import merging
+from zorkgpt.memory import changes, merging
 from zorkgpt.memory.changes import Outcome, is_current, same_words, titled
 from zorkgpt.memory.codec import Document
 from zorkgpt.memory.comparison import Comparison, compared, share_a_subject
@@ -105,7 +105,7 @@ class DiscerningKeeper(Keeper):
     def replaceable(self, location_id: int, titles: Sequence[str], new: Memory) -> list[str]:
         """Without those that are about something else, and those that say the same: these are seen again."""
         found = []
-        for title in titles:
+        for title in super().replaceable(location_id, titles, new):
             old = titled(self.current(location_id), title)
             if old is None or old.persistence == "ephemeral" or not new.text.strip() or not old.text.strip():
                 found.append(title)
@@ -119,6 +119,17 @@ class DiscerningKeeper(Keeper):
             elif comparison.relation != "same":
                 found.append(title)
         return found
+
+    def is_forbidden(self, location_id: int, name: str, memory: Memory) -> bool:
+        """Also in other words, where a judge can tell."""
+        if super().is_forbidden(location_id, name, memory):
+            return True
+        vetoed = self._vetoed(location_id) if self.judge is not None and memory.text.strip() else []
+        if not vetoed:
+            return False
+        found = self.asked(location_id, name, memory, self.comparisons(location_id, memory, among=vetoed))
+        same = next((one.known for one in found if one.relation in ("same", "adds")), None)
+        return same is not None and self._obey(location_id, memory, same)
 
     def forget_episode(self) -> None:
         super().forget_episode()
@@ -304,13 +315,19 @@ class DiscerningKeeper(Keeper):
         turn: int | None,
     ) -> Outcome:
         reason = decision.about.describe()
+        kept = document.memories(location_id)
         if decision.kind == "repeats":
             return merging.merged(document, location_id, known, new, reason)
+        if decision.kind == "refines" and known.pinned:
+            return changes.added(document, location_id, name, new)
         if decision.kind == "refines":
             return merging.refined(document, location_id, name, known, new, turn, reason)
+        if known.pinned and any(same_words(old, new) and old.superseded_by == known.title for old in kept):
+            # It was told so before, and is on record.
+            return Outcome(document)
         before = any(
             old.superseded_by == known.title and compared(old, new, None).relation == "same"
-            for old in document.memories(location_id)
+            for old in kept
             if not is_current(old)
         )
         belief = believed(known, new, was_believed_before=before)

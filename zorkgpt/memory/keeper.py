@@ -8,6 +8,7 @@ from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory import changes
 from zorkgpt.memory.changes import Outcome, is_current, same_words, titled
 from zorkgpt.memory.codec import Document
+from zorkgpt.memory.comparison import compared
 from zorkgpt.memory.entry import as_read
 from zorkgpt.memory.escaping import one_line
 from zorkgpt.memory.evidence import Evidence
@@ -30,6 +31,8 @@ class Keeper:
         """Of locations, as they were called last."""
         self.events: list[MemoryEvent] = []
         self.write_failures = 0
+        self.vetoes_obeyed = 0
+        """Memories of this episode that were not kept since a person never wants them again."""
         self.evidence = Evidence(TrialFile(store.file.path.with_suffix(".trials.jsonl")), log)
         self.moment: Callable[[], Moment | None] = lambda: None
         """Which turn it is, for the history."""
@@ -52,7 +55,7 @@ class Keeper:
         return True
 
     def add(self, location_id: int, name: str, memory: Memory) -> bool:
-        """Keep it; one of the same title and text counts as seen again.
+        """Keep it; one of the same title and text counts as seen again. False also where a person has forbidden it.
 
         Raises:
             ValueError: the location is no number that a file can hold.
@@ -60,6 +63,8 @@ class Keeper:
         _check_location(location_id)
         with self.store.guard:
             self.names[location_id] = name
+            if Keeper.is_forbidden(self, location_id, name, memory):
+                return False
             if memory.persistence == "ephemeral":
                 self._add_ephemeral(location_id, memory)
                 return True
@@ -71,7 +76,11 @@ class Keeper:
         with self.store.guard:
             if not self.refresh():
                 return False
+            if Keeper.is_forbidden(self, location_id, name, new):
+                return False
             olds = [old for title in titles if (old := self._titled(location_id, title, new.persistence))]
+            if self._is_pinned(location_id, olds):
+                return False
             if not olds:
                 self._log.warning("nothing to supersede", extra={"location_id": location_id, "titles": list(titles)})
                 return False
@@ -101,13 +110,17 @@ class Keeper:
             if old is None:
                 self._log.warning("nothing to invalidate", extra={"location_id": location_id, "title": title})
                 return False
+            if self._is_pinned(location_id, [old]):
+                return False
             if old.persistence == "ephemeral":
                 self._mark(location_id, old, changes.proven_wrong(old, reason, turn), "invalidated")
                 return True
 
             def change(document: Document) -> Outcome | None:
                 found = titled(document.memories(location_id), title)
-                return found and changes.invalidated(document, location_id, found, reason, turn)
+                if found is None or found.pinned:
+                    return None
+                return changes.invalidated(document, location_id, found, reason, turn)
 
             return self._apply(change)
 
@@ -124,8 +137,14 @@ class Keeper:
             return self._apply(change)
 
     def replaceable(self, location_id: int, titles: Sequence[str], new: Memory) -> list[str]:
-        """Those of the titles that this memory may supersede."""
-        return list(titles)
+        """Those of the titles that this memory may supersede: not what a person has pinned."""
+        pinned = {memory.title for memory in self.current(location_id) if memory.pinned}
+        return [title for title in titles if title not in pinned]
+
+    def is_forbidden(self, location_id: int, name: str, memory: Memory) -> bool:
+        """Whether a person never wants a memory again at this place that says the same; then it is counted and told."""
+        vetoed = next((old for old in self._vetoed(location_id) if says_the_same(old, memory)), None)
+        return vetoed is not None and self._obey(location_id, memory, vetoed)
 
     def metrics(self) -> dict[str, object]:
         """Counts of its own, by name."""
@@ -156,6 +175,7 @@ class Keeper:
         if self._debug:
             self._log.info("ephemeral memories forgotten", extra={"count": sum(map(len, self.ephemeral.values()))})
         self.ephemeral.clear()
+        self.vetoes_obeyed = 0
 
     def restore_episode(self, memories: dict[int, list[Memory]]) -> None:
         """Go on with an episode that was interrupted."""
@@ -177,7 +197,7 @@ class Keeper:
         def change(document: Document) -> Outcome | None:
             kept = document.memories(location_id)
             olds = [old for title in replaced_titles if (old := titled(kept, title))]
-            if len(olds) < len(replaced_titles):
+            if len(olds) < len(replaced_titles) or any(old.pinned for old in olds):
                 return None
             others = [other for other in kept if not any(other is old for old in olds)]
             return _added(document, location_id, name, memory, visits, olds, others, turn)
@@ -233,6 +253,22 @@ class Keeper:
         kept[next(index for index, memory in enumerate(kept) if memory is old)] = new
         self._tell(kind, location_id, new)
 
+    def _vetoed(self, location_id: int) -> list[Memory]:
+        with self.store.guard:
+            return [memory for memory in self.store.cache.get(location_id, ()) if memory.vetoed]
+
+    def _obey(self, location_id: int, memory: Memory, vetoed: Memory) -> bool:
+        self.vetoes_obeyed += 1
+        self.ignore(location_id, memory, f"vetoed: {vetoed.title}")
+        return True
+
+    def _is_pinned(self, location_id: int, olds: Sequence[Memory]) -> bool:
+        for old in olds:
+            if old.pinned:
+                self._log.warning("pinned, so it stays", extra={"location_id": location_id, "title": old.title})
+                return True
+        return False
+
     def _refuse(self, location_id: int, old: Memory, new: Memory) -> None:
         self._log.warning(
             "%s is not superseded by %s: the restart would lose what is known",
@@ -253,7 +289,8 @@ class Keeper:
 def _added(document, location_id, name, memory, visits, olds, others, turn) -> Outcome:
     """The new one first, or seen again if it is known; then the old ones marked."""
     known = known_again(others, memory) if is_current(memory) else None
-    if known is not None and known.status == MemoryStatus.TENTATIVE and memory.status == MemoryStatus.ACTIVE:
+    confirms = known is not None and known.status == MemoryStatus.TENTATIVE and memory.status == MemoryStatus.ACTIVE
+    if confirms and not known.pinned:
         olds, known = [*olds, known], None
     if known is None:
         outcome = changes.added(document, location_id, name, memory, visits=visits)
@@ -264,6 +301,11 @@ def _added(document, location_id, name, memory, visits, olds, others, turn) -> O
         outcome = changes.superseded(outcome.document, location_id, old, memory.title, turn)
         made += outcome.changes
     return Outcome(outcome.document, made)
+
+
+def says_the_same(known: Memory, memory: Memory) -> bool:
+    """Whether the words of the memory say what the known one says, or that and more."""
+    return same_words(known, memory) or compared(known, memory, None).relation in ("same", "adds")
 
 
 def known_again(memories: Sequence[Memory], memory: Memory) -> Memory | None:

@@ -159,6 +159,8 @@ class Learner:
             self._counts.echoes += 1
             self._keeper.ignore(location_id, memory, "the agent had been shown it elsewhere")
             return True
+        if self._keeper.is_forbidden(location_id, request.location_name, memory):
+            return True
         titles = self._existing(request, answer.supersedes_memory_titles)
         titles = self._keeper.replaceable(location_id, titles, memory)
         if titles and self._keeper.supersede(location_id, request.location_name, titles, memory, turn):

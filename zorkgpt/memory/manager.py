@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from zorkgpt.log import get_logger
 from zorkgpt.memory import session
 from zorkgpt.memory.as_of import AsOf
+from zorkgpt.memory.asking import asking, judging
 from zorkgpt.memory.audit import Finding, Thing, Verdict, held_against, tally
 from zorkgpt.memory.deduplication import deduplication_settings, keeper_for
 from zorkgpt.memory.file import LOCK_TIMEOUT_S, Disk
@@ -20,11 +21,12 @@ from zorkgpt.memory.novelty import Judged
 from zorkgpt.memory.recorder import Recorder
 from zorkgpt.memory.retrieval import estimated_tokens, shown
 from zorkgpt.memory.search import Found, LocatedMemory
-from zorkgpt.memory.settings import MemorySettings, settings_of
+from zorkgpt.memory.settings import settings_of
 from zorkgpt.memory.store import MemoryStore
 from zorkgpt.memory.synthesis import MemorySynthesizer
 
 if TYPE_CHECKING:
+    from zorkgpt.memory.editing import Edit
     from zorkgpt.memory.provenance import Provenance
 
 OfThisPlaceOnly = Callable[[int, str, Sequence[Memory]], list[Memory]]
@@ -86,7 +88,7 @@ class SimpleMemoryManager(Likeness):
             self.logger,
             embeddings=embeddings,
             llm_client=llm_client,
-            judge=judge or _judging(llm_client, model or self.settings.model),
+            judge=judge or judging(llm_client, model or self.settings.model),
             wait=wait_for_embeddings,
             debug=self.settings.debug_ephemeral,
         )
@@ -94,7 +96,7 @@ class SimpleMemoryManager(Likeness):
         self._recorder = Recorder(
             self._keeper,
             self._visits,
-            synthesizer or _asking(llm_client, model or self.settings.model, self.settings),
+            synthesizer or asking(llm_client, model or self.settings.model, self.settings),
             game_state,
             self.logger,
             history_window=self.settings.history_window,
@@ -175,6 +177,7 @@ class SimpleMemoryManager(Likeness):
             sections = self.store.document.of(location_id)
             kept = self.store.cache.get(location_id, [])
             of_here = self.of_this_place_only(location_id, self._name(location_id), kept)
+            of_here += [one for one in kept if one.pinned and one not in of_here]
             found = shown(
                 of_here,
                 self._keeper.ephemeral.get(location_id, ()),
@@ -245,6 +248,12 @@ class SimpleMemoryManager(Likeness):
         with self.store.guard:
             self._as_of.refresh()
             return self._as_of.all_memories(episode, turn)
+
+    def edit_memory(self, location_id: int, title: str, wanted: "Edit", *, expected: str | None = None) -> Memory:
+        """What a person wants otherwise of a memory in the file: see `zorkgpt.memory.editing.edit`."""
+        from zorkgpt.memory.editing import edit
+
+        return edit(self.store, location_id, title, wanted, expected=expected)
 
     def why(self, title: str, location_id: int | None = None) -> "list[Provenance]":
         """What taught the memories of this title, when they were shown, what came of it; one for each location."""
@@ -333,6 +342,7 @@ class SimpleMemoryManager(Likeness):
                 "write_failures": self._keeper.write_failures,
                 "history_failures": self.store.history_failures,
                 "evidence_failures": self._keeper.evidence.failures,
+                "vetoes_obeyed": self._keeper.vetoes_obeyed,
                 **asdict(self._recorder.counts),
                 **self._keeper.metrics(),
             }
@@ -358,25 +368,6 @@ class SimpleMemoryManager(Likeness):
     def _name(self, location_id: int) -> str:
         written = next((section.name for section in self.store.document.of(location_id)), "")
         return written or self._keeper.names.get(location_id, "")
-
-
-def _asking(llm_client: Any, model: str, settings: MemorySettings) -> MemorySynthesizer | None:
-    if llm_client is None:
-        return None
-    # Only here, so that a memory without a model loads nothing that asks one.
-    from zorkgpt.llm.wrap import as_llm
-    from zorkgpt.memory.model_synthesizer import ModelSynthesizer
-
-    return ModelSynthesizer(as_llm(llm_client, model=model), history_window=settings.history_window)
-
-
-def _judging(llm_client: Any, model: str) -> Any:
-    if llm_client is None:
-        return None
-    from zorkgpt.llm.wrap import as_llm
-    from zorkgpt.memory.judge import ModelJudge
-
-    return ModelJudge(as_llm(llm_client, model=model))
 
 
 def _count(cache: dict[int, list[Memory]], location_id: int | None) -> int:

@@ -1,0 +1,210 @@
+"""What a person changes: through the same safe store, refused where somebody else was faster, always on record."""
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.memory.parts import in_one_line, memory, texts
+from zorkgpt.errors import MemoryConflict, MemoryEditError, MemoryStoreError
+from zorkgpt.memory.editing import Edit, edit, fingerprint
+from zorkgpt.memory.file import Disk
+from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.store import MemoryStore
+
+ROOT = Path(__file__).parents[2]
+RUG = memory("Rug", tried=9, worked=5, observation_count=3)
+
+
+@pytest.fixture
+def store(tmp_path):
+    with SimpleMemoryManager.open(tmp_path / "Memories.md") as manager:
+        manager.add_memory(5, "Hall", RUG)
+        manager.add_memory(5, "Hall", memory("Sword", "core"))
+        return manager.store
+
+
+def read(store):
+    return {one.title: one for one in MemoryStore(store.file.path).cache[5]}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "fields", "kind"),
+    [
+        (Edit(text="It hides\na door."), {"text": "It hides a door."}, "edited"),
+        (Edit(category="DANGER", persistence="core"), {"category": "DANGER", "persistence": "core"}, "edited"),
+        (Edit(status="TENTATIVE"), {"status": "TENTATIVE"}, "edited"),
+        (Edit(pinned=True), {"pinned": True}, "pinned"),
+        (Edit(vetoed=True), {"vetoed": True}, "vetoed"),
+        (Edit(pinned=True, text="So it is."), {"pinned": True, "text": "So it is."}, "edited"),
+        (
+            Edit(status="SUPERSEDED", reason="I looked"),
+            {"status": "SUPERSEDED", "superseded_by": "INVALIDATED", "invalidation_reason": "I looked"},
+            "invalidated",
+        ),
+    ],
+)
+def test_an_edit_is_on_disk_and_on_record_and_leaves_the_rest_alone(store, wanted, fields, kind):
+    expected = replace(RUG, **fields)
+    assert edit(store, 5, "Rug", wanted) == expected
+    assert read(store) == {"Rug": expected, "Sword": memory("Sword", "core")}
+    *_, record = store.history.records()
+    assert (record.source, record.change.kind, record.change.before, record.change.after) == (
+        "person",
+        kind,
+        RUG,
+        expected,
+    )
+
+
+def test_marks_can_be_taken_away_and_one_takes_the_place_of_the_other(store):
+    steps = [
+        (Edit(pinned=True), (True, False), "pinned"),
+        (Edit(vetoed=True), (False, True), "vetoed"),
+        (Edit(pinned=True), (True, False), "pinned"),
+        (Edit(pinned=False), (False, False), "unpinned"),
+        (Edit(vetoed=True), (False, True), "vetoed"),
+        (Edit(vetoed=False), (False, False), "unvetoed"),
+    ]
+    for wanted, marks, _ in steps:
+        made = edit(store, 5, "Rug", wanted)
+        assert (made.pinned, made.vetoed) == marks
+    kinds = [record.change.kind for record in store.history.records() if record.source == "person"]
+    assert kinds == [kind if n != 1 and n != 2 else kinds[n] for n, (_, _, kind) in enumerate(steps)]
+    assert read(store)["Rug"] == RUG
+
+
+def test_what_was_superseded_can_be_believed_again(store):
+    edit(store, 5, "Rug", Edit(status="SUPERSEDED"))
+    with pytest.raises(MemoryEditError, match="superseded, so it can't be pinned"):
+        edit(store, 5, "Rug", Edit(pinned=True))
+    assert edit(store, 5, "Rug", Edit(status="ACTIVE", pinned=True)) == replace(RUG, pinned=True)
+
+
+def test_an_edit_that_changes_nothing_writes_nothing(store):
+    before = store.file.stamp(), store.history.size()
+    assert edit(store, 5, "Rug", Edit(text=RUG.text, pinned=False)) == RUG
+    assert (store.file.stamp(), store.history.size()) == before
+
+
+@pytest.mark.parametrize(
+    ("wanted", "named"),
+    [
+        (Edit(text=" \n"), "blank"),
+        (Edit(category="RUMOUR"), "'RUMOUR'"),
+        (Edit(persistence="ephemeral"), "'ephemeral'"),
+        (Edit(status="active"), "'active'"),
+        (Edit(pinned=True, vetoed=True), "not both"),
+    ],
+)
+def test_an_edit_that_makes_no_sense_is_refused(store, wanted, named):
+    before = store.file.path.read_bytes()
+    with pytest.raises(MemoryEditError, match=named):
+        edit(store, 5, "Rug", wanted)
+    assert store.file.path.read_bytes() == before
+
+
+def test_what_is_not_in_the_file_can_not_be_edited(store):
+    for place, title in ((5, "Axe"), (6, "Rug"), (99, "Rug")):
+        with pytest.raises(MemoryEditError, match="There is no memory titled"):
+            edit(store, place, title, Edit(pinned=True))
+
+
+@pytest.mark.parametrize("by", ["fingerprint", "text"])
+def test_a_change_in_between_is_refused_and_nothing_is_lost(store, by):
+    looked_at = fingerprint(RUG) if by == "fingerprint" else RUG.text
+    other = MemoryStore(store.file.path)
+    edit(other, 5, "Rug", Edit(text="Somebody else was faster."))
+    with pytest.raises(MemoryConflict, match="Somebody else was faster") as refused:
+        edit(store, 5, "Rug", Edit(text="Mine."), expected=looked_at)
+    assert refused.value.now.text == "Somebody else was faster."
+    assert read(store)["Rug"].text == "Somebody else was faster."
+    assert edit(store, 5, "Rug", Edit(text="Mine."), expected=fingerprint(refused.value.now)).text == "Mine."
+
+
+def test_being_seen_again_or_tried_meanwhile_is_no_conflict(store):
+    looked_at = fingerprint(RUG)
+    SimpleMemoryManager.open(store.file.path).add_memory(5, "Hall", replace(RUG, turns="40", tried=0, worked=0))
+    made = edit(store, 5, "Rug", Edit(text="Mine."), expected=looked_at)
+    assert (made.text, made.observation_count, made.worked) == ("Mine.", 4, 5)
+
+
+def test_of_several_with_one_title_the_one_that_was_looked_at_is_meant(store):
+    wrong = replace(RUG, status="SUPERSEDED", superseded_by="Rug", text="Another.")
+    SimpleMemoryManager.open(store.file.path).add_memory(5, "Hall", wrong)
+    assert edit(store, 5, "rug", Edit(category="DANGER")).text == RUG.text
+    assert edit(store, 5, "Rug", Edit(category="DANGER"), expected="Another.").text == "Another."
+
+
+def test_a_full_disk_changes_nothing(tmp_path):
+    class Full(Disk):
+        full = False
+
+        def replace(self, *given):
+            if self.full:
+                raise OSError(28, "No space left on device")
+            Disk.replace(*given)
+
+    disk = Full()
+    manager = SimpleMemoryManager(path=tmp_path / "Memories.md", disk=disk)
+    manager.add_memory(5, "Hall", RUG)
+    disk.full = True
+    with pytest.raises(MemoryStoreError, match="No space left"):
+        manager.edit_memory(5, "Rug", Edit(pinned=True))
+    assert manager.memory_cache == {5: [RUG]}
+
+
+ADDING = """
+import sys
+from tests.memory.parts import memory
+from zorkgpt.memory.manager import SimpleMemoryManager
+
+manager = SimpleMemoryManager.open(sys.argv[1])
+print("ready", flush=True)
+seen = 0
+for number in range(40):
+    assert manager.add_memory(5, "Hall", memory(f"Memory {number}"))
+    # False where the text that was looked at has just been changed.
+    seen += manager.update_memory_metadata(manager.memory_cache[5][0], 5, "Hall", 100 + number, 2)
+print(seen)
+"""
+
+
+def test_a_person_and_a_player_change_the_same_file_and_lose_nothing(store):
+    other = subprocess.Popen(
+        [sys.executable, "-c", ADDING, str(store.file.path)], cwd=ROOT, stdout=subprocess.PIPE, text=True
+    )
+    assert other.stdout.readline() == "ready\n"
+    for number in range(40):
+        edit(store, 5, "Rug", Edit(text=f"Text {number}.", pinned=number % 2 == 0))
+        edit(store, 5, "Sword", Edit(vetoed=number % 2 == 1))
+    seen = int(other.communicate(timeout=60)[0])
+    assert other.returncode == 0
+    kept = read(store)
+    assert (kept["Rug"].text, kept["Rug"].observation_count) == ("Text 39.", 3 + seen)
+    assert kept["Sword"].vetoed
+    assert {f"Memory {number}" for number in range(40)} <= set(kept)
+    assert {place: list(map(str, kept)) for place, kept in store.history.replayed().items()} == {
+        5: list(map(str, MemoryStore(store.file.path).cache[5]))
+    }
+
+
+@settings(max_examples=60, deadline=None)
+@given(text=texts, title=texts, pinned=st.booleans(), vetoed=st.booleans())
+def test_any_text_is_kept_as_it_was_given(tmp_path_factory, text, title, pinned, vetoed):
+    path = tmp_path_factory.mktemp("edit") / "Memories.md"
+    with SimpleMemoryManager.open(path) as manager:
+        manager.add_memory(5, "Hall", memory(title))
+        wanted = Edit(text=text, pinned=pinned, vetoed=vetoed)
+        if not text.split() or (pinned and vetoed):
+            with pytest.raises(MemoryEditError):
+                manager.edit_memory(5, title, wanted)
+            return
+        made = manager.edit_memory(5, title, wanted)
+    expected = in_one_line(replace(memory(title), text=text, pinned=pinned, vetoed=vetoed))
+    assert made == expected
+    assert MemoryStore(path).cache == {5: [expected]}

@@ -1,0 +1,180 @@
+"""What a person has pinned stays as it is, what a person has vetoed never comes back: whoever learns it."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from tests.memory.parts import memory
+from tests.memory.test_turns import Answers, remember
+from tests.memory_dedup.parts import Says
+from zorkgpt.embeddings.hashing import HashingEmbeddings
+from zorkgpt.memory.editing import Edit
+from zorkgpt.memory.manager import SimpleMemoryManager
+
+GATE = "The lever opens the gate."
+MORE = "The lever opens the gate, which squeaks loudly when it moves."
+CONTRARY = "The lever does not open the gate."
+
+
+@pytest.fixture(params=["plain", "discerning"])
+def open_(request, tmp_path):
+    def opened(*answers, judge=None):
+        embeddings = HashingEmbeddings() if request.param == "discerning" else None
+        state = SimpleNamespace(episode_id=2, turn_count=20)
+        return SimpleMemoryManager(
+            game_state=state,
+            path=tmp_path / "Memories.md",
+            embeddings=embeddings,
+            judge=judge,
+            synthesizer=Answers(*answers) if answers else None,
+        )
+
+    return opened
+
+
+def lever(text=GATE, **fields):
+    return memory(**{"title": "Lever", "text": text, "turns": "25", "episode": 2} | fields)
+
+
+def marked(open_, wanted, kept=None, **options):
+    """A manager whose file holds one memory with this mark."""
+    open_().add_memory(5, "Hall", kept or lever(turns="3", episode=1))
+    open_().edit_memory(5, "Lever", wanted)
+    return open_(**options) if options else open_()
+
+
+def on_file(manager):
+    manager.all_memories()
+    return [(one.text, one.status, one.observation_count) for one in manager.memory_cache[5]]
+
+
+def test_what_is_pinned_is_neither_superseded_nor_invalidated(open_):
+    manager = marked(open_, Edit(pinned=True))
+    assert not manager.supersede_memory(5, "Hall", "Lever", lever("The chain does it.", title="Chain"))
+    assert not manager.invalidate_memory(5, "Lever", "wrong")
+    assert on_file(manager) == [(GATE, "ACTIVE", 1)]
+
+
+def test_a_pin_that_another_process_has_just_set_counts(open_, tmp_path):
+    manager = open_()
+    manager.add_memory(5, "Hall", lever(episode=1))
+    open_().edit_memory(5, "Lever", Edit(pinned=True))
+    assert not manager.invalidate_memory(5, "Lever", "wrong")
+    assert "pinned)*" in (tmp_path / "Memories.md").read_text()
+
+
+def test_a_model_that_wants_to_replace_what_is_pinned_is_heard_and_nothing_else(open_):
+    open_().add_memory(5, "Hall", lever(episode=1))
+    open_().edit_memory(5, "Lever", Edit(pinned=True))
+    replaces = remember("Chain", text="The chain opens it.", supersedes_memory_titles={"Lever"})
+    denies = remember("Bell", text="The bell rings.", invalidate_memory_titles={"Lever"}, invalidation_reason="no")
+    manager = open_(replaces, denies)
+    for turn in (21, 22):
+        manager.record_action_outcome(5, "Hall", f"pull {turn}", "Hm.", {"score_delta": 1, "turn": turn})
+    assert on_file(manager) == [
+        (GATE, "ACTIVE", 1),
+        ("The chain opens it.", "ACTIVE", 1),
+        ("The bell rings.", "ACTIVE", 1),
+    ]
+
+
+def test_what_is_pinned_is_counted_when_it_is_seen_again(open_):
+    manager = marked(open_, Edit(pinned=True))
+    assert manager.add_memory(5, "Hall", lever())
+    assert on_file(manager) == [(GATE, "ACTIVE", 2)]
+    assert manager.memory_cache[5][0].pinned
+
+
+def test_what_says_more_than_what_is_pinned_is_kept_beside_it(open_):
+    manager = marked(open_, Edit(pinned=True))
+    assert manager.add_memory(5, "Hall", lever(MORE))
+    assert on_file(manager) == [(GATE, "ACTIVE", 1), (MORE, "ACTIVE", 1)]
+    if manager.enable_deduplication:
+        assert manager.consolidate() == []
+
+
+def test_the_contrary_of_what_is_pinned_is_on_record_once_and_not_believed(tmp_path):
+    with SimpleMemoryManager.open(tmp_path, embeddings=HashingEmbeddings()) as manager:
+        manager.add_memory(5, "Hall", lever(episode=1))
+        manager.edit_memory(5, "Lever", Edit(pinned=True))
+        for turn in ("30", "31", "32"):
+            assert manager.add_memory(5, "Hall", lever(CONTRARY, turns=turn, observation_count=9))
+        assert on_file(manager) == [(GATE, "ACTIVE", 1), (CONTRARY, "SUPERSEDED", 9)]
+
+
+def test_consolidating_merges_into_what_is_pinned_and_never_away(tmp_path):
+    with SimpleMemoryManager.open(tmp_path) as manager:
+        for text in ("The lever opens the gate!", GATE):
+            manager.add_memory(5, "Hall", lever(text, title=text))
+        manager.edit_memory(5, GATE, Edit(pinned=True))
+    with SimpleMemoryManager.open(tmp_path, embeddings=HashingEmbeddings()) as manager:
+        assert manager.consolidate() == []
+        manager.edit_memory(5, GATE, Edit(pinned=False))
+        manager.edit_memory(5, "The lever opens the gate!", Edit(pinned=True))
+        assert len(manager.consolidate()) == 1
+        assert on_file(manager) == [("The lever opens the gate!", "ACTIVE", 2), (GATE, "SUPERSEDED", 1)]
+
+
+@pytest.mark.parametrize("persistence", ["core", "permanent", "ephemeral"])
+@pytest.mark.parametrize("text", [GATE, "the LEVER  opens the gate", MORE])
+def test_what_is_vetoed_is_never_kept_again(open_, persistence, text):
+    manager = marked(open_, Edit(vetoed=True))
+    assert manager.add_memory(5, "Hall", lever(text, persistence=persistence)) is False
+    assert on_file(manager) == [(GATE, "ACTIVE", 1)]
+    assert manager.ephemeral_cache == {}
+    assert manager.get_location_memory(5) == ""
+    assert manager.get_status()["metrics"]["vetoes_obeyed"] == 1
+    [event] = manager.drain_events()
+    assert (event.kind, event.detail, event.text) == ("ignored", "vetoed: Lever", text)
+
+
+def test_what_is_vetoed_does_not_come_in_the_place_of_another(open_):
+    manager = marked(open_, Edit(vetoed=True))
+    assert manager.add_memory(5, "Hall", lever("A chain hangs here.", title="Chain"))
+    assert not manager.supersede_memory(5, "Hall", "Chain", lever())
+    assert on_file(manager)[1:] == [("A chain hangs here.", "ACTIVE", 1)]
+
+
+def test_something_else_and_the_same_elsewhere_may_be_learned(open_):
+    manager = marked(open_, Edit(vetoed=True))
+    assert manager.add_memory(5, "Hall", lever(CONTRARY))
+    assert manager.add_memory(6, "Attic", lever())
+
+
+def test_a_model_is_not_asked_twice_about_what_it_may_not_teach(open_):
+    open_().add_memory(5, "Hall", lever(episode=1))
+    open_().edit_memory(5, "Lever", Edit(vetoed=True))
+    manager = open_(remember("Lever", text=GATE), remember("Lever", text=GATE))
+    for turn in (21, 22):
+        manager.record_action_outcome(5, "Hall", "pull lever", "Click.", {"score_delta": 1, "turn": turn})
+    assert on_file(manager) == [(GATE, "ACTIVE", 1)]
+    assert len(manager.synthesizer.requests) == 1
+    assert manager.synthesizer.requests[0].memories == ()
+
+
+def test_a_judge_knows_it_in_other_words(tmp_path):
+    path = tmp_path / "Memories.md"
+    with SimpleMemoryManager.open(path) as manager:
+        manager.add_memory(5, "Hall", lever(episode=1))
+        manager.edit_memory(5, "Lever", Edit(vetoed=True))
+    other = remember("Handle", text="The gate swings open once the lever is pulled down.")
+    for relation, kept in (("same", 1), ("distinct", 2)):
+        judge = Says(relation)
+        with SimpleMemoryManager.open(
+            path, embeddings=HashingEmbeddings(), judge=judge, synthesizer=Answers(other)
+        ) as manager:
+            manager.record_action_outcome(5, "Hall", relation, "Click.", {"score_delta": 1, "turn": 3})
+            assert judge.asked
+            assert len(on_file(manager)) == kept
+
+
+def test_marks_written_by_hand_count_too(open_, tmp_path):
+    open_().add_memory(5, "Hall", lever(turns="3", episode=1))
+    path = tmp_path / "Memories.md"
+    manager = open_()
+    path.write_text(path.read_text().replace("T3, +0)*", "T3, +0, vetoed)*"))
+    assert manager.get_location_memory(5) == ""
+    assert not manager.add_memory(5, "Hall", lever())
+    path.write_text(path.read_text().replace("vetoed", "pinned"))
+    assert not manager.invalidate_memory(5, "Lever", "wrong")
+    assert manager.get_location_memory(5) == f"[NOTE] Lever: {GATE}"

@@ -1,0 +1,143 @@
+"""What a person changes of the memories: text, category, class, status, and the marks of what stays and what goes."""
+
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from typing import get_args
+
+from zorkgpt.errors import MemoryConflict, MemoryEditError
+from zorkgpt.memory import changes
+from zorkgpt.memory.changes import Kind, Outcome, is_current
+from zorkgpt.memory.codec import Document
+from zorkgpt.memory.escaping import one_line
+from zorkgpt.memory.models import INVALIDATION_MARKER, STATUSES, Category, Memory, MemoryStatus
+from zorkgpt.memory.store import MemoryStore
+
+CATEGORIES: tuple[str, ...] = get_args(Category)
+LASTING = ("core", "permanent")
+BY_A_PERSON = "by a person"
+
+_MEANT = ("category", "title", "text", "persistence", "status", "pinned", "vetoed")
+"""What a person sees and changes; counts go on while one looks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """What is to be changed; None leaves a thing as it is."""
+
+    text: str | None = None
+    category: str | None = None
+    persistence: str | None = None
+    """ "core" or "permanent"."""
+    status: str | None = None
+    pinned: bool | None = None
+    vetoed: bool | None = None
+    reason: str | None = None
+    """For the history; of a memory that is marked as wrong, in the file too."""
+
+    def check(self) -> None:
+        """
+        Raises:
+            MemoryEditError: a value is none that a memory in the file can have.
+        """
+        if self.text is not None and not one_line(self.text):
+            raise MemoryEditError("The text is blank. To have a memory never shown again, veto it.")
+        for name, valid in (("category", CATEGORIES), ("persistence", LASTING), ("status", STATUSES)):
+            value = getattr(self, name)
+            if value is not None and value not in valid:
+                raise MemoryEditError(f"The {name} is {value!r}; it must be one of {', '.join(valid)}.")
+        if self.pinned and self.vetoed:
+            raise MemoryEditError("A memory is pinned or vetoed, not both.")
+
+
+def fingerprint(memory: Memory) -> str:
+    """Of all that a person can change of a memory: the same as long as nobody has."""
+    told = repr([getattr(memory, name) for name in _MEANT])
+    return blake2b(told.encode(errors="backslashreplace"), digest_size=8).hexdigest()
+
+
+def edit(store: MemoryStore, location_id: int, title: str, wanted: Edit, *, expected: str | None = None) -> Memory:
+    """Change a memory in the file, as it stands there now; on disk when this returns.
+
+    Args:
+        title: of the memory. Of several with the same one that which is expected is meant, else the one that is
+            believed, else the last.
+        expected: the fingerprint or the text that the memory had when the person looked at it.
+
+    Returns:
+        The memory as it is now.
+
+    Raises:
+        MemoryEditError: there is no such memory in the file, or the edit makes no sense.
+        MemoryConflict: it is not what was expected; nothing was changed.
+        MemoryStoreError: the file can't be read, locked or written.
+    """
+    wanted.check()
+    done: list[Memory] = []
+
+    def change(document: Document) -> Outcome:
+        old = _meant(document, location_id, title, expected)
+        new = _edited(old, wanted)
+        done[:] = [new]
+        if new == old:
+            return Outcome(document)
+        return changes.changed(document, location_id, old, new, _kind(old, new), wanted.reason)
+
+    store.apply(change, source="person")
+    return done[0]
+
+
+def _meant(document: Document, location_id: int, title: str, expected: str | None) -> Memory:
+    name = one_line(title)
+    memories = document.memories(location_id)
+    found = [one for one in memories if one.title == name]
+    found = found or [one for one in memories if one.title.casefold() == name.casefold()]
+    if not found:
+        raise MemoryEditError(
+            f"There is no memory titled {title!r} at location {location_id} in the file. "
+            "Those of a running episode are not in it, and can't be edited."
+        )
+    found.sort(key=is_current)
+    if expected is None:
+        return found[-1]
+    same = [one for one in found if expected == fingerprint(one) or one_line(expected) == one.text]
+    if not same:
+        now = found[-1]
+        raise MemoryConflict(
+            f"{title!r} at location {location_id} was changed by somebody else meanwhile, and nothing was done. "
+            f"It says now, as {now.category} {now.persistence} {now.status}: {now.text!r}. Look again and repeat it.",
+            now,
+        )
+    return same[-1]
+
+
+def _edited(old: Memory, wanted: Edit) -> Memory:
+    pinned = old.pinned if wanted.pinned is None else wanted.pinned
+    vetoed = old.vetoed if wanted.vetoed is None else wanted.vetoed
+    new = replace(
+        old,
+        text=old.text if wanted.text is None else one_line(wanted.text),
+        category=wanted.category or old.category,
+        persistence=wanted.persistence or old.persistence,
+        pinned=pinned and not wanted.vetoed,
+        vetoed=vetoed and not wanted.pinned,
+    )
+    if wanted.status is not None and wanted.status != old.status:
+        new = _with_status(new, wanted.status, wanted.reason)
+    if new.pinned and new.status == MemoryStatus.SUPERSEDED:
+        raise MemoryEditError(f"{old.title!r} is superseded, so it can't be pinned: give it the status ACTIVE as well.")
+    return new
+
+
+def _with_status(memory: Memory, status: str, reason: str | None) -> Memory:
+    if status == MemoryStatus.SUPERSEDED:
+        return changes.proven_wrong(replace(memory, pinned=False), reason or BY_A_PERSON, None)
+    return replace(memory, status=status, superseded_by=None, superseded_at_turn=None, invalidation_reason=None)
+
+
+def _kind(old: Memory, new: Memory) -> Kind:
+    if replace(old, pinned=new.pinned, vetoed=new.vetoed) != new:
+        gone = new.status == MemoryStatus.SUPERSEDED != old.status and new.superseded_by == INVALIDATION_MARKER
+        return "invalidated" if gone else "edited"
+    if new.vetoed != old.vetoed:
+        return "vetoed" if new.vetoed else "unvetoed"
+    return "pinned" if new.pinned else "unpinned"
