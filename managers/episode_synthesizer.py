@@ -153,8 +153,10 @@ class EpisodeSynthesizer:
 
     def _metrics(self) -> dict[str, Any]:
         metrics = dict(self._memory.get_status()["metrics"]) if self._memory else {}
-        if self._knowledge:
-            metrics["knowledge"] = self._knowledge.get_status()["metrics"]
+        for manager in self._managers:
+            if manager is not self._models:
+                status = manager.get_status()
+                metrics[status["type"]] = status["metrics"]
         return metrics | {"model_usage": self._models.usage()} if self._models else metrics
 
     def _memory_counts(self) -> dict[str, int]:

@@ -14,6 +14,7 @@ from managers.knowledge_manager import KnowledgeManager
 from managers.map_manager import MapManager
 from managers.model_calls import ModelCalls
 from managers.objective_manager import ObjectiveManager
+from managers.progress_manager import ProgressManager
 from managers.rejection_manager import RejectionManager
 from managers.return_manager import ReturnManager
 from managers.state_manager import StateManager
@@ -114,6 +115,7 @@ def assemble(
         extractor=_extractor(config, llm),
         known_exits=world.graph.exits,
     )
+    progress = ProgressManager(get_logger("progress"), config, state)
     context = ContextManager(
         get_logger("context"),
         config,
@@ -126,6 +128,7 @@ def assemble(
         objectives=objectives.lines,
         knowledge=applying,
         destination=objectives.destination,
+        notices=progress.notices,
     )
     export = StateManager(get_logger("state"), config, state)
     rejections = RejectionManager(get_logger("rejections"), config, state)
@@ -139,6 +142,7 @@ def assemble(
         history=history,
         map=world,
         extraction=extraction,
+        progress=progress,
         context=context,
         export=export,
         memory=memory,
@@ -149,6 +153,7 @@ def assemble(
         parts = replace(parts, critic=critic, rejections=rejections)
     managers = (
         extraction,
+        progress,
         world,
         objectives,
         rejections,

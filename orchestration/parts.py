@@ -9,6 +9,7 @@ from managers.extraction_manager import ExtractionManager
 from managers.map_manager import MapManager
 from managers.model_calls import ModelCalls
 from managers.objective_manager import ObjectiveManager
+from managers.progress_manager import ProgressManager
 from managers.rejection_manager import RejectionManager
 from managers.state_manager import StateManager
 from session.game_configuration import GameConfiguration
@@ -34,6 +35,7 @@ class Parts:
     history: History
     map: MapManager
     extraction: ExtractionManager
+    progress: ProgressManager
     context: ContextManager
     export: StateManager
     memory: SimpleMemoryManager | None

@@ -41,6 +41,7 @@ class TurnCycle:
         parts, now = self._parts, self._now or self._parts.game.observe()
         started = perf_counter()
         memories = self._memories_of(now)
+        notices = parts.progress.notices()
         decision = AgentDecision(action) if action is not None else self._choose(now, memories)
         step = parts.game.act(decision.action)
         parts.state.turn_count += 1
@@ -59,6 +60,7 @@ class TurnCycle:
             critic_score=parts.rejections.score_of(decision.action) if parts.rejections else None,
             spent=parts.models.spent() if parts.models else None,
             extraction=extraction,
+            notices=notices,
         )
         self._take_over(record)
         return record

@@ -57,6 +57,8 @@ class TurnRecord:
     """By the run, this turn included; None: no model is asked through the configuration."""
     extraction: Extraction | None = None
     """What was read in the response; None: nobody read it."""
+    notices: tuple[str, ...] = ()
+    """What the player was told about its own play before it chose."""
 
 
 class History:

@@ -41,6 +41,7 @@ def turn_played(record: TurnRecord) -> TurnPlayed:
         critic_score=record.critic_score,
         effective=effective(step),
         extraction=asdict(record.extraction) if record.extraction else None,
+        notices=list(record.notices),
     )
 
 

@@ -186,6 +186,10 @@ class GameplaySection(Section):
     """return: begin later episodes by repeating the commands that led an earlier one to something promising."""
     room_description_age_window: int = Field(10, ge=0)
     """Turns for which the last description of a room is shown again."""
+    loop_window_turns: int = Field(20, ge=0)
+    """Turns within which the player is told that the world is as it was before; 0: never."""
+    stuck_after_turns: int = Field(40, ge=0)
+    """Turns without a new place, object, score or memory after which the player is told; 0: never."""
 
 
 class ContextSection(Section):

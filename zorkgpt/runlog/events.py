@@ -64,6 +64,8 @@ class TurnPlayed:
     """The action itself changed something beside the player's place; so are turns of which nobody wrote it down."""
     extraction: dict[str, Any] | None = None
     """What was read in the response: is_room_description, exits, combat, enemies, by; None: nobody read it."""
+    notices: list[str] = field(default_factory=list)
+    """What the player was told about its own play before it chose: that it goes in a circle, that it is stuck."""
 
 
 @dataclass(frozen=True, slots=True)
