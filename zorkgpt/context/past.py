@@ -63,8 +63,9 @@ def turn_line(turn: RecentTurn) -> str:
 def reasoning(context: PlayerContext, budgets: ContextSection) -> Section:
     last = context.recent[-REASONED_TURNS:]
     text, left_out = _reasoned(last, budgets.reasoning_tokens, context.response)
-    formatted = f"{REASONING_HEADING}\n\n{text}" if text else ""
-    return Section(REASONING_HEADING, text, {"reasoning": formatted}, left_out)
+    # By itself it holds the last response too, which the prompt shows further below.
+    values = {"reasoning": reasoning_formatted(last, budgets.reasoning_tokens)}
+    return Section(REASONING_HEADING, text, values, left_out)
 
 
 def reasoning_formatted(turns: Sequence[RecentTurn], tokens: int) -> str:

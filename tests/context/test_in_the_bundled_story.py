@@ -1,0 +1,45 @@
+"""The sections as they come out of real turns, in this episode and in the next one."""
+
+from tests.orchestration.parts import a_walkthrough
+from zorkgpt.agent import prompt_for
+
+COMMANDS = ("north", "south", "wait", "eat milestone")
+
+
+def told(run) -> str:
+    now = run.parts.game.observe()
+    return prompt_for(run.parts.context.player_context(now, run.simple_memory.get_location_memory(now.location.num)))[
+        1
+    ].content
+
+
+def test_what_the_player_is_told_after_a_walk_there_and_back(tmp_path):
+    with a_walkthrough(tmp_path, *COMMANDS) as run:
+        run.reset_episode()
+        for _ in COMMANDS:
+            last = run.process_turn()
+        prompt, context = told(run), run.parts.context.get_agent_context()
+    assert '- Place: "Causeway End" (location 30)\n' in prompt
+    assert '- "north" leads to "Hollow Lane" (confidence 0.67).\n' in prompt
+    assert '- Changed nothing: "eat milestone"\n' in prompt
+    assert "You've been here 2 times across 1 episode.\n" in prompt
+    assert "## ROOM DESCRIPTION (2 turns ago):\n\n```\nCauseway End\n" in prompt
+    assert "\nAction: eat milestone\nResponse: (what the game says now, below)\n" in prompt
+    assert '- Turn 1, at "Causeway End": "north", and the game said "Hollow Lane ' in prompt
+    assert context["room_description_age"] == 2
+    assert context["response"] == last.transition.response
+    assert (context["exits"][0]["way"], context["exits"][0]["to"]) == ("north", "Hollow Lane")
+    assert context["reasoning"] in prompt.replace("(what the game says now, below)", last.transition.response)
+
+
+def test_the_next_episode_knows_how_often_the_place_was_visited_and_forgets_the_rest(tmp_path):
+    with a_walkthrough(tmp_path, *COMMANDS) as run:
+        run.reset_episode()
+        for _ in COMMANDS:
+            run.process_turn()
+        run.reset_episode()
+        prompt, context = told(run), run.parts.context.get_agent_context()
+    assert "You've been here 3 times across 2 episodes.\n" in prompt
+    assert "## ROOM DESCRIPTION:\n\n```\n" in prompt
+    assert (context["reasoning"], context["recent"], context["failed_here"]) == ("", [], [])
+    assert context["exits"][0]["to"] == "Hollow Lane"
