@@ -1,6 +1,7 @@
 """The log of the running episode, an event a line; whoever has something to tell writes it here."""
 
 import logging
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -8,9 +9,11 @@ from pathlib import Path
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from zorkgpt.errors import WorkdirError
-from zorkgpt.runlog.events import EpisodeEnded, EpisodeStarted, Event
-from zorkgpt.runlog.reader import run_directory
+from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, EpisodeStarted, Event
+from zorkgpt.runlog.reader import read_events, run_directory
 from zorkgpt.runlog.writer import RunLogWriter
+
+_NO_TURN = (EpisodeResumed, EpisodeEnded)
 
 
 class EpisodeLog:
@@ -32,6 +35,20 @@ class EpisodeLog:
         with self._naming_it():
             self._writer = RunLogWriter(self._directory / self._file_name)
             self._writer.write(event)
+
+    def resume(self, event: EpisodeResumed, kept_bytes: int) -> None:
+        """Go on with a log of which these bytes stand; of what follows, only how the episode was cut short is kept.
+
+        Raises:
+            WorkdirError: it can't be written.
+        """
+        path = self._directory / self._file_name
+        with self._naming_it():
+            tail = [each for each in read_events(path, after=kept_bytes) if isinstance(each, _NO_TURN)]
+            os.truncate(path, kept_bytes)
+            self._writer = RunLogWriter(path)
+            for each in (*tail, event):
+                self._writer.write(each)
 
     def write(self, event: Event) -> None:
         """Write a line; nothing while no episode runs.

@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from managers.base import Manager
+from managers.base import Manager, Resumes
+from managers.checkpoint_manager import FOR_GOOD, CheckpointManager, Saved
 from managers.episode_log import EpisodeLog
 from managers.knowledge_manager import KnowledgeManager
 from managers.model_calls import ModelCalls
@@ -16,7 +17,7 @@ from session.history import History, TurnRecord
 from session.log_entries import turn_played
 from zorkgpt.errors import WorkdirError
 from zorkgpt.memory.manager import SimpleMemoryManager
-from zorkgpt.runlog.events import EpisodeEnded, EpisodeStarted
+from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, EpisodeStarted
 from zorkgpt.runlog.reader import episodes_in, run_directory
 
 
@@ -33,6 +34,7 @@ class EpisodeSynthesizer:
         memory: SimpleMemoryManager | None,
         managers: Iterable[Manager],
         episode_log: EpisodeLog,
+        checkpoints: CheckpointManager,
         models: ModelCalls | None = None,
         knowledge: KnowledgeManager | None = None,
     ) -> None:
@@ -43,6 +45,7 @@ class EpisodeSynthesizer:
         self._memory = memory
         self._managers = tuple(managers)
         self._episode_log = episode_log
+        self._checkpoints = checkpoints
         self._models = models
         self._knowledge = knowledge
         self._workdir = Path(config.zork_game_workdir)
@@ -61,6 +64,27 @@ class EpisodeSynthesizer:
         if self._memory:
             self._memory.reset_episode()
         return episode
+
+    def resume_episode(self, saved: Saved) -> None:
+        """As `reset_episode`, for going on with this one."""
+        self._state.reset_episode(saved.checkpoint.episode)
+        self._history.clear()
+        for manager in self._managers:
+            manager.resume_episode() if isinstance(manager, Resumes) else manager.reset_episode()
+        if self._memory:
+            self._memory.reset_episode()
+            self._memory.resume(saved.checkpoint.memory or {})
+
+    def reopen(self, saved: Saved) -> EpisodeResumed:
+        """Go on with the log; the game stands where it was left."""
+        event = EpisodeResumed(
+            episode=self._state.episode_id,
+            time=_now(),
+            turn=saved.checkpoint.turn,
+            max_turns=self._config.max_turns_per_episode,
+        )
+        self._episode_log.resume(event, saved.checkpoint.log_bytes)
+        return event
 
     def open(self, *, player: str, story: dict[str, Any], seed: int, opening: str) -> EpisodeStarted:
         """Begin the log; the game stands at its beginning."""
@@ -108,6 +132,7 @@ class EpisodeSynthesizer:
         if self._memory:
             self._memory.save_session(self._run_directory / "ephemeral_session.json")
         self._episode_log.end(event)
+        self._checkpoints.end(for_good=reason in FOR_GOOD)
         return event
 
     def _consolidate(self) -> None:

@@ -48,6 +48,11 @@ class ExtractionManager:
         """What the text says that the game begins with."""
         return self._extract(opening(text, now)) if text.strip() else NOTHING
 
+    def resume_opening(self, text: str, now: Observation, extraction: Extraction) -> None:
+        """What was read in the opening by a process that is gone."""
+        if text.strip():
+            self._keep(now.location.num if now.location else None, text, extraction)
+
     def of_turn(self, step: Transition) -> Extraction:
         """What the text of a turn says that was just played."""
         if says_nothing(step):

@@ -39,15 +39,24 @@ class MapManager:
             if remember
             else MapGraph(exit_failure_threshold=threshold)
         )
+        self._contained = -1
+        """The last turn of the running episode that the map has learned; -1: not even that it began."""
 
     def reset_episode(self) -> None:
         """The map is of the world, so it outlives the episode, unless nothing is to be remembered."""
-        if self._remember:
-            self.graph.reopen()
-        else:
-            self.graph.clear()
+        self.graph.contains.pop(self._state.episode_id, None)
+        self.resume_episode()
 
     reset = reset_episode
+
+    def resume_episode(self) -> None:
+        """As many turns as the file holds of the episode already are not learned again."""
+        if not self._remember:
+            self.graph.clear()
+        self._contained = self.graph.contains.get(self._state.episode_id, -1)
+        if self._contained < 0 and self._remember:
+            self.graph.reopen()
+        self.graph.contains[self._state.episode_id] = max(self._contained, 0)
 
     def arrive(self, location_id: int, name: str, exits: Iterable[str] = ()) -> None:
         """The player stands here, and is told of these ways out."""
@@ -57,6 +66,12 @@ class MapManager:
 
     def process_turn(self, record: TurnRecord) -> None:
         """Movement is another room after than before; a direction that led nowhere is a failed exit."""
+        if record.turn <= self._contained:
+            return
+        self._learn(record)
+        self._contained = self.graph.contains[record.episode] = record.turn
+
+    def _learn(self, record: TurnRecord) -> None:
         step = record.transition
         for place in (step.before.location, step.after.location):
             if place is not None:

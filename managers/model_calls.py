@@ -8,11 +8,12 @@ from typing import Any
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import Spent, TurnRecord
-from session.log_entries import model_called
+from session.log_entries import call_record, model_called
 from zorkgpt.llm.client import LLMClient
 from zorkgpt.llm.settings import LLMSettings
 from zorkgpt.llm.usage import CallRecord
-from zorkgpt.runlog.reader import MODEL_CALLS, run_directory
+from zorkgpt.runlog.events import ModelCalled
+from zorkgpt.runlog.reader import MODEL_CALLS, read_events, run_directory
 from zorkgpt.runlog.writer import RunLogWriter
 
 _ASKED_BEFORE_THE_TURN = ("agent", "critic")
@@ -64,6 +65,22 @@ class ModelCalls:
             role: asdict(tally) for role, tally in self.client.usage.of_episode(str(self._state.episode_id)).items()
         }
 
+    def to_dict(self) -> dict[str, Any]:
+        log = self._calls_log
+        return {"usage": self.client.usage.to_dict(), "log_bytes": log.stat().st_size if log.is_file() else 0}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """What was asked after that counts too: it was paid for."""
+        usage = self.client.usage
+        usage.restore(state["usage"])
+        for call in read_events(self._calls_log, after=state["log_bytes"]) if self._calls_log.is_file() else ():
+            if isinstance(call, ModelCalled):
+                usage.add(call_record(call))
+
+    @property
+    def _calls_log(self) -> Path:
+        return run_directory(self._workdir, self._state.episode_id) / MODEL_CALLS
+
     def get_status(self) -> dict[str, Any]:
         return {"type": "model_calls", "state": "ready", "metrics": self.usage()}
 
@@ -72,7 +89,7 @@ class ModelCalls:
         turn = state.turn_count + (call.role in _ASKED_BEFORE_THE_TURN)
         event = model_called(call, episode=state.episode_id, turn=turn)
         try:
-            with RunLogWriter(run_directory(self._workdir, state.episode_id) / MODEL_CALLS) as writer:
+            with RunLogWriter(self._calls_log) as writer:
                 writer.write(event)
         except OSError as error:
             if not self._failures:

@@ -1,8 +1,8 @@
 """Decides when a rejection counts: it is bounded, can be overruled, and its judge is trusted by what came of it."""
 
 import logging
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from session.game_configuration import GameConfiguration
@@ -96,6 +96,18 @@ class RejectionManager:
                 self._counts["overruled"] += 1
                 self._log.debug("rejection overruled", extra={"action": rejection.action, "in_vain": in_vain})
         self._of_turn, self._scores = [], {}
+
+    def resume_turn(self, rejections: Sequence[Rejection]) -> None:
+        """What was rejected before the turn was cut short, for the turn that is played again."""
+        self._of_turn = list(rejections)
+        self._counts["rejected"] += len(self._of_turn)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"trust": {judge: asdict(known) for judge, known in self._records.items()}, "counts": dict(self._counts)}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self._records = {judge: _Record(**known) for judge, known in state["trust"].items()}
+        self._counts |= state["counts"]
 
     def process_periodic_update(self) -> None:
         """All of it is of every turn."""

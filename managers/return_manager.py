@@ -5,15 +5,20 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from managers.episode_log import EpisodeLog
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import TurnRecord
+from zorkgpt.explore.archive import Way
 from zorkgpt.explore.choice import most_promising
 from zorkgpt.explore.journey import Journey
 from zorkgpt.explore.reading import ArchiveReader
 from zorkgpt.explore.trail import standing
 from zorkgpt.runlog.events import Returned
+
+_WAY = TypeAdapter(Way)
 
 
 class ReturnManager:
@@ -42,6 +47,7 @@ class ReturnManager:
         self._untried = untried
         self._reader = ArchiveReader(Path(config.zork_game_workdir), config.episode_log_file, story_sha256, seed)
         self.journey: Journey | None = None
+        self._plain: tuple[Way, dict[str, Any]] | None = None
         self._counts = {"returns": 0, "arrived": 0, "diverged": 0, "turns_replayed": 0}
 
     def reset_episode(self) -> None:
@@ -62,6 +68,27 @@ class ReturnManager:
             self._log.info("returning", extra=extra | {"from_episode": way.episode, "from_turn": way.turn})
 
     reset = reset_episode
+
+    def resume_episode(self) -> None:
+        """The journey was chosen when the episode began; `restore` brings it back."""
+        self.journey = None
+
+    def to_dict(self) -> dict[str, Any]:
+        journey = self.journey
+        # Asked after every turn, and the same way each time, of perhaps hundreds of steps.
+        if journey and (self._plain is None or self._plain[0] is not journey.way):
+            self._plain = journey.way, _WAY.dump_python(journey.way)
+        return {
+            "way": self._plain[1] if journey else None,
+            "done": journey.done if journey else 0,
+            "difference": journey.difference if journey else "",
+            "counts": dict(self._counts),
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        way = _WAY.validate_python(state["way"]) if state["way"] else None
+        self.journey = Journey(way, state["done"], state["difference"]) if way else None
+        self._counts |= state["counts"]
 
     def process_turn(self, record: TurnRecord) -> None:
         """Hold the turn against the way, and write down how it ended when it is over."""

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.story import Story, find_story
+from managers.checkpoint_manager import CheckpointManager
 from managers.context_manager import ContextManager
 from managers.episode_log import EpisodeLog
 from managers.episode_synthesizer import EpisodeSynthesizer
@@ -23,6 +24,7 @@ from orchestration.parts import Parts
 from orchestration.players import Choice
 from orchestration.progress import Watcher
 from orchestration.zork_orchestrator_v2 import ZorkOrchestratorV2
+from session.checkpoint import Run
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import History
@@ -132,6 +134,26 @@ def assemble(
     )
     export = StateManager(get_logger("state"), config, state)
     rejections = RejectionManager(get_logger("rejections"), config, state)
+    managers = (
+        extraction,
+        progress,
+        world,
+        objectives,
+        rejections,
+        context,
+        export,
+        *((models,) if models else ()),
+        *((knowledge,) if knowledge else ()),
+    )
+    if config.explore == "return" and wishes.choice.kind in ("model", "offline"):
+        returns = _returns(config, state, wishes, game, world, episode_log)
+        player = ReturningPlayer(player, lambda: returns.journey)
+        managers = (*managers, returns)
+    run = _run(config, wishes, game.story, remember=memory is not None)
+    checkpoints = CheckpointManager(
+        get_logger("checkpoints"), config, state, run=run, game=game, memory=memory, managers=managers
+    )
+    managers = (*managers, checkpoints)
     parts = Parts(
         config=config,
         game=game,
@@ -146,27 +168,14 @@ def assemble(
         context=context,
         export=export,
         memory=memory,
+        checkpoints=checkpoints,
         models=models,
+        objectives=objectives,
+        managers=managers,
     )
     if config.enable_critic and wishes.choice.kind in ("model", "offline"):
         critic = Critic(game.language, llm, threshold=config.critic_rejection_threshold, budgets=config.context)
         parts = replace(parts, critic=critic, rejections=rejections)
-    managers = (
-        extraction,
-        progress,
-        world,
-        objectives,
-        rejections,
-        context,
-        export,
-        *((models,) if models else ()),
-        *((knowledge,) if knowledge else ()),
-    )
-    if config.explore == "return" and wishes.choice.kind in ("model", "offline"):
-        returns = _returns(config, state, wishes, game, world, episode_log)
-        parts = replace(parts, player=ReturningPlayer(player, lambda: returns.journey))
-        managers = (*managers, returns)
-    parts = replace(parts, managers=managers, objectives=objectives)
     episodes = EpisodeSynthesizer(
         get_logger("episodes"),
         config,
@@ -175,10 +184,25 @@ def assemble(
         memory=memory,
         managers=managers,
         episode_log=episode_log,
+        checkpoints=checkpoints,
         models=models,
         knowledge=knowledge,
     )
     return ZorkOrchestratorV2(parts, episodes, watchers)
+
+
+def _run(config: GameConfiguration, wishes: Wishes, story: Story, *, remember: bool) -> Run:
+    return Run(
+        story=story.sha256,
+        story_path=str(Path(story.path).resolve()),
+        title=story.title or Path(story.path).stem,
+        seed=wishes.seed,
+        player=wishes.choice.kind,
+        remember=remember,
+        max_turns=config.max_turns_per_episode,
+        explore=config.explore,
+        walkthrough=str(wishes.walkthrough.resolve()) if wishes.walkthrough else None,
+    )
 
 
 def prepare_workdir(workdir: Path) -> None:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from game_interface.core.jericho_interface import JerichoInterface
 from managers.base import Manager
+from managers.checkpoint_manager import CheckpointManager
 from managers.context_manager import ContextManager
 from managers.extraction_manager import ExtractionManager
 from managers.map_manager import MapManager
@@ -40,6 +41,7 @@ class Parts:
     export: StateManager
     memory: SimpleMemoryManager | None
     """None: nothing is remembered."""
+    checkpoints: CheckpointManager
     critic: Critic | None = None
     """None: what is proposed is played."""
     rejections: RejectionManager | None = None
@@ -48,4 +50,4 @@ class Parts:
     models: ModelCalls | None = None
     """None: no model is asked through the configuration."""
     managers: tuple[Manager, ...] = ()
-    """All that have the lifecycle, in the order in which they take over a turn."""
+    """All that have the lifecycle, in the order in which they take over a turn; the checkpoints' last."""

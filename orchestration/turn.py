@@ -1,15 +1,19 @@
 """One turn: observe, choose, act, learn, record."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from time import perf_counter
 
 from game_interface.models import Observation, Transition
+from managers.base import Manager
+from managers.checkpoint_manager import Saved
 from orchestration.parts import Parts
 from session.ground_truth import ground_truth
 from session.history import TurnRecord
+from session.journal import Decided, Opening
 from zorkgpt.memory.models import MemoryEvent
-from zorkgpt.player import AgentDecision
+from zorkgpt.player import AgentDecision, TakesNotes
 
 
 class TurnCycle:
@@ -18,23 +22,47 @@ class TurnCycle:
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
         self._now: Observation | None = None
+        self._decided: dict[int, Decided] = {}
+        """What had been decided before an interruption, by turn."""
 
-    def open(self, text: str) -> None:
+    def open(self, text: str) -> Opening:
         """The game stands at its beginning: the first place is arrived at by the opening text."""
-        parts = self._parts
-        self._now = parts.game.observe()
-        parts.state.observe(self._now)
-        parts.context.open_with(text, self._now)
-        if (place := self._now.location) is not None:
-            extraction = parts.extraction.of_opening(text, self._now)
-            parts.map.arrive(place.num, place.name, extraction.exits)
-            if extraction.is_room_description:
-                parts.state.describe_room(text, place.num)
-            if parts.memory:
-                opening = Transition(before=self._now, action="", response=text, after=self._now)
-                truth = ground_truth(opening, turn=0, first_visit=True)
-                parts.memory.record_arrival(place.num, place.name, text, truth)
-                parts.memory.drain_events()
+        parts, now = self._parts, self._parts.game.observe()
+        opened = Opening(text, now, parts.extraction.of_opening(text, now))
+        self._decided = {}
+        self._begin(opened)
+        if parts.memory and (place := now.location) is not None:
+            opening = Transition(before=now, action="", response=text, after=now)
+            truth = ground_truth(opening, turn=0, first_visit=True)
+            parts.memory.record_arrival(place.num, place.name, text, truth)
+            parts.memory.drain_events()
+        return opened
+
+    def resume(self, saved: Saved, learning: Sequence[Manager]) -> None:
+        """The game stands where the checkpoint was made; what was learned from the turns up to there is learned again.
+
+        Args:
+            learning: the managers that learn the turns; the others are put back otherwise.
+        """
+        parts, opened = self._parts, saved.turns.opening
+        parts.extraction.resume_opening(opened.text, opened.observation, opened.extraction)
+        self._begin(opened)
+        for record in saved.played:
+            parts.state.turn_count = record.turn
+            self._take_over(record, learning)
+        self._decided = saved.decided
+        if isinstance(parts.player, TakesNotes):
+            parts.player.resume([decided.notes for _, decided in sorted(saved.turns.decided.items())])
+
+    def _begin(self, opened: Opening) -> None:
+        parts, now = self._parts, opened.observation
+        self._now = now
+        parts.state.observe(now)
+        parts.context.open_with(opened.text, now)
+        if (place := now.location) is not None:
+            parts.map.arrive(place.num, place.name, opened.extraction.exits)
+            if opened.extraction.is_room_description:
+                parts.state.describe_room(opened.text, place.num)
 
     def play(self, action: str | None = None) -> TurnRecord:
         """Play one turn, with the given action or with the one that the player chooses."""
@@ -42,7 +70,7 @@ class TurnCycle:
         started = perf_counter()
         memories = self._memories_of(now)
         notices = parts.progress.notices()
-        decision = AgentDecision(action) if action is not None else self._choose(now, memories)
+        decision = self._decide(action, now, memories)
         step = parts.game.act(decision.action)
         parts.state.turn_count += 1
         extraction = parts.extraction.of_turn(step)
@@ -52,18 +80,41 @@ class TurnCycle:
             turn=parts.state.turn_count,
             transition=step,
             reasoning=decision.reasoning,
-            player=(decision.by or parts.player_name) if action is None else "given",
+            player=decision.player,
             memory_shown=memories,
             memory_events=events,
             duration_s=perf_counter() - started,
-            rejections=parts.rejections.of_turn() if parts.rejections else (),
-            critic_score=parts.rejections.score_of(decision.action) if parts.rejections else None,
+            rejections=decision.rejections,
+            critic_score=decision.score,
             spent=parts.models.spent() if parts.models else None,
             extraction=extraction,
             notices=notices,
         )
-        self._take_over(record)
+        self._take_over(record, parts.managers)
         return record
+
+    def _decide(self, action: str | None, now: Observation, memories: str) -> Decided:
+        """What is played, written down before it is; what had been decided before an interruption stands."""
+        parts, turn = self._parts, self._parts.state.turn_count + 1
+        if action is None and (again := self._decided.pop(turn, None)) is not None:
+            # What the player was told then counts as told.
+            parts.context.player_context(now, memories)
+            if parts.rejections:
+                parts.rejections.resume_turn(again.rejections)
+            return again
+        self._decided = {}
+        chosen = AgentDecision(action) if action is not None else self._choose(now, memories)
+        decided = Decided(
+            turn,
+            chosen.action,
+            chosen.reasoning,
+            player=(chosen.by or parts.player_name) if action is None else "given",
+            rejections=parts.rejections.of_turn() if parts.rejections else (),
+            score=parts.rejections.score_of(chosen.action) if parts.rejections else None,
+            notes=parts.player.changed_notes() if isinstance(parts.player, TakesNotes) else {},
+        )
+        parts.checkpoints.decided(decided)
+        return decided
 
     def _memories_of(self, now: Observation) -> str:
         if self._parts.memory is None or now.location is None:
@@ -98,10 +149,10 @@ class TurnCycle:
             memory.record_arrival(destination.num, destination.name, step.response, truth)
         return tuple(memory.drain_events())
 
-    def _take_over(self, record: TurnRecord) -> None:
+    def _take_over(self, record: TurnRecord, managers: Sequence[Manager]) -> None:
         parts = self._parts
         parts.history.add(record)
         parts.state.record(record)
-        for manager in parts.managers:
+        for manager in managers:
             manager.process_turn(record)
         self._now = record.transition.after

@@ -5,6 +5,7 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 
+from managers.checkpoint_manager import Saved
 from managers.episode_synthesizer import EpisodeSynthesizer
 from orchestration.parts import Parts
 from orchestration.progress import Watcher
@@ -12,7 +13,7 @@ from orchestration.turn import TurnCycle
 from session.fresh_world import things_of
 from session.game_state import GameState
 from session.history import TurnRecord
-from zorkgpt.errors import BudgetExceeded, ZorkGPTError
+from zorkgpt.errors import BudgetExceeded, CheckpointError, StateError, ZorkGPTError
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.player import PlayerStopped
 from zorkgpt.runlog.events import EpisodeEnded
@@ -47,13 +48,47 @@ class ZorkOrchestratorV2:
         opening = parts.game.reset()
         if parts.memory:
             parts.memory.audit(things_of(parts.game))
-        self._cycle.open(opening)
+        opened = self._cycle.open(opening)
         self._open = True
         event = self._episodes.open(
             player=parts.player_name, story=parts.game.story.summary(), seed=parts.seed, opening=opening
         )
+        parts.checkpoints.begin(opened)
         for watcher in self._watchers:
             watcher.episode_started(event)
+
+    def resume_episode(self, episode: int) -> None:
+        """Go on with an episode that was cut short, as if nothing had happened.
+
+        Raises:
+            CheckpointError: it can't go on, or somebody plays it; its files are left as they are.
+        """
+        if self._open:
+            self._close("abandoned")
+        checkpoints = self.parts.checkpoints
+        saved = checkpoints.load(episode)
+        try:
+            self._restore(saved)
+        except BaseException:
+            checkpoints.let_go()
+            raise
+        self._open = True
+        event = self._episodes.reopen(saved)
+        for watcher in self._watchers:
+            watcher.episode_resumed(event)
+
+    def _restore(self, saved: Saved) -> None:
+        parts, checkpoints = self.parts, self.parts.checkpoints
+        checkpoints.check(saved)
+        try:
+            parts.game.restore_state(saved.checkpoint.game_state)
+            self._episodes.resume_episode(saved)
+            kept = checkpoints.kept(saved)
+            self._cycle.resume(saved, [manager for manager in parts.managers if manager not in kept])
+            checkpoints.restore_managers(saved)
+        except (StateError, KeyError, TypeError, ValueError, AttributeError) as error:
+            raise CheckpointError(f"Episode {saved.checkpoint.episode} can't go on: {error!r}. Play anew.") from error
+        checkpoints.take_back(saved)
 
     def process_turn(self, action: str | None = None) -> TurnRecord:
         """Play one turn, with the given action or with the player's own; opens an episode if none is running."""
@@ -67,16 +102,23 @@ class ZorkOrchestratorV2:
             watcher.turn_played(record)
         return record
 
-    def play_episode(self) -> EpisodeEnded:
+    def play_episode(self, *, resume: int | None = None) -> EpisodeEnded:
         """Play a whole episode, to death, victory or the turn limit.
 
         An error of the player or the interpreter ends it, as Ctrl-C does, with everything saved; the reason stands in
         the result.
 
+        Args:
+            resume: the one to go on with; None: a new one.
+
         Raises:
+            CheckpointError: it can't be gone on with.
             KeyboardInterrupt: after everything was saved.
         """
-        self.reset_episode()
+        if resume is None:
+            self.reset_episode()
+        else:
+            self.resume_episode(resume)
         try:
             return self._play_out()
         except BaseException as error:
@@ -128,6 +170,7 @@ class ZorkOrchestratorV2:
             if self._open:
                 self._close("abandoned")
         finally:
+            self.parts.checkpoints.let_go()
             with suppress(ZorkGPTError):
                 self.parts.game.close()
             if self.parts.memory:

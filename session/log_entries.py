@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 from session.history import TurnRecord
 from session.outcome import effective, failed
+from zorkgpt.llm.messages import Message, Usage
 from zorkgpt.llm.usage import CallRecord
 from zorkgpt.runlog.events import ModelCalled, TurnPlayed
 
@@ -60,5 +61,20 @@ def model_called(call: CallRecord, *, episode: int | str, turn: int) -> ModelCal
         completion_tokens=call.usage.completion_tokens,
         cost=call.cost,
         latency_s=round(call.latency_s, 6),
+        error=call.error,
+    )
+
+
+def call_record(call: ModelCalled) -> CallRecord:
+    """The call of which `model_called` made a line."""
+    return CallRecord(
+        role=call.role,
+        model=call.model,
+        messages=tuple(Message(**message) for message in call.messages),
+        answer=call.answer,
+        reasoning=call.reasoning,
+        usage=Usage(call.prompt_tokens, call.completion_tokens),
+        cost=call.cost,
+        latency_s=call.latency_s,
         error=call.error,
     )

@@ -249,6 +249,8 @@ class OrchestratorSection(Section):
     """How many a refinement leaves."""
     enable_state_export: bool = True
     """Keep `current_state.json` up to date."""
+    checkpoint_interval_turns: int = Field(1, ge=1)
+    """Turns between checkpoints; a killed episode plays those since the last one again, with the same decisions."""
     enable_inter_episode_synthesis: bool = True
     """Draw lessons across episodes when one ends."""
 

@@ -91,3 +91,7 @@ class RunLogError(ZorkGPTError):
 
 class ViewerError(ZorkGPTError):
     """The page can't be served or written."""
+
+
+class CheckpointError(RunLogError):
+    """An episode can't be resumed: there is none, it is over, somebody plays it, or what was kept of it is damaged."""

@@ -1,7 +1,8 @@
 """What a player is told before a turn and what it answers, whoever plays."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from game_interface.models import Item, Observation
 from zorkgpt.errors import ZorkGPTError
@@ -117,6 +118,19 @@ class AgentDecision:
     reasoning: str = ""
     by: str | None = None
     """Who chose it, where that is not the player whose turn it is; nobody judges it then."""
+
+
+@runtime_checkable
+class TakesNotes(Protocol):
+    """A player that keeps something in mind from turn to turn, which a resumed episode has to give back to it."""
+
+    def changed_notes(self) -> dict[str, Any]:
+        """What has changed since this was asked last in the episode, as plain values for JSON."""
+        ...
+
+    def resume(self, notes: Sequence[dict[str, Any]]) -> None:
+        """Begin an episode with all that was changed in it so far, the first turn's first."""
+        ...
 
 
 class Player(Protocol):

@@ -1,11 +1,11 @@
 """A player that first goes back to where an earlier episode was, and then lets another one play on."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from zorkgpt.explore.journey import Journey
-from zorkgpt.player import AgentDecision, Player, PlayerContext
+from zorkgpt.player import AgentDecision, Player, PlayerContext, TakesNotes
 
 RETURN = "return"
 """What the turns are labelled with that repeat an earlier episode's commands."""
@@ -39,6 +39,13 @@ class ReturningPlayer:
             return AgentDecision(step.action, _why(journey), by=RETURN)
         told = replace(context, notices=(*context.notices, _notice(journey)))
         return self._inner.get_action_with_reasoning(told)
+
+    def changed_notes(self) -> dict[str, Any]:
+        return self._inner.changed_notes() if isinstance(self._inner, TakesNotes) else {}
+
+    def resume(self, notes: Sequence[dict[str, Any]]) -> None:
+        if isinstance(self._inner, TakesNotes):
+            self._inner.resume(notes)
 
 
 def _why(journey: Journey) -> str:

@@ -32,11 +32,17 @@ _LIBRARY_ONLY = (
 
 @app.command()
 def play(
-    episodes: Annotated[int, typer.Option("--episodes", min=1, help="How many episodes.")] = 2,
+    episodes: Annotated[
+        int | None, typer.Option("--episodes", min=1, help="How many episodes. [default: 2; with --resume: that one]")
+    ] = None,
     max_turns: Annotated[int | None, typer.Option("--max-turns", help="Turns an episode at most.")] = None,
     game: Game = None,
-    seed: Annotated[int, typer.Option("--seed", min=1, help="Of the interpreter's random generator.")] = 1,
-    player: Annotated[str, typer.Option("--player", help="auto, model, offline, walkthrough or human.")] = "auto",
+    seed: Annotated[
+        int | None, typer.Option("--seed", min=1, help="Of the interpreter's random generator. [default: 1]")
+    ] = None,
+    player: Annotated[
+        str | None, typer.Option("--player", help="auto, model, offline, walkthrough or human. [default: auto]")
+    ] = None,
     model: Annotated[str | None, typer.Option("--model", help="The model that plays, as its server calls it.")] = None,
     base_url: Annotated[
         str | None, typer.Option("--base-url", help="The model's server, OpenAI-compatible: http://localhost:11434/v1")
@@ -57,6 +63,10 @@ def play(
     ] = None,
     delay: Annotated[float | None, typer.Option("--delay", help="Seconds to wait after each turn.")] = None,
     view: Annotated[bool, typer.Option("--view", help="Show the run in the browser while it is played.")] = False,
+    resume: Annotated[
+        str | None,
+        typer.Option("--resume", metavar="[N]", help="Go on with the last episode that was cut short, or with N."),
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Only the summary.")] = False,
     json_: Annotated[bool, typer.Option("--json", help="Only the summary, as JSON.")] = False,
 ) -> None:
@@ -79,6 +89,7 @@ def play(
         max_tokens=max_tokens,
         delay_s=delay,
         view=view,
+        resume=resume,
         display="json" if json_ else "quiet" if quiet else "live",
     )
     raise typer.Exit(play_episodes(options))
@@ -125,7 +136,7 @@ def run(arguments: list[str]) -> int:
     if not arguments or (arguments[0].startswith("-") and arguments[0] not in PLAY_WORDS):
         arguments = ["play", *arguments]
     try:
-        app(arguments, prog_name="zorkgpt")
+        app(_with_last(arguments), prog_name="zorkgpt")
     except SystemExit as done:
         return done.code if isinstance(done.code, int) else exits.OK
     except LLMUnreachable as error:
@@ -140,6 +151,15 @@ def run(arguments: list[str]) -> int:
         # Of the output: every other file's is an error of ours that says which.
         return _complain(str(error), exits.EPISODE_FAILED)
     return exits.OK
+
+
+def _with_last(arguments: list[str]) -> list[str]:
+    """Typer knows no option whose value may be left out."""
+    following = [*arguments[1:], ""]
+    return [
+        "--resume=last" if one == "--resume" and not after.isdecimal() else one
+        for one, after in zip(arguments, following, strict=True)
+    ]
 
 
 def _mount_memories() -> None:

@@ -12,7 +12,7 @@ from session.history import TurnRecord
 from zorkgpt.cli.lines import RESPONSE_LIMIT, printable, rejected, remembered, score_line, style_of
 from zorkgpt.cli.pace import Pace
 from zorkgpt.cli.panels import PanelDisplay
-from zorkgpt.runlog.events import EpisodeEnded, EpisodeStarted
+from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, EpisodeStarted
 
 _WIDE, _HIGH = 100, 26
 _NARROWEST = 20
@@ -52,11 +52,17 @@ class LineDisplay:
         self._pace = pace
 
     def episode_started(self, event: EpisodeStarted) -> None:
+        self._begin(f"Episode {event.episode}")
+        self._console.print(printable(event.opening))
+
+    def episode_resumed(self, event: EpisodeResumed) -> None:
+        self._begin(f"Episode {event.episode} goes on after turn {event.turn}")
+
+    def _begin(self, what: str) -> None:
         if self._heading:
             self._console.print(Text(printable(self._heading), "bold"))
             self._heading = None
-        self._console.print(Text(f"\n── Episode {event.episode} ──", "bold"))
-        self._console.print(printable(event.opening))
+        self._console.print(Text(f"\n── {what} ──", "bold"))
 
     def turn_played(self, record: TurnRecord) -> None:
         step, console = record.transition, self._console
@@ -94,6 +100,9 @@ class BarDisplay:
         self._task = self._progress.add_task("", total=None)
 
     def episode_started(self, event: EpisodeStarted) -> None:
+        self._progress.start()
+
+    def episode_resumed(self, event: EpisodeResumed) -> None:
         self._progress.start()
 
     def turn_played(self, record: TurnRecord) -> None:

@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Callable
 
 from session.history import Spent, TurnRecord
-from zorkgpt.runlog.events import EpisodeEnded, EpisodeStarted
+from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, EpisodeStarted
 
 _MEASURED_TURNS = 50
 """The rate is that of the last so many turns."""
@@ -35,6 +35,10 @@ class Pace:
         self._turn = 0
         if not self._times:
             self._times.append(self._now())
+
+    def episode_resumed(self, event: EpisodeResumed) -> None:
+        self._turn = event.turn
+        self._times.append(self._now())
 
     def turn_played(self, record: TurnRecord) -> None:
         self._turn = record.turn

@@ -15,7 +15,7 @@ from session.history import TurnRecord
 from zorkgpt.cli.lines import RESPONSE_LIMIT, printable, rejected, remembered, score_line, style_of
 from zorkgpt.cli.pace import Pace
 from zorkgpt.memory.models import MemoryEvent
-from zorkgpt.runlog.events import EpisodeEnded, EpisodeStarted
+from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, EpisodeStarted
 
 
 class PanelDisplay:
@@ -33,9 +33,15 @@ class PanelDisplay:
         self._drawn = 0.0
 
     def episode_started(self, event: EpisodeStarted) -> None:
+        self._begin(event.opening)
+
+    def episode_resumed(self, event: EpisodeResumed) -> None:
+        self._begin(f"Episode {event.episode} goes on after turn {event.turn}.")
+
+    def _begin(self, text: str) -> None:
         self._turns.clear()
         self._learned.clear()
-        self._opening = event.opening
+        self._opening = text
         self._live = Live(self.frame(), console=self._console, auto_refresh=False, screen=True)
         self._live.start(refresh=True)
 

@@ -2,14 +2,17 @@
 
 import json
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 from game_interface.story import Story, find_story
+from managers.checkpoint_manager import Saved
+from managers.unfinished import unfinished
 from orchestration.assembly import Wishes, assemble, prepare_workdir
 from orchestration.players import PLAYER_KINDS, Choice, choose_player
 from orchestration.progress import Watcher
+from session.checkpoint import Run
 from session.game_configuration import GameConfiguration
 from session.history import TurnRecord
 from zorkgpt.cli import exits
@@ -21,8 +24,9 @@ from zorkgpt.cli.view import page_beside
 from zorkgpt.errors import ConfigurationError
 from zorkgpt.llm.client import LLMClient
 from zorkgpt.log import logging_to
-from zorkgpt.runlog.events import EpisodeEnded, EpisodeStarted
+from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, EpisodeStarted
 
+_EPISODES = 2
 # After an episode that ends so, the next one would end so too.
 _LAST_WORDS = ("error", "player stopped", "budget")
 
@@ -31,11 +35,11 @@ _LAST_WORDS = ("error", "player stopped", "budget")
 class PlayOptions:
     """The options of `play`; None where the configuration decides."""
 
-    episodes: int = 2
+    episodes: int | None = None
     max_turns: int | None = None
     game: str | None = None
-    seed: int = 1
-    player: str = "auto"
+    seed: int | None = None
+    player: str | None = None
     model: str | None = None
     base_url: str | None = None
     walkthrough: Path | None = None
@@ -46,6 +50,8 @@ class PlayOptions:
     max_tokens: int | None = None
     delay_s: float | None = None
     view: bool = False
+    resume: str | None = None
+    """The number of an episode, or "last"; None: begin a new one."""
     display: Literal["live", "quiet", "json"] = "live"
 
 
@@ -55,22 +61,53 @@ def play_episodes(options: PlayOptions) -> int:
     Raises:
         ZorkGPTError: the input can't be used, or the configured model can't be reached; nothing was played.
     """
+    saved = _to_be_resumed(options)
+    if saved is not None:
+        options = as_it_was(options, saved.checkpoint.run)
     config = _configuration(options)
     story = find_story(options.game)
     choice = _choose(options, config)
     workdir = Path(config.zork_game_workdir)
     prepare_workdir(workdir)
-    wishes = Wishes(choice, story, options.seed, options.remember, options.walkthrough, HumanPlayer)
+    wishes = Wishes(choice, story, options.seed or 1, options.remember, options.walkthrough, HumanPlayer)
     endings = _Endings()
     watchers = (endings, *_displays(options, config, story, choice))
     with logging_to(workdir / "zorkgpt.log"), page_beside(config, wanted=options.view) as stay:
-        interrupted = _play(config, wishes, watchers, options.episodes)
+        resumed = saved.checkpoint.episode if saved else None
+        interrupted = _play(config, wishes, watchers, options.episodes or _EPISODES, resumed)
         _sum_up(options, config, story, choice, endings.events)
         if not interrupted:
             stay()
     if interrupted:
         return exits.INTERRUPTED
     return exits.EPISODE_FAILED if any(end.reason == "error" for end in endings.events) else exits.OK
+
+
+def _to_be_resumed(options: PlayOptions) -> Saved | None:
+    if options.resume is None:
+        return None
+    if options.resume != "last" and not options.resume.isdecimal():
+        raise ConfigurationError(f"--resume takes the number of an episode, not {options.resume!r}.")
+    config = _configuration(options)
+    episode = None if options.resume == "last" else int(options.resume)
+    workdir = Path(config.zork_game_workdir)
+    return unfinished(workdir, config.episode_log_file, episode=episode, max_turns=options.max_turns)
+
+
+def as_it_was(options: PlayOptions, run: Run) -> PlayOptions:
+    """The options with which the episode was begun, where no others are given."""
+    asked = None if options.player == "auto" else options.player
+    return replace(
+        options,
+        episodes=options.episodes or 1,
+        max_turns=options.max_turns or run.max_turns,
+        game=options.game or run.story_path,
+        seed=options.seed or run.seed,
+        player=asked or run.player,
+        explore=options.explore or run.explore,
+        remember=options.remember and run.remember,
+        walkthrough=options.walkthrough or (Path(run.walkthrough) if run.walkthrough else None),
+    )
 
 
 def _configuration(options: PlayOptions) -> GameConfiguration:
@@ -89,10 +126,12 @@ def _configuration(options: PlayOptions) -> GameConfiguration:
 
 
 def _choose(options: PlayOptions, config: GameConfiguration) -> Choice:
-    if options.player not in PLAYER_KINDS:
-        raise ConfigurationError(f"There is no player {options.player!r}. There are: {', '.join(PLAYER_KINDS)}.")
-    asked = "walkthrough" if options.walkthrough and options.player == "auto" else options.player
-    choice = choose_player(asked, config)
+    player = options.player or "auto"
+    if player not in PLAYER_KINDS:
+        raise ConfigurationError(f"There is no player {player!r}. There are: {', '.join(PLAYER_KINDS)}.")
+    choice = choose_player("walkthrough" if options.walkthrough and player == "auto" else player, config)
+    if options.resume is not None:
+        choice = replace(choice, why="it has played the episode so far")
     if choice.models is not None:
         LLMClient(choice.models).check()
     return choice
@@ -107,6 +146,9 @@ class _Endings:
     def episode_started(self, event: EpisodeStarted) -> None:
         pass
 
+    def episode_resumed(self, event: EpisodeResumed) -> None:
+        pass
+
     def turn_played(self, record: TurnRecord) -> None:
         pass
 
@@ -115,7 +157,7 @@ class _Endings:
 
 
 def _displays(options: PlayOptions, config: GameConfiguration, story: Story, choice: Choice) -> tuple[Watcher, ...]:
-    pace = Pace(options.episodes, config.max_turns_per_episode)
+    pace = Pace(options.episodes or _EPISODES, config.max_turns_per_episode)
     if choice.kind == "human":
         return ()
     if options.display != "live":
@@ -127,12 +169,14 @@ def _displays(options: PlayOptions, config: GameConfiguration, story: Story, cho
     return (pace, display_for(console, title, choice, pace, shown_for_s=shown_for_s))
 
 
-def _play(config: GameConfiguration, wishes: Wishes, watchers: tuple[Watcher, ...], episodes: int) -> bool:
-    """Play so many episodes; True if a person cut them short."""
+def _play(
+    config: GameConfiguration, wishes: Wishes, watchers: tuple[Watcher, ...], episodes: int, resumed: int | None
+) -> bool:
+    """Play so many episodes, the first of them perhaps a resumed one; True if a person cut them short."""
     try:
         with assemble(config, wishes, watchers) as orchestrator:
-            for _ in range(episodes):
-                if orchestrator.play_episode().reason in _LAST_WORDS:
+            for number in range(episodes):
+                if orchestrator.play_episode(resume=None if number else resumed).reason in _LAST_WORDS:
                     break
     except KeyboardInterrupt:
         return True

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from fnmatch import fnmatchcase
+from typing import Any
 
 from zorkgpt.errors import BudgetExceeded, ConfigurationError
 from zorkgpt.llm.messages import Message, Role, Usage
@@ -144,6 +145,16 @@ class Ledger:
     def of_episode(self, episode: str) -> dict[str, Tally]:
         """The sums of one episode by role."""
         return {role: tally for (played, role), tally in self._tallies.items() if played == episode}
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain values for JSON."""
+        tallies = [[episode, role, asdict(tally)] for (episode, role), tally in self._tallies.items()]
+        return {"tallies": tallies, "tokens": self._spent_tokens, "cost": self._spent_cost}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from there: what was spent counts against the ceiling."""
+        self._tallies = {(episode, role): Tally(**tally) for episode, role, tally in state["tallies"]}
+        self._spent_tokens, self._spent_cost = int(state["tokens"]), float(state["cost"])
 
     def snapshot(self) -> UsageSnapshot:
         by_role: dict[str, Tally] = {}

@@ -5,6 +5,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import islice
+from typing import Any
 
 from zorkgpt.memory import changes, merging
 from zorkgpt.memory.changes import Outcome, is_current, same_words, titled
@@ -137,6 +138,15 @@ class DiscerningKeeper(Keeper):
             self._log.info("memories compared in the episode", extra=self.metrics()["deduplication_metrics"])
         self.counts = DeduplicationCounts()
         self.save_vectors()
+
+    def under_way(self) -> dict[str, Any]:
+        return super().under_way() | {"deduplication": asdict(self.counts), "errors": self.errors}
+
+    def restore_episode(self, memories: dict[int, list[Memory]], under_way: dict[str, Any] | None = None) -> None:
+        super().restore_episode(memories, under_way)
+        if under_way is not None and "deduplication" in under_way:
+            self.counts = DeduplicationCounts(**under_way["deduplication"])
+            self.errors = int(under_way["errors"])
 
     def close(self) -> None:
         self.meaning.close()

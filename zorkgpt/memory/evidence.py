@@ -2,14 +2,16 @@
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
 
 from zorkgpt.memory import changes
 from zorkgpt.memory.advice import borne_out, deed_of, outcome_in_words
 from zorkgpt.memory.changes import Outcome, titled
 from zorkgpt.memory.codec import Document
 from zorkgpt.memory.models import Memory, ZMachineContext
-from zorkgpt.memory.trials import LARGE, Trial, TrialFile, counted
+from zorkgpt.memory.trials import LARGE, Trial, TrialFile, counted, trial_of
 
 EVERY_TURNS = 10
 """After so many turns counts are written that no other write has taken along."""
@@ -43,6 +45,11 @@ class Evidence:
         self.failures = 0
 
     @property
+    def path(self) -> Path:
+        """Of the file of trials."""
+        return self._file.path
+
+    @property
     def is_pending(self) -> bool:
         return bool(self._pending)
 
@@ -61,6 +68,16 @@ class Evidence:
             verdict = None if _is_younger(memory, turn.turn, episode) else borne_out(memory, action, turn)
             if verdict is not None:
                 self._add(Trial(episode, turn.turn, location_id, memory.title, action, outcome_in_words(turn), verdict))
+
+    def under_way(self) -> dict[str, Any]:
+        """The trials that are not counted yet, as plain values."""
+        return {"pending": [asdict(trial) for trial in self._pending], "on_file": self._on_file}
+
+    def restore(self, under_way: dict[str, Any]) -> None:
+        """Go on with an episode that was interrupted; what is on file already is read at the next trial."""
+        self._episode = None
+        self._pending = [trial_of(row) for row in under_way["pending"]]
+        self._on_file = int(under_way["on_file"])
 
     def is_due(self, turn: int) -> bool:
         return self.is_pending and abs(turn - self._pending[0].turn) >= EVERY_TURNS
@@ -106,7 +123,7 @@ class Evidence:
         self._known.clear()
         self._done.clear()
         try:
-            for trial in self._file.trials():
+            for trial in (*self._file.trials(), *self._pending):
                 if trial.episode == episode:
                     self._remember(trial)
         except OSError as error:

@@ -10,6 +10,7 @@ from filelock import FileLock, Timeout
 
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.log import get_logger
+from zorkgpt.memory.rollback import Rollback
 
 log = get_logger(__name__)
 
@@ -50,6 +51,8 @@ class MemoryFile:
         self._lock_timeout_s = lock_timeout_s
         self._disk = disk or Disk()
         self._lock = FileLock(f"{self._path}.lock", timeout=lock_timeout_s, thread_local=False)
+        self.rollback: Rollback | None = None
+        """Told of every replacement; None: nothing has to be taken back."""
 
     def stamp(self) -> Stamp:
         return self._stamp(self._path)
@@ -99,6 +102,8 @@ class MemoryFile:
             self._write_through(temporary, data)
             if over is not None and self._stamp(self._path) != over:
                 return None
+            if self.rollback:
+                self.rollback.replacing(data)
             self._keep_previous(temporary)
             self._disk.replace(temporary, self._path)
         except OSError as error:
@@ -110,6 +115,8 @@ class MemoryFile:
             written = self._stamp(self._path)
         except MemoryStoreError:
             written = ()
+        if self.rollback:
+            self.rollback.replaced()
         self._flush_folder()
         return written
 

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory import changes
@@ -177,10 +178,22 @@ class Keeper:
         self.ephemeral.clear()
         self.vetoes_obeyed = 0
 
-    def restore_episode(self, memories: dict[int, list[Memory]]) -> None:
+    def under_way(self) -> dict[str, Any]:
+        """Counts and names of the running episode, as plain values."""
+        return {
+            "names": [[place, name] for place, name in self.names.items()],
+            "write_failures": self.write_failures,
+            "evidence": self.evidence.under_way(),
+        }
+
+    def restore_episode(self, memories: dict[int, list[Memory]], under_way: dict[str, Any] | None = None) -> None:
         """Go on with an episode that was interrupted."""
         self.forget_episode()
         self.ephemeral.update(memories)
+        if under_way is not None:
+            self.names.update((int(place), str(name)) for place, name in under_way["names"])
+            self.write_failures = int(under_way["write_failures"])
+            self.evidence.restore(under_way["evidence"])
         if self._debug:
             self._log.info("ephemeral memories restored", extra={"count": sum(map(len, memories.values()))})
 

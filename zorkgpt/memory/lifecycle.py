@@ -1,5 +1,7 @@
 """Where the player has been: first visits of the episode, and one count for every visit."""
 
+from typing import Any
+
 
 class Visits:
     """Knows which locations have had a turn in this episode, and when a new visit begins."""
@@ -49,6 +51,13 @@ class Visits:
         """At which turn each location visited in this episode had its first one."""
         return dict(self._processed)
 
-    def restore(self, first_turns: dict[int, int]) -> None:
+    def under_way(self) -> dict[str, Any]:
+        """Where the player is, and which visits the file does not count yet, as plain values."""
+        return {"here": self._here, "uncounted": [[place, list(of)] for place, of in self._uncounted.items()]}
+
+    def restore(self, first_turns: dict[int, int], under_way: dict[str, Any] | None = None) -> None:
         """Go on with an episode that was interrupted."""
         self._processed = dict(first_turns)
+        if under_way is not None:
+            self._here = under_way["here"]
+            self._uncounted = {place: list(of) for place, of in under_way["uncounted"]}

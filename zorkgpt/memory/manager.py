@@ -20,6 +20,7 @@ from zorkgpt.memory.models import Memory, MemoryEvent, MemoryStatus, ZMachineCon
 from zorkgpt.memory.novelty import Judged
 from zorkgpt.memory.recorder import Recorder
 from zorkgpt.memory.retrieval import estimated_tokens, shown
+from zorkgpt.memory.rollback import Rollback
 from zorkgpt.memory.search import Found, LocatedMemory
 from zorkgpt.memory.settings import settings_of
 from zorkgpt.memory.store import MemoryStore
@@ -92,7 +93,7 @@ class SimpleMemoryManager(Likeness):
             wait=wait_for_embeddings,
             debug=self.settings.debug_ephemeral,
         )
-        judgements = self.store.file.path.with_suffix(".judged.jsonl")
+        self._judgements = self.store.file.path.with_suffix(".judged.jsonl")
         self._recorder = Recorder(
             self._keeper,
             self._visits,
@@ -100,7 +101,7 @@ class SimpleMemoryManager(Likeness):
             game_state,
             self.logger,
             history_window=self.settings.history_window,
-            judged=Judged(judgements, self.logger) if self.settings.ask_only_once else None,
+            judged=Judged(self._judgements, self.logger) if self.settings.ask_only_once else None,
             triggers=self.settings.triggers,
         )
         self._count_tokens = count_tokens
@@ -353,17 +354,47 @@ class SimpleMemoryManager(Likeness):
         """Write this episode's memories to a file of their own, for resuming it."""
         with self.store.guard:
             self._keeper.count_evidence()
-            return session.save(Path(path), self._recorder.episode, self._keeper.ephemeral, self._visits.first_turns())
+            return session.save(Path(path), self._session())
 
     def restore_session(self, path: Path | str) -> bool:
         """Take them back. False: there are none, or they are another episode's; nothing was changed."""
         found = session.load(Path(path), self._recorder.episode)
         if found is None:
             return False
-        with self.store.guard:
-            self._keeper.restore_episode(found.memories)
-            self._visits.restore(found.first_turns)
+        self._resume(found)
         return True
+
+    def session_state(self) -> dict[str, Any]:
+        """What `save_session` writes, as plain values for JSON."""
+        with self.store.guard:
+            return session.to_dict(self._session())
+
+    def resume(self, saved: dict[str, Any]) -> None:
+        """Go on with the episode of which `session_state` gave these values.
+
+        Raises:
+            KeyError, TypeError, ValueError, AttributeError: it gave other values; nothing is as it was.
+        """
+        self._resume(session.from_dict(saved))
+
+    def rollback(self) -> Rollback:
+        """From here on, what is written can be taken back to a checkpoint; asked again, the same one."""
+        if self.store.file.rollback is None:
+            beside = (self.store.history.path, self._judgements, self._keeper.evidence.path)
+            self.store.file.rollback = Rollback(self.store.file.path, beside)
+        return self.store.file.rollback
+
+    def _session(self) -> session.Session:
+        under_way = {"recorder": self._recorder.under_way(), "keeper": self._keeper.under_way()}
+        return session.Session(
+            self._recorder.episode, dict(self._keeper.ephemeral), self._visits.first_turns(), under_way
+        )
+
+    def _resume(self, found: session.Session) -> None:
+        under_way = found.under_way or {}
+        with self.store.guard:
+            self._keeper.restore_episode(found.memories, under_way.get("keeper"))
+            self._recorder.restore(found.first_turns, under_way.get("recorder"))
 
     def _name(self, location_id: int) -> str:
         written = next((section.name for section in self.store.document.of(location_id)), "")

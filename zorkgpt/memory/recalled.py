@@ -1,6 +1,7 @@
 """What the agent was shown in this episode: what comes back through its reasoning is nothing new."""
 
 from collections.abc import Iterable
+from typing import Any
 
 from zorkgpt.memory.escaping import one_line
 from zorkgpt.memory.models import Memory
@@ -47,6 +48,16 @@ class Recalled:
         self._places.clear()
         self._titles.clear()
         self._lines.clear()
+
+    def to_dict(self) -> dict[str, Any]:
+        memories = [[text, sorted(self._places[text]), title] for text, title in self._titles.items()]
+        return {"memories": memories, "lines": list(self._lines.values())}
+
+    def restore(self, shown: dict[str, Any]) -> None:
+        self.clear()
+        for text, places, title in shown["memories"]:
+            self._places[text], self._titles[text] = set(places), title
+        self.show_lines(shown["lines"])
 
 
 def _words(text: str) -> str:

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from zorkgpt.errors import LLMError
@@ -120,6 +120,28 @@ class Recorder:
     def _judge_advice(self, location_id: int, action: str, context: ZMachineContext) -> None:
         with self._keeper.store.guard:
             self._keeper.evidence.note(location_id, action, context, self.episode)
+
+    def under_way(self) -> dict[str, Any]:
+        """All that an interrupted episode needs to be learned from as if nothing had happened, as plain values."""
+        return {
+            "visits": self._visits.under_way(),
+            "recalled": self.recalled.to_dict(),
+            "handled": self._handled.to_list(),
+            "counts": asdict(self.counts),
+            "last_action": list(self._last_action),
+            "last_asked_turn": self._last_asked_turn,
+        }
+
+    def restore(self, first_turns: dict[int, int], under_way: dict[str, Any] | None) -> None:
+        """Go on with an episode that was interrupted; None: nothing more is known of it than its visits."""
+        self._visits.restore(first_turns, under_way and under_way["visits"])
+        if under_way is not None:
+            self.recalled.restore(under_way["recalled"])
+            self._handled.restore(under_way["handled"])
+            self.counts = Counts(**under_way["counts"])
+            turn, action = under_way["last_action"]
+            self._last_action = int(turn), str(action)
+            self._last_asked_turn = int(under_way["last_asked_turn"])
 
     def _learn(
         self, location_id: int, name: str, action: str, response: str, context: ZMachineContext, *, arrival: bool

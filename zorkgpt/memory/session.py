@@ -2,8 +2,9 @@
 
 import json
 import os
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from zorkgpt.log import get_logger
 from zorkgpt.memory.models import Memory, memory_of
@@ -18,25 +19,48 @@ _VERSION = 1
 class Session:
     """What a resumed episode begins with."""
 
+    episode: int | str
     memories: dict[int, list[Memory]]
     first_turns: dict[int, int]
     """At which turn each location visited so far had its first one."""
+    under_way: dict[str, Any] | None = None
+    """What else was of the episode only, by the part that keeps it; None: an earlier version did not save it."""
 
 
-def save(path: Path, episode: int | str, memories: dict[int, list[Memory]], first_turns: dict[int, int]) -> bool:
+def to_dict(session: Session) -> dict[str, Any]:
+    """As plain values for JSON."""
+    return {
+        "version": _VERSION,
+        "episode": session.episode,
+        # Flat, so that `vars` is all there is to it; asdict would take most of a turn's time.
+        "memories": {str(place): [vars(memory) for memory in kept] for place, kept in session.memories.items()},
+        "first_turns": {str(place): turn for place, turn in session.first_turns.items()},
+        "under_way": session.under_way,
+    }
+
+
+def from_dict(content: dict[str, Any]) -> Session:
+    """The session that `to_dict` gave.
+
+    Raises:
+        KeyError, TypeError, ValueError, AttributeError: it is not such a session.
+    """
+    return Session(
+        content["episode"],
+        {int(place): [memory_of(fields) for fields in kept] for place, kept in content["memories"].items()},
+        {int(place): int(turn) for place, turn in content.get("first_turns", {}).items()},
+        content.get("under_way"),
+    )
+
+
+def save(path: Path, session: Session) -> bool:
     """Write the session, whole or not at all. False: it could not be written."""
     path = path / FILE_NAME if path.is_dir() else path
-    content = {
-        "version": _VERSION,
-        "episode": episode,
-        "memories": {str(place): [asdict(memory) for memory in kept] for place, kept in memories.items()},
-        "first_turns": {str(place): turn for place, turn in first_turns.items()},
-    }
     temporary = path.with_name(path.name + ".tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with open(temporary, "w", encoding="utf-8") as file:
-            json.dump(content, file, indent=1)
+            json.dump(to_dict(session), file, indent=1)
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
@@ -55,11 +79,9 @@ def load(path: Path, episode: int | str) -> Session | None:
             extra = {"path": str(path), "its": content["episode"], "ours": episode}
             log.warning("session of another episode not restored", extra=extra)
             return None
-        memories = {int(place): [memory_of(fields) for fields in kept] for place, kept in content["memories"].items()}
-        first_turns = {int(place): int(turn) for place, turn in content.get("first_turns", {}).items()}
+        return from_dict(content)
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         log.warning("session not restored", extra={"path": str(path), "error": repr(error)})
         return None
-    return Session(memories, first_turns)

@@ -131,12 +131,17 @@ def counted(trials: Iterable[Trial], before: dict[tuple[int, str], tuple[int, in
 
 def _batch(line: bytes) -> list[Trial]:
     try:
-        return [_trial(row) for row in json.loads(line)["trials"]]
+        return [trial_of(row) for row in json.loads(line)["trials"]]
     except (ValueError, TypeError, KeyError, AttributeError):
         return []
 
 
-def _trial(row: dict[str, Any]) -> Trial:
+def trial_of(row: dict[str, Any]) -> Trial:
+    """The trial that was kept as these values.
+
+    Raises:
+        KeyError, TypeError, ValueError: they are none.
+    """
     worked, tried = row["after"]
     names = ("episode", "turn", "location_id", "title", "action", "result", "worked")
     return Trial(*(row[name] for name in names), after=(int(worked), int(tried)))

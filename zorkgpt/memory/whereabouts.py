@@ -1,7 +1,8 @@
 """Where things lie, as memories claim it, and which of them the agent itself has put there."""
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
+from typing import Any
 
 from zorkgpt.memory.models import ObjectMoved, ZMachineContext
 
@@ -136,6 +137,12 @@ class Handled:
 
     def clear(self) -> None:
         self._things.clear()
+
+    def to_list(self) -> list[list[Any]]:
+        return [[number, *astuple(thing)] for number, thing in self._things.items()]
+
+    def restore(self, things: list[list[Any]]) -> None:
+        self._things = {number: Handling(*fields) for number, *fields in things}
 
 
 def _by_the_agent(move: ObjectMoved, action: str, turn: ZMachineContext) -> bool:

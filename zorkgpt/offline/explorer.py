@@ -4,8 +4,9 @@ Its rules are the same for every game. It scores far below a model that reads; i
 be run, tested and measured without one.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
+from typing import Any
 
 from zorkgpt.memory.models import Memory
 from zorkgpt.offline.candidates import Tier, candidates, noun_of
@@ -52,6 +53,28 @@ class OfflineExplorer:
         self._carried_done: set[str] = set()
         self._walking: tuple[int, str] | None = None
         self._turn = 0
+        self._touched: set[int] = set()
+        self._newly_done: list[str] = []
+
+    def changed_notes(self) -> dict[str, Any]:
+        changed = {
+            "turn": self._turn,
+            "walking": self._walking,
+            "blocked": sorted(self._blocked),
+            "carried_done": self._newly_done,
+            "places": {room: self._notes[room].to_dict() for room in sorted(self._touched)},
+        }
+        self._touched, self._newly_done = set(), []
+        return changed
+
+    def resume(self, notes: Sequence[dict[str, Any]]) -> None:
+        self._begin()
+        for changed in notes:
+            self._turn = changed["turn"]
+            self._walking = tuple(changed["walking"]) if changed["walking"] else None
+            self._blocked = {(room, way) for room, way in changed["blocked"]}
+            self._carried_done.update(changed["carried_done"])
+            self._notes.update((int(room), PlaceNotes.from_dict(each)) for room, each in changed["places"].items())
 
     def get_action_with_reasoning(self, context: PlayerContext) -> AgentDecision:
         where = self._look_round(context)
@@ -83,6 +106,7 @@ class OfflineExplorer:
         self._walking = None
         vocabulary = frozenset(context.vocabulary)
         notes = self._notes_of(here)
+        self._touched.add(here)
         notes.learn(self._recall(here))
         if context.changed:
             nouns = [noun for item in context.changed if (noun := noun_of(item, vocabulary))]
@@ -112,6 +136,7 @@ class OfflineExplorer:
             notes.done.add(action)
             if notes.offered.get(action) in (Tier.INSPECT, Tier.HANDLE):
                 self._carried_done.add(action)
+                self._newly_done.append(action)
             return AgentDecision(action, self._why(notes, action))
         step = routes[room][0]
         self._walking = (here, step)
@@ -129,6 +154,7 @@ class OfflineExplorer:
     def _notes_of(self, room: int) -> PlaceNotes:
         if room not in self._notes:
             self._notes[room] = PlaceNotes()
+            self._touched.add(room)
             self._notes[room].learn(self._recall(room))
         return self._notes[room]
 

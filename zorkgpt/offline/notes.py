@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 from zorkgpt.memory.models import Memory
 from zorkgpt.offline.candidates import Candidate, Tier
@@ -25,6 +26,25 @@ class PlaceNotes:
     """Failed, but something about them has changed since; each only once an episode."""
     offered: dict[str, Tier] = field(default_factory=dict)
     """What could be tried when the place was seen last in this episode."""
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "visited": self.visited,
+            "done": sorted(self.done),
+            "remembered": dict(self.remembered),
+            "reopened": sorted(self.reopened),
+            "offered": dict(self.offered),
+        }
+
+    @classmethod
+    def from_dict(cls, state: dict[str, Any]) -> "PlaceNotes":
+        return cls(
+            state["visited"],
+            set(state["done"]),
+            {action: Outcome(outcome) for action, outcome in state["remembered"].items()},
+            set(state["reopened"]),
+            {action: Tier(tier) for action, tier in state["offered"].items()},
+        )
 
     def learn(self, memories: Iterable[Memory]) -> None:
         """Take over what memory says."""

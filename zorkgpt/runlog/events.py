@@ -149,8 +149,20 @@ class ModelCalled:
 
 
 @dataclass(frozen=True, slots=True)
+class EpisodeResumed:
+    """An episode that was cut short goes on; the turns after the checkpoint are played, and written, again."""
+
+    kind: ClassVar[str] = "episode_resumed"
+    episode: int
+    time: str
+    turn: int
+    """The last one that was over."""
+    max_turns: int
+
+
+@dataclass(frozen=True, slots=True)
 class EpisodeEnded:
-    """An episode is over."""
+    """An episode is over, or was cut short: one that goes on after that has `EpisodeResumed` next."""
 
     kind: ClassVar[str] = "episode_ended"
     episode: int
@@ -169,10 +181,28 @@ class EpisodeEnded:
     metrics: dict[str, Any] = field(default_factory=dict)
 
 
-Event = EpisodeStarted | TurnPlayed | Returned | KnowledgeUpdated | ObjectivesUpdated | ModelCalled | EpisodeEnded
+Event = (
+    EpisodeStarted
+    | TurnPlayed
+    | Returned
+    | KnowledgeUpdated
+    | ObjectivesUpdated
+    | ModelCalled
+    | EpisodeResumed
+    | EpisodeEnded
+)
 _KINDS: dict[str, type[Event]] = {
     kind.kind: kind
-    for kind in (EpisodeStarted, TurnPlayed, Returned, KnowledgeUpdated, ObjectivesUpdated, ModelCalled, EpisodeEnded)
+    for kind in (
+        EpisodeStarted,
+        TurnPlayed,
+        Returned,
+        KnowledgeUpdated,
+        ObjectivesUpdated,
+        ModelCalled,
+        EpisodeResumed,
+        EpisodeEnded,
+    )
 }
 
 

@@ -2,10 +2,10 @@
 
 import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from zorkgpt.runlog.events import Event, from_record
+from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, Event, from_record
 
 log = logging.getLogger("zorkgpt.runlog")
 
@@ -27,9 +27,14 @@ def episodes_in(workdir: Path) -> list[int]:
     return sorted(int(entry.name) for entry in runs.iterdir() if entry.is_dir() and entry.name.isdecimal())
 
 
-def read_events(path: Path) -> Iterator[Event]:
-    """The events of a log; a line that is half written or not understood is left out and logged."""
+def read_events(path: Path, *, after: int = 0) -> Iterator[Event]:
+    """The events of a log; a line that is half written or not understood is left out and logged.
+
+    Args:
+        after: so many bytes, which end with a line.
+    """
     with path.open(encoding="utf-8", errors="replace") as file:
+        file.seek(after)
         for number, line in enumerate(file, 1):
             try:
                 event = from_record(json.loads(line))
@@ -46,3 +51,14 @@ def read_episode(workdir: Path, episode: int, file_name: str = "episode_log.json
     """The events of one episode; none if it left no log."""
     path = run_directory(workdir, episode) / file_name
     return list(read_events(path)) if path.is_file() else []
+
+
+def last_end(events: Iterable[Event]) -> EpisodeEnded | None:
+    """How an episode ended: of one that was resumed, how it ended last; None if it goes on or was killed."""
+    end: EpisodeEnded | None = None
+    for event in events:
+        if isinstance(event, EpisodeEnded):
+            end = event
+        elif isinstance(event, EpisodeResumed):
+            end = None
+    return end

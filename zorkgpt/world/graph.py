@@ -43,13 +43,23 @@ class MapGraph:
         """How often the player came elsewhere by something that is no way."""
         self.unsaved: list[Sighting] = []
         """What was learned since the map was last read or written, in order."""
+        self.contains: dict[int, int] = {}
+        """Episode → the last of its turns that the map has learned, of the episodes that may be gone on with."""
         self.kept_as: object = None
         """Which version of which file this map was when it was last read or written; only the file layer asks."""
         self._ways: dict[int, dict[str, Way]] = {}
         self._routes = RouteFinder()
 
     def clear(self) -> None:
-        for kept in (self.rooms, self.exit_failure_counts, self.moves, self.unsaved, self._ways, self._routes):
+        for kept in (
+            self.rooms,
+            self.exit_failure_counts,
+            self.moves,
+            self.unsaved,
+            self.contains,
+            self._ways,
+            self._routes,
+        ):
             kept.clear()
 
     # Learning

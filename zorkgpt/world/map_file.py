@@ -13,6 +13,8 @@ from zorkgpt.world.map_format import sightings
 log = logging.getLogger("zorkgpt.world")
 
 VERSION = 2
+_MOST_EPISODES = 100
+"""That the file says of how far it contains them: a killed one older than these is learned again on resuming."""
 _DAMAGE = (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError)
 
 
@@ -33,6 +35,7 @@ def save_map(graph: MapGraph, path: Path) -> None:
             if theirs is not None:
                 known_there = graph.kept_as is not None and graph.kept_as[0] == file.path
                 theirs.learn(list(graph.unsaved if known_there else sightings(graph)))
+                theirs.contains |= graph.contains
                 graph.become(theirs)
         file.write(_rendered(graph))
         graph.unsaved.clear()
@@ -92,7 +95,10 @@ def _parsed(data: bytes, path: Path, exit_failure_threshold: int | None) -> MapG
             f"{path} was written by a later version of this program: its format is {version}, "
             f"and formats up to {VERSION} are known here. Use that version, or another --workdir. The file is kept."
         )
-    return MapGraph.from_dict(state, exit_failure_threshold=exit_failure_threshold)
+    graph = MapGraph.from_dict(state, exit_failure_threshold=exit_failure_threshold)
+    contains = state.get("contains", {})
+    graph.contains.update((int(episode), int(turn)) for episode, turn in contains.items())
+    return graph
 
 
 def _rendered(graph: MapGraph) -> bytes:
@@ -103,5 +109,8 @@ def _rendered(graph: MapGraph) -> bytes:
         "total_connections": sum(len(ways) for ways in state["connections"].values()),
         "timestamp": datetime.now(UTC).isoformat(timespec="seconds"),
     }
+    if graph.contains:
+        latest = sorted(graph.contains.items())[-_MOST_EPISODES:]
+        state["contains"] = {str(episode): turn for episode, turn in latest}
     # A lone half of a surrogate pair, which JSON can hold, is no valid UTF-8.
     return json.dumps(state, indent=1, ensure_ascii=False).encode("utf-8", "backslashreplace")

@@ -1,0 +1,131 @@
+"""The turns of an episode, each as it was decided and as it was played: what a resumed episode is rebuilt from."""
+
+import json
+import os
+import zlib
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from game_interface.models import Observation
+from session.extraction import Extraction
+from session.history import Rejection, TurnRecord
+from zorkgpt.errors import CheckpointError
+
+FILE_NAME = "turns.journal"
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """How the game began."""
+
+    text: str
+    observation: Observation
+    extraction: Extraction
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What is about to be played, written down before it is."""
+
+    turn: int
+    action: str
+    reasoning: str
+    player: str
+    """As in `TurnRecord`."""
+    rejections: tuple[Rejection, ...] = ()
+    score: float | None = None
+    """The critic's, of the action."""
+    notes: dict[str, Any] = field(default_factory=dict)
+    """What the player has changed in its notes since the turn before, see `zorkgpt.player.TakesNotes`."""
+
+
+Entry = Opening | Decided | TurnRecord
+_KINDS: dict[str, type[Entry]] = {"opening": Opening, "decided": Decided, "played": TurnRecord}
+_NAMES = {kind: name for name, kind in _KINDS.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """What a journal holds; where a turn is in it twice, the later one counts."""
+
+    opening: Opening
+    decided: dict[int, Decided]
+    played: dict[int, TurnRecord]
+
+
+class Journal:
+    """Appends to the journal of an episode: a checksum and a JSON object a line, with the system when written.
+
+    A line that a kill has cut short is removed first.
+
+    Raises:
+        OSError: it can't be opened.
+    """
+
+    def __init__(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with suppress(FileNotFoundError):
+            data = path.read_bytes()
+            if not data.endswith(b"\n"):
+                os.truncate(path, data.rfind(b"\n") + 1)
+        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
+
+    def write(self, entry: Entry) -> None:
+        kind = type(entry)
+        # Not pydantic's own JSON: half a surrogate pair, which models write at times, has to come back.
+        body = json.dumps({_NAMES[kind]: _form(kind).dump_python(entry)}).encode()
+        line = memoryview(b"%08x %s\n" % (zlib.crc32(body), body))
+        while line:
+            line = line[os.write(self._file, line) :]
+
+    def close(self) -> None:
+        os.close(self._file)
+
+
+def read_journal(path: Path) -> Turns:
+    """Everything that was written; a last line that is cut short is left out.
+
+    Raises:
+        CheckpointError: there is none, or it is damaged.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise CheckpointError(f"The journal {path} can't be read: {error.strerror}.") from None
+    opening: Opening | None = None
+    decided: dict[int, Decided] = {}
+    played: dict[int, TurnRecord] = {}
+    for entry in _entries(data, path):
+        if isinstance(entry, Opening):
+            opening = entry
+        elif isinstance(entry, Decided):
+            decided[entry.turn] = entry
+        else:
+            played[entry.turn] = entry
+    if opening is None:
+        raise CheckpointError(f"The journal {path} lacks the opening.")
+    return Turns(opening, decided, played)
+
+
+def _entries(data: bytes, path: Path) -> Iterator[Entry]:
+    for number, line in enumerate(data.split(b"\n")[:-1], 1):
+        try:
+            checksum, body = line[:8], line[9:]
+            if int(checksum, 16) != zlib.crc32(body):
+                raise ValueError("its checksum is another")
+            ((name, fields),) = json.loads(body).items()
+            yield _form(_KINDS[name]).validate_python(fields)
+        except (ValueError, KeyError, AttributeError, RecursionError, ValidationError) as error:
+            reason = str(error).partition("\n")[0]
+            raise CheckpointError(f"The journal {path} is damaged in line {number}: {reason}.") from None
+
+
+@cache
+def _form(kind: type[Entry]) -> TypeAdapter:
+    return TypeAdapter(kind)

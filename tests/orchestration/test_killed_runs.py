@@ -1,0 +1,67 @@
+"""A run that is killed, at whatever moment, and gone on with: it comes to what it would have come to."""
+
+import random
+import shutil
+import signal
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.orchestration.kills import left_behind, played
+
+TURNS = 18
+KILLS = 50
+PLAY = ("--episodes", "1", "--max-turns", str(TURNS))
+
+
+@dataclass(frozen=True)
+class Uninterrupted:
+    """A second episode that nobody kills."""
+
+    before: Path
+    """The working directory, with one episode behind it."""
+    left: dict[str, Any]
+    touches: int
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory) -> Uninterrupted:
+    before = tmp_path_factory.mktemp("before")
+    assert played(before, *PLAY).code == 0
+    workdir = tmp_path_factory.mktemp("uninterrupted") / "work"
+    shutil.copytree(before, workdir)
+    second = played(workdir, *PLAY)
+    assert second.code == 0
+    return Uninterrupted(before, left_behind(workdir, 2), second.touches)
+
+
+def killed(whole: Uninterrupted, workdir: Path, kill_at: int) -> bool:
+    """Whether the episode had begun by then."""
+    shutil.copytree(whole.before, workdir)
+    assert played(workdir, *PLAY, kill_at=kill_at).code == -signal.SIGKILL
+    return (workdir / "runs" / "2" / "checkpoint.json").exists()
+
+
+@pytest.mark.slow
+def test_killed_anywhere_a_resumed_run_leaves_what_an_uninterrupted_one_leaves(whole, tmp_path):
+    moments = iter(random.Random(7).sample(range(1, whole.touches), whole.touches - 1))
+    for _ in range(KILLS):
+        kill_at = next(moments)
+        while not killed(whole, tmp_path / str(kill_at), kill_at):
+            kill_at = next(moments)
+        workdir = tmp_path / str(kill_at)
+        assert played(workdir, "--resume").code == 0
+        assert left_behind(workdir, 2) == whole.left, f"killed at file access {kill_at} of {whole.touches}"
+        shutil.rmtree(workdir)
+
+
+@pytest.mark.slow
+def test_killed_again_and_again_while_it_is_resumed(whole, tmp_path):
+    workdir = tmp_path / "work"
+    assert killed(whole, workdir, whole.touches // 3)
+    for kill_at in (7, 25, 60, 90, 120):
+        assert played(workdir, "--resume", kill_at=kill_at).code == -signal.SIGKILL
+    assert played(workdir, "--resume").code == 0
+    assert left_behind(workdir, 2) == whole.left

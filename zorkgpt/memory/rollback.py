@@ -1,0 +1,175 @@
+"""What the memory file was at the last checkpoint, so that a turn that was cut short can be taken back."""
+
+import json
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from zorkgpt.log import get_logger
+
+log = get_logger(__name__)
+
+_FOREIGN = "changed by somebody else"
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A checkpoint, as far as the files are concerned."""
+
+    number: int
+    """Of the checkpoint; what is kept under another number is of an earlier one."""
+    lengths: tuple[int, ...]
+    """Of the files that are only appended to, in bytes; -1: there was none."""
+
+
+class Rollback:
+    """Keeps the file as it was before it was first replaced since the checkpoint, and remembers what replaced it.
+
+    The file is put back only if what stands there now was written by the process that was cut short, and by nobody
+    else: what another process or a person wrote since is never taken back.
+
+    Args:
+        whole: the file that is replaced as a whole.
+        appended: files beside it that only grow.
+    """
+
+    def __init__(self, whole: Path, appended: Sequence[Path]) -> None:
+        self._whole = whole
+        self._appended = tuple(appended)
+        self._folder: Path | None = None
+        self._number = 0
+        self._kept: list[Path] = []
+        self._left: tuple[int, ...] | None = None
+        self._failures = 0
+
+    def mark(self, number: int) -> Mark:
+        """The state of the files at a checkpoint that is about to be written."""
+        return Mark(number, self._lengths())
+
+    def begin(self, folder: Path, number: int) -> None:
+        """The checkpoint of this number is written: what was kept for an earlier one is of no use any longer."""
+        for path in self._kept:
+            path.unlink(missing_ok=True)
+        self._folder, self._number = folder, number
+        self._kept, self._left = [], None
+
+    def end(self) -> None:
+        """Nothing is to be put back any more."""
+        self._folder = None
+
+    def replacing(self, data: bytes) -> None:
+        """The file is about to be replaced by these bytes, under its lock. A failure is logged, and stops nothing."""
+        if self._folder is None:
+            return
+        try:
+            first = not self._kept
+            if first:
+                self._keep(self._folder)
+            foreign = not first and self._left != _stamp(self._whole)
+            with self._kept[-1].open("a", encoding="ascii") as written:
+                written.write((f"{_FOREIGN}\n" if foreign else "") + f"{_digest(data)}\n")
+        except OSError as error:
+            if not self._failures:
+                log.warning("an interrupted turn could not be taken back", extra={"reason": str(error)})
+            self._failures += 1
+
+    def replaced(self) -> None:
+        """It has been."""
+        self._left = _stamp(self._whole)
+
+    def put_back(self, folder: Path, mark: Mark) -> bool:
+        """Undo what was written since the checkpoint, under the file's lock. False: somebody else wrote too.
+
+        Raises:
+            OSError: a file can't be read or written; calling again goes on from there.
+        """
+        before, written = _places(folder, mark.number, self._whole)
+        lengths = mark.lengths
+        if written.is_file():
+            head, *digests = written.read_text(encoding="ascii").splitlines()
+            at_first = tuple(json.loads(head))
+            # Others may have appended between the checkpoint and our first change.
+            lengths = lengths if at_first[:1] == lengths[:1] else at_first
+            was = before.read_bytes() if before.is_file() else None
+            now = self._whole.read_bytes() if self._whole.is_file() else None
+            if now != was:
+                if _FOREIGN in digests or now is None or _digest(now) not in digests:
+                    return False
+                self._restore(was)
+        elif self._lengths()[:1] != lengths[:1]:
+            return False
+        for path, length in zip(self._appended, lengths, strict=True):
+            _cut(path, length)
+        for path in (written, before):
+            path.unlink(missing_ok=True)
+        return True
+
+    def _keep(self, folder: Path) -> None:
+        before, written = _places(folder, self._number, self._whole)
+        folder.mkdir(parents=True, exist_ok=True)
+        for path in (written, before):
+            path.unlink(missing_ok=True)
+        with suppress(FileNotFoundError):
+            try:
+                # A second name for the old file costs nothing, however large it is.
+                os.link(self._whole, before)
+            except OSError:
+                before.write_bytes(self._whole.read_bytes())
+        written.write_text(json.dumps(self._lengths()) + "\n", encoding="ascii")
+        self._kept = [before, written]
+
+    def _restore(self, data: bytes | None) -> None:
+        if data is None:
+            self._whole.unlink()
+            # It would be taken for a file that was lost.
+            self._whole.with_name(f"{self._whole.name}.backup").unlink(missing_ok=True)
+            return
+        temporary = self._whole.with_name(f"{self._whole.name}.tmp")
+        temporary.write_bytes(data)
+        os.replace(temporary, self._whole)
+
+    def _lengths(self) -> tuple[int, ...]:
+        return tuple(_size(path) for path in self._appended)
+
+
+def mark_of(given: Any) -> Mark:
+    """The mark that was kept as JSON.
+
+    Raises:
+        TypeError, ValueError, KeyError: it is none.
+    """
+    return Mark(int(given["number"]), tuple(int(length) for length in given["lengths"]))
+
+
+def _places(folder: Path, number: int, whole: Path) -> tuple[Path, Path]:
+    return folder / f"{number}.{whole.name}", folder / f"{number}.{whole.name}.written"
+
+
+def _digest(data: bytes) -> str:
+    return blake2b(data, digest_size=16).hexdigest()
+
+
+def _size(path: Path) -> int:
+    try:
+        return os.stat(path).st_size
+    except FileNotFoundError:
+        return -1
+
+
+def _stamp(path: Path) -> tuple[int, ...]:
+    try:
+        found = os.stat(path)
+    except FileNotFoundError:
+        return ()
+    return found.st_ino, found.st_mtime_ns, found.st_size
+
+
+def _cut(path: Path, length: int) -> None:
+    if length < 0:
+        path.unlink(missing_ok=True)
+    elif _size(path) > length:
+        os.truncate(path, length)
