@@ -86,6 +86,21 @@ def test_it_follows_a_history_that_grows_and_one_that_is_new(tmp_path):
     assert [one.title for one in then.memories(5, 7, 1)] == ["Anew"]
 
 
+def test_a_history_that_was_put_back_and_has_grown_anew_is_read_anew(tmp_path):
+    path = tmp_path / "Memories.history.jsonl"
+    play, then = Play(tmp_path, 2), AsOf.of(tmp_path / "Memories.md")
+    play.turn(1, adds("A"))
+    short = path.read_bytes()
+    play.turn(2, adds("B"))
+    then.refresh()
+    path.write_bytes(short)
+    row = json.loads(short.splitlines()[-1])
+    row["after"] |= {"title": "Another", "text": "x" * 2000}
+    path.write_bytes(short + json.dumps(row).encode() + b"\n")
+    then.refresh()
+    assert [one.title for one in then.memories(5, 2, 9)] == ["A", "Another"]
+
+
 def test_what_was_there_before_the_history_began_was_always_there(tmp_path):
     path = tmp_path / "Memories.md"
     play = Play(tmp_path, 1)

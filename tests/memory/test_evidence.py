@@ -81,6 +81,19 @@ def test_what_worked_already_is_not_blamed_for_doing_nothing_more(path):
     assert play.counts() == {"Lever": (1, 2)}
 
 
+def test_what_was_learned_in_this_episode_is_not_blamed_for_being_done_already_but_a_way_is(path):
+    play = Play(path)
+    learned = {"category": "SUCCESS", "episode": 2, "turns": "1"}
+    play.manager.add_memory(5, "Hall", memory("Box", text="Opening the box reveals a coin.", **learned))
+    play.manager.add_memory(5, "Hall", memory("Way", text="A path leads north.", **learned))
+    for number, action in enumerate(["open box", "north"], 2):
+        play.turn(number, action, **FAILS)
+    play.turn(4, "north", location_changed=True)
+    play.turn(5, "north", **FAILS)
+    play.manager.reset_episode()
+    assert play.counts() == {"Way": (1, 3)}
+
+
 def test_a_turn_that_is_played_again_counts_once(path):
     for _ in range(3):
         play = Play(path)

@@ -35,6 +35,10 @@ _PARTICLES = _words("on off up down in out into under behind through over inside
 _DROPPED = classes.ARTICLES | _words("this that these those my your it them to with from at of and then")
 _CONDITIONS = classes.CONDITIONS - {"as", "during"} | classes.HEDGES | classes.EXCEPTIONS | {"with", "need", "needs"}
 _DENYING = ("FAILURE", "DANGER")
+PROMISING = ("SUCCESS", "DISCOVERY")
+"""Categories that promise of an action that it does something."""
+GO = "go"
+"""The verb of a plain direction."""
 _NEAR, _NEAR_NOUN = 1, 3
 """At most so many words stand between a verb and its first noun, and between one noun and the next."""
 
@@ -44,7 +48,7 @@ class Deed:
     """An action in normal form."""
 
     verb: str
-    """"go" for a plain direction."""
+    """`GO` for a plain direction."""
     nouns: tuple[str, ...] = ()
     particles: frozenset[str] = frozenset()
 
@@ -57,9 +61,9 @@ def deed_of(action: str) -> Deed | None:
     verb, rest = words[0], words[1:]
     verb = _WAYS.get(verb, verb)
     if verb in _DIRECTIONS and not rest:
-        return Deed("go", (verb,))
+        return Deed(GO, (verb,))
     if verb in _GOING and len(rest) == 1 and _WAYS.get(rest[0], rest[0]) in _DIRECTIONS:
-        return Deed("go", (_WAYS.get(rest[0], rest[0]),))
+        return Deed(GO, (_WAYS.get(rest[0], rest[0]),))
     if verb == "pick" and "up" in rest:
         verb, rest = "take", [word for word in rest if word != "up"]
     nouns = tuple(word for word in rest if word not in _PARTICLES)
@@ -112,7 +116,7 @@ def outcome_in_words(turn: ZMachineContext) -> str:
 def _verdict(memory: Memory, action: str, turn: ZMachineContext) -> bool | None:
     did = _did_something(memory, action, turn)
     match memory.category:
-        case "SUCCESS" | "DISCOVERY":
+        case category if category in PROMISING:
             return False if turn.died else did
         case "FAILURE":
             return True if turn.died else None if did is None else not did
@@ -126,7 +130,7 @@ def _verdict(memory: Memory, action: str, turn: ZMachineContext) -> bool | None:
 def _did_something(memory: Memory, action: str, turn: ZMachineContext) -> bool | None:
     """Not what wanders about by itself meanwhile. None: nobody can tell."""
     deed = deed_of(action)
-    if deed is not None and deed.verb == "go":
+    if deed is not None and deed.verb == GO:
         return turn.location_changed
     if turn.location_changed or turn.inventory_changed or turn.score_delta > 0:
         return True
@@ -143,7 +147,7 @@ def _mention(title: str, text: str, category: str, deed: Deed) -> Mention | None
     for sentence in (*sentences_of(title), *sentences_of(text)):
         said = read(sentence.replace("`", " "))
         words = said.words
-        spoken = _goes(said, deed.nouns[0]) if deed.verb == "go" else _does(words, deed)
+        spoken = _goes(said, deed.nouns[0]) if deed.verb == GO else _does(words, deed)
         if spoken and (category in _DENYING or classes.NEGATIONS.isdisjoint(words)):
             found.add("plain" if _CONDITIONS.isdisjoint(words) else "conditional")
     if not found:

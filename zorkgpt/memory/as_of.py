@@ -43,10 +43,13 @@ class AsOf:
         Raises:
             MemoryStoreError: the history can't be read.
         """
-        if self._history.size() < self._read_bytes:
-            self._clear()
-        if self._history.size() > self._read_bytes:
+        size = self._history.size()
+        if size != self._read_bytes:
+            if self._history.bytes_before(self._read_bytes) != self._tail:
+                # Another file, or one that was put back to what it was before and has grown anew.
+                self._clear()
             records, self._read_bytes = self._history.records_from(self._read_bytes)
+            self._tail = self._history.bytes_before(self._read_bytes)
             for record in records:
                 self._take(record)
         for episode in self._episodes.values():
@@ -80,6 +83,8 @@ class AsOf:
 
     def _clear(self) -> None:
         self._read_bytes = 0
+        self._tail = b""
+        """The last bytes that were read."""
         self._records: list[Record] = []
         self._numbers: dict[int, list[int]] = {}
         """By location: the numbers of its records."""

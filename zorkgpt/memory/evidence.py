@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from zorkgpt.memory import changes
-from zorkgpt.memory.advice import borne_out, deed_of, outcome_in_words
+from zorkgpt.memory.advice import GO, PROMISING, Deed, borne_out, deed_of, outcome_in_words
 from zorkgpt.memory.changes import Outcome, titled
 from zorkgpt.memory.codec import Document
 from zorkgpt.memory.models import Memory, ZMachineContext
@@ -33,7 +33,7 @@ class Evidence:
         self._episode: int | str | None = None
         self._known: set[tuple[int, int, str]] = set()
         """Turn, location and title of the trials of this episode."""
-        self._done: set[tuple[int, str, str]] = set()
+        self._done: set[tuple[int, str, Deed | None]] = set()
         """Location, title and deed of what has worked in this episode: a second time it may well do nothing."""
         self._pending: list[Trial] = []
         self._on_file = 0
@@ -61,11 +61,14 @@ class Evidence:
         """Take in what the player did there, and what came of it."""
         (shown_at, memories), self._shown = self._shown, (0, ())
         # Without the turn's number nobody could tell a second trial from the same one.
-        if shown_at != location_id or turn.turn < 1 or not memories or deed_of(action) is None:
+        deed = deed_of(action)
+        if shown_at != location_id or turn.turn < 1 or not memories or deed is None:
             return
         self._begin(episode)
         for memory in memories:
             verdict = None if _is_younger(memory, turn.turn, episode) else borne_out(memory, action, turn)
+            if verdict is False and self._has_happened(location_id, memory, deed):
+                continue
             if verdict is not None:
                 self._add(Trial(episode, turn.turn, location_id, memory.title, action, outcome_in_words(turn), verdict))
 
@@ -136,16 +139,20 @@ class Evidence:
             self._log.warning("what came of memories is not counted", extra=extra)
 
     def _add(self, trial: Trial) -> None:
-        again = (trial.location_id, trial.title, str(deed_of(trial.action))) in self._done
-        if (trial.turn, trial.location_id, trial.title) in self._known or (again and not trial.worked):
-            return
-        self._remember(trial)
-        self._pending.append(trial)
+        if (trial.turn, trial.location_id, trial.title) not in self._known:
+            self._remember(trial)
+            self._pending.append(trial)
+
+    def _has_happened(self, location_id: int, memory: Memory, deed: Deed) -> bool:
+        """Whether the deed has done in this episode already what it promises; a way that is gone is another matter."""
+        if deed.verb == GO or memory.category not in PROMISING:
+            return False
+        return memory.episode == self._episode or (location_id, memory.title, deed) in self._done
 
     def _remember(self, trial: Trial) -> None:
         self._known.add((trial.turn, trial.location_id, trial.title))
         if trial.worked:
-            self._done.add((trial.location_id, trial.title, str(deed_of(trial.action))))
+            self._done.add((trial.location_id, trial.title, deed_of(trial.action)))
 
     def _made_up(self, outcome: Outcome) -> Outcome:
         """With the counts of the last trials on file, if a kill kept them from the memory file."""

@@ -137,6 +137,15 @@ class History:
         rows = map(_parsed, data[:whole].splitlines())
         return [record for row in rows if row and (record := _record(row))], start + whole
 
+    def bytes_before(self, end: int, count: int = 200) -> bytes:
+        """As many as that in front of this byte, as far as there are: whether a file is still the one that was read."""
+        try:
+            with open(self._path, "rb") as file:
+                file.seek(max(0, end - count))
+                return file.read(min(end, count))
+        except OSError:
+            return b""
+
     def replayed(self) -> dict[int, list[Memory]]:
         """The memories that the file had after the last line."""
         kept: dict[int, list[Memory]] = {}
