@@ -18,6 +18,7 @@ from zorkgpt.runlog.reader import MODEL_CALLS, read_episode, read_events, run_di
 KEY = "sk-very-secret-0123456789"
 NOTHING = '{"should_remember": false}'
 READ = '{"is_room_description": true, "exits": [], "combat": false, "enemies": []}'
+NO_LESSONS = '{"new": [], "borne_out": [], "contradicted": []}'
 FINE = '{"score": 0.5, "reason": "Why not."}'
 
 
@@ -26,6 +27,8 @@ def reply(request):
         return Answer(FINE)
     if "You read what a text adventure" in request.prompt:
         return Answer(READ)
+    if "You keep the knowledge base" in request.prompt:
+        return Answer(NO_LESSONS)
     return Answer(NOTHING if "You keep the memory" in request.prompt else "I look about.\nACTION: look")
 
 
@@ -55,6 +58,8 @@ def test_what_the_models_took_stands_in_the_summary_and_the_log(play, tmp_path):
         "critic": 4,
         # The opening, and the first look: what the next ones print is the same.
         "extractor": 2,
+        # Of the last turns, and of the episode, which the critic thought well of.
+        "knowledge": 2,
         "memory": len(asked),
     }
     assert (usage["agent"]["prompt_tokens"], usage["agent"]["completion_tokens"]) == (40, 20)
