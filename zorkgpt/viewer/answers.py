@@ -9,7 +9,7 @@ from zorkgpt.viewer.run_files import RunFiles
 from zorkgpt.viewer.turn_rows import turn_row
 from zorkgpt.viewer.values import cut, plain, whole_number
 
-PAGE_TURNS = 40
+PAGE_TURNS = 20
 WHOLE_CHARACTERS = 2_000_000
 _NOTE_CHARACTERS = 60_000
 
@@ -46,7 +46,7 @@ class Answers:
             return {"generation": index.generation, "from": start, "columns": index.slice(start)}
 
     def page(self, episode: int, page: int) -> dict[str, Any]:
-        """Forty turns."""
+        """The turns of a page, `PAGE_TURNS` of them."""
         with self._files.lock:
             index = self._episode(episode)
             rows = self.rows(index, page * PAGE_TURNS, (page + 1) * PAGE_TURNS)

@@ -9,8 +9,9 @@ export function memoriesAt(threads, at) {
   return threads.map((thread) => stateAt(thread, at)).filter((state) => state && !state.gone).sort(byWeight);
 }
 
+// What the player may be shown.
 export function believed(state) {
-  return state.memory.status !== "SUPERSEDED";
+  return state.memory.status !== "SUPERSEDED" && !state.memory.vetoed;
 }
 
 function byWeight(one, other) {

@@ -4,7 +4,7 @@ import { ask, askOnce, exported, follow, offer } from "./api.js";
 const SPAN = 1_000_000;
 export const MARK = { failed: 1, died: 2, victory: 4, refused: 8, rejected: 16, wrote: 32, repeated: 64, contested: 128 };
 
-export const run = { name: "", episodes: new Map(), names: {}, map: 0, memory: 0, pageTurns: 40, edit: false, connected: false };
+export const run = { name: "", episodes: new Map(), names: {}, map: 0, memory: 0, pageTurns: 20, edit: false, connected: false };
 // `at` counts the turns that were played: 0 is the opening. `place` is a room that was asked for, null the turn's own.
 export const view = { episode: 0, at: 0, following: true, place: null, beside: null };
 const listeners = [];
@@ -103,6 +103,14 @@ export function go(at, following = false) {
   const next = Math.max(0, Math.min(at, length));
   if (next !== view.at) view.place = null;
   Object.assign(view, { at: next, following: following || (view.following && next === length) });
+  announce();
+}
+
+// A place as it stands by now.
+export async function showNewest(id) {
+  const last = [...run.episodes.keys()].at(-1);
+  await show(last, Infinity, view.following);
+  view.place = id;
   announce();
 }
 

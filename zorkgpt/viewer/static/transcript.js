@@ -3,8 +3,8 @@ import { button, el, folded, prose, shorten, shown } from "./dom.js";
 import { ask, exported } from "./api.js";
 import { MARK, current, go, page, roomName, run, view } from "./run.js";
 
-const GUESSED_HEIGHT = 120;
-const AHEAD = "900px 0px";
+const GUESSED_HEIGHT = 150;
+const AHEAD = "500px 0px";
 
 let box;
 let watcher;
@@ -77,11 +77,11 @@ function drawOrDrop({ target, isIntersecting }) {
   else drop(sheet);
 }
 
-async function draw(number) {
+async function draw(number, wanted = () => sheets[number].near) {
   const sheet = sheets[number];
   const episode = view.episode;
   const answer = await page(episode, number).catch((error) => ({ rows: [], error }));
-  if (sheets[number] !== sheet || !sheet.near || answer.rows.length <= sheet.drawn) return;
+  if (sheets[number] !== sheet || !wanted() || answer.rows.length <= sheet.drawn) return;
   const first = number * run.pageTurns + 1;
   sheet.element.append(...answer.rows.slice(sheet.drawn).map((row, index) => turn(row, first + sheet.drawn + index, episode)));
   sheet.drawn = answer.rows.length;
@@ -152,9 +152,8 @@ async function reveal() {
   const number = Math.floor((at - 1) / run.pageTurns);
   const sheet = sheets[number];
   if (at > 0 && sheet && !sheet.drawn) {
-    sheet.near = true;
     if (!within(sheet.element)) box.scrollTop = topOf(sheet.element) - 40;
-    await draw(number);
+    await draw(number, () => view.at === at);
   }
   if (view.at === at) bringIn();
 }

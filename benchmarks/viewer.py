@@ -1,0 +1,231 @@
+"""How fast the page of a long run opens and scrubs, and what watchers cost the game.
+
+    uv run python -m benchmarks.viewer [--turns 10000] [--pairs 5] [--watchers 50]
+
+The long run is a real one of the bundled story, its turns repeated, eight rounds in rooms of their own. Opening and
+scrubbing are measured in a real Chromium, from the click to the turn standing in the window. What watchers cost is the
+time of the same episodes with them by the time without, alternating on the same machine: first as fast as the rules can
+play, and then at a pace of ten turns a second, which is faster than any model.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+
+import httpx
+
+from benchmarks.loop import find_story, play
+from zorkgpt.viewer.answers import PAGE_TURNS, Answers
+from zorkgpt.viewer.run_files import open_run
+
+_ROUNDS_WITH_NEW_ROOMS = 8
+_SCRUB = """async (at) => {
+  const slider = document.querySelector("#scrubber");
+  const began = performance.now();
+  slider.value = at;
+  slider.dispatchEvent(new Event("input"));
+  for (;;) {
+    await new Promise(requestAnimationFrame);
+    const article = document.querySelector("article[aria-current]");
+    if (article?.dataset.at === String(at)) {
+      const turn = article.getBoundingClientRect();
+      const box = document.querySelector("#turns").getBoundingClientRect();
+      if (turn.top < box.bottom && turn.bottom > box.top) return performance.now() - began;
+    }
+    if (performance.now() - began > 10000) return Infinity;
+  }
+}"""
+
+
+def long_run(folder: Path, turns: int) -> None:
+    """A run of so many turns, in one episode."""
+    play(find_story(), 3, 300, str(folder / "short"))
+    source = folder / "short" / "runs" / "3" / "episode_log.jsonl"
+    records = [json.loads(line) for line in source.read_text(encoding="utf-8").splitlines()]
+    played = [record for record in records if record["event"] == "turn_played"]
+    log = folder / "long" / "runs" / "1" / "episode_log.jsonl"
+    log.parent.mkdir(parents=True)
+    with log.open("w", encoding="utf-8") as file:
+        file.write(json.dumps(records[0] | {"episode": 1, "max_turns": turns}) + "\n")
+        for number in range(turns):
+            round_, at = divmod(number, len(played))
+            shift = 1000 * (round_ % _ROUNDS_WITH_NEW_ROOMS)
+            file.write(json.dumps(_moved(played[at], shift) | {"episode": 1, "turn": number + 1}) + "\n")
+    history = folder / "short" / "Memories.history.jsonl"
+    shutil.copy(history, folder / "long" / history.name)
+
+
+def _moved(record: dict, shift: int) -> dict:
+    rooms = {name: record[name] + shift for name in ("location_id", "location_after_id") if record[name] is not None}
+    return record | rooms
+
+
+@contextmanager
+def served(folder: Path, *options: str) -> Iterator[tuple[str, float]]:
+    """The address, and how many seconds it took until it was told."""
+    began = perf_counter()
+    command = [sys.executable, "-m", "zorkgpt", "view", str(folder), "--port", "0", *options]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            address = re.search(r"http://\S+", process.stdout.readline())[0]
+            yield address, perf_counter() - began
+        finally:
+            process.terminate()
+
+
+def index_and_answer(folder: Path) -> None:
+    began = perf_counter()
+    files = open_run(folder / "long")
+    indexed = perf_counter() - began
+    answers, told = Answers(files), []
+    last = len(files.episodes[1]) // PAGE_TURNS - 1
+    for ask in (answers.run, answers.map, lambda: answers.columns(1), lambda: answers.page(1, last)):
+        began = perf_counter()
+        json.dumps(ask())
+        told.append(perf_counter() - began)
+    print(f"  index of the log                 {1000 * indexed:7.0f} ms")
+    for name, seconds in zip(("overview", "map", "columns", "a page of turns"), told, strict=True):
+        print(f"  answer: {name:24} {1000 * seconds:7.1f} ms")
+
+
+def in_a_browser(folder: Path, turns: int) -> None:
+    from playwright.sync_api import sync_playwright
+
+    path = shutil.which("chromium") or shutil.which("google-chrome")
+    if path is None:
+        print("  There is no Chromium here: opening and scrubbing were not measured.")
+        return
+    with served(folder / "long") as (address, started), sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=path, args=["--no-sandbox", "--enable-precise-memory-info", "--js-flags=--expose-gc"]
+        )
+        page = browser.new_page(viewport={"width": 1400, "height": 900})
+        opened = [_opening(page, address) for _ in range(5)]
+        print(f"  `view` until its address          {1000 * started:7.0f} ms (Python's own start included)")
+        print(f"  page: first paint                 {median(one[0] for one in opened):7.0f} ms")
+        print(f"  page: the newest turn in its place {median(one[1] for one in opened):6.0f} ms")
+        before = _memory(page)
+        scrubs = sorted(page.evaluate(_SCRUB, (turns * step * 7919) // 101 % turns + 1) for step in range(1, 101))
+        after = _memory(page)
+        print(f"  scrub: median, 95 %, slowest      {scrubs[50]:7.0f}, {scrubs[95]:.0f}, {scrubs[-1]:.0f} ms")
+        print(
+            f"  page's memory before and after    {before[0]:7.1f}, {after[0]:.1f} MB; elements {before[1]}, {after[1]}"
+        )
+        browser.close()
+
+
+def _opening(page, address: str) -> tuple[float, float]:
+    began = perf_counter()
+    page.goto(address)
+    page.locator("article[aria-current]").wait_for()
+    whole = 1000 * (perf_counter() - began)
+    return page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime"), whole
+
+
+def _memory(page) -> tuple[float, int]:
+    page.evaluate("gc()")
+    return page.evaluate("performance.memory.usedJSHeapSize") / 1e6, page.evaluate(
+        "document.querySelectorAll('*').length"
+    )
+
+
+@contextmanager
+def watched(workdir: Path, watchers: int) -> Iterator[None]:
+    """The page beside a run, and so many who follow it, as a process of its own that gives way to the game."""
+    from zorkgpt.viewer.background import BackgroundPage
+
+    workdir.mkdir(parents=True)
+    with BackgroundPage(workdir) as page:
+        command = [sys.executable, "-m", "benchmarks.viewer", "--follow", page.address, "--watchers", str(watchers)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+            try:
+                process.stdout.readline()
+                yield
+            finally:
+                process.terminate()
+
+
+async def follow(address: str, watchers: int) -> None:
+    """Read what so many watchers are told, until somebody stops it."""
+    os.nice(19)
+    waiting = [watchers]
+
+    async def one(client: httpx.AsyncClient) -> None:
+        async with client.stream("GET", f"{address}api/events") as events:
+            waiting[0] -= 1
+            if not waiting[0]:
+                print("all watch", flush=True)
+            async for _ in events.aiter_raw():
+                pass
+
+    limits = httpx.Limits(max_connections=None)
+    async with httpx.AsyncClient(timeout=None, limits=limits) as client:
+        await asyncio.gather(*(one(client) for _ in range(watchers)))
+
+
+def cost_of_watchers(folder: Path, pairs: int, watchers: int, *, turns: int, delay_s: float) -> None:
+    ratios = []
+    for number in range(pairs):
+        alone = _time(folder / f"alone-{delay_s}-{number}", turns, delay_s)
+        workdir = folder / f"watched-{delay_s}-{number}"
+        with watched(workdir, watchers):
+            beside = _time(workdir, turns, delay_s)
+        ratios.append(beside / alone)
+    pace = f"{1 / delay_s:.0f} turns a second" if delay_s else "as fast as it goes"
+    shown = ", ".join(f"{ratio:.3f}" for ratio in sorted(ratios))
+    print(f"  {pace:20} time with {watchers} watchers by time without: median {median(ratios):.3f} of {shown}")
+
+
+def _time(workdir: Path, turns: int, delay_s: float) -> float:
+    from orchestration.assembly import Wishes, assemble
+    from orchestration.players import Choice
+    from session.game_configuration import GameConfiguration
+
+    config = GameConfiguration(
+        zork_game_workdir=str(workdir),
+        max_turns_per_episode=turns,
+        turn_delay_seconds=delay_s,
+        embedding_provider="none",
+    )
+    with assemble(config, Wishes(Choice("offline", "measurement", None))) as orchestrator:
+        began = perf_counter()
+        for _ in range(3):
+            orchestrator.play_episode()
+        return perf_counter() - began
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--turns", type=int, default=10_000)
+    parser.add_argument("--pairs", type=int, default=5)
+    parser.add_argument("--watchers", type=int, default=50)
+    parser.add_argument("--follow", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.follow:
+        asyncio.run(follow(options.follow, options.watchers))
+        return
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        long_run(folder, options.turns)
+        size = (folder / "long" / "runs" / "1" / "episode_log.jsonl").stat().st_size
+        print(f"An episode of {options.turns} turns, {size / 1e6:.0f} MB")
+        index_and_answer(folder)
+        in_a_browser(folder, options.turns)
+        print("What watchers cost the game")
+        cost_of_watchers(folder, options.pairs, options.watchers, turns=300, delay_s=0)
+        cost_of_watchers(folder, 1, options.watchers, turns=40, delay_s=0.1)
+
+
+if __name__ == "__main__":
+    main()
