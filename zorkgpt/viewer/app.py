@@ -7,6 +7,7 @@ from typing import Any
 
 from sse_starlette import EventSourceResponse
 from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response
@@ -14,6 +15,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from zorkgpt.viewer.answers import Answers, NotThere
+from zorkgpt.viewer.edits import LONGEST_BYTES, change
 from zorkgpt.viewer.follow import Follower
 from zorkgpt.viewer.guard import Guard, Rules
 from zorkgpt.viewer.run_files import RunFiles
@@ -37,12 +39,22 @@ def make_app(files: RunFiles, rules: Rules) -> Starlette:
     async def events(request: Request) -> Response:
         return EventSourceResponse(_as_events(follower.watch()), ping=_PING_S)
 
+    async def edit(request: Request) -> Response:
+        body = b""
+        async for part in request.stream():
+            body += part
+            if len(body) > LONGEST_BYTES:
+                break
+        status, answer = await run_in_threadpool(change, files, request.path_params["place"], body)
+        return Response(json.dumps(answer), status, media_type="application/json")
+
     routes = [
         Route("/", _page),
         Route("/api/run", _answering(run)),
         Route("/api/events", events),
         Route("/api/map", _answering(lambda request: answers.map())),
         Route("/api/places/{place:int}", _answering(lambda request: answers.place(**request.path_params))),
+        Route("/api/places/{place:int}/memories", edit, methods=["POST"]),
         Route("/api/episodes/{episode:int}/columns", _answering(columns)),
         *(
             Route(f"/api/episodes/{path}", _answering(lambda request, ask=ask: ask(**request.path_params)))

@@ -100,8 +100,7 @@ def _same_origin(headers: Headers, host: str, path: str) -> bool:
 
 
 def _shows(headers: Headers, token: str) -> bool:
-    shown = headers.get("authorization", "").removeprefix("Bearer ")
-    return secrets.compare_digest(shown.encode(), token.encode())
+    return secrets.compare_digest(headers.get("authorization", "").encode(), f"Bearer {token}".encode())
 
 
 def _host_name(host: str) -> str:

@@ -3,7 +3,7 @@ import { button, el, fill, folded, prose, shorten } from "./dom.js";
 import { announce, moment, now, place, placesOf, roomName, run, turnNumber, turnRow, view } from "./run.js";
 import { believed, memoriesAt } from "./memory_state.js";
 import { memoryCard } from "./memory_card.js";
-import { editTools, newMemory } from "./editing.js";
+import { editTools } from "./editing.js";
 
 let box;
 
@@ -36,9 +36,9 @@ function list(states, id) {
   const cards = current.map((state) => memoryCard(state, editTools(id, state.memory)));
   if (!cards.length) cards.push(el("p", { class: "empty" }, "Nothing is remembered of this place yet."));
   if (past.length) {
-    cards.push(folded(`No longer believed, ${past.length}`, () => el("div", {}, past.map((state) => memoryCard(state, editTools(id, state.memory)))), { class: "past" }));
+    cards.push(folded(`Not shown to the player any more, ${past.length}`, () => el("div", {}, past.map((state) => memoryCard(state, editTools(id, state.memory)))), { class: "past" }));
   }
-  return [...cards, newMemory(id)];
+  return cards;
 }
 
 function told(row) {

@@ -1,0 +1,105 @@
+"""The commands `view` and `play --view`."""
+
+import re
+import signal
+import socket
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.viewer.parts import served, started, turn, write_log
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def zorkgpt(*words: str) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [sys.executable, "-m", "zorkgpt", *words], cwd=ROOT, capture_output=True, text=True, timeout=120
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "told"), [("nowhere", "There is no run at"), (".", "is empty: no episode was played there")]
+)
+def test_what_cannot_be_shown_is_said(tmp_path, name, told):
+    done = zorkgpt("view", str(tmp_path / name))
+    assert done.returncode == 2
+    assert told in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_port_that_is_taken_is_said(tmp_path):
+    write_log(tmp_path, started(), turn(1))
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        done = zorkgpt("view", str(tmp_path), "--port", str(taken.getsockname()[1]))
+    assert done.returncode == 2
+    assert "Name another with --port." in done.stderr
+
+
+def test_an_export_that_cannot_be_written_is_said(tmp_path):
+    write_log(tmp_path, started(), turn(1))
+    done = zorkgpt("view", str(tmp_path), "--export", str(tmp_path / "no" / "run.html"))
+    assert done.returncode == 2
+    assert "Name another file with --export." in done.stderr
+
+
+def test_it_listens_on_this_machine_only(tmp_path):
+    write_log(tmp_path, started(), turn(1))
+    with served(tmp_path) as address:
+        port = int(re.search(r":(\d+)/", address)[1])
+        listening = {line.split()[1] for line in Path("/proc/net/tcp").read_text().splitlines()[1:]}
+        assert f"0100007F:{port:04X}" in listening
+        assert f"00000000:{port:04X}" not in listening
+
+
+def test_other_machines_need_the_token(tmp_path):
+    write_log(tmp_path, started(), turn(1))
+    with served(tmp_path, "--host", "0.0.0.0") as address:
+        base, token = re.fullmatch(r"(.*/)#token=(.+)", address).groups()
+        base = base.replace("0.0.0.0", "127.0.0.1")
+        assert httpx.get(f"{base}api/run").status_code == 401
+        assert httpx.get(f"{base}api/run", headers={"authorization": f"Bearer {token}"}).status_code == 200
+
+
+def test_ctrl_c_ends_it_quietly(tmp_path):
+    write_log(tmp_path, started(), turn(1))
+    command = [sys.executable, "-m", "zorkgpt", "view", str(tmp_path), "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        address = re.search(r"http://\S+", process.stdout.readline())[0]
+        with httpx.stream("GET", f"{address}api/events", timeout=20) as events:
+            next(events.iter_lines())
+            process.send_signal(signal.SIGINT)
+            assert process.wait(20) == 0
+        assert process.stderr.read() == ""
+
+
+def test_a_run_is_shown_while_it_is_played_and_the_page_ends_with_it(tmp_path):
+    words = ["play", "--workdir", str(tmp_path), "--player", "offline", "--episodes", "1", "--max-turns", "300"]
+    command = [sys.executable, "-m", "zorkgpt", *words, "--delay", "0.05", "--quiet", "--view"]
+    with subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True
+    ) as process:
+        address = re.search(r"http://\S+", process.stderr.readline())[0]
+        with httpx.stream("GET", f"{address}api/events", timeout=60) as events:
+            told = (line for line in events.iter_lines() if '"rows"' in line)
+            assert "turn" in next(told)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 130
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(f"{address}api/run", timeout=5)
+
+
+@pytest.mark.slow
+def test_the_wheel_holds_the_page(tmp_path):
+    subprocess.run(["uv", "build", "--wheel", "--out-dir", str(tmp_path)], cwd=ROOT, check=True, capture_output=True)
+    [wheel] = tmp_path.glob("*.whl")
+    names = set(zipfile.ZipFile(wheel).namelist())
+    static = {f"zorkgpt/viewer/static/{file.name}" for file in (ROOT / "zorkgpt/viewer/static").iterdir()}
+    assert len(static) > 15
+    assert static <= names

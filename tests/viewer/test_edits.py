@@ -1,0 +1,159 @@
+"""Memories that a person corrects, pins and vetoes on the page."""
+
+import json
+import multiprocessing
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.viewer.parts import client, served, started, turn, write_log
+from zorkgpt import Memory, SimpleMemoryManager
+from zorkgpt.viewer.edits import LONGEST_BYTES
+from zorkgpt.viewer.guard import Rules
+
+RULES = Rules(edit_token="the-token")
+SHOWN = {"authorization": "Bearer the-token"}
+PATH = "/api/places/10/memories"
+WRONG = Memory("NOTE", "Troll is friendly", 1, "1", 0, "The troll seems friendly.", "permanent")
+ADDED = 40
+
+
+@pytest.fixture
+def workdir(tmp_path):
+    write_log(tmp_path, started(), turn(1), turn(2))
+    with SimpleMemoryManager.open(tmp_path / "Memories.md") as memory:
+        memory.add_memory(10, "Hall", WRONG)
+    return tmp_path
+
+
+def ask(workdir, **wanted):
+    body = {"title": WRONG.title, "expected": WRONG.text} | wanted
+    return client(workdir, RULES).post(PATH, json=body, headers=SHOWN)
+
+
+def kept(workdir) -> list[Memory]:
+    with SimpleMemoryManager.open(workdir / "Memories.md") as memory:
+        return [one.memory for one in memory.all_memories()]
+
+
+def test_a_correction_is_in_the_file_and_in_the_history(workdir):
+    answer = ask(workdir, text="The troll attacks.", category="DANGER", reason="I saw it.")
+    assert answer.status_code == 200
+    [memory] = kept(workdir)
+    assert (memory.text, memory.category, memory.title) == ("The troll attacks.", "DANGER", WRONG.title)
+    [thread] = client(workdir).get("/api/places/10").json()["threads"]
+    assert [(one["kind"], one.get("source"), one.get("reason")) for one in thread] == [
+        ("added", None, None),
+        ("edited", "person", "I saw it."),
+    ]
+
+
+@pytest.mark.parametrize("mark", ["pinned", "vetoed"])
+def test_a_mark_is_readable_in_the_file_and_can_be_taken_away(workdir, mark):
+    assert ask(workdir, **{mark: True}).status_code == 200
+    assert mark in (workdir / "Memories.md").read_text()
+    assert getattr(kept(workdir)[0], mark)
+    assert ask(workdir, **{mark: False}).status_code == 200
+    assert mark not in (workdir / "Memories.md").read_text()
+
+
+def test_what_changed_meanwhile_is_not_overwritten(workdir):
+    assert ask(workdir, text="The troll attacks.").status_code == 200
+    answer = ask(workdir, text="The troll sleeps.")
+    assert answer.status_code == 409
+    assert "The troll attacks." in answer.json()["error"]
+    assert kept(workdir)[0].text == "The troll attacks."
+
+
+@pytest.mark.parametrize(
+    ("wanted", "told"),
+    [
+        ({"title": "Nothing of the kind"}, "There is no memory titled"),
+        ({"text": " "}, "The text is blank"),
+        ({"category": "RUMOUR"}, "must be one of"),
+        ({"persistence": "ephemeral"}, "must be one of"),
+        ({"status": 1}, "status"),
+        ({"pinned": True, "vetoed": True}, "not both"),
+        ({"path": "/etc/passwd"}, "path"),
+        ({"text": "x" * 20_000}, "text"),
+    ],
+)
+def test_what_makes_no_sense_changes_nothing(workdir, wanted, told):
+    before = (workdir / "Memories.md").read_bytes()
+    answer = ask(workdir, **wanted)
+    assert answer.status_code == 400
+    assert told in answer.json()["error"]
+    assert (workdir / "Memories.md").read_bytes() == before
+
+
+@pytest.mark.parametrize("body", [b"", b"[]", b"\xff", b"{", b"[" * 50_000])
+def test_what_is_no_request_is_refused(workdir, body):
+    assert client(workdir, RULES).post(PATH, content=body, headers=SHOWN).status_code == 400
+
+
+def test_what_is_too_long_is_refused(workdir):
+    assert client(workdir, RULES).post(PATH, content=b"x" * (LONGEST_BYTES + 1), headers=SHOWN).status_code == 413
+
+
+@pytest.mark.parametrize("headers", [{}, {"authorization": "Bearer wrong"}, {"authorization": "the-token"}])
+def test_without_the_token_nothing_is_changed(workdir, headers):
+    body = {"title": WRONG.title, "expected": WRONG.text, "text": "Otherwise."}
+    assert client(workdir, RULES).post(PATH, json=body, headers=headers).status_code == 401
+    assert (
+        client(workdir, RULES).post(PATH, json=body, headers=SHOWN | {"origin": "http://evil.example"}).status_code
+        == 403
+    )
+    assert client(workdir, Rules()).post(PATH, json=body, headers=SHOWN).status_code == 405
+    assert kept(workdir) == [WRONG]
+
+
+def _add(path) -> None:
+    with SimpleMemoryManager.open(path) as memory:
+        for number in range(ADDED):
+            new = Memory("NOTE", f"Fact {number}", 1, "1", 0, f"Thing {number} is number {number}.", "permanent")
+            assert memory.add_memory(11, "Cellar", new)
+
+
+def test_editing_in_the_browser_while_another_process_adds(workdir, open_page):
+    adding = multiprocessing.get_context("spawn").Process(target=_add, args=(workdir / "Memories.md",))
+    with served(workdir, "--edit") as address:
+        assert re.search(r"#token=[\w-]{20,}$", address)
+        page = open_page(address)
+        assert "token" not in page.url
+        adding.start()
+        page.get_by_role("button", name="Correct").click()
+        page.get_by_label("Text").fill("The troll attacks <b>everybody</b>.")
+        page.get_by_label("Category").select_option("DANGER")
+        page.get_by_role("button", name="Save").click()
+        expect(page.locator("#memories .memory.danger .fact")).to_have_text("The troll attacks <b>everybody</b>.")
+        page.get_by_role("button", name="Pin").click()
+        expect(page.locator("#memories .chip.pinned")).to_be_visible()
+        adding.join()
+        page.get_by_role("button", name="Veto").click()
+        expect(page.locator("#memories summary").filter(has_text="Not shown to the player any more")).to_be_visible()
+    assert adding.exitcode == 0
+    memories = {one.title: one for one in kept(workdir)}
+    assert set(memories) == {WRONG.title, *(f"Fact {number}" for number in range(ADDED))}
+    assert memories[WRONG.title].text == "The troll attacks <b>everybody</b>."
+    assert (memories[WRONG.title].vetoed, memories[WRONG.title].pinned) == (True, False)
+
+
+def test_a_change_by_somebody_else_is_told_in_the_browser(workdir, open_page):
+    with served(workdir, "--edit") as address:
+        page = open_page(address)
+        page.get_by_role("button", name="Correct").click()
+        body = {"title": WRONG.title, "expected": WRONG.text, "text": "The troll sleeps."}
+        assert client(workdir, RULES).post(PATH, content=json.dumps(body), headers=SHOWN).status_code == 200
+        page.get_by_label("Text").fill("The troll attacks.")
+        page.get_by_role("button", name="Save").click()
+        expect(page.get_by_role("alert").filter(has_text="somebody else")).to_be_visible()
+        page.get_by_role("button", name="Cancel").click()
+        expect(page.locator("#memories .fact")).to_have_text("The troll sleeps.")
+
+
+def test_without_edit_the_page_offers_no_change(workdir, open_page):
+    with served(workdir) as address:
+        page = open_page(address)
+        expect(page.locator("#memories .memory")).to_have_count(1)
+        expect(page.get_by_role("button", name="Correct")).to_have_count(0)

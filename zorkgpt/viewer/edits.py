@@ -1,0 +1,55 @@
+"""Changes of memories that a person makes on the page: through the same safe store as every other."""
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from zorkgpt.errors import MemoryConflict, MemoryEditError, MemoryStoreError
+from zorkgpt.memory.editing import Edit, edit
+from zorkgpt.memory.store import MemoryStore
+from zorkgpt.viewer.run_files import RunFiles
+
+LONGEST_BYTES = 100_000
+_LONGEST_TEXT = 10_000
+
+
+class Wanted(BaseModel):
+    """What the page asks for; what it leaves out stays as it is."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    title: str = Field(min_length=1, max_length=_LONGEST_TEXT)
+    expected: str = Field(max_length=_LONGEST_TEXT)
+    """The text that the person saw."""
+    text: str | None = Field(default=None, max_length=_LONGEST_TEXT)
+    category: str | None = None
+    persistence: str | None = None
+    status: str | None = None
+    pinned: bool | None = None
+    vetoed: bool | None = None
+    reason: str | None = Field(default=None, max_length=_LONGEST_TEXT)
+
+
+def change(files: RunFiles, place: int, body: bytes) -> tuple[int, dict[str, Any]]:
+    """The status of the answer, and the answer: the memory as it is now, or why nothing was changed."""
+    if len(body) > LONGEST_BYTES:
+        return 413, {"error": "This is more than a memory can hold."}
+    try:
+        wanted = Wanted.model_validate_json(body)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"])) or "the request"
+        return 400, {"error": f"Not understood: {where}: {first['msg']}."}
+    asked = Edit(**wanted.model_dump(exclude={"title", "expected"}))
+    try:
+        # Opened each time, so that nothing of the file is held while nobody edits.
+        memory = edit(
+            MemoryStore(files.workdir / files.names.memory), place, wanted.title, asked, expected=wanted.expected
+        )
+    except MemoryConflict as error:
+        return 409, {"error": str(error)}
+    except MemoryEditError as error:
+        return 400, {"error": str(error)}
+    except MemoryStoreError as error:
+        return 503, {"error": str(error)}
+    return 200, {"memory": vars(memory)}
