@@ -12,6 +12,10 @@ from game_interface.story import INFRASTRUCTURE
 REQUIRE_ALL = os.environ.get("ZORKGPT_REQUIRE_ALL") == "1"
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--renew-golden", action="store_true", help="write the files in tests/golden/expected anew")
+
+
 def absent(what: str) -> NoReturn:
     """Skip, or fail where nothing may be skipped."""
     if REQUIRE_ALL:

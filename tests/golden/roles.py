@@ -1,0 +1,190 @@
+"""What the scripted models of the whole loop answer: each role by fixed rules, of nothing but its own prompt."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from tests.fixtures.chat_server import Reply, Request, Status
+from zorkgpt.prompts.render import one_line
+from zorkgpt.world.directions import DIRECTIONS
+
+_FENCED = r"\n+(`{3,})\n(.*?)\n\1(?:\n|$)"
+_REFUSED = {"climb tree": "A smooth trunk won't be climbed.", "eat bread": "Bread is better kept than eaten."}
+_UNJUDGED = "open chest"
+"""The critic's server fails over it, three times, so that it is played unjudged."""
+
+
+def fenced(prompt: str, heading: str) -> str:
+    """What stands between backticks right after a line; "" if that line is not there."""
+    found = re.search(re.escape(heading) + _FENCED, prompt, re.DOTALL)
+    return found[2] if found else ""
+
+
+def number_of(prompt: str, words: str) -> int | None:
+    """The number of the first line of a numbered list that holds these words."""
+    found = re.search(rf"^(\d+)\. .*{re.escape(words)}", prompt, re.MULTILINE)
+    return int(found[1]) if found else None
+
+
+class Agent:
+    """Says one thing after another, whatever it is told."""
+
+    def __init__(self, said: list[str]) -> None:
+        self._said = iter(said)
+
+    def __call__(self, request: Request) -> Reply:
+        return next(self._said)
+
+
+def critic(request: Request) -> Reply:
+    action = fenced(request.prompt, "## The command to be judged")
+    if action == _UNJUDGED:
+        return Status(500, "the server is overloaded")
+    if action in _REFUSED:
+        return json.dumps({"score": -0.6, "reason": _REFUSED[action]})
+    return json.dumps({"score": 0.5, "reason": "It is worth a turn."})
+
+
+def extractor(request: Request) -> Reply:
+    """A text whose first line names the place describes it; directions in it are ways. Prose surrounds the answer."""
+    text = fenced(request.prompt, "# What the game printed")
+    at = re.search(r'^- The player is at: "(.*?)"', request.prompt, re.MULTILINE)
+    place = at[1] if at else ""
+    describes = bool(place) and any(one_line(line) == f'"{place}"' for line in text.splitlines())
+    ways = [way for way in DIRECTIONS if describes and re.search(rf"\b{way}\b", text)]
+    answer = {"is_room_description": describes, "exits": ways, "combat": False, "enemies": []}
+    return f"Here is what I read:\n```json\n{json.dumps(answer)}\n```"
+
+
+class Memory:
+    """Keeps what the Z-machine's facts say, and answers some questions badly the first time."""
+
+    def __init__(self) -> None:
+        self._calls = 0
+
+    def __call__(self, request: Request) -> Reply:
+        self._calls += 1
+        prompt = request.prompt
+        if "You compare short notes" in prompt:
+            return json.dumps({"verdicts": list(_verdicts(prompt))})
+        answer = json.dumps(_remembered(prompt))
+        if self._calls == 3:
+            return Status(500, "the server is overloaded")
+        if self._calls == 7:
+            return "There is nothing in it that I would put into the form."
+        if self._calls == 11:
+            return answer.replace("}", ",}").replace("true", "True").replace("false", "False")
+        return answer
+
+
+def _verdicts(prompt: str) -> Iterator[dict[str, Any]]:
+    """Notes of which one begins as the other say the same."""
+    new = fenced(prompt, "\n\n" + re.search(r"# The new note\n\n(.*)", prompt)[1])
+    for number, _, text in re.findall(r'^(\d+)\. "(.*?)"\n```\n(.*?)\n```', prompt, re.MULTILINE | re.DOTALL):
+        same = new.split()[:3] == text.split()[:3]
+        yield {"number": int(number), "relation": "same" if same else "distinct", "reason": "how they begin"}
+
+
+def _remembered(prompt: str) -> dict[str, Any]:
+    place = re.search(r'^# The place\n\n"(.*?)"', prompt, re.MULTILINE)[1]
+    action = fenced(prompt, "At this place the player did") or fenced(prompt, "Elsewhere the player did")
+    if "You died on this turn." in prompt:
+        return _note("DANGER", f"Deadly: {action}", f"To {action} is death.") | _no_longer(
+            prompt, "Berries may be food"
+        )
+    if "The game printed" in prompt or "Elsewhere the player did" in prompt:
+        return _note("NOTE", f"What is at {place}", f"{place}, as it looks at first.", persistence="core")
+    if action == "examine berries":
+        return _note("NOTE", "Berries may be food", "The berries look good to eat.", status="TENTATIVE")
+    if action == "examine window":
+        return _note("DISCOVERY", "A wire holds the window", "A wire holds the window from outside.")
+    if action == "open window" and "The score rose" in prompt:
+        better = _note("SUCCESS", "Window opens once examined", "Examine the window, then open it, and it opens.")
+        return better | {"supersedes_memory_titles": _known(prompt, "A wire holds the window")}
+    if lost := re.search(r"You no longer carry the (.*?)\.", prompt):
+        return _note("NOTE", f"I left the {lost[1]}", f"The {lost[1]} lies here.", persistence="ephemeral")
+    if found := re.search(r"You now carry the (.*?)\.", prompt):
+        return _note("SUCCESS", f"{found[1]} is here", _of_a_thing(found[1], action, prompt))
+    if scored := re.search(r"The score rose by (\d+)", prompt):
+        return _note("SUCCESS", f"{action} scores", f"To {action} scores {scored[1]}.")
+    if "Nothing in the world changed" in prompt:
+        return _note("FAILURE", f"{action} fails", f"To {action} does nothing here.")
+    return {"should_remember": False}
+
+
+def _of_a_thing(thing: str, action: str, prompt: str) -> str:
+    """Said in other words while it is known here already, so that somebody must judge whether it is the same."""
+    again = f"{thing} is here" in fenced(prompt, "# Existing memories of this place")
+    return f"The {thing} hangs in plain sight: {action}." if again else f"The {thing} hangs here for whoever wants it."
+
+
+def _note(category: str, title: str, text: str, *, persistence: str = "permanent", **more: str) -> dict[str, Any]:
+    said = {"category": category, "memory_title": title, "memory_text": text, "persistence": persistence}
+    return {"should_remember": True} | said | more
+
+
+def _known(prompt: str, title: str) -> list[str]:
+    return [title] if title in fenced(prompt, "# Existing memories of this place") else []
+
+
+def _no_longer(prompt: str, title: str) -> dict[str, Any]:
+    found = _known(prompt, title)
+    return {"invalidate_memory_titles": found, "invalidation_reason": "They killed the player."} if found else {}
+
+
+def objectives(request: Request) -> Reply:
+    """Wants what may come true, what never was seen, and says of one thing too early that it is done."""
+    prompt = request.prompt
+    if "You thin out" in prompt:
+        return json.dumps({"keep": [1, 2, 99]})
+    if "Get into the house" not in prompt:
+        return json.dumps({"new": _WANTED})
+    done = [("Get into the house", 10, "A kitchen with a stone floor, a cold range"), ("Speak to", 6, "Hello, clerk.")]
+    found = [(number_of(prompt, words), turn, quote) for words, turn, quote in done]
+    reached = [{"number": number, "turn": turn, "quote": quote} for number, turn, quote in found if number]
+    return json.dumps({"new": [], "reached": reached})
+
+
+_WANTED = [
+    {"text": "Get into the house", "kind": "visited", "place": 999, "done_when": "A room inside the house."},
+    {"text": "Open the window", "kind": "opened", "thing": "window", "scope": "world"},
+    {"text": "Find the lamp", "kind": "holds", "thing": "no such lamp", "done_when": "The lamp is taken."},
+    {"text": "Speak to somebody", "kind": "text", "done_when": "Somebody answers.", "scope": "world"},
+    {"text": "Score ten more", "kind": "score_by", "points": 10, "scope": "world"},
+]
+
+
+def knowledge(request: Request) -> Reply:
+    prompt = request.prompt
+    if "An episode is over" in prompt:
+        new = [
+            {"section": "death_patterns", "text": "Eating what grows in the Back Garden kills.", "turns": [25]},
+            {"section": "meta_strategies", "text": "Read the letter first: it scores and names the aim.", "turns": [1]},
+        ]
+        return json.dumps({"new": new, "borne_out": [99], "contradicted": []})
+    answer: dict[str, Any] = {"new": [], "borne_out": [], "contradicted": []}
+    if kept := number_of(prompt, "Look closely"):
+        answer["borne_out"] = [kept]
+    else:
+        answer["new"] = [
+            {"section": "lessons", "text": "Look closely at what will not open.", "turns": [8, 9]},
+            {"section": "strategies", "text": "Eat whatever grows: it does no harm.", "turns": [7]},
+        ]
+    if "the player died" in prompt and (wrong := number_of(prompt, "Eat whatever grows")):
+        answer["contradicted"] = [{"number": wrong, "reason": "It killed the player."}]
+    return json.dumps(answer)
+
+
+def summary(request: Request) -> Reply:
+    turns = re.findall(r"[Tt]urn\D{0,3}(\d+)", request.prompt)
+    return json.dumps({"summary": f"Turns up to {max(map(int, turns), default=0)}: the house was looked for."})
+
+
+BY_SYSTEM: dict[str, tuple[str, Callable[[Request], Reply]]] = {
+    "You keep the list of objectives": ("objectives", objectives),
+    "You thin out the list": ("objectives", objectives),
+    "You keep the knowledge base": ("knowledge", knowledge),
+    "You keep the diary": ("summary", summary),
+}
+"""The roles that one model serves, by how their prompts begin."""

@@ -1,0 +1,155 @@
+"""Fifty turns of the bundled story with a model in every role, compared with what is known to be right.
+
+The models are scripted (`roles.py`, `story.py`) and answer over HTTP from a server on localhost; everything else is
+what `main.py play` puts together from a `pyproject.toml`. Compared are every prompt of every role with its answer, the
+order in which they were asked, the files that the run leaves behind, and the log of both episodes. Times are replaced;
+a section or a long line that stood in an earlier prompt of the same role is named instead of repeated.
+
+Where a prompt or a file is meant to change, write the golden files anew and read their diff before it is committed:
+
+    uv run pytest tests/golden --renew-golden
+    git diff tests/golden
+"""
+
+import difflib
+import io
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import redirect_stdout
+from pathlib import Path
+
+import pytest
+
+from tests.fixtures.chat_server import Answer, ChatServer, Reply, Request, Status
+from tests.fixtures.walkthrough import bundled_story_path
+from tests.golden import roles, story
+from tests.golden.transcript import Asked, dialogue, document, events, order, values
+from zorkgpt.cli import exits
+from zorkgpt.cli.app import run
+from zorkgpt.embeddings.hashing import HashingEmbeddings
+from zorkgpt.llm.messages import ROLES
+
+GOLDEN = Path(__file__).parent / "expected"
+RENEW = "uv run pytest tests/golden --renew-golden"
+_MODELS = ("agent", "critic", "extractor", "memory", "analyst")
+_MOST_LINES = 150
+_CONFIGURATION = """
+[tool.zorkgpt.llm]
+client_base_url = "{url}"
+agent_model = "agent"
+critic_model = "critic"
+info_ext_model = "extractor"
+memory_model = "memory"
+analysis_model = "analyst"
+
+[tool.zorkgpt.orchestrator]
+max_turns_per_episode = 25
+objective_update_interval = 8
+knowledge_update_interval = 10
+max_objectives_before_forced_refinement = 4
+refined_objectives_target_count = 3
+
+[tool.zorkgpt.context]
+history_tokens = 200
+
+[tool.zorkgpt.memory_deduplication]
+provider = "llm"
+candidate_threshold = 0.4
+"""
+
+
+class Models:
+    """Answers for every role, and keeps what each was asked, with the turn that it belongs to."""
+
+    def __init__(self) -> None:
+        self.asked: list[Asked] = []
+        self._at = "1.0"
+        self._roles = {
+            "agent": roles.Agent([*story.FIRST, *story.SECOND]),
+            "critic": roles.critic,
+            "extractor": roles.extractor,
+            "memory": roles.Memory(),
+        }
+
+    def __call__(self, request: Request) -> Reply:
+        model = request.body["model"]
+        messages = tuple((one["role"], one["content"]) for one in request.body["messages"])
+        role, answering = (model, self._roles.get(model)) if model != "analyst" else _analyst(messages[0][1])
+        if role == "agent":
+            self._at = _turn_of(request.prompt)
+            _let_vectors_load()
+        reply = answering(request)
+        said = reply if isinstance(reply, str) else f"(status {reply.code})" if isinstance(reply, Status) else "?"
+        self.asked.append(Asked(self._at, role, messages, said))
+        return Answer(reply) if isinstance(reply, str) else reply
+
+
+def _analyst(system: str):
+    return next(found for beginning, found in roles.BY_SYSTEM.items() if system.startswith(beginning))
+
+
+def _turn_of(prompt: str) -> str:
+    turn, episode = re.search(r"^- Turn (\d+) of \d+, episode (\d+)", prompt, re.MULTILINE).groups()
+    return f"{episode}.{turn}"
+
+
+def _let_vectors_load() -> None:
+    """From which turn on there are vectors is a matter of time: here, from the one after their first use."""
+    for thread in threading.enumerate():
+        if thread.name == "zorkgpt-embeddings":
+            thread.join()
+
+
+def vector(text: str) -> list[float]:
+    return HashingEmbeddings().embed(text).tolist()
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory) -> Iterator[dict[str, str]]:
+    """Name of a golden file → what this run says should be in it."""
+    folder, models = tmp_path_factory.mktemp("golden"), Models()
+    with pytest.MonkeyPatch.context() as patch, ChatServer(models, models=_MODELS, embed=vector) as server:
+        patch.chdir(folder)
+        patch.delenv("OPENAI_BASE_URL", raising=False)
+        (folder / "pyproject.toml").write_text(_CONFIGURATION.format(url=server.url), encoding="utf-8")
+        options = ["--game", str(bundled_story_path()), "--workdir", str(folder / "files"), "--episodes", "2"]
+        with redirect_stdout(io.StringIO()):
+            assert run(["play", *options, "--quiet"]) == exits.OK
+    return _texts(models.asked, folder / "files")
+
+
+def _texts(asked: list[Asked], workdir: Path) -> dict[str, str]:
+    read = {path.relative_to(workdir).as_posix(): path.read_text("utf-8") for path in _kept(workdir)}
+    as_text = {".md": document, ".json": values, ".jsonl": lambda text: events(text.splitlines())}
+    prompts = {f"{role}.txt": dialogue(one for one in asked if one.role == role) for role in ROLES}
+    files = {
+        name.replace("/", "_").replace(".jsonl", ".txt"): as_text[Path(name).suffix](text)
+        for name, text in read.items()
+    }
+    return prompts | {"order.txt": order(asked)} | files
+
+
+def _kept(workdir: Path) -> list[Path]:
+    names = ("Memories.md", "knowledgebase.md", "objectives.json", "map_state.json", "current_state.json")
+    return [*(workdir / name for name in names), *sorted(workdir.glob("runs/*/episode_log.jsonl"))]
+
+
+def test_fifty_turns_are_what_they_were(played, request):
+    if request.config.getoption("--renew-golden"):
+        GOLDEN.mkdir(exist_ok=True)
+        for path in GOLDEN.iterdir():
+            path.unlink()
+        for name, text in played.items():
+            (GOLDEN / name).write_text(text, encoding="utf-8")
+    golden = {path.name: path.read_text("utf-8") for path in GOLDEN.iterdir()}
+    told = [_difference(name, golden.get(name, ""), played.get(name, "")) for name in sorted(golden | played)]
+    if any(told):
+        pytest.fail("".join(told) + f"\nIf this is meant to be so: {RENEW}, and read the diff.", pytrace=False)
+
+
+def _difference(name: str, golden: str, now: str) -> str:
+    """What is different, shortened; "" if nothing is."""
+    lines = list(difflib.unified_diff(golden.splitlines(), now.splitlines(), f"golden {name}", name, lineterm="", n=2))
+    more = f"\n({len(lines) - _MOST_LINES} more lines differ)" * (len(lines) > _MOST_LINES)
+    return "\n".join(lines[:_MOST_LINES]) + more + "\n" if lines else ""

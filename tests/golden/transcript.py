@@ -1,0 +1,120 @@
+"""What a run said and wrote, as text that a person can compare: whatever differs between two equal runs is replaced."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+_TIMES = {"time", "timestamp", "duration_s", "latency_s", "avg_deduplication_time_ms"}
+"""Keys in JSON whose values a clock made."""
+_CLOCK = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d| UTC)?")
+_WORTH_NAMING = 100
+"""Characters of what is not repeated."""
+_HEADING = re.compile(r"^(?=#{1,3} \S)", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One question to a model, as it arrived, and the answer."""
+
+    at: str
+    """The episode and the turn."""
+    role: str
+    messages: tuple[tuple[str, str], ...]
+    """Speaker and text."""
+    answer: str
+
+
+def dialogue(questions: Iterable[Asked]) -> str:
+    """All that one role was asked. A section or a line that stood there before is named, not repeated."""
+    seen: dict[str, str] = {}
+    lines: list[str] = []
+    for number, asked in enumerate(questions, 1):
+        lines.append(f"{'=' * 20} {number}. at turn {asked.at}")
+        for speaker, text in asked.messages:
+            lines.append(f"[{speaker}]")
+            lines += [_once(section, asked.at, seen) for section in _sections(text)]
+        lines += ["[answer]", asked.answer, ""]
+    return "\n".join(lines)
+
+
+def _sections(text: str) -> Iterator[str]:
+    for part in _HEADING.split(text):
+        # The form of the answer stands at the end of the last section, and is always the same.
+        yield from filter(None, re.split(r"^(?=Answer with one JSON)", part, flags=re.MULTILINE))
+
+
+def _once(section: str, at: str, seen: dict[str, str]) -> str:
+    text = section.strip()
+    first, _, rest = text.partition("\n")
+    if len(text) >= _WORTH_NAMING and text in seen:
+        more = f", {len(rest.splitlines())} lines more" if rest else ""
+        return f"{_beginning(first)}    <as at turn {seen[text]}{more}>"
+    seen.setdefault(text, at)
+    return "\n".join(_line(line, at, seen) for line in section.removesuffix("\n").split("\n"))
+
+
+def _line(line: str, at: str, seen: dict[str, str]) -> str:
+    if len(line) < _WORTH_NAMING or seen.setdefault(line, at) == at:
+        return line
+    return f"{_beginning(line)}    <as at turn {seen[line]}>"
+
+
+def _beginning(line: str) -> str:
+    return line if len(line) < 60 else f"{line[:60]} [...]"
+
+
+def order(questions: Iterable[Asked]) -> str:
+    """Which role was asked after which, a line for each turn."""
+    turns: dict[str, list[str]] = {}
+    for asked in questions:
+        turns.setdefault(asked.at, []).append(asked.role)
+    return "".join(f"{at}: {' '.join(roles)}\n" for at, roles in turns.items())
+
+
+def events(lines: Iterable[str]) -> str:
+    """A log, a line for each value; what is as it was in the last event of the same kind is left out."""
+    last: dict[str, dict[str, Any]] = {}
+    told: list[str] = []
+    for line in lines:
+        event = dict(_flat("", timeless(json.loads(line))))
+        kind = event.pop("kind", "")
+        before = last.get(kind, {})
+        told.append(f"--- {kind}")
+        told += [f"{name}: {_json(value)}" for name, value in event.items() if before.get(name, ...) != value]
+        told += [f"{name}: (gone)" for name in before.keys() - event.keys()]
+        last[kind] = event
+    return "\n".join(told) + "\n"
+
+
+def _flat(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """Long mappings by their parts, so that a difference is a short line."""
+    if isinstance(value, dict) and (not name or len(_json(value)) > _WORTH_NAMING):
+        for key, part in value.items():
+            yield from _flat(f"{name}.{key}".lstrip("."), part)
+    else:
+        yield name, value
+
+
+def document(text: str) -> str:
+    """A Markdown file."""
+    return _CLOCK.sub("<time>", text)
+
+
+def values(text: str) -> str:
+    """A JSON file."""
+    return json.dumps(timeless(json.loads(text)), ensure_ascii=False, indent=1) + "\n"
+
+
+def timeless(value: Any) -> Any:
+    """The value without what a clock put into it."""
+    if isinstance(value, dict):
+        return {name: "<time>" if name in _TIMES and part else timeless(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [timeless(part) for part in value]
+    return _CLOCK.sub("<time>", value) if isinstance(value, str) else value
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
