@@ -10,6 +10,7 @@ from orchestration.assembly import Wishes, assemble
 from orchestration.players import Choice
 from orchestration.zork_orchestrator_v2 import ZorkOrchestratorV2
 from session.game_configuration import GameConfiguration
+from zorkgpt.errors import LLMError
 from zorkgpt.llm.messages import Message, Role
 from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.memory.models import Memory
@@ -82,6 +83,8 @@ class Model(ScriptedLLM):
         self.said: list[tuple[Question, dict]] = []
 
     def _reply(self, messages: list[Message], role: Role) -> dict:
+        if role != "memory":
+            raise LLMError(f"nobody answers as {role}")
         question = question_of(messages)
         answer = self._mind(question) or {"should_remember": False}
         self.said.append((question, answer))
