@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from zorkgpt.log import get_logger
 from zorkgpt.memory import session
-from zorkgpt.memory.as_of import AsOf
 from zorkgpt.memory.asking import asking, judging
 from zorkgpt.memory.audit import Finding, Thing, Verdict, held_against, tally
 from zorkgpt.memory.deduplication import deduplication_settings, keeper_for
 from zorkgpt.memory.file import LOCK_TIMEOUT_S, Disk
 from zorkgpt.memory.lifecycle import Visits
 from zorkgpt.memory.likeness import Likeness
+from zorkgpt.memory.lookback import Lookback
 from zorkgpt.memory.models import Memory, MemoryEvent, MemoryStatus, ZMachineContext
 from zorkgpt.memory.novelty import Judged
 from zorkgpt.memory.recorder import Recorder
@@ -28,13 +28,12 @@ from zorkgpt.memory.synthesis import MemorySynthesizer
 
 if TYPE_CHECKING:
     from zorkgpt.memory.editing import Edit
-    from zorkgpt.memory.provenance import Provenance
 
 OfThisPlaceOnly = Callable[[int, str, Sequence[Memory]], list[Memory]]
 """(location, its name, its memories) → those that say something of this place alone."""
 
 
-class SimpleMemoryManager(Likeness):
+class SimpleMemoryManager(Likeness, Lookback):
     """Memories by place: kept in `Memories.md`, those of the running episode in memory only.
 
     Safe to use from several threads, and from several processes on one file.
@@ -107,7 +106,6 @@ class SimpleMemoryManager(Likeness):
         self._count_tokens = count_tokens
         self.of_this_place_only: OfThisPlaceOnly = lambda location_id, location_name, memories: list(memories)
         """Which memories of a location are shown there; the others are told as what holds at many places."""
-        self._as_of: AsOf | None = None
 
     @classmethod
     def open(cls, path: Path | str, llm: Any = None, embeddings: Any = None, **options: Any) -> "SimpleMemoryManager":
@@ -239,30 +237,11 @@ class SimpleMemoryManager(Likeness):
                 for memory in cache.get(location_id, ())
             ]
 
-    def as_of(self, episode: int | str, turn: int) -> dict[int, list[Memory]]:
-        """The memories of each location as they stood at the end of this turn, the superseded and the ephemeral too.
-
-        Ephemeral ones are read from the episode's log, in `runs/` beside the memory file.
-        """
-        if self._as_of is None:
-            self._as_of = AsOf.of(self.store.file.path)
-        with self.store.guard:
-            self._as_of.refresh()
-            return self._as_of.all_memories(episode, turn)
-
     def edit_memory(self, location_id: int, title: str, wanted: "Edit", *, expected: str | None = None) -> Memory:
         """What a person wants otherwise of a memory in the file: see `zorkgpt.memory.editing.edit`."""
         from zorkgpt.memory.editing import edit
 
         return edit(self.store, location_id, title, wanted, expected=expected)
-
-    def why(self, title: str, location_id: int | None = None) -> "list[Provenance]":
-        """What taught the memories of this title, when they were shown, what came of it; one for each location."""
-        from zorkgpt.memory.provenance import why
-
-        self._keeper.refresh()
-        with self.store.guard:
-            return why(self.store, title, location_id=location_id)
 
     def search(self, query: str, k: int = 5) -> list[Found]:
         """The current memories, wherever they are, that are nearest to the query, best first.
