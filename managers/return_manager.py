@@ -117,6 +117,7 @@ class ReturnManager:
             shortened=way.shortened,
             arrived=journey.arrived,
             difference=journey.difference,
+            at_turn=journey.turn_of_difference,
             place=way.goal.place,
             place_name=way.place_name,
             score=way.goal.score,

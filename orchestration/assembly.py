@@ -44,7 +44,7 @@ from zorkgpt.memory.model_synthesizer import ModelSynthesizer
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.synthesis import MemorySynthesizer
 from zorkgpt.objectives.model_finder import ModelObjectiveFinder
-from zorkgpt.offline.explorer import OfflineExplorer, Recall
+from zorkgpt.offline.explorer import OfflineExplorer, Recall, Senses
 from zorkgpt.offline.lessons import RuleKnowledge
 from zorkgpt.offline.objectives import RuleObjectiveFinder
 from zorkgpt.offline.reading import RuleExtractor
@@ -91,8 +91,9 @@ def assemble(
     memory = _memory(config, state, llm) if wishes.remember and config.simple_memory.enabled else None
     keeps_map = memory is not None if wishes.keep_map is None else wishes.keep_map
     world = MapManager(get_logger("map"), config, state, remember=keeps_map)
-    player = _player(config, wishes, world, memory, llm)
     game = JerichoInterface(story=wishes.story or find_story(), seed=wishes.seed)
+    senses = game if config.enable_critic else None
+    player = _player(config, wishes, world, memory, llm, senses)
     state.max_score = game.get_max_score()
     knowledge = _knowledge(config, state, history, episode_log, memory, llm) if memory else None
     applying = knowledge.lines if knowledge else lambda now: ()
@@ -284,7 +285,12 @@ def _extractor(config: GameConfiguration, llm: LLM | None) -> Extractor:
 
 
 def _player(
-    config: GameConfiguration, wishes: Wishes, world: MapManager, memory: SimpleMemoryManager | None, llm: LLM | None
+    config: GameConfiguration,
+    wishes: Wishes,
+    world: MapManager,
+    memory: SimpleMemoryManager | None,
+    llm: LLM | None,
+    senses: Senses | None,
 ) -> Player:
     kind = wishes.choice.kind
     if kind == "model" and llm is not None:
@@ -295,7 +301,7 @@ def _player(
         return WalkthroughPlayer.from_file(wishes.walkthrough)
     if kind == "human" and wishes.person is not None:
         return wishes.person()
-    return OfflineExplorer(world.graph, _recall(memory) if memory else None)
+    return OfflineExplorer(world.graph, _recall(memory) if memory else None, senses)
 
 
 def _returns(

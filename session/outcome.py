@@ -66,5 +66,10 @@ def effective(step: Transition) -> bool:
     )
 
 
+def in_vain(step: Transition) -> bool:
+    """The action was meant to change something and did not, whatever else went on in the world meanwhile."""
+    return not is_passive(step.action) and step.before.location == step.after.location and not effective(step)
+
+
 def _words(text: str) -> set[str]:
     return set(re.findall(r"[^\W_]+", text.lower()))

@@ -9,7 +9,7 @@ from zorkgpt.explore.trail import Trail, standing
 from zorkgpt.runlog.events import Returned
 
 FOUND = a_step("take ring > 2", score=5, held=("ring",), effective=True)
-RETURNED = Returned(2, 2, 1, 4, 2, True, True, "", 2, "Room 2", 5, ["ring"])
+RETURNED = Returned(2, 2, 1, 4, 2, True, True, "", 0, 2, "Room 2", 5, ["ring"])
 
 
 def untried(room: int) -> int:
@@ -30,13 +30,29 @@ def test_a_cell_keeps_the_shortest_way_of_all_episodes():
     assert cell.visits == 2
 
 
-def test_a_shortened_way_that_led_elsewhere_is_not_taken_again():
-    trail = a_trail("look > 1", "wait > 1", "east > 2", FOUND)
+def test_a_shortened_way_that_led_elsewhere_is_tried_with_other_luck_and_then_word_for_word():
+    trail = a_trail("look > 1", "wait > 1", "east > 2", FOUND, "look > 2", "west > 5")
     archive = an_archive(trail)
-    assert len(archive.way_to(archive.cells[FOUND.standing]).steps) == 2
-    archive.add(a_trail("east > 2", episode=2), replace(RETURNED, arrived=False, difference="a troll"))
-    way = archive.way_to(archive.cells[FOUND.standing])
-    assert ([step.action for step in way.steps], way.shortened) == (["look", "wait", "east", "take ring"], False)
+    refuted = replace(RETURNED, arrived=False, difference="a troll", at_turn=3)
+    ways = []
+    for episode in range(2, 6):
+        ways.append([step.action for step in archive.way_to(archive.cells[trail.steps[-1].standing]).steps])
+        archive.add(a_trail("sing > 1", episode=episode), refuted)
+    assert ways == [
+        ["east", "take ring", "west"],
+        ["look", "east", "take ring", "west"],
+        ["look", "look", "east", "take ring", "west"],
+        # Up to where it led elsewhere; from there on it may be shortened.
+        ["look", "wait", "east", "take ring", "west"],
+    ]
+
+
+def test_where_one_way_led_elsewhere_says_nothing_of_shorter_ones():
+    trail = a_trail("look > 1", "east > 2", "jump > 2", FOUND)
+    archive = an_archive(trail)
+    archive.add(a_trail("sing > 1", episode=2), replace(RETURNED, arrived=False, difference="a troll", at_turn=4))
+    before = archive.way_to(archive.cells[trail.steps[1].standing])
+    assert [step.action for step in before.steps] == ["east"]
 
 
 def test_what_comes_just_before_a_death_is_no_cell():

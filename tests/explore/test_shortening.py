@@ -11,7 +11,7 @@ from zorkgpt.explore.trail import Trail
 
 
 def shortened(trail: Trail) -> list[str]:
-    *_, kept = shortenings(trail)
+    *_, kept = shortenings(trail.start, trail.steps)
     return [trail.steps[index].action for index in kept]
 
 
@@ -50,7 +50,7 @@ def test_being_carried_off_is_part_of_the_way():
 )
 def test_a_shortened_way_does_all_that_was_done_and_ends_where_the_whole_one_does(steps):
     trail = a_trail(*steps)
-    ways = list(shortenings(trail))
+    ways = list(shortenings(trail.start, trail.steps))
     assert len(ways) == len(steps)
     for end, kept in enumerate(ways, 1):
         assert list(kept) == sorted(set(kept))

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from game_interface.models import Item, Location, Observation
 from zorkgpt.memory.models import AttributeChanged, Memory, ObjectMoved, ZMachineContext
 from zorkgpt.memory.synthesis import SynthesisRequest
-from zorkgpt.offline.candidates import Tier, candidates, noun_of
+from zorkgpt.offline.candidates import Tier, candidates
 from zorkgpt.offline.explorer import OfflineExplorer
+from zorkgpt.offline.nouns import Nouns
 from zorkgpt.offline.phrases import Outcome, normal, read_title, shortened, title_of
 from zorkgpt.offline.rules import RuleSynthesizer
 from zorkgpt.offline.walkthrough import WalkthroughPlayer
@@ -117,17 +118,17 @@ def test_what_works_at_times_is_not_learned_as_a_failure():
 
 
 def test_the_noun_is_one_that_the_parser_knows():
-    assert noun_of(LAMP, frozenset({"lamp"})) == "lamp"
-    assert noun_of(LAMP, frozenset({"brass", "lamp"})) == "brass lamp"
-    assert noun_of(Item(8, "kitchen window"), frozenset({"kitche", "window"})) == "kitchen window"
-    assert noun_of(LAMP, frozenset({"door"})) is None
-    assert noun_of(LAMP, frozenset()) == "brass lamp"
+    assert Nouns(frozenset({"lamp"})).name(LAMP) == "lamp"
+    assert Nouns(frozenset({"brass", "lamp"})).name(LAMP) == "brass lamp"
+    assert Nouns(frozenset({"kitche", "window"})).name(Item(8, "kitchen window")) == "kitchen window"
+    assert Nouns(frozenset({"door"})).name(LAMP) is None
+    assert Nouns().name(LAMP) == "brass lamp"
 
 
 def test_exits_that_the_text_names_come_before_those_it_does_not():
-    tiers = {option.action: option.tier for option in candidates(NOW, "A door leads north.", frozenset())}
+    tiers = {option.action: option.tier for option in candidates(NOW, Nouns(), named=("north",))}
     assert tiers["north"] == Tier.NAMED_EXIT
-    assert tiers["up"] == Tier.OTHER_EXIT
+    assert tiers["west"] == Tier.OTHER_EXIT
     assert tiers["take brass lamp"] == Tier.GATHER
 
 

@@ -46,12 +46,9 @@ def test_the_second_episode_goes_back_to_what_the_first_one_found(tmp_path):
     assert (returned.from_episode, returned.commands) == (1, len(replayed))
     assert {turn.player for turn in replayed} == {"return"}
     assert {turn.player for turn in own} == {"offline"}
-    assert (replayed[-1].location_after_id, replayed[-1].score, sorted(replayed[-1].inventory)) == (
-        origin.location_after_id,
-        origin.score,
-        sorted(origin.inventory),
-    )
-    assert origin.score == max(turn.score for turn in turns_of(tmp_path, 1))
+    assert (replayed[-1].location_after_id, replayed[-1].score) == (origin.location_after_id, origin.score)
+    assert set(replayed[-1].inventory) >= set(origin.inventory)
+    assert origin.score > turns_of(tmp_path, 1)[0].score
     assert "Going back to" in replayed[0].reasoning
 
 

@@ -25,15 +25,15 @@ Untried = Callable[[int], int]
 """Number of a room → how many ways out of it nobody has tried."""
 
 
-def promise(cell: Cell, barren_beside: int, untried: int, max_turns: int) -> float:
-    """What returning to a cell may be worth."""
+def promise(cell: Cell, length: int, barren_beside: int, untried: int, max_turns: int) -> float:
+    """What returning to a cell may be worth, at the end of a way of `length` commands."""
     return (
         (cell.standing.score or 0)
         + _UNTRIED * min(untried, _MOST_UNTRIED)
         + _NEW / cell.visits
         - _BARREN * cell.barren
         - _BARREN_BESIDE * barren_beside
-        - _LONG_WAY * cell.length / max_turns
+        - _LONG_WAY * length / max_turns
     )
 
 
@@ -45,9 +45,10 @@ def most_promising(archive: Archive, untried: Untried, max_turns: int) -> Cell |
     best, highest = None, 0.0
     for cell in archive.cells.values():
         place, score = cell.standing.place, cell.standing.score
-        if place is None or cell.length > _MOST_OF_THE_EPISODE * max_turns:
+        length = archive.length(cell)
+        if place is None or length > _MOST_OF_THE_EPISODE * max_turns:
             continue
-        worth = promise(cell, barren[score] - cell.barren, untried(place), max_turns)
+        worth = promise(cell, length, barren[score] - cell.barren, untried(place), max_turns)
         if worth > highest:
             best, highest = cell, worth
     return best

@@ -1,9 +1,10 @@
 """A way that is being walked again, held at each step against where it led before."""
 
+from collections import Counter
 from dataclasses import dataclass
 
-from zorkgpt.explore.archive import Way
 from zorkgpt.explore.trail import Standing, Step, checksum
+from zorkgpt.explore.ways import Way
 
 
 @dataclass
@@ -27,6 +28,11 @@ class Journey:
     def arrived(self) -> bool:
         return not self.difference and self.done == len(self.way.steps)
 
+    @property
+    def turn_of_difference(self) -> int:
+        """Which turn of the earlier episode led elsewhere this time; 0: none did."""
+        return self.way.turns[self.done - 1] if self.difference else 0
+
     def follow(self, action: str, now: Standing, response: str) -> None:
         """A turn was played: go on with the next step, or break off if this one did not lead where it did before."""
         expected = self.next
@@ -42,11 +48,11 @@ class Journey:
         then = expected.standing
         if now.place != then.place:
             return f"after {expected.action!r} the player was not at {expected.place_name}"
-        if now.score != then.score:
+        if then.score is not None and now.score != then.score:
             return f"after {expected.action!r} the score was {now.score} instead of {then.score}"
-        if now.inventory != then.inventory:
-            other = sorted(set(now.inventory) ^ set(then.inventory)) or ["the same things in other numbers"]
-            return f"after {expected.action!r} the inventory differed: {', '.join(other)}"
+        # Whoever has more than was carried then has lost nothing.
+        if missing := Counter(then.inventory) - Counter(now.inventory):
+            return f"after {expected.action!r} there was no {', '.join(sorted(missing))} in hand"
         # On a shortened way the clocks have advanced less, and so the game may say something else.
         if not self.way.shortened and checksum(response) != expected.said:
             return f"after {expected.action!r} the game said something else"

@@ -1,22 +1,25 @@
 """A way without its detours: what changed nothing, and walks that came back to where they began, are left out."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from zorkgpt.explore.trail import Trail
+from zorkgpt.explore.trail import Step
 
 
-def shortenings(trail: Trail) -> Iterator[tuple[int, ...]]:
-    """For each step of a trail the indices of the steps that should lead to the same standing, in order.
+def shortenings(start: int | None, steps: Sequence[Step]) -> Iterator[tuple[int, ...]]:
+    """For each step the indices of the steps that should lead to the same standing, in order.
 
     Kept is what itself changed something, and the shortest part of the walk between two such steps. That it leads to
     the same is an assumption: clocks and the random generator have advanced less, and a change that no object shows is
     taken for none. Whoever plays a shortened way compares.
+
+    Args:
+        start: number of the room before the first step.
     """
     kept: list[int] = []
-    passed: list[int | None] = [trail.start]
+    passed: list[int | None] = [start]
     """The places on the walk since the last effective step, the one where it was taken first."""
-    before = trail.start
-    for index, step in enumerate(trail.steps):
+    before = start
+    for index, step in enumerate(steps):
         place = step.standing.place
         if step.effective:
             kept.append(index)

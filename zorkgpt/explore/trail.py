@@ -16,6 +16,7 @@ class Standing:
     inventory: tuple[str, ...]
     """Names of what is held, in alphabetical order."""
     score: int | None
+    """None: not known, or of no matter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,7 @@ class Step:
     """The action itself changed something, or nobody wrote down whether it did."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Trail:
     """The steps of one episode, up to its first death."""
 

@@ -6,13 +6,19 @@ be run, tested and measured without one.
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
-from typing import Any
+from typing import Any, Protocol
 
+from game_interface.language import Language, Scene
+from zorkgpt.action_check import check_action
 from zorkgpt.memory.models import Memory
-from zorkgpt.offline.candidates import Tier, candidates, noun_of
+from zorkgpt.offline.candidates import Tier, candidates
+from zorkgpt.offline.mind import LastTurn, Mind
 from zorkgpt.offline.notes import PlaceNotes
-from zorkgpt.offline.phrases import Outcome, normal
+from zorkgpt.offline.nouns import Nouns
+from zorkgpt.offline.phrases import Outcome, is_dark, normal
+from zorkgpt.offline.reflexes import ballast, blow, is_stuck_aboard, learn_of_last, names_of_held
 from zorkgpt.player import AgentDecision, PlayerContext
+from zorkgpt.world.directions import canonical_direction, directions_in
 from zorkgpt.world.graph import MapGraph
 
 Recall = Callable[[int], Iterable[Memory]]
@@ -25,13 +31,33 @@ _COST = {
     # often what the rest needs.
     Tier.PREPARE: 0.0,
     Tier.GATHER: 0.5,
+    Tier.LIGHT: 0.5,
+    Tier.OPEN: 1.5,
     Tier.NAMED_EXIT: 2.0,
-    Tier.INSPECT: 4.0,
-    Tier.HANDLE: 6.0,
-    Tier.OTHER_EXIT: 8.0,
-    Tier.COMBINE: 9.0,
-    Tier.FIDDLE: 12.0,
+    Tier.STEEP_EXIT: 5.0,
+    Tier.HANDLE: 8.0,
+    Tier.INSPECT: 10.0,
+    Tier.OTHER_EXIT: 12.0,
+    Tier.COMBINE: 20.0,
+    Tier.FIDDLE: 30.0,
 }
+_PUT_AWAY = 1.0
+"""Of putting a thing that was worth points into something that may be its place."""
+_CLEARING = ("open ", "push ", "pull ", "unlock ")
+"""What may clear a way."""
+_OF_CARRIED = ("turn on ", "read ", "examine ")
+"""What fails with a thing that is carried fails wherever it is tried."""
+_ONCE = (Tier.INSPECT, Tier.HANDLE, Tier.LIGHT, Tier.COMBINE)
+"""What is not tried again elsewhere with things of the same name."""
+
+
+class Senses(Protocol):
+    """What the Z-machine tells of the words and things at hand."""
+
+    @property
+    def language(self) -> Language | None: ...
+
+    def scene(self) -> Scene | None: ...
 
 
 class OfflineExplorer:
@@ -40,141 +66,276 @@ class OfflineExplorer:
     Args:
         graph: the map, kept up to date by the turn loop.
         recall: what is remembered of a place; None to play from this episode's experience alone.
+        senses: keeps it from proposing what the story's own grammar and objects rule out; None: it proposes all.
     """
 
-    def __init__(self, graph: MapGraph, recall: Recall | None = None) -> None:
+    def __init__(self, graph: MapGraph, recall: Recall | None = None, senses: Senses | None = None) -> None:
         self._graph = graph
         self._recall = recall or (lambda location_id: ())
-        self._begin()
+        self._senses = senses
+        self._nouns: Nouns | None = None
+        self._forget()
 
-    def _begin(self) -> None:
+    def _forget(self) -> None:
+        self._mind = Mind()
         self._notes: dict[int, PlaceNotes] = {}
         self._blocked: set[tuple[int, str]] = set()
-        self._carried_done: set[str] = set()
-        self._walking: tuple[int, str] | None = None
-        self._turn = 0
+        self._done_everywhere: set[str] = set()
         self._touched: set[int] = set()
         self._newly_done: list[str] = []
 
+    def _begin(self) -> None:
+        self._forget()
+        for room in self._graph.rooms:
+            self._notes_of(room)
+
+    # What a resumed episode gives back
+
     def changed_notes(self) -> dict[str, Any]:
         changed = {
-            "turn": self._turn,
-            "walking": self._walking,
+            "mind": self._mind.to_dict(),
             "blocked": sorted(self._blocked),
-            "carried_done": self._newly_done,
+            "done_everywhere": self._newly_done,
             "places": {room: self._notes[room].to_dict() for room in sorted(self._touched)},
         }
         self._touched, self._newly_done = set(), []
         return changed
 
     def resume(self, notes: Sequence[dict[str, Any]]) -> None:
-        self._begin()
+        self._forget()
         for changed in notes:
-            self._turn = changed["turn"]
-            self._walking = tuple(changed["walking"]) if changed["walking"] else None
+            self._mind = Mind.from_dict(changed["mind"])
             self._blocked = {(room, way) for room, way in changed["blocked"]}
-            self._carried_done.update(changed["carried_done"])
+            self._done_everywhere.update(changed["done_everywhere"])
             self._notes.update((int(room), PlaceNotes.from_dict(each)) for room, each in changed["places"].items())
 
+    # Playing
+
     def get_action_with_reasoning(self, context: PlayerContext) -> AgentDecision:
-        where = self._look_round(context)
-        if where is None:
+        here = self._look_round(context)
+        if here is None:
             return AgentDecision("look", "The story does not tell where this is.")
-        return self._choose(where)
+        decision = self._react(here, context) or self._choose(here, context)
+        self._remember(here, decision.action, context)
+        return decision
 
     def look_on(self, context: PlayerContext, action: str) -> None:
         """Another one plays this turn: what it does is done."""
-        where = self._look_round(context)
-        if where is not None:
-            self._notes_of(where).done.add(normal(action))
+        here = self._look_round(context)
+        if here is not None:
+            self._do(here, normal(action))
+            self._remember(here, action, context)
+
+    def _remember(self, here: int, action: str, context: PlayerContext) -> None:
+        now = context.observation
+        self._mind.last = LastTurn(here, normal(action), now.score, now.vehicle is not None)
+
+    # Taking in
 
     def _look_round(self, context: PlayerContext) -> int | None:
         """Take in a turn's context; the number of the place, if the story tells."""
-        if context.turn <= self._turn and context.refused is None:
+        if context.turn <= self._mind.turn and context.refused is None:
             self._begin()
-        self._turn = context.turn
+        again = context.turn == self._mind.turn
+        self._mind.turn = context.turn
         where = context.observation.location
         if where is None:
             return None
+        if self._nouns is None:
+            self._nouns = Nouns(frozenset(context.vocabulary), self._senses.language if self._senses else None)
+        if not again:
+            self._learn_of_last(where.num, context)
         self._take_in(where.num, context)
         return where.num
 
+    def _learn_of_last(self, here: int, context: PlayerContext) -> None:
+        held = names_of_held(context.observation, self._nouns)
+        learn_of_last(self._mind, here, context, held)
+        last = self._mind.last
+        if last is not None and here == last.place and last.action in map(normal, context.failed_here):
+            self._notes_of(here).refusals[last.action] = context.response
+
     def _take_in(self, here: int, context: PlayerContext) -> None:
         """Bring the notes of this place up to date."""
-        if self._walking and self._walking[0] == here:
-            self._blocked.add(self._walking)
-        self._walking = None
-        vocabulary = frozenset(context.vocabulary)
+        if self._mind.walking and self._mind.walking[0] == here:
+            self._blocked.add(self._mind.walking)
+        self._mind.walking = None
         notes = self._notes_of(here)
         self._touched.add(here)
         notes.learn(self._recall(here))
         if context.changed:
-            nouns = [noun for item in context.changed if (noun := noun_of(item, vocabulary))]
-            notes.reopen(chain.from_iterable(noun.split() for noun in nouns), context.failed_here)
+            named = (self._nouns.name(item) or "" for item in context.changed)
+            action = self._mind.last.action if self._mind.last else ""
+            # What it cleared in an earlier episode was found out then.
+            ways = action.startswith(_CLEARING) and action not in notes.known_before
+            notes.reopen(chain.from_iterable(noun.split() for noun in named), context.failed_here, ways=ways)
             self._blocked = {way for way in self._blocked if way[0] != here}
-        walked = self._graph.exits(here)
-        text = context.room_description or context.response
-        notes.offer(
-            option
-            for option in candidates(context.observation, text, vocabulary)
-            if option.action not in walked and option.action not in self._carried_done
-        )
+        self._see(here, notes, context)
 
-    def _choose(self, here: int) -> AgentDecision:
+    def _see(self, here: int, notes: PlaceNotes, context: PlayerContext) -> None:
+        """What there is at this place, and what it offers to try."""
+        now, scene, last = context.observation, self._scene(), self._mind.last
+        text = "\n".join(filter(None, (context.room_description, context.response)))
+        if last is None or canonical_direction(last.action) or last.place != here:
+            seen = (*(now.visible or ()), *(now.carried or ()))
+            notes.mentioned |= dict.fromkeys(self._nouns.mentioned(text, scene, seen))
+        self._mind.held = names_of_held(now, self._nouns)
+        if is_dark(context.response):
+            notes.dark = True
+            self._mind.lamp = None
+        self._mind.holders[here] = list(self._holders(context, scene))
+        room, name = self._graph.rooms.get(here), now.location.name if now.location else ""
+        named = {*(room.exits if room else ()), *directions_in(text.replace(name, ""))}
+        named |= {way for way in ("up", "down") if way in text.lower().split()}
+        traits = scene.attributes if scene else None
+        offers = candidates(
+            now, self._nouns, named=named, mentioned=notes.mentioned, locked=notes.locked, traits=traits
+        )
+        walked = self._graph.exits(here)
+        notes.offer(one for one in offers if one.action not in walked and one.action not in self._done_everywhere)
+
+    def _holders(self, context: PlayerContext, scene: Scene | None) -> Iterable[str]:
+        """What stands here that a thing can be put into or onto."""
+        for item in context.observation.visible or () if scene else ():
+            told, name = scene.attributes.get(item.num, {}), self._nouns.name(item)
+            if not name or told.get("takeable") or told.get("animate"):
+                continue
+            if told.get("container") and told.get("open"):
+                yield f"in {name}"
+            elif told.get("supporter"):
+                yield f"on {name}"
+
+    def _scene(self) -> Scene | None:
+        return self._senses.scene() if self._senses else None
+
+    # Choosing
+
+    def _react(self, here: int, context: PlayerContext) -> AgentDecision | None:
+        """What can't wait."""
+        mind, scene = self._mind, self._scene()
+        if strike := blow(mind, context, self._nouns, scene):
+            return AgentDecision(strike, "Somebody here means harm, and there is something to fight with.")
+        if mind.take_back is not None:
+            return AgentDecision(f"take {mind.take_back}", "It was not worth anything there.")
+        if is_stuck_aboard(mind, here, context):
+            self._blocked = {one for one in self._blocked if one[0] != here}
+            self._notes_of(here).done.discard(mind.last.action)
+            return AgentDecision("out", "This vehicle does not go there: out of it.")
+        if useless := ballast(mind, context, self._nouns, scene):
+            mind.given_up.add(useless)
+            notes = self._notes_of(here)
+            notes.done.discard(mind.wanted)
+            notes.reopened[mind.wanted] += 1
+            return AgentDecision(f"drop {useless}", "Too much is carried, and this was good for nothing yet.")
+        return self._leave_the_dark(here, context) if is_dark(context.response) and not mind.lit else None
+
+    def _leave_the_dark(self, here: int, context: PlayerContext) -> AgentDecision | None:
+        notes = self._notes_of(here)
+        for noun in self._mind.held:
+            if (action := f"turn on {noun}") not in notes.done and self._sensible(action, context):
+                notes.done.add(action)
+                return AgentDecision(action, "It is dark here.")
+        back = self._mind.way_back
+        if back and back not in notes.done and back not in notes.refusals:
+            notes.done.add(back)
+            return AgentDecision(back, "It is dark here, and nothing gives light: back.")
+        return None
+
+    def _choose(self, here: int, context: PlayerContext) -> AgentDecision:
         """The cheapest thing left to try, the walk there included."""
         routes = self._graph.routes(here, without=self._shut)
+        while best := self._best(routes):
+            _, action, room = best
+            notes = self._notes_of(room)
+            if room != here:
+                step = routes[room][0]
+                self._mind.walking = (here, step)
+                name = self._graph.rooms[room].name if room in self._graph.rooms else str(room)
+                return AgentDecision(step, f"On the way to {name}, where {action!r} is left to try.")
+            self._do(here, action)
+            if self._sensible(action, context):
+                return AgentDecision(action, self._why(notes, action))
+        return self._wander(here, context.observation.vehicle is not None)
+
+    def _best(self, routes: dict[int, list[str]]) -> tuple[float, str, int] | None:
         best: tuple[float, str, int] | None = None
         for room, route in routes.items():
             for cost, action in self._prospects(room):
                 option = (cost + len(route), action, room)
                 best = min(best, option, key=lambda one: one[0]) if best else option
-        if best is None:
-            return self._wander(here)
-        _, action, room = best
-        if room == here:
-            notes = self._notes_of(here)
-            notes.done.add(action)
-            if notes.offered.get(action) in (Tier.INSPECT, Tier.HANDLE):
-                self._carried_done.add(action)
-                self._newly_done.append(action)
-            return AgentDecision(action, self._why(notes, action))
-        step = routes[room][0]
-        self._walking = (here, step)
-        name = self._graph.rooms[room].name if room in self._graph.rooms else str(room)
-        return AgentDecision(step, f"On the way to {name}, where {action!r} is left to try.")
+        return best
+
+    def _do(self, here: int, action: str) -> None:
+        notes = self._notes_of(here)
+        notes.done.add(action)
+        self._touched.add(here)
+        held = action.startswith("open ") and action.removeprefix("open ") in self._mind.held
+        if held or notes.offered.get(action) in _ONCE:
+            self._done_everywhere.add(action)
+            self._newly_done.append(action)
+
+    def _sensible(self, action: str, context: PlayerContext) -> bool:
+        if self._senses is None:
+            return True
+        return check_action(action, self._senses.language, self._scene(), answering="?" in context.response).valid
 
     def _prospects(self, room: int) -> Iterable[tuple[float, str]]:
-        notes = self._notes_of(room)
-        pending = [(_COST[tier], action) for tier, action in notes.pending() if tier in _COST]
+        notes, mind = self._notes_of(room), self._mind
+        pending = [
+            (_COST[tier], action)
+            for tier, action in notes.pending()
+            if action.removeprefix("take ") not in mind.given_up
+        ]
         if pending:
             yield min(pending, key=lambda one: one[0])
         if not notes.visited:
-            yield _COST[Tier.INSPECT], "look around"
+            yield _COST[Tier.NAMED_EXIT], "look around"
+        for holder in mind.holders.get(room, ()):
+            for noun in mind.held:
+                action = f"put {noun} {holder}"
+                in_vain = action in notes.done or notes.remembered.get(action) is Outcome.FAILS
+                if noun in mind.valued - mind.useful and not in_vain:
+                    yield _PUT_AWAY, action
 
     def _notes_of(self, room: int) -> PlaceNotes:
         if room not in self._notes:
-            self._notes[room] = PlaceNotes()
+            notes = self._notes[room] = PlaceNotes()
             self._touched.add(room)
-            self._notes[room].learn(self._recall(room))
+            notes.learn(self._recall(room))
+            notes.known_before = frozenset(notes.remembered)
+            for action, outcome in notes.remembered.items():
+                if outcome is Outcome.SCORES and action.startswith("take "):
+                    self._mind.valued.add(action.removeprefix("take "))
+                if outcome is Outcome.FAILS and action.startswith(_OF_CARRIED):
+                    self._done_everywhere.add(action)
+                    self._newly_done.append(action)
         return self._notes[room]
 
     def _shut(self, room: int, way: str) -> bool:
-        return (room, way) in self._blocked or self._notes_of(room).remembered.get(way) is Outcome.KILLS
+        outcome = self._notes_of(room).remembered.get(way)
+        if (room, way) in self._blocked or outcome is Outcome.KILLS:
+            return True
+        if self._mind.lit:
+            return False
+        leads_to = self._graph.leads_to(room, way)
+        return outcome is Outcome.KILLS_UNLIT or (leads_to is not None and self._notes_of(leads_to).dark)
 
-    def _wander(self, here: int) -> AgentDecision:
+    def _wander(self, here: int, aboard: bool) -> AgentDecision:
         """Nothing is left to try anywhere: take the way that was taken least, or wait."""
         ways = [way for way in self._graph.exits(here) if not self._shut(here, way)]
         if ways:
-            way = ways[self._turn % len(ways)]
-            self._walking = (here, way)
+            way = ways[self._mind.turn % len(ways)]
+            self._mind.walking = (here, way)
             return AgentDecision(normal(way), "Nothing is left to try; walking on.")
-        return AgentDecision("wait", "Nothing is left to try.")
+        return AgentDecision("out" if aboard else "wait", "Nothing is left to try.")
 
     @staticmethod
     def _why(notes: PlaceNotes, action: str) -> str:
         remembered = notes.remembered.get(action)
         if remembered is None:
-            return f"Not tried here yet ({notes.offered[action].name.lower().replace('_', ' ')})."
+            tier = notes.offered.get(action)
+            kind = tier.name.lower().replace("_", " ") if tier is not None else "put away"
+            return f"Not tried here yet ({kind})."
         if action in notes.reopened:
             return "It failed before, but something about it has changed."
         return f"Memory says that it {remembered}."

@@ -1,15 +1,19 @@
 """What an explorer knows of one place: remembered from earlier episodes, and tried in this one."""
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from zorkgpt.memory.models import Memory
-from zorkgpt.offline.candidates import Candidate, Tier
-from zorkgpt.offline.phrases import Outcome, normal, read_title
+from zorkgpt.offline.candidates import STEEP, Candidate, Tier
+from zorkgpt.offline.nouns import words_of
+from zorkgpt.offline.phrases import Outcome, is_dark, normal, read_title
 from zorkgpt.world.directions import canonical_direction
 
 _ORDER = list(Outcome)
+_MOST_REOPENED = 6
+_UNDOING = ("drop ", "put ")
 _REWARDING = frozenset({Outcome.SCORES, Outcome.TAKES})
 
 
@@ -22,28 +26,43 @@ class PlaceNotes:
     done: set[str] = field(default_factory=set)
     """In this episode."""
     remembered: dict[str, Outcome] = field(default_factory=dict)
-    reopened: set[str] = field(default_factory=set)
-    """Failed, but something about them has changed since; each only once an episode."""
+    known_before: frozenset[str] = frozenset()
+    """What was remembered when the episode began."""
+    refusals: dict[str, str] = field(default_factory=dict)
+    """What failed, with what the game said to it."""
+    reopened: Counter[str] = field(default_factory=Counter)
+    """Failed, but something about them has changed since: how often, in this episode."""
     offered: dict[str, Tier] = field(default_factory=dict)
     """What could be tried when the place was seen last in this episode."""
+    mentioned: dict[str, None] = field(default_factory=dict)
+    """What the texts of this episode mention here, beside the things in sight."""
+    dark: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         return {
             "visited": self.visited,
             "done": sorted(self.done),
             "remembered": dict(self.remembered),
-            "reopened": sorted(self.reopened),
+            "known_before": sorted(self.known_before),
+            "refusals": dict(self.refusals),
+            "reopened": dict(self.reopened),
             "offered": dict(self.offered),
+            "mentioned": list(self.mentioned),
+            "dark": self.dark,
         }
 
     @classmethod
     def from_dict(cls, state: dict[str, Any]) -> "PlaceNotes":
         return cls(
-            state["visited"],
-            set(state["done"]),
-            {action: Outcome(outcome) for action, outcome in state["remembered"].items()},
-            set(state["reopened"]),
-            {action: Tier(tier) for action, tier in state["offered"].items()},
+            visited=state["visited"],
+            done=set(state["done"]),
+            remembered={action: Outcome(outcome) for action, outcome in state["remembered"].items()},
+            known_before=frozenset(state["known_before"]),
+            refusals=dict(state["refusals"]),
+            reopened=Counter(state["reopened"]),
+            offered={action: Tier(tier) for action, tier in state["offered"].items()},
+            mentioned=dict.fromkeys(state["mentioned"]),
+            dark=state["dark"],
         )
 
     def learn(self, memories: Iterable[Memory]) -> None:
@@ -54,6 +73,11 @@ class PlaceNotes:
                 action, outcome = known
                 known_as = self.remembered.get(action, outcome)
                 self.remembered[action] = min(known_as, outcome, key=_ORDER.index)
+                self.dark = self.dark or outcome is Outcome.KILLS_UNLIT
+                if outcome is Outcome.FAILS:
+                    self.refusals.setdefault(action, memory.text)
+            elif memory.persistence == "core" and is_dark(memory.text):
+                self.dark = True
 
     def offer(self, seen: Iterable[Candidate]) -> None:
         """Take over what could be tried, now that the place is in sight."""
@@ -62,19 +86,28 @@ class PlaceNotes:
         for candidate in seen:
             self.offered.setdefault(normal(candidate.action), candidate.tier)
 
-    def reopen(self, nouns: Iterable[str], failed: Iterable[str]) -> None:
+    def reopen(self, nouns: Iterable[str], failed: Iterable[str], *, ways: bool = False) -> None:
         """Something about these things has changed: what was tried with them in vain may work now.
 
         Args:
             failed: what changed nothing here in this episode.
+            ways: whether it may have changed the ways out too.
         """
         words = set(nouns)
         in_vain = {normal(action) for action in failed}
         in_vain |= {action for action, outcome in self.remembered.items() if outcome is Outcome.FAILS}
-        for action in in_vain - self.reopened:
-            if words & set(action.split()):
-                self.reopened.add(action)
+        for action in in_vain:
+            barred = canonical_direction(action) and words & set(words_of(self.refusals.get(action, "")))
+            concerned = barred or words & set(action.split()) or (ways and action in STEEP)
+            if concerned and self.reopened[action] < _MOST_REOPENED:
+                self.reopened[action] += 1
                 self.done.discard(action)
+
+    @property
+    def locked(self) -> tuple[str, ...]:
+        """What the game said is locked."""
+        tried = ((action.removeprefix("open "), text) for action, text in self.refusals.items() if "open " in action)
+        return tuple(noun for noun, text in tried if "locked" in words_of(text))
 
     @property
     def lingering_kills(self) -> bool:
@@ -92,7 +125,9 @@ class PlaceNotes:
                 if outcome in _REWARDING:
                     yield Tier.REWARD, action
                 # A way that changed something without leading anywhere is a warning, if anything.
-                elif outcome is Outcome.WORKS and canonical_direction(action) is None:
+                elif (
+                    outcome is Outcome.WORKS and canonical_direction(action) is None and not action.startswith(_UNDOING)
+                ):
                     yield Tier.PREPARE, action
         for action, tier in self.offered.items():
             fresh = action not in self.remembered or action in self.reopened

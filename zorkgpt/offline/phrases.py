@@ -10,6 +10,7 @@ class Outcome(StrEnum):
     """What came of an action at a place; where several are remembered, the first of these counts."""
 
     KILLS = "kills"
+    KILLS_UNLIT = "kills in the dark"
     SCORES = "scores"
     TAKES = "takes it"
     WORKS = "works"
@@ -19,6 +20,33 @@ class Outcome(StrEnum):
 
 
 _TITLE = re.compile(r"“(?P<action>[^”]+)” (?P<outcome>" + "|".join(re.escape(outcome) for outcome in Outcome) + ")$")
+
+
+# What storytellers say where there is no light to see by, and where somebody means harm.
+_DARK = re.compile(
+    r"\bpitch[- ](?:black|dark)|\btoo dark\b|\bin the dark\b|\b(?:it is|it's|it gets|grows|now) (?:\w+ )?dark\b"
+)
+_HOSTILE = re.compile(
+    r"\b(?:attack|swing|strik|slash|stab|wound|blood|fight|kill|menac|threat|brandish|snarl|growl|lung|block)\w*"
+)
+
+
+_LADEN = re.compile(r"\b(?:load|too heavy|too many|too much|can't carry|cannot carry|hands are full|no room)\b")
+
+
+def is_laden(text: str) -> bool:
+    """The game says that no more can be carried."""
+    return bool(_LADEN.search(text.lower()))
+
+
+def is_dark(text: str) -> bool:
+    """The game says that nothing can be seen for want of light."""
+    return bool(_DARK.search(text.lower()))
+
+
+def is_hostile(text: str) -> bool:
+    """Somebody fights, threatens or bars the way."""
+    return bool(_HOSTILE.search(text.lower()))
 
 
 def normal(action: str) -> str:

@@ -5,7 +5,7 @@ import re
 from session.outcome import is_passive
 from zorkgpt.memory.models import Category, MemorySynthesisResponse, Persistence
 from zorkgpt.memory.synthesis import SynthesisRequest
-from zorkgpt.offline.phrases import Outcome, normal, read_title, shortened, title_of
+from zorkgpt.offline.phrases import Outcome, is_dark, normal, read_title, shortened, title_of
 from zorkgpt.world.directions import canonical_direction
 
 _TEXT_LIMIT = 200
@@ -26,7 +26,8 @@ class RuleSynthesizer:
     def _of_action(self, request: SynthesisRequest) -> MemorySynthesisResponse:
         truth = request.context
         if truth.died:
-            return _memory(request, "DANGER", Outcome.KILLS, "permanent")
+            unlit = is_dark(request.response) or any(is_dark(turn.response) for turn in request.history)
+            return _memory(request, "DANGER", Outcome.KILLS_UNLIT if unlit else Outcome.KILLS, "permanent")
         if truth.score_delta > 0:
             return _memory(request, "SUCCESS", Outcome.SCORES, "permanent", f"+{truth.score_delta} points. ")
         if truth.location_changed:
@@ -59,10 +60,19 @@ def _of_arrival(request: SynthesisRequest) -> MemorySynthesisResponse:
 
 
 def _touched(request: SynthesisRequest) -> bool:
-    """The action changed something that it names; what wanders about by itself meanwhile is not its doing."""
-    words = set(re.findall(r"[^\W_]+", request.action.lower()))
-    named = (item.name.lower() for item in (*request.context.moved, *request.context.changed))
-    return any(words & set(re.findall(r"[^\W_]+", name)) for name in named)
+    """The action changed something that it names, or that the game names in answer.
+
+    What wanders about by itself meanwhile is not its doing.
+    """
+    named, answered = _words(request.action), _words(request.response)
+    context = request.context
+    if any(named & _words(item.name) for item in (*context.moved, *context.changed)):
+        return True
+    return any(_words(change.name) <= answered for change in context.changed)
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"[^\W_]+", text.lower()))
 
 
 def _below_the_heading(text: str, name: str) -> str:

@@ -103,6 +103,8 @@ class Returned:
     arrived: bool
     difference: str
     """Where the way led elsewhere, what was other than expected; "" otherwise."""
+    at_turn: int
+    """Where it led elsewhere, the turn of that episode whose command did; 0 otherwise, and for commands put before."""
     place: int | None
     """What it was to lead to: place, score and inventory."""
     place_name: str

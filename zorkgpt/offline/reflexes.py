@@ -1,0 +1,94 @@
+"""What an explorer does at once, before it asks itself what is left to try: by rules that know no game."""
+
+import re
+
+from game_interface.language import Scene
+from game_interface.models import Observation
+from zorkgpt.offline.mind import LastTurn, Mind
+from zorkgpt.offline.nouns import Nouns
+from zorkgpt.offline.phrases import is_hostile, is_laden
+from zorkgpt.player import PlayerContext
+from zorkgpt.world.directions import OPPOSITE, canonical_direction
+
+_MOST_BLOWS = 15
+"""At one enemy, with one weapon."""
+
+
+def names_of_held(now: Observation, nouns: Nouns) -> tuple[str, ...]:
+    return tuple(name for item in now.inventory or () if (name := nouns.name(item)))
+
+
+def learn_of_last(mind: Mind, here: int, context: PlayerContext, held: tuple[str, ...]) -> None:
+    """What came of the turn before.
+
+    Args:
+        held: what is carried now.
+    """
+    mind.wanted = mind.take_back = None
+    if mind.last is None:
+        return
+    last, stayed = mind.last, mind.last.place == here
+    scored = _scored(last, context)
+    verb, _, rest = last.action.partition(" ")
+    if verb == "take":
+        if scored:
+            mind.valued.add(rest)
+        if stayed and is_laden(context.response):
+            mind.wanted = last.action
+    elif verb == "put":
+        thing = re.split(" (?:in|on) ", rest)[0]
+        if scored:
+            # It is where it belongs.
+            mind.given_up.add(thing)
+        elif stayed and thing not in held:
+            mind.take_back = thing
+    elif last.action.startswith("turn on ") and context.changed:
+        mind.lamp = last.action.removeprefix("turn on ")
+        mind.useful.add(mind.lamp)
+    way = canonical_direction(last.action)
+    if way and not stayed:
+        mind.way_back = OPPOSITE[way]
+
+
+def _scored(last: LastTurn, context: PlayerContext) -> bool:
+    now = context.observation.score
+    return last.score is not None and now is not None and now > last.score
+
+
+def blow(mind: Mind, context: PlayerContext, nouns: Nouns, scene: Scene | None) -> str | None:
+    """The next blow of a fight; None if there is nobody to fight, or nothing to fight with."""
+    if scene is None or not is_hostile(context.response):
+        return None
+    said = context.response.lower()
+    for enemy in context.observation.visible or ():
+        name = nouns.name(enemy)
+        if not name or not scene.attributes.get(enemy.num, {}).get("animate") or name.split()[-1] not in said:
+            continue
+        for item in context.observation.inventory or ():
+            weapon = nouns.name(item)
+            strike = f"attack {name} with {weapon}"
+            armed = weapon and scene.attributes.get(item.num, {}).get("weapon")
+            if armed and mind.blows.get(strike, 0) < _MOST_BLOWS:
+                mind.blows[strike] = mind.blows.get(strike, 0) + 1
+                return strike
+    return None
+
+
+def ballast(mind: Mind, context: PlayerContext, nouns: Nouns, scene: Scene | None) -> str | None:
+    """What is carried and was good for nothing yet, where something else could not be taken for its weight."""
+    if mind.wanted is None:
+        return None
+    for item in context.observation.inventory or ():
+        name, told = nouns.name(item), scene.attributes.get(item.num, {}) if scene else {}
+        tool = told.get("weapon") or told.get("tool") or told.get("light")
+        if name and not tool and name not in mind.valued | mind.useful:
+            return name
+    return None
+
+
+def is_stuck_aboard(mind: Mind, here: int, context: PlayerContext) -> bool:
+    """A direction was tried in a vehicle, and led nowhere."""
+    last = mind.last
+    if context.observation.vehicle is None or last is None or last.place != here or not last.aboard:
+        return False
+    return canonical_direction(last.action) not in (None, "out")
