@@ -11,6 +11,8 @@ _TIMES = {"time", "timestamp", "duration_s", "latency_s", "avg_deduplication_tim
 _CLOCK = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d| UTC)?")
 _WORTH_NAMING = 100
 """Characters of what is not repeated."""
+_MOST_VALUES = 5
+"""Of a mapping that is shown in one line."""
 _HEADING = re.compile(r"^(?=#{1,3} \S)", re.MULTILINE)
 
 
@@ -79,7 +81,7 @@ def events(lines: Iterable[str]) -> str:
     told: list[str] = []
     for line in lines:
         event = dict(_flat("", timeless(json.loads(line))))
-        kind = event.pop("kind", "")
+        kind = event.pop("event")
         before = last.get(kind, {})
         told.append(f"--- {kind}")
         told += [f"{name}: {_json(value)}" for name, value in event.items() if before.get(name, ...) != value]
@@ -89,8 +91,8 @@ def events(lines: Iterable[str]) -> str:
 
 
 def _flat(name: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """Long mappings by their parts, so that a difference is a short line."""
-    if isinstance(value, dict) and (not name or len(_json(value)) > _WORTH_NAMING):
+    """Mappings of many values by their parts, so that a difference is a short line."""
+    if isinstance(value, dict) and (not name or len(value) > _MOST_VALUES):
         for key, part in value.items():
             yield from _flat(f"{name}.{key}".lstrip("."), part)
     else:
