@@ -210,7 +210,9 @@ class ContextManager:
         return turns_of(self._state, since if most is None else min(since, most))
 
     def _route(self, here: int | None, recent: Sequence[RecentTurn]) -> Route | None:
-        stated = stated_destination(self._graph, here, [turn.reasoning for turn in recent[-REASONED_TURNS:]])
+        last = recent[-REASONED_TURNS:]
+        reasons, places = [turn.reasoning for turn in last], [turn.location_name for turn in last]
+        stated = stated_destination(self._graph, here, reasons, places)
         return route_to(self._graph, here, stated if stated is not None else self._destination())
 
     def _mark_recalled(self, context: PlayerContext) -> None:

@@ -235,7 +235,7 @@ Your last proposal for this turn was not carried out, for this reason:
 ```
 The bell can't be climbed.
 ```
-Choose another command.
+Choose another command. If you are sure that the reason is wrong, give the same one again: it is then played.
 
 What do you do? Reasons first, then the last line: ACTION: and one command."""
     )

@@ -45,6 +45,14 @@ def test_the_last_stated_destination(graph, reasons, place):
     assert stated_destination(graph, 1, reasons) == place
 
 
+@pytest.mark.parametrize(
+    ("places", "place"), [(["Hall", "Cellar"], 4), (["Hall", "Attic"], None), (["Attic", "Hall"], 4), (["Hall"], 4)]
+)
+def test_a_destination_that_was_reached_is_none_any_more(graph, places, place):
+    reasons = ["GOING TO: Attic", "What else is there?"][: len(places)]
+    assert stated_destination(graph, 1, reasons, places) == place
+
+
 def test_the_route_is_what_the_map_knows(graph):
     assert route_to(graph, 1, 3) == Route("Deep Cellar", 3, ("down", "down"))
     assert [route_to(graph, 1, place) for place in (1, 7, None)] == [None] * 3

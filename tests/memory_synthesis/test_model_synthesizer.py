@@ -131,7 +131,7 @@ def test_the_model_is_told_the_turn_the_facts_and_the_hints():
         "```\nDropped.\n```",
         "- The ladder moved from you to the Barn.\n",
         "- The place was visited before in this episode.\n",
-        "- The object tree says that the action moved the ladder: where that is now is ephemeral.\n",
+        "- The object tree says that the ladder moved: where that is now is ephemeral.\n",
     ):
         assert part in prompt
 

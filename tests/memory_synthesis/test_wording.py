@@ -75,6 +75,13 @@ def test_an_arrival_says_that_the_command_was_given_elsewhere():
     assert signals(arrival) == ["Not the first look at this place in this episode: core is ruled out."]
 
 
+def test_what_comes_to_a_place_that_the_player_has_left_is_not_told():
+    left = {"location_changed": True, "location_before": 5, "location_after": 6}
+    comes, follows = ObjectMoved(9, "rat", 40, "Attic", 5, "Barn"), ObjectMoved(9, "rat", 5, "Barn", 6, "Yard")
+    assert signals(request("north", "Yard", moved=(comes,), **left)) == signals(request("north", "Yard", **left))
+    assert "The rat moved from the Barn to the Yard." in facts_in_words(request("north", moved=(follows,), **left))
+
+
 def test_what_happens_elsewhere_is_not_told():
     rat = ObjectMoved(9, "grey rat", 40, "Attic", 41, "Loft")
     wound = AttributeChanged(9, "grey rat", "asleep", True)
@@ -113,8 +120,9 @@ def test_a_story_s_names_are_one_short_line():
         ("look", "x" * 101, {}, ["core is ruled out"]),
         ("take it", "Taken.", {"first_visit": True, "inventory_changed": True}, ["is likely ephemeral"]),
         ("north", "Yard", {"first_visit": True, "inventory_changed": True, "location_changed": True}, []),
+        ("north", "Yard. " * 20, {"first_visit": True, "location_changed": True}, []),
         ("put it down", "Done.", {"first_visit": True}, ["puts something somewhere"]),
-        ("push it", "Ok.", {"first_visit": True, "moved": (LADDER_DROPPED,)}, ["moved the ladder: where that is now"]),
+        ("push it", "Ok.", {"first_visit": True, "moved": (LADDER_DROPPED,)}, ["the ladder moved: where that is now"]),
         ("dig", "Gold!", {"first_visit": True, "score_delta": 5}, ["The score rose"]),
         ("dig", "No.", {"first_visit": True, "nothing_changed": True}, ["does not work here is likely permanent"]),
         ("dig", "Ow.", {"first_visit": True, "died": True}, ["disproved"]),

@@ -45,14 +45,21 @@ def route_to(graph: MapGraph, here: int | None, destination: int | None) -> Rout
     return Route(_name(graph, destination), destination, tuple(ways)) if ways else None
 
 
-def stated_destination(graph: MapGraph, here: int | None, reasons: Sequence[str]) -> int | None:
+def stated_destination(
+    graph: MapGraph, here: int | None, reasons: Sequence[str], places: Sequence[str] = ()
+) -> int | None:
     """The place that the player's last reasons say it is going to, the latest reasons last.
 
-    Of several places of one name the nearest; None once the player is there.
+    Of several places of one name the nearest; None once the player is there, or was there since it said so.
+
+    Args:
+        places: the names of those at which the reasons were given.
     """
-    for text in reversed(reasons[-_STATED_TURNS:]):
+    for ago, text in enumerate(reversed(reasons[-_STATED_TURNS:])):
         name = _stated(" ".join(text.split()), {room.name.casefold() for room in graph.rooms.values() if room.name})
         if name is not None:
+            if ago and name in (place.casefold() for place in places[-ago:]):
+                return None
             reached = graph.routes(here) if here is not None else {}
             found = (room for room in reached if graph.rooms[room].name.casefold() == name)
             nearest = next(found, None)

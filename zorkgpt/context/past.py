@@ -91,11 +91,14 @@ def is_room_description(context: PlayerContext) -> bool:
 def refused(context: PlayerContext, budgets: ContextSection) -> Section:
     """Why the last proposal for this turn was not played."""
     heading = "## Not accepted"
-    told = text_section(heading, context.refused or "", budgets.refused_tokens - 40, lambda shown: {"refused": shown})
+    told = text_section(heading, context.refused or "", budgets.refused_tokens - 60, lambda shown: {"refused": shown})
     if not told.text:
         return Section(heading, "", {"refused": None})
     before = "Your last proposal for this turn was not carried out, for this reason:"
-    return Section(heading, f"{before}\n{told.text}\nChoose another command.", told.values, told.left_out)
+    after = (
+        "Choose another command. If you are sure that the reason is wrong, give the same one again: it is then played."
+    )
+    return Section(heading, f"{before}\n{told.text}\n{after}", told.values, told.left_out)
 
 
 def _reasoned(turns: Sequence[RecentTurn], tokens: int, now: str | None = None) -> tuple[str, int]:

@@ -33,7 +33,9 @@ def facts_in_words(request: SynthesisRequest) -> list[str]:
 def noticed_moves(request: SynthesisRequest) -> list[ObjectMoved]:
     """The objects that came or went at the player's place or hands, or that the text speaks of."""
     turn = request.context
-    places = {turn.location_before, turn.location_after, request.location_id} - {None}
+    # A player that has left a place does not see what comes there afterwards.
+    places = {turn.location_after} if turn.location_changed else {turn.location_before, request.location_id}
+    places -= {None}
     held = {*turn.inventory_before, *turn.inventory_after}
     return [
         move
@@ -69,11 +71,12 @@ def signals(request: SynthesisRequest) -> list[str]:
     # The outcome of an action is judged at its source, not where it led to.
     acted = not request.arrival
     hints = {
+        # What an action prints that leads elsewhere is about the place it leads to.
         "The first look at this place in this episode, and much to read: what is simply there is likely core.": (
-            turn.first_visit and long
+            turn.first_visit and long and (request.arrival or not turn.location_changed)
         ),
         "Not the first look at this place in this episode: core is ruled out.": not turn.first_visit,
-        f"The object tree says that the action moved {names}: where that is now is ephemeral.": bool(moved),
+        f"The object tree says that {names} moved: where that is now is ephemeral.": bool(moved),
         "What you carry changed without a change of place: what you did to it is likely ephemeral.": (
             acted and turn.inventory_changed and not turn.location_changed
         ),
