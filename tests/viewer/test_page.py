@@ -1,11 +1,13 @@
 """The page in a real browser."""
 
+import json
+import re
 import time
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.viewer.parts import played, playing, served
+from tests.viewer.parts import played, playing, served, started, turn, write_log
 from zorkgpt.viewer.export import export_run
 
 SIZES = [(1400, 900), (390, 844)]
@@ -159,3 +161,88 @@ def test_an_exported_run_opens_from_disk(run, tmp_path, open_page):
     expect(page.locator("#episodes select")).to_have_value("1")
     page.get_by_label("Compare with another episode").select_option("2")
     expect(page.locator("#beside .summary")).to_contain_text("Alike for")
+
+
+def test_objectives_and_knowledge_are_those_of_the_turn(tmp_path, open_page):
+    goal = {
+        "text": "Open the door",
+        "status": "open",
+        "done_when": "it was opened",
+        "places": [10],
+        "origin": {"episode": 1},
+    }
+    reached = goal | {"status": "reached", "reached": [{"episode": 1, "turn": 3, "words": "open door"}]}
+    write_log(tmp_path, started(), turn(1), {"event": "objectives_updated", "turn": 1, "objectives": [goal]}, turn(2))
+    known = {"event": "knowledge_updated", "turn": 3, "added": ["Doors open."], "struck": [], "text": "# Knowledge"}
+    write_log(tmp_path, turn(3), {"event": "objectives_updated", "turn": 3, "objectives": [reached]}, known, turn(4))
+    with served(tmp_path) as url:
+        page = open_page(f"{url}#1:2")
+        page.get_by_role("button", name="Objectives").click()
+        expect(page.locator(".objective .badge")).to_have_text("open")
+        page.keyboard.press("End")
+        expect(page.locator(".objective .badge")).to_have_text("reached")
+        expect(page.locator(".objective .proof")).to_contain_text("1:3 open door")
+        page.get_by_role("button", name="Knowledge").click()
+        expect(page.locator("#knowledge .new")).to_have_text("Doors open.")
+        page.keyboard.press("Home")
+        expect(page.locator("#knowledge .new")).to_have_count(0)
+        expect(page.locator("#knowledge")).to_contain_text("Nothing beyond single places")
+
+
+def test_what_a_model_was_asked_is_there_word_for_word(tmp_path, open_page):
+    call = {"v": 1, "event": "model_called", "turn": 1, "role": "agent", "model": "m-1", "prompt_tokens": 1200}
+    call |= {"completion_tokens": 30, "cost": 0.0012, "latency_s": 0.5, "answer": "ACTION: look", "reasoning": ""}
+    call |= {"messages": [{"speaker": "system", "content": "You are playing."}, {"speaker": "user", "content": "Now?"}]}
+    write_log(tmp_path, started(), turn(1), turn(2))
+    (tmp_path / "runs" / "1" / "model_calls.jsonl").write_text(json.dumps(call) + "\n")
+    with served(tmp_path) as url:
+        page = open_page(f"{url}#1:1")
+        calls = page.locator(".calls")
+        expect(calls).to_contain_text("1,200 in · 30 out · $0.0012 · 0.50 s")
+        calls.locator("summary").click()
+        expect(calls.locator(".said")).to_have_text(["systemYou are playing.", "userNow?", "answerACTION: look"])
+
+
+def _luminance(colour: str) -> float:
+    parts = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+COLOURS = """() => [...document.querySelectorAll("body *")].filter((one) => one.checkVisibility()
+    && !one.closest("svg") && [...one.childNodes].some((node) => node.nodeType === 3 && node.data.trim())
+).map((one) => {
+  let under = one;
+  while (under && getComputedStyle(under).backgroundColor === "rgba(0, 0, 0, 0)") under = under.parentElement;
+  return [one.className || one.tagName, getComputedStyle(one).color, getComputedStyle(under).backgroundColor];
+})"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_text_stands_out_from_what_is_behind_it(address, open_page, scheme):
+    """At least 4.5 to 1, as the accessibility guidelines (WCAG 2.2, AA) ask for."""
+    page = open_page(f"{address}#2:40", scheme=scheme)
+    expect(page.locator("#memories .memory").first).to_be_visible()
+    found = page.evaluate(COLOURS)
+    assert len(found) > 50
+    for name, over, under in found:
+        light, dark = sorted((_luminance(over), _luminance(under)), reverse=True)
+        assert (light + 0.05) / (dark + 0.05) >= 4.5, (name, over, under)
+
+
+def test_every_control_has_a_name_and_the_keyboard_reaches_it(address, open_page):
+    page = open_page(f"{address}#2:40")
+    expect(page.locator("#memories .memory").first).to_be_visible()
+    nameless = """() => [...document.querySelectorAll("button, input, select, [role=button]")].filter((one) =>
+        one.checkVisibility() && !(one.ariaLabel || one.textContent.trim() || one.labels?.length)).length"""
+    assert page.evaluate(nameless) == 0
+    reached = set()
+    page.locator("body").focus()
+    for _ in range(150):
+        page.keyboard.press("Tab")
+        reached.add(page.evaluate("document.activeElement.id || document.activeElement.closest('[id]')?.id"))
+    assert {"turns", "scrubber", "follow", "turn-body", "mind-tabs", "map"} <= reached
+    page.keyboard.press("Escape")
+    page.locator("#mind-body").focus()
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_contain_text("one turn back")

@@ -7,8 +7,8 @@ from typing import Any
 from zorkgpt.runlog.events import SCHEMA_VERSION
 from zorkgpt.viewer.lines import Lines
 from zorkgpt.viewer.passing_threads import Happened
-from zorkgpt.viewer.values import number, objects, text, whole_number
-from zorkgpt.world.directions import directions_in
+from zorkgpt.viewer.values import number, objects, text, texts, whole_number
+from zorkgpt.world.directions import directions_in, exit_name
 
 FAILED, DIED, VICTORY, REFUSED, REJECTED, WROTE, REPEATED, CONTESTED = (1 << bit for bit in range(8))
 """What a turn is marked with in `marks`."""
@@ -29,7 +29,7 @@ class Step:
     void: bool
     """Refused or in fault: nothing happened in the world."""
     exits: tuple[str, ...]
-    """Directions that the text of an arrival names."""
+    """Directions in which the text says that a way leads on from where the player came to."""
 
 
 class EpisodeIndex:
@@ -173,11 +173,19 @@ class EpisodeIndex:
 
 
 def _step(record: dict[str, Any], before: int | None, after: int | None) -> Step:
-    arrived = after is not None and before != after
-    response = text(record.get("response"))[:20_000].replace(text(record.get("location_after")), "", 1)
     void = bool(record.get("refused") or record.get("fault"))
-    exits = directions_in(response) if arrived and not void else ()
-    return Step(before, after, text(record.get("action"))[:200], bool(record.get("died")), void, exits)
+    died = bool(record.get("died"))
+    return Step(before, after, text(record.get("action"))[:200], died, void, () if void else _exits(record))
+
+
+def _exits(record: dict[str, Any]) -> tuple[str, ...]:
+    extraction = record.get("extraction")
+    if isinstance(extraction, dict):
+        return tuple(exit_name(name) for name in texts(extraction.get("exits"), 40, 40))
+    # In a log of before texts were read: the points of the compass in what is said on arrival.
+    if record.get("location_id") == record.get("location_after_id"):
+        return ()
+    return directions_in(text(record.get("response"))[:20_000].replace(text(record.get("location_after")), "", 1))
 
 
 def _marks(record: dict[str, Any]) -> int:

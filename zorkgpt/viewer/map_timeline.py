@@ -45,10 +45,11 @@ class MapTimeline:
         elif step.after is not None and step.after != step.before:
             self._learn(self.ways.setdefault(way, {}), step.after, at)
             self._learn(self.tried, way, at)
-            for direction in step.exits:
-                self._learn(self.said, (step.after, direction), at)
         elif canonical_direction(step.action) is not None:
             self._learn(self.tried, way, at)
+        if step.after is not None:
+            for direction in step.exits:
+                self._learn(self.said, (step.after, direction), at)
 
     def _learn(self, known: dict, what: object, at: int) -> None:
         earlier = known.get(what)

@@ -25,6 +25,20 @@ function openPanel(id) {
   for (const tab of byId("tabs").children) tab.setAttribute("aria-pressed", tab.dataset.opens === id);
 }
 
+const KNOWN = [["memories", "Memories"], ["objectives", "Objectives"], ["knowledge", "Knowledge"]];
+
+function startMindTabs() {
+  byId("mind-tabs").append(...KNOWN.map(([id, name]) => button(name, () => openKnown(id), { class: "small", "data-shows": id })));
+  openKnown("memories");
+  // A room of the map was asked for: its memories are what shows.
+  listen(() => view.place !== null && openKnown("memories"));
+}
+
+function openKnown(id) {
+  for (const [other] of KNOWN) byId(other).hidden = other !== id;
+  for (const tab of byId("mind-tabs").children) tab.setAttribute("aria-pressed", tab.dataset.shows === id);
+}
+
 function complain(error) {
   byId("notice").hidden = false;
   byId("notice").replaceChildren(el("span", {}, error.message), " ", button("Try again", () => location.reload(), { class: "small" }));
@@ -40,6 +54,7 @@ startMinds(byId("objectives"), byId("knowledge"));
 startBeside(byId("beside-body"));
 startKeyboard();
 startTabs();
+startMindTabs();
 for (const update of [updateHeader, updateTimeline, updateTranscript, updateMap, updateTurn, updateMemories, updateMinds, updateBeside]) listen(update);
 listen(() => document.body.classList.toggle("empty-run", run.episodes.size === 0 || view.episode === 0));
 start().catch(complain);

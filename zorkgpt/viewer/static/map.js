@@ -28,7 +28,7 @@ export function startMap(element) {
   );
   const legend = document.createElement("p");
   legend.className = "legend";
-  legend.textContent = "○ not tried yet · dashed: up, down, by a command · arrow: one way · red: somebody died";
+  legend.textContent = "○ not tried · dashed: up, down, by a command · arrow: one way · red: died there";
   element.append(canvas, tools, legend);
 }
 
@@ -43,7 +43,7 @@ export async function updateMap() {
 function draw(picture) {
   drawing = picture;
   parts = [];
-  layers = Object.fromEntries(["lines", "ends", "trail", "rooms", "labels"].map((name) => [name, svg("g", { class: name })]));
+  layers = Object.fromEntries(["trail", "lines", "ends", "rooms", "labels"].map((name) => [name, svg("g", { class: name })]));
   canvas.replaceChildren(arrow(), ...Object.values(layers));
   camera.limits(picture.width, picture.height);
   picture.lines.forEach(addLine);
@@ -66,8 +66,8 @@ function addLine(line) {
   const path = svg("path", { class: `way ${line.kind}`, d: line.d }, svg("title", {}, `${roomName(line.from)}: ${line.way}`));
   part(path, "lines", line.since, null, (at) => path.classList.toggle("one-way", line.back_since === null || line.back_since > at));
   if (line.kind === "other") {
-    const label = svg("text", { class: "label", x: line.at[0], y: line.at[1] - 5 }, shorten(line.way, 18));
-    part(label, "labels", line.since);
+    const middle = path.getPointAtLength(path.getTotalLength() / 2);
+    part(svg("text", { class: "label", x: middle.x, y: middle.y + 4 }, shorten(line.way, 18)), "labels", line.since);
   }
 }
 
@@ -133,6 +133,7 @@ function look() {
 // The last steps of this episode, fading backwards.
 function trail() {
   const columns = columnsOf(view.episode);
+  if (!columns) return;
   const spots = new Map(drawing.rooms.map((room) => [room.id, room]));
   const steps = [];
   for (let at = view.at; at > 0 && steps.length < TRAIL; at--) {
@@ -140,7 +141,8 @@ function trail() {
     if (from && to && from !== to) steps.push([from, to]);
   }
   layers.trail.replaceChildren(...steps.map(([from, to], index) => {
-    const line = svg("line", { x1: from.x, y1: from.y, x2: to.x, y2: to.y });
+    const drawn = drawing.lines.find((line) => line.d && [line.from, line.to].includes(from.id) && [line.from, line.to].includes(to.id));
+    const line = svg("path", { class: drawn ? "" : "leap", d: drawn ? drawn.d : `M${from.x} ${from.y}L${to.x} ${to.y}` });
     line.style.opacity = (0.75 * (1 - index / TRAIL)).toFixed(2);
     return line;
   }));

@@ -18,8 +18,8 @@ export async function updateMinds() {
   const aim = await latest("objectives_updated", false);
   const known = await latest("knowledge_updated", true);
   if (key !== `${view.episode}.${view.at}.${current().notes}`) return;
-  fill(objectives, key, aim ? [el("h3", {}, "Objectives"), since(aim), el("ul", { class: "objectives" }, (aim.note.objectives ?? []).map(objective))] : []);
-  fill(knowledge, key, known ? [el("h3", {}, "Knowledge beyond places"), since(known), ...learned(known)] : []);
+  fill(objectives, key, aim ? [since(aim), el("ul", { class: "objectives" }, (aim.note.objectives ?? []).map(objective))] : [none("No objectives are written down up to this turn.")]);
+  fill(knowledge, key, known ? [since(known), ...learned(known)] : [none("Nothing beyond single places is written down up to this turn.")]);
 }
 
 // The last of its kind up to the turn; knowledge outlives its episode.
@@ -39,14 +39,22 @@ function since({ note, episode }) {
   return el("p", { class: "quiet" }, `since episode ${episode}, turn ${note.turn}`);
 }
 
+function none(words) {
+  return el("p", { class: "empty" }, words);
+}
+
 function objective(one) {
-  if (typeof one !== "object") return el("li", { dir: "auto" }, shorten(one, 600));
+  if (one === null || typeof one !== "object") return el("li", { dir: "auto" }, shorten(one, 600));
   const status = shorten(one.status ?? "open", 20);
-  const done = ["reached", "abandoned"].includes(status);
-  const more = [["done when", one.condition], ["given up", one.given_up], ["set by", one.origin], ["scope", one.scope], ["at", places(one.places)]].filter(([, value]) => value && typeof value !== "object");
-  return el("li", { class: `objective ${status}`, dir: "auto" }, el("span", { class: `badge ${status === "reached" ? "good" : done ? "quiet" : "note"}` }, status), el("b", {}, shorten(one.text ?? one.title ?? "", 600)),
-    more.length > 0 && el("span", { class: "quiet" }, more.map(([name, value]) => `${name}: ${shorten(value, 300)}`).join(" · ")),
-    ...(Array.isArray(one.reached) ? one.reached.map((proof) => el("span", { class: "quiet" }, shorten(typeof proof === "object" ? Object.values(proof).join(", ") : proof, 300))) : []));
+  const kind = { open: "note", reached: "good", stale: "warn" }[status] ?? "quiet";
+  const more = [["Done when", one.done_when], ["at", places(one.places)], ["since", moments([one.origin])], ["given up in episode", Array.isArray(one.given_up) ? one.given_up.join(", ") : ""]].filter(([, value]) => value);
+  return el("li", { class: `objective ${kind === "quiet" ? "past" : ""}`, dir: "auto" }, el("span", { class: `badge ${kind}` }, status), el("b", {}, shorten(one.text, 600)),
+    el("span", { class: "quiet" }, more.map(([name, value]) => `${name} ${shorten(value, 300)}`).join(" · ")),
+    ...(Array.isArray(one.reached) ? one.reached.map((proof) => el("span", { class: "proof" }, `✓ ${moments([proof])} ${shorten(proof?.words, 300)}`)) : []));
+}
+
+function moments(given) {
+  return given.filter((one) => Number.isInteger(one?.episode)).map((one) => `${one.episode}:${one.turn ?? 0}`).join(", ");
 }
 
 function places(given) {

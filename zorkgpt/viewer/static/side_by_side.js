@@ -1,5 +1,5 @@
 // Two episodes beside each other: turn by turn, where they part, and what the later one knew by then.
-import { button, el, fill, prose, shorten } from "./dom.js";
+import { button, count, el, fill, prose, shorten } from "./dom.js";
 import { askOnce } from "./api.js";
 import { announce, current, go, load, moment, page, place, roomName, run, view } from "./run.js";
 import { believed, memoriesAt } from "./memory_state.js";
@@ -47,13 +47,14 @@ export async function updateBeside() {
   const parting = await compared();
   const rows = await Promise.all([window_(one), window_(other)]);
   const knew = await whatTheLaterKnew(one, other, parting);
-  if (key.startsWith(`${pair().join(".")}.${view.at}.`)) fill(box, key, [summary(one, other, parting), table(one, other, rows, parting), ...knew]);
+  if (key.startsWith(`${pair().join(".")}.${view.at}.`)) fill(box, key, [summary(one, other, parting, knew), table(one, other, rows, parting), ...explained(one, other, knew)]);
 }
 
-function summary(one, other, parting) {
+function summary(one, other, parting, knew) {
   const how = { action: "they do different things", outcome: "the same action has another outcome", end: "one of them is over" };
-  const words = parting.parted ? `Alike for ${parting.same} turns. In turn ${parting.parted} ${how[parting.by]}.` : "They are the same from beginning to end.";
-  return el("p", { class: "summary" }, words, " ", parting.parted && button("Go there", () => go(parting.parted), { class: "small" }));
+  const words = parting.parted ? `Alike for ${count(parting.same, "turn")}. In turn ${parting.parted} ${how[parting.by]}.` : "They are the same from beginning to end.";
+  const known = knew?.fresh.length ? ` Episode ${other} knew ${count(knew.fresh.length, "thing")} about ${shorten(roomName(knew.id), 60)} that episode ${one} did not: see below.` : "";
+  return el("p", { class: "summary", dir: "auto" }, words, known, " ", parting.parted && button("Go there", () => go(parting.parted), { class: "small" }));
 }
 
 async function window_(episode) {
@@ -83,14 +84,18 @@ function cell(row) {
 
 // At the place where they part: what was believed in the later episode, and not yet in the earlier one, at that turn.
 async function whatTheLaterKnew(one, other, parting) {
-  if (!parting.parted || parting.by === "end") return [];
+  if (!parting.parted || parting.by === "end") return null;
   const id = run.episodes.get(other).columns.places[parting.parted - 1];
-  if (id === null || id === undefined) return [];
+  if (id === null || id === undefined) return null;
   const { threads } = await place(id);
-  const earlier = new Set(memoriesAt(threads, moment(one, parting.parted - 1)).filter(believed).map(({ memory }) => `${memory.title}\n${memory.text}`));
+  const words = ({ memory }) => `${memory.title}\n${memory.text}`;
+  const earlier = new Set(memoriesAt(threads, moment(one, parting.parted - 1)).filter(believed).map(words));
   const later = memoriesAt(threads, moment(other, parting.parted - 1)).filter(believed);
-  const fresh = later.filter(({ memory }) => !earlier.has(`${memory.title}\n${memory.text}`));
-  const heading = el("h3", { dir: "auto" }, `What episode ${other} knew of ${shorten(roomName(id), 60)} there, and episode ${one} did not`);
-  return [heading, ...(fresh.length ? fresh.map((state) => memoryCard(state)) : [el("p", { class: "empty" }, "Nothing more: both knew the same of this place.")])];
+  return { id, fresh: later.filter((state) => !earlier.has(words(state))) };
 }
 
+function explained(one, other, knew) {
+  if (knew === null) return [];
+  const heading = el("h3", { dir: "auto" }, `What episode ${other} knew of ${shorten(roomName(knew.id), 60)} there, and episode ${one} did not`);
+  return [heading, ...(knew.fresh.length ? knew.fresh.map((state) => memoryCard(state)) : [el("p", { class: "empty" }, "Nothing more: both knew the same of this place.")])];
+}
