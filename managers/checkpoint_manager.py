@@ -18,9 +18,9 @@ from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import TurnRecord
 from session.journal import Decided, Journal, Opening, Turns
-from zorkgpt.errors import CheckpointError, WorkdirError
+from zorkgpt.errors import CheckpointError, MemoryStoreError, WorkdirError
 from zorkgpt.memory.manager import SimpleMemoryManager
-from zorkgpt.memory.rollback import mark_of
+from zorkgpt.memory.rollback import Rollback, mark_of
 from zorkgpt.runlog.reader import run_directory
 
 LOCK = "playing.lock"
@@ -57,6 +57,7 @@ class CheckpointManager:
         run: what the episode is played with.
         managers: the others; those with `to_dict` and `restore` are kept in the checkpoint, the rest learns the turns
             again from the journal.
+        rollbacks: of the files that are put back to the checkpoint on resuming.
     """
 
     def __init__(
@@ -69,6 +70,7 @@ class CheckpointManager:
         game: JerichoInterface,
         memory: SimpleMemoryManager | None,
         managers: Sequence[Manager],
+        rollbacks: Sequence[Rollback] = (),
     ) -> None:
         self._log = logger
         self._state = game_state
@@ -76,6 +78,7 @@ class CheckpointManager:
         self._run = run
         self._game = game
         self._memory = memory
+        self._rollbacks = tuple(rollbacks)
         self._keeping = [manager for manager in managers if isinstance(manager, KeepsState)]
         self._every = config.checkpoint_interval_turns
         self._journal: Journal | None = None
@@ -120,7 +123,6 @@ class CheckpointManager:
         if self._journal is None:
             return False
         state, number = self._state, self._state.turn_count
-        rollback = self._memory.rollback() if self._memory else None
         memory = self._memory.session_state() if self._memory else None
         content = {
             "episode": self._state.episode_id,
@@ -129,14 +131,14 @@ class CheckpointManager:
             "game": checkpoint.as_text(self._game.save_state()),
             "log_bytes": _size(self._directory / self._config.episode_log_file),
             "memory": memory,
-            "memory_files": asdict(rollback.mark(number)) if rollback else None,
+            "files": {rollback.name: asdict(rollback.mark(number)) for rollback in self._rollbacks},
             "summary": [state.history_summary, state.history_summarised_to, state.history_summary_asked],
             "managers": {type(manager).__name__: manager.to_dict() for manager in self._keeping},
         }
         try:
             self._save_session(memory)
             checkpoint.write_checkpoint(self._directory / checkpoint.FILE_NAME, content)
-            if rollback:
+            for rollback in self._rollbacks:
                 rollback.begin(self._directory / _UNDO, number)
         except OSError as error:
             self._failed(error)
@@ -176,20 +178,22 @@ class CheckpointManager:
                 raise CheckpointError(f"Episode {saved.checkpoint.episode} was begun with {what} {was}, not {now}.")
 
     def take_back(self, saved: Saved) -> None:
-        """Undo what the memory wrote after the checkpoint."""
-        if self._memory is None or saved.checkpoint.memory_files is None:
-            return
-        rollback = self._memory.rollback()
-        try:
-            with self._memory.store.file.locked():
-                if not rollback.put_back(self._directory / _UNDO, mark_of(saved.checkpoint.memory_files)):
+        """Undo what was written to files after the checkpoint.
+
+        Raises:
+            CheckpointError: a file can't be put back; the next try goes on from there.
+        """
+        for rollback in self._rollbacks:
+            mark = saved.checkpoint.files.get(rollback.name)
+            try:
+                if mark is not None and not rollback.put_back(self._directory / _UNDO, mark_of(mark)):
                     self._log.warning(
-                        "others have written memories since; what the interrupted turn wrote stays",
-                        extra={"episode": saved.checkpoint.episode},
+                        "others have written since; what the interrupted turn wrote stays",
+                        extra={"file": rollback.name},
                     )
-        except OSError as error:
-            raise CheckpointError(f"The memories can't be put back to the checkpoint: {error}.") from None
-        rollback.begin(self._directory / _UNDO, saved.checkpoint.turn)
+            except (OSError, MemoryStoreError) as error:
+                raise CheckpointError(f"{rollback.name} can't be put back to the checkpoint: {error}") from None
+            rollback.begin(self._directory / _UNDO, saved.checkpoint.turn)
 
     def restore_managers(self, saved: Saved) -> None:
         """Put back what is kept in the checkpoint."""
@@ -206,8 +210,8 @@ class CheckpointManager:
 
     def end(self, *, for_good: bool) -> None:
         """The episode is over: for good, and what was kept for resuming it goes; or cut short, and that stays."""
-        if self._memory:
-            self._memory.rollback().end()
+        for rollback in self._rollbacks:
+            rollback.end()
         if for_good:
             for path in (self._directory / checkpoint.FILE_NAME, self._directory / journal.FILE_NAME):
                 path.unlink(missing_ok=True)

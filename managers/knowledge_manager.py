@@ -24,6 +24,7 @@ from zorkgpt.knowledge.wisdom import is_worth_it
 from zorkgpt.memory.escaping import UNDECODED, decode
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import Memory
+from zorkgpt.memory.rollback import Rollback
 from zorkgpt.runlog.events import EpisodeEnded, KnowledgeUpdated, TurnPlayed
 from zorkgpt.runlog.reader import read_episode
 from zorkgpt.world.directions import canonical_direction
@@ -147,6 +148,10 @@ class KnowledgeManager:
             for memory in memories
             if not is_general(memory, is_way) or form(memory, location_name).casefold() not in told
         ]
+
+    def rollback(self) -> Rollback:
+        """From here on, what is written can be taken back to a checkpoint."""
+        return Rollback(self._keeper.store.file)
 
     def to_dict(self) -> dict[str, Any]:
         """What a resumed episode needs: the file as it is now, so that it can go back to it."""

@@ -72,6 +72,7 @@ class ReturnManager:
     def resume_episode(self) -> None:
         """The journey was chosen when the episode began; `restore` brings it back."""
         self.journey = None
+        self._reader.refresh(before=self._state.episode_id)
 
     def to_dict(self) -> dict[str, Any]:
         journey = self.journey

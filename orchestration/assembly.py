@@ -152,7 +152,14 @@ def assemble(
         managers = (*managers, returns)
     run = _run(config, wishes, game.story, remember=memory is not None)
     checkpoints = CheckpointManager(
-        get_logger("checkpoints"), config, state, run=run, game=game, memory=memory, managers=managers
+        get_logger("checkpoints"),
+        config,
+        state,
+        run=run,
+        game=game,
+        memory=memory,
+        managers=managers,
+        rollbacks=[kept.rollback() for kept in (memory, knowledge) if kept],
     )
     managers = (*managers, checkpoints)
     parts = Parts(

@@ -50,8 +50,8 @@ class Checkpoint(BaseModel):
     """Of the episode's log."""
     memory: dict[str, Any] | None = None
     """`SimpleMemoryManager.session_state()`; None: nothing is remembered."""
-    memory_files: dict[str, Any] | None = None
-    """The mark for `Rollback`."""
+    files: dict[str, dict[str, Any]] = {}
+    """By name, the marks of the files that are put back, see `Rollback`."""
     summary: tuple[str, int, int] = ("", 0, 0)
     """Of the turns that the prompt has no room for: the text, up to which turn, and when it was asked for."""
     managers: dict[str, dict[str, Any]] = {}

@@ -8,12 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import zorkgpt.cli.play  # noqa: F401  Loaded once, for all forks.
 from zorkgpt.cli.app import run
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, EpisodeStarted
 from zorkgpt.runlog.reader import read_episode
 
 _TOUCHING = ("open", "os.rename", "os.link", "os.remove", "os.truncate", "os.mkdir")
 """Events of Python's own that come before a file is opened, replaced or removed."""
+
+_OF_THE_PROCESS = ("deduplication_metrics", "checkpoint", "extraction")
+"""Counts of an episode's end that are of the work, and the time, of the process that played its end."""
 
 
 @dataclass(frozen=True)
@@ -26,38 +30,39 @@ class Played:
     """How often it touched a file of the working directory; 0 if it was killed."""
 
 
-def played(workdir: Path, *arguments: str, kill_at: int | None = None) -> Played:
+def played(workdir: Path, *arguments: str, kill_at: int | None = None, by: signal.Signals = signal.SIGKILL) -> Played:
     """Run `main.py` with these arguments in a fork of this process.
 
     Args:
-        kill_at: SIGKILL itself before it touches a file of the working directory for the so many'th time.
+        kill_at: before it touches a file of the working directory for the so many'th time, it signals itself.
+        by: the signal.
     """
     ours, theirs = os.pipe()
     child = os.fork()
     if child == 0:
-        _in_the_child(workdir, arguments, kill_at, theirs)
+        _in_the_child(_Watch(str(workdir), kill_at, by), ["--workdir", str(workdir), "--quiet", *arguments], theirs)
     os.close(theirs)
     with open(ours, "rb") as pipe:
         touches = int(pipe.read() or b"0")
     return Played(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), touches)
 
 
-def _in_the_child(workdir: Path, arguments: tuple[str, ...], kill_at: int | None, pipe: int) -> None:
+def _in_the_child(watch: "_Watch", arguments: list[str], pipe: int) -> None:
     code = 99
     try:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         os.environ["ZORKGPT_MEMORY_DEDUPLICATION__PROVIDER"] = "none"
-        watch = _Watch(str(workdir), kill_at)
         sys.addaudithook(watch)
-        code = run(["--workdir", str(workdir), "--quiet", *arguments])
+        code = run(arguments)
         os.write(pipe, str(watch.touches).encode())
     finally:
         os._exit(code)
 
 
 class _Watch:
-    def __init__(self, folder: str, kill_at: int | None) -> None:
+    def __init__(self, folder: str, kill_at: int | None, by: signal.Signals) -> None:
         self._folder = folder
+        self._by = by
         self._kill_at = kill_at
         self.touches = 0
 
@@ -65,7 +70,7 @@ class _Watch:
         if event in _TOUCHING and any(self._folder in str(argument) for argument in arguments[:2]):
             self.touches += 1
             if self.touches == self._kill_at:
-                os.kill(os.getpid(), signal.SIGKILL)
+                os.kill(os.getpid(), self._by)
 
 
 def left_behind(workdir: Path, episode: int) -> dict[str, Any]:
@@ -79,7 +84,7 @@ def left_behind(workdir: Path, episode: int) -> dict[str, Any]:
     return {
         "events": [_fields(event, "duration_s") for event in told],
         "end": _fields(events[-1], "time", "metrics"),
-        "learning": {key: value for key, value in events[-1].metrics.items() if key != "deduplication_metrics"},
+        "learning": {key: value for key, value in events[-1].metrics.items() if key not in _OF_THE_PROCESS},
         "memories": (workdir / "Memories.md").read_bytes(),
         "history": _rows(workdir / "Memories.history.jsonl"),
         "trials": _rows(workdir / "Memories.trials.jsonl"),

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from tests.orchestration.kills import left_behind, played
+from zorkgpt.cli import exits
+from zorkgpt.runlog.reader import last_end, read_episode
 
 TURNS = 18
 KILLS = 50
@@ -45,6 +47,7 @@ def killed(whole: Uninterrupted, workdir: Path, kill_at: int) -> bool:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1200)
 def test_killed_anywhere_a_resumed_run_leaves_what_an_uninterrupted_one_leaves(whole, tmp_path):
     moments = iter(random.Random(7).sample(range(1, whole.touches), whole.touches - 1))
     for _ in range(KILLS):
@@ -58,6 +61,7 @@ def test_killed_anywhere_a_resumed_run_leaves_what_an_uninterrupted_one_leaves(w
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1200)
 def test_killed_again_and_again_while_it_is_resumed(whole, tmp_path):
     workdir = tmp_path / "work"
     assert killed(whole, workdir, whole.touches // 3)
@@ -65,3 +69,34 @@ def test_killed_again_and_again_while_it_is_resumed(whole, tmp_path):
         assert played(workdir, "--resume", kill_at=kill_at).code == -signal.SIGKILL
     assert played(workdir, "--resume").code == 0
     assert left_behind(workdir, 2) == whole.left
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize(
+    ("name", "value"), [("ORCHESTRATOR__CHECKPOINT_INTERVAL_TURNS", "5"), ("GAMEPLAY__EXPLORE", "return")]
+)
+def test_killed_with_rare_checkpoints_or_on_the_way_back(tmp_path, monkeypatch, name, value):
+    monkeypatch.setenv(f"ZORKGPT_{name}", value)
+    before, second = tmp_path / "before", tmp_path / "second"
+    assert played(before, *PLAY).code == 0
+    shutil.copytree(before, second)
+    whole = Uninterrupted(before, {}, played(second, *PLAY).touches)
+    for part in (3, 4, 6, 8):
+        workdir = tmp_path / str(part)
+        assert killed(whole, workdir, whole.touches * part // 9)
+        assert played(workdir, "--resume").code == 0
+        assert left_behind(workdir, 2) == left_behind(second, 2), f"killed at {part} ninths"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_interrupted_anywhere_it_goes_on_as_after_a_kill(whole, tmp_path):
+    moments = random.Random(3).sample(range(whole.touches // 6, whole.touches * 5 // 6), 10)
+    for moment in moments:
+        workdir = tmp_path / str(moment)
+        shutil.copytree(whole.before, workdir)
+        assert played(workdir, *PLAY, kill_at=moment, by=signal.SIGINT).code == exits.INTERRUPTED
+        assert last_end(read_episode(workdir, 2)).reason == "interrupted"
+        assert played(workdir, "--resume").code == 0
+        assert left_behind(workdir, 2) == whole.left, f"interrupted at file access {moment} of {whole.touches}"

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from stat import S_IMODE
+from typing import Protocol
 
 from filelock import FileLock, Timeout
 
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.log import get_logger
-from zorkgpt.memory.rollback import Rollback
 
 log = get_logger(__name__)
 
@@ -40,6 +40,16 @@ class Disk:
             return file.read()
 
 
+class Keeper(Protocol):
+    """Keeps what a file was before it is replaced."""
+
+    def replacing(self, data: bytes) -> None:
+        """It is about to be, by these bytes, under its lock. Never raises."""
+
+    def replaced(self) -> None:
+        """It has been."""
+
+
 class MemoryFile:
     """One file that several processes write; every method may raise `MemoryStoreError`."""
 
@@ -51,7 +61,7 @@ class MemoryFile:
         self._lock_timeout_s = lock_timeout_s
         self._disk = disk or Disk()
         self._lock = FileLock(f"{self._path}.lock", timeout=lock_timeout_s, thread_local=False)
-        self.rollback: Rollback | None = None
+        self.keeper: Keeper | None = None
         """Told of every replacement; None: nothing has to be taken back."""
 
     def stamp(self) -> Stamp:
@@ -102,8 +112,8 @@ class MemoryFile:
             self._write_through(temporary, data)
             if over is not None and self._stamp(self._path) != over:
                 return None
-            if self.rollback:
-                self.rollback.replacing(data)
+            if self.keeper:
+                self.keeper.replacing(data)
             self._keep_previous(temporary)
             self._disk.replace(temporary, self._path)
         except OSError as error:
@@ -115,8 +125,8 @@ class MemoryFile:
             written = self._stamp(self._path)
         except MemoryStoreError:
             written = ()
-        if self.rollback:
-            self.rollback.replaced()
+        if self.keeper:
+            self.keeper.replaced()
         self._flush_folder()
         return written
 

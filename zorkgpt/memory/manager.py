@@ -357,11 +357,9 @@ class SimpleMemoryManager(Likeness, Lookback):
         self._resume(session.from_dict(saved))
 
     def rollback(self) -> Rollback:
-        """From here on, what is written can be taken back to a checkpoint; asked again, the same one."""
-        if self.store.file.rollback is None:
-            beside = (self.store.history.path, self._judgements, self._keeper.evidence.path)
-            self.store.file.rollback = Rollback(self.store.file.path, beside)
-        return self.store.file.rollback
+        """From here on, what is written can be taken back to a checkpoint."""
+        beside = (self.store.history.path, self._judgements, self._keeper.evidence.path)
+        return Rollback(self.store.file, beside)
 
     def _session(self) -> session.Session:
         under_way = {"recorder": self._recorder.under_way(), "keeper": self._keeper.under_way()}

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from zorkgpt.log import get_logger
+from zorkgpt.memory.file import MemoryFile
 
 log = get_logger(__name__)
 
@@ -33,18 +34,25 @@ class Rollback:
     else: what another process or a person wrote since is never taken back.
 
     Args:
-        whole: the file that is replaced as a whole.
+        file: it is replaced as a whole, and tells of it from now on.
         appended: files beside it that only grow.
     """
 
-    def __init__(self, whole: Path, appended: Sequence[Path]) -> None:
-        self._whole = whole
+    def __init__(self, file: MemoryFile, appended: Sequence[Path] = ()) -> None:
+        self._file = file
+        self._whole = file.path
+        file.keeper = self
         self._appended = tuple(appended)
         self._folder: Path | None = None
         self._number = 0
         self._kept: list[Path] = []
         self._left: tuple[int, ...] | None = None
         self._failures = 0
+
+    @property
+    def name(self) -> str:
+        """Of the file."""
+        return self._whole.name
 
     def mark(self, number: int) -> Mark:
         """The state of the files at a checkpoint that is about to be written."""
@@ -66,12 +74,11 @@ class Rollback:
         if self._folder is None:
             return
         try:
-            first = not self._kept
-            if first:
+            if not self._kept:
                 self._keep(self._folder)
-            foreign = not first and self._left != _stamp(self._whole)
-            with self._kept[-1].open("a", encoding="ascii") as written:
-                written.write((f"{_FOREIGN}\n" if foreign else "") + f"{_digest(data)}\n")
+            elif self._left != _stamp(self._whole) and not self._is_ours():
+                self._note(_FOREIGN)
+            self._note(_digest(data))
         except OSError as error:
             if not self._failures:
                 log.warning("an interrupted turn could not be taken back", extra={"reason": str(error)})
@@ -82,11 +89,15 @@ class Rollback:
         self._left = _stamp(self._whole)
 
     def put_back(self, folder: Path, mark: Mark) -> bool:
-        """Undo what was written since the checkpoint, under the file's lock. False: somebody else wrote too.
+        """Undo what was written since the checkpoint. False: somebody else wrote too, and nothing was undone.
 
         Raises:
-            OSError: a file can't be read or written; calling again goes on from there.
+            OSError, MemoryStoreError: a file can't be locked, read or written; calling again goes on from there.
         """
+        with self._file.locked():
+            return self._put_back(folder, mark)
+
+    def _put_back(self, folder: Path, mark: Mark) -> bool:
         before, written = _places(folder, mark.number, self._whole)
         lengths = mark.lengths
         if written.is_file():
@@ -107,6 +118,16 @@ class Rollback:
         for path in (written, before):
             path.unlink(missing_ok=True)
         return True
+
+    def _is_ours(self) -> bool:
+        """Whether what stands there is what was kept, or was written here; an interrupt may have cut a write short."""
+        before, written = self._kept
+        now = self._whole.read_bytes()
+        return _digest(now) in written.read_text(encoding="ascii").split() or now == before.read_bytes()
+
+    def _note(self, line: str) -> None:
+        with self._kept[-1].open("a", encoding="ascii") as written:
+            written.write(f"{line}\n")
 
     def _keep(self, folder: Path) -> None:
         before, written = _places(folder, self._number, self._whole)

@@ -1,0 +1,335 @@
+"""Going on with an episode that was cut short: what goes on, what is refused, and what stays as it was."""
+
+import json
+import os
+import signal
+import zlib
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from managers.checkpoint_manager import playing_lock, read_saved
+from managers.unfinished import unfinished
+from orchestration.assembly import Wishes, assemble
+from orchestration.players import Choice
+from orchestration.zork_orchestrator_v2 import ZorkOrchestratorV2
+from session.game_configuration import GameConfiguration
+from tests.orchestration.parts import a_run, a_walkthrough
+from zorkgpt.errors import CheckpointError, LLMError
+from zorkgpt.llm.scripted import ScriptedLLM
+from zorkgpt.memory.models import Memory
+from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, TurnPlayed
+from zorkgpt.runlog.reader import last_end, read_episode
+
+LOG = "episode_log.jsonl"
+COMMANDS = ("take penny", "north", "examine me", "south", "drop penny", "north", "look", "west", "east", "wait")
+
+
+def killed(play, *arguments) -> None:
+    """Do it in a fork of this process, which is expected to be killed."""
+    child = os.fork()
+    if child == 0:
+        try:
+            play(*arguments)
+        finally:
+            os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+
+
+class Killer:
+    """A watcher that kills its process when a turn is over."""
+
+    def __init__(self, turn: int) -> None:
+        self._turn = turn
+
+    def episode_started(self, event) -> None:
+        pass
+
+    def turn_played(self, record) -> None:
+        if record.turn == self._turn:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Interrupter(Killer):
+    """A watcher that presses Ctrl-C instead."""
+
+    def turn_played(self, record) -> None:
+        if record.turn == self._turn:
+            raise KeyboardInterrupt
+
+    def episode_ended(self, event) -> None:
+        pass
+
+
+def play_and_die(workdir: Path, at: int, turns: int = 12) -> None:
+    a_run(workdir, turns=turns, watchers=(Killer(at),)).play_episode()
+
+
+def an_interrupted_one(workdir: Path, at: int = 4, **options) -> None:
+    with a_run(workdir, turns=12, watchers=(Interrupter(at),), **options) as run, pytest.raises(KeyboardInterrupt):
+        run.play_episode()
+
+
+def turns_of(workdir: Path) -> list[tuple]:
+    turns = [event for event in read_episode(workdir, 1) if isinstance(event, TurnPlayed)]
+    return [(turn.turn, turn.action, turn.response, turn.memory_shown, turn.memory_events) for turn in turns]
+
+
+def test_a_killed_episode_goes_on_as_if_nothing_had_happened(tmp_path):
+    with a_run(tmp_path / "whole", turns=12) as run:
+        whole = run.play_episode()
+    killed(play_and_die, tmp_path / "killed", 5)
+    with a_run(tmp_path / "killed", turns=12) as run:
+        end = run.play_episode(resume=1)
+    assert (end.turns, end.score, end.places, end.memories) == (12, whole.score, whole.places, whole.memories)
+    assert turns_of(tmp_path / "killed") == turns_of(tmp_path / "whole")
+
+
+def test_the_log_says_how_it_was_cut_short_and_that_it_went_on(tmp_path):
+    an_interrupted_one(tmp_path)
+    with a_run(tmp_path, turns=6) as run:
+        run.play_episode(resume=1)
+    events = read_episode(tmp_path, 1)
+    rest = [event for event in events[1:] if not isinstance(event, TurnPlayed)]
+    ends = [event for event in rest if isinstance(event, EpisodeEnded | EpisodeResumed)]
+    assert [type(event) for event in ends] == [EpisodeEnded, EpisodeResumed, EpisodeEnded]
+    assert [end.reason for end in (ends[0], ends[2])] == ["interrupted", "turn limit"]
+    assert last_end(events) is ends[2]
+    assert [turn[0] for turn in turns_of(tmp_path)] == [1, 2, 3, 4, 5, 6]
+
+
+def test_one_that_is_over_does_not_go_on_unless_its_limit_is_raised(tmp_path):
+    with a_run(tmp_path, turns=3) as run:
+        run.play_episode()
+    with pytest.raises(CheckpointError, match="3 turns is reached; allow more with --max-turns"):
+        unfinished(tmp_path, LOG)
+    assert unfinished(tmp_path, LOG, max_turns=5).checkpoint.turn == 3
+    with a_run(tmp_path, turns=5) as run:
+        assert run.play_episode(resume=1).turns == 5
+
+
+def test_victory_is_for_good_and_leaves_nothing_to_resume(tmp_path):
+    from tests.fixtures.walkthrough import get_bundled_walkthrough
+
+    commands = get_bundled_walkthrough()
+    with a_walkthrough(tmp_path, *commands, turns=len(commands)) as run:
+        assert run.play_episode().reason == "victory"
+    left = {entry.name for entry in (tmp_path / "runs" / "1").iterdir()}
+    assert not left & {"checkpoint.json", "turns.journal", "undo"}
+    with pytest.raises(CheckpointError, match=r"it is over \(victory\)"):
+        unfinished(tmp_path, LOG)
+
+
+def test_where_nothing_was_played_there_is_nothing_to_resume(tmp_path):
+    with pytest.raises(CheckpointError, match="no episode was played"):
+        unfinished(tmp_path, LOG)
+    with pytest.raises(CheckpointError, match="Episode 7 can't go on: there is no"):
+        unfinished(tmp_path, LOG, episode=7)
+
+
+def test_an_episode_that_somebody_plays_is_not_resumed(tmp_path):
+    an_interrupted_one(tmp_path)
+    with playing_lock(tmp_path / "runs" / "1").acquire():
+        with pytest.raises(CheckpointError, match="another process plays it"):
+            unfinished(tmp_path, LOG)
+        with a_run(tmp_path) as run, pytest.raises(CheckpointError, match="being played by another process"):
+            run.resume_episode(1)
+    with a_run(tmp_path, turns=12) as playing, a_run(tmp_path, turns=12) as second:
+        playing.resume_episode(1)
+        with pytest.raises(CheckpointError, match="being played by another process"):
+            second.resume_episode(1)
+
+
+def test_of_two_the_last_that_nobody_plays_is_resumed(tmp_path):
+    an_interrupted_one(tmp_path)
+    with a_run(tmp_path) as run:
+        run.process_turn()
+        assert unfinished(tmp_path, LOG).checkpoint.episode == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [({"seed": 2}, "begun with seed 1, not 2"), ({"remember": False}, "begun with remember True, not False")],
+)
+def test_what_it_was_begun_with_is_not_changed(tmp_path, options, said):
+    an_interrupted_one(tmp_path)
+    with a_run(tmp_path, **options) as run, pytest.raises(CheckpointError, match=said):
+        run.resume_episode(1)
+    assert unfinished(tmp_path, LOG).checkpoint.turn == 4
+
+
+def test_another_story_is_refused(tmp_path, zork1):
+    from game_interface.story import find_story
+
+    an_interrupted_one(tmp_path)
+    before = (tmp_path / "runs" / "1" / "checkpoint.json").read_bytes()
+    with a_run(tmp_path, story=find_story(zork1)) as run, pytest.raises(CheckpointError, match="another story"):
+        run.resume_episode(1)
+    assert (tmp_path / "runs" / "1" / "checkpoint.json").read_bytes() == before
+
+
+def rewritten(path: Path, **changes) -> None:
+    """The checkpoint with other values, and a checksum that fits."""
+    content = json.loads(path.read_text("utf-8"))["checkpoint"] | changes
+    body = json.dumps({key: value for key, value in content.items() if value is not None}).encode()
+    path.write_bytes(b'{"crc32": "%08x", "checkpoint": %s}\n' % (zlib.crc32(body), body))
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"version": 99}, "later version"),
+        ({"game": None}, "lacks a part: game"),
+        ({"run": {"seed": 1}}, "lacks a part: run"),
+        ({"episode": 2}, "is of episode 2"),
+        ({"turn": 5}, "lacks turn 5"),
+        ({"turn": -1}, "lacks a part: turn"),
+    ],
+)
+def test_a_checkpoint_that_does_not_fit_is_refused_and_left_alone(tmp_path, changes, said):
+    an_interrupted_one(tmp_path)
+    path = tmp_path / "runs" / "1" / "checkpoint.json"
+    rewritten(path, **changes)
+    before = path.read_bytes()
+    with pytest.raises(CheckpointError, match=said):
+        unfinished(tmp_path, LOG)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "changes", [{"game": "AAAA"}, {"game": "?"}, {"memory": {}}, {"managers": {"RejectionManager": {}}}]
+)
+def test_parts_that_are_no_such_parts_are_refused_before_a_file_is_touched(tmp_path, changes):
+    an_interrupted_one(tmp_path)
+    rewritten(tmp_path / "runs" / "1" / "checkpoint.json", **changes)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    with a_run(tmp_path, turns=12) as run, pytest.raises(CheckpointError, match="Episode 1 can't go on"):
+        run.resume_episode(1)
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+@pytest.fixture(scope="module")
+def an_episode(tmp_path_factory) -> Path:
+    workdir = tmp_path_factory.mktemp("episode")
+    an_interrupted_one(workdir)
+    return workdir / "runs" / "1"
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data(), name=st.sampled_from(["checkpoint.json", "turns.journal"]))
+def test_what_is_damaged_anywhere_is_refused_and_never_taken_for_sound(an_episode, tmp_path_factory, data, name):
+    sound = read_saved(an_episode)
+    folder = tmp_path_factory.mktemp("damaged") / "1"
+    folder.mkdir()
+    for file in ("checkpoint.json", "turns.journal"):
+        (folder / file).write_bytes((an_episode / file).read_bytes())
+    content = bytearray((folder / name).read_bytes())
+    at = data.draw(st.integers(0, len(content) - 1))
+    if data.draw(st.booleans(), label="cut short"):
+        del content[at:]
+    else:
+        content[at] ^= 1 << data.draw(st.integers(0, 7))
+    (folder / name).write_bytes(content)
+    # Only the last line of the journal may be missing: it is what a kill can cut short.
+    read = None
+    with suppress(CheckpointError):
+        read = read_saved(folder)
+    if read is not None:
+        assert name == "turns.journal"
+        assert (read.checkpoint, read.played) == (sound.checkpoint, sound.played)
+    assert (folder / name).read_bytes() == bytes(content)
+
+
+def test_what_a_person_wrote_since_is_kept(tmp_path):
+    an_interrupted_one(tmp_path)
+    path = tmp_path / "Memories.md"
+    path.write_text(path.read_text("utf-8") + "\nMy own note.\n", "utf-8")
+    with a_run(tmp_path, turns=6) as run:
+        run.play_episode(resume=1)
+    assert "My own note." in path.read_text("utf-8")
+
+
+def test_what_another_process_wrote_since_is_kept(tmp_path):
+    an_interrupted_one(tmp_path)
+    with a_run(tmp_path) as other:
+        other.simple_memory.add_memory(9999, "Attic", Memory("NOTE", "Dust", 1, "1", 0, "Thick.", "permanent"))
+    with a_run(tmp_path, turns=6) as run:
+        run.play_episode(resume=1)
+        assert "Thick." in run.simple_memory.get_location_memory(9999)
+
+
+def test_memories_of_the_episode_only_are_there_again(tmp_path):
+    def play(workdir: Path) -> None:
+        run = a_walkthrough(workdir, "take penny", "drop penny", "look", watchers=(Killer(2),))
+        run.play_episode()
+
+    killed(play, tmp_path)
+    with a_walkthrough(tmp_path, "take penny", "drop penny", "look") as run:
+        run.resume_episode(1)
+        place = run.game_state.current_room_id
+        assert "“drop penny” works" in run.simple_memory.get_location_memory(place)
+        assert run.simple_memory.get_ephemeral_count(place) == 1
+
+
+def test_a_given_action_comes_before_what_had_been_decided(tmp_path):
+    an_interrupted_one(tmp_path)
+    with a_run(tmp_path, turns=12) as run:
+        run.resume_episode(1)
+        record = run.process_turn("inventory")
+    assert (record.turn, record.transition.action, record.player) == (5, "inventory", "given")
+
+
+def scripted(workdir: Path, asked: Path, *, die_at: int | None = None) -> ZorkOrchestratorV2:
+    """A run with a model that is written down beside it, and that may kill its process instead of an answer."""
+
+    def answer(messages, role):
+        prompts = [json.loads(line) for line in asked.read_text("utf-8").splitlines()] if asked.exists() else []
+        prompt = "\n".join(message.content for message in messages)
+        with asked.open("a", encoding="utf-8") as file:
+            file.write(json.dumps([role, prompt]) + "\n")
+        if die_at is not None and len(prompts) + 1 == die_at:
+            os.kill(os.getpid(), signal.SIGKILL)
+        if role == "agent":
+            # The turn stands in the prompt of neither more nor less than one command.
+            turn = len({text for asked_role, text in prompts if asked_role == "agent"} - {prompt})
+            return f"I think of turn {turn + 1}.\nACTION: {COMMANDS[turn]}"
+        if role == "memory" and "NOTE" in prompt:
+            title = f"Noted {zlib.crc32(prompt.encode()) % 1000}"
+            return {
+                "should_remember": True,
+                "category": "NOTE",
+                "memory_title": title,
+                "memory_text": f"{title}: something was seen.",
+                "persistence": "permanent",
+            }
+        return LLMError("Nobody is there.")
+
+    config = GameConfiguration(
+        zork_game_workdir=str(workdir),
+        max_turns_per_episode=len(COMMANDS),
+        embedding_provider="none",
+        enable_critic=False,
+    )
+    return assemble(config, Wishes(Choice("model", "a test", None)), llm=ScriptedLLM(answer))
+
+
+def agent_prompts(asked: Path) -> list[str]:
+    rows = [json.loads(line) for line in asked.read_text("utf-8").splitlines()]
+    # A turn that is played again asks for the very same.
+    return list(dict.fromkeys(prompt for role, prompt in rows if role == "agent"))
+
+
+@pytest.mark.parametrize("die_at", [7, 12, 19, 26])
+def test_a_model_is_asked_the_same_after_a_kill_as_without_one(tmp_path, die_at):
+    with scripted(tmp_path / "whole", tmp_path / "whole.asked") as run:
+        run.play_episode()
+    asked = tmp_path / "killed.asked"
+    killed(lambda: scripted(tmp_path / "killed", asked, die_at=die_at).play_episode())
+    with scripted(tmp_path / "killed", asked) as run:
+        run.play_episode(resume=1)
+    assert agent_prompts(asked) == agent_prompts(tmp_path / "whole.asked")
+    assert (tmp_path / "killed" / "Memories.md").read_bytes() == (tmp_path / "whole" / "Memories.md").read_bytes()
+    assert turns_of(tmp_path / "killed") == turns_of(tmp_path / "whole")
