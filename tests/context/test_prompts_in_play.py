@@ -4,32 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from game_interface.models import Observation
-from session.game_configuration import GameConfiguration
+from tests.context.allowed import allowed
 from tests.context.chatty import a_chatty_run
 from tests.fixtures.walkthrough import BUNDLED_SEED, ZORK1_SEED, get_bundled_walkthrough, get_zork1_walkthrough
-from zorkgpt.agent import prompt_for as agent_prompt
-from zorkgpt.context.prompt import halved, most_tokens
-from zorkgpt.critic import PROPOSAL_TOKENS
-from zorkgpt.critic import prompt_for as critic_prompt
 from zorkgpt.llm.scripted import ScriptedCall
 from zorkgpt.memory.retrieval import estimated_tokens
-from zorkgpt.player import AgentDecision, PlayerContext
 
 OTHER_ROLES = {"extractor": 3000, "memory": 6000, "objectives": 6000, "summary": 6000, "knowledge": 12_000}
 """The last is asked about a hundred turns at a time. A server with 16,000 tokens has room for that and the answer."""
-
-
-def allowed(config: GameConfiguration) -> dict[str, int]:
-    """Tokens by role: what is always said, and what the budgets allow beside it."""
-    nothing = PlayerContext(Observation(None, None, None, None, None, None), "")
-    memories = config.max_tokens_per_location
-    agent = sum(estimated_tokens(message.content) for message in agent_prompt(nothing))
-    critic = sum(estimated_tokens(message.content) for message in critic_prompt(AgentDecision("look"), nothing))
-    return {
-        "agent": agent + most_tokens(config.context, memories=memories),
-        "critic": critic + most_tokens(halved(config.context), memories=memories) + sum(PROPOSAL_TOKENS),
-    }
 
 
 def tokens(call: ScriptedCall) -> int:

@@ -1,10 +1,6 @@
 """The map that walking a whole story draws is the true one, by the object tree as the bare interpreter reads it."""
 
-import json
-from itertools import pairwise
-
 import pytest
-from jericho import FrotzEnv
 
 from game_interface.core.jericho_interface import JerichoInterface
 from tests.fixtures.walkthrough import (
@@ -13,59 +9,22 @@ from tests.fixtures.walkthrough import (
     get_bundled_walkthrough,
     get_zork1_walkthrough,
 )
+from tests.world.true_moves import WALKTHROUGHS, moves_on, true_moves
 from tests.world.walks import manager_in, play
 from zorkgpt.world.directions import exit_name
 from zorkgpt.world.movement import Move, MoveKind
 
 
-def rooms_of_the_bundled_story(story, commands) -> list[int]:
-    """The room before the first command and after each: in Inform's library nothing holds a room."""
-    player = json.loads(story.with_suffix(".json").read_text("utf-8"))["player_object"]
-    with JerichoInterface(story, seed=BUNDLED_SEED) as game:
-        game.start()
-        rooms = [game.memory.ancestors(player)[-1]]
-        for command in commands:
-            game.send_command(command)
-            rooms.append(game.memory.ancestors(player)[-1])
-    return rooms
-
-
-def rooms_of_zork(story, commands) -> list[int]:
-    """The same, as the bare interpreter has it: there all rooms are held by one object, and vehicles by a room."""
-    env = FrotzEnv(str(story), seed=ZORK1_SEED)
-    env.reset()
-    holder, rooms = env.get_player_location().parent, []
-    for command in [None, *commands]:
-        if command is not None:
-            env.step(command)
-        at = env.get_player_location()
-        while at.parent != holder:
-            at = env.get_object(at.parent)
-        rooms.append(at.num)
-    env.close()
-    return rooms
-
-
-WALKTHROUGHS = {
-    "bundled_story": (BUNDLED_SEED, get_bundled_walkthrough, rooms_of_the_bundled_story),
-    "zork1": (ZORK1_SEED, get_zork1_walkthrough, rooms_of_zork),
-}
-
-
 @pytest.mark.parametrize(("name", "moves"), [("bundled_story", 67), ("zork1", 243)])
 def test_every_move_of_a_walkthrough_is_on_the_map_and_nothing_else(name, moves, tmp_path, request):
-    story, (seed, walkthrough, rooms_of) = request.getfixturevalue(name), WALKTHROUGHS[name]
+    story, (seed, walkthrough, _) = request.getfixturevalue(name), WALKTHROUGHS[name]
     manager = manager_in(tmp_path)
     with JerichoInterface(story, seed=seed) as game:
         game.start()
         play(manager, game, walkthrough())
-    steps = zip(pairwise(rooms_of(story, walkthrough())), walkthrough(), strict=True)
-    true = [(before, exit_name(command), after) for (before, after), command in steps if before != after]
+    true = true_moves(name, story)
     assert len(true) == moves
-    drawn = {(room, name, end): count for room, name, way in manager.graph.ways() for end, count in way.ends.items()}
-    other = {(move.from_id, move.way, move.to_id): count for move, count in manager.graph.moves.items()}
-    assert drawn | other == {move: true.count(move) for move in true}
-    assert drawn.keys() & other.keys() == set()
+    assert moves_on(manager.graph) == {move: true.count(move) for move in true}
 
 
 def test_a_prayer_a_mirror_and_a_river_are_no_ways(zork1, tmp_path):

@@ -45,7 +45,8 @@ def manager_in(folder: Path, **settings) -> MapManager:
 
 def take(manager: MapManager, step: Transition) -> None:
     extraction = RuleExtractor().extract(what_was_said(step))
-    manager.process_turn(TurnRecord(1, 1, step, "", "given", "", extraction=extraction))
+    turn = manager.graph.contains.get(1, 0) + 1
+    manager.process_turn(TurnRecord(1, turn, step, "", "given", "", extraction=extraction))
 
 
 def play(manager: MapManager, game: JerichoInterface, commands: Iterable[str]) -> list[Transition]:

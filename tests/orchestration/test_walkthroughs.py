@@ -1,0 +1,72 @@
+"""Whole walkthroughs drive all managers without a model: the map is the true one, every prompt within its budget."""
+
+import json
+
+import pytest
+
+from game_interface.story import find_story
+from session.history import TurnRecord
+from tests.context.allowed import allowed
+from tests.orchestration.parts import a_walkthrough
+from tests.world.true_moves import WALKTHROUGHS, moves_on, true_moves
+from zorkgpt.agent import prompt_for as agent_prompt
+from zorkgpt.critic import prompt_for as critic_prompt
+from zorkgpt.memory.retrieval import estimated_tokens
+from zorkgpt.player import AgentDecision
+from zorkgpt.world.map_file import load_map
+
+
+class Prompts:
+    """After every turn: what the player and the critic would be asked next, were they models."""
+
+    def __init__(self) -> None:
+        self.run = None
+        self.longest = {"agent": 0, "critic": 0}
+        self.turns = 0
+
+    def episode_started(self, event) -> None:
+        pass
+
+    def episode_ended(self, event) -> None:
+        pass
+
+    def turn_played(self, record: TurnRecord) -> None:
+        self.turns += 1
+        parts, now = self.run.parts, record.transition.after
+        memories = parts.memory.get_location_memory(now.location.num) if now.location else ""
+        context = parts.context.player_context(now, memories, refused=f"{record.transition.action}: why not")
+        budgets = parts.config.context
+        self._note("agent", agent_prompt(context, budgets))
+        self._note("critic", critic_prompt(AgentDecision(record.transition.action, "A plan. " * 200), context, budgets))
+
+    def _note(self, role: str, messages) -> None:
+        tokens = sum(estimated_tokens(message.content) for message in messages)
+        self.longest[role] = max(self.longest[role], tokens)
+
+
+@pytest.mark.parametrize("name", ["bundled_story", pytest.param("zork1", marks=pytest.mark.slow)])
+def test_a_walkthrough_drives_every_manager_over_two_episodes(name, tmp_path, request):
+    story, (seed, walkthrough, _) = request.getfixturevalue(name), WALKTHROUGHS[name]
+    commands, prompts = walkthrough(), Prompts()
+    options = {"turns": len(commands), "seed": seed, "story": find_story(str(story)), "watchers": (prompts,)}
+    with a_walkthrough(tmp_path, *commands, **options) as run:
+        prompts.run = run
+        ends = [run.play_episode() for _ in range(2)]
+        told = {manager.get_status()["type"]: manager.get_status() for manager in run.parts.managers}
+        most = allowed(run.parts.config)
+
+    assert [end.turns for end in ends] == [len(commands)] * 2
+    assert prompts.turns == 2 * len(commands)
+    assert {role: tokens <= most[role] for role, tokens in prompts.longest.items()} == {"agent": True, "critic": True}
+    # In both episodes the same was walked, and nothing else is on the map, in memory or on disk.
+    true = true_moves(name, story)
+    twice = {move: 2 * true.count(move) for move in true}
+    assert moves_on(run.parts.map.graph) == twice
+    assert moves_on(load_map(tmp_path / "map_state.json")) == twice
+    assert len(told) == len(run.parts.managers)
+    assert all(set(status) == {"type", "state", "metrics"} for status in told.values())
+    assert json.loads(json.dumps(told)) == told
+    assert told["objective"]["metrics"]["reached_by_ground_truth"] > 0
+    assert told["knowledge"]["metrics"]["lines"] > 0
+    exported = json.loads((tmp_path / "current_state.json").read_text("utf-8"))
+    assert (exported["episode"], exported["turn"]) == (2, len(commands))
