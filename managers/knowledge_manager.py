@@ -75,6 +75,8 @@ class KnowledgeManager:
         self._budget = max(0, config.knowledge_tokens - _HEADING_TOKENS)
         self._begun = False
         self._not_before = 0
+        self._played: dict[int, TurnPlayed] = {}
+        """The turns of the history, as they were looked at last."""
         self._failures = 0
         self._updates = 0
 
@@ -82,6 +84,7 @@ class KnowledgeManager:
         """The knowledge stays; an episode that could not be concluded is, after the first turn of the new one."""
         self._begun = False
         self._not_before = 0
+        self._played = {}
 
     reset = reset_episode
 
@@ -164,6 +167,7 @@ class KnowledgeManager:
         What it has written since goes out of the file again, unless others, or a person, have changed the file: then it
         stays, and the turns that are played again are not counted twice.
         """
+        self._played = {}
         self._begun = bool(state.get("begun", False))
         self._not_before = int(state.get("not_before", 0))
         if (text := state.get("file")) is not None:
@@ -228,7 +232,9 @@ class KnowledgeManager:
 
     def _turns(self) -> tuple[TurnPlayed, ...]:
         """Of the running episode, as far as the history goes back."""
-        return tuple(turn_played(record) for record in self._history.recent(len(self._history)))
+        records, known = self._history.recent(len(self._history)), self._played
+        self._played = {record.turn: known.get(record.turn) or turn_played(record) for record in records}
+        return tuple(self._played.values())
 
     def _done(self, learn: Callable[[], Revision]) -> bool:
         """Learn, and tell of it. What fails costs nothing but what would have been learned."""

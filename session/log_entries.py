@@ -1,7 +1,9 @@
 """A turn and a model's call, as the run log keeps them."""
 
-from dataclasses import asdict
+from dataclasses import fields
 from datetime import UTC, datetime
+from functools import cache
+from typing import Any
 
 from session.history import TurnRecord
 from session.outcome import effective, failed
@@ -36,12 +38,12 @@ def turn_played(record: TurnRecord) -> TurnPlayed:
         refused=step.refused,
         fault=step.fault,
         memory_shown=record.memory_shown,
-        memory_events=[asdict(event) for event in record.memory_events],
+        memory_events=[_plain(event) for event in record.memory_events],
         duration_s=round(record.duration_s, 6),
-        rejections=[asdict(rejection) for rejection in record.rejections],
+        rejections=[_plain(rejection) for rejection in record.rejections],
         critic_score=record.critic_score,
         effective=effective(step),
-        extraction=asdict(record.extraction) if record.extraction else None,
+        extraction=_plain(record.extraction) if record.extraction else None,
         notices=list(record.notices),
     )
 
@@ -54,7 +56,7 @@ def model_called(call: CallRecord, *, episode: int | str, turn: int) -> ModelCal
         time=datetime.now(UTC).isoformat(timespec="milliseconds"),
         role=call.role,
         model=call.model,
-        messages=[asdict(message) for message in call.messages],
+        messages=[_plain(message) for message in call.messages],
         answer=call.answer,
         reasoning=call.reasoning,
         prompt_tokens=call.usage.prompt_tokens,
@@ -78,3 +80,13 @@ def call_record(call: ModelCalled) -> CallRecord:
         latency_s=call.latency_s,
         error=call.error,
     )
+
+
+def _plain(value: Any) -> dict[str, Any]:
+    """The fields of a dataclass whose values are plain; `asdict`, which copies deeply, takes many times as long."""
+    return {name: getattr(value, name) for name in _names(type(value))}
+
+
+@cache
+def _names(kind: type) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind))

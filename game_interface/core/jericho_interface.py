@@ -79,6 +79,8 @@ class JerichoInterface:
         self._reader = Reader(self.story.profile)
         self._worker = Worker(self.story.data, seed=seed, time_limit_s=time_limit_s)
         self._moment: _Moment | None = None
+        self._seen: tuple[_Moment, Scene | None] | None = None
+        """The scene that was asked for last, and of when."""
         self._opening: str = ""
         self._closed = False
         self.died = False
@@ -280,7 +282,9 @@ class JerichoInterface:
     def scene(self) -> Scene | None:
         """What a command can be about now; None if this story does not tell."""
         now = self._now()
-        return self._scenes.scene(now.view, now.observation)
+        if self._seen is None or self._seen[0] is not now:
+            self._seen = now, self._scenes.scene(now.view, now.observation)
+        return self._seen[1]
 
     @cached_property
     def _scenes(self) -> SceneReader:

@@ -8,7 +8,7 @@ import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from game_interface.core.zstring import ZText
 
@@ -184,8 +184,7 @@ class View:
         if not self.exists(number):
             return frozenset()
         at, width = self._entry(number), self.machine.attribute_bytes
-        bits, last = int.from_bytes(self.data[at : at + width], "big"), 8 * width - 1
-        return frozenset(index for index in range(8 * width) if bits >> (last - index) & 1)
+        return _set_in(self.data[at : at + width])
 
     def _properties_at(self, number: int) -> int:
         return self._word(self._entry(number) + self.machine.entry_size - 2) if self.exists(number) else 0
@@ -264,3 +263,10 @@ def changes(before: View, after: View) -> TreeChanges:
         is_now = after.attributes(number)
         flipped += ((number, attribute, attribute in is_now) for attribute in before.attributes(number) ^ is_now)
     return TreeChanges(tuple(moved), tuple(sorted(flipped)))
+
+
+@lru_cache(maxsize=4096)
+def _set_in(flags: bytes) -> frozenset[int]:
+    """The numbers of the bits that are set, from the left."""
+    bits, last = int.from_bytes(flags, "big"), 8 * len(flags) - 1
+    return frozenset(index for index in range(last + 1) if bits >> (last - index) & 1)

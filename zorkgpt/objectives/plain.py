@@ -1,6 +1,6 @@
 """Objectives as plain values for JSON, and back."""
 
-from dataclasses import asdict, replace
+from dataclasses import fields, replace
 from typing import Any
 
 from zorkgpt.objectives.book import ObjectiveBook
@@ -11,18 +11,19 @@ _FIELDS = {"thing": int, "place": int, "points": int, "way": str, "text": str}
 
 
 _SETS = ("visited", "scored", "carried")
+_OF_A_CONDITION = tuple(field.name for field in fields(Condition))
 
 
 def kept(objective: Objective) -> dict[str, Any]:
     """What outlives the episode."""
-    condition = asdict(objective.condition)
+    condition = ((name, getattr(objective.condition, name)) for name in _OF_A_CONDITION)
     return {
         "text": objective.text,
-        "condition": {name: value for name, value in condition.items() if value not in (None, "")},
+        "condition": {name: value for name, value in condition if value not in (None, "")},
         "places": list(objective.places),
-        "origin": asdict(objective.origin),
+        "origin": _plain(objective.origin),
         "reached": [
-            asdict(one.moment) | {"judge": one.judge, "words": one.words, "gain": one.gain}
+            _plain(one.moment) | {"judge": one.judge, "words": one.words, "gain": one.gain}
             for one in objective.evidence
         ],
         "given_up": list(objective.given_up),
@@ -67,6 +68,10 @@ _NEEDED = {
 }
 
 
+def _plain(moment: Moment) -> dict[str, int]:
+    return {"episode": moment.episode, "turn": moment.turn}
+
+
 def _moment(value: dict[str, Any]) -> Moment:
     return Moment(int(value["episode"]), int(value["turn"]))
 
@@ -88,7 +93,7 @@ def book_to_dict(book: ObjectiveBook) -> dict[str, Any]:
         ],
         **{name: sorted(getattr(book, name)) for name in _SETS},
         "things": {str(number): name for number, name in book.things.items()},
-        "last": asdict(book.last) if book.last else None,
+        "last": _plain(book.last) if book.last else None,
         "counts": dict(book.counts),
     }
 

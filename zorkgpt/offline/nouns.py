@@ -29,6 +29,7 @@ class Nouns:
     def __init__(self, vocabulary: frozenset[str] = frozenset(), language: Language | None = None) -> None:
         self._vocabulary = vocabulary
         self._language = language
+        self._named: dict[tuple[int, str], str | None] = {}
 
     def known(self, word: str) -> bool:
         """Dictionaries keep the first 6 letters of a word in versions 1-3, the first 9 from version 4 on."""
@@ -37,6 +38,12 @@ class Nouns:
 
     def name(self, item: Item) -> str | None:
         """The last of the thing's words that the parser takes for it, with the one before it; None: there is none."""
+        known = item.num, item.name
+        if known not in self._named:
+            self._named[known] = self._name(item)
+        return self._named[known]
+
+    def _name(self, item: Item) -> str | None:
         words = [word for word in words_of(item.name) if self.known(word)]
         if self._language is None:
             return " ".join(words[-2:]) or None

@@ -1,6 +1,6 @@
 """What the log of an episode can say: one frozen value for each kind of line."""
 
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
 SCHEMA_VERSION = 1
@@ -206,11 +206,13 @@ _KINDS: dict[str, type[Event]] = {
         EpisodeEnded,
     )
 }
+_FIELDS = {kind: tuple(field.name for field in fields(kind)) for kind in _KINDS.values()}
+"""Their values are plain already."""
 
 
 def to_record(event: Event) -> dict[str, Any]:
     """The event as a JSON object."""
-    return {"v": SCHEMA_VERSION, "event": event.kind} | asdict(event)
+    return {"v": SCHEMA_VERSION, "event": event.kind} | {name: getattr(event, name) for name in _FIELDS[type(event)]}
 
 
 def from_record(record: dict[str, Any]) -> Event | None:
@@ -222,5 +224,4 @@ def from_record(record: dict[str, Any]) -> Event | None:
     kind = _KINDS.get(record.get("event", ""))
     if kind is None:
         return None
-    known = {field.name for field in fields(kind)}
-    return kind(**{name: value for name, value in record.items() if name in known})
+    return kind(**{name: record[name] for name in _FIELDS[kind] if name in record})

@@ -1,6 +1,7 @@
 """The directions of interactive fiction, under one name each."""
 
 import re
+from functools import lru_cache
 
 OPPOSITE = {
     "north": "south",
@@ -40,6 +41,7 @@ _COMPASS_WORD = re.compile(r"\b(?:(north|south)(?:-?(east|west))?|(east|west))\b
 _GOING = ("go ", "walk ", "run ", "head ")
 
 
+@lru_cache(maxsize=4096)
 def canonical_direction(action: str) -> str | None:
     """The direction that an action goes: "go nw" → "northwest"; None if it is no plain direction."""
     words = " ".join(action.lower().split())
@@ -49,6 +51,7 @@ def canonical_direction(action: str) -> str | None:
     return words if words in OPPOSITE else None
 
 
+@lru_cache(maxsize=4096)
 def exit_name(action: str) -> str:
     """Under which name a way is kept: its direction, or the action that took it ("enter window")."""
     return canonical_direction(action) or " ".join(action.lower().split())
