@@ -137,7 +137,7 @@ def objectives(request: Request) -> Reply:
     """Wants what may come true, what never was seen, and says of one thing too early that it is done."""
     prompt = request.prompt
     if "You thin out" in prompt:
-        return json.dumps({"keep": [1, 2, 99]})
+        return json.dumps({"keep": [1, 2, 4, 99]})
     if "Get into the house" not in prompt:
         return json.dumps({"new": _WANTED})
     done = [("Get into the house", 10, "A kitchen with a stone floor, a cold range"), ("Speak to", 6, "Hello, clerk.")]
@@ -148,10 +148,10 @@ def objectives(request: Request) -> Reply:
 
 _WANTED = [
     {"text": "Get into the house", "kind": "visited", "place": 999, "done_when": "A room inside the house."},
-    {"text": "Open the window", "kind": "opened", "thing": "window", "scope": "world"},
+    {"text": "Open the window", "kind": "opened", "thing": "small window", "scope": "world"},
     {"text": "Find the lamp", "kind": "holds", "thing": "no such lamp", "done_when": "The lamp is taken."},
     {"text": "Speak to somebody", "kind": "text", "done_when": "Somebody answers.", "scope": "world"},
-    {"text": "Score ten more", "kind": "score_by", "points": 10, "scope": "world"},
+    {"text": "Score thirteen points", "kind": "score", "points": 13, "scope": "world"},
 ]
 
 

@@ -9,8 +9,8 @@ from typing import Any
 _TIMES = {"time", "timestamp", "duration_s", "latency_s", "avg_deduplication_time_ms"}
 """Keys in JSON whose values a clock made."""
 _CLOCK = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d| UTC)?")
-_WORTH_NAMING = 100
-"""Characters of what is not repeated."""
+_WORTH_NAMING, _LONG_LINE = 50, 100
+"""Characters from which on a section and a line are not repeated."""
 _MOST_VALUES = 5
 """Of a mapping that is shown in one line."""
 _HEADING = re.compile(r"^(?=#{1,3} \S)", re.MULTILINE)
@@ -58,7 +58,7 @@ def _once(section: str, at: str, seen: dict[str, str]) -> str:
 
 
 def _line(line: str, at: str, seen: dict[str, str]) -> str:
-    if len(line) < _WORTH_NAMING or seen.setdefault(line, at) == at:
+    if len(line) < _LONG_LINE or seen.setdefault(line, at) == at:
         return line
     return f"{_beginning(line)}    <as at turn {seen[line]}>"
 

@@ -75,6 +75,11 @@ def test_an_arrival_says_that_the_command_was_given_elsewhere():
     assert signals(arrival) == ["Not the first look at this place in this episode: core is ruled out."]
 
 
+def test_the_opening_is_no_command():
+    opening = request("", "West of House", arrival=True, first_visit=True)
+    assert facts_in_words(opening) == ["The game begins here, in the Barn (location 5)."]
+
+
 def test_what_comes_to_a_place_that_the_player_has_left_is_not_told():
     left = {"location_changed": True, "location_before": 5, "location_after": 6}
     comes, follows = ObjectMoved(9, "rat", 40, "Attic", 5, "Barn"), ObjectMoved(9, "rat", 5, "Barn", 6, "Yard")

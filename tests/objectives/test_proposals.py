@@ -82,6 +82,11 @@ def test_points_from_now_on_are_counted_from_the_score_that_there_is():
     assert of(kind="score", points=10, seen=known(now=at(score=25))) is None
 
 
+def test_points_from_now_on_are_of_this_episode_only():
+    assert of(kind="score_by", points=10, scope="world").scope == Scope.EPISODE
+    assert of(kind="score", points=10, scope="world").scope == Scope.WORLD
+
+
 def test_objectives_that_say_the_same_are_the_same():
     same = [of("Take the lamp", kind="holds", thing=10), of("Get light!", kind="holds", thing="brass lamp")]
     ways = [of(kind="way_tried", place=1, way="north"), of(kind="way_tried", place=1, way=" North")]

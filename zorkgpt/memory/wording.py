@@ -98,6 +98,8 @@ def _score(turn: ZMachineContext) -> str:
 
 def _place(request: SynthesisRequest) -> str:
     turn, here = request.context, _name(request.location_name)
+    if request.arrival and not request.action:
+        return f"The game begins here, in the {here} (location {request.location_id})."
     if request.arrival:
         return f"The command was given elsewhere and brought you here, to the {here} (location {request.location_id})."
     if not turn.location_changed:

@@ -59,7 +59,9 @@ def settled(proposal: Proposal, known: Known, origin: Moment) -> Objective | Non
     places = [number for place in proposal.places if (number := _number(place, known.rooms)) is not None]
     if condition.place in known.rooms:
         places.insert(0, condition.place)
-    scope = Scope.WORLD if proposal.scope == Scope.WORLD else Scope.EPISODE
+    # So many points more than now means nothing in another episode.
+    lasting = proposal.scope == Scope.WORLD and not (proposal.kind == SCORE_BY and condition.checkable)
+    scope = Scope.WORLD if lasting else Scope.EPISODE
     return Objective(text, condition, origin, scope, tuple(dict.fromkeys(places)), progressed=origin.turn)
 
 
