@@ -45,7 +45,7 @@ class EpisodeLog:
         path = self._directory / self._file_name
         with self._naming_it():
             tail = [each for each in read_events(path, after=kept_bytes) if isinstance(each, _NO_TURN)]
-            os.truncate(path, kept_bytes)
+            os.truncate(path, min(kept_bytes, path.stat().st_size))
             self._writer = RunLogWriter(path)
             for each in (*tail, event):
                 self._writer.write(each)

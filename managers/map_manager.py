@@ -44,7 +44,8 @@ class MapManager:
 
     def reset_episode(self) -> None:
         """The map is of the world, so it outlives the episode, unless nothing is to be remembered."""
-        self.graph.contains.pop(self._state.episode_id, None)
+        for known in (self.graph.contains, self.graph.learned):
+            known.pop(self._state.episode_id, None)
         self.resume_episode()
 
     reset = reset_episode
@@ -53,10 +54,14 @@ class MapManager:
         """As many turns as the file holds of the episode already are not learned again."""
         if not self._remember:
             self.graph.clear()
-        self._contained = self.graph.contains.get(self._state.episode_id, -1)
+        episode = self._state.episode_id
+        # Of the episodes that are over here, another process may know more by now.
+        self.graph.contains |= self.graph.learned
+        self.graph.learned.clear()
+        self._contained = self.graph.contains.get(episode, -1)
         if self._contained < 0 and self._remember:
             self.graph.reopen()
-        self.graph.contains[self._state.episode_id] = max(self._contained, 0)
+        self.graph.learned[episode] = max(self._contained, 0)
 
     def arrive(self, location_id: int, name: str, exits: Iterable[str] = ()) -> None:
         """The player stands here, and is told of these ways out."""
@@ -69,7 +74,7 @@ class MapManager:
         if record.turn <= self._contained:
             return
         self._learn(record)
-        self._contained = self.graph.contains[record.episode] = record.turn
+        self._contained = self.graph.learned[record.episode] = record.turn
 
     def _learn(self, record: TurnRecord) -> None:
         step = record.transition

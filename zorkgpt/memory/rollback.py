@@ -103,9 +103,9 @@ class Rollback:
         if written.is_file():
             head, *digests = written.read_text(encoding="ascii").splitlines()
             at_first = tuple(json.loads(head))
-            # Others may have appended between the checkpoint and our first change.
-            lengths = lengths if at_first[:1] == lengths[:1] else at_first
             was = before.read_bytes() if before.is_file() else None
+            # Others may have appended between the checkpoint and our first change, unless that was the very first.
+            lengths = lengths if was is None or at_first[:1] == lengths[:1] else at_first
             now = self._whole.read_bytes() if self._whole.is_file() else None
             if now != was:
                 if _FOREIGN in digests or now is None or _digest(now) not in digests:

@@ -44,7 +44,9 @@ class MapGraph:
         self.unsaved: list[Sighting] = []
         """What was learned since the map was last read or written, in order."""
         self.contains: dict[int, int] = {}
-        """Episode → the last of its turns that the map has learned, of the episodes that may be gone on with."""
+        """Episode → the last of its turns that the file says it has learned."""
+        self.learned: dict[int, int] = {}
+        """The same of the episodes that this process plays; these count before the file's."""
         self.kept_as: object = None
         """Which version of which file this map was when it was last read or written; only the file layer asks."""
         self._ways: dict[int, dict[str, Way]] = {}
@@ -57,6 +59,7 @@ class MapGraph:
             self.moves,
             self.unsaved,
             self.contains,
+            self.learned,
             self._ways,
             self._routes,
         ):

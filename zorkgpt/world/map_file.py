@@ -35,7 +35,7 @@ def save_map(graph: MapGraph, path: Path) -> None:
             if theirs is not None:
                 known_there = graph.kept_as is not None and graph.kept_as[0] == file.path
                 theirs.learn(list(graph.unsaved if known_there else sightings(graph)))
-                theirs.contains |= graph.contains
+                theirs.learned = graph.learned
                 graph.become(theirs)
         file.write(_rendered(graph))
         graph.unsaved.clear()
@@ -109,8 +109,8 @@ def _rendered(graph: MapGraph) -> bytes:
         "total_connections": sum(len(ways) for ways in state["connections"].values()),
         "timestamp": datetime.now(UTC).isoformat(timespec="seconds"),
     }
-    if graph.contains:
-        latest = sorted(graph.contains.items())[-_MOST_EPISODES:]
+    if contains := graph.contains | graph.learned:
+        latest = sorted(contains.items())[-_MOST_EPISODES:]
         state["contains"] = {str(episode): turn for episode, turn in latest}
     # A lone half of a surrogate pair, which JSON can hold, is no valid UTF-8.
     return json.dumps(state, indent=1, ensure_ascii=False).encode("utf-8", "backslashreplace")

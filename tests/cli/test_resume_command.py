@@ -1,0 +1,71 @@
+"""`play --resume` on the command line."""
+
+import json
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from tests.cli.test_play import ROOT, command, environment
+
+
+@pytest.fixture
+def interrupted(tmp_path):
+    """A working directory with an episode that Ctrl-C has cut short, and the turn that it was in."""
+    arguments = [sys.executable, str(ROOT / "main.py"), "--workdir", str(tmp_path), "--delay", "0.05"]
+    options = ["--seed", "3", "--player", "offline", "--max-turns", "30", "--episodes", "1"]
+    with subprocess.Popen(
+        [*arguments, *options], cwd=ROOT, env=environment(), stdout=subprocess.PIPE, text=True
+    ) as process:
+        for line in process.stdout:
+            if line.startswith("[1.6]"):
+                process.send_signal(signal.SIGINT)
+                break
+        process.stdout.read()
+    return tmp_path
+
+
+def test_it_finishes_the_episode_as_it_was_begun_and_ends(interrupted):
+    done = command("--workdir", str(interrupted), "--resume", "--json", "--delay", "0")
+    assert done.returncode == 0, done.stderr
+    summary = json.loads(done.stdout)
+    assert [(one["episode"], one["ending"], one["turns"]) for one in summary["episodes"]] == [(1, "turn limit", 30)]
+    assert (summary["player"], summary["why"]) == ("offline", "it has played the episode so far")
+    again = command("--workdir", str(interrupted), "--resume", "--json")
+    assert again.returncode == 2
+    assert "its limit of 30 turns is reached; allow more with --max-turns" in again.stderr
+
+
+def test_by_its_number_with_more_episodes_after_it(interrupted):
+    done = command(
+        "--workdir", str(interrupted), "--resume", "1", "--episodes", "2", "--max-turns", "12", "--delay", "0"
+    )
+    assert done.returncode == 0, done.stderr
+    assert "── Episode 1 goes on after turn" in done.stdout
+    assert "── Episode 2 ──" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--resume", "5"], "Episode 5 can't go on: there is no"),
+        (["--resume=nonsense"], "--resume takes the number of an episode, not 'nonsense'"),
+        (["--resume", "--seed", "4"], "begun with seed 3, not 4"),
+        (["--resume", "--no-memory"], "begun with remember True, not False"),
+        (["--resume", "--player", "human"], "begun with player offline, not human"),
+    ],
+)
+def test_what_cannot_be_is_said_and_nothing_is_changed(interrupted, options, said):
+    before = (interrupted / "runs" / "1" / "episode_log.jsonl").read_bytes()
+    done = command("--workdir", str(interrupted), *options)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+    assert (interrupted / "runs" / "1" / "episode_log.jsonl").read_bytes() == before
+
+
+def test_nothing_to_resume(tmp_path):
+    done = command("--workdir", str(tmp_path), "--resume")
+    assert done.returncode == 2
+    assert "There is nothing to resume: no episode was played" in done.stderr

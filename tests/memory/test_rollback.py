@@ -1,0 +1,100 @@
+"""What was written after a mark is taken back, unless somebody else wrote too."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.memory.parts import memory
+from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.rollback import Mark, Rollback
+
+
+class Marked:
+    """A memory with one fact at a mark."""
+
+    def __init__(self, workdir: Path, *, empty: bool = False) -> None:
+        self.folder = workdir / "undo"
+        self.workdir = workdir
+        self.memory = SimpleMemoryManager.open(workdir)
+        if not empty:
+            self.memory.add_memory(5, "Hall", memory("Before"))
+        rollback = self.memory.rollback()
+        self.mark: Mark = rollback.mark(3)
+        rollback.begin(self.folder, 3)
+        self.files = self.contents()
+
+    def contents(self) -> dict[str, bytes]:
+        return {path.name: path.read_bytes() for path in self.workdir.glob("Memories.*") if path.suffix != ".lock"}
+
+    def put_back(self) -> bool:
+        """By a process that comes after this one."""
+        return SimpleMemoryManager.open(self.workdir).rollback().put_back(self.folder, self.mark)
+
+
+def without_backup(files: dict[str, bytes]) -> dict[str, bytes]:
+    return {name: content for name, content in files.items() if not name.endswith(".backup")}
+
+
+@pytest.mark.parametrize("empty", [False, True])
+@pytest.mark.parametrize("writes", [0, 1, 3])
+def test_the_files_are_what_they_were(tmp_path, empty, writes):
+    marked = Marked(tmp_path, empty=empty)
+    for number in range(writes):
+        marked.memory.add_memory(number, "Room", memory(f"Fact {number}"))
+    assert marked.put_back()
+    assert without_backup(marked.contents()) == without_backup(marked.files)
+    assert marked.put_back()
+    assert not list(marked.folder.glob("*")) if marked.folder.exists() else True
+
+
+def test_what_is_written_after_a_later_mark_only_is_taken_back(tmp_path):
+    marked = Marked(tmp_path)
+    marked.memory.add_memory(5, "Hall", memory("Between"))
+    rollback = marked.memory.store.file.keeper
+    marked.mark = rollback.mark(4)
+    rollback.begin(marked.folder, 4)
+    marked.memory.add_memory(5, "Hall", memory("After"))
+    assert marked.put_back()
+    titles = [one.title for one in SimpleMemoryManager.open(tmp_path).memory_cache[5]]
+    assert titles == ["Before", "Between"]
+
+
+@pytest.mark.parametrize("whose", ["a person's", "another process's"])
+@pytest.mark.parametrize("when", ["between", "after"])
+def test_what_others_wrote_is_never_taken_back(tmp_path, whose, when):
+    marked = Marked(tmp_path)
+    marked.memory.add_memory(5, "Hall", memory("Ours"))
+    if whose == "a person's":
+        path = tmp_path / "Memories.md"
+        path.write_text(path.read_text("utf-8") + "\nA note of my own.\n", "utf-8")
+    else:
+        SimpleMemoryManager.open(tmp_path).add_memory(5, "Hall", memory("A note of my own."))
+    if when == "between":
+        marked.memory.add_memory(5, "Hall", memory("Ours too"))
+    before = marked.contents()["Memories.md"]
+    assert not marked.put_back()
+    assert marked.contents()["Memories.md"] == before
+    assert "A note of my own." in (tmp_path / "Memories.md").read_text("utf-8")
+
+
+def test_what_others_wrote_before_our_first_change_stays(tmp_path):
+    marked = Marked(tmp_path)
+    SimpleMemoryManager.open(tmp_path).add_memory(5, "Hall", memory("Theirs"))
+    marked.memory.add_memory(5, "Hall", memory("Ours"))
+    assert marked.put_back()
+    reopened = SimpleMemoryManager.open(tmp_path)
+    assert [one.title for one in reopened.memory_cache[5]] == ["Before", "Theirs"]
+    assert [record.change.after.title for record in reopened.store.history.records()][-1] == "Theirs"
+
+
+def test_a_folder_that_cannot_be_written_stops_no_memory(tmp_path):
+    marked = Marked(tmp_path)
+    marked.folder.write_text("a file where the folder should be")
+    assert marked.memory.add_memory(5, "Hall", memory("Kept all the same"))
+
+
+def test_one_file_has_one_rollback_that_it_tells(tmp_path):
+    manager = SimpleMemoryManager.open(tmp_path)
+    rollback = manager.rollback()
+    assert isinstance(rollback, Rollback)
+    assert manager.store.file.keeper is rollback
