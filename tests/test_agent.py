@@ -141,7 +141,7 @@ def test_the_model_is_told_what_is_known():
         exits=(
             Exit("south", "Porch", 11, 0.75),
             Exit("down", "Pit", 14, 0.6, (("Pit", 0.6), ("Ledge", 0.4)), deadly=True),
-            Exit("up"),
+            Exit("up", came_from=("Loft",)),
         ),
         dangers=(Danger("down", "Pit", 14, Memory("DANGER", "Snake", 1, "3", 0, "It bites.", "core"), on_route=True),),
         route=Route("Pit", 14, ("down",)),
@@ -168,7 +168,7 @@ def test_the_model_is_told_what_is_known():
 - The way to "Pit": "down"
 - "south" leads to "Porch" (confidence 0.75).
 - "down" leads to "Pit" (60%) or "Ledge" (40%): chance decides. You have died this way.
-- "up": not tried yet.
+- "up": not tried yet; the opposite way led here from "Loft".
 
 ## Tried here in vain
 

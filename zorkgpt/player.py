@@ -29,6 +29,8 @@ class Exit:
     """Places and parts of the walks that ended there, where chance decides."""
     deadly: bool = False
     """The player has died this way."""
+    came_from: tuple[str, ...] = ()
+    """Of a way that nobody has walked: places from which its opposite led here. It may well lead back there."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,6 +75,12 @@ def test_exits_say_where_they_lead_how_sure_and_what_chance_does(graph):
     assert exits_of(graph, None) == ()
 
 
+def test_of_a_way_that_nobody_walked_it_is_said_where_its_opposite_came_from(graph):
+    graph.add_exit(2, "up")
+    graph.add_exit(2, "east")
+    assert exits_of(graph, 2)[1:] == (Exit("east"), Exit("up", came_from=("Hall",)))
+
+
 def test_dangers_of_the_route_come_after_those_one_way_from_here(graph):
     kept = {room: [Memory("DANGER", f"Rat {room}", 1, "1", 0, "It bites.", "core")] for room in range(1, 7)}
     ahead = list(dangers_ahead(graph, 1, kept.__getitem__, route_to(graph, 1, 3)))

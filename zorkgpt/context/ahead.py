@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from zorkgpt.memory.models import Memory
 from zorkgpt.player import Danger, Exit, Route
+from zorkgpt.world.directions import OPPOSITE
 from zorkgpt.world.graph import MapGraph
 
 Recall = Callable[[int], Iterable[Memory]]
@@ -27,7 +28,7 @@ def exits_of(graph: MapGraph, here: int | None) -> tuple[Exit, ...]:
     deadly = {way for room, way in graph.deadly if room == here}
     walked = [_walked(graph, here, way, to, way in deadly) for way, to in graph.exits(here).items()]
     walked.sort(key=lambda known: -(known.confidence or 0))
-    untried = (Exit(way, deadly=way in deadly) for way in graph.untried(here))
+    untried = (Exit(way, deadly=way in deadly, came_from=_came_from(graph, here, way)) for way in graph.untried(here))
     return (*walked, *untried)
 
 
@@ -90,6 +91,13 @@ def _along(graph: MapGraph, here: int | None, route: Route | None) -> dict[int, 
             break
         places.setdefault(room, (route.ways[0], steps))
     return places
+
+
+def _came_from(graph: MapGraph, here: int, way: str) -> tuple[str, ...]:
+    """The places from which the opposite of this way has led here."""
+    opposite = OPPOSITE.get(way)
+    found = (room for room, name, known in graph.ways() if name == opposite and known.leads_to == here)
+    return tuple(dict.fromkeys(_name(graph, room) for room in found))
 
 
 def _walked(graph: MapGraph, here: int, way: str, to: int, deadly: bool) -> Exit:

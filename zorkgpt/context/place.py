@@ -179,7 +179,8 @@ def _exit(known: Exit) -> str:
         ends = " or ".join(f"{one_line(place)} ({share:.0%})" for place, share in known.shares)
         return f"- {way} leads to {ends}: chance decides.{deadly}"
     if known.leads_to is None:
-        return f"- {way}: {_OPEN_END}.{deadly}"
+        back = f"; the opposite way led here from {' and '.join(map(one_line, known.came_from))}"
+        return f"- {way}: {_OPEN_END}{back if known.came_from else ''}.{deadly}"
     return f"- {way} leads to {one_line(known.leads_to)} (confidence {known.confidence:.2f}).{deadly}"
 
 
@@ -191,6 +192,7 @@ def _exit_values(known: Exit) -> dict:
         "confidence": known.confidence,
         "shares": dict(known.shares),
         "deadly": known.deadly,
+        "came_from": list(known.came_from),
     }
 
 
