@@ -35,13 +35,12 @@ def test_a_shortened_way_that_led_elsewhere_is_tried_with_other_luck_and_then_wo
     archive = an_archive(trail)
     refuted = replace(RETURNED, arrived=False, difference="a troll", at_turn=3)
     ways = []
-    for episode in range(2, 6):
+    for episode in range(2, 5):
         ways.append([step.action for step in archive.way_to(archive.cells[trail.steps[-1].standing]).steps])
         archive.add(a_trail("sing > 1", episode=episode), refuted)
     assert ways == [
         ["east", "take ring", "west"],
         ["look", "east", "take ring", "west"],
-        ["look", "look", "east", "take ring", "west"],
         # Up to where it led elsewhere; from there on it may be shortened.
         ["look", "wait", "east", "take ring", "west"],
     ]

@@ -74,6 +74,21 @@ def test_the_same_logs_give_the_same_return_in_another_process_as_well(tmp_path)
     assert first == second
 
 
+def test_without_the_short_copies_of_the_logs_the_return_is_the_same(tmp_path):
+    for folder in ("a", "b"):
+        with a_returning_run(tmp_path / folder) as run:
+            run.play_episode()
+            run.play_episode()
+        if folder == "b":
+            copy = run_directory(tmp_path / folder, 1) / "trail.json"
+            assert copy.is_file()
+            copy.unlink()
+        with a_returning_run(tmp_path / folder) as run:
+            run.play_episode()
+    first, second = ([turn.action for turn in turns_of(tmp_path / folder, 3)] for folder in ("a", "b"))
+    assert first == second
+
+
 def test_memory_counts_what_is_replayed_once_and_learns_nothing_new_of_it(tmp_path):
     with a_returning_run(tmp_path) as run:
         run.play_episode()

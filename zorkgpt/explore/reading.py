@@ -5,8 +5,9 @@ from pathlib import Path
 
 from zorkgpt.explore.archive import Archive
 from zorkgpt.explore.trail import trail_of
-from zorkgpt.runlog.events import EpisodeEnded, EpisodeStarted, Returned
-from zorkgpt.runlog.reader import episodes_in, read_episode
+from zorkgpt.explore.trail_file import FILE_NAME, KeptTrail, load_trail, save_trail
+from zorkgpt.runlog.events import EpisodeStarted, Returned
+from zorkgpt.runlog.reader import episodes_in, last_end, read_events, run_directory
 
 _TELLING = frozenset({"walkthrough"})
 """Players whose commands came from outside the game: returning on their ways would be no exploring."""
@@ -39,14 +40,32 @@ class ArchiveReader:
         return self.archive
 
     def _take_in(self, episode: int) -> None:
-        events = read_episode(self.workdir, episode, self.log_name)
-        started = next((event for event in events if isinstance(event, EpisodeStarted)), None)
-        if started is None or not any(isinstance(event, EpisodeEnded) for event in events):
-            # Another process may be playing it.
+        kept = self._kept(run_directory(self.workdir, episode))
+        if kept is None:
             return
         self._read.add(episode)
-        if started.story.get("sha256") != self.story_sha256 or started.seed != self.seed:
+        if (kept.story_sha256, kept.seed) != (self.story_sha256, self.seed):
             self.of_another_world += 1
-        elif started.player not in _TELLING:
-            returned = next((event for event in events if isinstance(event, Returned)), None)
-            self.archive.add(trail_of(started, events), returned)
+        elif kept.player not in _TELLING:
+            self.archive.add(kept.trail, kept.returned)
+
+    def _kept(self, folder: Path) -> KeptTrail | None:
+        """The trail of an episode; None if it is not over, and another process may be playing it."""
+        log = folder / self.log_name
+        if not log.is_file():
+            return None
+        size = log.stat().st_size
+        kept = load_trail(folder / FILE_NAME, size)
+        if kept is None and (kept := _of_log(log, size)) is not None:
+            save_trail(folder / FILE_NAME, kept)
+        return kept
+
+
+def _of_log(path: Path, size: int) -> KeptTrail | None:
+    events = list(read_events(path))
+    started = next((event for event in events if isinstance(event, EpisodeStarted)), None)
+    if started is None or last_end(events) is None:
+        return None
+    returned = next((event for event in events if isinstance(event, Returned)), None)
+    sha256 = str(started.story.get("sha256", ""))
+    return KeptTrail(sha256, started.seed, started.player, trail_of(started, events), returned, size)

@@ -6,7 +6,7 @@ from functools import lru_cache
 from zorkgpt.explore.shortening import shortenings
 from zorkgpt.explore.trail import Standing, Step, Trail
 
-MOST_DRAWS = 2
+MOST_DRAWS = 1
 """So often a shortened way that led elsewhere is tried with other luck, before its commands are taken word for word."""
 _IDLE = "look"
 

@@ -83,6 +83,7 @@ class OfflineExplorer:
         self._done_everywhere: set[str] = set()
         self._touched: set[int] = set()
         self._newly_done: list[str] = []
+        self._scene_of: tuple[int, Scene | None] = (0, None)
 
     def _begin(self) -> None:
         self._forget()
@@ -183,6 +184,9 @@ class OfflineExplorer:
         if is_dark(context.response):
             notes.dark = True
             self._mind.lamp = None
+            self._mind.in_the_dark = here
+        elif self._mind.in_the_dark != here:
+            self._mind.in_the_dark = None
         self._mind.holders[here] = list(self._holders(context, scene))
         room, name = self._graph.rooms.get(here), now.location.name if now.location else ""
         named = {*(room.exits if room else ()), *directions_in(text.replace(name, ""))}
@@ -206,14 +210,18 @@ class OfflineExplorer:
                 yield f"on {name}"
 
     def _scene(self) -> Scene | None:
-        return self._senses.scene() if self._senses else None
+        """What is at hand on this turn."""
+        if self._senses is not None and self._scene_of[0] != self._mind.turn:
+            self._scene_of = self._mind.turn, self._senses.scene()
+        return self._scene_of[1]
 
     # Choosing
 
     def _react(self, here: int, context: PlayerContext) -> AgentDecision | None:
         """What can't wait."""
         mind, scene = self._mind, self._scene()
-        if strike := blow(mind, context, self._nouns, scene):
+        fatal = [action for action, came in self._notes_of(here).remembered.items() if came is Outcome.KILLS]
+        if strike := blow(mind, context, self._nouns, scene, fatal):
             return AgentDecision(strike, "Somebody here means harm, and there is something to fight with.")
         if mind.take_back is not None:
             return AgentDecision(f"take {mind.take_back}", "It was not worth anything there.")
@@ -227,14 +235,18 @@ class OfflineExplorer:
             notes.done.discard(mind.wanted)
             notes.reopened[mind.wanted] += 1
             return AgentDecision(f"drop {useless}", "Too much is carried, and this was good for nothing yet.")
-        return self._leave_the_dark(here, context) if is_dark(context.response) and not mind.lit else None
+        return self._leave_the_dark(here, context) if mind.in_the_dark == here and not mind.lit else None
 
     def _leave_the_dark(self, here: int, context: PlayerContext) -> AgentDecision | None:
         notes = self._notes_of(here)
         for noun in self._mind.held:
-            if (action := f"turn on {noun}") not in notes.done and self._sensible(action, context):
-                notes.done.add(action)
+            action = f"turn on {noun}"
+            if action in notes.offered and action not in notes.done and self._sensible(action, context):
+                self._do(here, action)
                 return AgentDecision(action, "It is dark here.")
+        for way, room in self._graph.exits(here).items():
+            if not self._notes_of(room).dark and not self._shut(here, way):
+                return AgentDecision(way, "It is dark here, and nothing gives light: to where it is not.")
         back = self._mind.way_back
         if back and back not in notes.done and back not in notes.refusals:
             notes.done.add(back)

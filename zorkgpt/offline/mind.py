@@ -27,6 +27,8 @@ class Mind:
     held: tuple[str, ...] = ()
     lamp: str | None = None
     """What was switched on last, as long as it gave light."""
+    in_the_dark: int | None = None
+    """The place, while it is the one where nothing could be seen."""
     wanted: str | None = None
     """What could not be taken on the last turn, since too much is carried already."""
     take_back: str | None = None

@@ -1,11 +1,12 @@
 """What an explorer does at once, before it asks itself what is left to try: by rules that know no game."""
 
 import re
+from collections.abc import Collection, Iterator
 
 from game_interface.language import Scene
 from game_interface.models import Observation
 from zorkgpt.offline.mind import LastTurn, Mind
-from zorkgpt.offline.nouns import Nouns
+from zorkgpt.offline.nouns import Nouns, words_of
 from zorkgpt.offline.phrases import is_hostile, is_laden
 from zorkgpt.player import PlayerContext
 from zorkgpt.world.directions import OPPOSITE, canonical_direction
@@ -55,23 +56,40 @@ def _scored(last: LastTurn, context: PlayerContext) -> bool:
     return last.score is not None and now is not None and now > last.score
 
 
-def blow(mind: Mind, context: PlayerContext, nouns: Nouns, scene: Scene | None) -> str | None:
-    """The next blow of a fight; None if there is nobody to fight, or nothing to fight with."""
-    if scene is None or not is_hostile(context.response):
+def blow(
+    mind: Mind, context: PlayerContext, nouns: Nouns, scene: Scene | None, fatal: Collection[str] = ()
+) -> str | None:
+    """The next blow of a fight; None if there is nobody to fight, or nothing to fight with.
+
+    Args:
+        fatal: blows that somebody died of here; another weapon is better, if there is one.
+    """
+    if scene is None:
         return None
-    said = context.response.lower()
-    for enemy in context.observation.visible or ():
-        name = nouns.name(enemy)
-        if not name or not scene.attributes.get(enemy.num, {}).get("animate") or name.split()[-1] not in said:
-            continue
-        for item in context.observation.inventory or ():
-            weapon = nouns.name(item)
-            strike = f"attack {name} with {weapon}"
-            armed = weapon and scene.attributes.get(item.num, {}).get("weapon")
-            if armed and mind.blows.get(strike, 0) < _MOST_BLOWS:
+    weapons = [
+        name
+        for item in context.observation.inventory or ()
+        if scene.attributes.get(item.num, {}).get("weapon") and (name := nouns.name(item))
+    ]
+    for enemy in _enemies(mind, context, nouns, scene):
+        strikes = [f"attack {enemy} with {weapon}" for weapon in weapons]
+        for strike in sorted(strikes, key=lambda one: one in fatal):
+            if mind.blows.get(strike, 0) < _MOST_BLOWS:
                 mind.blows[strike] = mind.blows.get(strike, 0) + 1
                 return strike
     return None
+
+
+def _enemies(mind: Mind, context: PlayerContext, nouns: Nouns, scene: Scene) -> Iterator[str]:
+    """Whoever the game says means harm; and who was struck and still stands, whatever is said of it."""
+    said = words_of(context.response) if is_hostile(context.response) else []
+    struck = mind.last.action if mind.last else ""
+    for being in context.observation.visible or ():
+        name = nouns.name(being)
+        if not name or not scene.attributes.get(being.num, {}).get("animate"):
+            continue
+        if name.split()[-1] in said or struck.startswith(f"attack {name} "):
+            yield name
 
 
 def ballast(mind: Mind, context: PlayerContext, nouns: Nouns, scene: Scene | None) -> str | None:

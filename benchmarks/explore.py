@@ -1,0 +1,139 @@
+"""What memory, map and returning are worth to a player without a language model: each on and off, same seeds.
+
+    uv run python -m benchmarks.explore --game path/to/zork1.z5 [--seeds 5] [--episodes 10] [--turns 400]
+
+"Off" takes away what earlier episodes left: their memories, their map, the ways to what they reached. The score is the
+one that an episode ends with, deaths subtracted; the best is the highest of a seed's episodes. The replayed commands
+count as turns. No state is ever saved or restored, and no seed was used while the rules were written but those from
+11 on.
+"""
+
+import argparse
+import logging
+import tempfile
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.learning import interval
+from game_interface.story import find_story
+from orchestration.assembly import Wishes, assemble
+from orchestration.players import Choice
+from session.game_configuration import GameConfiguration
+from zorkgpt.runlog.events import Returned
+from zorkgpt.runlog.metrics import count_failures
+from zorkgpt.runlog.reader import episodes_in, read_episode
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What of earlier episodes is kept."""
+
+    memory: bool
+    map: bool
+    returns: bool
+
+
+ONE_BY_ONE = ((True, True, True), (True, True, False), (False, True, True), (True, False, True), (False, False, False))
+"""Everything, each of the three taken away by itself, and nothing."""
+
+
+@dataclass(frozen=True)
+class Course:
+    """The episodes of one seed, a value for each."""
+
+    scores: list[int]
+    places: list[int]
+    deaths: list[int]
+    repeated: list[float]
+    """Repeated failed actions as a share of all actions."""
+    replayed: list[int]
+    """Turns that repeated an earlier episode's commands."""
+    arrived: list[bool]
+    """Of the episodes that began with a return: whether it led where it should."""
+
+
+def play(game: str | None, setting: Setting, seed: int, episodes: int, turns: int) -> Course:
+    logging.disable(logging.WARNING)
+    with tempfile.TemporaryDirectory() as folder:
+        explore = "return" if setting.returns else "none"
+        config = GameConfiguration(
+            zork_game_workdir=folder,
+            max_turns_per_episode=turns,
+            explore=explore,
+            embedding_provider="none",
+            checkpoint_interval_turns=turns,
+        )
+        choice = Choice("offline", "measurement", None)
+        wishes = Wishes(choice, find_story(game), seed, setting.memory, keep_map=setting.map)
+        with assemble(config, wishes) as orchestrator:
+            ends = [orchestrator.play_episode() for _ in range(episodes)]
+        logs = [read_episode(Path(folder), number) for number in episodes_in(Path(folder))]
+    returns = [next((event for event in log if isinstance(event, Returned)), None) for log in logs]
+    return Course(
+        [end.score or 0 for end in ends],
+        [end.places for end in ends],
+        [end.deaths for end in ends],
+        [count.repeated_share for count in count_failures(logs)],
+        [event.turn if event else 0 for event in returns],
+        [event.arrived for event in returns if event],
+    )
+
+
+def row(setting: Setting, courses: list[Course]) -> str:
+    scores = np.array([course.scores for course in courses], float)
+    arrived = [one for course in courses for one in course.arrived]
+    marks = ["on" if one else "off" for one in (setting.memory, setting.map, setting.returns)]
+    last = scores[:, -3:].mean(axis=1)
+    figures = [
+        f"**{interval(scores.max(axis=1))}**",
+        f"{scores[:, 0].mean():.1f}",
+        interval(scores.mean(axis=1)),
+        interval(last),
+        f"{np.mean([course.places for course in courses]):.0f}",
+        f"{np.mean([course.deaths for course in courses]):.1f}",
+        f"{np.mean([course.repeated for course in courses]):.1%}",
+        f"{np.mean([course.replayed for course in courses]):.0f}" if arrived else "",
+        f"{np.mean(arrived):.0%}" if arrived else "",
+    ]
+    return "| " + " | ".join([*marks, *figures]) + " |"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--game", default=None)
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--first-seed", type=int, default=1)
+    parser.add_argument("--episodes", type=int, default=10)
+    parser.add_argument("--turns", type=int, default=400)
+    parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--all", action="store_true", help="every combination, not each one taken away by itself")
+    given = parser.parse_args()
+    story = find_story(given.game)
+    seeds = range(given.first_seed, given.first_seed + given.seeds)
+    print(f"{story.title or story.path.name}: offline player (rules, no language model), seeds {seeds[0]}-{seeds[-1]}")
+    print(f"{given.episodes} episodes of {given.turns} turns each; means over seeds, 95 % bootstrap intervals\n")
+    print("| memory | map | return | best | first | all | last 3 | places | deaths | repeated | replayed | arrived |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |", flush=True)
+    settings = [Setting(*kept) for kept in (product((True, False), repeat=3) if given.all else ONE_BY_ONE)]
+    by_episode = {}
+    with ProcessPoolExecutor(given.processes) as pool:
+        running = {
+            setting: [pool.submit(play, given.game, setting, seed, given.episodes, given.turns) for seed in seeds]
+            for setting in settings
+        }
+        for setting, courses in running.items():
+            done = [course.result() for course in courses]
+            by_episode[setting] = np.array([course.scores for course in done], float)
+            print(row(setting, done), flush=True)
+    print("\nMean score by episode:\n")
+    for setting, scores in by_episode.items():
+        kept = [name for name in ("memory", "map", "returns") if getattr(setting, name)]
+        print(f"{' + '.join(kept) or 'nothing kept'}: {', '.join(f'{score:.0f}' for score in scores.mean(axis=0))}")
+
+
+if __name__ == "__main__":
+    main()

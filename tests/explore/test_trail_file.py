@@ -1,0 +1,38 @@
+"""The short copy of a log: equal to what the log says, made again when it is not, and never in the way."""
+
+import logging
+
+import pytest
+
+from tests.explore.parts import a_step, a_trail
+from zorkgpt.explore.trail_file import FILE_NAME, KeptTrail, load_trail, save_trail
+from zorkgpt.runlog.events import Returned
+
+FOUND = a_step("take ring > 2", score=5, held=("ring",), effective=True)
+RETURNED = Returned(2, 2, 1, 4, 2, True, True, "", 0, 2, "Room 2", 5, ["ring"])
+KEPT = KeptTrail("ab" * 32, 7, "offline", a_trail("east > 2", FOUND, episode=2), RETURNED, 1234)
+
+
+def test_what_is_kept_comes_back(tmp_path):
+    save_trail(tmp_path / FILE_NAME, KEPT)
+    back = load_trail(tmp_path / FILE_NAME, 1234)
+    assert (back.story_sha256, back.seed, back.player, back.returned) == ("ab" * 32, 7, "offline", RETURNED)
+    assert (back.trail.episode, back.trail.start, back.trail.steps) == (2, 1, KEPT.trail.steps)
+    assert [entry.name for entry in tmp_path.iterdir()] == [FILE_NAME]
+
+
+def test_of_a_log_that_has_grown_it_is_made_again(tmp_path):
+    save_trail(tmp_path / FILE_NAME, KEPT)
+    assert load_trail(tmp_path / FILE_NAME, 1235) is None
+
+
+@pytest.mark.parametrize("damage", [b"", b"{", b"[]", b"\xff\xfe", b'{"version": 1}'])
+def test_a_damaged_one_counts_as_none(tmp_path, damage):
+    (tmp_path / FILE_NAME).write_bytes(damage)
+    assert load_trail(tmp_path / FILE_NAME, 1234) is None
+
+
+def test_where_it_cant_be_written_the_game_goes_on(tmp_path, caplog):
+    with caplog.at_level(logging.WARNING):
+        save_trail(tmp_path / "missing" / FILE_NAME, KEPT)
+    assert "a trail could not be kept" in caplog.text

@@ -1,0 +1,46 @@
+"""Names by a story's own dictionary: in the bundled story and in Zork I."""
+
+import pytest
+
+from game_interface.core.jericho_interface import JerichoInterface
+from zorkgpt.offline.nouns import Nouns
+
+
+@pytest.fixture
+def play():
+    games = []
+
+    def started(story, *commands):
+        game = JerichoInterface(story, seed=1)
+        games.append(game)
+        game.start()
+        return game, game.act(commands[-1]) if [game.act(command) for command in commands[:-1]] or commands else None
+
+    yield started
+    for game in games:
+        game.close()
+
+
+def nouns_of(game: JerichoInterface) -> Nouns:
+    return Nouns(frozenset(game.vocabulary), game.language)
+
+
+def test_a_name_is_made_of_words_that_mean_the_thing(play, zork1):
+    game, step = play(zork1, "north", "north", "up")
+    named = {item.name: nouns_of(game).name(item) for item in step.after.visible}
+    assert named == {"bird's nest": "nest", "jewel-encrusted egg": "encrusted egg"}
+
+
+def test_what_a_text_mentions_beside_the_things_in_sight(play, zork1):
+    game, step = play(zork1, "north", "east")
+    mentioned = list(nouns_of(game).mentioned(step.response, game.scene(), step.after.visible))
+    assert "window" in mentioned
+    assert "north" not in mentioned
+
+
+def test_every_name_in_sight_is_one_that_the_bundled_storys_parser_takes(play, bundled_story):
+    game, step = play(bundled_story, "north", "north", "east")
+    for item in step.after.visible:
+        name = nouns_of(game).name(item)
+        assert name
+        assert "can't see" not in game.act(f"examine {name}").response
