@@ -81,6 +81,9 @@ class CheckpointManager:
         self._rollbacks = tuple(rollbacks)
         self._keeping = [manager for manager in managers if isinstance(manager, KeepsState)]
         self._every = config.checkpoint_interval_turns
+        self._workdir = Path(config.zork_game_workdir)
+        self._directory = self._workdir
+        """Of the episode that is played, once there is one."""
         self._journal: Journal | None = None
         self._lock: FileLock | None = None
         self._written = self._failures = 0
@@ -155,7 +158,7 @@ class CheckpointManager:
         self.let_go()
         self._take(episode)
         try:
-            return read_saved(run_directory(self._workdir, episode))
+            return read_saved(self._directory)
         except CheckpointError:
             self.let_go()
             raise
@@ -236,16 +239,9 @@ class CheckpointManager:
             "metrics": {"checkpoints": self._written, "failed_checkpoints": self._failures},
         }
 
-    @property
-    def _workdir(self) -> Path:
-        return Path(self._config.zork_game_workdir)
-
-    @property
-    def _directory(self) -> Path:
-        return run_directory(self._workdir, self._state.episode_id)
-
     def _take(self, episode: int) -> None:
-        self._lock = playing_lock(run_directory(self._workdir, episode))
+        self._directory = run_directory(self._workdir, episode)
+        self._lock = playing_lock(self._directory)
         try:
             self._lock.acquire(timeout=0)
         except Timeout:

@@ -69,7 +69,7 @@ def write_checkpoint(path: Path, content: dict[str, Any]) -> None:
         OSError: it can't be written; the one before stands.
     """
     body = json.dumps({"version": VERSION} | content, separators=(",", ":")).encode()
-    temporary = path.with_name(path.name + ".tmp")
+    temporary = f"{path}.tmp"
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
     try:
         rest = memoryview(b"%s%s}\n" % (_HEAD % zlib.crc32(body), body))

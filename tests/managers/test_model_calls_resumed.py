@@ -1,0 +1,41 @@
+"""What models have taken counts on in a resumed episode, also what was asked after the checkpoint."""
+
+import logging
+
+import pytest
+
+from managers.model_calls import ModelCalls
+from session.game_configuration import GameConfiguration
+from session.game_state import GameState
+from session.model_settings import model_settings
+from tests.fixtures.chat_server import Answer, ChatServer
+from zorkgpt.errors import BudgetExceeded
+from zorkgpt.llm.messages import Message
+
+
+def test_calls_before_and_after_the_checkpoint_count_against_the_ceiling(tmp_path):
+    with ChatServer(*[Answer("ACTION: look")] * 8) as server:
+        config = GameConfiguration(
+            zork_game_workdir=str(tmp_path), agent_model=server.model, client_base_url=server.url, max_tokens=60
+        )
+
+        def calls() -> ModelCalls:
+            made = ModelCalls(logging.getLogger("test"), config, GameState(episode_id=1), model_settings(config))
+            made.reset_episode()
+            return made
+
+        killed = calls()
+        question = [Message("user", "What now?")]
+        for _ in range(2):
+            killed.client.complete(question, role="agent")
+        kept = killed.to_dict()
+        killed.client.complete(question, role="agent")
+        resumed = calls()
+        resumed.restore(kept)
+        took, would_have = resumed.usage()["agent"], killed.usage()["agent"]
+        assert took.pop("latency_s") == pytest.approx(would_have.pop("latency_s"), abs=1e-3)
+        assert took == would_have
+        assert resumed.spent() == killed.spent()
+        resumed.client.complete(question, role="agent")
+        with pytest.raises(BudgetExceeded, match="60 tokens is reached: 60 are used"):
+            resumed.check_ceiling()
