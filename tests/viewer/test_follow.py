@@ -2,12 +2,17 @@
 
 import asyncio
 import json
+import os
 import time
+from contextlib import suppress
 
 import httpx
 import pytest
 
 from tests.viewer.parts import client, served, started, turn, write_log
+from zorkgpt.viewer.answers import Answers
+from zorkgpt.viewer.follow import TICK_S, Follower
+from zorkgpt.viewer.run_files import open_run
 
 WATCHERS = 50
 TURNS = 300
@@ -57,7 +62,7 @@ def test_a_watcher_that_comes_later_is_told_how_things_stand(tmp_path):
     with served(tmp_path) as url, httpx.stream("GET", f"{url}api/events", timeout=30) as events:
         assert events.headers["content-type"].startswith("text/event-stream")
         first = next(line for line in events.iter_lines() if line.startswith("data:"))
-        assert json.loads(first.removeprefix("data:"))["episodes"] == {"1": [0, 2]}
+        assert json.loads(first.removeprefix("data:"))["episodes"] == {"1": [0, 2, False]}
 
 
 def test_the_page_waits_for_a_first_episode(tmp_path):
@@ -80,3 +85,72 @@ def test_a_log_that_is_replaced_is_read_anew(tmp_path, damage):
     [row] = asked.get("/api/run").json()["episodes"]
     assert (row["count"], row["generation"]) == (2, 1)
     assert asked.get("/api/episodes/1/pages/0").json()["rows"][0]["action"] == "anew"
+
+
+def test_turns_that_are_no_longer_so_are_not_on_the_map(tmp_path):
+    went = turn(2, action="north", location_after_id=11, location_after="Cave")
+    write_log(tmp_path, started(), turn(1), went)
+    asked = client(tmp_path)
+    before = asked.get("/api/map").json()
+    write_log(tmp_path, {"event": "episode_resumed", "episode": 1, "turn": 1})
+    asked.get("/api/run")
+    after = asked.get("/api/map").json()
+    assert [[room["id"] for room in one["rooms"]] for one in (before, after)] == [[10, 11], [10]]
+    assert after["changes"] > before["changes"]
+
+
+def test_a_log_that_is_written_over_with_a_longer_one_is_read_anew(tmp_path):
+    path = write_log(tmp_path, started(), turn(1))
+    asked = client(tmp_path)
+    path.write_text("")
+    write_log(tmp_path, started(opening="Another beginning."), turn(1, action="anew"), turn(2), turn(3))
+    [row] = asked.get("/api/run").json()["episodes"]
+    assert (row["opening"], row["count"], row["unreadable"]) == ("Another beginning.", 3, 0)
+    assert asked.get("/api/episodes/1/pages/0").json()["rows"][0]["action"] == "anew"
+
+
+async def _told_after(workdir, *changes):
+    """What a watcher is told last, after each change had time to be seen."""
+    files = open_run(workdir)
+    watching = Follower(files, Answers(files)).watch()
+    news = json.loads(await anext(watching))
+    for change in changes:
+        change()
+        await asyncio.sleep(4 * TICK_S)
+    with suppress(TimeoutError):
+        while True:
+            news = json.loads(await asyncio.wait_for(anext(watching), 5 * TICK_S))
+    await watching.aclose()
+    return news
+
+
+def test_a_run_that_is_taken_away_meanwhile_is_followed_once_it_is_back(tmp_path):
+    path = write_log(tmp_path, started(), turn(1))
+
+    def take_away():
+        path.unlink()
+        path.mkdir()
+        path.with_name("model_calls.jsonl").mkdir()
+
+    def bring_back():
+        path.rmdir()
+        write_log(tmp_path, started(), turn(1), turn(2))
+
+    told = asyncio.run(_told_after(tmp_path, take_away, bring_back))
+    assert told["episodes"]["1"][1] == 2
+
+
+def test_an_episode_that_falls_silent_is_told(tmp_path):
+    path = write_log(tmp_path, started(), turn(1))
+    told = asyncio.run(_told_after(tmp_path, lambda: os.utime(path, (0, 0))))
+    assert told["grown"]["1"]["row"]["quiet"]
+    assert not told["episodes"]["1"][2]
+
+
+def test_who_missed_the_end_of_an_episode_is_told_that_it_is_over(tmp_path):
+    write_log(tmp_path, started(), turn(1))
+    ending = {"event": "episode_ended", "episode": 1, "reason": "victory"}
+    told = asyncio.run(
+        _told_after(tmp_path, lambda: write_log(tmp_path, ending), lambda: write_log(tmp_path, started(2), episode=2))
+    )
+    assert told["episodes"] == {"1": [0, 1, True], "2": [0, 0, False]}

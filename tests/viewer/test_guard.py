@@ -1,5 +1,7 @@
 """Who gets an answer, and who does not."""
 
+import json
+
 import pytest
 
 from tests.viewer.parts import client, started, turn, write_log
@@ -22,7 +24,17 @@ def test_the_page_itself_is_answered(workdir, path):
 
 
 @pytest.mark.parametrize(
-    "host", ["evil.example", "evil.example:8765", "127.0.0.1.evil.example", "192.168.1.5", "", "["]
+    "host",
+    [
+        "evil.example",
+        "evil.example:8765",
+        "127.0.0.1.evil.example",
+        "192.168.1.5",
+        "",
+        "[",
+        "evil\\@127.0.0.1",
+        "127.0.0.1/evil",
+    ],
 )
 @pytest.mark.parametrize("path", ["/", *ANSWERS])
 def test_a_foreign_host_is_refused(workdir, host, path):
@@ -38,7 +50,8 @@ def test_every_name_of_this_machine_is_known(workdir, host):
 
 
 @pytest.mark.parametrize(
-    "origin", ["https://evil.example", "null", "http://127.0.0.1:1", "file://", "http://127.0.0.1:8765.evil.example"]
+    "origin",
+    ["https://evil.example", "null", "http://127.0.0.1:1", "file://", "http://127.0.0.1:8765.evil.example", "http://["],
 )
 def test_a_foreign_origin_is_refused(workdir, origin):
     assert client(workdir).get("/api/run", headers={"origin": origin}).status_code == 403
@@ -93,6 +106,22 @@ def test_a_link_out_of_the_run_is_not_followed(workdir, tmp_path_factory):
     asked = client(workdir)
     assert [row["episode"] for row in asked.get("/api/run").json()["episodes"]] == [1]
     assert asked.get("/api/episodes/2/pages/0").status_code == 404
+
+
+def test_nor_is_one_that_is_put_in_a_files_place(workdir, tmp_path_factory):
+    elsewhere = write_log(tmp_path_factory.mktemp("elsewhere"), started(), turn(1, response="the secret"))
+    memory = {"title": "the secret", "text": "the secret"}
+    history = elsewhere.with_name("history")
+    history.write_text(json.dumps({"kind": "added", "location_id": 10, "before": None, "after": memory}) + "\n")
+    asked = client(workdir)
+    asked.get("/api/run")
+    log = workdir / "runs" / "1" / "episode_log.jsonl"
+    log.unlink()
+    log.symlink_to(elsewhere)
+    (workdir / "Memories.history.jsonl").symlink_to(history)
+    assert asked.get("/api/run").json()["episodes"][0]["count"] == 0
+    assert asked.get("/api/episodes/1/pages/0").json()["rows"] == []
+    assert asked.get("/api/places/10").json()["threads"] == []
 
 
 def test_every_answer_keeps_the_page_in_its_bounds(workdir):

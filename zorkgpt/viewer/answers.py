@@ -12,6 +12,7 @@ from zorkgpt.viewer.values import cut, plain, whole_number
 PAGE_TURNS = 20
 WHOLE_CHARACTERS = 2_000_000
 _NOTE_CHARACTERS = 60_000
+_QUIET_S = 60
 
 
 class NotThere(LookupError):
@@ -135,11 +136,16 @@ def episode_row(index: EpisodeIndex) -> dict[str, Any]:
         "max_score": whole_number(ended.get("max_score")),
         "reason": cut(ended.get("reason"), 60) or None,
         "message": cut(ended.get("message"), 2000),
-        "quiet_s": round(index.age_s),
+        "quiet": is_quiet(index),
         "unreadable": index.unreadable,
         "half_written": index.half_written,
         "later_version": index.later_version,
     }
+
+
+def is_quiet(index: EpisodeIndex) -> bool:
+    """Nothing was written for so long that the episode may have been interrupted."""
+    return index.age_s > _QUIET_S
 
 
 def note_row(turn: int, kind: str, record: dict[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 
-from zorkgpt.viewer.answers import Answers, episode_row
+from zorkgpt.viewer.answers import Answers, episode_row, is_quiet
 from zorkgpt.viewer.run_files import RunFiles
 
 TICK_S = 0.1
@@ -31,11 +31,13 @@ class Follower:
     async def watch(self) -> AsyncIterator[str]:
         """How things stand, then what is new, each as JSON."""
         queue: asyncio.Queue[str] = asyncio.Queue(_BEHIND)
-        queue.put_nowait(await run_in_threadpool(self._standing))
+        first = not self._watchers
+        # From here on it is told what is new, so that nothing is missed meanwhile.
         self._watchers.add(queue)
-        if self._task is None or self._task.done():
-            self._task = asyncio.create_task(self._follow())
         try:
+            _offer(queue, await run_in_threadpool(self._standing, first))
+            if self._task is None or self._task.done():
+                self._task = asyncio.create_task(self._follow())
             while True:
                 yield await queue.get()
         finally:
@@ -52,27 +54,34 @@ class Follower:
             # What takes long is done less often: the game comes first.
             await asyncio.sleep(max(TICK_S, 4 * (loop.time() - began)))
 
-    def _standing(self) -> str:
+    def _standing(self, first: bool) -> str:
         with self._files.lock:
-            if not self._watchers:
+            if first:
                 self._news()
             return json.dumps(self._frame(grown={}))
 
     def _news(self) -> str | None:
         """None: nothing."""
+        try:
+            with self._files.lock:
+                return self._what_is_new()
+        except OSError:
+            # A file was taken away, or can't be read for now; the next look tells how things are.
+            return None
+
+    def _what_is_new(self) -> str | None:
         files = self._files
-        with files.lock:
-            files.refresh()
-            marks = {number: _mark(one) for number, one in files.episodes.items()}
-            state = (marks, files.map.changes, files.memory_changes())
-            if state == self._state:
-                return None
-            grown = {}
-            for number, mark in marks.items():
-                if mark != self._told.get(number):
-                    grown[number] = self._growth(number)
-            self._told, self._state = marks, state
-            return json.dumps(self._frame(grown))
+        files.refresh()
+        marks = {number: _mark(one) for number, one in files.episodes.items()}
+        state = (marks, files.map.changes, files.memory_changes())
+        if state == self._state:
+            return None
+        grown = {}
+        for number, mark in marks.items():
+            if mark != self._told.get(number):
+                grown[number] = self._growth(number)
+        self._told, self._state = marks, state
+        return json.dumps(self._frame(grown))
 
     def _growth(self, number: int) -> dict[str, Any]:
         index = self._files.episodes[number]
@@ -86,7 +95,7 @@ class Follower:
     def _frame(self, grown: dict[int, Any]) -> dict[str, Any]:
         files = self._files
         return {
-            "episodes": {number: [one.generation, len(one)] for number, one in files.episodes.items()},
+            "episodes": {number: [*_mark(one)[:2], _over(one)] for number, one in files.episodes.items()},
             "grown": grown,
             "names": {room: name for number in grown for room, name in files.episodes[number].names.items()},
             "map": files.map.changes,
@@ -95,7 +104,11 @@ class Follower:
 
 
 def _mark(index: Any) -> tuple:
-    return index.generation, len(index), bool(index.started), bool(index.ended), len(index.notes)
+    return index.generation, len(index), bool(index.started), bool(index.ended), len(index.notes), is_quiet(index)
+
+
+def _over(index: Any) -> bool:
+    return episode_row(index)["reason"] is not None
 
 
 def _offer(queue: asyncio.Queue[str], news: str) -> None:

@@ -1,10 +1,10 @@
 """Who may ask: the address that the page was opened at, nobody else's page, and the token where one is needed."""
 
 import ipaddress
+import re
 import secrets
 import socket
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse
@@ -25,6 +25,7 @@ _HEADERS = {
 }
 _ANSWERS = "/api/"
 _LONGEST_PATH = 200
+_HOST = re.compile(r"(?:\[(?P<address>[\da-fA-F:.]+)\]|(?P<name>[\w.-]+))(?::\d{0,5})?", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ class Guard:
 
 def _same_origin(headers: Headers, host: str, path: str) -> bool:
     origins = headers.getlist("origin")
-    if any(urlsplit(origin).scheme not in ("http", "https") or urlsplit(origin).netloc != host for origin in origins):
+    if not {*origins} <= {f"http://{host}", f"https://{host}"}:
         return False
     # Whoever follows a link to the page gets it; only the page itself gets answers.
     return path == "/" or headers.get("sec-fetch-site", "none") in ("same-origin", "none")
@@ -104,10 +105,8 @@ def _shows(headers: Headers, token: str) -> bool:
 
 
 def _host_name(host: str) -> str:
-    try:
-        return (urlsplit(f"//{host}").hostname or "").lower()
-    except ValueError:
-        return ""
+    found = _HOST.fullmatch(host)
+    return (found["address"] or found["name"]).lower() if found else ""
 
 
 def _is_address(name: str) -> bool:

@@ -1,12 +1,15 @@
 """Follows a file of JSON lines that another process writes: what is new is read, half a line waits for its rest."""
 
 import json
+import os
+import stat
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 _CHUNK_BYTES = 1 << 24
+_HEAD_BYTES = 1024
 
 
 class Lines:
@@ -19,36 +22,36 @@ class Lines:
         self.unreadable = 0
         """Whole lines that are no JSON object."""
         self._identity: int | None = None
+        self._head = b""
 
     def size(self) -> int:
         """In bytes; 0 if the file is not there."""
-        try:
-            return self.path.stat().st_size
-        except OSError:
-            return 0
+        now = self._state()
+        return now.st_size if now else 0
 
     def age_s(self) -> float:
         """Since the file was last written; 0 if it is not there."""
-        try:
-            return max(0.0, time.time() - self.path.stat().st_mtime)
-        except OSError:
-            return 0.0
+        now = self._state()
+        return max(0.0, time.time() - now.st_mtime) if now else 0.0
 
     def was_replaced(self) -> bool:
-        """Another file is there now, or a shorter one; begin again with a new `Lines`."""
-        try:
-            now = self.path.stat()
-        except OSError:
+        """Another file is there now, or another text in it; begin again with a new `Lines`."""
+        now = self._state()
+        if now is None:
             return self.end > 0
         if self._identity is None:
             self._identity = now.st_ino
-        return now.st_ino != self._identity or now.st_size < self.end
+        if now.st_ino != self._identity or now.st_size < self.end:
+            return True
+        # A new file may be given the number of one that was deleted, and be longer by the time somebody looks.
+        return now.st_size > self.end > 0 and not self._beginning().startswith(self._head)
 
     def new(self) -> Iterator[tuple[int, int, dict[str, Any]]]:
         """(first byte, length, object) of every line that came since the last call."""
         if self.size() <= self.end:
             return
-        with self.path.open("rb") as file:
+        with self._opened() as file:
+            self._head = self._head or file.read(_HEAD_BYTES)
             file.seek(self.end)
             rest = b""
             while chunk := file.read(_CHUNK_BYTES):
@@ -63,11 +66,29 @@ class Lines:
     def at(self, start: int, length: int) -> dict[str, Any]:
         """One line, read again; empty if it is not there any more."""
         try:
-            with self.path.open("rb") as file:
+            with self._opened() as file:
                 file.seek(start)
                 return parsed(file.read(length)) or {}
         except OSError:
             return {}
+
+    def _state(self) -> os.stat_result | None:
+        """None: no such file. A link may lead out of the run, and what is no file may never end."""
+        try:
+            now = self.path.stat(follow_symlinks=False)
+        except OSError:
+            return None
+        return now if stat.S_ISREG(now.st_mode) else None
+
+    def _beginning(self) -> bytes:
+        try:
+            with self._opened() as file:
+                return file.read(_HEAD_BYTES)
+        except OSError:
+            return b""
+
+    def _opened(self) -> BinaryIO:
+        return open(self.path, "rb", opener=lambda path, flags: os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK))
 
 
 def parsed(line: bytes) -> dict[str, Any] | None:

@@ -97,7 +97,9 @@ class RunFiles:
 
     def _draw(self, episode: EpisodeIndex) -> None:
         generation, done = self._mapped.get(episode.episode, (episode.generation, 0))
-        done = done if generation == episode.generation else 0
+        if generation != episode.generation:
+            self._draw_anew()
+            return
         first = whole_number(episode.started.get("location_id"))
         if first is not None:
             self.map.arrive(first, moment(episode.episode, 0))
@@ -105,6 +107,13 @@ class RunFiles:
         turns = episode.columns["turns"]
         self.map.take(episode.episode, zip(turns[done:], episode.steps[done:], strict=True))
         self._mapped[episode.episode] = (episode.generation, len(turns))
+
+    def _draw_anew(self) -> None:
+        """Turns that were told are no longer so, nor is what the map had of them."""
+        self.map = MapTimeline(changes=self.map.changes + 1)
+        self._mapped.clear()
+        for episode in self.episodes.values():
+            self._draw(episode)
 
     def _starts(self) -> list[tuple[str, int]]:
         begun = [(text(one.started.get("time")), number) for number, one in self.episodes.items() if one.started]

@@ -48,7 +48,12 @@ def serve(
     rules = Rules.of(host, edit=edit)
     listening = _listen(host or "127.0.0.1", port)
     config = uvicorn.Config(
-        make_app(files, rules), log_level="error", access_log=False, server_header=False, timeout_graceful_shutdown=1
+        make_app(files, rules),
+        log_level="error",
+        access_log=False,
+        server_header=False,
+        ws="none",
+        timeout_graceful_shutdown=1,
     )
     ready(_address(listening, rules.edit_token or rules.token))
 

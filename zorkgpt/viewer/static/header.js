@@ -6,8 +6,6 @@ import { neighbour } from "./timeline.js";
 import { toggleBeside } from "./side_by_side.js";
 import { showHelp } from "./keyboard.js";
 
-const QUIET_S = 60;
-
 let places = {};
 
 export function startHeader(elements) {
@@ -30,9 +28,10 @@ function standing(row) {
   if (!row) return [run.connected ? "live" : "over", run.connected ? "Waiting for the first episode" : exported ? "No episode" : "Not connected"];
   const player = row.player ? `${shorten(row.player, 30)} player` : "";
   if (row.reason !== null) return ["over", `Ended: ${shorten(row.reason, 40)}`, player];
+  if (!row.started && !row.count) return ["over", "Its log is missing or empty", player];
   if (exported) return ["over", "Not over when this was exported", player];
   if (!run.connected) return ["lost", "Connection lost, trying again", player];
-  if (row.quiet_s > QUIET_S) return ["over", "No end in its log: interrupted, or waiting", player];
+  if (row.quiet) return ["over", "No end in its log: interrupted, or waiting", player];
   return ["live", "Playing", player];
 }
 
@@ -60,7 +59,7 @@ function notice(row) {
   const words = [];
   if (row?.later_version) words.push(`A later version of this program wrote parts of this log (format ${row.later_version}); they are not shown.`);
   if (row?.unreadable) words.push(`${row.unreadable} lines of this log are damaged and are not shown.`);
-  if (row?.half_written && row.quiet_s > QUIET_S) words.push("The log ends in the midst of a line: the run was cut off.");
+  if (row?.half_written && row.quiet) words.push("The log ends in the midst of a line: the run was cut off.");
   places.notice.hidden = words.length === 0;
   places.notice.textContent = words.join(" ");
 }

@@ -152,9 +152,9 @@ async function takeOne(news) {
   Object.assign(run.names, news.names);
   Object.assign(run, { map: news.map, memory: news.memory });
   for (const [episode, grown] of Object.entries(news.grown)) await grow(Number(episode), grown);
-  for (const [episode, [generation, length]] of Object.entries(news.episodes)) {
+  for (const [episode, [generation, length, over]] of Object.entries(news.episodes)) {
     const row = run.episodes.get(Number(episode));
-    if (!row || row.generation !== generation || row.count < length) takeRun(await ask("run"));
+    if (!row || row.generation !== generation || row.count < length || (row.reason !== null) !== over) takeRun(await ask("run"));
   }
   await keepUp();
   announce();
