@@ -141,8 +141,8 @@ def _memory(page) -> tuple[float, int]:
 
 
 @contextmanager
-def watched(workdir: Path, watchers: int) -> Iterator[None]:
-    """The page beside a run, and so many who follow it, as a process of its own that gives way to the game."""
+def watched(workdir: Path, watchers: int) -> Iterator[int]:
+    """The page beside a run, its process's number, and so many who follow it from a process of their own."""
     from zorkgpt.viewer.background import BackgroundPage
 
     workdir.mkdir(parents=True)
@@ -151,9 +151,15 @@ def watched(workdir: Path, watchers: int) -> Iterator[None]:
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
             try:
                 process.stdout.readline()
-                yield
+                yield page.process_id
             finally:
                 process.terminate()
+
+
+def processor_seconds(process_id: int) -> float:
+    """What a process has used so far, of Linux's own count."""
+    fields = Path(f"/proc/{process_id}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 async def follow(address: str, watchers: int) -> None:
@@ -175,16 +181,19 @@ async def follow(address: str, watchers: int) -> None:
 
 
 def cost_of_watchers(folder: Path, pairs: int, watchers: int, *, turns: int, delay_s: float) -> None:
-    ratios = []
+    ratios, shares = [], []
     for number in range(pairs):
         alone = _time(folder / f"alone-{delay_s}-{number}", turns, delay_s)
         workdir = folder / f"watched-{delay_s}-{number}"
-        with watched(workdir, watchers):
+        with watched(workdir, watchers) as page:
+            before = processor_seconds(page)
             beside = _time(workdir, turns, delay_s)
+            shares.append((processor_seconds(page) - before) / beside)
         ratios.append(beside / alone)
     pace = f"{1 / delay_s:.0f} turns a second" if delay_s else "as fast as it goes"
     shown = ", ".join(f"{ratio:.3f}" for ratio in sorted(ratios))
-    print(f"  {pace:20} time with {watchers} watchers by time without: median {median(ratios):.3f} of {shown}")
+    print(f"  {pace}: time with {watchers} watchers by time without: median {median(ratios):.3f} of {shown}")
+    print(f"  {pace}: the page's process takes {median(shares):.1%} of one processor meanwhile")
 
 
 def _time(workdir: Path, turns: int, delay_s: float) -> float:
@@ -224,7 +233,7 @@ def main() -> None:
         in_a_browser(folder, options.turns)
         print("What watchers cost the game")
         cost_of_watchers(folder, options.pairs, options.watchers, turns=300, delay_s=0)
-        cost_of_watchers(folder, 1, options.watchers, turns=40, delay_s=0.1)
+        cost_of_watchers(folder, 3, options.watchers, turns=30, delay_s=0.1)
 
 
 if __name__ == "__main__":

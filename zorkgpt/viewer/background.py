@@ -40,6 +40,7 @@ class BackgroundPage:
             self.close()
             raise ViewerError(told or "The page can't be served; `zorkgpt view` says why.")
         self.address = told
+        self.process_id = self._process.pid
 
     def close(self) -> None:
         self._process.stdin.close()
