@@ -15,7 +15,6 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from zorkgpt.viewer.answers import Answers, NotThere
-from zorkgpt.viewer.edits import LONGEST_BYTES, change
 from zorkgpt.viewer.follow import Follower
 from zorkgpt.viewer.guard import Guard, Rules
 from zorkgpt.viewer.run_files import RunFiles
@@ -39,22 +38,12 @@ def make_app(files: RunFiles, rules: Rules) -> Starlette:
     async def events(request: Request) -> Response:
         return EventSourceResponse(_as_events(follower.watch()), ping=_PING_S)
 
-    async def edit(request: Request) -> Response:
-        body = b""
-        async for part in request.stream():
-            body += part
-            if len(body) > LONGEST_BYTES:
-                break
-        status, answer = await run_in_threadpool(change, files, request.path_params["place"], body)
-        return Response(json.dumps(answer), status, media_type="application/json")
-
     routes = [
         Route("/", _page),
         Route("/api/run", _answering(run)),
         Route("/api/events", events),
         Route("/api/map", _answering(lambda request: answers.map())),
         Route("/api/places/{place:int}", _answering(lambda request: answers.place(**request.path_params))),
-        Route("/api/places/{place:int}/memories", edit, methods=["POST"]),
         Route("/api/episodes/{episode:int}/columns", _answering(columns)),
         *(
             Route(f"/api/episodes/{path}", _answering(lambda request, ask=ask: ask(**request.path_params)))
@@ -67,12 +56,29 @@ def make_app(files: RunFiles, rules: Rules) -> Starlette:
             )
         ),
         Mount("/static", StaticFiles(directory=STATIC)),
+        *([_editing(files)] if rules.edit_token else []),
     ]
     return Starlette(
         routes=routes,
         middleware=[Middleware(Guard, rules=rules)],
         exception_handlers={404: _not_there},
     )
+
+
+def _editing(files: RunFiles) -> Route:
+    # Only where something may be changed: who looks need not load what writes.
+    from zorkgpt.viewer.edits import LONGEST_BYTES, change
+
+    async def edit(request: Request) -> Response:
+        body = b""
+        async for part in request.stream():
+            body += part
+            if len(body) > LONGEST_BYTES:
+                break
+        status, answer = await run_in_threadpool(change, files, request.path_params["place"], body)
+        return Response(json.dumps(answer), status, media_type="application/json")
+
+    return Route("/api/places/{place:int}/memories", edit, methods=["POST"])
 
 
 def _answering(ask: Callable[[Request], dict[str, Any]]) -> Callable[[Request], Response]:
