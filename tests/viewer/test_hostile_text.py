@@ -1,6 +1,7 @@
 """Whatever a game, a model or a person writes is text on the page, and the page keeps its shape."""
 
 import json
+import re
 
 import pytest
 from playwright.sync_api import expect
@@ -17,6 +18,11 @@ HOSTILE = (
 )
 LONG = "x" * 100_000
 WIDE = "W" * 5_000
+STRANGE = [
+    *("__proto__", "constructor", 5, -1, 2**70, 1.5, True, None, [], {}, [[1]], {"a": [{"b": None}]}),
+    [None, 5, "__proto__", {"kind": [], "title": {}}],
+    {"__proto__": {"pinned": True}, "constructor": 1, "toString": 2, "valueOf": 3, "length": 9},
+]
 
 
 @pytest.fixture(scope="module")
@@ -134,3 +140,45 @@ def _unharmed(page, width):
         assert panel.evaluate("(one) => one.scrollWidth <= one.clientWidth + 1")
     for scroll in page.locator(".scroll:visible").all():
         assert scroll.evaluate("(one) => one.scrollWidth <= one.clientWidth + 1")
+
+
+def test_fields_of_any_kind_break_no_panel(tmp_path, open_page):
+    """Each turn, with all that is told beside it, has values of one kind."""
+    _write_strange(tmp_path)
+    with served(tmp_path) as url:
+        page = open_page(f"{url}#1:1")
+        for number in range(1, len(STRANGE) + 1):
+            expect(page.locator("article[aria-current] .number")).to_have_text(str(number))
+            page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+            expect(page.locator("#turn-body .calls .speaker").first).to_be_attached()
+            for panel in ("#memories", "#objectives", "#knowledge"):
+                expect(page.locator(panel)).to_have_attribute("data-key", re.compile(rf"^1\.{number}\."))
+            page.keyboard.press("ArrowRight")
+
+
+def _write_strange(workdir):
+    log, calls, history = [started()], [], []
+    for number, value in enumerate(STRANGE, 1):
+        goal = dict.fromkeys(("text", "status", "places", "origin", "reached", "given_up", "done_when"), value)
+        told = dict.fromkeys(("added", "struck", "text"), value) | {
+            "objectives": [value, goal] if number % 2 else value
+        }
+        event = dict.fromkeys(("kind", "title", "persistence", "category", "detail"), value) | {"location_id": 10}
+        fields = dict.fromkeys(turn(1).keys() - {"event", "turn", "location_id", "location_after_id"}, value)
+        log.append(
+            turn(number, **fields, memory_events=[event], rejections=[event], extraction=goal, memory_shown=value)
+        )
+        log += [
+            {"event": f"{kind}_updated", "episode": 1, "turn": number} | told for kind in ("objectives", "knowledge")
+        ]
+        call = dict.fromkeys(("role", "model", "answer", "reasoning", "error", "prompt_tokens", "cost"), value)
+        call |= {"messages": [value, {"speaker": value, "content": value}], "turn": number, "latency_s": value}
+        calls.append({"event": "model_called", "episode": 1} | call)
+        marks = ("status", "pinned", "vetoed", "tried", "worked", "observation_count", "turns", "superseded_by")
+        memory = dict.fromkeys(("category", "text", "persistence", "episode", "invalidation_reason", *marks), value)
+        row = dict.fromkeys(("at", "kind", "location_name", "reason", "source", "action", "other"), value)
+        row |= {"location_id": 10, "before": None, "after": memory | {"title": f"memory {number}"}}
+        history.append(row | {"episode": 1, "turn": 1})
+    path = write_log(workdir, *log)
+    path.with_name("model_calls.jsonl").write_text("".join(json.dumps(one) + "\n" for one in calls))
+    (workdir / "Memories.history.jsonl").write_text("".join(json.dumps(one) + "\n" for one in history))

@@ -189,8 +189,7 @@ def _exits(record: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _marks(record: dict[str, Any]) -> int:
-    events = record.get("memory_events")
-    kinds = {event.get("kind") for event in events if isinstance(event, dict)} if isinstance(events, list) else set()
+    kinds = {text(event.get("kind")) for event in objects(record.get("memory_events"))}
     marks = (
         (FAILED, record.get("failed")),
         (DIED, record.get("died")),

@@ -5,7 +5,8 @@ const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u061c\u202a
 const SVG = "http://www.w3.org/2000/svg";
 
 export function shown(value) {
-  return value === null || value === undefined ? "" : String(value).replace(/\r\n?/g, "\n").replace(UNSEEN, "\ufffd");
+  const words = typeof value === "object" ? JSON.stringify(value) : String(value);
+  return value === null || value === undefined ? "" : words.replace(/\r\n?/g, "\n").replace(UNSEEN, "\ufffd");
 }
 
 export function shorten(value, limit) {

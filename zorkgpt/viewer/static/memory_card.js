@@ -1,12 +1,13 @@
 // One memory: what it says, how long it holds, how far it is believed, and how it came to be so.
 import { el, folded, prose, shorten, shown } from "./dom.js";
 import { parted } from "./run.js";
+import { timesSeen } from "./memory_state.js";
 
-const CLASSES = {
+const CLASSES = new Map(Object.entries({
   core: ["core", "Seen at first sight: true at the start of every episode"],
   permanent: ["permanent", "How the game works: true in every episode"],
   ephemeral: ["this episode", "What the player did to the world: gone with the restart"],
-};
+}));
 const KINDS = new Set(["SUCCESS", "FAILURE", "DISCOVERY", "DANGER", "NOTE"]);
 
 export function memoryCard({ memory, versions, later }, tools = []) {
@@ -19,15 +20,15 @@ export function memoryCard({ memory, versions, later }, tools = []) {
 }
 
 function chips(memory) {
-  const [name, meaning] = CLASSES[memory.persistence] ?? [memory.persistence, ""];
-  const seen = memory.observation_count ?? 1;
+  const [name, meaning] = CLASSES.get(memory.persistence) ?? [memory.persistence, ""];
+  const seen = timesSeen(memory);
   return el("p", { class: "chips" },
     el("span", { class: "chip kind" }, shorten(memory.category, 24)),
     el("span", { class: `chip class ${shorten(memory.persistence, 12)}`, title: meaning }, name),
     memory.status !== "ACTIVE" && el("span", { class: "chip status" }, shorten(memory.status, 16).toLowerCase()),
     memory.pinned && el("span", { class: "chip pinned" }, "pinned"),
     memory.vetoed && el("span", { class: "chip vetoed" }, "vetoed"),
-    Number.isFinite(memory.tried) && memory.tried > 0 && el("span", { class: "chip" }, `worked ${memory.worked ?? 0} of ${memory.tried}`),
+    Number.isFinite(memory.tried) && memory.tried > 0 && el("span", { class: "chip" }, `worked ${shorten(memory.worked ?? 0, 12)} of ${memory.tried}`),
     el("span", { class: "chip quiet" }, seen > 1 ? `seen ${seen}×` : "seen once"),
     el("span", { class: "chip quiet" }, `episode ${shorten(memory.episode, 24)}, turn ${shorten(memory.turns, 24)}`),
   );

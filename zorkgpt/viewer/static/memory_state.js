@@ -15,7 +15,11 @@ export function believed(state) {
 }
 
 function byWeight(one, other) {
-  return rank(one.memory) - rank(other.memory) || (other.memory.observation_count ?? 1) - (one.memory.observation_count ?? 1);
+  return rank(one.memory) - rank(other.memory) || timesSeen(other.memory) - timesSeen(one.memory);
+}
+
+export function timesSeen(memory) {
+  return Number.isFinite(memory.observation_count) ? memory.observation_count : 1;
 }
 
 function rank(memory) {

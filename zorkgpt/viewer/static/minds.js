@@ -1,5 +1,5 @@
 // Objectives and knowledge, as they stood at the turn.
-import { el, fill, folded, prose, shorten } from "./dom.js";
+import { el, fill, folded, prose, shorten, shown } from "./dom.js";
 import { askOnce } from "./api.js";
 import { current, roomName, run, turnNumber, view } from "./run.js";
 
@@ -18,7 +18,7 @@ export async function updateMinds() {
   const aim = await latest("objectives_updated", false);
   const known = await latest("knowledge_updated", true);
   if (key !== `${view.episode}.${view.at}.${current().notes}`) return;
-  fill(objectives, key, aim ? [since(aim), el("ul", { class: "objectives" }, (aim.note.objectives ?? []).map(objective))] : [none("No objectives are written down up to this turn.")]);
+  fill(objectives, key, aim ? [since(aim), el("ul", { class: "objectives" }, listed(aim.note.objectives).map(objective))] : [none("No objectives are written down up to this turn.")]);
   fill(knowledge, key, known ? [since(known), ...learned(known)] : [none("Nothing beyond single places is written down up to this turn.")]);
 }
 
@@ -47,21 +47,25 @@ function objective(one) {
   if (one === null || typeof one !== "object") return el("li", { dir: "auto" }, shorten(one, 600));
   const status = shorten(one.status ?? "open", 20);
   const kind = { open: "note", reached: "good", stale: "warn" }[status] ?? "quiet";
-  const more = [["Done when", one.done_when], ["at", places(one.places)], ["since", moments([one.origin])], ["given up in episode", Array.isArray(one.given_up) ? one.given_up.join(", ") : ""]].filter(([, value]) => value);
+  const more = [["Done when", one.done_when], ["at", places(one.places)], ["since", moments([one.origin])], ["given up in episode", listed(one.given_up).map(shown).join(", ")]].filter(([, value]) => value);
   return el("li", { class: `objective ${kind === "quiet" ? "past" : ""}`, dir: "auto" }, el("span", { class: `badge ${kind}` }, status), el("b", {}, shorten(one.text, 600)),
     el("span", { class: "quiet" }, more.map(([name, value]) => `${name} ${shorten(value, 300)}`).join(" · ")),
-    ...(Array.isArray(one.reached) ? one.reached.map((proof) => el("span", { class: "proof" }, `✓ ${moments([proof])} ${shorten(proof?.words, 300)}`)) : []));
+    ...listed(one.reached).map((proof) => el("span", { class: "proof" }, `✓ ${moments([proof])} ${shorten(proof?.words, 300)}`)));
 }
 
 function moments(given) {
-  return given.filter((one) => Number.isInteger(one?.episode)).map((one) => `${one.episode}:${one.turn ?? 0}`).join(", ");
+  return given.filter((one) => Number.isInteger(one?.episode)).map((one) => `${one.episode}:${shown(one.turn ?? 0)}`).join(", ");
 }
 
 function places(given) {
-  return Array.isArray(given) ? given.map((place) => (Number.isInteger(place) ? roomName(place) : shorten(place, 60))).join(", ") : "";
+  return listed(given).map((place) => (Number.isInteger(place) ? roomName(place) : shorten(place, 60))).join(", ");
+}
+
+function listed(given) {
+  return Array.isArray(given) ? given : [];
 }
 
 function learned({ note }) {
-  const news = [...(note.added ?? []).map((line) => el("li", { class: "new", dir: "auto" }, shorten(line, 600))), ...(note.struck ?? []).map((line) => el("li", { class: "lost", dir: "auto" }, shorten(line, 600)))];
+  const news = [...listed(note.added).map((line) => el("li", { class: "new", dir: "auto" }, shorten(line, 600))), ...listed(note.struck).map((line) => el("li", { class: "lost", dir: "auto" }, shorten(line, 600)))];
   return [news.length > 0 && el("ul", { class: "news" }, news), note.text && folded("All of it", () => prose(note.text, "verbatim"))];
 }

@@ -1,5 +1,5 @@
 // Everything about the turn that is looked at: where, what it carried, what it learned, who objected, which models were asked.
-import { count, el, fill, folded, prose, shorten } from "./dom.js";
+import { count, el, fill, folded, prose, shorten, shown } from "./dom.js";
 import { current, moment, place, placesOf, roomName, run, turnRow, view } from "./run.js";
 import { badges } from "./transcript.js";
 import { beside } from "./memory_card.js";
@@ -101,7 +101,7 @@ function verdicts(turn) {
 function read(extraction) {
   const found = Object.entries(extraction ?? {}).filter(([name, value]) => name !== "by" && (Array.isArray(value) ? value.length : value && typeof value !== "object"));
   if (!found.length) return [];
-  const words = (value) => shorten(Array.isArray(value) ? value.join(", ") : value === true ? "yes" : value, 300);
+  const words = (value) => shorten(Array.isArray(value) ? value.map(shown).join(", ") : value === true ? "yes" : value, 300);
   return [el("h3", {}, "Read in the answer"), el("dl", { class: "facts" }, found.flatMap(([name, value]) => [el("dt", {}, shorten(name.replaceAll("_", " "), 40)), el("dd", { dir: "auto" }, words(value))]))];
 }
 
