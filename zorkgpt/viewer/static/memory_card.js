@@ -20,7 +20,7 @@ export function memoryCard({ memory, versions, later }, tools = []) {
 }
 
 function chips(memory) {
-  const [name, meaning] = CLASSES.get(memory.persistence) ?? [memory.persistence, ""];
+  const [name, meaning] = CLASSES.get(memory.persistence) ?? [shorten(memory.persistence, 24), ""];
   const seen = timesSeen(memory);
   return el("p", { class: "chips" },
     el("span", { class: "chip kind" }, shorten(memory.category, 24)),
