@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 import httpx
@@ -16,6 +17,12 @@ from zorkgpt.viewer.run_files import open_run
 
 WATCHERS = 50
 TURNS = 300
+
+
+def apart(work):
+    """What a coroutine gives, in a thread of its own: where a browser is open, a loop runs in this one already."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, work).result()
 
 
 async def watch(url: str, told: list[dict], ready: asyncio.Event) -> None:
@@ -49,7 +56,7 @@ def test_fifty_watchers_are_told_every_turn_at_most_ten_times_a_second(tmp_path)
         return told, time.monotonic() - began
 
     with served(tmp_path) as url:
-        told, took_s = asyncio.run(all_of_it(url))
+        told, took_s = apart(all_of_it(url))
     for frames in told:
         assert len(frames) <= 10 * took_s + 2
         grown = [frame["grown"]["1"] for frame in frames if "1" in frame["grown"]]
@@ -136,13 +143,13 @@ def test_a_run_that_is_taken_away_meanwhile_is_followed_once_it_is_back(tmp_path
         path.rmdir()
         write_log(tmp_path, started(), turn(1), turn(2))
 
-    told = asyncio.run(_told_after(tmp_path, take_away, bring_back))
+    told = apart(_told_after(tmp_path, take_away, bring_back))
     assert told["episodes"]["1"][1] == 2
 
 
 def test_an_episode_that_falls_silent_is_told(tmp_path):
     path = write_log(tmp_path, started(), turn(1))
-    told = asyncio.run(_told_after(tmp_path, lambda: os.utime(path, (0, 0))))
+    told = apart(_told_after(tmp_path, lambda: os.utime(path, (0, 0))))
     assert told["grown"]["1"]["row"]["quiet"]
     assert not told["episodes"]["1"][2]
 
@@ -150,7 +157,7 @@ def test_an_episode_that_falls_silent_is_told(tmp_path):
 def test_who_missed_the_end_of_an_episode_is_told_that_it_is_over(tmp_path):
     write_log(tmp_path, started(), turn(1))
     ending = {"event": "episode_ended", "episode": 1, "reason": "victory"}
-    told = asyncio.run(
+    told = apart(
         _told_after(tmp_path, lambda: write_log(tmp_path, ending), lambda: write_log(tmp_path, started(2), episode=2))
     )
     assert told["episodes"] == {"1": [0, 1, True], "2": [0, 0, False]}
