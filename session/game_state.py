@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from game_interface.models import Observation
 from session.history import TurnRecord
-from session.outcome import in_vain
+from session.outcome import failed
 
 
 @dataclass
@@ -85,7 +85,7 @@ class GameState:
         entry = self.add_reasoning(turn.turn, turn.reasoning, step.action)
         entry |= {"location": place, "response": step.response}
         if step.before.location is not None:
-            self._note_outcome(step.before.location.num, step.action, in_vain(step))
+            self._note_outcome(step.before.location.num, step.action, failed(step))
         self.deaths += step.died
         self.finished = self.finished or step.finished
         self.victory = self.victory or step.victory

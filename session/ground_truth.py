@@ -1,7 +1,7 @@
 """The Z-machine's account of a turn, in the words of the memory."""
 
 from game_interface.models import AttributeChange, Item, ObjectMove, Transition
-from session.outcome import in_vain
+from session.outcome import failed
 from zorkgpt.memory.models import AttributeChanged, ObjectMoved, ZMachineContext
 
 
@@ -30,7 +30,7 @@ def ground_truth(step: Transition, *, turn: int, first_visit: bool) -> ZMachineC
         response_length=len(step.response),
         turn=turn,
         destination_name=destination.name if destination else "",
-        nothing_changed=in_vain(step),
+        nothing_changed=failed(step),
         moved=tuple(_moved(move) for move in step.moved),
         changed=tuple(_changed(change) for change in step.changed),
     )

@@ -18,7 +18,7 @@ def is_passive(action: str) -> bool:
 
 
 def changed_something(step: Transition) -> bool:
-    """Place, score, inventory, object tree or attributes are not what they were."""
+    """Place, score, inventory, object tree or attributes are not what they were, by whomever it was done."""
     before, after = step.before, step.after
     return bool(
         step.moved
@@ -33,15 +33,20 @@ def changed_something(step: Transition) -> bool:
 
 
 def failed(step: Transition) -> bool:
-    """The action was meant to change something, and nothing changed."""
-    return not is_passive(step.action) and not changed_something(step)
+    """The action was meant to change something and did not, whatever else went on in the world meanwhile."""
+    return not is_passive(step.action) and not came_to_something(step)
+
+
+def came_to_something(step: Transition) -> bool:
+    """The action led elsewhere, or changed something itself."""
+    return step.before.location != step.after.location or effective(step)
 
 
 def touched(step: Transition) -> tuple[Item, ...]:
     """What the action moved or changed: things in sight or in hand, before or after, and those that it names.
 
     A walk touches nothing in this sense: what is here then differs because here is elsewhere. Many stories move their
-    scenery along with the player.
+    scenery along with the player. Where the story does not tell what is in sight, everything may have been.
     """
     if step.before.location != step.after.location:
         return ()
@@ -49,8 +54,10 @@ def touched(step: Transition) -> tuple[Item, ...]:
         item.num for seen in (step.before, step.after) for items in (seen.visible, seen.carried) for item in items or ()
     }
     named = _words(step.action)
-    changed = (*(move.item for move in step.moved), *(change.item for change in step.changed))
-    return tuple({item.num: item for item in changed if item.num in near or named & _words(item.name)}.values())
+    changed = {item.num: item for item in (*(move.item for move in step.moved), *(flip.item for flip in step.changed))}
+    if step.before.visible is None and step.after.visible is None:
+        return tuple(changed.values())
+    return tuple(item for item in changed.values() if item.num in near or named & _words(item.name))
 
 
 def effective(step: Transition) -> bool:
@@ -64,11 +71,6 @@ def effective(step: Transition) -> bool:
         or before.score != after.score
         or before.inventory != after.inventory
     )
-
-
-def in_vain(step: Transition) -> bool:
-    """The action was meant to change something and did not, whatever else went on in the world meanwhile."""
-    return not is_passive(step.action) and step.before.location == step.after.location and not effective(step)
 
 
 def _words(text: str) -> set[str]:

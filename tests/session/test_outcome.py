@@ -7,8 +7,8 @@ import pytest
 from game_interface.models import AttributeChange, Item, Location, ObjectMove, Observation, Transition
 from session.outcome import failed, is_passive
 
-HERE = Observation(Location(1, "Here"), (), (), (), score=0, moves=1)
-LAMP = Item(7, "lamp", 1)
+LAMP, CAT = Item(7, "lamp", 1), Item(9, "sleepy cat", 2)
+HERE = Observation(Location(1, "Here"), (), (LAMP,), (), score=0, moves=1)
 NOTHING = Transition(before=HERE, action="push wall", response="Nothing.", after=replace(HERE, moves=2))
 
 
@@ -35,5 +35,17 @@ def test_looking_and_waiting_never_fail(action):
         {"finished": True},
     ],
 )
-def test_any_change_of_the_world_is_an_outcome(change):
+def test_what_the_action_changed_is_an_outcome(change):
     assert not failed(replace(NOTHING, **change))
+
+
+def test_what_goes_on_elsewhere_is_no_outcome():
+    wandered = ObjectMove(CAT, Item(2, "Yard"), Item(3, "Lane"))
+    assert failed(replace(NOTHING, moved=(wandered,)))
+    assert failed(replace(NOTHING, changed=(AttributeChange(CAT, "awake", True),)))
+
+
+def test_where_the_story_does_not_tell_what_is_in_sight_any_change_is_an_outcome():
+    unknown = replace(HERE, location=None, inventory=None, carried=None, visible=None)
+    step = replace(NOTHING, before=unknown, after=unknown, moved=(ObjectMove(CAT, None, None),))
+    assert not failed(step)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from game_interface.models import Observation
 from session.history import TurnRecord
-from session.outcome import changed_something
+from session.outcome import came_to_something
 from zorkgpt.objectives.conditions import Kind, WayOf, gain, happened, in_sight, normal, stands
 from zorkgpt.objectives.finder import Judgement
 from zorkgpt.objectives.models import (
@@ -196,9 +196,9 @@ def _promise(one: Objective) -> tuple:
 
 
 def _came_of(one: Objective, record: TurnRecord) -> bool:
-    """The turn changed something, and it concerns this objective."""
+    """The action came to something, and it concerns this objective."""
     step = record.transition
-    if not changed_something(step):
+    if not came_to_something(step):
         return False
     if one.condition.kind is Kind.SCORE and gain(step) > 0:
         return True
