@@ -214,3 +214,11 @@ def test_an_unknown_host_is_unreachable():
     client = LLMClient(LLMSettings.single("m", base_url="http://no-such-host.invalid/v1", max_retries=0))
     with pytest.raises(LLMUnreachable, match=r"No server answers at http://no-such-host\.invalid/v1"):
         client.complete(QUESTION, role="agent")
+
+
+def test_half_a_character_that_came_from_a_model_or_a_file_can_be_sent_back():
+    with ChatServer("ACTION: wait \ud800") as server:
+        client = client_of(server)
+        said = client.complete(QUESTION, role="agent").content
+        client.complete([Message("user", f"You said: {said}")], role="agent")
+    assert server.requests[-1].body["messages"][0]["content"] == "You said: ACTION: wait \ufffd"

@@ -15,6 +15,7 @@ _SAMPLING = ("temperature", "top_p")
 # The API of OpenAI has no such parameters; most local servers do.
 _EXTRA_SAMPLING = ("top_k", "min_p")
 _REFUSALS = {400, 415, 422, 501}
+_HALVES = re.compile(r"[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ def request(
     arguments: dict[str, Any] = {
         "model": settings.model,
         "messages": [
-            {"role": message.speaker, "content": message.content}
+            {"role": message.speaker, "content": _sendable(message.content)}
             for message in (messages if dialect.system else _without_system(messages))
         ],
     }
@@ -69,6 +70,11 @@ def request(
         arguments["response_format"] = {"type": "json_schema", "json_schema": schema}
     extra = {name: sampling[name] for name in _EXTRA_SAMPLING if name in sampling}
     return arguments | ({"extra_body": extra} if extra else {})
+
+
+def _sendable(text: str) -> str:
+    # JSON lets a model write half a surrogate pair, which is no character and has no UTF-8.
+    return _HALVES.sub("\ufffd", text)
 
 
 def _without_system(messages: list[Message]) -> list[Message]:
