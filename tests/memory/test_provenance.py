@@ -8,9 +8,11 @@ from tests.memory.parts import memory
 from tests.memory.test_evidence import FAILS, WORKS, Play
 from tests.memory.test_turns import Answers, remember
 from tests.orchestration.parts import a_run
+from zorkgpt.memory.as_of import AsOf
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.moment import Moment
 from zorkgpt.memory.provenance import Showings
+from zorkgpt.memory.session import load
 from zorkgpt.runlog.events import TurnPlayed
 from zorkgpt.runlog.reader import read_episode
 
@@ -98,3 +100,23 @@ def test_of_a_real_run_it_tells_when_it_was_shown(tmp_path):
         expected += [Showings(episode, its[0], its[-1], len(its))] if its else []
     assert list(told.shown) == expected
     assert json.loads(json.dumps(told.to_dict()))["shown"][0]["first_turn"] == expected[0].first_turn
+
+
+def test_lines_that_nobody_can_have_written_cost_only_themselves(tmp_path):
+    with a_run(tmp_path, turns=8) as run:
+        run.play_episode()
+        memory = run.simple_memory
+        place = min(memory.memory_cache)
+        before = memory.why("At first sight", place)
+    for name in ("Memories.history.jsonl", "Memories.trials.jsonl", "runs/1/episode_log.jsonl"):
+        with (tmp_path / name).open("a") as file:
+            file.write("[" * 100_000 + "] At first sight:\n")
+    (tmp_path / "runs" / "1" / "ephemeral_session.json").write_text("[" * 100_000)
+    with SimpleMemoryManager.open(tmp_path / "Memories.md") as manager:
+        assert manager.why("At first sight", place) == before
+    then = AsOf.of(tmp_path / "Memories.md")
+    then.refresh()
+    assert place in then.all_memories(1, 8)
+    with a_run(tmp_path, turns=8) as run:
+        assert run.play_episode().reason == "turn limit"
+    assert load(tmp_path / "runs" / "1", 1) is None

@@ -57,6 +57,7 @@ def test_a_torn_line_and_a_later_kind_of_event_are_left_out(tmp_path):
     with RunLogWriter(path) as log:
         log.write(STARTED)
     with path.open("a") as file:
+        file.write("[" * 100_000 + "\n")
         file.write('{"v": 9, "event": "something_new", "x": 1}\n[1]\n{"event": "turn_played", "turn": 1}\n{"v": 1, "ev')
     assert list(read_events(path)) == [STARTED]
 

@@ -60,7 +60,7 @@ def _here(workdir: Path) -> int | None:
     """Where the last episode stands or ended; None if that was not written down."""
     try:
         return json.loads((workdir / "current_state.json").read_text(encoding="utf-8"))["location"]["id"]
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
 
 

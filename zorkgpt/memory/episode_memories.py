@@ -59,7 +59,7 @@ class EpisodeMemories:
                 return
             for event in _ephemeral(row):
                 self._change(int(row["turn"]), event)
-        except (ValueError, TypeError, KeyError, AttributeError):
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             # Half a line, or of another version: what is known stays.
             return
 

@@ -188,7 +188,7 @@ def _fields(memory: Memory | None) -> dict[str, Any] | None:
 def _parsed(line: bytes) -> dict[str, Any] | None:
     try:
         row = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return row if isinstance(row, dict) else None
 

@@ -118,7 +118,7 @@ def _turns(log: Path, sign: bytes, location_id: int, mark: str) -> set[int]:
 def _row(line: bytes) -> dict[str, Any] | None:
     try:
         row = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return row if isinstance(row, dict) else None
 

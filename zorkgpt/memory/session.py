@@ -82,6 +82,6 @@ def load(path: Path, episode: int | str) -> Session | None:
         return from_dict(content)
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         log.warning("session not restored", extra={"path": str(path), "error": repr(error)})
         return None

@@ -132,7 +132,7 @@ def counted(trials: Iterable[Trial], before: dict[tuple[int, str], tuple[int, in
 def _batch(line: bytes) -> list[Trial]:
     try:
         return [trial_of(row) for row in json.loads(line)["trials"]]
-    except (ValueError, TypeError, KeyError, AttributeError):
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return []
 
 

@@ -38,7 +38,7 @@ def read_events(path: Path, *, after: int = 0) -> Iterator[Event]:
         for number, line in enumerate(file, 1):
             try:
                 event = from_record(json.loads(line))
-            except (ValueError, TypeError, AttributeError) as error:
+            except (ValueError, TypeError, AttributeError, RecursionError) as error:
                 log.warning(
                     "a line of the run log is unreadable", extra={"path": str(path), "line": number, "why": str(error)}
                 )
