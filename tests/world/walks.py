@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Iterable
+from itertools import count
 from pathlib import Path
 
 from hypothesis import strategies as st
@@ -38,6 +39,10 @@ def walked(sightings) -> MapGraph:
     return graph
 
 
+_turns = count(1)
+"""Each later than the last one: the map learns no turn twice."""
+
+
 def manager_in(folder: Path, **settings) -> MapManager:
     config = GameConfiguration(zork_game_workdir=str(folder), **settings)
     return MapManager(logging.getLogger("test"), config, GameState())
@@ -45,8 +50,7 @@ def manager_in(folder: Path, **settings) -> MapManager:
 
 def take(manager: MapManager, step: Transition) -> None:
     extraction = RuleExtractor().extract(what_was_said(step))
-    turn = manager.graph.contains.get(1, 0) + 1
-    manager.process_turn(TurnRecord(1, turn, step, "", "given", "", extraction=extraction))
+    manager.process_turn(TurnRecord(1, next(_turns), step, "", "given", "", extraction=extraction))
 
 
 def play(manager: MapManager, game: JerichoInterface, commands: Iterable[str]) -> list[Transition]:
