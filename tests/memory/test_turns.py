@@ -1,6 +1,7 @@
 """How a turn becomes memories: when it is asked about, what is kept of the answer, what is refused."""
 
 import logging
+import os
 from types import SimpleNamespace
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from tests.memory.parts import memory
 from zorkgpt.errors import LLMError
 from zorkgpt.llm.scripted import ScriptedLLM
+from zorkgpt.memory.file import Disk
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import (
     AttributeChanged,
@@ -37,6 +39,17 @@ class Answers:
         if isinstance(answer, Exception):
             raise answer
         return answer
+
+
+class CountingDisk(Disk):
+    """Keeps which files were replaced."""
+
+    def __init__(self):
+        self.written = []
+
+    def replace(self, source, target):
+        self.written.append(target)
+        os.replace(source, target)
 
 
 def remember(title="Sword", persistence="permanent", text=None, **fields):
@@ -290,6 +303,17 @@ def test_visits_are_counted_once_each(play, state, tmp_path):
     manager.record_arrival(5, "Hall", "A hall.")
     manager.record_action_outcome(5, "Hall", "look", "A hall.")
     assert "**Visits:** 3 | **Episodes:** 3, 4\n" in (tmp_path / "Memories.md").read_text()
+
+
+@pytest.mark.parametrize("answer", [remember("Rope"), NOTHING, LLMError("the server is gone"), ValueError("broken")])
+def test_a_visit_and_what_is_learned_on_it_are_written_at_once(state, tmp_path, answer):
+    path, disk = tmp_path / "Memories.md", CountingDisk()
+    with SimpleMemoryManager.open(path) as manager:
+        manager.add_memory(5, "Hall", memory(episode=2))
+    manager = SimpleMemoryManager(game_state=state, path=path, synthesizer=Answers(answer), disk=disk)
+    manager.record_action_outcome(5, "Hall", "take sword", "Taken.", {"inventory_changed": True})
+    assert disk.written.count(str(path)) == 1
+    assert "**Visits:** 2 | **Episodes:** 2, 3\n" in path.read_text()
 
 
 def test_the_visits_so_far_hold_the_present_one(play, state):

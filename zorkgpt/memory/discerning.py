@@ -298,7 +298,6 @@ class DiscerningKeeper(Keeper):
                 return self._carried_out(location_id, name, memory, anew, again=False)
             # What it was compared with is gone, or nothing can be written: then add says so.
             return super().add(location_id, name, memory)
-        self._visits.counted(location_id)
         self._count(decision)
         if decision.kind == "repeats":
             self._wordings.add(location_id, one.known.title, memory.text)

@@ -163,13 +163,10 @@ class Keeper:
     def close(self) -> None:
         """Put away what need not be kept open."""
 
-    def count_visits(self, location_id: int) -> None:
-        """Write down the visits that the file does not count yet, if it has a place for them."""
-        visits = self._visits.uncounted(location_id)
-        if not visits or location_id not in self.store.document.at:
-            return
-        if self._apply(lambda document: changes.visited(document, location_id, visits)):
-            self._visits.counted(location_id)
+    def count_visits(self) -> None:
+        """Write down the visits that no other write has taken along, of the places that the file has."""
+        if self._visits.are_waiting(self.store.document):
+            self._apply(Outcome, always=True)
 
     def forget_episode(self) -> None:
         """What was true until the restart is true no more."""
@@ -217,14 +214,14 @@ class Keeper:
 
         if not self._apply(change):
             return False
-        self._visits.counted(location_id)
         for old in [old for old in self.ephemeral.get(location_id, ()) if is_current(old) and same_words(old, memory)]:
             self._mark(location_id, old, _superseded(old, memory.title, turn), "superseded")
         return True
 
     def _apply(self, change: Callable[[Document], Outcome | None], *, always: bool = False) -> bool:
         try:
-            outcome = self.store.apply(self.evidence.along_with(change, always=always), moment=self.moment())
+            along = self.evidence.along_with(self._visits.along_with(change, always=always), always=always)
+            outcome = self.store.apply(along, moment=self.moment())
         except MemoryStoreError as error:
             self.write_failures += 1
             self._log.error("memory not written", extra={"error": str(error)})
@@ -232,6 +229,7 @@ class Keeper:
         if outcome is None:
             return False
         self.evidence.written()
+        self._visits.written()
         for made in outcome.changes:
             if made.kind != "credited":
                 self._tell(made.kind, made.location_id, made.after or made.before, made.reason, made.other)

@@ -1,6 +1,11 @@
 """Where the player has been: first visits of the episode, and one count for every visit."""
 
+from collections.abc import Callable
 from typing import Any
+
+from zorkgpt.memory import changes
+from zorkgpt.memory.changes import Outcome
+from zorkgpt.memory.codec import Document
 
 
 class Visits:
@@ -10,6 +15,8 @@ class Visits:
         self._processed: dict[int, int] = {}
         self._here: int | None = None
         self._uncounted: dict[int, list[int | str]] = {}
+        self._taken: list[int] = []
+        """The places whose visits the change that is being written takes along."""
 
     def is_first(self, location_id: int, turn: int) -> bool:
         """True until a turn *at* the location has been processed; the same all through that turn."""
@@ -19,13 +26,11 @@ class Visits:
         """A turn at this location has been handed in; the first one is kept."""
         self._processed.setdefault(location_id, turn)
 
-    def enter(self, location_id: int, episode: int | str) -> bool:
-        """Whether being here now is a new visit; it is kept until it is counted in the file."""
-        if location_id == self._here:
-            return False
-        self._here = location_id
-        self._uncounted.setdefault(location_id, []).append(episode)
-        return True
+    def enter(self, location_id: int, episode: int | str) -> None:
+        """The player is here now. If that is a new visit, it is kept until it is counted in the file."""
+        if location_id != self._here:
+            self._here = location_id
+            self._uncounted.setdefault(location_id, []).append(episode)
 
     def leave(self) -> None:
         self._here = None
@@ -39,8 +44,39 @@ class Visits:
         present = () if location_id == self._here else (episode,)
         return (*self.uncounted(location_id), *present)
 
-    def counted(self, location_id: int) -> None:
-        self._uncounted.pop(location_id, None)
+    def are_waiting(self, document: Document) -> bool:
+        """Whether there are any to be counted at the places that the file has."""
+        return any(place in document.at for place in self._uncounted)
+
+    def along_with(
+        self, change: Callable[[Document], Outcome | None], *, always: bool = False
+    ) -> Callable[[Document], Outcome | None]:
+        """The change with the visits that the file does not count, if it changes anything; then `written` is called.
+
+        A place that the change itself puts into the file begins with its visits.
+
+        Args:
+            always: also if it changes nothing.
+        """
+
+        def with_visits(document: Document) -> Outcome | None:
+            self._taken, visited = [], document
+            for place in self._uncounted:
+                # First: a change of an episode that the place does not list yet counts a visit of it.
+                visited = changes.visited(visited, place, self.uncounted(place)).document
+            outcome = change(visited)
+            if outcome is None or (outcome.document is visited and not always):
+                return outcome and Outcome(document)
+            self._taken = [place for place in self._uncounted if place in outcome.document.at]
+            return outcome
+
+        return with_visits
+
+    def written(self) -> None:
+        """The last change is on disk."""
+        for place in self._taken:
+            self._uncounted.pop(place, None)
+        self._taken = []
 
     def reset(self) -> None:
         """A new episode."""

@@ -105,6 +105,7 @@ class Recorder:
             self._log.warning("nothing learned from the turn", extra=extra, exc_info=True)
         finally:
             self._recording = None
+            self._keeper.count_visits()
             if self._keeper.evidence.is_due(self.turn):
                 self._keeper.count_evidence()
 
@@ -195,8 +196,7 @@ class Recorder:
         return replace(context, first_visit=first)
 
     def _been_at(self, location_id: int, context: ZMachineContext, *, arrival: bool) -> None:
-        if self._visits.enter(location_id, self.episode):
-            self._keeper.count_visits(location_id)
+        self._visits.enter(location_id, self.episode)
         if not arrival:
             self._visits.processed(location_id, context.turn)
             if context.location_changed:
