@@ -1,6 +1,5 @@
 """Keeps the running episode resumable: every decision and turn in its journal, and a checkpoint every few turns."""
 
-import json
 import logging
 import os
 from collections.abc import Sequence
@@ -14,6 +13,7 @@ from game_interface.core.jericho_interface import JerichoInterface
 from managers.base import KeepsState, Manager
 from session import checkpoint, journal
 from session.checkpoint import Checkpoint, Run
+from session.encoding import as_json
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import TurnRecord
@@ -87,7 +87,7 @@ class CheckpointManager:
         self._journal: Journal | None = None
         self._lock: FileLock | None = None
         self._written = self._failures = 0
-        self._ephemeral = ""
+        self._ephemeral = b""
 
     def reset_episode(self) -> None:
         """A new episode: nobody else may play it.
@@ -97,7 +97,7 @@ class CheckpointManager:
         """
         self.let_go()
         self._take(self._state.episode_id)
-        self._ephemeral = ""
+        self._ephemeral = b""
 
     reset = reset_episode
 
@@ -272,10 +272,10 @@ class CheckpointManager:
         """Beside the checkpoint, which holds the same, for whoever looks for the memories of the episode."""
         if memory is None:
             return
-        ephemeral = json.dumps(memory["memories"])
+        ephemeral = as_json(memory["memories"])
         if ephemeral != self._ephemeral:
             beside = self._directory / "ephemeral_session.json.tmp"
-            beside.write_text(json.dumps(memory), encoding="utf-8")
+            beside.write_bytes(as_json(memory))
             os.replace(beside, beside.with_suffix(""))
             self._ephemeral = ephemeral
 

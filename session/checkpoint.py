@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from session.encoding import as_json
 from zorkgpt.errors import CheckpointError
 
 FILE_NAME = "checkpoint.json"
@@ -68,7 +69,7 @@ def write_checkpoint(path: Path, content: dict[str, Any]) -> None:
     Raises:
         OSError: it can't be written; the one before stands.
     """
-    body = json.dumps({"version": VERSION} | content, separators=(",", ":")).encode()
+    body = as_json({"version": VERSION} | content)
     temporary = f"{path}.tmp"
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
     try:

@@ -13,6 +13,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from game_interface.models import Observation
+from session.encoding import as_json
 from session.extraction import Extraction
 from session.history import Rejection, TurnRecord
 from zorkgpt.errors import CheckpointError
@@ -78,8 +79,7 @@ class Journal:
 
     def write(self, entry: Entry) -> None:
         kind = type(entry)
-        # Not pydantic's own JSON: half a surrogate pair, which models write at times, has to come back.
-        body = json.dumps({_NAMES[kind]: _form(kind).dump_python(entry)}).encode()
+        body = as_json({_NAMES[kind]: _form(kind).dump_python(entry)})
         line = memoryview(b"%08x %s\n" % (zlib.crc32(body), body))
         while line:
             line = line[os.write(self._file, line) :]

@@ -1,7 +1,8 @@
 """Where things lie, as memories claim it, and which of them the agent itself has put there."""
 
 import re
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, fields, replace
+from operator import attrgetter
 from typing import Any
 
 from zorkgpt.memory.models import ObjectMoved, ZMachineContext
@@ -102,6 +103,9 @@ class Handling:
     carried: bool
 
 
+_FIELDS = attrgetter(*(field.name for field in fields(Handling)))
+
+
 class Handled:
     """The things that the agent has moved in this episode, by their object numbers."""
 
@@ -139,7 +143,7 @@ class Handled:
         self._things.clear()
 
     def to_list(self) -> list[list[Any]]:
-        return [[number, *astuple(thing)] for number, thing in self._things.items()]
+        return [[number, *_FIELDS(thing)] for number, thing in self._things.items()]
 
     def restore(self, things: list[list[Any]]) -> None:
         self._things = {number: Handling(*fields) for number, *fields in things}
