@@ -111,7 +111,10 @@ def _answers(files: RunFiles) -> Iterator[tuple[str, Any]]:
 
 def _pages(answers: Answers, number: int, turns: int) -> Iterator[tuple[str, Any]]:
     for page in range(-(-turns // PAGE_TURNS)):
-        yield f"episodes/{number}/pages/{page}", answers.page(number, page)
+        answer = answers.page(number, page)
+        yield f"episodes/{number}/pages/{page}", answer
+        for turn in (row["turn"] for row in answer["rows"] if row["cut"]):
+            yield f"episodes/{number}/turns/{turn}", answers.turn(number, turn)
 
 
 def _calls(files: RunFiles, answers: Answers, numbers: list[int]) -> Iterator[tuple[str, Any]]:

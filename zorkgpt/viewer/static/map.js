@@ -5,7 +5,7 @@ import { announce, columnsOf, current, now, placesOf, roomName, run, view } from
 import { Camera } from "./camera.js";
 
 const TRAIL = 40;
-const LINE_LETTERS = 12;
+const LINE_LETTERS = 11;
 
 let camera;
 let box;

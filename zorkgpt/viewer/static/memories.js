@@ -1,9 +1,10 @@
 // The memories of a place: as the player had them when it chose, or, for a room that was asked for, as they stood then.
-import { button, el, fill, folded, prose, shorten } from "./dom.js";
+import { button, el, fill, folded, shorten } from "./dom.js";
 import { announce, moment, now, place, placesOf, roomName, run, turnNumber, turnRow, view } from "./run.js";
 import { believed, memoriesAt } from "./memory_state.js";
 import { memoryCard } from "./memory_card.js";
 import { editTools } from "./editing.js";
+import { wholly } from "./transcript.js";
 
 let box;
 
@@ -42,5 +43,5 @@ function list(states, id) {
 }
 
 function told(row) {
-  return row?.memory_shown ? [folded("What the player was told, word for word", () => prose(row.memory_shown, "verbatim"))] : [];
+  return row?.memory_shown ? [folded("What the player was told, word for word", () => wholly(row, "memory_shown", view.episode, "verbatim"))] : [];
 }

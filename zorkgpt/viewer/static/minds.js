@@ -67,5 +67,5 @@ function listed(given) {
 
 function learned({ note }) {
   const news = [...listed(note.added).map((line) => el("li", { class: "new", dir: "auto" }, shorten(line, 600))), ...listed(note.struck).map((line) => el("li", { class: "lost", dir: "auto" }, shorten(line, 600)))];
-  return [news.length > 0 && el("ul", { class: "news" }, news), note.text && folded("All of it", () => prose(note.text, "verbatim"))];
+  return [news.length > 0 && el("ul", { class: "news" }, news), note.text && folded("All of it", () => prose(note.text, "verbatim"), { open: news.length === 0 })];
 }

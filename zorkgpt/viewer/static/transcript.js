@@ -1,6 +1,6 @@
 // The transcript: pages of turns, of which only those near the window are there.
 import { button, el, folded, prose, shorten, shown } from "./dom.js";
-import { ask, exported } from "./api.js";
+import { ask } from "./api.js";
 import { MARK, current, go, page, roomName, run, view } from "./run.js";
 
 const GUESSED_HEIGHT = 150;
@@ -103,18 +103,20 @@ function turn(row, at, episode) {
   head.append(el("bdi", { class: "where" }, shorten(row.location || roomName(row.location_id), 60)), ...badges(row));
   const article = el("article", { class: `turn${row.failed ? " failed" : ""}`, "data-at": at }, head);
   article.append(el("p", { class: "action", dir: "auto" }, shorten(row.action, 300)));
-  if (row.reasoning) article.append(folded("Why", () => prose(row.reasoning, "reasoning"), { class: "why" }));
+  if (row.reasoning) article.append(folded("Why", () => wholly(row, "reasoning", episode, "reasoning"), { class: "why" }));
   for (const word of ["refused", "fault"]) if (row[word]) article.append(prose(row[word], "fault"));
-  article.append(response(row, episode));
+  article.append(wholly(row, "response", episode, "story"));
   return article;
 }
 
-function response(row, episode) {
-  const text = prose(row.response, "story");
-  if (!row.cut.length || exported) return text;
+// Of a long text the rest is fetched once somebody wants it.
+export function wholly(row, name, episode, className) {
+  const text = prose(row[name], className);
+  if (!row.cut.includes(name)) return text;
   const more = button("Show all of it", async () => {
-    const whole = await ask(`episodes/${episode}/turns/${row.turn}`).catch(() => row);
-    text.textContent = shown(whole.response);
+    const whole = await ask(`episodes/${episode}/turns/${row.turn}`).catch(() => null);
+    if (whole === null) return;
+    text.textContent = shown(whole[name]);
     more.remove();
   }, { class: "small" });
   return el("div", {}, text, more);

@@ -1,7 +1,7 @@
 // Everything about the turn that is looked at: where, what it carried, what it learned, who objected, which models were asked.
 import { count, el, fill, folded, prose, shorten, shown } from "./dom.js";
 import { current, moment, place, placesOf, roomName, run, turnRow, view } from "./run.js";
-import { badges } from "./transcript.js";
+import { badges, wholly } from "./transcript.js";
 import { beside } from "./memory_card.js";
 import { callList } from "./calls.js";
 
@@ -48,7 +48,7 @@ function whereabouts(turn, before) {
   return el("div", { class: "whereabouts" },
     el("p", { class: "action", dir: "auto" }, shorten(turn.action, 300)),
     el("p", { class: "way", dir: "auto" }, shorten(way, 160), " ", ...badges(turn)),
-    turn.reasoning && prose(turn.reasoning, "reasoning"),
+    turn.reasoning && wholly(turn, "reasoning", view.episode, "reasoning"),
     el("h3", {}, "Carried"), items.length ? el("ul", { class: "items" }, items) : el("p", { class: "empty" }, "Nothing."));
 }
 
