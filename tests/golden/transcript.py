@@ -13,6 +13,8 @@ _WORTH_NAMING, _LONG_LINE = 50, 100
 """Characters from which on a section and a line are not repeated."""
 _MOST_VALUES = 5
 """Of a mapping that is shown in one line."""
+_SCHEMA = re.compile(r"(?<=of this JSON schema:\n)\{.*\}")
+"""Its words are pydantic's, and differ by version; what it must hold is tested beside `zorkgpt.llm.structured`."""
 _HEADING = re.compile(r"^(?=#{1,3} \S)", re.MULTILINE)
 
 
@@ -36,7 +38,7 @@ def dialogue(questions: Iterable[Asked]) -> str:
         lines.append(f"{'=' * 20} {number}. at turn {asked.at}")
         for speaker, text in asked.messages:
             lines.append(f"[{speaker}]")
-            lines += [_once(section, asked.at, seen) for section in _sections(text)]
+            lines += [_once(section, asked.at, seen) for section in _sections(_SCHEMA.sub("<schema>", text))]
         lines += ["[answer]", asked.answer, ""]
     return "\n".join(lines)
 
