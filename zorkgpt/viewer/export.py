@@ -27,6 +27,8 @@ def export_run(given: Path, out: Path, *, names: Names | None = None) -> int:
     Raises:
         ZorkGPTError: there is no run, or the file can't be written.
     """
+    if not out.name:
+        raise ViewerError("The export needs the name of a file: --export run.html.")
     files = open_run(given, names=names)
     page = exported(files).encode("utf-8", "backslashreplace")
     beside = out.with_name(f".{out.name}.{os.getpid()}.tmp")

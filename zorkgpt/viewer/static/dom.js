@@ -42,8 +42,15 @@ export function button(label, act, options = {}) {
 export function fill(place, key, children) {
   if (place.dataset.key === key) return false;
   place.dataset.key = key;
+  const focused = controls(place).indexOf(document.activeElement);
   place.replaceChildren(...children.flat().filter(Boolean));
+  // Whoever is there by keyboard stays there.
+  if (focused >= 0) (controls(place)[focused] ?? place).focus({ preventScroll: true });
   return true;
+}
+
+function controls(place) {
+  return [...place.querySelectorAll("button, select, input, summary, a")].filter((one) => one.checkVisibility());
 }
 
 export function folded(summary, content, options = {}) {

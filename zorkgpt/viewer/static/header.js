@@ -20,6 +20,10 @@ export function updateHeader() {
   fill(places.standing, standing(row).join("."), standing(row).slice(1).map((words, index) => el("span", { class: index ? "quiet" : `state ${standing(row)[0]}` }, words)));
   const numbers = [...run.episodes.keys()];
   fill(places.episodes, `${numbers}.${view.episode}`, row ? chooser(numbers) : []);
+  for (const option of places.episodes.querySelectorAll("option")) {
+    const words = label(Number(option.value));
+    if (option.textContent !== words) option.textContent = words;
+  }
   fill(places.tools, `${numbers.length}.${view.episode}.${view.beside}`, [numbers.length > 1 && comparer(numbers), button("?", showHelp, { class: "round", "aria-label": "Keys and help", title: "Keys (?)" })]);
   notice(row);
 }

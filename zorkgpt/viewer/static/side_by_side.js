@@ -19,8 +19,8 @@ export function startBeside(element) {
 export async function toggleBeside(other) {
   view.beside = view.beside === null ? other : null;
   if (view.beside !== null) {
-    const parting = await compared().catch(() => null);
-    if (parting?.parted) go(parting.parted);
+    const parting = await compared(...pair()).catch(() => null);
+    if (parting?.parted && view.beside !== null) go(parting.parted);
   }
   announce();
 }
@@ -29,8 +29,7 @@ function pair() {
   return [Math.min(view.episode, view.beside), Math.max(view.episode, view.beside)];
 }
 
-function compared() {
-  const [one, other] = pair();
+function compared(one, other) {
   const version = [one, other].map((number) => `${run.episodes.get(number).generation}.${run.episodes.get(number).count}`).join(".");
   return askOnce(`episodes/${one}/beside/${other}`, version);
 }
@@ -44,7 +43,7 @@ export async function updateBeside() {
   await Promise.all([load(one), load(other)]);
   const key = `${one}.${other}.${view.at}.${run.episodes.get(one).count}.${run.episodes.get(other).count}.${run.memory}`;
   if (box.dataset.key === key) return;
-  const parting = await compared();
+  const parting = await compared(one, other);
   const rows = await Promise.all([window_(one), window_(other)]);
   const knew = await whatTheLaterKnew(one, other, parting);
   if (key.startsWith(`${pair().join(".")}.${view.at}.`)) fill(box, key, [summary(one, other, parting, knew), table(one, other, rows, parting), ...explained(one, other, knew)]);
