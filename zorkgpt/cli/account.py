@@ -15,7 +15,8 @@ def account(episodes: Iterable[Episode]) -> Iterator[str]:
     episodes = list(episodes)
     yield from _usage(episodes)
     learned = _sums(episode["learning"] for episode in episodes)
-    yield from _downgrades(learned)
+    if any("memory" in episode["model_usage"] for episode in episodes):
+        yield from _downgrades(learned)
     yield from _likeness(_sums(episode.get("deduplication", {}) for episode in episodes))
     if contradicted := sum(episode["learning"].get("audit", {}).get("contradicted", 0) for episode in episodes):
         yield f"{_memories(contradicted)} the fresh world contradicted, and marked as wrong."
@@ -47,7 +48,7 @@ def _likeness(counts: dict[str, float]) -> Iterator[str]:
     if kept := int(counts.get("contradictions_kept", 0)):
         yield f"{kept} of the memories contradicted one that was known; both are kept, see `memories undo --list`."
     if refused := int(counts.get("supersession_refused", 0)):
-        yield f"The memory model wanted to replace {refused} by what is about something else; they stay."
+        yield f"{refused} of the memories would have replaced what is about something else, which stays."
 
 
 def _sums(rows: Iterable[dict[str, Any]]) -> dict[str, float]:
