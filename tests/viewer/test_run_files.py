@@ -101,6 +101,13 @@ def test_one_episode_alone_can_be_named(tmp_path):
     assert list(open_run(tmp_path).episodes) == [1, 2]
 
 
+@pytest.mark.parametrize("name", ["0", "9" * 20, "9" * 200])
+def test_a_folder_that_no_episode_made_is_passed_over(tmp_path, name):
+    write_log(tmp_path, started(), turn(1))
+    write_log(tmp_path, started(), turn(1), episode=name)
+    assert [row["episode"] for row in client(tmp_path).get("/api/run").json()["episodes"]] == [1]
+
+
 def test_a_run_that_grows_is_read_on(tmp_path):
     write_log(tmp_path, started(), turn(1))
     asked = client(tmp_path)

@@ -15,6 +15,9 @@ from zorkgpt.viewer.memory_threads import MemoryThreads
 from zorkgpt.viewer.passing_threads import passing_threads
 from zorkgpt.viewer.values import moment, text, whole_number
 
+_MOST_EPISODES = 10**9
+"""With its turn, the number of an episode must fit the page's own numbers."""
+
 
 @dataclass(frozen=True)
 class Names:
@@ -53,7 +56,7 @@ class RunFiles:
         """Read on in every file that has grown."""
         with self.lock:
             for number in episodes_in(self.workdir):
-                if number not in self.episodes and self.only in (None, number):
+                if number not in self.episodes and self.only in (None, number) and 0 < number < _MOST_EPISODES:
                     self._open(number)
             for episode in self.episodes.values():
                 if episode.refresh():
