@@ -197,7 +197,7 @@ def test_show_goes_back_to_a_turn(two_turns):
     assert run(two_turns, "show", "--as-of", "3:3") == (2, "", "zorkgpt: Nothing is remembered as of 3:3.\n")
 
 
-@pytest.mark.parametrize("given", ["3", ":3", "3:", "3:x", "3:-1", ""])
+@pytest.mark.parametrize("given", ["3", ":3", "3:", "3:x", "3:-1", "", "3:" + "9" * 5000, "9" * 5000 + ":3"])
 def test_a_turn_that_is_none_is_named(two_turns, given):
     told = f"zorkgpt: --as-of {given} is no turn of an episode. Give both, as in --as-of 3:120.\n"
     assert run(two_turns, "show", "--as-of", given) == (2, "", told)

@@ -50,6 +50,7 @@ def test_by_its_number_with_more_episodes_after_it(interrupted):
     ("options", "said"),
     [
         (["--resume", "5"], "Episode 5 can't go on: there is no"),
+        (["--resume", "9" * 5000], "--resume takes the number of an episode, not '999"),
         (["--resume=nonsense"], "--resume takes the number of an episode, not 'nonsense'"),
         (["--resume", "--seed", "4"], "begun with seed 3, not 4"),
         (["--resume", "--no-memory"], "begun with remember True, not False"),

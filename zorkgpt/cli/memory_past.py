@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from zorkgpt.memory.search import LocatedMemory
     from zorkgpt.memory.trials import Trial
 
+_LONGEST_NUMBERS = 100
+"""Characters of an episode and a turn; Python reads no number of thousands of digits."""
 _TRIALS, _CHANGES = 10, 10
 """Shown of each at most, the last ones; --json has all of them."""
 
@@ -110,7 +112,7 @@ def _as_of(manager: "SimpleMemoryManager", given: str) -> "list[LocatedMemory]":
     from zorkgpt.memory.search import LocatedMemory
 
     episode, colon, turn = given.rpartition(":")
-    if not colon or not turn.isdecimal() or not episode:
+    if not colon or not turn.isdecimal() or not episode or len(given) > _LONGEST_NUMBERS:
         fail(f"--as-of {given} is no turn of an episode. Give both, as in --as-of 3:120.")
     with suppress(MemoryStoreError):
         manager.store.reconcile()

@@ -27,6 +27,8 @@ from zorkgpt.log import logging_to
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, EpisodeStarted
 
 _EPISODES = 2
+_LONGEST_NUMBER = 18
+"""Digits of an episode's number."""
 # After an episode that ends so, the next one would end so too.
 _LAST_WORDS = ("error", "player stopped", "budget")
 
@@ -86,7 +88,7 @@ def play_episodes(options: PlayOptions) -> int:
 def _to_be_resumed(options: PlayOptions) -> Saved | None:
     if options.resume is None:
         return None
-    if options.resume != "last" and not options.resume.isdecimal():
+    if options.resume != "last" and not (options.resume.isdecimal() and len(options.resume) <= _LONGEST_NUMBER):
         raise ConfigurationError(f"--resume takes the number of an episode, not {options.resume!r}.")
     config = _configuration(options)
     episode = None if options.resume == "last" else int(options.resume)
