@@ -6,7 +6,9 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
+from orchestration.assembly import Wishes, assemble
 from orchestration.players import Choice
+from session.game_configuration import GameConfiguration
 from session.history import Spent
 from tests.orchestration.parts import a_run, a_walkthrough
 from zorkgpt.cli.display import BarDisplay, LineDisplay, display_for
@@ -123,3 +125,23 @@ def test_the_bar_leaves_nothing_behind(tmp_path):
     drawn = console.file.getvalue()
     assert "turn 20/20" in drawn
     assert drawn.endswith("\x1b[1A\x1b[2K")
+
+
+def test_turns_that_repeat_an_earlier_episode_are_labelled_wherever_they_show(tmp_path):
+    lines = Console(width=100, file=io.StringIO())
+    panels = Console(width=130, height=40, file=io.StringIO(), force_terminal=True, color_system=None)
+    pace = Pace(2, 30)
+    shown = PanelDisplay(panels, "A story", pace, 0.0)
+    config = GameConfiguration(
+        zork_game_workdir=str(tmp_path), max_turns_per_episode=30, embedding_provider="none", explore="return"
+    )
+    watchers = (pace, LineDisplay(lines, "A story", pace))
+    with assemble(config, Wishes(Choice("offline", "a test", None)), watchers) as run:
+        run.play_episode()
+        assert "(returning)" not in lines.file.getvalue()
+        run.reset_episode()
+        shown.turn_played(run.process_turn())
+        with panels.capture() as screen:
+            panels.print(shown.frame())
+    assert "(returning)" in lines.file.getvalue()
+    assert "(returning)" in screen.get()

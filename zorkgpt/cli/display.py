@@ -9,7 +9,7 @@ from rich.text import Text
 from orchestration.players import Choice
 from orchestration.progress import Watcher
 from session.history import TurnRecord
-from zorkgpt.cli.lines import RESPONSE_LIMIT, printable, rejected, remembered, score_line, style_of
+from zorkgpt.cli.lines import RESPONSE_LIMIT, printable, rejected, remembered, repeated, score_line, style_of
 from zorkgpt.cli.pace import Pace
 from zorkgpt.cli.panels import PanelDisplay
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, EpisodeStarted
@@ -70,7 +70,9 @@ class LineDisplay:
         for rejection in record.rejections:
             console.print(Text("    " + printable(rejected(rejection)), "yellow"))
         head = f"[{record.episode}.{record.turn}] {place} ({score_line(step.after.score, None)})"
-        console.print(Text.assemble((printable(head), "dim"), " > ", (printable(step.action), "bold")))
+        console.print(
+            Text.assemble((printable(head), "dim"), " > ", (printable(step.action), "bold"), (repeated(record), "dim"))
+        )
         console.print(Text(printable(step.response.strip(), RESPONSE_LIMIT)))
         if record.memory_shown:
             known = record.memory_shown.count("\n") + 1

@@ -1,7 +1,8 @@
 """What is said of a turn, a memory, a score in one line of a terminal."""
 
-from session.history import Rejection
+from session.history import Rejection, TurnRecord
 from zorkgpt.memory.models import MemoryEvent
+from zorkgpt.returning import RETURN
 
 RESPONSE_LIMIT = 400
 """Characters of the game's answer that a display shows."""
@@ -26,6 +27,11 @@ def score_line(score: int | None, most: int | None) -> str:
     if score is None:
         return "score unknown"
     return f"{score}" if most is None else f"{score}/{most}"
+
+
+def repeated(record: TurnRecord) -> str:
+    """Said of a turn that an earlier episode's command was repeated on."""
+    return "  (returning)" if record.player == RETURN else ""
 
 
 def rejected(rejection: Rejection) -> str:

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from session.history import TurnRecord
-from zorkgpt.cli.lines import RESPONSE_LIMIT, printable, rejected, remembered, score_line, style_of
+from zorkgpt.cli.lines import RESPONSE_LIMIT, printable, rejected, remembered, repeated, score_line, style_of
 from zorkgpt.cli.pace import Pace
 from zorkgpt.memory.models import MemoryEvent
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, EpisodeStarted
@@ -130,6 +130,7 @@ def _turn_block(record: TurnRecord) -> Text:
         (refusals, "yellow"),
         (f"{record.turn} {printable(place)} ", "dim"),
         (f"> {printable(step.action)}", "bold"),
+        (repeated(record), "dim"),
         "\n",
         printable(step.response.strip(), RESPONSE_LIMIT),
     )
