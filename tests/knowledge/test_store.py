@@ -74,7 +74,7 @@ def test_a_damaged_or_missing_file_is_recovered_and_said_so(tmp_path, damage, ca
         path.write_bytes(damage)
     again = KnowledgeStore(path)
     assert (texts(again), again.recovered) == (["First."], True)
-    assert "knowledge recovered from the backup" in caplog.text
+    assert "a file was recovered from its backup" in caplog.text
     assert bool(list(tmp_path.glob("*.damaged-*"))) == bool(damage)
 
 

@@ -148,7 +148,7 @@ def test_a_missing_or_damaged_file_is_recovered_from_the_backup(path, damage, ca
         again = SimpleMemoryManager.open(path)
     assert titles(path) == ["First"]
     assert [kept.title for kept in again.memory_cache[5]] == ["First"]
-    assert "memories recovered from the backup" in caplog.text
+    assert "a file was recovered from its backup" in caplog.text
     if damage:
         assert path.with_name("Memories.md.damaged-1").read_bytes() == damage
 

@@ -1,19 +1,15 @@
 """The knowledge base on disk: seen at every call as it is there, changed under the lock."""
 
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.knowledge.document import Document, is_damaged, parse, render
-from zorkgpt.log import get_logger
 from zorkgpt.memory.file import LOCK_TIMEOUT_S, Disk, MemoryFile, Stamp
-
-log = get_logger(__name__)
+from zorkgpt.memory.recovery import reread_or_recover
 
 _ATTEMPTS = 5
-_LOOKS, _BETWEEN_LOOKS_S = 5, 0.05
 
 
 class KnowledgeStore:
@@ -73,21 +69,7 @@ class KnowledgeStore:
         raise MemoryStoreError(f"{self.file.path} is being changed all the time by something that ignores its lock.")
 
     def _reread_or_recover(self) -> None:
-        # An editor that is just saving may have emptied the file, or not put it in its place yet.
-        for _ in range(_LOOKS):
-            if self._reread():
-                return
-            time.sleep(_BETWEEN_LOOKS_S)
-        data, _ = self.file.read()
-        rescued = self._rescue(data)
-        if rescued is not None:
-            aside = self.file.set_aside() if data else None
-            self.file.restore(rescued)
-            self.recovered = True
-            what = "missing" if data is None else "damaged"
-            extra = {"path": str(self.file.path), "was": what, "set_aside": str(aside or "")}
-            log.warning("knowledge recovered from the backup", extra=extra)
-        self._reread()
+        self.recovered |= reread_or_recover(self.file, self._reread, self._rescue)
 
     def _rescue(self, data: bytes | None) -> bytes | None:
         """What is to take the file's place; None if the file is sound or there is nothing better."""

@@ -1,7 +1,6 @@
 """The file's memories in this process: seen at every call as they are on disk, changed under the lock."""
 
 import threading
-import time
 from collections.abc import Callable
 from logging import INFO, WARNING
 from pathlib import Path
@@ -15,11 +14,11 @@ from zorkgpt.memory.history import History
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.moment import Moment
 from zorkgpt.memory.reconciliation import differences, left_out
+from zorkgpt.memory.recovery import reread_or_recover
 
 log = get_logger(__name__)
 
 _ATTEMPTS = 5
-_LOOKS, _BETWEEN_LOOKS_S = 5, 0.05
 
 
 class MemoryStore:
@@ -102,21 +101,7 @@ class MemoryStore:
             self._history_failed(error)
 
     def _reread_or_recover(self) -> None:
-        # An editor that is just saving may have emptied the file, or not put it in its place yet.
-        for _ in range(_LOOKS):
-            if self._reread():
-                return
-            time.sleep(_BETWEEN_LOOKS_S)
-        data, _ = self.file.read()
-        rescued = self._rescue(data)
-        if rescued is not None:
-            aside = self.file.set_aside() if data else None
-            self.file.restore(rescued)
-            self.recovered = True
-            what = "missing" if data is None else "damaged"
-            extra = {"path": str(self.file.path), "was": what, "set_aside": str(aside or "")}
-            log.warning("memories recovered from the backup", extra=extra)
-        self._reread()
+        self.recovered |= reread_or_recover(self.file, self._reread, self._rescue)
 
     def _rescue(self, data: bytes | None) -> bytes | None:
         """What is to take the file's place; None if the file is sound or there is nothing better."""
