@@ -12,7 +12,7 @@ from orchestration.zork_orchestrator_v2 import ZorkOrchestratorV2
 from session.game_configuration import GameConfiguration
 from tests.fixtures.walkthrough import ZORK1_SEED, get_bundled_walkthrough, get_zork1_walkthrough
 from tests.memory.parts import memory
-from tests.orchestration.parts import OFFLINE, a_walkthrough
+from tests.orchestration.parts import OFFLINE, CtrlC, a_walkthrough
 from zorkgpt.errors import LLMError, LLMUnreachable
 from zorkgpt.knowledge.document import Document, parse
 from zorkgpt.llm.scripted import ScriptedLLM
@@ -149,23 +149,6 @@ def test_lessons_beyond_an_episode_are_drawn_if_it_is_worth_it(tmp_path, setting
         run.play_episode()
     assert texts(tmp_path) == (["See the village first."] if drawn else [])
     assert len(asked(llm)) == 1 + drawn
-
-
-class CtrlC:
-    """A watcher that presses Ctrl-C at a turn."""
-
-    def __init__(self, turn: int) -> None:
-        self.turn = turn
-
-    def episode_started(self, event) -> None:
-        pass
-
-    def turn_played(self, record) -> None:
-        if record.turn == self.turn:
-            raise KeyboardInterrupt
-
-    def episode_ended(self, event) -> None:
-        pass
 
 
 def test_an_interrupted_episode_asks_no_model_and_the_next_start_makes_up_for_it(tmp_path):

@@ -20,3 +20,20 @@ def a_walkthrough(workdir: Path, *commands: str, **options) -> ZorkOrchestratorV
     workdir.mkdir(parents=True, exist_ok=True)
     file.write_text("\n".join(commands), encoding="utf-8")
     return a_run(workdir, choice=Choice("walkthrough", "a test", None), walkthrough=file, **options)
+
+
+class CtrlC:
+    """A watcher that presses Ctrl-C at a turn."""
+
+    def __init__(self, turn: int) -> None:
+        self.turn = turn
+
+    def episode_started(self, event) -> None:
+        pass
+
+    def turn_played(self, record) -> None:
+        if record.turn == self.turn:
+            raise KeyboardInterrupt
+
+    def episode_ended(self, event) -> None:
+        pass

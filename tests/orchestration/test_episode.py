@@ -11,27 +11,10 @@ import pytest
 from orchestration.players import choose_player
 from session.game_configuration import GameConfiguration
 from tests.fixtures.walkthrough import get_bundled_walkthrough
-from tests.orchestration.parts import a_run, a_walkthrough
+from tests.orchestration.parts import CtrlC, a_run, a_walkthrough
 from zorkgpt.errors import ConfigurationError, WorkdirError
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeStarted, TurnPlayed
 from zorkgpt.runlog.reader import read_episode
-
-
-class Interrupter:
-    """A watcher that presses Ctrl-C at a turn."""
-
-    def __init__(self, turn: int) -> None:
-        self.turn = turn
-
-    def episode_started(self, event) -> None:
-        pass
-
-    def turn_played(self, record) -> None:
-        if record.turn == self.turn:
-            raise KeyboardInterrupt
-
-    def episode_ended(self, event) -> None:
-        pass
 
 
 def test_the_walkthrough_wins_through_the_whole_loop(tmp_path):
@@ -118,7 +101,7 @@ def test_without_memory_nothing_is_known_and_nothing_is_left_but_the_log(tmp_pat
 
 
 def test_ctrl_c_ends_the_episode_with_everything_saved(tmp_path):
-    with a_run(tmp_path, watchers=(Interrupter(4),)) as run, pytest.raises(KeyboardInterrupt):
+    with a_run(tmp_path, watchers=(CtrlC(4),)) as run, pytest.raises(KeyboardInterrupt):
         run.play_episode()
     end = read_episode(tmp_path, 1)[-1]
     assert (end.reason, end.turns) == ("interrupted", 4)

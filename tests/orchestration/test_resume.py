@@ -17,7 +17,7 @@ from orchestration.assembly import Wishes, assemble
 from orchestration.players import Choice
 from orchestration.zork_orchestrator_v2 import ZorkOrchestratorV2
 from session.game_configuration import GameConfiguration
-from tests.orchestration.parts import a_run, a_walkthrough
+from tests.orchestration.parts import CtrlC, a_run, a_walkthrough
 from zorkgpt.errors import CheckpointError, LLMError
 from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.memory.models import Memory
@@ -39,29 +39,12 @@ def killed(play, *arguments) -> None:
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
 
 
-class Killer:
-    """A watcher that kills its process when a turn is over."""
-
-    def __init__(self, turn: int) -> None:
-        self._turn = turn
-
-    def episode_started(self, event) -> None:
-        pass
+class Killer(CtrlC):
+    """A watcher that kills its process instead, when a turn is over."""
 
     def turn_played(self, record) -> None:
-        if record.turn == self._turn:
+        if record.turn == self.turn:
             os.kill(os.getpid(), signal.SIGKILL)
-
-
-class Interrupter(Killer):
-    """A watcher that presses Ctrl-C instead."""
-
-    def turn_played(self, record) -> None:
-        if record.turn == self._turn:
-            raise KeyboardInterrupt
-
-    def episode_ended(self, event) -> None:
-        pass
 
 
 def play_and_die(workdir: Path, at: int, turns: int = 12) -> None:
@@ -69,7 +52,7 @@ def play_and_die(workdir: Path, at: int, turns: int = 12) -> None:
 
 
 def an_interrupted_one(workdir: Path, at: int = 4, **options) -> None:
-    with a_run(workdir, turns=12, watchers=(Interrupter(at),), **options) as run, pytest.raises(KeyboardInterrupt):
+    with a_run(workdir, turns=12, watchers=(CtrlC(at),), **options) as run, pytest.raises(KeyboardInterrupt):
         run.play_episode()
 
 
