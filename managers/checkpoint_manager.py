@@ -21,9 +21,9 @@ from session.journal import Decided, Journal, Opening, Turns
 from zorkgpt.errors import CheckpointError, MemoryStoreError, WorkdirError
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.rollback import Rollback, mark_of
+from zorkgpt.runlog.playing import LOCK, PATIENCE_S
 from zorkgpt.runlog.reader import run_directory
 
-LOCK = "playing.lock"
 FOR_GOOD = ("victory", "death", "the story's end")
 """Endings after which nothing can follow."""
 _UNDO = "undo"
@@ -243,7 +243,7 @@ class CheckpointManager:
         self._directory = run_directory(self._workdir, episode)
         self._lock = playing_lock(self._directory)
         try:
-            self._lock.acquire(timeout=0)
+            self._lock.acquire(timeout=PATIENCE_S)
         except Timeout:
             self._lock = None
             raise CheckpointError(f"Episode {episode} is being played by another process.") from None

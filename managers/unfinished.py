@@ -8,6 +8,7 @@ from managers.checkpoint_manager import FOR_GOOD, Saved, playing_lock, read_save
 from session import checkpoint
 from zorkgpt.errors import CheckpointError
 from zorkgpt.runlog.events import EpisodeEnded
+from zorkgpt.runlog.playing import PATIENCE_S
 from zorkgpt.runlog.reader import episodes_in, last_end, read_events, run_directory
 
 _TAIL_BYTES = 1 << 16
@@ -48,7 +49,7 @@ def _why_not(directory: Path, end: EpisodeEnded | None) -> str | None:
     if not directory.is_dir():
         return f"there is no {directory}"
     try:
-        with playing_lock(directory).acquire(timeout=0):
+        with playing_lock(directory).acquire(timeout=PATIENCE_S):
             pass
     except Timeout:
         return "another process plays it"

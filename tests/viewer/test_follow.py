@@ -9,9 +9,10 @@ from contextlib import suppress
 
 import httpx
 import pytest
+from filelock import FileLock
 
 from tests.viewer.parts import client, served, started, turn, write_log
-from zorkgpt.viewer.answers import Answers
+from zorkgpt.viewer.answers import Answers, episode_row
 from zorkgpt.viewer.follow import TICK_S, Follower
 from zorkgpt.viewer.run_files import open_run
 
@@ -152,6 +153,18 @@ def test_an_episode_that_falls_silent_is_told(tmp_path):
     told = apart(_told_after(tmp_path, lambda: os.utime(path, (0, 0))))
     assert told["grown"]["1"]["row"]["quiet"]
     assert not told["episodes"]["1"][2]
+
+
+def test_an_episode_is_played_for_as_long_as_its_process_lives(tmp_path):
+    path = write_log(tmp_path, started(), turn(1))
+    lock = FileLock(path.with_name("playing.lock"), thread_local=False)
+    lock.acquire()
+    os.utime(path, (0, 0))
+    row = episode_row(open_run(tmp_path).episodes[1])
+    assert (row["quiet"], row["cut_short"]) == (False, False)
+    told = apart(_told_after(tmp_path, lock.release))
+    row = told["grown"]["1"]["row"]
+    assert (row["quiet"], row["cut_short"]) == (True, True)
 
 
 def test_who_missed_the_end_of_an_episode_is_told_that_it_is_over(tmp_path):

@@ -137,6 +137,7 @@ def episode_row(index: EpisodeIndex) -> dict[str, Any]:
         "reason": cut(ended.get("reason"), 60) or None,
         "message": cut(ended.get("message"), 2000),
         "quiet": is_quiet(index),
+        "cut_short": not ended and index.is_played is False,
         "unreadable": index.unreadable,
         "half_written": index.half_written,
         "later_version": index.later_version,
@@ -144,8 +145,9 @@ def episode_row(index: EpisodeIndex) -> dict[str, Any]:
 
 
 def is_quiet(index: EpisodeIndex) -> bool:
-    """Nothing was written for so long that the episode may have been interrupted."""
-    return index.age_s > _QUIET_S
+    """Nobody plays it, or, where that is not known, nothing was written for long."""
+    played = index.is_played
+    return index.age_s > _QUIET_S if played is None else not played
 
 
 def note_row(turn: int, kind: str, record: dict[str, Any]) -> dict[str, Any]:

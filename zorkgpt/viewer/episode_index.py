@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from zorkgpt.runlog.events import SCHEMA_VERSION
+from zorkgpt.runlog.playing import is_played
 from zorkgpt.viewer.lines import Lines
 from zorkgpt.viewer.passing_threads import Happened
 from zorkgpt.viewer.values import number, objects, text, texts, whole_number
@@ -85,6 +86,11 @@ class EpisodeIndex:
     def age_s(self) -> float:
         """Since the file was last written."""
         return self._lines.age_s()
+
+    @property
+    def is_played(self) -> bool | None:
+        """By a process, now; None: that is not known."""
+        return False if self.ended else is_played(self._lines.path.parent)
 
     @property
     def last_turn(self) -> int:

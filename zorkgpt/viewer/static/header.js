@@ -35,6 +35,7 @@ function standing(row) {
   if (!row.started && !row.count) return ["over", "Its log is missing or empty", player];
   if (exported) return ["over", "Not over when this was exported", player];
   if (!run.connected) return ["lost", "Connection lost, trying again", player];
+  if (row.cut_short) return ["over", "Cut short: its log has no end", player];
   if (row.quiet) return ["over", "No end in its log: interrupted, or waiting", player];
   return ["live", "Playing", player];
 }
