@@ -197,6 +197,19 @@ def test_show_goes_back_to_a_turn(two_turns):
     assert run(two_turns, "show", "--as-of", "3:3") == (2, "", "zorkgpt: Nothing is remembered as of 3:3.\n")
 
 
+@pytest.mark.parametrize("episode", ["4", "0", "nosuch", "../runs", "3:8"])
+def test_a_turn_of_an_episode_that_nobody_played_is_no_turn(two_turns, episode):
+    told = f"zorkgpt: --as-of {episode}:9: no episode {episode} was played here.\n"
+    assert run(two_turns, "show", "--as-of", f"{episode}:9") == (2, "", told)
+
+
+def test_show_goes_back_to_an_episode_that_changed_nothing(two_turns):
+    log = two_turns / "runs" / "4" / "episode_log.jsonl"
+    log.parent.mkdir(parents=True)
+    log.touch()
+    assert run(two_turns, "show", 5, "--as-of", "4:1")[1].endswith(f"{ROPE}\n")
+
+
 @pytest.mark.parametrize("given", ["3", ":3", "3:", "3:x", "3:-1", "", "3:" + "9" * 5000, "9" * 5000 + ":3"])
 def test_a_turn_that_is_none_is_named(two_turns, given):
     told = f"zorkgpt: --as-of {given} is no turn of an episode. Give both, as in --as-of 3:120.\n"

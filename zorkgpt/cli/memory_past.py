@@ -117,7 +117,10 @@ def _as_of(manager: "SimpleMemoryManager", given: str) -> "list[LocatedMemory]":
     with suppress(MemoryStoreError):
         manager.store.reconcile()
     names = {section.location_id: section.name for section in manager.store.document.sections}
-    memories = manager.as_of(int(episode) if episode.isdecimal() else episode, int(turn))
+    which = int(episode) if episode.isdecimal() else episode
+    if not manager.knows_episode(which):
+        fail(f"--as-of {given}: no episode {episode} was played here.")
+    memories = manager.as_of(which, int(turn))
     return [LocatedMemory(place, names.get(place, ""), one) for place, kept in memories.items() for one in kept]
 
 

@@ -77,6 +77,11 @@ class AsOf:
         records = (self._records[number] for number in numbers[:upto])
         return [record for record in records if title in _titles(record.change)]
 
+    def knows(self, episode: int | str) -> bool:
+        """Whether it was played: it changed something lasting, or has a folder with its log."""
+        log = None if self._runs is None else self._runs / _folder(episode) / self._log_file
+        return episode in self._turns or (log is not None and log.is_file())
+
     def name(self, location_id: int) -> str:
         """What the location was called last."""
         return self._names.get(location_id, "")

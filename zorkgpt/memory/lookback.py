@@ -21,13 +21,22 @@ class Lookback:
     def as_of(self, episode: int | str, turn: int) -> dict[int, list[Memory]]:
         """The memories of each location as they stood at the end of this turn, the superseded and the ephemeral too.
 
-        Ephemeral ones are read from the episode's log, in `runs/` beside the memory file.
+        Ephemeral ones are read from the episode's log, in `runs/` beside the memory file. Of an episode that nobody
+        played there is nothing to tell: see `knows_episode`.
         """
+        with self.store.guard:
+            return self._past().all_memories(episode, turn)
+
+    def knows_episode(self, episode: int | str) -> bool:
+        """Whether the history or `runs/` hold anything of it."""
+        with self.store.guard:
+            return self._past().knows(episode)
+
+    def _past(self) -> AsOf:
         if self._as_of is None:
             self._as_of = AsOf.of(self.store.file.path)
-        with self.store.guard:
-            self._as_of.refresh()
-            return self._as_of.all_memories(episode, turn)
+        self._as_of.refresh()
+        return self._as_of
 
     def why(self, title: str, location_id: int | None = None) -> "list[Provenance]":
         """What taught the memories of this title, when they were shown, what came of it; one for each location."""
