@@ -42,6 +42,15 @@ def test_a_port_that_is_taken_is_said(tmp_path):
     assert "Name another with --port." in done.stderr
 
 
+@pytest.mark.parametrize("host", ["no-such-host.invalid", "192.0.2.1", "2001:db8::1"])
+def test_an_address_that_is_not_this_machine_s_is_said(tmp_path, host):
+    write_log(tmp_path, started(), turn(1))
+    done = zorkgpt("view", str(tmp_path), "--host", host)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"zorkgpt: The viewer can't listen at {host}: ")
+    assert done.stderr.endswith(". Name another with --host.\n")
+
+
 @pytest.mark.parametrize(("file", "told"), [("no/run.html", "Name another file with --export."), ("", "a file")])
 def test_an_export_that_cannot_be_written_is_said(tmp_path, file, told):
     write_log(tmp_path, started(), turn(1))
@@ -58,11 +67,12 @@ def test_it_listens_on_this_machine_only(tmp_path):
         assert f"00000000:{port:04X}" not in listening
 
 
-def test_other_machines_need_the_token(tmp_path):
+@pytest.mark.parametrize(("host", "shown"), [("0.0.0.0", "http://127.0.0.1:"), ("::", "http://[::1]:")])
+def test_other_machines_need_the_token(tmp_path, host, shown):
     write_log(tmp_path, started(), turn(1))
-    with served(tmp_path, "--host", "0.0.0.0") as address:
+    with served(tmp_path, "--host", host) as address:
+        assert address.startswith(shown)
         base, token = re.fullmatch(r"(.*/)#token=(.+)", address).groups()
-        base = base.replace("0.0.0.0", "127.0.0.1")
         assert httpx.get(f"{base}api/run").status_code == 401
         assert httpx.get(f"{base}api/run", headers={"authorization": f"Bearer {token}"}).status_code == 200
 

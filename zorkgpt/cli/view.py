@@ -4,6 +4,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,7 +32,7 @@ def view_run(run: Path | None, *, host: str | None, port: int | None, edit: bool
         return
     from zorkgpt.viewer.server import serve
 
-    serve(given, host=host, port=port, edit=edit, names=names, ready=_tell)
+    serve(given, host=host, port=port, edit=edit, names=names, ready=partial(_tell, host))
 
 
 @contextmanager
@@ -58,8 +59,11 @@ def _stay(address: str) -> None:
             threading.Event().wait()
 
 
-def _tell(address: str) -> None:
-    typer.echo(f"The run is shown at {address}\nCtrl-C stops showing it.")
+def _tell(host: str | None, address: str) -> None:
+    typer.echo(f"The run is shown at {address}")
+    if host in ("0.0.0.0", "::"):
+        typer.echo("On another machine, write this one's name or address in the place of that between // and the port.")
+    typer.echo("Ctrl-C stops showing it.")
 
 
 def _as_configured() -> tuple[Path, Names]:

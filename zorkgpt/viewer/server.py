@@ -1,5 +1,6 @@
 """Serves the page until it is stopped."""
 
+import errno
 import logging
 import socket
 from collections.abc import Callable
@@ -79,12 +80,16 @@ def _listen(host: str, port: int | None) -> socket.socket:
             return listening
         except (OSError, OverflowError) as error:
             listening.close()
-            reason = error
-    raise ViewerError(f"The viewer can't listen at {host}, port {port}: {reason}. Name another with --port.")
+            reason = getattr(error, "strerror", None) or error
+            if isinstance(error, socket.gaierror) or getattr(error, "errno", None) == errno.EADDRNOTAVAIL:
+                raise ViewerError(f"The viewer can't listen at {host}: {reason}. Name another with --host.") from None
+    raise ViewerError(f"The viewer can't listen at {host}, port {number}: {reason}. Name another with --port.")
 
 
 def _address(listening: socket.socket, token: str | None) -> str:
     name, port = listening.getsockname()[:2]
+    # Every address of this machine is none that a browser could open.
+    name = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(name, name)
     shown = f"[{name}]" if ":" in name else name
     # After the #, so that it reaches no log and no other page.
     return f"http://{shown}:{port}/" + (f"#token={token}" if token else "")
