@@ -65,6 +65,8 @@ class EpisodeSynthesizer:
             self._memory.reset_episode()
         return episode
 
+    reset = reset_episode
+
     def resume_episode(self, saved: Saved) -> None:
         """As `reset_episode`, for going on with this one."""
         self._state.reset_episode(saved.checkpoint.episode)
@@ -103,13 +105,20 @@ class EpisodeSynthesizer:
         self._episode_log.begin(event)
         return event
 
-    def record(self, record: TurnRecord) -> None:
+    def process_turn(self, record: TurnRecord) -> None:
         """Write a turn into the log.
 
         Raises:
             WorkdirError: it can't be written.
         """
         self._episode_log.write(turn_played(record))
+
+    def process_periodic_update(self) -> None:
+        """All of it is at either end."""
+
+    def get_status(self) -> dict[str, Any]:
+        """The metrics are those that the log of the episode ends with."""
+        return {"type": "episodes", "state": f"episode {self._state.episode_id}", "metrics": self._metrics()}
 
     def close(self, reason: str, message: str = "") -> EpisodeEnded:
         """Write down how it ended, and what is still true of this episode alone."""

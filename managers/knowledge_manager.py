@@ -25,6 +25,7 @@ from zorkgpt.memory.escaping import UNDECODED, decode
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.rollback import Rollback
+from zorkgpt.offline.lessons import RuleKnowledge
 from zorkgpt.runlog.events import EpisodeEnded, KnowledgeUpdated, TurnPlayed
 from zorkgpt.runlog.reader import read_episode
 from zorkgpt.world.directions import canonical_direction
@@ -44,6 +45,11 @@ def is_way(action: str) -> bool:
 class KnowledgeManager:
     """`knowledgebase.md`: brought up to date every `knowledge_update_interval` turns and at the end of each episode.
 
+    Args:
+        history: of the episode, kept by somebody else; None: the turns that are processed here.
+        synthesizer: says what the turns teach; None: rules do.
+        episode_log: is told of what is new; None: a log that nobody has begun.
+
     Raises:
         MemoryStoreError: there is a file and it can't be read.
     """
@@ -54,17 +60,19 @@ class KnowledgeManager:
         config: GameConfiguration,
         game_state: GameState,
         *,
-        history: History,
-        synthesizer: KnowledgeSynthesizer,
-        episode_log: EpisodeLog,
+        history: History | None = None,
+        synthesizer: KnowledgeSynthesizer | None = None,
+        episode_log: EpisodeLog | None = None,
         memory: SimpleMemoryManager | None = None,
     ) -> None:
         self._log = logger
         self._config = config
         self._state = game_state
-        self._history = history
+        synthesizer = synthesizer or RuleKnowledge()
+        self._history = History() if history is None else history
+        self._keeps_history = history is None
         self._asks_a_model = synthesizer.asks_a_model
-        self._episode_log = episode_log
+        self._episode_log = episode_log or EpisodeLog(logger, config, game_state)
         self._workdir = Path(config.zork_game_workdir)
         self._keeper = KnowledgeKeeper(
             KnowledgeStore(self._workdir / config.knowledge_file),
@@ -85,11 +93,15 @@ class KnowledgeManager:
         self._begun = False
         self._not_before = 0
         self._played = {}
+        if self._keeps_history:
+            self._history.clear()
 
     reset = reset_episode
 
     def process_turn(self, record: TurnRecord) -> None:
         """The turns are in the history, and looked at together."""
+        if self._keeps_history:
+            self._history.add(record)
 
     def process_periodic_update(self) -> None:
         """Learn from the turns since the last time, if there are enough of them."""

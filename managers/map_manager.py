@@ -9,9 +9,11 @@ from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import TurnRecord
 from zorkgpt.errors import ZorkGPTError
-from zorkgpt.world.graph import MapGraph
+from zorkgpt.world.graph import MapGraph, Room
 from zorkgpt.world.map_file import load_map, save_map
 from zorkgpt.world.movement import led_nowhere, move_of
+
+__all__ = ["MapGraph", "MapManager", "Room"]
 
 _SAVE_EVERY_TURNS = 50
 

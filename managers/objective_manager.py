@@ -19,6 +19,7 @@ from zorkgpt.objectives.models import Moment, Objective, Status
 from zorkgpt.objectives.plain import book_to_dict, kept, restore_book
 from zorkgpt.objectives.proposals import Known, settled
 from zorkgpt.objectives.shown import line_of
+from zorkgpt.offline.objectives import RuleObjectiveFinder
 from zorkgpt.runlog.events import ObjectivesUpdated
 from zorkgpt.world.directions import exit_name
 from zorkgpt.world.graph import MapGraph
@@ -30,10 +31,10 @@ class ObjectiveManager:
     """What the player pursues.
 
     Args:
-        history: the turns of this episode.
-        graph: the map.
-        episode_log: is told when the set of objectives changes.
-        rules: look for objectives where no model does, and thin them out where it fails.
+        history: the turns of this episode, kept by somebody else; None: those that are processed here.
+        graph: the map; None: an empty one.
+        episode_log: is told when the set of objectives changes; None: a log that nobody has begun.
+        rules: look for objectives where no model does, and thin them out where it fails; None: those of this project.
         model: looks for objectives; None: there is none.
         recall: location → what is remembered of it.
         knowledge: the lines of the knowledge base that apply at a moment.
@@ -49,10 +50,10 @@ class ObjectiveManager:
         config: GameConfiguration,
         game_state: GameState,
         *,
-        history: History,
-        graph: MapGraph,
-        episode_log: EpisodeLog,
-        rules: ObjectiveFinder,
+        history: History | None = None,
+        graph: MapGraph | None = None,
+        episode_log: EpisodeLog | None = None,
+        rules: ObjectiveFinder | None = None,
         model: ObjectiveFinder | None = None,
         recall: Recall = lambda location_id: (),
         knowledge: Callable[[Observation], Sequence[str]] = lambda now: (),
@@ -61,11 +62,12 @@ class ObjectiveManager:
         self._log = logger
         self._config = config
         self._state = game_state
-        self._history = history
-        self._graph = graph
-        self._episode_log = episode_log
-        self._rules = rules
-        self._finder = model or rules
+        self._history = History() if history is None else history
+        self._keeps_history = history is None
+        self._graph = MapGraph() if graph is None else graph
+        self._episode_log = episode_log or EpisodeLog(logger, config, game_state)
+        self._rules = rules or RuleObjectiveFinder(recall)
+        self._finder = model or self._rules
         self._recall = recall
         self._knowledge = knowledge
         self._remember = remember
@@ -86,11 +88,15 @@ class ObjectiveManager:
             self._note("file", "the objectives could not be read", problem)
         self._updated, self._told = None, []
         self._saved = self._lasting()
+        if self._keeps_history:
+            self._history.clear()
 
     reset = reset_episode
 
     def process_turn(self, record: TurnRecord) -> None:
         """Check each objective against the Z-machine."""
+        if self._keeps_history:
+            self._history.add(record)
         self.book.take_over(record)
 
     def process_periodic_update(self) -> None:

@@ -95,7 +95,7 @@ class ZorkOrchestratorV2:
         if not self._open:
             self.reset_episode()
         record = self._cycle.play(action)
-        self._episodes.record(record)
+        self._episodes.process_turn(record)
         for manager in self.parts.managers:
             manager.process_periodic_update()
         for watcher in self._watchers:

@@ -1,0 +1,86 @@
+"""Every manager is made of the same three things, and lives the same life."""
+
+import logging
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from managers.base import Manager
+from managers.context_manager import ContextManager
+from managers.knowledge_manager import KnowledgeManager
+from managers.map_manager import MapManager
+from managers.objective_manager import ObjectiveManager
+from managers.progress_manager import ProgressManager
+from managers.rejection_manager import RejectionManager
+from managers.state_manager import StateManager
+from session.game_configuration import GameConfiguration
+from session.game_state import GameState
+from session.history import TurnRecord
+from tests.fixtures.walkthrough import get_bundled_walkthrough
+from tests.orchestration.parts import a_run, a_walkthrough
+
+MADE_OF_THREE = {
+    "context": ContextManager,
+    "knowledge": KnowledgeManager,
+    "map": MapManager,
+    "objective": ObjectiveManager,
+    "progress": ProgressManager,
+    "rejection": RejectionManager,
+    "state": StateManager,
+}
+LIFECYCLE = ("reset_episode", "reset", "process_turn", "process_periodic_update", "get_status")
+
+
+@pytest.fixture(scope="module")
+def turns(tmp_path_factory) -> list[TurnRecord]:
+    commands = get_bundled_walkthrough()
+    with a_walkthrough(tmp_path_factory.mktemp("run"), *commands, turns=len(commands)) as run:
+        run.play_episode()
+        return list(run.parts.history.recent(len(commands)))
+
+
+def live(workdir: Path, turns: list[TurnRecord], make: Callable[..., Manager]) -> tuple[Manager, GameState]:
+    """A manager by itself, through an episode."""
+    state = GameState()
+    manager = make(logging.getLogger("tests"), GameConfiguration(zork_game_workdir=str(workdir)), state)
+    state.reset_episode(1)
+    manager.reset_episode()
+    for record in turns:
+        state.turn_count = record.turn
+        state.record(record)
+        manager.process_turn(record)
+        manager.process_periodic_update()
+    return manager, state
+
+
+@pytest.mark.parametrize("kind", MADE_OF_THREE)
+def test_a_manager_lives_through_an_episode_by_itself(tmp_path, turns, kind):
+    manager, state = live(tmp_path, turns, MADE_OF_THREE[kind])
+    status = manager.get_status()
+    assert list(status) == ["type", "state", "metrics"]
+    assert status["type"] == kind
+    state.reset_episode(2)
+    manager.reset()
+    assert manager.get_status()["type"] == kind
+
+
+def test_everything_that_has_to_do_with_episodes_has_the_same_life(tmp_path):
+    with a_run(tmp_path, turns=2) as run:
+        run.play_episode()
+        for manager in (*run.parts.managers, run._episodes):
+            assert [name for name in LIFECYCLE if not callable(getattr(manager, name, None))] == []
+            assert list(manager.get_status()) == ["type", "state", "metrics"]
+
+
+def test_objectives_are_found_by_rules_where_nothing_else_is_given(tmp_path, turns):
+    manager, _ = live(tmp_path, turns[:20], ObjectiveManager)
+    assert manager.lines()
+
+
+def test_knowledge_is_drawn_from_the_turns_that_were_processed(tmp_path, turns):
+    manager, _ = live(tmp_path, turns, KnowledgeManager)
+    assert manager.update()
+    assert manager.synthesize_inter_episode_wisdom()
+    _, insights = (tmp_path / "knowledgebase.md").read_text(encoding="utf-8").split("## CROSS-EPISODE INSIGHTS")
+    assert "The most points at once, 6, came at Toll Arch (126) by “pour brine on troll”." in insights
