@@ -93,7 +93,7 @@ def test_routes_leave_out_what_they_are_told_to():
     graph = MapGraph()
     graph.add_connection(1, "north", 2)
     graph.add_connection(2, "north", 3)
-    assert graph.routes(1, without=lambda room, way: room == 2) == {1: [], 2: ["north"]}
+    assert graph.routes(1, dangers={(2, "north")}) == {1: [], 2: ["north"]}
 
 
 def test_failures_are_counted():

@@ -8,7 +8,7 @@ from typing import Any
 
 from zorkgpt.world.directions import DIRECTIONS, exit_name
 from zorkgpt.world.movement import WAYS, Move, MoveKind
-from zorkgpt.world.routes import Danger, LeaveOut, RouteFinder
+from zorkgpt.world.routes import Danger, RouteFinder
 from zorkgpt.world.way import Way
 
 # A word that moves the player is taken where walking would be a long way round.
@@ -71,7 +71,6 @@ class MapGraph:
         room = self.rooms.get(room_id)
         if room is None:
             room = self.rooms[room_id] = Room(room_id, name)
-            self._routes.add_room(room_id)
             self.unsaved.append(("add_room", (room_id, name)))
         elif name and name != room.name:
             room.name = name
@@ -224,17 +223,15 @@ class MapGraph:
         self,
         from_id: int,
         *,
-        without: LeaveOut | None = None,
         dangers: Collection[Danger] = (),
         through_dangers: bool = False,
     ) -> dict[int, list[str]]:
         """Every room that can be reached → the actions that lead there, nearest first; the room itself with none.
 
         Args:
-            without: of a room and a way out of it, whether to leave that way out.
             dangers: rooms, and (room, way), that no route touches, unless `through_dangers`.
         """
-        return self._routes.routes(from_id, without, () if through_dangers else dangers)
+        return self._routes.routes(from_id, () if through_dangers else dangers)
 
     def _failed(self) -> list[tuple[int, str]]:
         return [(room, name) for room, counts in self.exit_failure_counts.items() for name in counts]
