@@ -1,8 +1,9 @@
 """What could be tried at a place: directions, and the usual verbs on whatever is there. No game's own words."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
+from itertools import islice
 
 from game_interface.models import Item, Observation
 from zorkgpt.offline.nouns import Nouns
@@ -10,7 +11,7 @@ from zorkgpt.world.directions import DIRECTIONS
 
 
 class Tier(IntEnum):
-    """What kind of action it is; `explorer` says how much each is worth."""
+    """What kind of action it is; `COST` says how much each is worth."""
 
     REWARD = 0
     """It is remembered to have scored or to have yielded something."""
@@ -30,9 +31,28 @@ class Tier(IntEnum):
     FIDDLE = 11
 
 
+COST = {
+    Tier.REWARD: 0.0,
+    # As good as a reward: among what is remembered of a place the order of learning decides, and what came first is
+    # often what the rest needs.
+    Tier.PREPARE: 0.0,
+    Tier.GATHER: 0.5,
+    Tier.LIGHT: 0.5,
+    Tier.OPEN: 1.5,
+    Tier.NAMED_EXIT: 2.0,
+    Tier.STEEP_EXIT: 5.0,
+    Tier.HANDLE: 8.0,
+    Tier.INSPECT: 10.0,
+    Tier.OTHER_EXIT: 12.0,
+    Tier.COMBINE: 20.0,
+    Tier.FIDDLE: 30.0,
+}
+"""How many steps a kind of action is worth walking for less than a reward is."""
+
+
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """An action and how promising its kind is."""
+    """An action, in its normal form, and how promising its kind is."""
 
     tier: Tier
     action: str
@@ -45,31 +65,32 @@ Traits = Mapping[int, Mapping[str, bool]]
 # not to have it ("!").
 _Form = tuple[Tier, str, tuple[str, ...]]
 _ALONE: tuple[_Form, ...] = (
-    (Tier.GATHER, "take {}", ("takeable",)),
-    (Tier.OPEN, "open {}", ("openable",)),
-    (Tier.INSPECT, "read {}", ("readable",)),
-    (Tier.INSPECT, "examine {}", ("!takeable",)),
-    (Tier.HANDLE, "enter {}", ("enterable", "vehicle", "door")),
-    (Tier.HANDLE, "push {}", ("!takeable",)),
-    (Tier.FIDDLE, "climb {}", ()),
-    (Tier.FIDDLE, "pull {}", ("!takeable",)),
-    (Tier.FIDDLE, "turn {}", ("!takeable",)),
+    (Tier.GATHER, "take", ("takeable",)),
+    (Tier.OPEN, "open", ("openable",)),
+    (Tier.INSPECT, "read", ("readable",)),
+    (Tier.INSPECT, "examine", ("!takeable",)),
+    (Tier.HANDLE, "enter", ("enterable", "vehicle", "door")),
+    (Tier.HANDLE, "push", ("!takeable",)),
+    (Tier.FIDDLE, "climb", ()),
+    (Tier.FIDDLE, "pull", ("!takeable",)),
+    (Tier.FIDDLE, "turn", ("!takeable",)),
 )
 _CARRIED: tuple[_Form, ...] = (
-    (Tier.LIGHT, "turn on {}", ("switchable", "light")),
-    (Tier.OPEN, "open {}", ("openable",)),
-    (Tier.INSPECT, "read {}", ("readable",)),
-    (Tier.INSPECT, "examine {}", ()),
+    (Tier.LIGHT, "turn on", ("switchable", "light")),
+    (Tier.OPEN, "open", ("openable",)),
+    (Tier.INSPECT, "read", ("readable",)),
+    (Tier.INSPECT, "examine", ()),
 )
-_INSIDE: tuple[_Form, ...] = ((Tier.HANDLE, "take {}", ("takeable",)),)
+_INSIDE: tuple[_Form, ...] = ((Tier.HANDLE, "take", ("takeable",)),)
 _MENTIONED: tuple[_Form, ...] = (
-    (Tier.OPEN, "open {}", ()),
-    (Tier.COMBINE, "enter {}", ()),
-    (Tier.COMBINE, "push {}", ()),
-    (Tier.COMBINE, "climb {}", ()),
-    (Tier.FIDDLE, "take {}", ()),
+    (Tier.OPEN, "open", ()),
+    (Tier.COMBINE, "enter", ()),
+    (Tier.COMBINE, "push", ()),
+    (Tier.COMBINE, "climb", ()),
+    (Tier.FIDDLE, "take", ()),
 )
-_TOGETHER: tuple[_Form, ...] = ((Tier.COMBINE, "give {held} to {seen}", ("animate",)),)
+_RECEIVER = ("animate",)
+"""Of whom something is given to."""
 _MOST_PAIRS = 48
 STEEP = ("up", "down", "in", "out")
 
@@ -96,33 +117,35 @@ def candidates(
             other = Tier.STEEP_EXIT if direction in STEEP else Tier.OTHER_EXIT
             yield Candidate(Tier.NAMED_EXIT if direction in named else other, direction)
     inside = [item for item in now.carried or () if item not in (now.inventory or ())]
+    told = traits or {}
     for items, forms in ((_innermost_first(now), _ALONE), (now.inventory, _CARRIED), (inside, _INSIDE)):
+        understood = _understood(forms, nouns)
         for item in items or ():
-            yield from _of_thing(item, forms, nouns, (traits or {}).get(item.num, {}))
+            if noun := nouns.name(item):
+                yield from _of_thing(noun, understood, told.get(item.num, {}))
+    understood = _understood(_MENTIONED, nouns)
     for noun in mentioned:
-        yield from (Candidate(tier, form.format(noun)) for tier, form, _ in _MENTIONED if _knows(form, nouns))
+        yield from _of_thing(noun, understood, {})
     held = _names(now.inventory, nouns)
     yield from (Candidate(Tier.COMBINE, f"unlock {one} with {other}") for one in locked for other in held)
-    yield from _of_two(now, held, nouns, traits or {})
+    if nouns.known("give"):
+        yield from islice(_gifts(now, held, nouns, told), _MOST_PAIRS)
 
 
-def _of_thing(item: Item, forms: tuple[_Form, ...], nouns: Nouns, told: Mapping[str, bool]) -> Iterator[Candidate]:
-    if noun := nouns.name(item):
-        for tier, form, needed in forms:
-            if _knows(form, nouns) and _may(told, needed):
-                yield Candidate(tier, form.format(noun))
+def _understood(forms: tuple[_Form, ...], nouns: Nouns) -> list[_Form]:
+    """Those whose verb the parser knows."""
+    return [form for form in forms if nouns.known(form[1].split()[0])]
 
 
-def _of_two(now: Observation, held: list[str], nouns: Nouns, traits: Traits) -> Iterator[Candidate]:
-    pairs = [(item, other) for item in now.visible or () for other in held]
-    tried = 0
-    for item, other in pairs:
-        for tier, form, needed in _TOGETHER:
-            noun = nouns.name(item)
-            if noun and noun != other and _knows(form, nouns) and _may(traits.get(item.num, {}), needed):
-                tried += 1
-                if tried <= _MOST_PAIRS:
-                    yield Candidate(tier, form.format(seen=noun, held=other))
+def _of_thing(noun: str, forms: Iterable[_Form], told: Mapping[str, bool]) -> list[Candidate]:
+    return [Candidate(tier, f"{verb} {noun}") for tier, verb, needed in forms if _may(told, needed)]
+
+
+def _gifts(now: Observation, held: list[str], nouns: Nouns, traits: Traits) -> Iterator[Candidate]:
+    for item in now.visible or ():
+        noun = nouns.name(item)
+        if noun and _may(traits.get(item.num, {}), _RECEIVER):
+            yield from (Candidate(Tier.COMBINE, f"give {other} to {noun}") for other in held if other != noun)
 
 
 def _may(told: Mapping[str, bool], needed: tuple[str, ...]) -> bool:
@@ -139,7 +162,3 @@ def _innermost_first(now: Observation) -> list[Item]:
 
 def _names(items: tuple[Item, ...] | None, nouns: Nouns) -> list[str]:
     return list(dict.fromkeys(name for item in items or () if (name := nouns.name(item))))
-
-
-def _knows(form: str, nouns: Nouns) -> bool:
-    return nouns.known(form.split()[0])

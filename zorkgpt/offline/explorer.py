@@ -5,13 +5,13 @@ be run, tested and measured without one.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, Protocol
 
 from game_interface.language import Language, Scene
 from zorkgpt.action_check import check_action
 from zorkgpt.memory.models import Memory
-from zorkgpt.offline.candidates import Tier, candidates
+from zorkgpt.offline.candidates import COST, Tier, candidates
 from zorkgpt.offline.mind import LastTurn, Mind
 from zorkgpt.offline.notes import PlaceNotes
 from zorkgpt.offline.nouns import Nouns
@@ -20,27 +20,11 @@ from zorkgpt.offline.reflexes import ballast, blow, is_stuck_aboard, learn_of_la
 from zorkgpt.player import AgentDecision, PlayerContext
 from zorkgpt.world.directions import canonical_direction, directions_in
 from zorkgpt.world.graph import MapGraph
+from zorkgpt.world.routes import Danger
 
 Recall = Callable[[int], Iterable[Memory]]
 """Location → what is remembered of it and still believed."""
 
-# How many steps a kind of action is worth walking for less than a reward is.
-_COST = {
-    Tier.REWARD: 0.0,
-    # As good as a reward: among what is remembered of a place the order of learning decides, and what came first is
-    # often what the rest needs.
-    Tier.PREPARE: 0.0,
-    Tier.GATHER: 0.5,
-    Tier.LIGHT: 0.5,
-    Tier.OPEN: 1.5,
-    Tier.NAMED_EXIT: 2.0,
-    Tier.STEEP_EXIT: 5.0,
-    Tier.HANDLE: 8.0,
-    Tier.INSPECT: 10.0,
-    Tier.OTHER_EXIT: 12.0,
-    Tier.COMBINE: 20.0,
-    Tier.FIDDLE: 30.0,
-}
 _PUT_AWAY = 1.0
 """Of putting a thing that was worth points into something that may be its place."""
 _CLEARING = ("open ", "push ", "pull ", "unlock ")
@@ -190,7 +174,7 @@ class OfflineExplorer:
         self._mind.holders[here] = list(self._holders(context, scene))
         room, name = self._graph.rooms.get(here), now.location.name if now.location else ""
         named = {*(room.exits if room else ()), *directions_in(text.replace(name, ""))}
-        named |= {way for way in ("up", "down") if way in text.lower().split()}
+        named |= {"up", "down"}.intersection(text.lower().split())
         traits = scene.attributes if scene else None
         offers = candidates(
             now, self._nouns, named=named, mentioned=notes.mentioned, locked=notes.locked, traits=traits
@@ -227,13 +211,11 @@ class OfflineExplorer:
             return AgentDecision(f"take {mind.take_back}", "It was not worth anything there.")
         if is_stuck_aboard(mind, here, context):
             self._blocked = {one for one in self._blocked if one[0] != here}
-            self._notes_of(here).done.discard(mind.last.action)
+            self._notes_of(here).unmark(mind.last.action)
             return AgentDecision("out", "This vehicle does not go there: out of it.")
         if useless := ballast(mind, context, self._nouns, scene):
             mind.given_up.add(useless)
-            notes = self._notes_of(here)
-            notes.done.discard(mind.wanted)
-            notes.reopened[mind.wanted] += 1
+            self._notes_of(here).unmark(mind.wanted, reopened=True)
             return AgentDecision(f"drop {useless}", "Too much is carried, and this was good for nothing yet.")
         return self._leave_the_dark(here, context) if mind.in_the_dark == here and not mind.lit else None
 
@@ -244,42 +226,49 @@ class OfflineExplorer:
             if action in notes.offered and action not in notes.done and self._sensible(action, context):
                 self._do(here, action)
                 return AgentDecision(action, "It is dark here.")
-        for way, room in self._graph.exits(here).items():
-            if not self._notes_of(room).dark and not self._shut(here, way):
-                return AgentDecision(way, "It is dark here, and nothing gives light: to where it is not.")
+        for way in self._open_ways(here):
+            return AgentDecision(way, "It is dark here, and nothing gives light: to where it is not.")
         back = self._mind.way_back
         if back and back not in notes.done and back not in notes.refusals:
-            notes.done.add(back)
+            notes.mark(back)
             return AgentDecision(back, "It is dark here, and nothing gives light: back.")
         return None
 
     def _choose(self, here: int, context: PlayerContext) -> AgentDecision:
         """The cheapest thing left to try, the walk there included."""
-        routes = self._graph.routes(here, without=self._shut)
-        while best := self._best(routes):
-            _, action, room = best
+        while best := self._best(here):
+            _, action, room, route = best
             notes = self._notes_of(room)
-            if room != here:
-                step = routes[room][0]
-                self._mind.walking = (here, step)
+            if route:
+                self._mind.walking = (here, route[0])
                 name = self._graph.rooms[room].name if room in self._graph.rooms else str(room)
-                return AgentDecision(step, f"On the way to {name}, where {action!r} is left to try.")
+                return AgentDecision(route[0], f"On the way to {name}, where {action!r} is left to try.")
             self._do(here, action)
             if self._sensible(action, context):
                 return AgentDecision(action, self._why(notes, action))
         return self._wander(here, context.observation.vehicle is not None)
 
-    def _best(self, routes: dict[int, list[str]]) -> tuple[float, str, int] | None:
-        best: tuple[float, str, int] | None = None
-        for room, route in routes.items():
-            for cost, action in self._prospects(room):
-                option = (cost + len(route), action, room)
-                best = min(best, option, key=lambda one: one[0]) if best else option
+    def _best(self, here: int) -> tuple[float, str, int, list[str]] | None:
+        """What is left to try with what it costs, its place and the way there; of several, in the nearest place."""
+        best = self._cheaper(here, [], None)
+        # Nothing elsewhere is cheaper than a single step.
+        if best is None or best[0] > 1:
+            for room, route in self._graph.routes(here, dangers=self._shut()).items():
+                if best is None or len(route) < best[0]:
+                    best = self._cheaper(room, route, best)
+        return best
+
+    def _cheaper(
+        self, room: int, route: list[str], best: tuple[float, str, int, list[str]] | None
+    ) -> tuple[float, str, int, list[str]] | None:
+        for cost, action in self._prospects(room):
+            if best is None or cost + len(route) < best[0]:
+                best = cost + len(route), action, room, route
         return best
 
     def _do(self, here: int, action: str) -> None:
         notes = self._notes_of(here)
-        notes.done.add(action)
+        notes.mark(action)
         self._touched.add(here)
         held = action.startswith("open ") and action.removeprefix("open ") in self._mind.held
         if held or notes.offered.get(action) in _ONCE:
@@ -293,15 +282,9 @@ class OfflineExplorer:
 
     def _prospects(self, room: int) -> Iterable[tuple[float, str]]:
         notes, mind = self._notes_of(room), self._mind
-        pending = [
-            (_COST[tier], action)
-            for tier, action in notes.pending()
-            if action.removeprefix("take ") not in mind.given_up
-        ]
-        if pending:
-            yield min(pending, key=lambda one: one[0])
+        yield from islice((one for one in notes.left if one[1].removeprefix("take ") not in mind.given_up), 1)
         if not notes.visited:
-            yield _COST[Tier.NAMED_EXIT], "look around"
+            yield COST[Tier.NAMED_EXIT], "look around"
         for holder in mind.holders.get(room, ()):
             for noun in mind.held:
                 action = f"put {noun} {holder}"
@@ -323,18 +306,24 @@ class OfflineExplorer:
                     self._newly_done.append(action)
         return self._notes[room]
 
-    def _shut(self, room: int, way: str) -> bool:
-        outcome = self._notes_of(room).remembered.get(way)
-        if (room, way) in self._blocked or outcome is Outcome.KILLS:
-            return True
-        if self._mind.lit:
-            return False
-        leads_to = self._graph.leads_to(room, way)
-        return outcome is Outcome.KILLS_UNLIT or (leads_to is not None and self._notes_of(leads_to).dark)
+    def _shut(self) -> frozenset[Danger]:
+        """Ways that are not to be taken now, and places that are not to be gone to."""
+        for room in self._graph.rooms:
+            self._notes_of(room)
+        lit, shut = self._mind.lit, set(self._blocked)
+        for room, notes in self._notes.items():
+            shut.update((room, way) for way, came in notes.deadly if came is Outcome.KILLS or not lit)
+            if notes.dark and not lit:
+                shut.add(room)
+        return frozenset(shut)
+
+    def _open_ways(self, here: int) -> list[str]:
+        shut = self._shut()
+        return [way for way, to in self._graph.exits(here).items() if (here, way) not in shut and to not in shut]
 
     def _wander(self, here: int, aboard: bool) -> AgentDecision:
         """Nothing is left to try anywhere: take the way that was taken least, or wait."""
-        ways = [way for way in self._graph.exits(here) if not self._shut(here, way)]
+        ways = self._open_ways(here)
         if ways:
             way = ways[self._mind.turn % len(ways)]
             self._mind.walking = (here, way)

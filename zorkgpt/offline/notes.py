@@ -1,12 +1,14 @@
 """What an explorer knows of one place: remembered from earlier episodes, and tried in this one."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
+from operator import itemgetter
 from typing import Any
 
 from zorkgpt.memory.models import Memory
-from zorkgpt.offline.candidates import STEEP, Candidate, Tier
+from zorkgpt.offline.candidates import COST, STEEP, Candidate, Tier
 from zorkgpt.offline.nouns import words_of
 from zorkgpt.offline.phrases import Outcome, is_dark, normal, read_title
 from zorkgpt.world.directions import canonical_direction
@@ -15,6 +17,7 @@ _ORDER = list(Outcome)
 _MOST_REOPENED = 6
 _UNDOING = ("drop ", "put ")
 _REWARDING = frozenset({Outcome.SCORES, Outcome.TAKES})
+_DEADLY = frozenset({Outcome.KILLS, Outcome.KILLS_UNLIT})
 
 
 @dataclass
@@ -37,6 +40,8 @@ class PlaceNotes:
     mentioned: dict[str, None] = field(default_factory=dict)
     """What the texts of this episode mention here, beside the things in sight."""
     dark: bool = False
+    _told: tuple[tuple[str, ...], ...] | None = field(default=None, repr=False, compare=False)
+    """What memory said last, as far as it is read here."""
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -67,7 +72,11 @@ class PlaceNotes:
 
     def learn(self, memories: Iterable[Memory]) -> None:
         """Take over what memory says."""
-        self.remembered = {}
+        memories = list(memories)
+        told = tuple((memory.title, memory.text, memory.persistence) for memory in memories)
+        if told == self._told:
+            return
+        self._told, self.remembered = told, {}
         for memory in memories:
             if known := read_title(memory):
                 action, outcome = known
@@ -78,13 +87,29 @@ class PlaceNotes:
                     self.refusals.setdefault(action, memory.text)
             elif memory.persistence == "core" and is_dark(memory.text):
                 self.dark = True
+        self._renew("deadly", "left")
 
     def offer(self, seen: Iterable[Candidate]) -> None:
         """Take over what could be tried, now that the place is in sight."""
-        self.visited = True
-        self.offered = {}
+        offered: dict[str, Tier] = {}
         for candidate in seen:
-            self.offered.setdefault(normal(candidate.action), candidate.tier)
+            offered.setdefault(candidate.action, candidate.tier)
+        self.visited = True
+        if list(offered.items()) != list(self.offered.items()):
+            self.offered = offered
+            self._renew("left")
+
+    def mark(self, action: str) -> None:
+        """It is done."""
+        self.done.add(action)
+        self._renew("left")
+
+    def unmark(self, action: str, *, reopened: bool = False) -> None:
+        """It is to be done again; `reopened`: since something about it has changed."""
+        self.done.discard(action)
+        if reopened:
+            self.reopened[action] += 1
+        self._renew("left")
 
     def reopen(self, nouns: Iterable[str], failed: Iterable[str], *, ways: bool = False) -> None:
         """Something about these things has changed: what was tried with them in vain may work now.
@@ -100,8 +125,7 @@ class PlaceNotes:
             barred = canonical_direction(action) and words & set(words_of(self.refusals.get(action, "")))
             concerned = barred or words & set(action.split()) or (ways and action in STEEP)
             if concerned and self.reopened[action] < _MOST_REOPENED:
-                self.reopened[action] += 1
-                self.done.discard(action)
+                self.unmark(action, reopened=True)
 
     @property
     def locked(self) -> tuple[str, ...]:
@@ -109,17 +133,19 @@ class PlaceNotes:
         tried = ((action.removeprefix("open "), text) for action, text in self.refusals.items() if "open " in action)
         return tuple(noun for noun, text in tried if "locked" in words_of(text))
 
-    @property
-    def lingering_kills(self) -> bool:
-        """Someone died here of something other than a way out."""
-        return any(
-            outcome is Outcome.KILLS and canonical_direction(action) is None
-            for action, outcome in self.remembered.items()
-        )
+    @cached_property
+    def deadly(self) -> tuple[tuple[str, Outcome], ...]:
+        """What somebody died of here."""
+        return tuple((action, outcome) for action, outcome in self.remembered.items() if outcome in _DEADLY)
 
-    def pending(self) -> Iterable[tuple[Tier, str]]:
-        """What is left to try here."""
-        hurry = self.lingering_kills
+    @cached_property
+    def left(self) -> list[tuple[float, str]]:
+        """What is left to try here, with what it costs, the cheapest first."""
+        return sorted(((COST[tier], action) for tier, action in self._pending()), key=itemgetter(0))
+
+    def _pending(self) -> Iterator[tuple[Tier, str]]:
+        # Someone died here of something other than a way out.
+        hurry = any(came is Outcome.KILLS and canonical_direction(action) is None for action, came in self.deadly)
         for action, outcome in self.remembered.items():
             if action not in self.done and not hurry:
                 if outcome in _REWARDING:
@@ -133,3 +159,8 @@ class PlaceNotes:
             fresh = action not in self.remembered or action in self.reopened
             if fresh and action not in self.done and (not hurry or canonical_direction(action)):
                 yield tier, action
+
+    def _renew(self, *derived: str) -> None:
+        """These are worked out again when they are asked for."""
+        for name in derived:
+            vars(self).pop(name, None)

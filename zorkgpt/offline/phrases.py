@@ -2,6 +2,7 @@
 
 import re
 from enum import StrEnum
+from functools import lru_cache
 
 from zorkgpt.memory.models import Memory
 
@@ -60,8 +61,13 @@ def title_of(action: str, outcome: Outcome) -> str:
 
 def read_title(memory: Memory) -> tuple[str, Outcome] | None:
     """The action and its outcome; None if the memory was not worded by these rules."""
-    found = _TITLE.match(memory.title)
-    return (found["action"], Outcome(found["outcome"])) if found else None
+    return _read(memory.title)
+
+
+@lru_cache(4096)
+def _read(title: str) -> tuple[str, Outcome] | None:
+    found = _TITLE.match(title)
+    return (normal(found["action"]), Outcome(found["outcome"])) if found else None
 
 
 def shortened(text: str, limit: int) -> str:
