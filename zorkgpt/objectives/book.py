@@ -51,6 +51,8 @@ class ObjectiveBook:
         """What happened in this episode."""
         self.revision = 0
         """Another one after every change that is worth keeping or telling."""
+        self._order: list[Objective] | None = None
+        """The pursued ones as they are shown; None: to be sorted anew."""
 
     def restart(self, kept: Iterable[Objective], *, remember: bool = True) -> None:
         """A new episode: what is of the world is open again or stays reached, and the rest is gone.
@@ -60,14 +62,19 @@ class ObjectiveBook:
             remember: whether what this book holds of the world is kept too.
         """
         own = [one for one in self.objectives.values() if remember and one.scope is Scope.WORLD]
-        self.objectives = {}
+        known: dict[str, Objective] = {}
         for one in (*own, *kept):
-            fresh = restarted(merged(self.objectives[one.key], one) if one.key in self.objectives else one)
-            self.objectives[one.key] = fresh
+            known[one.key] = restarted(merged(known[one.key], one) if one.key in known else one)
+        self.hold(known.values())
         for of_the_episode in (self.visited, self.scored, self.carried, self.things, self.counts):
             of_the_episode.clear()
         self.last = None
         self.revision += 1
+
+    def hold(self, objectives: Iterable[Objective]) -> None:
+        """These and no others."""
+        self.objectives = {one.key: one for one in objectives}
+        self._order = None
 
     # Turns
 
@@ -163,13 +170,15 @@ class ObjectiveBook:
         if known is None or replace(known, progressed=one.progressed) != one:
             self.revision += 1
         self.objectives[one.key] = one
+        self._order = None
 
     # Asking
 
     def pursued(self) -> list[Objective]:
         """The open ones, then the stale ones; each in the order of their rank, then what scored before."""
-        pursued = [one for one in self.objectives.values() if one.pursued]
-        return sorted(pursued, key=_promise)
+        if self._order is None:
+            self._order = sorted((one for one in self.objectives.values() if one.pursued), key=_promise)
+        return list(self._order)
 
     def settled(self) -> list[Objective]:
         return [one for one in self.objectives.values() if not one.pursued]

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property, lru_cache
 
 from game_interface.models import Observation, Transition
 
@@ -37,7 +38,7 @@ FINDINGS = frozenset({Kind.VISITED, Kind.WAY_TRIED, Kind.TEXT})
 """What is found out stays found out; the others describe a state of the world, which a restart undoes."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Condition:
     """One condition; which fields are set depends on the kind. Numbers are object numbers."""
 
@@ -54,7 +55,7 @@ class Condition:
         """The Z-machine tells."""
         return self.kind is not Kind.TEXT
 
-    @property
+    @cached_property
     def key(self) -> str:
         """The same for conditions that say the same."""
         words = "" if self.checkable else normal(self.text)
@@ -62,6 +63,7 @@ class Condition:
         return ":".join(str(part) for part in parts if part not in (None, ""))
 
 
+@lru_cache(1024)
 def normal(text: str) -> str:
     """The same words, written the same way."""
     letters = "".join(letter if letter.isalnum() else " " for letter in text.casefold())
@@ -70,16 +72,16 @@ def normal(text: str) -> str:
 
 def stands(condition: Condition, now: Observation, visited: Collection[int]) -> bool:
     """Whether it is so at this moment; False for what is known only while it happens."""
-    match condition:
-        case Condition(Kind.SCORE):
+    match condition.kind:
+        case Kind.SCORE:
             return now.score is not None and now.score >= condition.points
-        case Condition(Kind.HOLDS):
+        case Kind.HOLDS:
             return condition.thing in {item.num for item in now.carried or now.inventory or ()}
-        case Condition(Kind.AT):
+        case Kind.AT:
             return now.location is not None and now.location.num == condition.place
-        case Condition(Kind.VISITED):
+        case Kind.VISITED:
             return condition.place in visited
-        case Condition(Kind.THING_AT):
+        case Kind.THING_AT:
             return _is_at(condition.thing, condition.place, now)
     return False
 
@@ -87,15 +89,15 @@ def stands(condition: Condition, now: Observation, visited: Collection[int]) -> 
 def happened(condition: Condition, step: Transition, way_of: WayOf) -> bool:
     """Whether this turn brought about what is known only while it happens."""
     here = step.before.location.num if step.before.location else None
-    match condition:
-        case Condition(Kind.OPENED):
+    match condition.kind:
+        case Kind.OPENED:
             opened = {change.item.num for change in step.changed if change.attribute == "open" and change.value}
             return condition.thing in opened & in_sight(step)
-        case Condition(Kind.WAY_TRIED):
+        case Kind.WAY_TRIED:
             return here == condition.place and way_of(step.action) == way_of(condition.way)
-        case Condition(Kind.SCORED_AT):
+        case Kind.SCORED_AT:
             return here == condition.place and gain(step) > 0
-        case Condition(Kind.THING_AT):
+        case Kind.THING_AT:
             # What is put into something closed is out of sight at once.
             put = {move.item.num for move in step.moved if move.destination and move.destination.num == condition.place}
             return condition.thing in put & in_sight(step)

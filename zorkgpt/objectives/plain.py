@@ -109,7 +109,7 @@ def restore_book(book: ObjectiveBook, state: dict[str, Any]) -> None:
     things = {int(number): str(name) for number, name in state["things"].items()}
     last = _moment(state["last"]) if state["last"] else None
     counts = {str(name): int(count) for name, count in state["counts"].items()}
-    book.objectives = {one.key: one for one in objectives}
+    book.hold(objectives)
     vars(book).update(sets)
     book.things, book.last = things, last
     book.counts.clear()

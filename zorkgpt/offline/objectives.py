@@ -1,12 +1,12 @@
 """What is worth pursuing, by rules: what is untried, untaken, shut, or scored once. No language model."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
 from game_interface.models import Item, Transition
 from session.outcome import failed
 from zorkgpt.memory.models import Memory
-from zorkgpt.objectives.conditions import Kind, normal
+from zorkgpt.objectives.conditions import Condition, Kind, normal
 from zorkgpt.objectives.finder import Findings, Situation
 from zorkgpt.objectives.models import Objective, Scope, Status
 from zorkgpt.objectives.proposals import Proposal
@@ -21,6 +21,10 @@ Recall = Callable[[int], Iterable[Memory]]
 """Location → what is remembered of it and still believed."""
 AttributesOf = Callable[[int], Mapping[str, bool]]
 """A thing's number → its attributes, as far as the story's numbering of them is known."""
+_Aim = tuple[Kind, int | None, int | None, str]
+"""Kind, thing, place and way of a condition."""
+_Aims = Collection[_Aim]
+"""Of what is on the list, whatever became of it."""
 
 
 class RuleObjectiveFinder:
@@ -33,7 +37,8 @@ class RuleObjectiveFinder:
     def discover(self, situation: Situation) -> Findings:
         """A few of each kind that are not on the list, whatever became of them."""
         rules = (self._once_scored, self._untaken, self._shut, _untried)
-        found = (proposal for rule in rules for proposal in islice(rule(situation), _MOST_OF_A_RULE))
+        listed = {_aim(one.condition) for one in (*situation.objectives, *situation.settled)}
+        found = (proposal for rule in rules for proposal in islice(rule(situation, listed), _MOST_OF_A_RULE))
         return Findings(tuple(found))
 
     def refine(self, situation: Situation, most: int) -> Sequence[str]:
@@ -41,10 +46,10 @@ class RuleObjectiveFinder:
         fresh = [one for one in situation.objectives if one.status is not Status.STALE]
         return [one.key for one in sorted(fresh, key=_promise)][:most]
 
-    def _once_scored(self, situation: Situation) -> Iterator[Proposal]:
+    def _once_scored(self, situation: Situation, listed: _Aims) -> Iterator[Proposal]:
         """Where earlier episodes scored, and this one has not."""
         for room, name in situation.known.rooms.items():
-            if room in situation.scored or _is_listed(situation, Kind.SCORED_AT, place=room):
+            if room in situation.scored or (Kind.SCORED_AT, None, room, "") in listed:
                 continue
             earlier = (memory for memory in self._recall(room) if memory.episode != situation.episode)
             read = (read_title(memory) for memory in earlier)
@@ -52,21 +57,21 @@ class RuleObjectiveFinder:
                 text = f"Score again at {name}, where “{action}” did"
                 yield Proposal(text, Kind.SCORED_AT, place=room, scope=Scope.WORLD)
 
-    def _untaken(self, situation: Situation) -> Iterator[Proposal]:
+    def _untaken(self, situation: Situation, listed: _Aims) -> Iterator[Proposal]:
         """What was seen, can be taken as far as is known, and was neither taken nor refused."""
         not_again = {*_in_vain(situation, _TAKING), *situation.carried}
         for item, place in _seen(situation):
             takeable = self._attributes_of(item.num).get("takeable", True)
-            if takeable and item.num not in not_again and not _is_listed(situation, Kind.HOLDS, thing=item.num):
+            if takeable and item.num not in not_again and (Kind.HOLDS, item.num, None, "") not in listed:
                 yield Proposal(f"Take {item.name}", Kind.HOLDS, item.num, places=place, scope=Scope.WORLD)
 
-    def _shut(self, situation: Situation) -> Iterator[Proposal]:
+    def _shut(self, situation: Situation, listed: _Aims) -> Iterator[Proposal]:
         """What is known to be shut, and what could not be opened."""
         refused = set(_in_vain(situation, _OPENING))
         for item, place in _seen(situation):
             attributes = self._attributes_of(item.num)
             openable = attributes.get("openable", item.num in refused)
-            if openable and not attributes.get("open") and not _is_listed(situation, Kind.OPENED, thing=item.num):
+            if openable and not attributes.get("open") and (Kind.OPENED, item.num, None, "") not in listed:
                 yield Proposal(f"Get {item.name} open", Kind.OPENED, item.num, places=place, scope=Scope.WORLD)
 
 
@@ -98,21 +103,17 @@ def _in_vain(situation: Situation, verbs: frozenset[str]) -> Iterator[int]:
             yield named[0]
 
 
-def _untried(situation: Situation) -> Iterator[Proposal]:
+def _untried(situation: Situation, listed: _Aims) -> Iterator[Proposal]:
     for room, ways in situation.untried.items():
         for way in ways[:1]:
-            if not _is_listed(situation, Kind.WAY_TRIED, place=room, way=way):
+            if (Kind.WAY_TRIED, None, room, normal(way)) not in listed:
                 name = situation.known.rooms.get(room, str(room))
                 text = f"Find out where {way} of {name} leads"
                 yield Proposal(text, Kind.WAY_TRIED, place=room, way=way, scope=Scope.WORLD)
 
 
-def _is_listed(
-    situation: Situation, kind: Kind, *, thing: int | None = None, place: int | None = None, way: str = ""
-) -> bool:
-    wanted = (kind, thing, place, normal(way))
-    listed = (one.condition for one in (*situation.objectives, *situation.settled))
-    return any((kept.kind, kept.thing, kept.place, normal(kept.way)) == wanted for kept in listed)
+def _aim(condition: Condition) -> _Aim:
+    return condition.kind, condition.thing, condition.place, normal(condition.way)
 
 
 def _steps(situation: Situation) -> list[Transition]:
