@@ -28,10 +28,8 @@ class Shown:
 
 def of_place(document: Document, location_id: int | None, budget: int) -> tuple[KnowledgeLine, ...]:
     """The patterns across places that were found here too, as many as fit into half of the budget, in tokens."""
-    here = [
-        line for line in document.lines if not line.struck and any(place.number == location_id for place in line.places)
-    ]
-    here.sort(key=lambda line: (line.section is not Section.DANGERS, -line.borne_out))
+    found = document.by_place.get(location_id, ()) if location_id is not None else ()
+    here = sorted(found, key=lambda line: (line.section is not Section.DANGERS, -line.borne_out))
     return tuple(_fitting(here, budget // 2))
 
 

@@ -1,7 +1,8 @@
 """The whole file: bytes into rows and back, every byte that is not ours kept in its place."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from hashlib import blake2b
 
 from zorkgpt.knowledge.line import KnowledgeLine, read, write
@@ -27,7 +28,7 @@ class Row:
     """Inside of code or of a comment: data, whatever it looks like."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Document:
     """What is in the file, in its order. Never changed in place."""
 
@@ -35,12 +36,22 @@ class Document:
     eol: str = "\n"
     taken: Mapping[str, Taken] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def lines(self) -> tuple[KnowledgeLine, ...]:
         """Ours, the struck too."""
         return tuple(row.line for row in self.rows if row.line is not None)
 
-    @property
+    @cached_property
+    def by_place(self) -> Mapping[int, Sequence[KnowledgeLine]]:
+        """The patterns across places that are believed, by the number of each place where they were found."""
+        found: dict[int, list[KnowledgeLine]] = {}
+        for line in self.lines:
+            if not line.struck:
+                for number in {place.number for place in line.places}:
+                    found.setdefault(number, []).append(line)
+        return found
+
+    @cached_property
     def by_hand(self) -> tuple[tuple[Section, str], ...]:
         """The lists that people wrote into our sections, point by point; those that they struck left out."""
         return tuple(_points(self.rows))

@@ -3,6 +3,8 @@
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from operator import itemgetter
 
 from zorkgpt.knowledge.line import Place
 from zorkgpt.knowledge.revision import Proposal, Revision
@@ -37,7 +39,12 @@ class Pattern:
 
 def form(memory: Memory, place_name: str) -> str:
     """What the memory says, with the place's own name taken out."""
-    text = f"{one_line(memory.title)}: {one_line(memory.text)}"
+    return _form(memory.title, memory.text, place_name)
+
+
+@lru_cache(4096)
+def _form(title: str, said: str, place_name: str) -> str:
+    text = f"{one_line(title)}: {one_line(said)}"
     if name := one_line(place_name):
         text = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", _HERE, text, flags=re.IGNORECASE)
     return text
@@ -53,14 +60,21 @@ def is_general(memory: Memory, is_way: Callable[[str], bool]) -> bool:
     Args:
         is_way: whether a command is a direction.
     """
-    command = _COMMAND.match(memory.title)
+    command = _command(memory.title)
     return (
         memory.persistence == "permanent"
         and memory.status == MemoryStatus.ACTIVE
         and not memory.pinned
         and not memory.vetoed
-        and not (command and is_way(command["action"]))
+        and not (command and is_way(command))
     )
+
+
+@lru_cache(4096)
+def _command(title: str) -> str | None:
+    """What it begins with, in quotes; None if it is about no command."""
+    found = _COMMAND.match(title)
+    return found["action"] if found else None
 
 
 def patterns(memories: Sequence[LocatedMemory], is_way: Callable[[str], bool]) -> list[Pattern]:
@@ -69,14 +83,14 @@ def patterns(memories: Sequence[LocatedMemory], is_way: Callable[[str], bool]) -
     for located in memories:
         if is_general(located.memory, is_way):
             found.setdefault(form(located.memory, located.location_name).casefold(), []).append(located)
-    believed = [one for one in memories if one.memory.status == MemoryStatus.ACTIVE and not one.memory.vetoed]
+    believed = _Believed(one for one in memories if one.memory.status == MemoryStatus.ACTIVE and not one.memory.vetoed)
     made = []
     for same in found.values():
         places = {one.location_id: Place(one.location_id, one.location_name) for one in same}
         text = form(same[0].memory, same[0].location_name)
         if len(places) >= LEAST_PLACES and len(text) <= _LONGEST:
             section = _SECTIONS.get(same[0].memory.category, Section.LESSONS)
-            against = _speaking_against(same[0].memory, text, believed)
+            against = believed.against(same[0].memory, text)
             made.append(Pattern(section, text, tuple(places[number] for number in sorted(places)), against))
     return made
 
@@ -91,20 +105,35 @@ def take_in(revision: Revision, found: Iterable[Pattern], *, episode: int | str,
             revision.strike(known, f"otherwise at {pattern.otherwise.name} ({pattern.otherwise.number})")
 
 
-def _speaking_against(memory: Memory, text: str, believed: Iterable[LocatedMemory]) -> Place | None:
-    """The first place at which the same command came to something else, or which says the contrary."""
-    command = _COMMAND.match(memory.title)
-    words = set(text.casefold().split())
-    for one in believed:
-        theirs = _COMMAND.match(one.memory.title)
-        if command and theirs:
-            if theirs["action"] == command["action"] and one.memory.title != memory.title:
+class _Believed:
+    """What is believed, in its order, by the command that it is about."""
+
+    def __init__(self, memories: Iterable[LocatedMemory]) -> None:
+        self._all = list(enumerate(memories))
+        self._about: dict[str | None, list[tuple[int, LocatedMemory]]] = {}
+        for number, one in self._all:
+            self._about.setdefault(_command(one.memory.title), []).append((number, one))
+
+    def against(self, memory: Memory, text: str) -> Place | None:
+        """The first place at which the same command came to something else, or which says the contrary."""
+        command = _command(memory.title)
+        # Of memories about two different commands neither speaks against the other.
+        about = [*self._about.get(command, ()), *self._about.get(None, ())] if command else self._all
+        for _, one in sorted(about, key=itemgetter(0)):
+            same_command = command and _command(one.memory.title)
+            if one.memory.title != memory.title if same_command else _is_contrary(memory, text, one):
                 return Place(one.location_id, one.location_name)
-            continue
-        said = form(one.memory, one.location_name)
-        # Only near repeats can deny each other: one negation or one opposite apart.
-        if len(words ^ set(said.casefold().split())) <= 6 and (
-            compare(text, said).relation == "conflict" or compare(memory.text, one.memory.text).relation == "conflict"
-        ):
-            return Place(one.location_id, one.location_name)
-    return None
+        return None
+
+
+def _is_contrary(memory: Memory, text: str, one: LocatedMemory) -> bool:
+    said = form(one.memory, one.location_name)
+    # Only near repeats can deny each other: one negation or one opposite apart.
+    return len(_words(text) ^ _words(said)) <= 6 and (
+        compare(text, said).relation == "conflict" or compare(memory.text, one.memory.text).relation == "conflict"
+    )
+
+
+@lru_cache(4096)
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.casefold().split())

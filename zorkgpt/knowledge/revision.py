@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from zorkgpt.knowledge.document import Document
 from zorkgpt.knowledge.line import KnowledgeLine, Place
@@ -70,7 +71,7 @@ class Revision:
 
     def line_of(self, text: str) -> KnowledgeLine | None:
         """The line of exactly these words, the struck too."""
-        wanted = one_line(text).casefold()
+        wanted = _folded(text)
         return next((line for line in self.document.lines if key(line) == wanted), None)
 
     def find(self, proposal: Proposal) -> None:
@@ -152,7 +153,12 @@ def _line(proposal: Proposal) -> KnowledgeLine:
 
 def key(line: KnowledgeLine) -> str:
     """What makes a line the same one: its words."""
-    return one_line(line.text).casefold()
+    return _folded(line.text)
+
+
+@lru_cache(4096)
+def _folded(text: str) -> str:
+    return one_line(text).casefold()
 
 
 def _related(new: KnowledgeLine, lines: Iterable[KnowledgeLine]) -> list[tuple[KnowledgeLine, str]]:
@@ -163,7 +169,7 @@ def _related(new: KnowledgeLine, lines: Iterable[KnowledgeLine]) -> list[tuple[K
 
 
 def _relation(older: str, newer: str) -> str:
-    if one_line(older).casefold() == one_line(newer).casefold():
+    if _folded(older) == _folded(newer):
         return "same"
     # A command in quotes is meant to the letter: of “open door” and “close door” both may be so.
     if _quoted(older) != _quoted(newer):
