@@ -13,9 +13,10 @@ from session.history import History, TurnRecord
 from zorkgpt.errors import LLMError, ZorkGPTError
 from zorkgpt.memory.models import Memory
 from zorkgpt.objectives.book import ObjectiveBook
-from zorkgpt.objectives.file import load_objectives, save_objectives
+from zorkgpt.objectives.file import ObjectivesFile
 from zorkgpt.objectives.finder import ObjectiveFinder, Situation
 from zorkgpt.objectives.models import Moment, Objective, Status
+from zorkgpt.objectives.once import once
 from zorkgpt.objectives.plain import book_to_dict, kept, restore_book
 from zorkgpt.objectives.proposals import Known, settled
 from zorkgpt.objectives.shown import line_of
@@ -71,14 +72,14 @@ class ObjectiveManager:
         self._recall = recall
         self._knowledge = knowledge
         self._remember = remember
-        self._path = Path(config.zork_game_workdir) / config.objectives_file
+        self._file = ObjectivesFile(Path(config.zork_game_workdir) / config.objectives_file)
         self.book = ObjectiveBook(stale_after=config.objective_stale_after_turns, way_of=exit_name)
         self._updated: Moment | None = None
         self._told: list[dict[str, Any]] = []
         self._saved: list[dict[str, Any]] = []
         self._seen = -1
         self._warned: set[str] = set()
-        self.book.restart(load_objectives(self._path) if remember else ())
+        self.book.restart(self._file.load() if remember else ())
 
     def reset_episode(self) -> None:
         """What is of the world is kept, with what other processes have found meanwhile."""
@@ -122,7 +123,7 @@ class ObjectiveManager:
     def _found(self) -> tuple[list[Objective], ZorkGPTError | None]:
         """What earlier episodes and other processes have left."""
         try:
-            return (load_objectives(self._path) if self._remember else []), None
+            return (self._file.load() if self._remember else []), None
         except ZorkGPTError as error:
             return [], error
 
@@ -206,7 +207,7 @@ class ObjectiveManager:
         if lasting == self._saved:
             return
         try:
-            save_objectives(self._path, self.book.of_the_world())
+            self._file.save(self.book.of_the_world())
         except ZorkGPTError as error:
             self._note("file", "the objectives could not be saved", error)
         # A disk that is full is not tried again on every turn, but with the next change.
@@ -276,5 +277,6 @@ _COUNTED = (
 """Of this episode; "unsupported": a model held them to be reached, and no turn showed it."""
 
 
+@once
 def _for_the_log(one: Objective) -> dict[str, Any]:
     return kept(one) | {"done_when": one.condition.text, "status": str(one.status), "scope": str(one.scope)}

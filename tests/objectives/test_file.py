@@ -8,7 +8,7 @@ import pytest
 
 from tests.objectives.parts import wanted
 from zorkgpt.errors import MemoryStoreError, ObjectivesFileError
-from zorkgpt.objectives.file import load_objectives, save_objectives
+from zorkgpt.objectives.file import ObjectivesFile
 from zorkgpt.objectives.models import Evidence, Moment, reached
 
 FILE = "objectives.json"
@@ -20,7 +20,7 @@ def lamp(**changed):
 
 def test_the_file_has_the_documented_form(tmp_path):
     one = reached(lamp(since=15), Evidence(Moment(1, 20), "game", "take lamp", 5))
-    save_objectives(tmp_path / FILE, [one])
+    ObjectivesFile(tmp_path / FILE).save([one])
     state = json.loads((tmp_path / FILE).read_text())
     assert state["metadata"] | {"timestamp": ""} == {"version": 1, "total_objectives": 1, "timestamp": ""}
     assert state["objectives"] == [
@@ -33,17 +33,17 @@ def test_the_file_has_the_documented_form(tmp_path):
             "given_up": [],
         }
     ]
-    [again] = load_objectives(tmp_path / FILE)
+    [again] = ObjectivesFile(tmp_path / FILE).load()
     assert (again.key, again.evidence) == (one.key, one.evidence)
 
 
 def test_nothing_to_keep_makes_no_file_and_nothing_new_writes_none(tmp_path):
-    save_objectives(tmp_path / FILE, [])
+    ObjectivesFile(tmp_path / FILE).save([])
     assert not (tmp_path / FILE).exists()
-    save_objectives(tmp_path / FILE, [lamp()])
+    ObjectivesFile(tmp_path / FILE).save([lamp()])
     before = (tmp_path / FILE).stat()
-    save_objectives(tmp_path / FILE, [lamp()])
-    save_objectives(tmp_path / FILE, [])
+    ObjectivesFile(tmp_path / FILE).save([lamp()])
+    ObjectivesFile(tmp_path / FILE).save([])
     assert (tmp_path / FILE).stat() == before
 
 
@@ -91,10 +91,10 @@ DAMAGED = {
 def test_a_damaged_file_is_set_aside_and_said_so(tmp_path, caplog, damage, meets_it):
     (tmp_path / FILE).write_bytes(damage)
     if meets_it == "load":
-        assert load_objectives(tmp_path / FILE) == []
+        assert ObjectivesFile(tmp_path / FILE).load() == []
     else:
-        save_objectives(tmp_path / FILE, [lamp()])
-        assert len(load_objectives(tmp_path / FILE)) == 1
+        ObjectivesFile(tmp_path / FILE).save([lamp()])
+        assert len(ObjectivesFile(tmp_path / FILE).load()) == 1
     assert (tmp_path / f"{FILE}.damaged-1").read_bytes() == damage
     assert "was set aside" in caplog.text
 
@@ -103,23 +103,23 @@ def test_a_later_version_s_file_is_refused_and_kept(tmp_path):
     text = json.dumps({"metadata": {"version": 2}, "objectives": "who knows"})
     (tmp_path / FILE).write_text(text)
     with pytest.raises(ObjectivesFileError, match="later version"):
-        load_objectives(tmp_path / FILE)
+        ObjectivesFile(tmp_path / FILE).load()
     with pytest.raises(ObjectivesFileError, match="later version"):
-        save_objectives(tmp_path / FILE, [lamp()])
+        ObjectivesFile(tmp_path / FILE).save([lamp()])
     assert (tmp_path / FILE).read_text() == text
 
 
 def test_a_folder_that_can_not_be_written_is_an_error_that_says_so(tmp_path):
     (tmp_path / f"{FILE}.lock").mkdir()
     with pytest.raises(MemoryStoreError, match="objectives.json"):
-        save_objectives(tmp_path / FILE, [lamp()])
+        ObjectivesFile(tmp_path / FILE).save([lamp()])
 
 
 def test_of_too_many_the_oldest_go_that_were_never_reached(tmp_path):
     old = reached(lamp(episode=1), Evidence(Moment(1, 3), "game", "take lamp"))
     many = [wanted(f"Find number {number}", episode=2, since=number, scope="world") for number in range(320)]
-    save_objectives(tmp_path / FILE, [old, *many])
-    left = {one.text for one in load_objectives(tmp_path / FILE)}
+    ObjectivesFile(tmp_path / FILE).save([old, *many])
+    left = {one.text for one in ObjectivesFile(tmp_path / FILE).load()}
     assert len(left) == 300
     assert {"Take the lamp", "Find number 319"} <= left
     assert "Find number 0" not in left
@@ -129,14 +129,14 @@ _PLAYER = """
 import sys
 from pathlib import Path
 from tests.objectives.parts import wanted
-from zorkgpt.objectives.file import save_objectives
+from zorkgpt.objectives.file import ObjectivesFile
 from zorkgpt.objectives.models import Evidence, Moment, reached
 path, own = Path(sys.argv[1]), int(sys.argv[2])
 both = wanted("Take the lamp", kind="holds", thing=10, scope="world")
-mine = []
+file, mine = ObjectivesFile(path), []
 for number in range(1, 16):
     mine.append(wanted(f"Find number {own * 100 + number}", episode=own, since=number, scope="world"))
-    save_objectives(path, [*mine, reached(both, Evidence(Moment(own, 1), "game", "take lamp"))])
+    file.save([*mine, reached(both, Evidence(Moment(own, 1), "game", "take lamp"))])
 """
 
 
@@ -144,7 +144,7 @@ def test_processes_that_play_at_once_share_one_file(tmp_path):
     path = tmp_path / FILE
     players = [subprocess.Popen([sys.executable, "-c", _PLAYER, str(path), str(own)]) for own in (1, 2, 3)]
     assert [player.wait(timeout=120) for player in players] == [0, 0, 0]
-    found = load_objectives(path)
+    found = ObjectivesFile(path).load()
     assert {one.text for one in found} == {
         "Take the lamp",
         *(f"Find number {own * 100 + number}" for own in (1, 2, 3) for number in range(1, 16)),

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from zorkgpt.errors import ObjectivesFileError
-from zorkgpt.memory.file import MemoryFile
+from zorkgpt.memory.file import MemoryFile, Stamp
 from zorkgpt.objectives.models import Objective, merged
+from zorkgpt.objectives.once import once
 from zorkgpt.objectives.plain import kept, objective_of
 
 log = logging.getLogger("zorkgpt.objectives")
@@ -19,42 +20,56 @@ _MOST_KEPT = 300
 _DAMAGE = (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError)
 
 
-def load_objectives(path: Path) -> list[Objective]:
-    """What earlier episodes left; nothing if there is no file.
+class ObjectivesFile:
+    """`objectives.json`. What stands in it is read again only when somebody else has changed it.
 
     A file that holds no objectives is set aside under another name, so that nothing writes over it.
 
-    Raises:
-        MemoryStoreError: the file can't be read.
-        ObjectivesFileError: a later version wrote it.
-    """
-    file = MemoryFile(path)
-    data, _ = file.read()
-    if data is None:
-        return []
-    try:
-        return _parsed(data, path)
-    except _DAMAGE:
-        # Looked at again under the lock: only one of several processes moves it.
-        with file.locked():
-            data, _ = file.read()
-            return [] if data is None else _understood(file, data)
-
-
-def save_objectives(path: Path, objectives: Iterable[Objective]) -> None:
-    """Write them together with those that the file holds, whole or not at all.
-
-    Raises:
+    Both methods raise:
         MemoryStoreError: the file can't be locked, read or written; it is what it was.
         ObjectivesFileError: a later version wrote it.
     """
-    file = MemoryFile(path)
-    with file.locked():
-        data, _ = file.read()
-        before = [] if data is None else _understood(file, data)
-        after = _joined([*before, *objectives])
-        if [kept(one) for one in after] != [kept(one) for one in before]:
-            file.write(_rendered(after))
+
+    def __init__(self, path: Path) -> None:
+        self._file = MemoryFile(path)
+        self._stamp: Stamp = ()
+        self._holds: list[Objective] = []
+        """With this stamp."""
+
+    def load(self) -> list[Objective]:
+        """What earlier episodes left; nothing if there is no file."""
+        try:
+            return list(self._now())
+        except _DAMAGE:
+            # Looked at again under the lock: only one of several processes moves it.
+            with self._file.locked():
+                return list(self._undamaged())
+
+    def save(self, objectives: Iterable[Objective]) -> None:
+        """Write them together with those that the file holds, whole or not at all."""
+        with self._file.locked():
+            before = self._undamaged()
+            after = _joined([*before, *objectives])
+            if [kept(one) for one in after] != [kept(one) for one in before]:
+                self._stamp, self._holds = self._file.write(_rendered(after)) or (), after
+
+    def _now(self) -> list[Objective]:
+        if not self._stamp or self._file.stamp() != self._stamp:
+            data, stamp = self._file.read()
+            self._holds, self._stamp = [] if data is None else _parsed(data, self._file.path), stamp
+        return self._holds
+
+    def _undamaged(self) -> list[Objective]:
+        """The objectives that it holds; none if it is damaged, and then it is out of the way."""
+        try:
+            return self._now()
+        except _DAMAGE as error:
+            aside = self._file.set_aside()
+            self._file.path.unlink(missing_ok=True)
+            log.warning(
+                "the objectives file is damaged and was set aside", extra={"path": str(aside), "reason": repr(error)}
+            )
+            return []
 
 
 def _joined(objectives: Iterable[Objective]) -> list[Objective]:
@@ -64,19 +79,6 @@ def _joined(objectives: Iterable[Objective]) -> list[Objective]:
         by_key[one.key] = merged(by_key[one.key], one) if one.key in by_key else one
     worth = sorted(by_key.values(), key=lambda one: (bool(one.evidence), one.origin), reverse=True)
     return sorted(worth[:_MOST_KEPT], key=lambda one: (one.origin, one.key))
-
-
-def _understood(file: MemoryFile, data: bytes) -> list[Objective]:
-    """The objectives of these bytes; none if they are damaged, and then the file is out of the way."""
-    try:
-        return _parsed(data, file.path)
-    except _DAMAGE as error:
-        aside = file.set_aside()
-        file.path.unlink(missing_ok=True)
-        log.warning(
-            "the objectives file is damaged and was set aside", extra={"path": str(aside), "reason": repr(error)}
-        )
-        return []
 
 
 def _parsed(data: bytes, path: Path) -> list[Objective]:
@@ -91,13 +93,21 @@ def _parsed(data: bytes, path: Path) -> list[Objective]:
 
 
 def _rendered(objectives: list[Objective]) -> bytes:
-    state: dict[str, Any] = {
-        "objectives": [kept(one) for one in objectives],
-        "metadata": {
-            "version": VERSION,
-            "total_objectives": len(objectives),
-            "timestamp": datetime.now(UTC).isoformat(timespec="seconds"),
-        },
+    metadata = {
+        "version": VERSION,
+        "total_objectives": len(objectives),
+        "timestamp": datetime.now(UTC).isoformat(timespec="seconds"),
     }
+    each = ",\n".join(map(_text, objectives))
+    text = f'{{\n "objectives": [\n{each}\n ],\n "metadata": {_indented(metadata, 1)}\n}}'
     # A lone half of a surrogate pair, which JSON can hold, is no valid UTF-8.
-    return json.dumps(state, indent=1, ensure_ascii=False).encode("utf-8", "backslashreplace")
+    return text.encode("utf-8", "backslashreplace")
+
+
+@once
+def _text(one: Objective) -> str:
+    return f"  {_indented(kept(one), 2)}"
+
+
+def _indented(value: dict[str, Any], depth: int) -> str:
+    return json.dumps(value, indent=1, ensure_ascii=False).replace("\n", "\n" + " " * depth)

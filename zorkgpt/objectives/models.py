@@ -106,12 +106,15 @@ def restarted(objective: Objective) -> Objective:
 
 def merged(one: Objective, other: Objective) -> Objective:
     """What two records of the same objective know together; the earlier one says how it is worded."""
-    first = min(one, other, key=lambda kept: (kept.origin, kept.text, kept.places, str(kept.condition)))
-    return replace(
-        first,
-        evidence=_last((*one.evidence, *other.evidence)),
-        given_up=tuple(sorted({*one.given_up, *other.given_up})),
-    )
+    first = min(one, other, key=_wording)
+    evidence = _last((*one.evidence, *other.evidence))
+    given_up = tuple(sorted({*one.given_up, *other.given_up}))
+    known = (first.evidence, first.given_up) == (evidence, given_up)
+    return first if known else replace(first, evidence=evidence, given_up=given_up)
+
+
+def _wording(one: Objective) -> tuple:
+    return one.origin, one.text, one.places, str(one.condition)
 
 
 def _last(evidence: Iterable[Evidence]) -> tuple[Evidence, ...]:

@@ -6,6 +6,7 @@ from typing import Any
 from zorkgpt.objectives.book import ObjectiveBook
 from zorkgpt.objectives.conditions import Condition, Kind
 from zorkgpt.objectives.models import Evidence, Moment, Objective, Scope, Status
+from zorkgpt.objectives.once import once
 
 _FIELDS = {"thing": int, "place": int, "points": int, "way": str, "text": str}
 
@@ -14,6 +15,7 @@ _SETS = ("visited", "scored", "carried")
 _OF_A_CONDITION = tuple(field.name for field in fields(Condition))
 
 
+@once
 def kept(objective: Objective) -> dict[str, Any]:
     """What outlives the episode."""
     condition = ((name, getattr(objective.condition, name)) for name in _OF_A_CONDITION)
@@ -86,16 +88,18 @@ def _evidence(value: dict[str, Any]) -> Evidence:
 def book_to_dict(book: ObjectiveBook) -> dict[str, Any]:
     """Everything that a book holds."""
     return {
-        "objectives": [
-            kept(one)
-            | {"scope": str(one.scope), "status": str(one.status), "progressed": one.progressed, "rank": one.rank}
-            for one in book.objectives.values()
-        ],
+        "objectives": [_in_episode(one) for one in book.objectives.values()],
         **{name: sorted(getattr(book, name)) for name in _SETS},
         "things": {str(number): name for number, name in book.things.items()},
         "last": _plain(book.last) if book.last else None,
         "counts": dict(book.counts),
     }
+
+
+@once
+def _in_episode(one: Objective) -> dict[str, Any]:
+    now = {"scope": str(one.scope), "status": str(one.status), "progressed": one.progressed, "rank": one.rank}
+    return kept(one) | now
 
 
 def restore_book(book: ObjectiveBook, state: dict[str, Any]) -> None:

@@ -81,7 +81,7 @@ class OfflineExplorer:
             "mind": self._mind.to_dict(),
             "blocked": sorted(self._blocked),
             "done_everywhere": self._newly_done,
-            "places": {room: self._notes[room].to_dict() for room in sorted(self._touched)},
+            "places": {str(room): self._notes[room].to_dict() for room in sorted(self._touched)},
         }
         self._touched, self._newly_done = set(), []
         return changed

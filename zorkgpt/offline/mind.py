@@ -56,7 +56,7 @@ class Mind:
         last = self.last
         state["last"] = [last.place, last.action, last.score, last.aboard] if last else None
         state["blows"] = dict(self.blows)
-        state["holders"] = {room: list(names) for room, names in self.holders.items()}
+        state["holders"] = {str(room): list(names) for room, names in self.holders.items()}
         return state
 
     @classmethod

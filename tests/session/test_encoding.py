@@ -1,0 +1,35 @@
+"""Plain values as JSON: what comes back is what went in."""
+
+import json
+from dataclasses import dataclass
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from session.encoding import as_json
+
+TEXTS = st.text(st.characters(codec=None))
+PLAIN = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXTS,
+    lambda inner: st.lists(inner) | st.dictionaries(TEXTS, inner),
+    max_leaves=20,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    text: str
+    within: "Said | None" = None
+
+
+@given(PLAIN)
+@example("\ud83d, half a pair")
+@example(2**64)
+def test_plain_values_come_back_as_they_were(value):
+    assert json.loads(as_json(value)) == value
+
+
+@given(TEXTS)
+def test_a_dataclass_is_an_object_of_its_fields(text):
+    told = json.loads(as_json({"said": Said(text, Said(text))}))
+    assert told == {"said": {"text": text, "within": {"text": text, "within": None}}}
