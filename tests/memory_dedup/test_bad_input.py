@@ -87,7 +87,7 @@ def test_no_turn_waits_for_a_model_that_is_loading(tmp_path):
 
 @pytest.mark.parametrize("damage", [b"", b"PK\x03\x04 cut", "half"])
 def test_a_damaged_vector_cache_is_built_again(tmp_path, damage):
-    with SimpleMemoryManager.open(tmp_path, embeddings=HashingEmbeddings()) as manager:
+    with SimpleMemoryManager.open(tmp_path, embeddings=HashingEmbeddings(), judge=Says("distinct")) as manager:
         manager.add_memory(1, "Gate", fact(GATE))
         manager.add_memory(1, "Gate", fact(MORE))
     cache = tmp_path / "Memories.vectors.npz"

@@ -169,8 +169,18 @@ def test_the_manager_tells_what_is_near(open_):
         assert manager.search("lever and gates")[0].located.memory.text == GATE
 
 
-def test_the_vector_cache_is_beside_the_file_and_holds_what_is_believed(open_, tmp_path):
+def test_without_a_judge_only_what_the_words_do_not_leave_open_gets_a_vector(open_):
     with open_() as manager:
+        manager.add_memory(1, "Gate", fact(GATE))
+        manager.add_memory(1, "Gate", fact("The bell rings at noon."))
+        assert GATE not in manager.embedding_cache
+        manager.add_memory(1, "Gate", fact(GATE, title="Of the gate", turns="30"))
+        assert GATE in manager.embedding_cache
+        assert "The bell rings at noon." not in manager.embedding_cache
+
+
+def test_the_vector_cache_is_beside_the_file_and_holds_what_is_believed(open_, tmp_path):
+    with open_(judge=Says("distinct")) as manager:
         manager.add_memory(1, "Gate", fact(GATE))
         manager.add_memory(1, "Gate", fact("The bell rings at noon."))
         manager.invalidate_memory(1, "", "It does not")

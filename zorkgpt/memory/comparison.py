@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from zorkgpt.memory import contrast_words as classes
-from zorkgpt.memory.contrast import compare, kind_of
+from zorkgpt.memory.contrast import compare, kind_of, relation_of
 from zorkgpt.memory.contrast_inflection import forms_of
 from zorkgpt.memory.contrast_text import read
 from zorkgpt.memory.models import Memory
@@ -50,6 +50,11 @@ def compared(known: Memory, new: Memory, cosine: float | None) -> Comparison:
     if contrast.relation in _SAID:
         reason = _SAID[contrast.relation] + (f": {reason}" if reason else "")
     return Comparison(known, cosine, contrast.relation, reason)
+
+
+def is_open(known: Memory, new: Memory) -> bool:
+    """Whether the words leave it open how the two relate: then `compared` says "unsure", and takes longer to say it."""
+    return relation_of(known.text, new.text) == "unsure" or bool(titles_differ(known, new))
 
 
 def titles_differ(one: Memory, other: Memory) -> list[str]:

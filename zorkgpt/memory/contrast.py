@@ -35,17 +35,33 @@ def compare(older: str, newer: str) -> Contrast:
     about another thing.
     """
     first, second = read(older), read(newer)
-    if not first.words or not second.words:
-        return Contrast("same") if older.strip() == newer.strip() else Contrast("unsure", ("one has no words",))
-    covered = _covers(first, second)
-    if covered == "same":
+    found = _found(older, newer, first, second)
+    if found == "same":
         return Contrast("same")
-    if covered == "adds":
+    if not first.words or not second.words:
+        return Contrast("unsure", ("one has no words",))
+    if found == "adds":
         return Contrast("adds", (f"adds: {' '.join(only_in(second, first)) or 'words that are there already'}",))
-    if _covers(second, first):
+    if found == "says less":
         return Contrast("unsure", ("the older one says more",))
+    return Contrast(found, _differences(first, second))
+
+
+def relation_of(older: str, newer: str) -> Relation:
+    """The same without the reasons, which take most of the time."""
+    found = _found(older, newer, read(older), read(newer))
+    return "unsure" if found == "says less" else found
+
+
+def _found(older: str, newer: str, first: Text, second: Text) -> Relation | Literal["says less"]:
+    if not first.words or not second.words:
+        return "same" if older.strip() == newer.strip() else "unsure"
+    if covered := _covers(first, second):
+        return covered
+    if _covers(second, first):
+        return "says less"
     is_conflict = _is_conflict(first, second) and not _is_one_of_several(older, first, second)
-    return Contrast("conflict" if is_conflict else "unsure", _differences(first, second))
+    return "conflict" if is_conflict else "unsure"
 
 
 def _covers(older: Text, newer: Text) -> Literal["same", "adds"] | None:

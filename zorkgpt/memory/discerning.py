@@ -10,7 +10,7 @@ from typing import Any
 from zorkgpt.memory import changes, merging
 from zorkgpt.memory.changes import Outcome, is_current, same_words, titled
 from zorkgpt.memory.codec import Document
-from zorkgpt.memory.comparison import Comparison, compared, share_a_subject
+from zorkgpt.memory.comparison import Comparison, compared, is_open, share_a_subject
 from zorkgpt.memory.contrast import compare
 from zorkgpt.memory.dedup import NEW, Decision, believed, decide, is_settled
 from zorkgpt.memory.doubt import is_worth_asking
@@ -22,8 +22,8 @@ from zorkgpt.memory.models import Memory, MemoryStatus
 from zorkgpt.memory.store import MemoryStore
 from zorkgpt.memory.wordings import Wordings
 
-# Without vectors so many are compared, the last ones; each takes some hundredths of a millisecond.
-_MOST_WITHOUT_VECTORS = 500
+# So many are compared by their words, without vectors the last ones; each takes some hundredths of a millisecond.
+_MOST_BY_WORDS = 500
 
 
 @dataclass(slots=True)
@@ -37,8 +37,6 @@ class DeduplicationCounts:
     supersessions_from_near_duplicates: int = 0
     contradictions_kept: int = 0
     supersession_refused: int = 0
-    kept_unsure: int = 0
-    """Kept beside a memory that might say the same, since nobody could tell."""
     judge_calls: int = 0
     judge_failures: int = 0
     compared: int = 0
@@ -185,8 +183,13 @@ class DiscerningKeeper(Keeper):
         return max(near, key=lambda found: found[1], default=None)
 
     def comparisons(self, location_id: int, new: Memory, *, among: Sequence[Memory] | None = None) -> list[Comparison]:
-        """With all lasting memories of the place that are near enough, by their words."""
+        """With all lasting memories of the place that are near enough, by their words.
+
+        Where nobody is asked about what the words leave open, that is left out: a vector would change nothing.
+        """
         known = self.lasting(location_id) if among is None else list(among)
+        if self.judge is None and len(known) <= _MOST_BY_WORDS:
+            known = [memory for memory in known if not is_open(memory, new)]
         found = self._compared(location_id, new, known)
         return [one for one in found if one.cosine is None or one.cosine >= self.candidate_threshold]
 
@@ -198,6 +201,8 @@ class DiscerningKeeper(Keeper):
 
     def asked(self, location_id: int, name: str, new: Memory, comparisons: list[Comparison]) -> list[Comparison]:
         """With the judge's verdicts in the place of what the words leave open."""
+        if self.judge is None:
+            return comparisons
         doubtful = [
             one
             for one in comparisons
@@ -207,8 +212,7 @@ class DiscerningKeeper(Keeper):
             and not self.is_undone(one.known, new)
         ]
         doubtful = sorted(doubtful, key=lambda one: -(one.cosine or 0))[:MOST_AT_ONCE]
-        if not doubtful or self.judge is None:
-            self.counts.kept_unsure += bool(doubtful)
+        if not doubtful:
             return comparisons
         self.counts.judge_calls += 1
         try:
@@ -236,7 +240,7 @@ class DiscerningKeeper(Keeper):
     def _compared(self, location_id: int, new: Memory, known: Sequence[Memory]) -> list[Comparison]:
         cosines = self._cosines(location_id, new, known)
         if cosines is None:
-            return [compared(memory, new, None) for memory in known[-_MOST_WITHOUT_VECTORS:]]
+            return [compared(memory, new, None) for memory in known[-_MOST_BY_WORDS:]]
         return [
             compared(memory, new, cosine)
             if cosine >= self.candidate_threshold
