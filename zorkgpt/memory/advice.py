@@ -53,6 +53,7 @@ class Deed:
     particles: frozenset[str] = frozenset()
 
 
+@lru_cache(maxsize=1024)
 def deed_of(action: str) -> Deed | None:
     """The verb and the nouns of a command; None where it has neither a noun nor a direction, as "wait" or "look"."""
     words = [word for word in words_of(action) if word not in _DROPPED]

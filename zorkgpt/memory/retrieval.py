@@ -38,8 +38,8 @@ def estimated_tokens(text: str) -> int:
     """
     if text.isascii():
         return len(text) // 4 + 1
-    other = sum(char > "\x7f" for char in text)
-    return (len(text) - other) // 4 + other + 1
+    plain = len(text.encode("ascii", "ignore"))
+    return plain // 4 + (len(text) - plain) + 1
 
 
 def shown(
@@ -71,8 +71,7 @@ def shown(
     if not current:
         return Shown("")
     current.sort(key=lambda item: item[0])
-    chosen = _chosen([memory for _, memory in current], budget, count_tokens)
-    return Shown(_text(chosen, len(current) - len(chosen), budget), tuple(chosen))
+    return _chosen([memory for _, memory in current], budget, count_tokens)
 
 
 def line(memory: Memory, *, markers: bool = True) -> str:
@@ -83,14 +82,15 @@ def line(memory: Memory, *, markers: bool = True) -> str:
 
 
 def _rank(memory: Memory, order: dict[int | str, int], place: int) -> tuple:
-    recency = (order.get(memory.episode, len(order)), _last_turn(memory.turns), place)
     return (
         not memory.pinned,
         memory.category != "DANGER",
         standing(memory),
         memory.status == MemoryStatus.TENTATIVE,
         -memory.observation_count,
-        *(-part for part in recency),
+        -order.get(memory.episode, len(order)),
+        -_last_turn(memory.turns),
+        -place,
     )
 
 
@@ -99,7 +99,7 @@ def _last_turn(turns: str) -> int:
     return int(last) if last.isdecimal() and len(last) < 19 else -1
 
 
-def _chosen(ranked: list[Memory], budget: Budget, count_tokens: Callable[[str], int]) -> list[Memory]:
+def _chosen(ranked: list[Memory], budget: Budget, count_tokens: Callable[[str], int]) -> Shown:
     left = {"SUCCESS": budget.successes, "FAILURE": budget.failures}
     allowed = []
     for memory in ranked:
@@ -107,10 +107,11 @@ def _chosen(ranked: list[Memory], budget: Budget, count_tokens: Callable[[str], 
             allowed.append(memory)
             if memory.category in left and not memory.pinned:
                 left[memory.category] -= 1
-    chosen = allowed
-    if _tokens(chosen, len(ranked) - len(chosen), budget, count_tokens) <= budget.tokens:
-        return chosen
-    return _fitting(allowed, len(ranked), budget, count_tokens)
+    text = _text(allowed, len(ranked) - len(allowed), budget)
+    if count_tokens(text) <= budget.tokens:
+        return Shown(text, tuple(allowed))
+    chosen = _fitting(allowed, len(ranked), budget, count_tokens)
+    return Shown(_text(chosen, len(ranked) - len(chosen), budget), tuple(chosen))
 
 
 def _fitting(allowed: list[Memory], of: int, budget: Budget, count_tokens: Callable[[str], int]) -> list[Memory]:
@@ -126,10 +127,6 @@ def _fitting(allowed: list[Memory], of: int, budget: Budget, count_tokens: Calla
             spare -= cost + first
             chosen.append(memory)
     return chosen
-
-
-def _tokens(chosen: list[Memory], hidden: int, budget: Budget, count_tokens: Callable[[str], int]) -> int:
-    return count_tokens(_text(chosen, hidden, budget))
 
 
 def _text(chosen: list[Memory], hidden: int, budget: Budget) -> str:

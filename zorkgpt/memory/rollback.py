@@ -5,7 +5,7 @@ import os
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from hashlib import blake2b
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -75,8 +75,9 @@ class Rollback:
             return
         try:
             if not self._kept:
-                self._keep(self._folder)
-            elif self._left != _stamp(self._whole) and not self._is_ours():
+                self._keep(self._folder, data)
+                return
+            if self._left != _stamp(self._whole) and not self._is_ours():
                 self._note(_FOREIGN)
             self._note(_digest(data))
         except OSError as error:
@@ -129,9 +130,10 @@ class Rollback:
         with self._kept[-1].open("a", encoding="ascii") as written:
             written.write(f"{line}\n")
 
-    def _keep(self, folder: Path) -> None:
+    def _keep(self, folder: Path, replaced_by: bytes) -> None:
         before, written = _places(folder, self._number, self._whole)
-        folder.mkdir(parents=True, exist_ok=True)
+        if not os.path.isdir(folder):
+            folder.mkdir(parents=True, exist_ok=True)
         for path in (written, before):
             path.unlink(missing_ok=True)
         with suppress(FileNotFoundError):
@@ -140,7 +142,7 @@ class Rollback:
                 os.link(self._whole, before)
             except OSError:
                 before.write_bytes(self._whole.read_bytes())
-        written.write_text(json.dumps(self._lengths()) + "\n", encoding="ascii")
+        written.write_text(f"{json.dumps(self._lengths())}\n{_digest(replaced_by)}\n", encoding="ascii")
         self._kept = [before, written]
 
     def _restore(self, data: bytes | None) -> None:
@@ -171,7 +173,8 @@ def _places(folder: Path, number: int, whole: Path) -> tuple[Path, Path]:
 
 
 def _digest(data: bytes) -> str:
-    return blake2b(data, digest_size=16).hexdigest()
+    # At every write of the whole file; most processors have instructions for this one.
+    return sha256(data).hexdigest()
 
 
 def _size(path: Path) -> int:

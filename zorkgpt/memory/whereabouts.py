@@ -1,7 +1,9 @@
 """Where things lie, as memories claim it, and which of them the agent itself has put there."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from functools import lru_cache
 from operator import attrgetter
 from typing import Any
 
@@ -31,8 +33,9 @@ _LONGEST_GAP = 4
 """Words between a thing and where it lies."""
 
 
-def words_of(text: str) -> list[str]:
-    return re.findall(r"[^\W_]+(?:['’][^\W_]+)?", text.casefold().replace("’", "'"))
+@lru_cache(maxsize=4096)
+def words_of(text: str) -> tuple[str, ...]:
+    return tuple(re.findall(r"[^\W_]+(?:['’][^\W_]+)?", text.casefold().replace("’", "'")))
 
 
 def says_where(text: str, name: str) -> bool:
@@ -40,16 +43,23 @@ def says_where(text: str, name: str) -> bool:
 
     The last word of a name will do, "the lantern" for the brass lantern, but not "the rusty lantern".
     """
-    return any(_claims(words_of(sentence), words_of(name)) for sentence in sentences_of(text))
+    thing = words_of(name)
+    return any(_claims(words, thing) for words in _words_by_sentence(text))
 
 
 def sentences_of(text: str) -> list[str]:
     return re.split(r"(?<=[.!?;])\s+", text)
 
 
-def is_named(words: list[str], name: list[str]) -> bool:
+# A text is asked about every thing there is, one after the other.
+@lru_cache(maxsize=1024)
+def _words_by_sentence(text: str) -> tuple[tuple[str, ...], ...]:
+    return tuple(words_of(sentence) for sentence in sentences_of(text))
+
+
+def is_named(words: Sequence[str], name: Sequence[str]) -> bool:
     """Whether a thing of this name is spoken of, by all of it or by its last word alone."""
-    if not name:
+    if not name or name[-1] not in words:
         return False
     known = _ARTICLES | set(name)
     return any(
@@ -58,8 +68,8 @@ def is_named(words: list[str], name: list[str]) -> bool:
     )
 
 
-def _claims(words: list[str], name: list[str]) -> bool:
-    if not is_named(words, name) or _RULES & set(words):
+def _claims(words: Sequence[str], name: Sequence[str]) -> bool:
+    if not is_named(words, name) or not _RULES.isdisjoint(words):
         return False
     line, thing = " ".join(words), re.escape(name[-1])
     # Not across a word of place: "there is a sword on the table" says nothing of where the table is.
@@ -79,7 +89,7 @@ def describes_a_sight(text: str) -> bool:
     words = words_of(text)
     line = " ".join(words)
     seen = rf"\b(?:there (?:is|are)|(?:{_STATES}|leans?|hangs?) (?:\w+ ){{0,3}}?(?:{_PLACES}))"
-    return not _RULES & set(words) and re.search(seen, line) is not None
+    return _RULES.isdisjoint(words) and re.search(seen, line) is not None
 
 
 def tells_of_own_doing(text: str) -> bool:
