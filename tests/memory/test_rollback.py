@@ -47,6 +47,17 @@ def test_the_files_are_what_they_were(tmp_path, empty, writes):
     assert not list(marked.folder.glob("*")) if marked.folder.exists() else True
 
 
+@pytest.mark.parametrize("written", ["", "[", "[12, 3"])
+def test_a_kill_before_the_first_change_leaves_the_files_as_they_are(tmp_path, written):
+    marked = Marked(tmp_path)
+    marked.folder.mkdir()
+    (marked.folder / "3.Memories.md").write_bytes(marked.files["Memories.md"])
+    (marked.folder / "3.Memories.md.written").write_text(written)
+    assert marked.put_back()
+    assert marked.contents() == marked.files
+    assert not list(marked.folder.glob("*"))
+
+
 def test_what_is_written_after_a_later_mark_only_is_taken_back(tmp_path):
     marked = Marked(tmp_path)
     marked.memory.add_memory(5, "Hall", memory("Between"))

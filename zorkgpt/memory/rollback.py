@@ -101,8 +101,8 @@ class Rollback:
     def _put_back(self, folder: Path, mark: Mark) -> bool:
         before, written = _places(folder, mark.number, self._whole)
         lengths = mark.lengths
-        if written.is_file():
-            head, *digests = written.read_text(encoding="ascii").splitlines()
+        if noted := _whole_lines(written):
+            head, *digests = noted
             at_first = tuple(json.loads(head))
             was = before.read_bytes() if before.is_file() else None
             # Others may have appended between the checkpoint and our first change, unless that was the very first.
@@ -175,6 +175,12 @@ def _places(folder: Path, number: int, whole: Path) -> tuple[Path, Path]:
 def _digest(data: bytes) -> str:
     # At every write of the whole file; most processors have instructions for this one.
     return sha256(data).hexdigest()
+
+
+def _whole_lines(path: Path) -> list[str]:
+    """None where there is no file. What a line that a kill has cut short was to say has not been done."""
+    text = path.read_text(encoding="ascii") if path.is_file() else ""
+    return text[: text.rfind("\n") + 1].splitlines()
 
 
 def _size(path: Path) -> int:
