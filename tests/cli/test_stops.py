@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 
 from tests.cli.test_play import ROOT, environment
+from tests.orchestration.kills import interrupt, interrupt_kept, interrupt_unheard, played
+from zorkgpt.cli import exits
+from zorkgpt.runlog.reader import last_end, read_episode
 
 
 def started(workdir) -> subprocess.Popen:
@@ -46,3 +49,71 @@ def test_any_moment_is_a_good_one_to_stop(tmp_path, number, after_s):
     assert said == ""
     for log in tmp_path.glob("runs/*/episode_log.jsonl"):
         assert json.loads(log.read_text("utf-8").splitlines()[-1])["event"] == "episode_ended"
+
+
+@pytest.mark.parametrize("how", [interrupt, interrupt_unheard, interrupt_kept])
+def test_a_stop_comes_wherever_the_interrupt_goes(tmp_path, how):
+    assert played(tmp_path, "--episodes", "2", "--max-turns", "30", kill_at=150, how=how).code == exits.INTERRUPTED
+    assert [path.name for path in (tmp_path / "runs").iterdir()] == ["1"]
+    assert last_end(read_episode(tmp_path, 1)).reason == "interrupted"
+    assert played(tmp_path, "--resume").code == exits.OK
+    assert last_end(read_episode(tmp_path, 1)).turns == 30
+
+
+IN_A_DEL = """
+import os, signal, time
+from zorkgpt.cli.stopping import STOP
+
+class Gone:
+    def __del__(self):
+        {what}
+
+STOP.listen()
+Gone()
+try:
+    time.sleep({then_s})
+except KeyboardInterrupt:
+    print("stopped")
+"""
+
+
+def with_something_raised_in_a_del(what: str, then_s: int) -> subprocess.CompletedProcess:
+    script = IN_A_DEL.format(what=what, then_s=then_s)
+    return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT)
+
+
+def test_a_stop_that_python_ignores_is_not_waited_for_until_a_turn_ends():
+    done = with_something_raised_in_a_del("os.kill(os.getpid(), signal.SIGINT)", then_s=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "stopped\n", "")
+
+
+WHILE_A_FORM_IS_BUILT = """
+import os, signal
+from pydantic import GetCoreSchemaHandler, TypeAdapter
+from zorkgpt.cli.stopping import STOP
+
+class Slow:
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: object, handler: GetCoreSchemaHandler) -> dict:
+        os.kill(os.getpid(), signal.SIGINT)
+        print("built to its end")
+        return {"type": "any"}
+
+STOP.listen()
+try:
+    TypeAdapter(list[Slow])
+    signal.pause()
+except KeyboardInterrupt:
+    print("stopped")
+"""
+
+
+def test_a_form_of_data_is_built_to_its_end():
+    done = subprocess.run([sys.executable, "-c", WHILE_A_FORM_IS_BUILT], capture_output=True, text=True, cwd=ROOT)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "built to its end\nstopped\n", "")
+
+
+def test_other_errors_that_python_ignores_are_reported_as_ever():
+    done = with_something_raised_in_a_del("raise ValueError('of somebody else')", then_s=0)
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "ValueError: of somebody else" in done.stderr

@@ -1,15 +1,19 @@
-"""Runs of the command line in a process of their own that is killed, really and at a chosen moment."""
+"""Runs of the command line in a process of their own that is killed or stopped, really and at a chosen moment."""
 
 import json
 import os
 import signal
 import sys
+import traceback
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import zorkgpt.cli.play  # noqa: F401  Loaded once, for all forks.
 from zorkgpt.cli.app import run
+from zorkgpt.cli.stopping import STOP
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, EpisodeStarted
 from zorkgpt.runlog.reader import read_episode
 
@@ -30,17 +34,42 @@ class Played:
     """How often it touched a file of the working directory; 0 if it was killed."""
 
 
-def played(workdir: Path, *arguments: str, kill_at: int | None = None, by: signal.Signals = signal.SIGKILL) -> Played:
+def kill() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def interrupt() -> None:
+    """Ctrl-C."""
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def interrupt_unheard() -> None:
+    """Ctrl-C at a moment when Python ignores what is raised."""
+
+    class Gone:
+        def __del__(self) -> None:
+            interrupt()
+
+    Gone()
+
+
+def interrupt_kept() -> None:
+    """Ctrl-C within a library that goes on after whatever is raised."""
+    with suppress(BaseException):
+        interrupt()
+
+
+def played(workdir: Path, *arguments: str, kill_at: int | None = None, how: Callable[[], None] = kill) -> Played:
     """Run `main.py` with these arguments in a fork of this process.
 
     Args:
-        kill_at: before it touches a file of the working directory for the so many'th time, it signals itself.
-        by: the signal.
+        kill_at: before it touches a file of the working directory for the so many'th time, this happens to it.
+        how: what happens.
     """
     ours, theirs = os.pipe()
     child = os.fork()
     if child == 0:
-        _in_the_child(_Watch(str(workdir), kill_at, by), ["--workdir", str(workdir), "--quiet", *arguments], theirs)
+        _in_the_child(_Watch(str(workdir), kill_at, how), ["--workdir", str(workdir), "--quiet", *arguments], theirs)
     os.close(theirs)
     with open(ours, "rb") as pipe:
         touches = int(pipe.read() or b"0")
@@ -53,16 +82,19 @@ def _in_the_child(watch: "_Watch", arguments: list[str], pipe: int) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         os.environ["ZORKGPT_MEMORY_DEDUPLICATION__PROVIDER"] = "none"
         sys.addaudithook(watch)
+        STOP.listen()
         code = run(arguments)
         os.write(pipe, str(watch.touches).encode())
+    except BaseException:
+        traceback.print_exc(file=sys.__stderr__)
     finally:
         os._exit(code)
 
 
 class _Watch:
-    def __init__(self, folder: str, kill_at: int | None, by: signal.Signals) -> None:
+    def __init__(self, folder: str, kill_at: int | None, how: Callable[[], None]) -> None:
         self._folder = folder
-        self._by = by
+        self._how = how
         self._kill_at = kill_at
         self.touches = 0
 
@@ -70,7 +102,7 @@ class _Watch:
         if event in _TOUCHING and any(self._folder in str(argument) for argument in arguments[:2]):
             self.touches += 1
             if self.touches == self._kill_at:
-                os.kill(os.getpid(), self._by)
+                self._how()
 
 
 def left_behind(workdir: Path, episode: int) -> dict[str, Any]:

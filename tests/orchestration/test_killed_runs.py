@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.orchestration.kills import left_behind, played
+from tests.orchestration.kills import interrupt, interrupt_kept, interrupt_unheard, left_behind, played
 from zorkgpt.cli import exits
 from zorkgpt.runlog.reader import last_end, read_episode
 
@@ -91,12 +91,13 @@ def test_killed_with_rare_checkpoints_or_on_the_way_back(tmp_path, monkeypatch, 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
-def test_interrupted_anywhere_it_goes_on_as_after_a_kill(whole, tmp_path):
-    moments = random.Random(3).sample(range(whole.touches // 6, whole.touches * 5 // 6), 10)
+@pytest.mark.parametrize(("how", "times"), [(interrupt, 10), (interrupt_unheard, 4), (interrupt_kept, 4)])
+def test_interrupted_anywhere_it_goes_on_as_after_a_kill(whole, tmp_path, how, times):
+    moments = random.Random(3).sample(range(whole.touches // 6, whole.touches * 5 // 6), times)
     for moment in moments:
         workdir = tmp_path / str(moment)
         shutil.copytree(whole.before, workdir)
-        assert played(workdir, *PLAY, kill_at=moment, by=signal.SIGINT).code == exits.INTERRUPTED
+        assert played(workdir, *PLAY, kill_at=moment, how=how).code == exits.INTERRUPTED
         assert last_end(read_episode(workdir, 2)).reason == "interrupted"
         assert played(workdir, "--resume").code == 0
         assert left_behind(workdir, 2) == whole.left, f"interrupted at file access {moment} of {whole.touches}"

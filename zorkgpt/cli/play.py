@@ -19,6 +19,7 @@ from zorkgpt.cli import exits
 from zorkgpt.cli.display import SHOWN_FOR_S, BarDisplay, console_for, display_for
 from zorkgpt.cli.human import HumanPlayer
 from zorkgpt.cli.pace import Pace
+from zorkgpt.cli.stopping import STOP
 from zorkgpt.cli.summary import summary_of, write_summary
 from zorkgpt.cli.view import page_beside
 from zorkgpt.errors import ConfigurationError
@@ -73,7 +74,7 @@ def play_episodes(options: PlayOptions) -> int:
     prepare_workdir(workdir)
     wishes = Wishes(choice, story, options.seed or 1, options.remember, options.walkthrough, HumanPlayer)
     endings = _Endings()
-    watchers = (endings, *_displays(options, config, story, choice))
+    watchers = (endings, *_displays(options, config, story, choice), _TurnsEnd())
     with logging_to(workdir / "zorkgpt.log"), page_beside(config, wanted=options.view) as stay:
         resumed = saved.checkpoint.episode if saved else None
         interrupted = _play(config, wishes, watchers, options.episodes or _EPISODES, resumed)
@@ -158,6 +159,22 @@ class _Endings:
         self.events.append(event)
 
 
+class _TurnsEnd:
+    """Here at the latest a run ends that is to be stopped."""
+
+    def episode_started(self, event: EpisodeStarted) -> None:
+        pass
+
+    def episode_resumed(self, event: EpisodeResumed) -> None:
+        pass
+
+    def turn_played(self, record: TurnRecord) -> None:
+        STOP.insist()
+
+    def episode_ended(self, event: EpisodeEnded) -> None:
+        pass
+
+
 def _displays(options: PlayOptions, config: GameConfiguration, story: Story, choice: Choice) -> tuple[Watcher, ...]:
     pace = Pace(options.episodes or _EPISODES, config.max_turns_per_episode)
     if choice.kind == "human":
@@ -178,11 +195,12 @@ def _play(
     try:
         with assemble(config, wishes, watchers) as orchestrator:
             for number in range(episodes):
-                if orchestrator.play_episode(resume=None if number else resumed).reason in _LAST_WORDS:
+                ended = orchestrator.play_episode(resume=None if number else resumed)
+                if ended.reason in _LAST_WORDS or STOP.asked:
                     break
     except KeyboardInterrupt:
         return True
-    return False
+    return STOP.asked
 
 
 def _sum_up(
