@@ -15,7 +15,9 @@ from pathlib import Path
 import numpy as np
 from dedup import CANDIDATE, DATA, MERGES, Pair, pairs_in
 
+from zorkgpt.embeddings.cache import VectorCache
 from zorkgpt.embeddings.choose import choose_provider
+from zorkgpt.embeddings.provider import EmbeddingProvider
 from zorkgpt.memory.doubt import is_worth_asking
 from zorkgpt.memory.exchange import with_memories
 from zorkgpt.memory.judge import Verdict
@@ -47,6 +49,21 @@ The window has been left slightly ajar.
 One window is not fully closed.
 The small window is ajar.
 """
+
+
+class Once:
+    """A provider that embeds each text once, for all stores together; the vectors are those of the one behind it."""
+
+    def __init__(self, provider: EmbeddingProvider) -> None:
+        self.model = provider.model
+        self.get_dimension = provider.get_dimension
+        self._known = VectorCache(None, provider)
+
+    def embed(self, text: str) -> np.ndarray:
+        return self.embed_batch([text])[0]
+
+    def embed_batch(self, texts: list[str]) -> np.ndarray:
+        return self._known.vectors(texts)
 
 
 class LabelJudge:
@@ -163,7 +180,7 @@ def sentences(provider) -> str:
 
 
 def main() -> None:
-    provider = choose_provider()
+    provider = Once(choose_provider())
     for name in ("dedup_dev.jsonl", "dedup_new_domain.jsonl"):
         print(f"## {name}, {SEEDS} seeds of the judge\n\n{pairs_with_judge(pairs_in(DATA / name))}\n")
     print(f"## {PLACES} places with {2 * FACTS} memories\n\n{stores(provider)}\n")
