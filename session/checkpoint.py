@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from session.encoding import as_json
-from zorkgpt.errors import CheckpointError
+from zorkgpt.errors import CheckpointError, reason_of
 
 FILE_NAME = "checkpoint.json"
 VERSION = 1
@@ -107,7 +107,7 @@ def read_checkpoint(path: Path) -> Checkpoint:
         where = ".".join(str(part) for part in problem["loc"])
         raise CheckpointError(f"The checkpoint {path} lacks a part: {where}: {problem['msg']}.") from None
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise CheckpointError(f"The checkpoint {path} is no checkpoint: {error!r}.") from None
+        raise CheckpointError(f"The checkpoint {path} is no checkpoint: {reason_of(error)}.") from None
 
 
 def as_text(state: bytes) -> str:

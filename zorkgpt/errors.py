@@ -1,5 +1,13 @@
 """Every error that this project raises on purpose."""
 
+_LONGEST_REASON = 200
+
+
+def reason_of(error: Exception) -> str:
+    """What somebody else's error says, in one line: some of them hold the whole file that they complain of."""
+    said = " ".join(str(error).split())
+    return f"{type(error).__name__}: {said}"[:_LONGEST_REASON]
+
 
 class ZorkGPTError(Exception):
     """The base of all of them: what went wrong, with which value, and the way out."""

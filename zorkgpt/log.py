@@ -25,8 +25,21 @@ def get_logger(name: str) -> logging.Logger:
     return logging.getLogger(name if name.startswith("zorkgpt") else f"zorkgpt.{name}")
 
 
+class DamagedFiles(logging.Handler):
+    """Keeps what is said of files that were found damaged or missing, for who looks at no log."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.found: list[dict[str, str]] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        aside = getattr(record, "set_aside", None)
+        if aside is not None:
+            self.found.append({"what": record.getMessage(), "file": record.path, "set_aside": aside})
+
+
 @contextmanager
-def logging_to(path: Path, level: int = logging.INFO) -> Iterator[None]:
+def logging_to(path: Path, level: int = logging.INFO) -> Iterator[DamagedFiles]:
     """Meanwhile everything below `zorkgpt` goes to a file, and not to the screen."""
     handler = logging.FileHandler(path, encoding="utf-8", delay=True)
     handler.setFormatter(FieldFormatter())
@@ -34,10 +47,13 @@ def logging_to(path: Path, level: int = logging.INFO) -> Iterator[None]:
     before = root.level, root.propagate
     root.setLevel(level)
     root.propagate = False
+    damaged = DamagedFiles()
     root.addHandler(handler)
+    root.addHandler(damaged)
     try:
-        yield
+        yield damaged
     finally:
+        root.removeHandler(damaged)
         root.removeHandler(handler)
         handler.close()
         root.setLevel(before[0])

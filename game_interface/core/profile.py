@@ -7,7 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from game_interface.core.zmachine import Header, View
-from zorkgpt.errors import StoryError
+from zorkgpt.errors import StoryError, reason_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +137,7 @@ def read_profile(path: Path, story_sha256: str) -> Profile | None:
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise StoryError(
-            f"The story's profile {path} can't be used: {error!r}. Rebuild the story or remove it."
+            f"The story's profile {path} can't be used: {reason_of(error)}. Rebuild the story or remove it."
         ) from error
 
 

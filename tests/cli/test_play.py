@@ -55,6 +55,26 @@ def test_a_second_run_goes_on_where_the_first_ended(tmp_path):
     assert summary["episodes"][0]["memories"]["core"] > 0
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("map_state.json", "the map file is damaged and was set aside"),
+        ("objectives.json", "the objectives file is damaged and was set aside"),
+        ("Memories.md", "a file was recovered from its backup"),
+    ],
+)
+def test_a_damaged_file_is_set_aside_and_said_so(tmp_path, name, said):
+    short = ("--workdir", str(tmp_path), "--max-turns", "20", "--episodes", "1", "--quiet")
+    assert "Note:" not in command(*short).stdout
+    broken = b"\x80\xfe" * 40_000
+    (tmp_path / name).write_bytes(broken)
+    done = command(*short)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"Note: {said}: {tmp_path / name}.damaged-1\n" in done.stdout
+    assert (tmp_path / f"{name}.damaged-1").read_bytes() == broken
+    assert (tmp_path / "zorkgpt.log").stat().st_size < 10_000
+
+
 def test_quiet_shows_the_summary_only(tmp_path):
     done = command("--workdir", str(tmp_path), "--max-turns", "5", "--quiet")
     assert "── Episode" not in done.stdout

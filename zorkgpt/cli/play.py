@@ -75,10 +75,10 @@ def play_episodes(options: PlayOptions) -> int:
     wishes = Wishes(choice, story, options.seed or 1, options.remember, options.walkthrough, HumanPlayer)
     endings = _Endings()
     watchers = (endings, *_displays(options, config, story, choice), _TurnsEnd())
-    with logging_to(workdir / "zorkgpt.log"), page_beside(config, wanted=options.view) as stay:
+    with logging_to(workdir / "zorkgpt.log") as damaged, page_beside(config, wanted=options.view) as stay:
         resumed = saved.checkpoint.episode if saved else None
         interrupted = _play(config, wishes, watchers, options.episodes or _EPISODES, resumed)
-        _sum_up(options, config, story, choice, endings.events)
+        _sum_up(options, config, story, choice, endings.events, damaged.found)
         if not interrupted:
             stay()
     if interrupted:
@@ -204,9 +204,14 @@ def _play(
 
 
 def _sum_up(
-    options: PlayOptions, config: GameConfiguration, story: Story, choice: Choice, ended: list[EpisodeEnded]
+    options: PlayOptions,
+    config: GameConfiguration,
+    story: Story,
+    choice: Choice,
+    ended: list[EpisodeEnded],
+    damaged: list[dict[str, str]],
 ) -> None:
-    summary = summary_of(config, story, choice, ended, remembered=options.remember)
+    summary = summary_of(config, story, choice, ended, remembered=options.remember, damaged=damaged)
     if options.display == "json":
         sys.stdout.write(json.dumps(summary, ensure_ascii=False, indent=1) + "\n")
     else:

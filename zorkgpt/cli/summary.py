@@ -25,9 +25,19 @@ _BRING_ZORK = """To play Zork: put your own zork.z5 into infrastructure/, or nam
 
 
 def summary_of(
-    config: GameConfiguration, story: Story, choice: Choice, ended: list[EpisodeEnded], *, remembered: bool
+    config: GameConfiguration,
+    story: Story,
+    choice: Choice,
+    ended: list[EpisodeEnded],
+    *,
+    remembered: bool,
+    damaged: list[dict[str, str]],
 ) -> dict[str, Any]:
-    """The summary as JSON values."""
+    """The summary as JSON values.
+
+    Args:
+        damaged: of each file that was not as it was left: what of it, which one, and as what it was set aside.
+    """
     workdir = Path(config.zork_game_workdir)
     failures = _failures(workdir, config.episode_log_file)
     return {
@@ -37,6 +47,7 @@ def summary_of(
         "language_model": choice.models.of("agent").model if choice.kind == "model" and choice.models else None,
         "memory": remembered and config.simple_memory.enabled,
         "episodes": [_episode(end, failures.get(end.episode)) for end in ended],
+        "damaged_files": damaged,
         "files": _files(workdir, config),
     }
 
@@ -86,6 +97,8 @@ def write_summary(console: Console, summary: dict[str, Any]) -> None:
     console.print(printable(player if summary["memory"] else f"{player} Memory was off."))
     for line in account(summary["episodes"]):
         console.print(printable(line), soft_wrap=True)
+    for one in summary["damaged_files"]:
+        console.print(printable(f"Note: {one['what']}: {one['set_aside'] or one['file']}"), soft_wrap=True)
     for what, path in summary["files"].items():
         console.print(printable(f"  {what:<9} {path}"), soft_wrap=True)
     if summary["language_model"] is None and summary["player"] == "offline":

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 from types import UnionType
 
-from zorkgpt.errors import MemoryStoreError
+from zorkgpt.errors import MemoryStoreError, reason_of
 from zorkgpt.memory import changes
 from zorkgpt.memory.changes import Outcome
 from zorkgpt.memory.codec import Document, parse
@@ -85,7 +85,7 @@ def _from_json(path: Path, data: bytes) -> list[LocatedMemory]:
         given = json.loads(data)
         return [_located(row) for row in given]
     except (ValueError, TypeError, KeyError, RecursionError) as error:
-        raise MemoryStoreError(f"{path} is not what export --json writes: {error!r}") from error
+        raise MemoryStoreError(f"{path} is not what export --json writes: {reason_of(error)}") from error
 
 
 def _located(row: dict) -> LocatedMemory:

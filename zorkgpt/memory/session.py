@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from zorkgpt.errors import reason_of
 from zorkgpt.log import get_logger
 from zorkgpt.memory.models import Memory, memory_of
 
@@ -83,5 +84,5 @@ def load(path: Path, episode: int | str) -> Session | None:
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        log.warning("session not restored", extra={"path": str(path), "error": repr(error)})
+        log.warning("session not restored", extra={"path": str(path), "error": reason_of(error)})
         return None

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from zorkgpt.errors import ObjectivesFileError
+from zorkgpt.errors import ObjectivesFileError, reason_of
 from zorkgpt.memory.file import MemoryFile, Stamp
 from zorkgpt.objectives.models import Objective, merged
 from zorkgpt.objectives.once import once
@@ -66,9 +66,8 @@ class ObjectivesFile:
         except _DAMAGE as error:
             aside = self._file.set_aside()
             self._file.path.unlink(missing_ok=True)
-            log.warning(
-                "the objectives file is damaged and was set aside", extra={"path": str(aside), "reason": repr(error)}
-            )
+            extra = {"path": str(self._file.path), "set_aside": str(aside or ""), "reason": reason_of(error)}
+            log.warning("the objectives file is damaged and was set aside", extra=extra)
             return []
 
 

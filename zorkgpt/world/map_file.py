@@ -5,7 +5,7 @@ import logging
 from datetime import UTC, datetime
 from pathlib import Path
 
-from zorkgpt.errors import MapFileError
+from zorkgpt.errors import MapFileError, reason_of
 from zorkgpt.memory.file import MemoryFile
 from zorkgpt.world.graph import MapGraph
 from zorkgpt.world.map_format import sightings
@@ -72,7 +72,7 @@ def read_map(path: Path) -> MapGraph | None:
         return None if data is None else _parsed(data, path, 2)
     except _DAMAGE as error:
         raise MapFileError(
-            f"{path} is no map: {error!r}. The next episode sets it aside and begins a new one."
+            f"{path} is no map: {reason_of(error)}. The next episode sets it aside and begins a new one."
         ) from None
 
 
@@ -83,7 +83,8 @@ def _understood(file: MemoryFile, data: bytes, exit_failure_threshold: int | Non
     except _DAMAGE as error:
         aside = file.set_aside()
         file.path.unlink(missing_ok=True)
-        log.warning("the map file is damaged and was set aside", extra={"path": str(aside), "reason": repr(error)})
+        extra = {"path": str(file.path), "set_aside": str(aside or ""), "reason": reason_of(error)}
+        log.warning("the map file is damaged and was set aside", extra=extra)
         return None
 
 
