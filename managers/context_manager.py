@@ -22,7 +22,7 @@ from zorkgpt.context.past import REASONED_TURNS, reasoning_formatted
 from zorkgpt.context.place import shown_dangers
 from zorkgpt.context.prompt import agent_values, critic_values
 from zorkgpt.context.summary import Overflow, Summarizer, overflowing
-from zorkgpt.context.turns import turns_of
+from zorkgpt.context.turns import EpisodeTurns
 from zorkgpt.errors import LLMError
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.synthesis import RecentTurn
@@ -75,9 +75,11 @@ class ContextManager:
         self._destination = destination
         self._summarizer = summarizer
         self._clock = now
+        self._turns = EpisodeTurns(game_state)
         self._begin()
 
     def _begin(self) -> None:
+        self._turns.clear()
         self._last_response = ""
         self._last_changed: tuple[Item, ...] = ()
         self._last_seen: Observation | None = None
@@ -108,7 +110,7 @@ class ContextManager:
 
     def get_recent_reasoning_formatted(self, turns: int = REASONED_TURNS) -> str:
         """The last turns under `## Previous Reasoning and Actions`; "" before the first one."""
-        return reasoning_formatted(turns_of(self._state, turns), self._config.context.reasoning_tokens)
+        return reasoning_formatted(self._turns.last(turns), self._config.context.reasoning_tokens)
 
     def get_agent_context(
         self, now: Observation | None = None, memories: str | None = None, *, refused: str | None = None
@@ -207,7 +209,7 @@ class ContextManager:
     def _recent(self, *, most: int | None = None) -> tuple[RecentTurn, ...]:
         """The turns that are not summarised, and the last few in any case."""
         since = max(REASONED_TURNS, self._state.turn_count - self._state.history_summarised_to)
-        return turns_of(self._state, since if most is None else min(since, most))
+        return self._turns.last(since if most is None else min(since, most))
 
     def _route(self, here: int | None, recent: Sequence[RecentTurn]) -> Route | None:
         last = recent[-REASONED_TURNS:]

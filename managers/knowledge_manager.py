@@ -12,8 +12,8 @@ from session.game_state import GameState
 from session.history import History, TurnRecord
 from session.log_entries import turn_played
 from zorkgpt.errors import LLMError, MemoryStoreError
-from zorkgpt.knowledge.applying import applying, of_place
-from zorkgpt.knowledge.document import render
+from zorkgpt.knowledge.applying import Near, applying, near, of_place
+from zorkgpt.knowledge.document import Document, render
 from zorkgpt.knowledge.keeper import KnowledgeKeeper
 from zorkgpt.knowledge.patterns import form, is_general
 from zorkgpt.knowledge.revision import Revision
@@ -21,7 +21,6 @@ from zorkgpt.knowledge.revision import key as line_key
 from zorkgpt.knowledge.store import KnowledgeStore
 from zorkgpt.knowledge.synthesis import EpisodeStory, KnowledgeSynthesizer, mean_critic_score
 from zorkgpt.knowledge.wisdom import is_worth_it
-from zorkgpt.memory.escaping import UNDECODED, decode
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.rollback import Rollback
@@ -85,6 +84,8 @@ class KnowledgeManager:
         self._not_before = 0
         self._played: dict[int, TurnPlayed] = {}
         """The turns of the history, as they were looked at last."""
+        self._shown: tuple[Document, Near, tuple[str, ...]] | None = None
+        """Of which document, where, and what was told last."""
         self._failures = 0
         self._updates = 0
 
@@ -149,8 +150,10 @@ class KnowledgeManager:
     def lines(self, now: Observation) -> tuple[str, ...]:
         """What the player is told, the most to the point first, within `knowledge_tokens`."""
         self._refresh()
-        document = self._keeper.store.document
-        return tuple(shown.text for shown in applying(document, now, self._budget))
+        document, here = self._keeper.store.document, near(now)
+        if self._shown is None or self._shown[0] is not document or self._shown[1] != here:
+            self._shown = document, here, tuple(shown.text for shown in applying(document, here, self._budget))
+        return self._shown[2]
 
     def of_this_place_only(self, location_id: int, location_name: str, memories: Sequence[Memory]) -> list[Memory]:
         """The memories that no pattern says which is shown at this place; those that a person has pinned stay."""
@@ -170,8 +173,7 @@ class KnowledgeManager:
 
     def to_dict(self) -> dict[str, Any]:
         """What a resumed episode needs: the file as it is now, so that it can go back to it."""
-        text = decode(render(self._keeper.store.document))
-        return {"begun": self._begun, "not_before": self._not_before, "file": text if _is_plain(text) else None}
+        return {"begun": self._begun, "not_before": self._not_before, "file": self._keeper.store.document.text}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on with an episode that was interrupted.
@@ -286,8 +288,3 @@ class KnowledgeManager:
         self._failures += 1
         if self._failures == 1:
             self._log.warning("going on without new knowledge", extra={"error": str(error)})
-
-
-def _is_plain(text: str) -> bool:
-    """Whether it is of whole characters, as JSON holds them."""
-    return not UNDECODED.search(text)

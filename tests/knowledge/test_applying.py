@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from game_interface.models import Item, Location, Observation
 from tests.knowledge.parts import a_line, places
 from tests.knowledge.test_line import lines
-from zorkgpt.knowledge.applying import applying, of_place
+from zorkgpt.knowledge.applying import applying, near, of_place
 from zorkgpt.knowledge.document import Document, parse
 from zorkgpt.knowledge.sections import Section
 from zorkgpt.memory.retrieval import estimated_tokens
@@ -22,7 +22,7 @@ def a_document(*kept) -> Document:
 
 
 def shown(document: Document, budget: int = 300) -> list[str]:
-    return [one.text for one in applying(document, NOW, budget)]
+    return [one.text for one in applying(document, near(NOW), budget)]
 
 
 def test_what_names_something_near_comes_before_what_is_general_and_dangers_first():

@@ -28,8 +28,9 @@ def exits_of(graph: MapGraph, here: int | None) -> tuple[Exit, ...]:
     deadly = {way for room, way in graph.deadly if room == here}
     walked = [_walked(graph, here, way, to, way in deadly) for way, to in graph.exits(here).items()]
     walked.sort(key=lambda known: -(known.confidence or 0))
-    untried = (Exit(way, deadly=way in deadly, came_from=_came_from(graph, here, way)) for way in graph.untried(here))
-    return (*walked, *untried)
+    untried = graph.untried(here)
+    came_from = _came_from(graph, here) if untried else {}
+    return (*walked, *(Exit(way, deadly=way in deadly, came_from=came_from.get(way, ())) for way in untried))
 
 
 def deadly_actions(graph: MapGraph, here: int | None, exits: Iterable[Exit]) -> tuple[str, ...]:
@@ -56,8 +57,9 @@ def stated_destination(
     Args:
         places: the names of those at which the reasons were given.
     """
+    names = {room.name.casefold() for room in graph.rooms.values() if room.name}
     for ago, text in enumerate(reversed(reasons[-_STATED_TURNS:])):
-        name = _stated(" ".join(text.split()), {room.name.casefold() for room in graph.rooms.values() if room.name})
+        name = _stated(" ".join(text.split()), names)
         if name is not None:
             if ago and name in (place.casefold() for place in places[-ago:]):
                 return None
@@ -93,11 +95,13 @@ def _along(graph: MapGraph, here: int | None, route: Route | None) -> dict[int, 
     return places
 
 
-def _came_from(graph: MapGraph, here: int, way: str) -> tuple[str, ...]:
-    """The places from which the opposite of this way has led here."""
-    opposite = OPPOSITE.get(way)
-    found = (room for room, name, known in graph.ways() if name == opposite and known.leads_to == here)
-    return tuple(dict.fromkeys(_name(graph, room) for room in found))
+def _came_from(graph: MapGraph, here: int) -> dict[str, tuple[str, ...]]:
+    """Way → the places from which its opposite has led here."""
+    found: dict[str, dict[str, None]] = {}
+    for room, name, known in graph.ways():
+        if here in known.ends and name in OPPOSITE and known.leads_to == here:
+            found.setdefault(OPPOSITE[name], {})[_name(graph, room)] = None
+    return {way: tuple(places) for way, places in found.items()}
 
 
 def _walked(graph: MapGraph, here: int, way: str, to: int, deadly: bool) -> Exit:

@@ -1,7 +1,6 @@
 """Which lines of knowledge apply to the moment, within a budget, the most to the point first."""
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -14,6 +13,15 @@ from zorkgpt.memory.retrieval import estimated_tokens
 _OF_THE_PLACE = (Section.DANGERS, Section.PUZZLES, Section.DEATHS, Section.DEATH_PATTERNS, Section.DISCOVERIES)
 """What these say is of no use where nothing that they name is near."""
 _LEAST_WORD = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """What decides which lines apply to a moment."""
+
+    place: int | None
+    names: tuple[frozenset[str], ...]
+    """The words of the names of the place and of the things in sight and in hand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,40 +41,40 @@ def of_place(document: Document, location_id: int | None, budget: int) -> tuple[
     return tuple(_fitting(here, budget // 2))
 
 
-def applying(document: Document, now: Observation, budget: int) -> tuple[Shown, ...]:
+def near(now: Observation) -> Near:
+    things = (*(now.visible or ()), *(now.carried or now.inventory or ()))
+    names = [thing.name for thing in things] + ([now.location.name] if now.location else [])
+    words = tuple(found for name in dict.fromkeys(names) if (found := _words(name)))
+    return Near(now.location.num if now.location else None, words)
+
+
+def applying(document: Document, here: Near, budget: int) -> tuple[Shown, ...]:
     """What is shown, in `budget` tokens, none cut: what was found here, what names something near, what is general."""
-    here = now.location.num if now.location else None
-    first = of_place(document, here, budget)
+    first = of_place(document, here.place, budget)
     left = budget - sum(_cost(line.text) for line in first)
-    names = _names(now)
-    ours = (Shown(line.section, line.text, line) for line in document.lines if not line.struck and line not in first)
+    ours = (
+        Shown(line.section, line.text, line)
+        for line in document.lines
+        # Those that were found here are of some place.
+        if not line.struck and not (line.places and line in first)
+    )
     theirs = (Shown(section, text, None) for section, text in document.by_hand)
+    any_word = frozenset().union(*here.names)
     ranked = []
     for shown in (*ours, *theirs):
-        near = _named(shown.text, names)
-        if near or shown.section not in _OF_THE_PLACE:
-            ranked.append((_rank(shown, near), shown))
+        words = _words(shown.text)
+        named = 0 if any_word.isdisjoint(words) else sum(name <= words for name in here.names)
+        if named or shown.section not in _OF_THE_PLACE:
+            ranked.append((_rank(shown, named), shown))
     ranked.sort(key=lambda one: one[0])
     rest = _fitting([shown for _, shown in ranked], left)
     return (*(Shown(line.section, line.text, line) for line in first), *rest)
 
 
-def _rank(shown: Shown, near: int) -> tuple:
+def _rank(shown: Shown, named: int) -> tuple:
     sure = shown.line.borne_out - shown.line.contradicted if shown.line else 0
     # What a person wrote down is believed as what has been borne out once.
-    return -min(near, 2), shown.section not in _OF_THE_PLACE, -(sure if shown.line else 1), ORDER.index(shown.section)
-
-
-def _names(now: Observation) -> list[frozenset[str]]:
-    """The words of the names of the place and of the things in sight and in hand."""
-    things = (*(now.visible or ()), *(now.carried or now.inventory or ()))
-    names = [thing.name for thing in things] + ([now.location.name] if now.location else [])
-    return [words for name in dict.fromkeys(names) if (words := _words(name))]
-
-
-def _named(text: str, names: Iterable[frozenset[str]]) -> int:
-    words = _words(text)
-    return sum(name <= words for name in names)
+    return -min(named, 2), shown.section not in _OF_THE_PLACE, -(sure if shown.line else 1), ORDER.index(shown.section)
 
 
 @lru_cache(4096)

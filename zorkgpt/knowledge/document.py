@@ -8,7 +8,7 @@ from hashlib import blake2b
 from zorkgpt.knowledge.line import KnowledgeLine, read, write
 from zorkgpt.knowledge.sections import ORDER, TOPICS, WISDOM, Section, heading_level, section_of
 from zorkgpt.knowledge.taken import Taken, read_ledger, write_ledger
-from zorkgpt.memory.escaping import decode, encode
+from zorkgpt.memory.escaping import UNDECODED, decode, encode
 
 _TITLE = "# Knowledge"
 _BULLETS = ("- ", "* ", "+ ")
@@ -40,6 +40,12 @@ class Document:
     def lines(self) -> tuple[KnowledgeLine, ...]:
         """Ours, the struck too."""
         return tuple(row.line for row in self.rows if row.line is not None)
+
+    @cached_property
+    def text(self) -> str | None:
+        """What the file says, as JSON can hold it; None if not all of it is whole characters."""
+        text = decode(render(self))
+        return None if UNDECODED.search(text) else text
 
     @cached_property
     def by_place(self) -> Mapping[int, Sequence[KnowledgeLine]]:
