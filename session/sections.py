@@ -204,7 +204,7 @@ class ContextSection(Section):
     """Ways from here, with where they lead and how sure that is."""
     failed_here_tokens: int = Field(200, ge=60)
     """What was tried here in vain."""
-    dangers_tokens: int = Field(300, ge=60)
+    dangers_tokens: int = Field(200, ge=60)
     """Dangers remembered of places one way from here and on the route; those of this place count as its memories."""
     objectives_tokens: int = Field(300, ge=60)
     """What is being pursued."""

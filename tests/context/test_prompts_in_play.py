@@ -1,5 +1,6 @@
 """Over whole walkthroughs, with a memory that fills up, no role's prompt outgrows its budget."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,10 @@ from zorkgpt.memory.retrieval import estimated_tokens
 
 OTHER_ROLES = {"extractor": 3000, "memory": 6000, "objectives": 6000, "summary": 6000, "knowledge": 12_000}
 """The last is asked about a hundred turns at a time. A server with 16,000 tokens has room for that and the answer."""
+
+REMEMBERED = re.compile(r"^## (?:Remembered of this place|Dangers remembered ahead)\n(.*?)(?=^## |\Z)", re.S | re.M)
+"""The memories of this place, and those of its neighbours' dangers."""
+FENCE_AND_VISITS = 40
 
 
 def tokens(call: ScriptedCall) -> int:
@@ -31,6 +36,8 @@ def check(run, llm, commands: list[str]) -> None:
     # All turns but the latest are in a summary; none was lost on the way.
     assert status["summaries"] > 3
     asked = [call.prompt for call in llm.calls if call.role == "agent"]
+    remembered = [estimated_tokens("".join(REMEMBERED.findall(prompt))) for prompt in asked]
+    assert 300 < max(remembered) <= 500 + FENCE_AND_VISITS
     assert not any("earlier turns left out" in prompt for prompt in asked)
     assert any("more memories not shown" in prompt for prompt in asked)
     assert any("\nReasoning: [...] " in prompt for prompt in asked)
