@@ -139,9 +139,10 @@ class LLMSection(Section):
     max_tokens: int | None = Field(None, ge=1)
     """The ceiling of a whole run, prompts and answers of all roles; the episode ends there, saved."""
     max_cost: float | None = Field(None, gt=0)
-    """The same in money; needs the prices of the models."""
+    """The same in money, that of the prices; every model needs one."""
     prices: Mapping[str, PriceSection] = {}
-    """By model name, `*` and `?` allowed: `"gpt-*" = { prompt = 2.5, completion = 10 }`, for a million tokens."""
+    """By model name, `*` and `?` allowed: `"gpt-*" = { prompt = 2.5, completion = 10 }`, for a million tokens.
+    OpenAI's own models have their list prices in US dollars where nothing here fits."""
 
     @field_validator("prices", mode="before")
     @classmethod

@@ -83,6 +83,14 @@ def test_a_ceiling_on_cost_without_a_price_is_refused_at_the_start():
         LLMClient(LLMSettings.single("some-model", max_cost=1.0))
 
 
+def test_what_openai_lists_is_known_unless_another_price_is_given():
+    client = LLMClient(LLMSettings.single("gpt-4o-mini", api_key="sk-x", max_cost=1.0))
+    assert cost_of(Usage(1_000_000, 1_000_000), price_of(client.settings.roles["agent"].model, {})) == 0.75
+    assert price_of("gpt-4o-mini-2024-07-18", {}) == price_of("gpt-4o-mini", {})
+    assert price_of("gpt-4o-mini", {"gpt-*": Price(1, 2)}) == Price(1, 2)
+    assert price_of("gpt-4o-mini-of-mine", {}) is None
+
+
 def test_the_first_price_that_fits_counts():
     prices = {"big-mini*": Price(1, 2), "big*": Price(3, 4)}
     assert [price_of(name, prices) for name in ("big-mini-2", "big", "small")] == [Price(1, 2), Price(3, 4), None]

@@ -56,7 +56,7 @@ def play(
     ] = None,
     no_memory: Annotated[bool, typer.Option("--no-memory", help="Remember nothing, know nothing.")] = False,
     max_cost: Annotated[
-        float | None, typer.Option("--max-cost", help="What all models may cost in this run; prices are configured.")
+        float | None, typer.Option("--max-cost", help="What all models may cost in this run, as priced.")
     ] = None,
     max_tokens: Annotated[
         int | None, typer.Option("--max-tokens", help="Tokens that all models may read and write in this run.")

@@ -53,7 +53,7 @@ class LLMSettings:
     """The ceiling over all roles and calls, prompts and answers together."""
     max_cost: float | None = None
     prices: Mapping[str, Price] = field(default_factory=dict)
-    """By model name, `*` and `?` allowed; the first that matches counts. There is no built-in list: prices change."""
+    """By model name, `*` and `?` allowed; the first that matches counts, and after these `LIST_PRICES`."""
 
     def __post_init__(self) -> None:
         if isinstance(self.api_key, str):

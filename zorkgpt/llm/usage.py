@@ -3,10 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from fnmatch import fnmatchcase
+from itertools import chain
 from typing import Any
 
 from zorkgpt.errors import BudgetExceeded, ConfigurationError
 from zorkgpt.llm.messages import Message, Role, Usage
+from zorkgpt.llm.prices import LIST_PRICES
 from zorkgpt.llm.settings import LLMSettings, Price
 
 # Where a server does not say how many tokens it read and wrote, the ceiling counts more of them than there
@@ -77,8 +79,9 @@ class UsageSnapshot:
 
 
 def price_of(model: str, prices: Mapping[str, Price]) -> Price | None:
-    """The first price whose pattern fits the model's name; None if none does."""
-    return next((price for pattern, price in prices.items() if fnmatchcase(model, pattern)), None)
+    """The first price whose pattern fits the model's name, these before the list prices; None if none does."""
+    known = chain(prices.items(), LIST_PRICES.items())
+    return next((price for pattern, price in known if fnmatchcase(model, pattern)), None)
 
 
 def cost_of(usage: Usage, price: Price | None) -> float | None:
@@ -113,7 +116,8 @@ class Ledger:
         if unpriced:
             raise ConfigurationError(
                 f"A ceiling on cost (max_cost={self.settings.max_cost}) needs the price of every model, and that of "
-                f"{', '.join(unpriced)} is not known. Add it to the price table, or set max_tokens instead."
+                f"{', '.join(unpriced)} is not known. Add it to the prices "
+                "([tool.zorkgpt.llm.prices] in pyproject.toml), or set max_tokens instead."
             )
 
     def check_ceiling(self) -> None:
