@@ -113,8 +113,10 @@ class ObjectiveManager:
 
     def lines(self) -> tuple[str, ...]:
         """The pursued objectives as the player is told of them, the most promising first."""
-        most, rooms = self._config.refined_objectives_target_count, self._rooms()
-        return tuple(line_of(one, rooms) for one in self.book.pursued()[:most])
+        shown = self.book.pursued()[: self._config.refined_objectives_target_count]
+        rooms = self._graph.rooms
+        names = {place: rooms[place].name for one in shown for place in one.places if place in rooms}
+        return tuple(line_of(one, names) for one in shown)
 
     def destination(self) -> int | None:
         """The place of the most promising objective that has one; None if none has."""

@@ -1,5 +1,7 @@
 """From a view of the memory to what a sentence can be about."""
 
+from collections.abc import Mapping
+
 from game_interface.core.discovery import DIRECTIONS
 from game_interface.core.grammar import word_addresses
 from game_interface.core.language import pairs
@@ -18,6 +20,8 @@ class SceneReader:
         self._small = view.machine.header.version <= 3
         self._everywhere = _everywhere(reader, view, language)
         self._parts: dict[int, frozenset[int]] = {}
+        self._meaning: dict[frozenset[int], Mapping[str, bool]] = {}
+        """Attributes → what they say by name."""
 
     def scene(self, view: View, now: Observation) -> Scene | None:
         """What may be meant now; None if the place, the player or the attributes are not known."""
@@ -30,15 +34,21 @@ class SceneReader:
         numbers, words = self._mentioned(view, room.num)
         near = {room.num, profile.player} | self._everywhere | carried | here | numbers
         near.update(*(self._added(view, number) for number in carried | here))
+        marks = {number: view.attributes(number) for number in near}
         return Scene(
             held=held,
             carried=carried,
             here=here,
             near=frozenset(near),
             words=words,
-            attributes={number: profile.named_attributes(view, number) for number in carried | here},
-            marks={number: view.attributes(number) for number in near},
+            attributes={number: self._named(view, number, marks[number]) for number in carried | here},
+            marks=marks,
         )
+
+    def _named(self, view: View, number: int, marks: frozenset[int]) -> Mapping[str, bool]:
+        if marks not in self._meaning:
+            self._meaning[marks] = self._reader.profile.named_attributes(view, number)
+        return self._meaning[marks]
 
     def _mentioned(self, view: View, room: int) -> tuple[set[int], frozenset[str]]:
         """Numbers and words in the room's own properties: Infocom's way to tell what several rooms have in common."""

@@ -57,9 +57,13 @@ def stated_destination(
     Args:
         places: the names of those at which the reasons were given.
     """
-    names = {room.name.casefold() for room in graph.rooms.values() if room.name}
+    names: set[str] = set()
     for ago, text in enumerate(reversed(reasons[-_STATED_TURNS:])):
-        name = _stated(" ".join(text.split()), names)
+        text = " ".join(text.split())
+        if not _TOWARD.search(text):
+            continue
+        names = names or {room.name.casefold() for room in graph.rooms.values() if room.name}
+        name = _stated(text, names)
         if name is not None:
             if ago and name in (place.casefold() for place in places[-ago:]):
                 return None

@@ -132,6 +132,8 @@ def dangers(context: PlayerContext, budgets: ContextSection) -> Section:
 
 def shown_dangers(context: PlayerContext, budgets: ContextSection) -> list[Danger]:
     """Those of them that fit the budget."""
+    if not context.dangers:
+        return []
     found = list_section("", context.dangers, _danger, budgets.dangers_tokens, lambda kept: {"kept": kept})
     return found.values["kept"]
 

@@ -2,9 +2,9 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from game_interface.models import Observation
+from game_interface.models import Observation, Transition
 from session.history import TurnRecord
 from session.outcome import came_to_something
 from zorkgpt.objectives.conditions import Kind, WayOf, gain, happened, in_sight, normal, stands
@@ -24,6 +24,20 @@ from zorkgpt.objectives.models import (
 _FEWEST_WORDS = 3
 """In a quote that shows something, where the game said more than that."""
 _LONGEST_EVIDENCE = 200
+
+
+@dataclass(frozen=True, slots=True)
+class _Came:
+    """What an action came to."""
+
+    places: frozenset[int]
+    things: frozenset[int]
+    scored: bool
+
+    def concerns(self, one: Objective) -> bool:
+        if self.scored and one.condition.kind is Kind.SCORE:
+            return True
+        return not self.places.isdisjoint(one.places) or one.condition.thing in self.things
 
 
 class ObjectiveBook:
@@ -89,9 +103,10 @@ class ObjectiveBook:
             self._see(now)
         if gain(step) > 0 and step.before.location is not None:
             self.scored.add(step.before.location.num)
+        came_of = _came_of(step)
         for one in list(self.objectives.values()):
             if one.status is not Status.REACHED:
-                after = self._after(one, record)
+                after = self._after(one, record, came_of)
                 if after is not one:
                     self._put(after)
 
@@ -102,7 +117,7 @@ class ObjectiveBook:
             self.things[item.num] = item.name
         self.carried.update(item.num for item in now.carried or now.inventory or ())
 
-    def _after(self, one: Objective, record: TurnRecord) -> Objective:
+    def _after(self, one: Objective, record: TurnRecord, came_of: _Came | None) -> Objective:
         step = record.transition
         done = stands(one.condition, step.after, self.visited) or happened(one.condition, step, self._way_of)
         if done and not step.refused and not step.fault:
@@ -111,7 +126,7 @@ class ObjectiveBook:
             return reached(one, evidence)
         if not one.pursued:
             return one
-        if _came_of(one, record):
+        if came_of is not None and came_of.concerns(one):
             return replace(one, status=Status.OPEN, progressed=record.turn)
         return self._aged(one, record)
 
@@ -204,16 +219,16 @@ def _promise(one: Objective) -> tuple:
     return one.status is Status.STALE, one.rank or 1_000, len(one.given_up), -gained, one.origin
 
 
-def _came_of(one: Objective, record: TurnRecord) -> bool:
-    """The action came to something, and it concerns this objective."""
-    step = record.transition
+def _came_of(step: Transition) -> _Came | None:
+    """None: the action came to nothing."""
     if not came_to_something(step):
-        return False
-    if one.condition.kind is Kind.SCORE and gain(step) > 0:
-        return True
-    here = {place.num for place in (step.before.location, step.after.location) if place is not None}
+        return None
     touched = {change.item.num for change in (*step.moved, *step.changed)}
-    return bool(here & set(one.places)) or one.condition.thing in touched & in_sight(step)
+    return _Came(
+        places=frozenset(place.num for place in (step.before.location, step.after.location) if place is not None),
+        things=frozenset(touched & in_sight(step)),
+        scored=gain(step) > 0,
+    )
 
 
 def _wanted_again(known: Objective, again: Objective) -> bool:

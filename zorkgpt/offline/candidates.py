@@ -1,9 +1,9 @@
 """What could be tried at a place: directions, and the usual verbs on whatever is there. No game's own words."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from enum import IntEnum
 from itertools import islice
+from typing import NamedTuple
 
 from game_interface.models import Item, Observation
 from zorkgpt.offline.nouns import Nouns
@@ -50,8 +50,7 @@ COST = {
 """How many steps a kind of action is worth walking for less than a reward is."""
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
     """An action, in its normal form, and how promising its kind is."""
 
     tier: Tier

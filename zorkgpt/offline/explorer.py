@@ -312,7 +312,8 @@ class OfflineExplorer:
             self._notes_of(room)
         lit, shut = self._mind.lit, set(self._blocked)
         for room, notes in self._notes.items():
-            shut.update((room, way) for way, came in notes.deadly if came is Outcome.KILLS or not lit)
+            if notes.deadly:
+                shut.update((room, way) for way, came in notes.deadly if came is Outcome.KILLS or not lit)
             if notes.dark and not lit:
                 shut.add(room)
         return frozenset(shut)

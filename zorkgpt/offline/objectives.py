@@ -51,9 +51,9 @@ class RuleObjectiveFinder:
         for room, name in situation.known.rooms.items():
             if room in situation.scored or (Kind.SCORED_AT, None, room, "") in listed:
                 continue
-            earlier = (memory for memory in self._recall(room) if memory.episode != situation.episode)
-            read = (read_title(memory) for memory in earlier)
-            if action := next((title[0] for title in read if title and title[1] is Outcome.SCORES), None):
+            told = ((read_title(memory), memory.episode) for memory in self._recall(room))
+            scored = (title[0] for title, episode in told if _has_scored(title) and episode != situation.episode)
+            if action := next(scored, None):
                 text = f"Score again at {name}, where “{action}” did"
                 yield Proposal(text, Kind.SCORED_AT, place=room, scope=Scope.WORLD)
 
@@ -73,6 +73,10 @@ class RuleObjectiveFinder:
             openable = attributes.get("openable", item.num in refused)
             if openable and not attributes.get("open") and (Kind.OPENED, item.num, None, "") not in listed:
                 yield Proposal(f"Get {item.name} open", Kind.OPENED, item.num, places=place, scope=Scope.WORLD)
+
+
+def _has_scored(title: tuple[str, Outcome] | None) -> bool:
+    return title is not None and title[1] is Outcome.SCORES
 
 
 def _promise(one: Objective) -> int:
