@@ -52,10 +52,11 @@ class Reader:
             moves = view.global_value(profile.moves_global)
         held_by = view.parent(player) if player else 0
         visible = self._items(view, self._seen(view, room)) if room else None
+        carried = self._items(view, self._inside(view, player)) if player else None
         return Observation(
             location=Location(room, view.name(room)) if room else None,
-            inventory=self._items(view, view.children(player)) if player else None,
-            carried=self._items(view, self._inside(view, player)) if player else None,
+            inventory=None if carried is None else tuple(item for item in carried if item.parent == player),
+            carried=carried,
             visible=visible,
             score=score,
             moves=moves,

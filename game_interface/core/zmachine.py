@@ -6,7 +6,8 @@ that run in a circle end, numbers out of range read as nothing.
 
 import hashlib
 import re
-from collections.abc import Iterator
+import struct
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -107,6 +108,18 @@ class ZMachine:
         """Where in memory the object entries are."""
         return slice(self.first_entry, self.first_entry + self.object_count * self.entry_size)
 
+    def links(self, table: bytes) -> tuple[Sequence[int], ...]:
+        """Each object's parent, sibling and child by its number, out of a moment's table of objects."""
+        begin, size = self.attribute_bytes, self.entry_size
+        if self.link_size == 1:
+            return tuple(b"\0" + table[begin + which :: size] for which in range(3))
+        words = bytearray(2 * self.object_count)
+        found = []
+        for which in range(3):
+            words[::2], words[1::2] = table[begin + 2 * which :: size], table[begin + 2 * which + 1 :: size]
+            found.append((0, *struct.unpack(f">{self.object_count}H", words)))
+        return tuple(found)
+
     @cached_property
     def dictionary(self) -> tuple[DictionaryEntry, ...]:
         """All words, in the story's order (13)."""
@@ -127,11 +140,12 @@ class ZMachine:
 class View:
     """The story at one moment. Objects are numbers from 1; 0 is no object."""
 
-    __slots__ = ("data", "machine")
+    __slots__ = ("_links", "data", "machine")
 
     def __init__(self, machine: ZMachine, memory: bytes) -> None:
         self.machine = machine
         self.data = memory + machine.story[len(memory) :]
+        self._links = machine.links(self.data[machine.table])
 
     def _word(self, address: int) -> int:
         return int.from_bytes(self.data[address : address + 2], "big")
@@ -143,12 +157,9 @@ class View:
         return 1 <= number <= self.machine.object_count
 
     def _link(self, number: int, which: int) -> int:
-        if not self.exists(number):
-            return 0
-        machine = self.machine
-        at = self._entry(number) + machine.attribute_bytes + which * machine.link_size
-        linked = int.from_bytes(self.data[at : at + machine.link_size], "big")
-        return linked if linked <= machine.object_count else 0
+        links = self._links[which]
+        linked = links[number] if 0 < number < len(links) else 0
+        return linked if linked < len(links) else 0
 
     def parent(self, number: int) -> int:
         return self._link(number, 0)
