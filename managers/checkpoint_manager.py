@@ -3,7 +3,7 @@
 import logging
 import os
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +76,7 @@ class CheckpointManager:
         self._state = game_state
         self._config = config
         self._run = run
+        self._run_plain = run.model_dump()
         self._game = game
         self._memory = memory
         self._rollbacks = tuple(rollbacks)
@@ -130,11 +131,11 @@ class CheckpointManager:
         content = {
             "episode": self._state.episode_id,
             "turn": number,
-            "run": self._run.model_dump(),
+            "run": self._run_plain,
             "game": checkpoint.as_text(self._game.save_state()),
             "log_bytes": _size(self._directory / self._config.episode_log_file),
             "memory": memory,
-            "files": {rollback.name: asdict(rollback.mark(number)) for rollback in self._rollbacks},
+            "files": {rollback.name: rollback.mark(number) for rollback in self._rollbacks},
             "summary": [state.history_summary, state.history_summarised_to, state.history_summary_asked],
             "managers": {type(manager).__name__: manager.to_dict() for manager in self._keeping},
         }

@@ -216,13 +216,14 @@ class ObjectiveManager:
         self._saved = lasting
 
     def _tell(self) -> None:
-        last = self.book.last
-        if last is None:
-            return
-        shown = [_for_the_log(one) for one in self.book.of_episode(last.episode)]
-        if shown != self._told:
+        last, shown = self.book.last, self._to_tell()
+        if last is not None and shown != self._told:
             self._told = shown
             self._episode_log.write(ObjectivesUpdated(last.episode, last.turn, shown))
+
+    def _to_tell(self) -> list[dict[str, Any]]:
+        last = self.book.last
+        return [_for_the_log(one) for one in self.book.of_episode(last.episode)] if last else []
 
     def _note(self, what: str, message: str, error: ZorkGPTError) -> None:
         self.book.counts[f"{what}_failures"] += 1
@@ -238,7 +239,6 @@ class ObjectiveManager:
         return {
             "book": book_to_dict(self.book),
             "updated": [updated.episode, updated.turn] if updated else None,
-            "told": self._told,
         }
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -248,9 +248,8 @@ class ObjectiveManager:
             KeyError, TypeError, ValueError, AttributeError: it is no such value; the objectives are what they were.
         """
         updated = Moment(*map(int, state["updated"])) if state["updated"] else None
-        told = [dict(one) for one in state["told"]]
         restore_book(self.book, state["book"])
-        self._updated, self._told = updated, told
+        self._updated, self._told = updated, self._to_tell()
         self._saved = []
 
     def get_status(self) -> dict[str, Any]:

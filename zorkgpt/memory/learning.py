@@ -3,7 +3,8 @@
 import logging
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
 
 from zorkgpt.memory.escaping import one_line
 from zorkgpt.memory.keeper import Keeper
@@ -43,6 +44,11 @@ class Counts:
     """What the agent had been shown and the model took for news."""
     turn_failures: int = 0
     """Turns that nothing could be learned from, whatever the reason."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values; `asdict` would take longer, and this is asked for on every turn."""
+        values = ((each.name, getattr(self, each.name)) for each in fields(self))
+        return {name: dict(value) if isinstance(value, dict) else value for name, value in values}
 
 
 class Learner:

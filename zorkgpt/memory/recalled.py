@@ -14,18 +14,20 @@ class Recalled:
     """The memories that were shown, by their words, and what else was shown that came from memory."""
 
     def __init__(self) -> None:
-        self._places: dict[str, set[int]] = {}
-        """Text → the locations that it is remembered of."""
-        self._titles: dict[str, str] = {}
-        """Text → title, the one shown last at the end."""
+        self._memories: dict[str, tuple[str, tuple[int, ...], str]] = {}
+        """By its text: the text, the locations that it is remembered of, and its title; the one shown last at the end.
+
+        These are the rows that are kept for a resumed episode, as they are.
+        """
         self._lines: dict[str, str] = {}
 
     def show(self, location_id: int, memories: Iterable[Memory]) -> None:
         for memory in memories:
             text = _words(memory.text)
-            self._places.setdefault(text, set()).add(location_id)
-            self._titles.pop(text, None)
-            self._titles[text] = memory.title
+            _, places, _ = self._memories.pop(text, (text, (), ""))
+            if location_id not in places:
+                places = tuple(sorted((*places, location_id)))
+            self._memories[text] = text, places, memory.title
 
     def show_lines(self, lines: Iterable[str]) -> None:
         """Lines of knowledge, which are of no place."""
@@ -35,28 +37,26 @@ class Recalled:
 
     def titles(self) -> tuple[str, ...]:
         """Of the memories, and the lines, each in the order in which they were shown last."""
-        return (*self._titles.values(), *self._lines.values())
+        return (*(title for _, _, title in self._memories.values()), *self._lines.values())
 
     def is_echo(self, location_id: int, memory: Memory) -> bool:
         """Whether it was shown elsewhere. At its own location the same words are a second observation."""
         text = _words(memory.text)
-        if text in self._places:
-            return location_id not in self._places[text]
+        if text in self._memories:
+            return location_id not in self._memories[text][1]
         return len(text) >= _SHORTEST_QUOTE and any(text in line for line in self._lines)
 
     def clear(self) -> None:
-        self._places.clear()
-        self._titles.clear()
+        self._memories.clear()
         self._lines.clear()
 
     def to_dict(self) -> dict[str, Any]:
-        memories = [[text, sorted(self._places[text]), title] for text, title in self._titles.items()]
-        return {"memories": memories, "lines": list(self._lines.values())}
+        return {"memories": list(self._memories.values()), "lines": list(self._lines.values())}
 
     def restore(self, shown: dict[str, Any]) -> None:
         self.clear()
         for text, places, title in shown["memories"]:
-            self._places[text], self._titles[text] = set(places), title
+            self._memories[text] = text, tuple(places), title
         self.show_lines(shown["lines"])
 
 

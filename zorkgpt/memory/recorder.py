@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 from zorkgpt.errors import LLMError
@@ -128,7 +128,7 @@ class Recorder:
             "visits": self._visits.under_way(),
             "recalled": self.recalled.to_dict(),
             "handled": self._handled.to_list(),
-            "counts": asdict(self.counts),
+            "counts": self.counts.to_dict(),
             "last_action": list(self._last_action),
             "last_asked_turn": self._last_asked_turn,
         }

@@ -45,7 +45,12 @@ class Rollback:
         self._appended = tuple(appended)
         self._folder: Path | None = None
         self._number = 0
-        self._kept: list[Path] = []
+        self._before: Path | None = None
+        """What the file was; None: it was not replaced since the checkpoint."""
+        self._written: set[str] = set()
+        """What it was replaced by since then."""
+        self._notes: int | None = None
+        """The file of the folder in which the same is written down, opened once: a turn is short."""
         self._left: tuple[int, ...] | None = None
         self._failures = 0
 
@@ -60,26 +65,34 @@ class Rollback:
 
     def begin(self, folder: Path, number: int) -> None:
         """The checkpoint of this number is written: what was kept for an earlier one is of no use any longer."""
-        for path in self._kept:
-            path.unlink(missing_ok=True)
+        if self._before:
+            self._before.unlink(missing_ok=True)
+        if folder != self._folder:
+            self.end()
         self._folder, self._number = folder, number
-        self._kept, self._left = [], None
+        self._before = self._left = None
+        self._written.clear()
 
     def end(self) -> None:
         """Nothing is to be put back any more."""
         self._folder = None
+        if self._notes is not None:
+            os.close(self._notes)
+            self._notes = None
 
     def replacing(self, data: bytes) -> None:
         """The file is about to be replaced by these bytes, under its lock. A failure is logged, and stops nothing."""
         if self._folder is None:
             return
+        digest = _digest(data)
         try:
-            if not self._kept:
-                self._keep(self._folder, data)
-                return
-            if self._left != _stamp(self._whole) and not self._is_ours():
-                self._note(_FOREIGN)
-            self._note(_digest(data))
+            if self._before is None:
+                self._keep(self._folder, digest)
+            elif self._left != _stamp(self._whole) and not self._is_ours():
+                self._note(_FOREIGN, digest)
+            else:
+                self._note(digest)
+            self._written.add(digest)
         except OSError as error:
             if not self._failures:
                 log.warning("an interrupted turn could not be taken back", extra={"reason": str(error)})
@@ -99,11 +112,10 @@ class Rollback:
             return self._put_back(folder, mark)
 
     def _put_back(self, folder: Path, mark: Mark) -> bool:
-        before, written = _places(folder, mark.number, self._whole)
+        before, notes = self._places(folder, mark.number)
         lengths = mark.lengths
-        if noted := _whole_lines(written):
-            head, *digests = noted
-            at_first = tuple(json.loads(head))
+        if noted := _noted(notes, mark.number):
+            at_first, digests = noted
             was = before.read_bytes() if before.is_file() else None
             # Others may have appended between the checkpoint and our first change, unless that was the very first.
             lengths = lengths if was is None or at_first[:1] == lengths[:1] else at_first
@@ -116,34 +128,34 @@ class Rollback:
             return False
         for path, length in zip(self._appended, lengths, strict=True):
             _cut(path, length)
-        for path in (written, before):
+        self.end()
+        for path in (notes, before):
             path.unlink(missing_ok=True)
         return True
 
     def _is_ours(self) -> bool:
         """Whether what stands there is what was kept, or was written here; an interrupt may have cut a write short."""
-        before, written = self._kept
         now = self._whole.read_bytes()
-        return _digest(now) in written.read_text(encoding="ascii").split() or now == before.read_bytes()
+        return _digest(now) in self._written or now == self._before.read_bytes()
 
-    def _note(self, line: str) -> None:
-        with self._kept[-1].open("a", encoding="ascii") as written:
-            written.write(f"{line}\n")
+    def _note(self, *lines: str) -> None:
+        os.write(self._notes, "".join(f"{line}\n" for line in lines).encode("ascii"))
 
-    def _keep(self, folder: Path, replaced_by: bytes) -> None:
-        before, written = _places(folder, self._number, self._whole)
-        if not os.path.isdir(folder):
+    def _keep(self, folder: Path, digest: str) -> None:
+        before, notes = self._places(folder, self._number)
+        if self._notes is None:
             folder.mkdir(parents=True, exist_ok=True)
-        for path in (written, before):
-            path.unlink(missing_ok=True)
+            self._notes = os.open(notes, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
+        before.unlink(missing_ok=True)
         with suppress(FileNotFoundError):
             try:
                 # A second name for the old file costs nothing, however large it is.
                 os.link(self._whole, before)
             except OSError:
                 before.write_bytes(self._whole.read_bytes())
-        written.write_text(f"{json.dumps(self._lengths())}\n{_digest(replaced_by)}\n", encoding="ascii")
-        self._kept = [before, written]
+        # On a line of its own, also where a kill has cut the last one short.
+        self._note("", json.dumps({"number": self._number, "lengths": self._lengths()}), digest)
+        self._before = before
 
     def _restore(self, data: bytes | None) -> None:
         if data is None:
@@ -154,6 +166,9 @@ class Rollback:
         temporary = self._whole.with_name(f"{self._whole.name}.tmp")
         temporary.write_bytes(data)
         os.replace(temporary, self._whole)
+
+    def _places(self, folder: Path, number: int) -> tuple[Path, Path]:
+        return folder / f"{number}.{self.name}", folder / f"{self.name}.written"
 
     def _lengths(self) -> tuple[int, ...]:
         return tuple(_size(path) for path in self._appended)
@@ -168,19 +183,24 @@ def mark_of(given: Any) -> Mark:
     return Mark(int(given["number"]), tuple(int(length) for length in given["lengths"]))
 
 
-def _places(folder: Path, number: int, whole: Path) -> tuple[Path, Path]:
-    return folder / f"{number}.{whole.name}", folder / f"{number}.{whole.name}.written"
+def _noted(notes: Path, number: int) -> tuple[tuple[int, ...], list[str]] | None:
+    """The lengths before the first change since the checkpoint of this number, and what followed; None: there was none.
+
+    What a kill has cut short was noted of a change that did not come to be.
+    """
+    if not notes.is_file():
+        return None
+    lines = notes.read_text(encoding="ascii").splitlines()
+    for at in range(len(lines) - 1, -1, -1):
+        if lines[at].startswith("{") and lines[at].endswith("}"):
+            head = json.loads(lines[at])
+            return (tuple(head["lengths"]), lines[at + 1 :]) if head["number"] == number else None
+    return None
 
 
 def _digest(data: bytes) -> str:
-    # At every write of the whole file; most processors have instructions for this one.
+    # Processors have instructions for it, which makes it faster than what was made to be fast.
     return sha256(data).hexdigest()
-
-
-def _whole_lines(path: Path) -> list[str]:
-    """None where there is no file. What a line that a kill has cut short was to say has not been done."""
-    text = path.read_text(encoding="ascii") if path.is_file() else ""
-    return text[: text.rfind("\n") + 1].splitlines()
 
 
 def _size(path: Path) -> int:
