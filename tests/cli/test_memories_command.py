@@ -198,8 +198,8 @@ def test_show_goes_back_to_a_turn(two_turns):
 
 
 @pytest.mark.parametrize("episode", ["4", "0", "nosuch", "../runs", "3:8"])
-def test_a_turn_of_an_episode_that_nobody_played_is_no_turn(two_turns, episode):
-    told = f"zorkgpt: --as-of {episode}:9: no episode {episode} was played here.\n"
+def test_a_turn_of_an_episode_that_nobody_knows_is_no_turn(two_turns, episode):
+    told = f"zorkgpt: --as-of {episode}:9: nothing is on record of an episode {episode}.\n"
     assert run(two_turns, "show", "--as-of", f"{episode}:9") == (2, "", told)
 
 

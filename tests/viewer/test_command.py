@@ -26,10 +26,11 @@ def zorkgpt(*words: str) -> subprocess.CompletedProcess:
     ("name", "told"), [("nowhere", "There is no run at"), (".", "is empty: no episode was played there")]
 )
 def test_what_cannot_be_shown_is_said(tmp_path, name, told):
-    done = zorkgpt("view", str(tmp_path / name))
-    assert done.returncode == 2
-    assert told in done.stderr
-    assert "Traceback" not in done.stderr
+    for words in ((), ("--workdir",)):
+        done = zorkgpt("view", *words, str(tmp_path / name))
+        assert done.returncode == 2
+        assert told in done.stderr
+        assert "Traceback" not in done.stderr
 
 
 def test_a_port_that_is_taken_is_said(tmp_path):

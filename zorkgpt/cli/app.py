@@ -100,6 +100,7 @@ def show_page(
     run: Annotated[
         Path | None, typer.Argument(help="A working directory, or one episode's folder below its runs/.")
     ] = None,
+    workdir: Workdir = None,
     host: Annotated[
         str | None, typer.Option("--host", help="Serve other machines too, at this address; they need the token.")
     ] = None,
@@ -110,7 +111,7 @@ def show_page(
     """Show a run in the browser: live, afterwards, and as it stood at any turn."""
     from zorkgpt.cli.view import view_run
 
-    view_run(run, host=host, port=port, edit=edit, export=export)
+    view_run(run or workdir, host=host, port=port, edit=edit, export=export)
 
 
 @app.command()

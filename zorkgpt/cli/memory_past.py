@@ -119,7 +119,7 @@ def _as_of(manager: "SimpleMemoryManager", given: str) -> "list[LocatedMemory]":
     names = {section.location_id: section.name for section in manager.store.document.sections}
     which = int(episode) if episode.isdecimal() else episode
     if not manager.knows_episode(which):
-        fail(f"--as-of {given}: no episode {episode} was played here.")
+        fail(f"--as-of {given}: nothing is on record of an episode {episode}.")
     memories = manager.as_of(which, int(turn))
     return [LocatedMemory(place, names.get(place, ""), one) for place, kept in memories.items() for one in kept]
 
