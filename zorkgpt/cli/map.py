@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from zorkgpt.cli.places import places
 from zorkgpt.errors import MapFileError
 
 if TYPE_CHECKING:
@@ -13,13 +14,12 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 
-Workdir = Annotated[Path, typer.Option("--workdir", help="Where map_state.json is kept.")]
+Workdir = Annotated[Path | None, typer.Option("--workdir", help="Where map_state.json is kept. [default: game_files]")]
 Out = Annotated[Path | None, typer.Option("--out", help="A file to write; without one, the standard output.")]
-WORKDIR = Path("game_files")
 
 
 @app.command()
-def show(workdir: Workdir = WORKDIR, out: Out = None) -> None:
+def show(workdir: Workdir = None, out: Out = None) -> None:
     """Every room, where its ways lead and how sure they are, and what is left to try."""
     graph, here = _graph(workdir), _here(workdir)
     lines = [line for room_id in sorted(graph.rooms) for line in _room(graph, room_id, room_id == here)]
@@ -27,7 +27,7 @@ def show(workdir: Workdir = WORKDIR, out: Out = None) -> None:
 
 
 @app.command()
-def svg(workdir: Workdir = WORKDIR, out: Out = None) -> None:
+def svg(workdir: Workdir = None, out: Out = None) -> None:
     """The map as a picture, laid out by the compass."""
     from zorkgpt.world.drawing import draw
 
@@ -36,30 +36,33 @@ def svg(workdir: Workdir = WORKDIR, out: Out = None) -> None:
 
 
 @app.command()
-def graphml(workdir: Workdir = WORKDIR, out: Out = None) -> None:
+def graphml(workdir: Workdir = None, out: Out = None) -> None:
     """The map as GraphML, for programs that analyse graphs."""
     from zorkgpt.world.graphml import graphml as rendered
 
     _write(rendered(_graph(workdir)), out)
 
 
-def _graph(workdir: Path) -> "MapGraph":
+def _graph(workdir: Path | None) -> "MapGraph":
     """
     Raises:
         MapFileError: there is no map, or it can't be read.
     """
     from zorkgpt.world.map_file import read_map
 
-    graph = read_map(workdir / "map_state.json")
+    found = places(workdir)
+    path = found.workdir / found.map
+    graph = read_map(path)
     if graph is None:
-        raise MapFileError(f"There is no map at {workdir / 'map_state.json'}. Name its folder with --workdir.")
+        raise MapFileError(f"There is no map at {path}. Name its folder with --workdir.")
     return graph
 
 
-def _here(workdir: Path) -> int | None:
+def _here(workdir: Path | None) -> int | None:
     """Where the last episode stands or ended; None if that was not written down."""
+    found = places(workdir)
     try:
-        return json.loads((workdir / "current_state.json").read_text(encoding="utf-8"))["location"]["id"]
+        return json.loads((found.workdir / found.state).read_text(encoding="utf-8"))["location"]["id"]
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
 

@@ -8,13 +8,13 @@ from typing import Annotated
 
 import typer
 
-from zorkgpt.cli.memory_file import WORKDIR, File, Workdir, app, described, fail, number_of, opened, say
+from zorkgpt.cli.memory_file import File, Workdir, app, described, fail, number_of, opened, say
 
 _NOT_UNDERSTOOD = 1
 
 
 @app.command()
-def check(workdir: Workdir = WORKDIR, file: File = None) -> None:
+def check(workdir: Workdir = None, file: File = None) -> None:
     """List what in the file was not understood, with line numbers. Exits with 1 if there is anything."""
     with opened(workdir, file) as manager:
         from zorkgpt.memory.codec import parse
@@ -30,7 +30,7 @@ def check(workdir: Workdir = WORKDIR, file: File = None) -> None:
 
 
 @app.command()
-def stats(workdir: Workdir = WORKDIR, file: File = None) -> None:
+def stats(workdir: Workdir = None, file: File = None) -> None:
     """How many memories there are, of which kinds."""
     with opened(workdir, file) as manager:
         located = manager.all_memories()
@@ -46,7 +46,7 @@ def stats(workdir: Workdir = WORKDIR, file: File = None) -> None:
 def search(
     text: Annotated[str, typer.Argument(help="Words to look for.")],
     limit: Annotated[int, typer.Option("--limit", min=1, help="At most so many.")] = 10,
-    workdir: Workdir = WORKDIR,
+    workdir: Workdir = None,
     file: File = None,
 ) -> None:
     """Memories of any location that share words with the text, best first."""
@@ -62,7 +62,7 @@ def search(
 @app.command()
 def export(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON array; without this, the file as it is.")] = False,
-    workdir: Workdir = WORKDIR,
+    workdir: Workdir = None,
     file: File = None,
 ) -> None:
     """Write all memories to the standard output."""
@@ -78,7 +78,7 @@ def export(
 @app.command("import")
 def import_(
     source: Annotated[Path, typer.Argument(help="What export --json wrote, or another memory file.")],
-    workdir: Workdir = WORKDIR,
+    workdir: Workdir = None,
     file: File = None,
 ) -> None:
     """Add the memories of another file; those that are known already are left out."""
@@ -94,7 +94,7 @@ def import_(
 def move(
     old: Annotated[int, typer.Argument(help="The location's number until now.")],
     new: Annotated[int, typer.Argument(help="Its number from now on.")],
-    workdir: Workdir = WORKDIR,
+    workdir: Workdir = None,
     file: File = None,
 ) -> None:
     """Give a location another number, with all that is known of it."""
@@ -113,7 +113,7 @@ def move(
 def undo(
     list_: Annotated[bool, typer.Option("--list", help="Only show what could be undone, the last first.")] = False,
     title: Annotated[str | None, typer.Option("--title", help="The last one that has to do with this title.")] = None,
-    workdir: Workdir = WORKDIR,
+    workdir: Workdir = None,
     file: File = None,
 ) -> None:
     """Take back the last merge, refinement or verdict on a contradiction; the two are kept apart from then on."""
@@ -143,7 +143,7 @@ def dedupe(
         float | None, typer.Option("--threshold", min=0, max=1, help="Cosine below which nothing is merged.")
     ] = None,
     provider: Annotated[str, typer.Option("--provider", help="Of vectors: auto, onnx, none ...")] = "auto",
-    workdir: Workdir = WORKDIR,
+    workdir: Workdir = None,
     file: File = None,
 ) -> None:
     """Show which memories say the same, place by place and why, and merge them if asked to."""

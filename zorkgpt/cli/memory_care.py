@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from zorkgpt.cli.memory_file import WORKDIR, File, Workdir, app, described, fail, number_of, opened, say
+from zorkgpt.cli.memory_file import File, Workdir, app, described, fail, number_of, opened, say
 
 BACKUP_SUFFIX = ".unclassified.backup"
 
@@ -16,7 +16,7 @@ Game = Annotated[str | None, typer.Option("--game", help="The story that was pla
 
 @app.command()
 def audit(
-    workdir: Workdir = WORKDIR,
+    workdir: Workdir = None,
     file: File = None,
     game: Game = None,
     seed: Annotated[int, typer.Option("--seed", min=1, help="Of the interpreter's random generator.")] = 1,
@@ -41,7 +41,7 @@ def audit(
 
 @app.command()
 def classify(
-    workdir: Workdir = WORKDIR,
+    workdir: Workdir = None,
     file: File = None,
     yes: Annotated[bool, typer.Option("--yes", help="Write the marks without asking.")] = False,
     rules: Annotated[bool, typer.Option("--rules", help="Propose by rules, also where a model is configured.")] = False,

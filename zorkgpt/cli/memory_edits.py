@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from zorkgpt.cli.memory_file import WORKDIR, File, Location, Title, Workdir, app, described, fail, opened, say
+from zorkgpt.cli.memory_file import File, Location, Title, Workdir, app, described, fail, opened, say
 
 if TYPE_CHECKING:
     from zorkgpt.memory.editing import Edit
@@ -29,7 +29,7 @@ def edit(
     expected: Expected = None,
     reason: Reason = None,
     location: Location = None,
-    workdir: Workdir = WORKDIR,
+    workdir: Workdir = None,
     file: File = None,
 ) -> None:
     """Correct a memory: its text, its category, how long it stays true, how far it is believed."""
@@ -53,7 +53,7 @@ def pin(
     undo: Annotated[bool, typer.Option("--undo", help="Take the mark away.")] = False,
     reason: Reason = None,
     location: Location = None,
-    workdir: Workdir = WORKDIR,
+    workdir: Workdir = None,
     file: File = None,
 ) -> None:
     """Keep a memory as it is, and show it first: no model and no rule replaces it or marks it as wrong."""
@@ -68,7 +68,7 @@ def veto(
     undo: Annotated[bool, typer.Option("--undo", help="Take the mark away.")] = False,
     reason: Reason = None,
     location: Location = None,
-    workdir: Workdir = WORKDIR,
+    workdir: Workdir = None,
     file: File = None,
 ) -> None:
     """Never show a memory, and never learn it again."""
@@ -78,7 +78,12 @@ def veto(
 
 
 def _change(
-    title: str, location: int | None, wanted: "Edit", workdir: Path, file: Path | None, expected: str | None = None
+    title: str,
+    location: int | None,
+    wanted: "Edit",
+    workdir: Path | None,
+    file: Path | None,
+    expected: str | None = None,
 ) -> None:
     with opened(workdir, file) as manager:
         place = _place(manager, title) if location is None else location

@@ -8,24 +8,29 @@ from typing import Annotated
 
 import typer
 
+from zorkgpt.cli.places import places
 from zorkgpt.errors import MemoryEditError, MemoryStoreError
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 
 _BAD_INPUT = 2
 
-Workdir = Annotated[Path, typer.Option("--workdir", help="Where Memories.md is kept.")]
+Workdir = Annotated[Path | None, typer.Option("--workdir", help="Where Memories.md is kept. [default: game_files]")]
 File = Annotated[Path | None, typer.Option("--file", help="The memory file itself, where it has another name.")]
 Title = Annotated[str, typer.Argument(help="A memory's title.")]
 Location = Annotated[int | None, typer.Option("--location", help="Its location's number, where others have one too.")]
-WORKDIR = Path("game_files")
 
 
 @contextmanager
-def opened(workdir: Path, file: Path | None, *, must_exist: bool = True, provider: str | None = None) -> Iterator:
+def opened(
+    workdir: Path | None, file: Path | None, *, must_exist: bool = True, provider: str | None = None
+) -> Iterator:
     from zorkgpt.memory.manager import SimpleMemoryManager
 
-    path = file or workdir / "Memories.md"
+    if file is None:
+        found = places(workdir)
+        file = found.workdir / found.memory
+    path = file
     # What these commands have to say, they print; `check` lists what is not understood.
     logging.getLogger("zorkgpt").addHandler(logging.NullHandler())
     try:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from zorkgpt.cli.memory_file import (
-    WORKDIR,
     File,
     Location,
     Title,
@@ -42,7 +41,7 @@ def show(
     as_of: Annotated[
         str | None, typer.Option("--as-of", help="As it stood at the end of this episode's turn: 3:120")
     ] = None,
-    workdir: Workdir = WORKDIR,
+    workdir: Workdir = None,
     file: File = None,
 ) -> None:
     """What is known of a location, or of all: every memory, with what became of it."""
@@ -65,7 +64,7 @@ def why(
     title: Title,
     location: Location = None,
     json_: Annotated[bool, typer.Option("--json", help="All of it, as one JSON array.")] = False,
-    workdir: Workdir = WORKDIR,
+    workdir: Workdir = None,
     file: File = None,
 ) -> None:
     """What taught a memory, when the player was shown it, what came of following it, what became of it."""
@@ -84,7 +83,7 @@ def why(
 
 
 @app.command()
-def history(title: Title, workdir: Workdir = WORKDIR, file: File = None) -> None:
+def history(title: Title, workdir: Workdir = None, file: File = None) -> None:
     """What became of the memories of this title: what replaced what, when and why."""
     with opened(workdir, file) as manager:
         # A folder that can only be read has a history all the same.

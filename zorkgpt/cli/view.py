@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from zorkgpt.cli.places import Places, places
 from zorkgpt.viewer.run_files import Names
 
 if TYPE_CHECKING:
@@ -22,8 +23,8 @@ def view_run(run: Path | None, *, host: str | None, port: int | None, edit: bool
     Raises:
         ZorkGPTError: there is nothing to show, or no place to serve or write it.
     """
-    workdir, names = _as_configured()
-    given = run or workdir
+    found = places(run)
+    given, names = found.workdir, _names(found)
     if export is not None:
         from zorkgpt.viewer.export import export_run
 
@@ -47,7 +48,7 @@ def page_beside(config: "GameConfiguration", *, wanted: bool) -> Iterator[Callab
         return
     from zorkgpt.viewer.background import BackgroundPage
 
-    with BackgroundPage(Path(config.zork_game_workdir), names=_names(config)) as page:
+    with BackgroundPage(Path(config.zork_game_workdir), names=_names(Places.of(config))) as page:
         typer.echo(f"The run is shown at {page.address}", err=True)
         yield lambda: _stay(page.address)
 
@@ -66,15 +67,5 @@ def _tell(host: str | None, address: str) -> None:
     typer.echo("Ctrl-C stops showing it.")
 
 
-def _as_configured() -> tuple[Path, Names]:
-    """The working directory and the names of its files; the usual ones where only the library is installed."""
-    try:
-        from session.game_configuration import GameConfiguration
-    except ModuleNotFoundError:
-        return Path("game_files"), Names()
-    config = GameConfiguration.load()
-    return Path(config.zork_game_workdir), _names(config)
-
-
-def _names(config: "GameConfiguration") -> Names:
-    return Names(config.episode_log_file, config.simple_memory.memory_file)
+def _names(found: Places) -> Names:
+    return Names(found.log, found.memory)

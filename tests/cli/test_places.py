@@ -1,0 +1,31 @@
+"""Every command looks where the configuration says that a run keeps its things."""
+
+import re
+
+import pytest
+
+from tests.cli.test_play import command
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("memories", "show"), "Location 30: Causeway End"),
+        (("memories", "check"), "0 not understood"),
+        (("map", "show"), "30 Causeway End"),
+        (("view", "--export", "page.html"), "Written to page.html"),
+    ],
+)
+def test_what_was_played_as_configured_is_found(tmp_path, words, said):
+    configured = (
+        "[tool.zorkgpt.gameplay]\nzork_game_workdir = 'mine'\n"
+        "[tool.zorkgpt.simple_memory]\nmemory_file = 'Known.md'\n"
+        "[tool.zorkgpt.files]\nmap_state_file = 'map.json'\nstate_export_file = 'now.json'\n"
+    )
+    (tmp_path / "pyproject.toml").write_text(configured)
+    assert command("--episodes", "1", "--max-turns", "3", "--quiet", cwd=tmp_path).returncode == 0
+    done = command(*words, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert said in done.stdout
+    if words == ("map", "show"):
+        assert re.search(r"^\d+ .* \(the player is here\)$", done.stdout, re.MULTILINE)
