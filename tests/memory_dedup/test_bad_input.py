@@ -85,6 +85,20 @@ def test_no_turn_waits_for_a_model_that_is_loading(tmp_path):
         hanging.released.set()
 
 
+def test_the_model_is_loaded_before_the_words_ask_for_it(tmp_path):
+    loaded = threading.Event()
+
+    class Provider(HashingEmbeddings):
+        def embed_batch(self, texts):
+            loaded.set()
+            return super().embed_batch(texts)
+
+    with SimpleMemoryManager.open(tmp_path, embeddings=Provider(), wait_for_embeddings=False) as manager:
+        manager.add_memory(1, "Gate", fact(GATE))
+        manager.add_memory(1, "Gate", fact(MORE))
+        assert loaded.wait(10)
+
+
 @pytest.mark.parametrize("damage", [b"", b"PK\x03\x04 cut", "half"])
 def test_a_damaged_vector_cache_is_built_again(tmp_path, damage):
     with SimpleMemoryManager.open(tmp_path, embeddings=HashingEmbeddings(), judge=Says("distinct")) as manager:

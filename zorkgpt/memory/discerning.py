@@ -188,7 +188,8 @@ class DiscerningKeeper(Keeper):
         Where nobody is asked about what the words leave open, that is left out: a vector would change nothing.
         """
         known = self.lasting(location_id) if among is None else list(among)
-        if self.judge is None and len(known) <= _MOST_BY_WORDS:
+        if known and self.judge is None and len(known) <= _MOST_BY_WORDS:
+            self.meaning.prepare()
             known = [memory for memory in known if not is_open(memory, new)]
         found = self._compared(location_id, new, known)
         return [one for one in found if one.cosine is None or one.cosine >= self.candidate_threshold]

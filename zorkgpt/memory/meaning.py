@@ -83,6 +83,11 @@ class Meaning:
     def vectors(self, texts: Sequence[str]) -> "np.ndarray | None":
         return self._attempt(lambda: self._finite(list(texts)))
 
+    def prepare(self) -> None:
+        """Begin to load the model where its first use would not wait for it."""
+        if self._loader is None and not self._wait and not self.is_lost:
+            self.load()
+
     def load(self, texts: Sequence[str] = ()) -> threading.Thread:
         """Load the model and embed these texts in the background."""
         if not self._is_loading():
