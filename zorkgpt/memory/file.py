@@ -7,10 +7,9 @@ from pathlib import Path
 from stat import S_IMODE
 from typing import Protocol
 
-from filelock import FileLock, Timeout
-
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.log import get_logger
+from zorkgpt.memory.lock import ProcessLock
 
 log = get_logger(__name__)
 
@@ -18,7 +17,6 @@ Stamp = tuple[int, ...]
 """Differs when the file has been replaced or edited; () for no file."""
 
 LOCK_TIMEOUT_S = 10.0
-_LOCK_POLL_S = 0.002
 
 
 class Disk:
@@ -60,7 +58,7 @@ class MemoryFile:
         self.backup = Path(f"{self._path}.backup")
         self._lock_timeout_s = lock_timeout_s
         self._disk = disk or Disk()
-        self._lock = FileLock(f"{self._path}.lock", timeout=lock_timeout_s, thread_local=False)
+        self._lock = ProcessLock(f"{self._path}.lock", lock_timeout_s)
         self.keeper: Keeper | None = None
         """Told of every replacement; None: nothing has to be taken back."""
 
@@ -81,14 +79,14 @@ class MemoryFile:
         try:
             if not os.path.isdir(folder):
                 self._disk.make_folder(folder, exist_ok=True)
-            self._lock.acquire(poll_interval=_LOCK_POLL_S)
-        except Timeout:
+            is_ours = self._lock.acquire()
+        except OSError as error:
+            raise MemoryStoreError(f"Can't lock {self._path}: {error}") from error
+        if not is_ours:
             raise MemoryStoreError(
                 f"{self._path}.lock has been held by another process for {self._lock_timeout_s:g} s. "
                 "If that process hangs, end it; the lock goes with it."
-            ) from None
-        except OSError as error:
-            raise MemoryStoreError(f"Can't lock {self._path}: {error}") from error
+            )
         try:
             yield
         finally:
