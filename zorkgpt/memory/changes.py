@@ -6,7 +6,7 @@ from typing import Literal
 
 from zorkgpt.log import get_logger
 from zorkgpt.memory.codec import TITLE, Document, indexed
-from zorkgpt.memory.escaping import encode, one_line
+from zorkgpt.memory.escaping import encode, folded, one_line
 from zorkgpt.memory.models import INVALIDATION_MARKER, Memory, MemoryStatus
 from zorkgpt.memory.section import (
     Section,
@@ -66,9 +66,7 @@ class Outcome:
 
 def same_words(one: Memory, other: Memory) -> bool:
     """Title and text are the same but for case and white space."""
-    return one_line(one.title).casefold() == one_line(other.title).casefold() and (
-        one_line(one.text).casefold() == one_line(other.text).casefold()
-    )
+    return folded(one.title) == folded(other.title) and folded(one.text) == folded(other.text)
 
 
 def is_current(memory: Memory) -> bool:

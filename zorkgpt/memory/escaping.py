@@ -1,6 +1,7 @@
 """Text as it stands in the file: one line, and nothing in it that could pass for structure."""
 
 import re
+from functools import lru_cache
 
 # What no editor shows, or shows in another order than it is read: control characters, bidi overrides and
 # isolates, the byte order mark, halves of surrogate pairs (which UTF-8 has no bytes for).
@@ -24,6 +25,13 @@ EMPTY = "\\"
 
 def one_line(text: str) -> str:
     return " ".join(text.split())
+
+
+# What is kept at a place is compared with every new memory there.
+@lru_cache(maxsize=4096)
+def folded(text: str) -> str:
+    """In one line and without case: by this two texts are told to be the same."""
+    return one_line(text).casefold()
 
 
 def escape(text: str, unsafe: re.Pattern[str]) -> str:

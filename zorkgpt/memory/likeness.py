@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from zorkgpt.memory.changes import is_current
 from zorkgpt.memory.deduplication import DeduplicationSettings
-from zorkgpt.memory.escaping import one_line
+from zorkgpt.memory.escaping import folded
 from zorkgpt.memory.keeper import Keeper
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.search import Found, LocatedMemory, best_matches, nearest
@@ -61,9 +61,9 @@ class Likeness:
         self._keeper.refresh()
         if not candidate_text.strip():
             return None
-        wanted = one_line(candidate_text).casefold()
+        wanted = folded(candidate_text)
         kept = [memory for memory in self._keeper.current(location_id) if memory.persistence != "ephemeral"]
-        repeats = [memory for memory in kept if one_line(memory.text).casefold() == wanted]
+        repeats = [memory for memory in kept if folded(memory.text) == wanted]
         if self.enable_deduplication:
             found = self._keeper.says(location_id, candidate_text)
             if found is not None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from zorkgpt.memory.escaping import one_line
+from zorkgpt.memory.escaping import folded
 from zorkgpt.memory.models import Memory
 
 _SHORTEST_QUOTE = 20
@@ -23,7 +23,7 @@ class Recalled:
 
     def show(self, location_id: int, memories: Iterable[Memory]) -> None:
         for memory in memories:
-            text = _words(memory.text)
+            text = folded(memory.text)
             _, places, _ = self._memories.pop(text, (text, (), ""))
             if location_id not in places:
                 places = tuple(sorted((*places, location_id)))
@@ -32,7 +32,7 @@ class Recalled:
     def show_lines(self, lines: Iterable[str]) -> None:
         """Lines of knowledge, which are of no place."""
         for line in lines:
-            self._lines.pop(words := _words(line), None)
+            self._lines.pop(words := folded(line), None)
             self._lines[words] = line
 
     def titles(self) -> tuple[str, ...]:
@@ -41,7 +41,7 @@ class Recalled:
 
     def is_echo(self, location_id: int, memory: Memory) -> bool:
         """Whether it was shown elsewhere. At its own location the same words are a second observation."""
-        text = _words(memory.text)
+        text = folded(memory.text)
         if text in self._memories:
             return location_id not in self._memories[text][1]
         return len(text) >= _SHORTEST_QUOTE and any(text in line for line in self._lines)
@@ -58,7 +58,3 @@ class Recalled:
         for text, places, title in shown["memories"]:
             self._memories[text] = text, tuple(places), title
         self.show_lines(shown["lines"])
-
-
-def _words(text: str) -> str:
-    return one_line(text).casefold()

@@ -70,6 +70,8 @@ def _turn(entry: Any, thoughts: Mapping[Any, str]) -> RecentTurn:
 
 
 def _last(entries: Any, count: int) -> list[Any]:
+    if isinstance(entries, list):
+        return entries[-count:]
     return list(entries)[-count:] if isinstance(entries, Iterable) and not isinstance(entries, (str, Mapping)) else []
 
 

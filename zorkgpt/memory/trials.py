@@ -4,7 +4,7 @@ import json
 import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,9 @@ class Trial:
     """The memory's counts with this one: worked, tried."""
 
 
+_FIELDS = tuple(field.name for field in fields(Trial))
+
+
 class TrialFile:
     """`Memories.trials.jsonl`: a line for all trials that were counted in one write of the memory file.
 
@@ -60,7 +63,7 @@ class TrialFile:
         Raises:
             OSError: it can't be written.
         """
-        line = json.dumps({"at": self._now().isoformat(timespec="seconds"), "trials": [asdict(one) for one in trials]})
+        line = json.dumps({"at": self._now().isoformat(timespec="seconds"), "trials": [_row(one) for one in trials]})
         descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
         try:
             size = os.fstat(descriptor).st_size
@@ -116,6 +119,10 @@ class TrialFile:
                 yield from filter(None, map(_batch, file))
         except FileNotFoundError:
             return
+
+
+def _row(trial: Trial) -> dict[str, Any]:
+    return {name: getattr(trial, name) for name in _FIELDS}
 
 
 def counted(trials: Iterable[Trial], before: dict[tuple[int, str], tuple[int, int]]) -> list[Trial]:

@@ -71,7 +71,13 @@ def is_named(words: Sequence[str], name: Sequence[str]) -> bool:
 def _claims(words: Sequence[str], name: Sequence[str]) -> bool:
     if not is_named(words, name) or not _RULES.isdisjoint(words):
         return False
-    line, thing = " ".join(words), re.escape(name[-1])
+    line = " ".join(words)
+    return any(form.search(line) for form in _forms(name[-1]))
+
+
+@lru_cache(maxsize=512)
+def _forms(noun: str) -> tuple[re.Pattern[str], ...]:
+    thing = re.escape(noun)
     # Not across a word of place: "there is a sword on the table" says nothing of where the table is.
     gap = rf"(?: (?!(?:{_PREPOSITIONS})\b)[\w']+){{0,{_LONGEST_GAP}}}?"
     forms = (
@@ -81,7 +87,7 @@ def _claims(words: Sequence[str], name: Sequence[str]) -> bool:
         rf"(?:{_PLACES}){gap} (?:is|are|lies|lie|sits|stands|hangs|rests){gap} {thing}\b",
         rf"\b(?:{_FETCHING}){gap} {thing}{gap} (?:{_PLACES}|from \w+)",
     )
-    return any(re.search(form, line) for form in forms)
+    return tuple(map(re.compile, forms))
 
 
 def describes_a_sight(text: str) -> bool:

@@ -1,6 +1,7 @@
 """The Z-machine's account of a turn in words, and what it hints at."""
 
 from collections import Counter
+from functools import lru_cache
 
 from zorkgpt.memory.models import AttributeChanged, ObjectMoved, ZMachineContext
 from zorkgpt.memory.synthesis import SynthesisRequest
@@ -56,9 +57,14 @@ def noticed_changes(request: SynthesisRequest) -> list[AttributeChanged]:
 
 
 def _spoken_of(name: str, request: SynthesisRequest) -> bool:
-    said = {word.strip(_PUNCTUATION) for word in f"{request.action} {request.response}".lower().split()}
     words = name.lower().split()
-    return bool(words) and words[-1].strip(_PUNCTUATION) in said
+    return bool(words) and words[-1].strip(_PUNCTUATION) in _said(request.action, request.response)
+
+
+# A turn moves and changes several things, and is looked at more than once.
+@lru_cache(maxsize=16)
+def _said(action: str, response: str) -> frozenset[str]:
+    return frozenset(word.strip(_PUNCTUATION) for word in f"{action} {response}".lower().split())
 
 
 def signals(request: SynthesisRequest) -> list[str]:
