@@ -5,7 +5,7 @@ be run, tested and measured without one.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import chain, islice
+from itertools import chain
 from typing import Any, Protocol
 
 from game_interface.language import Language, Scene
@@ -282,7 +282,10 @@ class OfflineExplorer:
 
     def _prospects(self, room: int) -> Iterable[tuple[float, str]]:
         notes, mind = self._notes_of(room), self._mind
-        yield from islice((one for one in notes.left if one[1].removeprefix("take ") not in mind.given_up), 1)
+        for cost, action in notes.left:
+            if action.removeprefix("take ") not in mind.given_up:
+                yield cost, action
+                break
         if not notes.visited:
             yield COST[Tier.NAMED_EXIT], "look around"
         for holder in mind.holders.get(room, ()):

@@ -27,6 +27,9 @@ class Way:
     @property
     def leads_to(self) -> int:
         """The room where it ended most often; of several, the latest."""
+        if len(self.ends) == 1:
+            (room,) = self.ends
+            return room
         return max(reversed(self.ends), key=self.ends.__getitem__)
 
     @property
