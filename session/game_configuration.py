@@ -227,7 +227,7 @@ def _explain(error: ValidationError) -> str:
             lines.append(f"Unknown setting {name!r}.{_hint(name)}")
         else:
             value = "" if "key" in name.lower() else f" is {problem['input']!r}"
-            lines.append(f"Setting {name!r}{value}: {problem['msg']}.")
+            lines.append(f"Setting {name!r}{value}: {problem['msg'].removeprefix('Value error, ')}.")
     return "\n".join(lines)
 
 
