@@ -134,14 +134,102 @@ def test_what_a_person_deleted_is_judged_anew(play, state, tmp_path):
     assert asked(manager) == ["move rug", "move rug"]
 
 
-def test_what_was_true_of_an_episode_only_is_judged_anew_in_the_next(play, state):
-    manager = play(remember("Dropped", "ephemeral"), remember("Dropped", "ephemeral"))
-    turn(manager, state, *RUG)
+LAMP = {"moved": (ObjectMoved(7, "brass lamp", 4, "you", 5, "Hall"),), "inventory_changed": True}
+DROPPED = ("drop lamp", "Dropped.", LAMP)
+
+
+def in_a_new_episode(manager, state):
     manager.reset_episode()
+    state.episode_id += 1
+
+
+def shown(manager, place=5):
+    return [memory.title for memory in manager.ephemeral_cache.get(place, []) if memory.status != "SUPERSEDED"]
+
+
+def test_what_was_true_of_an_episode_only_is_true_again_when_the_same_comes_about(play, state):
+    manager = play(remember("Lamp here", "ephemeral"))
+    turn(manager, state, *DROPPED)
+    in_a_new_episode(manager, state)
+    assert shown(manager) == []
+    turn(manager, state, *DROPPED, number=3)
+    assert asked(manager) == ["drop lamp"]
+    (kept,) = manager.ephemeral_cache[5]
+    assert (kept.title, kept.text, kept.persistence) == ("Lamp here", "The text of Lamp here.", "ephemeral")
+    assert (kept.episode, kept.turns, kept.observation_count) == (2, "3", 1)
+    assert manager.memory_cache == {}
+
+
+def test_what_a_guard_kept_for_the_episode_outlives_no_later_one(play, state):
+    manager = play(remember("Lamp", "core", text="The brass lamp is here."))
+    turn(manager, state, *DROPPED)
+    in_a_new_episode(manager, state)
+    turn(manager, state, *DROPPED)
+    assert asked(manager) == ["drop lamp"]
+    assert (shown(manager), manager.memory_cache) == (["Lamp"], {})
+    assert manager.get_status()["metrics"]["synthesized"] == 0
+
+
+def test_what_has_come_about_beside_something_else_is_judged_anew(play, state):
+    """It was not judged what becomes of that: the one lamp would be in two places."""
+    manager = play(
+        remember("Lamp here", "ephemeral", text="The lamp is on the floor."),
+        remember("Lamp up", "ephemeral", text="The lamp is on the shelf."),
+        remember("Lamp down", "ephemeral", supersedes_memory_titles={"Lamp up"}),
+    )
+    turn(manager, state, *DROPPED)
+    in_a_new_episode(manager, state)
+    turn(manager, state, "put lamp on shelf", "Done.", LAMP)
+    turn(manager, state, *DROPPED)
+    assert asked(manager) == ["drop lamp", "put lamp on shelf", "drop lamp"]
+    assert shown(manager) == ["Lamp down"]
+
+
+def test_what_it_replaced_of_the_episode_it_replaces_again(play, state):
+    manager = play(
+        remember("Lamp up", "ephemeral", text="The lamp is on the shelf."),
+        remember("Lamp down", "ephemeral", supersedes_memory_titles={"Lamp up"}),
+    )
+    for _ in range(2):
+        turn(manager, state, "put lamp on shelf", "Done.", LAMP)
+        turn(manager, state, *DROPPED)
+        assert shown(manager) == ["Lamp down"]
+        in_a_new_episode(manager, state)
+    assert asked(manager) == ["put lamp on shelf", "drop lamp"]
+
+
+def test_what_was_disproved_is_true_of_no_later_episode(play, state):
+    wrong = {"invalidate_memory_titles": {"Lamp here"}, "invalidation_reason": "it fell through"}
+    nothing = MemorySynthesisResponse(should_remember=False, **wrong)
+    manager = play(remember("Lamp here", "ephemeral"), nothing, NOTHING)
+    turn(manager, state, *DROPPED)
+    turn(manager, state, "take lamp", "There is none.", {"nothing_changed": True})
+    in_a_new_episode(manager, state)
+    turn(manager, state, *DROPPED)
+    assert asked(manager) == ["drop lamp", "take lamp", "drop lamp"]
+    assert shown(manager) == []
+
+
+def test_what_was_replaced_in_the_same_episode_is_judged_anew(play, state):
+    closed = remember("Shut", "ephemeral", supersedes_memory_titles={"Open"})
+    manager = play(remember("Open", "ephemeral"), closed, remember("Open", supersedes_memory_titles={"Shut"}))
+    turn(manager, state, "open gate", "Opened.", {"inventory_changed": True})
+    turn(manager, state, "close gate", "Closed.", {"inventory_changed": True})
+    turn(manager, state, "open gate", "Opened.", {"inventory_changed": True})
+    assert asked(manager) == ["open gate", "close gate", "open gate"]
+
+
+@pytest.mark.parametrize("again", ["{}", "[]", '"x"', '{"answer": {"should_remember": true}, "beside": []}'])
+def test_what_cannot_be_taken_over_is_judged_anew(play, state, tmp_path, again):
+    manager = play(remember("Lamp here", "ephemeral"))
+    turn(manager, state, *DROPPED)
+    path = tmp_path / "Memories.judged.jsonl"
+    row = json.loads(path.read_text("utf-8"))
+    path.write_text(json.dumps(row | {"again": json.loads(again)}) + "\n")
     state.episode_id = 2
-    turn(manager, state, *RUG, number=1)
-    assert asked(manager) == ["move rug", "move rug"]
-    assert len(manager.ephemeral_cache[5]) == 1
+    later = play(remember("Lamp here", "ephemeral"))
+    turn(later, state, *DROPPED)
+    assert (asked(later), shown(later)) == (["drop lamp"], ["Lamp here"])
 
 
 @pytest.mark.parametrize("failure", [None, LLMError("down")])

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+from zorkgpt.memory.again import taken_again, to_take_again
 from zorkgpt.memory.escaping import one_line
 from zorkgpt.memory.keeper import Keeper
 from zorkgpt.memory.models import Memory, MemoryStatus, MemorySynthesisResponse, ZMachineContext
@@ -119,13 +120,25 @@ class Learner:
             self._ask(request, episode)
             return
         key = key_of(request, type(self._synthesizer).__name__)
-        if self._seen_again(request, self._judged.led_to(key), episode):
+        if self._seen_again(request, self._judged.led_to(key), episode) or self._true_again(request, key, episode):
             self._counts.judged_before += 1
             return
         told = len(self._keeper.events)
-        if self._ask(request, episode):
+        if answer := self._ask(request, episode):
             new = [event for event in self._keeper.events[told:] if event.location_id == location_id]
-            self._judged.keep(key, tuple(dict.fromkeys(event.title for event in new if event.kind in _KEPT_AS)))
+            kept = [event for event in new if event.kind in _KEPT_AS]
+            again = to_take_again(request, answer) if any(one.persistence == "ephemeral" for one in kept) else None
+            self._judged.keep(key, tuple(dict.fromkeys(event.title for event in kept)), again)
+
+    def _true_again(self, request: SynthesisRequest, key: str, episode: int | str) -> bool:
+        """Keep what the same made true of an earlier episode for this one; False: there is nothing to take over."""
+        judged = self._judged
+        if judged is None or (kept := judged.again(key)) is None:
+            return False
+        # What was replaced or disproved since this episode began is judged in that light.
+        been = {memory.title for memory in self._keeper.ephemeral.get(request.location_id, ())}
+        answer = None if been & set(judged.led_to(key) or ()) else taken_again(request, kept)
+        return answer is not None and self._apply(request, answer, episode)
 
     def _seen_again(self, request: SynthesisRequest, titles: tuple[str, ...] | None, episode: int | str) -> bool:
         """Count one more observation of what this outcome led to; False: it is not judged, or not believed any more."""
@@ -138,8 +151,8 @@ class Learner:
             self._keeper.seen_again(request.location_id, standing[title], request.context.turn, episode)
         return True
 
-    def _ask(self, request: SynthesisRequest, episode: int | str) -> bool:
-        """Ask, and apply the answer; False: there was none, or it could not be kept."""
+    def _ask(self, request: SynthesisRequest, episode: int | str) -> MemorySynthesisResponse | None:
+        """Ask, and apply the answer; None: there was none, or it could not be kept."""
         location_id, context = request.location_id, request.context
         self._counts.synthesis_calls += 1
         answer = self._synthesizer.synthesize(request)
@@ -148,16 +161,17 @@ class Learner:
             self._log.warning(
                 "no answer about what to remember", extra={"location_id": location_id, "turn": context.turn}
             )
-            return False
-        return self._apply(request, answer, episode)
+            return None
+        self._counts.synthesized += answer.should_remember
+        return answer if self._apply(request, answer, episode) else None
 
     def _apply(self, request: SynthesisRequest, answer: MemorySynthesisResponse, episode: int | str) -> bool:
         location_id, turn = request.location_id, request.context.turn
         for title in self._existing(request, answer.invalidate_memory_titles):
             self._keeper.invalidate(location_id, title, answer.invalidation_reason or "", turn)
+            self._never_again(title)
         if not answer.should_remember:
             return True
-        self._counts.synthesized += 1
         memory = self._checked(request, answer, episode)
         # What the game itself has just said is news, however often it was read elsewhere.
         said = one_line(request.response).casefold()
@@ -169,10 +183,17 @@ class Learner:
             return True
         titles = self._existing(request, answer.supersedes_memory_titles)
         titles = self._keeper.replaceable(location_id, titles, memory)
+        if memory.persistence != "ephemeral":
+            self._never_again(*titles)
         if titles and self._keeper.supersede(location_id, request.location_name, titles, memory, turn):
             return True
         # Also where the old one may not be replaced: what was learned is then true beside it.
         return self._keeper.add(location_id, request.location_name, memory)
+
+    def _never_again(self, *titles: str) -> None:
+        """They were proved wrong, or replaced by what lasts: no later episode takes them over."""
+        if self._judged is not None:
+            self._judged.judge_anew(titles)
 
     def _existing(self, request: SynthesisRequest, titles: set[str]) -> list[str]:
         found = []

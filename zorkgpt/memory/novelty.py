@@ -5,6 +5,7 @@ import json
 import logging
 import os
 from collections import Counter
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,8 @@ def key_of(request: SynthesisRequest, judge: str) -> str:
 class Judged:
     """The titles that each outcome led to, in a file of one line each; what is lost of it is judged once more.
 
+    With what held for the episode only goes what is needed to take it over into the next one.
+
     Several processes may append to it, and each sees the others' lines.
     """
 
@@ -55,6 +58,7 @@ class Judged:
         self._path = path
         self._log = log
         self._led_to: dict[str, tuple[str, ...]] = {}
+        self._again: dict[str, Any] = {}
         self._read_bytes = 0
         self.failures = 0
 
@@ -63,11 +67,21 @@ class Judged:
         self._catch_up()
         return self._led_to.get(key)
 
-    def keep(self, key: str, titles: tuple[str, ...]) -> None:
-        """Remember a judgement, here and on disk."""
+    def again(self, key: str) -> Any:
+        """As it was kept, in JSON values that somebody may have edited; None: nothing was."""
         self._catch_up()
-        self._led_to[key] = titles
-        line = json.dumps({"key": key, "led_to": titles}).encode() + b"\n"
+        return self._again.get(key)
+
+    def keep(self, key: str, titles: tuple[str, ...], again: dict[str, Any] | None = None) -> None:
+        """Remember a judgement, here and on disk.
+
+        Args:
+            again: in JSON values, what to take over when the same comes about in another episode.
+        """
+        self._catch_up()
+        row = {"key": key, "led_to": titles} | ({"again": again} if again else {})
+        self._note(row, titles)
+        line = json.dumps(row).encode() + b"\n"
         try:
             descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
             try:
@@ -80,6 +94,13 @@ class Judged:
         except OSError as error:
             self._fail("a judgement was not written down", error)
 
+    def judge_anew(self, titles: Collection[str]) -> None:
+        """No other episode is to take over what led to one of these."""
+        for key, again in list(self._again.items()):
+            led_to = self._led_to[key]
+            if again is not None and not set(titles).isdisjoint(led_to):
+                self.keep(key, led_to)
+
     def _catch_up(self) -> None:
         """Read what was appended since; a file that was replaced by a shorter one from its beginning."""
         try:
@@ -87,15 +108,13 @@ class Judged:
             if size == self._read_bytes:
                 return
             if size < self._read_bytes:
-                self._read_bytes = 0
-                self._led_to.clear()
+                self._forget()
             with self._path.open("rb") as file:
                 file.seek(self._read_bytes)
                 found = file.read()
         except FileNotFoundError:
             if self._read_bytes:
-                self._read_bytes = 0
-                self._led_to.clear()
+                self._forget()
             return
         except OSError as error:
             self._fail("judgements not read", error)
@@ -108,11 +127,21 @@ class Judged:
     def _take(self, line: bytes) -> None:
         try:
             row = json.loads(line)
-            key, titles = row["key"], tuple(row["led_to"])
+            titles = tuple(row["led_to"])
+            well_formed = isinstance(row["key"], str) and all(isinstance(title, str) for title in titles)
         except (ValueError, TypeError, KeyError, RecursionError):
             return
-        if isinstance(key, str) and all(isinstance(title, str) for title in titles):
-            self._led_to[key] = titles
+        if well_formed:
+            self._note(row, titles)
+
+    def _note(self, row: dict[str, Any], titles: tuple[str, ...]) -> None:
+        self._led_to[row["key"]] = titles
+        self._again[row["key"]] = row.get("again")
+
+    def _forget(self) -> None:
+        self._read_bytes = 0
+        self._led_to.clear()
+        self._again.clear()
 
     def _fail(self, what: str, error: OSError) -> None:
         if not self.failures:
