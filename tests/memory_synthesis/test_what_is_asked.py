@@ -26,5 +26,4 @@ def test_every_turn_that_matters_of_a_whole_game_is_asked_about(zork1):
 def test_the_offline_player_asks_less_and_less_and_every_first_refusal():
     played = episodes(None, 1, 5, 400, None, only_once=True)
     assert [turn.record.transition.action for turn in first_refusals(played) if not turn.asked] == []
-    # What it has done to the world is judged anew in every episode, and it goes on finding what is new.
-    assert share(played[-1]) < 0.5 < share(played[0])
+    assert share(played[-1]) <= 0.25 < share(played[0])

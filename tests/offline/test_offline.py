@@ -11,6 +11,7 @@ from zorkgpt.memory.models import AttributeChanged, Memory, ObjectMoved, ZMachin
 from zorkgpt.memory.synthesis import SynthesisRequest
 from zorkgpt.offline.candidates import Tier, candidates
 from zorkgpt.offline.explorer import OfflineExplorer
+from zorkgpt.offline.notes import PlaceNotes
 from zorkgpt.offline.nouns import Nouns
 from zorkgpt.offline.phrases import Outcome, normal, read_title, shortened, title_of
 from zorkgpt.offline.rules import RuleSynthesizer
@@ -150,6 +151,22 @@ def test_memory_keeps_it_from_what_fails_and_kills_and_sends_it_to_what_rewards(
     tried = [explorer.get_action_with_reasoning(replace(CONTEXT, turn=turn)).action for turn in range(1, 40)]
     assert tried[0] == "ring bell"
     assert not {"take brass lamp", "north"} & set(tried)
+
+
+@pytest.mark.parametrize(
+    ("answer", "left"),
+    [
+        ("The oak door is unlocked at the moment.", ()),
+        ("It's already unlocked.", ()),
+        ("It isn't locked.", ()),
+        ("The oak door can't be unlocked with that.", ("oak door",)),
+        ("The pear doesn't seem to fit the lock.", ("oak door",)),
+    ],
+)
+def test_what_is_no_longer_locked_needs_no_other_key_until_the_next_episode(answer, left):
+    refused = {"open oak door": "It seems to be locked.", "unlock oak door with pear": answer}
+    assert PlaceNotes(refusals=refused, done={"unlock oak door with pear"}).locked == left
+    assert PlaceNotes(refusals=refused).locked == ("oak door",)
 
 
 def test_it_walks_to_where_something_is_left_to_try():

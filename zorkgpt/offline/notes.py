@@ -10,7 +10,7 @@ from typing import Any
 from zorkgpt.memory.models import Memory
 from zorkgpt.offline.candidates import COST, STEEP, Candidate, Tier
 from zorkgpt.offline.nouns import words_of
-from zorkgpt.offline.phrases import Outcome, is_dark, normal, read_title
+from zorkgpt.offline.phrases import Outcome, is_dark, is_unlocked, normal, read_title
 from zorkgpt.world.directions import canonical_direction
 
 _ORDER = list(Outcome)
@@ -129,9 +129,14 @@ class PlaceNotes:
 
     @property
     def locked(self) -> tuple[str, ...]:
-        """What the game said is locked."""
+        """What the game said is locked, unless it has said in this episode that it no longer is."""
         tried = ((action.removeprefix("open "), text) for action, text in self.refusals.items() if "open " in action)
-        return tuple(noun for noun, text in tried if "locked" in words_of(text))
+        locked = (noun for noun, text in tried if "locked" in words_of(text))
+        return tuple(noun for noun in locked if not self._is_unlocked(noun))
+
+    def _is_unlocked(self, noun: str) -> bool:
+        answers = (self.refusals.get(action, "") for action in self.done if action.startswith(f"unlock {noun} with "))
+        return any(map(is_unlocked, answers))
 
     @cached_property
     def deadly(self) -> tuple[tuple[str, Outcome], ...]:

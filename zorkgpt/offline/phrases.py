@@ -35,9 +35,17 @@ _HOSTILE = re.compile(
 _LADEN = re.compile(r"\b(?:load|too heavy|too many|too much|can't carry|cannot carry|hands are full|no room)\b")
 
 
+_UNLOCKED = re.compile(r"\b(?:(?:is|are)(?: already)? unlocked|already unlocked|(?:isn't|aren't|not) locked)\b")
+
+
 def is_laden(text: str) -> bool:
     """The game says that no more can be carried."""
     return bool(_LADEN.search(text.lower()))
+
+
+def is_unlocked(text: str) -> bool:
+    """The game says that something is not locked, or no longer."""
+    return bool(_UNLOCKED.search(text.lower()))
 
 
 def is_dark(text: str) -> bool:
