@@ -217,8 +217,8 @@ class CheckpointManager:
         for rollback in self._rollbacks:
             rollback.end()
         if for_good:
-            for path in (self._directory / checkpoint.FILE_NAME, self._directory / journal.FILE_NAME):
-                path.unlink(missing_ok=True)
+            checkpoint.remove_checkpoint(self._directory / checkpoint.FILE_NAME)
+            (self._directory / journal.FILE_NAME).unlink(missing_ok=True)
             for path in (self._directory / _UNDO).glob("*"):
                 path.unlink(missing_ok=True)
             if (self._directory / _UNDO).is_dir():

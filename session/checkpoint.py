@@ -4,6 +4,7 @@ import base64
 import json
 import os
 import zlib
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -70,15 +71,41 @@ def write_checkpoint(path: Path, content: dict[str, Any]) -> None:
         OSError: it can't be written; the one before stands.
     """
     body = as_json({"version": VERSION} | content)
+    data = b"%s%s}\n" % (_HEAD % zlib.crc32(body), body)
     temporary = f"{path}.tmp"
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o666)
     try:
-        rest = memoryview(b"%s%s}\n" % (_HEAD % zlib.crc32(body), body))
+        rest = memoryview(data)
         while rest:
             rest = rest[os.write(descriptor, rest) :]
+        os.ftruncate(descriptor, len(data))
     finally:
         os.close(descriptor)
+    _put_in_place(temporary, path)
+
+
+def _put_in_place(temporary: str, path: Path) -> None:
+    """Let it be the checkpoint, and the one before be what the next is written over.
+
+    The space that a file has already is written in a fraction of the time that new space takes. What stands in the
+    place of the checkpoint is never written to.
+    """
+    spare = f"{path}.spare"
+    with suppress(FileNotFoundError):
+        os.unlink(spare)
+    # Where there are no second names, every checkpoint takes new space.
+    with suppress(OSError):
+        os.link(path, spare)
     os.replace(temporary, path)
+    with suppress(FileNotFoundError):
+        os.replace(spare, temporary)
+
+
+def remove_checkpoint(path: Path) -> None:
+    """There is nothing to go on from any longer."""
+    for name in (path, f"{path}.tmp", f"{path}.spare"):
+        with suppress(FileNotFoundError):
+            os.unlink(name)
 
 
 def read_checkpoint(path: Path) -> Checkpoint:

@@ -1,0 +1,56 @@
+"""The checkpoint's file: whole after every write, whatever a kill has left beside it."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from session.checkpoint import FILE_NAME, read_checkpoint, remove_checkpoint, write_checkpoint
+
+RUN = {"story": "0" * 64, "story_path": "a.z5", "title": "A", "seed": 1, "player": "offline", "remember": True}
+
+
+def content(turn: int, size: int) -> dict[str, Any]:
+    return {"episode": 1, "turn": turn, "run": RUN | {"max_turns": 9}, "game": "A" * size, "log_bytes": 0}
+
+
+def leave_a_second_name(path: Path) -> None:
+    """Killed after the old checkpoint had got it, before the new one was in its place."""
+    os.link(path, f"{path}.spare")
+
+
+def leave_half_a_file(path: Path) -> None:
+    """Killed while writing."""
+    Path(f"{path}.tmp").write_bytes(b'{"crc32": "' + b"x" * 9000)
+
+
+@pytest.mark.parametrize(
+    "left", [(), (leave_a_second_name,), (leave_half_a_file,), (leave_a_second_name, leave_half_a_file)]
+)
+def test_each_is_read_back_longer_or_shorter_than_those_before(tmp_path, left):
+    path = tmp_path / FILE_NAME
+    for turn, size in enumerate([4000, 8000, 40, 4000, 400]):
+        write_checkpoint(path, content(turn, size))
+        again = read_checkpoint(path)
+        assert (again.turn, len(again.game)) == (turn, size)
+        for leave in left:
+            leave(path)
+
+
+def test_what_stands_in_its_place_is_never_written_to(tmp_path):
+    path = tmp_path / FILE_NAME
+    for turn in range(6):
+        write_checkpoint(path, content(turn, 400))
+        with path.open("rb") as before:
+            write_checkpoint(path, content(turn, 300))
+            assert b"A" * 400 in before.read()
+
+
+def test_nothing_is_left_of_it(tmp_path):
+    for turn in range(3):
+        write_checkpoint(tmp_path / FILE_NAME, content(turn, 400))
+    leave_a_second_name(tmp_path / FILE_NAME)
+    remove_checkpoint(tmp_path / FILE_NAME)
+    remove_checkpoint(tmp_path / FILE_NAME)
+    assert not list(tmp_path.iterdir())
