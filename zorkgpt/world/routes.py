@@ -1,8 +1,8 @@
 """Which way to go: the surest route over what was walked, around what is dangerous."""
 
 from collections.abc import Collection, Iterable
-from heapq import heappop, heappush
-from itertools import count
+
+import networkx as nx
 
 Danger = int | tuple[int, str]
 """A room, or one way out of a room."""
@@ -14,28 +14,32 @@ _MOST_KEPT = 64
 
 
 class RouteFinder:
-    """The ways between rooms, each with what it costs to rely on it."""
+    """The ways between rooms as a directed graph, each with what it costs to rely on it."""
 
     def __init__(self) -> None:
-        self._ways: dict[int, dict[int, list[tuple[str, float]]]] = {}
-        """Room → destination → the ways there with their costs, the surest first."""
+        self._graph = nx.DiGraph()
         self._found: dict[tuple[int, frozenset[Danger]], Routes] = {}
         """What was asked for since a way last changed."""
 
     def clear(self) -> None:
-        self._ways.clear()
+        self._graph.clear()
         self._found.clear()
 
     def replace(self, room_id: int, ways: Iterable[tuple[str, int, float]]) -> None:
         """These are the ways out of a room from now on: name, destination, cost above 0."""
         self._found.clear()
-        leaving = self._ways[room_id] = {}
+        self._graph.add_node(room_id)
+        self._graph.remove_edges_from(list(self._graph.out_edges(room_id)))
         for name, leads_to, cost in sorted(ways, key=lambda way: (way[2], way[0])):
             if leads_to != room_id:
-                leaving.setdefault(leads_to, []).append((name, cost))
+                if not self._graph.has_edge(room_id, leads_to):
+                    self._graph.add_edge(room_id, leads_to, ways=[])
+                self._graph.edges[room_id, leads_to]["ways"].append((name, cost))
 
     def routes(self, from_id: int, dangers: Collection[Danger] = ()) -> Routes:
         """Every room that can be reached; not to be changed."""
+        if from_id not in self._graph:
+            return {from_id: []}
         asked = from_id, frozenset(dangers)
         if asked not in self._found:
             if len(self._found) >= _MOST_KEPT:
@@ -44,29 +48,16 @@ class RouteFinder:
         return self._found[asked]
 
     def _find(self, from_id: int, dangers: frozenset[Danger]) -> Routes:
-        """By Dijkstra's algorithm; of two routes that cost the same, the one that was found first."""
-        routes: Routes = {}
-        cheapest, nth = {from_id: 0.0}, count()
-        last: dict[int, tuple[int, str]] = {}
-        waiting = [(0.0, next(nth), from_id)]
-        while waiting:
-            so_far, _, room = heappop(waiting)
-            if room in routes:
-                continue
-            routes[room] = [*routes[last[room][0]], last[room][1]] if last else []
-            for to, ways in self._ways.get(room, {}).items():
-                surest = _surest(room, to, ways, dangers) if dangers else ways[0]
-                if surest is None:
-                    continue
-                way, cost = surest
-                if to not in cheapest or so_far + cost < cheapest[to]:
-                    cheapest[to], last[to] = so_far + cost, (room, way)
-                    heappush(waiting, (so_far + cost, next(nth), to))
-        return routes
+        taken: dict[tuple[int, int], str] = {}
 
+        def cost(start: int, end: int, edge: dict) -> float | None:
+            if end in dangers:
+                return None
+            for name, cost in edge["ways"]:
+                if (start, name) not in dangers:
+                    taken[start, end] = name
+                    return cost
+            return None
 
-def _surest(room: int, to: int, ways: list[tuple[str, float]], dangers: frozenset[Danger]) -> tuple[str, float] | None:
-    """The first way that is no danger."""
-    if to in dangers:
-        return None
-    return next((way for way in ways if (room, way[0]) not in dangers), None)
+        paths = nx.single_source_dijkstra_path(self._graph, from_id, weight=cost)
+        return {room: [taken[step] for step in nx.utils.pairwise(path)] for room, path in paths.items()}
