@@ -1,4 +1,4 @@
-"""What models cost where nobody says otherwise: OpenAI's own, as listed in spring 2026."""
+"""What models cost where nobody says otherwise: OpenAI's own, as price pages of third parties told it in 2025."""
 
 from collections.abc import Mapping
 
