@@ -13,11 +13,11 @@ from game_interface.core.jericho_interface import JerichoInterface
 from managers.base import KeepsState, Manager
 from session import checkpoint, journal
 from session.checkpoint import Checkpoint, Run
-from session.encoding import as_json
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import TurnRecord
 from session.journal import Decided, Journal, Opening, Turns
+from zorkgpt.encoding import as_json
 from zorkgpt.errors import CheckpointError, MemoryStoreError, WorkdirError
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.rollback import Rollback, mark_of

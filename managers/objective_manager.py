@@ -16,11 +16,11 @@ from zorkgpt.objectives.book import ObjectiveBook
 from zorkgpt.objectives.file import ObjectivesFile
 from zorkgpt.objectives.finder import ObjectiveFinder, Situation
 from zorkgpt.objectives.models import Moment, Objective, Status
-from zorkgpt.objectives.once import once
 from zorkgpt.objectives.plain import book_to_dict, kept, restore_book
 from zorkgpt.objectives.proposals import Known, settled
 from zorkgpt.objectives.shown import line_of
 from zorkgpt.offline.objectives import RuleObjectiveFinder
+from zorkgpt.once import once
 from zorkgpt.runlog.events import ObjectivesUpdated
 from zorkgpt.world.directions import exit_name
 from zorkgpt.world.graph import MapGraph

@@ -1,6 +1,5 @@
 """Writes the state of the running episode where other programs can read it."""
 
-import json
 import logging
 import os
 from contextlib import suppress
@@ -10,6 +9,7 @@ from typing import Any
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import TurnRecord
+from zorkgpt.encoding import as_json
 
 _EXPORT_EVERY_TURNS = 10
 
@@ -42,8 +42,7 @@ class StateManager:
             return True
         beside = self._path.with_name(f"{self._path.name}.{os.getpid()}.tmp")
         try:
-            state = json.dumps(self.current_state(), indent=1, ensure_ascii=False)
-            beside.write_text(state, encoding="utf-8", errors="backslashreplace")
+            beside.write_bytes(as_json(self.current_state(), indented=True))
             os.replace(beside, self._path)
         except OSError as error:
             with suppress(OSError):

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from session.encoding import as_json
+from zorkgpt.encoding import as_json
 from zorkgpt.errors import CheckpointError, reason_of
 
 FILE_NAME = "checkpoint.json"

@@ -13,9 +13,9 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from game_interface.models import Observation
-from session.encoding import as_json
 from session.extraction import Extraction
 from session.history import Rejection, TurnRecord
+from zorkgpt.encoding import as_json
 from zorkgpt.errors import CheckpointError
 
 FILE_NAME = "turns.journal"

@@ -5,12 +5,11 @@ import logging
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
+from zorkgpt.encoding import as_json
 from zorkgpt.errors import ObjectivesFileError, reason_of
 from zorkgpt.memory.file import MemoryFile, Stamp
 from zorkgpt.objectives.models import Objective, merged
-from zorkgpt.objectives.once import once
 from zorkgpt.objectives.plain import kept, objective_of
 
 log = logging.getLogger("zorkgpt.objectives")
@@ -97,16 +96,4 @@ def _rendered(objectives: list[Objective]) -> bytes:
         "total_objectives": len(objectives),
         "timestamp": datetime.now(UTC).isoformat(timespec="seconds"),
     }
-    each = ",\n".join(map(_text, objectives))
-    text = f'{{\n "objectives": [\n{each}\n ],\n "metadata": {_indented(metadata, 1)}\n}}'
-    # A lone half of a surrogate pair, which JSON can hold, is no valid UTF-8.
-    return text.encode("utf-8", "backslashreplace")
-
-
-@once
-def _text(one: Objective) -> str:
-    return f"  {_indented(kept(one), 2)}"
-
-
-def _indented(value: dict[str, Any], depth: int) -> str:
-    return json.dumps(value, indent=1, ensure_ascii=False).replace("\n", "\n" + " " * depth)
+    return as_json({"objectives": [kept(one) for one in objectives], "metadata": metadata}, indented=True)

@@ -6,7 +6,7 @@ from typing import Any
 from zorkgpt.objectives.book import ObjectiveBook
 from zorkgpt.objectives.conditions import Condition, Kind
 from zorkgpt.objectives.models import Evidence, Moment, Objective, Scope, Status
-from zorkgpt.objectives.once import once
+from zorkgpt.once import once
 
 _FIELDS = {"thing": int, "place": int, "points": int, "way": str, "text": str}
 

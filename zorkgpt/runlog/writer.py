@@ -1,9 +1,9 @@
 """Appends events to the log of an episode."""
 
-import json
 from pathlib import Path
 from types import TracebackType
 
+from zorkgpt.encoding import as_json
 from zorkgpt.runlog.events import Event, to_record
 
 
@@ -12,11 +12,11 @@ class RunLogWriter:
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        # Half a surrogate pair, which models write at times, becomes its JSON escape, and so comes back.
-        self._file = path.open("a", encoding="utf-8", errors="backslashreplace", buffering=1)
+        self._file = path.open("ab")
 
     def write(self, event: Event) -> None:
-        self._file.write(json.dumps(to_record(event), ensure_ascii=False) + "\n")
+        self._file.write(as_json(to_record(event)) + b"\n")
+        self._file.flush()
 
     def close(self) -> None:
         self._file.close()

@@ -5,6 +5,7 @@ import logging
 from datetime import UTC, datetime
 from pathlib import Path
 
+from zorkgpt.encoding import as_json
 from zorkgpt.errors import MapFileError, reason_of
 from zorkgpt.memory.file import MemoryFile
 from zorkgpt.world.graph import MapGraph
@@ -113,5 +114,4 @@ def _rendered(graph: MapGraph) -> bytes:
     if contains := graph.contains | graph.learned:
         latest = sorted(contains.items())[-_MOST_EPISODES:]
         state["contains"] = {str(episode): turn for episode, turn in latest}
-    # A lone half of a surrogate pair, which JSON can hold, is no valid UTF-8.
-    return json.dumps(state, indent=1, ensure_ascii=False).encode("utf-8", "backslashreplace")
+    return as_json(state, indented=True)

@@ -1,7 +1,7 @@
 """Asked once for each object, and never wrong about which one it is."""
 
-from zorkgpt.objectives import once as module
-from zorkgpt.objectives.once import once
+from zorkgpt import once as module
+from zorkgpt.once import once
 
 
 def test_the_same_object_is_asked_for_once_and_another_one_anew():

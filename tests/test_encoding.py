@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from session.encoding import as_json
+from zorkgpt.encoding import as_json
 
 TEXTS = st.text(st.characters(codec=None))
 PLAIN = st.recursive(
@@ -22,11 +22,17 @@ class Said:
     within: "Said | None" = None
 
 
-@given(PLAIN)
-@example("\ud83d, half a pair")
-@example(2**64)
-def test_plain_values_come_back_as_they_were(value):
-    assert json.loads(as_json(value)) == value
+@given(PLAIN, st.booleans())
+@example("\ud83d, half a pair", False)
+@example(["\ud83d, half a pair"], True)
+@example(2**64, False)
+def test_plain_values_come_back_as_they_were(value, indented):
+    assert json.loads(as_json(value, indented=indented)) == value
+
+
+def test_an_event_of_a_log_stays_on_one_line_whatever_is_said():
+    for said in ("two\nlines\u2028and\u0085more", "two\nlines, \ud83d"):
+        assert b"\n" not in as_json({"said": said})
 
 
 @given(TEXTS)
