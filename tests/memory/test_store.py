@@ -13,30 +13,38 @@ from filelock import FileLock
 from tests.memory.parts import memory
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.codec import parse
-from zorkgpt.memory.file import Disk
+from zorkgpt.memory.file import Disk, MemoryFile
 from zorkgpt.memory.manager import SimpleMemoryManager
+
+FILES = ["Memories.history.jsonl", *(f"Memories.md{suffix}" for suffix in ("", ".backup", ".lock", ".tmp"))]
 
 
 class FailingDisk(Disk):
-    """A disk whose nth call fails."""
+    """A disk whose nth call fails, and if it is to last, each one of that name after it."""
 
-    CALLS = ("create", "write", "flush", "close", "chmod", "link", "replace", "remove", "stat", "make_folder", "read")
+    CALLS = (
+        *("create", "write", "truncate", "flush", "close", "chmod"),
+        *("link", "replace", "remove", "stat", "make_folder", "read"),
+    )
 
     def __init__(self) -> None:
         self.made: list[str] = []
         self.fail_at: int | None = None
+        self.lasting = False
         self.error = errno.EIO
         for name in self.CALLS:
             setattr(self, name, partial(self._call, name, getattr(Disk(), name)))
 
     def _call(self, name, call, *args, **kwargs):
         self.made.append(name)
-        if self.fail_at == len(self.made) - 1:
+        at = self.fail_at
+        again = self.lasting and at is not None and at < len(self.made) and name == self.made[at]
+        if again or at == len(self.made) - 1:
             raise OSError(self.error, os.strerror(self.error))
         return call(*args, **kwargs)
 
-    def arm(self, fail_at: int | None, error: int = errno.EIO) -> None:
-        self.made, self.fail_at, self.error = [], fail_at, error
+    def arm(self, fail_at: int | None, error: int = errno.EIO, *, lasting: bool = False) -> None:
+        self.made, self.fail_at, self.error, self.lasting = [], fail_at, error, lasting
 
 
 class ShortWritingDisk(Disk):
@@ -59,11 +67,13 @@ def history_of(path):
     return [json.loads(line) for line in path.with_suffix(".history.jsonl").read_text().splitlines()]
 
 
+@pytest.mark.parametrize("lasting", [False, True])
 @pytest.mark.parametrize("error", [errno.ENOSPC, errno.EACCES, errno.EIO])
-def test_whatever_call_of_a_write_fails_the_file_is_whole_and_the_answer_true(path, error):
+def test_whatever_call_of_a_write_fails_the_file_is_whole_and_the_answer_true(path, error, lasting):
     disk = FailingDisk()
     manager = SimpleMemoryManager.open(path, disk=disk)
     assert manager.add_memory(5, "Hall", memory("First"))
+    assert manager.add_memory(6, "Attic", memory("Second"))
     disk.arm(None)
     assert manager.add_memory(5, "Hall", memory("Traced"))
     calls = list(disk.made)
@@ -71,17 +81,21 @@ def test_whatever_call_of_a_write_fails_the_file_is_whole_and_the_answer_true(pa
     expected = ["First", "Traced"]
     for number, call in enumerate(calls):
         before = path.read_bytes()
-        disk.arm(number, error)
+        disk.arm(number, error, lasting=lasting)
         added = manager.add_memory(5, "Hall", memory(f"At {number} {call}"))
         disk.arm(None)
         expected += [f"At {number} {call}"] if added else []
         assert added or path.read_bytes() == before
         assert titles(path) == expected
         assert [kept.title for kept in manager.memory_cache[5]] == expected
+        # So that each time there is space to write over.
+        assert manager.add_memory(6, "Attic", memory(f"After {number}"))
+        assert manager.add_memory(6, "Attic", memory(f"Long after {number}"))
     assert manager.add_memory(5, "Hall", memory("Last"))
     assert [kept.title for kept in SimpleMemoryManager.open(path).memory_cache[5]] == [*expected, "Last"]
-    assert {row["after"]["title"] for row in history_of(path) if row["kind"] == "added"} == {*expected, "Last"}
-    assert not [name for name in os.listdir(path.parent) if name.endswith(".tmp")]
+    added = {row["after"]["title"] for row in history_of(path) if row["kind"] == "added" and row["location_id"] == 5}
+    assert added == {*expected, "Last"}
+    assert sorted(os.listdir(path.parent)) == FILES
 
 
 def test_a_failed_write_leaves_the_superseded_one_standing(path):
@@ -91,7 +105,7 @@ def test_a_failed_write_leaves_the_superseded_one_standing(path):
     disk.arm(None)
     manager.add_memory(6, "Attic", memory("Probe"))
     before = path.read_bytes()
-    disk.arm(disk.made.index("write"), errno.ENOSPC)
+    disk.arm(disk.made.index("write"), errno.ENOSPC, lasting=True)
     assert not manager.supersede_memory(5, "Hall", "Old", memory("New"))
     assert path.read_bytes() == before
     assert manager.get_location_memory(5) == "[NOTE] Old: The text of Old."
@@ -222,15 +236,65 @@ def test_what_a_killed_writer_left_is_written_over(path):
     manager = SimpleMemoryManager.open(path)
     manager.add_memory(5, "Hall", memory("First"))
     path.with_name("Memories.md.tmp").write_bytes(b"half of a f")
-    os.link(path, path.with_name("Memories.md.tmp.backup"))
+    for name in ("Memories.md.tmp.backup", "Memories.md.spare"):
+        os.link(path, path.with_name(name))
     assert manager.add_memory(5, "Hall", memory("Second"))
-    assert titles(path) == ["First", "Second"]
-    assert sorted(os.listdir(path.parent)) == [
-        "Memories.history.jsonl",
-        "Memories.md",
-        "Memories.md.backup",
-        "Memories.md.lock",
-    ]
+    assert manager.add_memory(5, "Hall", memory("Third"))
+    assert titles(path) == ["First", "Second", "Third"]
+    assert sorted(os.listdir(path.parent)) == FILES
+
+
+@pytest.mark.parametrize("suffix", ["", ".backup", ".tmp"])
+def test_what_somebody_has_kept_under_another_name_is_never_written_over(path, suffix):
+    manager = SimpleMemoryManager.open(path)
+    for number in range(4):
+        manager.add_memory(5, "Hall", memory(f"Before {number}"))
+    kept = path.with_name("kept")
+    os.link(f"{path}{suffix}", kept)
+    was = kept.read_bytes()
+    for number in range(4):
+        before = path.read_bytes()
+        manager.add_memory(5, "Hall", memory(f"After {number}"))
+        assert path.with_name("Memories.md.backup").read_bytes() == before
+        assert kept.read_bytes() == was
+    assert len(titles(path)) == 8
+
+
+class CutShort(Exception):
+    """As if the process were killed: nothing is tidied up, since it is none of the errors that are expected."""
+
+
+class CutShortDisk(FailingDisk):
+    """A disk on which nothing happens any more from the nth call on."""
+
+    def _call(self, name, call, *args, **kwargs):
+        self.made.append(name)
+        if name != "close" and self.fail_at is not None and self.fail_at < len(self.made):
+            raise CutShort
+        return call(*args, **kwargs)
+
+
+def test_a_write_that_is_cut_short_anywhere_leaves_file_and_backup_whole(path):
+    for number in range(4):
+        MemoryFile(path).write(b"%d" % number * 100)
+    disk = CutShortDisk()
+    MemoryFile(path, disk=disk).write(b"4" * 100)
+    calls = len(disk.made)
+    known = [b"%d" % number * 100 for number in (3, 4)]
+    for at in range(calls):
+        disk.arm(at)
+        new = b"%d" % at * 90
+        with pytest.raises(CutShort):
+            MemoryFile(path, disk=disk).write(new)
+        disk.arm(None)
+        file = MemoryFile(path)
+        assert file.read()[0] in (known[-1], new)
+        known += [new] if file.read()[0] == new else []
+        assert file.read_backup() in known[-2:]
+        file.write(b"longer" * 100)
+        file.write(b"on" * 100)
+        known += [b"longer" * 100, b"on" * 100]
+        assert (file.read()[0], file.read_backup()) == (known[-1], known[-2])
 
 
 def test_another_managers_memories_are_seen_at_the_next_call(path):

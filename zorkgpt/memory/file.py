@@ -1,5 +1,6 @@
 """The memory file on disk: locked, whole at every instant, the previous one kept beside it."""
 
+import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -24,6 +25,7 @@ class Disk:
 
     create = staticmethod(os.open)
     write = staticmethod(os.write)
+    truncate = staticmethod(os.ftruncate)
     flush = staticmethod(os.fsync)
     close = staticmethod(os.close)
     chmod = staticmethod(os.fchmod)
@@ -56,6 +58,8 @@ class MemoryFile:
         self._path = os.path.realpath(path)
         self.path = Path(self._path)
         self.backup = Path(f"{self._path}.backup")
+        # One name for all writers: only who holds the lock writes, and what a killed one left is overwritten.
+        self._temporary, self._spare = f"{self._path}.tmp", f"{self._path}.spare"
         self._lock_timeout_s = lock_timeout_s
         self._disk = disk or Disk()
         self._lock = ProcessLock(f"{self._path}.lock", lock_timeout_s)
@@ -104,8 +108,7 @@ class MemoryFile:
             The stamp of the new file, () if it can't be looked at. None: somebody who does not know our lock has
             changed the file meanwhile, and it was left alone.
         """
-        # One name for all writers: only who holds the lock writes, and what a killed one left is overwritten.
-        temporary = f"{self._path}.tmp"
+        temporary = self._temporary
         try:
             self._write_through(temporary, data)
             if over is not None and self._stamp(self._path) != over:
@@ -125,18 +128,30 @@ class MemoryFile:
             written = ()
         if self.keeper:
             self.keeper.replaced()
-        self._flush_folder()
+        # Until the new names are on disk, a power cut may bring the old backup back.
+        if self._flush_folder():
+            with suppress(OSError):
+                self._disk.replace(self._spare, temporary)
         return written
 
     def restore(self, data: bytes) -> None:
         """Put the backup's bytes in the place of the file; the backup stays."""
-        temporary = f"{self._path}.tmp"
         try:
-            self._write_through(temporary, data)
-            self._disk.replace(temporary, self._path)
+            self._write_through(self._temporary, data)
+            self._disk.replace(self._temporary, self._path)
         except OSError as error:
             raise MemoryStoreError(f"Can't restore {self._path} from {self.backup}: {error}") from error
         self._flush_folder()
+
+    def remove(self) -> None:
+        """There is no such file any longer, and nothing that it would be recovered from."""
+        for path in (self._path, str(self.backup), self._spare, self._temporary):
+            try:
+                self._disk.remove(path)
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                raise MemoryStoreError(f"Can't remove {path}: {error}") from error
 
     def set_aside(self) -> Path | None:
         """Move a damaged file out of the way, under a name that is free; None if there was none."""
@@ -154,28 +169,44 @@ class MemoryFile:
         raise MemoryStoreError(f"There are 999 damaged files beside {self._path}. Look at them and remove them.")
 
     def _write_through(self, path: str, data: bytes) -> None:
-        descriptor = self._disk.create(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
+        """The space that a file has already is written in half the time that new space takes."""
         try:
+            self._fill(path, data, os.O_NOFOLLOW)
+        except OSError:
+            with suppress(FileNotFoundError):
+                self._disk.remove(path)
+            self._fill(path, data, os.O_EXCL)
+
+    def _fill(self, path: str, data: bytes, how: int) -> None:
+        descriptor = self._disk.create(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | how, 0o666)
+        try:
+            found = self._disk.stat(descriptor)
+            if found.st_nlink != 1:
+                # It is the backup still, or somebody else has kept it: what is read under another name stays.
+                raise OSError(errno.EMLINK, os.strerror(errno.EMLINK), path)
             with suppress(FileNotFoundError):
                 self._disk.chmod(descriptor, S_IMODE(self._disk.stat(self._path).st_mode))
             rest = memoryview(data)
             while rest:
                 rest = rest[self._disk.write(descriptor, rest) :]
+            if found.st_size > len(data):
+                self._disk.truncate(descriptor, len(data))
             self._disk.flush(descriptor)
         finally:
             self._disk.close(descriptor)
 
     def _keep_previous(self, temporary: str) -> None:
-        # A second name for the old file costs nothing, however large it is.
+        """As the backup; the one so far is what the next file is written over, under a name of its own until then."""
         keep = f"{temporary}.backup"
-        with suppress(FileNotFoundError):
-            self._disk.remove(keep)
         try:
-            self._disk.link(self._path, keep)
+            # A second name for the old file costs nothing, however large it is.
+            self._name(self._path, keep)
         except FileNotFoundError:
             return
         except OSError:
             self._write_through(keep, self._disk.read(self._path))
+        with suppress(OSError):
+            self._name(str(self.backup), self._spare)
         try:
             self._disk.replace(keep, str(self.backup))
         except OSError:
@@ -183,7 +214,15 @@ class MemoryFile:
                 self._disk.remove(keep)
             raise
 
-    def _flush_folder(self) -> None:
+    def _name(self, path: str, also: str) -> None:
+        """Give the file a second name, taken from what a killed writer left under it."""
+        try:
+            self._disk.link(path, also)
+        except FileExistsError:
+            self._disk.remove(also)
+            self._disk.link(path, also)
+
+    def _flush_folder(self) -> bool:
         try:
             descriptor = self._disk.create(os.path.dirname(self._path), os.O_RDONLY | os.O_CLOEXEC)
             try:
@@ -193,6 +232,8 @@ class MemoryFile:
         except OSError as error:
             # The new file is in its place and whole; only a power cut in this second could bring the old one back.
             log.warning("folder not flushed", extra={"path": self._path, "error": str(error)})
+            return False
+        return True
 
     def _stamp(self, path: str) -> Stamp:
         try:

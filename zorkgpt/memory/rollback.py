@@ -159,13 +159,9 @@ class Rollback:
 
     def _restore(self, data: bytes | None) -> None:
         if data is None:
-            self._whole.unlink()
-            # It would be taken for a file that was lost.
-            self._whole.with_name(f"{self._whole.name}.backup").unlink(missing_ok=True)
-            return
-        temporary = self._whole.with_name(f"{self._whole.name}.tmp")
-        temporary.write_bytes(data)
-        os.replace(temporary, self._whole)
+            self._file.remove()
+        else:
+            self._file.restore(data)
 
     def _places(self, folder: Path, number: int) -> tuple[Path, Path]:
         return folder / f"{number}.{self.name}", folder / f"{self.name}.written"
