@@ -86,16 +86,18 @@ class Reader:
         if self.in_the_dark(view):
             return ()
         profile, found = self.profile, []
+        concealed, open_to_sight = profile.numbers_of("concealed"), profile.numbers_of(*_SEE_INTO)
         left = list(reversed(view.children(room)))
         while left and len(found) <= view.machine.object_count:
             number = left.pop()
-            inside = tuple(reversed(view.children(number)))
-            if number == profile.player or profile.has(view, number, "concealed"):
+            is_set = view.attributes(number)
+            if number == profile.player or concealed & is_set:
                 continue
             found.append(number)
+            inside = view.children(number)
             # A vehicle with the player in it shows what else is in it.
-            if profile.player in inside or any(profile.has(view, number, name) for name in _SEE_INTO):
-                left += inside
+            if inside and (open_to_sight & is_set or profile.player in inside):
+                left += reversed(inside)
         return tuple(found)
 
     def _is_scenery(self, view: View, number: int) -> bool:

@@ -51,6 +51,10 @@ class Profile:
         named = {name: known in is_set for name, known in self.attributes.items()}
         return named | {name: rule.holds(is_set) for name, rule in self.rules.items()}
 
+    def numbers_of(self, *names: str) -> frozenset[int]:
+        """The attributes of these names, as far as they are known."""
+        return frozenset(self.attributes[name] for name in names if name in self.attributes)
+
     def has(self, view: View, number: int, name: str) -> bool:
         known = self.attributes.get(name)
         return known is not None and view.attribute(number, known)

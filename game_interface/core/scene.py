@@ -68,17 +68,18 @@ class SceneReader:
 
     def _within(self, view: View, top: int) -> frozenset[int]:
         """What is inside at any depth, but for what is shut away in a closed container."""
-        has, left, found = self._reader.profile.has, list(view.children(top)), set()
+        profile, left, found = self._reader.profile, list(view.children(top)), set()
+        container, shows = profile.numbers_of("container"), profile.numbers_of("open", "transparent", "supporter")
         while left:
             number = left.pop()
             if number in found:
                 continue
             found.add(number)
-            shut = has(view, number, "container") and not (
-                has(view, number, "open") or has(view, number, "transparent") or has(view, number, "supporter")
-            )
-            if not shut or self._reader.profile.player in view.children(number):
-                left += view.children(number)
+            if inside := view.children(number):
+                is_set = view.attributes(number)
+                shut = container & is_set and not shows & is_set
+                if not shut or profile.player in inside:
+                    left += inside
         return frozenset(found)
 
 

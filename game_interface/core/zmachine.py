@@ -5,7 +5,6 @@ that run in a circle end, numbers out of range read as nothing.
 """
 
 import hashlib
-import re
 import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,7 +15,6 @@ from game_interface.core.zstring import ZText
 LENGTH_UNIT = {3: 2, 4: 4, 5: 4, 6: 8, 7: 8, 8: 8}
 """Bytes that one unit of the header's file length stands for (11.1.6)."""
 _MAX_OBJECTS = {3: 255}
-_NOT_ZERO = re.compile(rb"[^\0]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +170,8 @@ class View:
 
     def children(self, number: int) -> tuple[int, ...]:
         """What is directly inside, in the story's order."""
-        return tuple(self._chain(self.child(number), self.sibling))
+        first = self.child(number)
+        return tuple(self._chain(first, self.sibling)) if first else ()
 
     def ancestors(self, number: int) -> tuple[int, ...]:
         """What it is in, nearest first."""
@@ -192,10 +191,11 @@ class View:
         return bool(self.data[self._entry(number) + attribute // 8] & 0x80 >> attribute % 8)
 
     def attributes(self, number: int) -> frozenset[int]:
-        if not self.exists(number):
+        machine = self.machine
+        if not 1 <= number <= machine.object_count:
             return frozenset()
-        at, width = self._entry(number), self.machine.attribute_bytes
-        return _set_in(self.data[at : at + width])
+        at = machine.first_entry + (number - 1) * machine.entry_size
+        return _set_in(self.data[at : at + machine.attribute_bytes])
 
     def _properties_at(self, number: int) -> int:
         return self._word(self._entry(number) + self.machine.entry_size - 2) if self.exists(number) else 0
@@ -267,13 +267,23 @@ def changes(before: View, after: View) -> TreeChanges:
     if old == new:
         return TreeChanges((), ())
     moved, flipped = [], []
-    differing = (int.from_bytes(old, "big") ^ int.from_bytes(new, "big")).to_bytes(len(old), "big")
-    for number in sorted({at.start() // machine.entry_size + 1 for at in _NOT_ZERO.finditer(differing)}):
+    for number in _differing(old, new, machine.entry_size):
         if before.parent(number) != after.parent(number):
             moved.append((number, before.parent(number), after.parent(number)))
         is_now = after.attributes(number)
         flipped += ((number, attribute, attribute in is_now) for attribute in before.attributes(number) ^ is_now)
     return TreeChanges(tuple(moved), tuple(sorted(flipped)))
+
+
+def _differing(old: bytes, new: bytes, size: int) -> Iterator[int]:
+    """The entries of this size that differ between two tables of one length, counted from 1."""
+    difference, length = int.from_bytes(old, "big") ^ int.from_bytes(new, "big"), len(old)
+    while difference:
+        first = length - (difference.bit_length() + 7) // 8
+        number = first // size + 1
+        yield number
+        # What follows that entry.
+        difference &= (1 << 8 * (length - number * size)) - 1
 
 
 @lru_cache(maxsize=4096)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from game_interface.models import Item, Observation
 from zorkgpt.offline.nouns import Nouns
+from zorkgpt.once import once
 from zorkgpt.world.directions import DIRECTIONS
 
 
@@ -88,6 +89,9 @@ _MENTIONED: tuple[_Form, ...] = (
     (Tier.COMBINE, "climb", ()),
     (Tier.FIDDLE, "take", ()),
 )
+_FORMS = {"seen": _ALONE, "held": _CARRIED, "inside": _INSIDE, "mentioned": _MENTIONED}
+_VERBS = frozenset(verb for forms in _FORMS.values() for _, verb, _ in forms)
+_UNTOLD: Mapping[str, bool] = {}
 _RECEIVER = ("animate",)
 """Of whom something is given to."""
 _MOST_PAIRS = 48
@@ -115,35 +119,40 @@ def candidates(
         if nouns.known(direction):
             other = Tier.STEEP_EXIT if direction in STEEP else Tier.OTHER_EXIT
             yield Candidate(Tier.NAMED_EXIT if direction in named else other, direction)
-    inside = [item for item in now.carried or () if item not in (now.inventory or ())]
-    told = traits or {}
-    for items, forms in ((_innermost_first(now), _ALONE), (now.inventory, _CARRIED), (inside, _INSIDE)):
-        understood = _understood(forms, nouns)
+    in_hand = {item.num for item in now.inventory or ()}
+    inside = [item for item in now.carried or () if item.num not in in_hand]
+    told, understood = traits or {}, _understood(nouns)
+    for items, how in ((_innermost_first(now), "seen"), (now.inventory, "held"), (inside, "inside")):
         for item in items or ():
             if noun := nouns.name(item):
-                yield from _of_thing(noun, understood, told.get(item.num, {}))
-    understood = _understood(_MENTIONED, nouns)
+                yield from _of_thing(noun, _fitting(told.get(item.num, _UNTOLD))[how], understood)
     for noun in mentioned:
-        yield from _of_thing(noun, understood, {})
+        yield from _of_thing(noun, _fitting(_UNTOLD)["mentioned"], understood)
     held = _names(now.inventory, nouns)
     yield from (Candidate(Tier.COMBINE, f"unlock {one} with {other}") for one in locked for other in held)
     if nouns.known("give"):
         yield from islice(_gifts(now, held, nouns, told), _MOST_PAIRS)
 
 
-def _understood(forms: tuple[_Form, ...], nouns: Nouns) -> list[_Form]:
-    """Those whose verb the parser knows."""
-    return [form for form in forms if nouns.known(form[1].split()[0])]
+def _understood(nouns: Nouns) -> set[str]:
+    """The verbs that the parser knows."""
+    return {verb for verb in _VERBS if nouns.known(verb.split()[0])}
 
 
-def _of_thing(noun: str, forms: Iterable[_Form], told: Mapping[str, bool]) -> list[Candidate]:
-    return [Candidate(tier, f"{verb} {noun}") for tier, verb, needed in forms if _may(told, needed)]
+def _of_thing(noun: str, fitting: Iterable[tuple[Tier, str]], understood: Collection[str]) -> list[Candidate]:
+    return [Candidate(tier, f"{verb} {noun}") for tier, verb in fitting if verb in understood]
+
+
+@once
+def _fitting(told: Mapping[str, bool]) -> dict[str, list[tuple[Tier, str]]]:
+    """How a thing came to mind → the verbs that may be tried on it. Things of the same attributes share a mapping."""
+    return {how: [(tier, verb) for tier, verb, needed in forms if _may(told, needed)] for how, forms in _FORMS.items()}
 
 
 def _gifts(now: Observation, held: list[str], nouns: Nouns, traits: Traits) -> Iterator[Candidate]:
     for item in now.visible or ():
         noun = nouns.name(item)
-        if noun and _may(traits.get(item.num, {}), _RECEIVER):
+        if noun and _may(traits.get(item.num, _UNTOLD), _RECEIVER):
             yield from (Candidate(Tier.COMBINE, f"give {other} to {noun}") for other in held if other != noun)
 
 
