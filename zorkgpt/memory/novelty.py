@@ -96,10 +96,11 @@ class Judged:
 
     def judge_anew(self, titles: Collection[str]) -> None:
         """No other episode is to take over what led to one of these."""
-        for key, again in list(self._again.items()):
-            led_to = self._led_to[key]
-            if again is not None and not set(titles).isdisjoint(led_to):
-                self.keep(key, led_to)
+        if titles:
+            led_to = {key: self._led_to[key] for key in self._again}
+            for key, those in led_to.items():
+                if not set(titles).isdisjoint(those):
+                    self.keep(key, those)
 
     def _catch_up(self) -> None:
         """Read what was appended since; a file that was replaced by a shorter one from its beginning."""
@@ -136,7 +137,11 @@ class Judged:
 
     def _note(self, row: dict[str, Any], titles: tuple[str, ...]) -> None:
         self._led_to[row["key"]] = titles
-        self._again[row["key"]] = row.get("again")
+        # Of most there is nothing to take over, and those that there is are looked through.
+        if (again := row.get("again")) is not None:
+            self._again[row["key"]] = again
+        else:
+            self._again.pop(row["key"], None)
 
     def _forget(self) -> None:
         self._read_bytes = 0
