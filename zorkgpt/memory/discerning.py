@@ -12,6 +12,7 @@ from zorkgpt.memory.changes import Outcome, is_current, same_words, titled
 from zorkgpt.memory.codec import Document
 from zorkgpt.memory.comparison import Comparison, compared, is_open, share_a_subject
 from zorkgpt.memory.contrast import compare
+from zorkgpt.memory.counts import counts_of
 from zorkgpt.memory.dedup import NEW, Decision, believed, decide, is_settled
 from zorkgpt.memory.doubt import is_worth_asking
 from zorkgpt.memory.judge import MOST_AT_ONCE, Judge
@@ -143,7 +144,7 @@ class DiscerningKeeper(Keeper):
     def restore_episode(self, memories: dict[int, list[Memory]], under_way: dict[str, Any] | None = None) -> None:
         super().restore_episode(memories, under_way)
         if under_way is not None and "deduplication" in under_way:
-            self.counts = DeduplicationCounts(**under_way["deduplication"])
+            self.counts = counts_of(DeduplicationCounts, under_way["deduplication"])
             self.errors = int(under_way["errors"])
 
     def close(self) -> None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from zorkgpt.errors import LLMError
+from zorkgpt.memory.counts import counts_of
 from zorkgpt.memory.keeper import Keeper
 from zorkgpt.memory.learning import Counts, Learner
 from zorkgpt.memory.lifecycle import Visits
@@ -139,7 +140,7 @@ class Recorder:
         if under_way is not None:
             self.recalled.restore(under_way["recalled"])
             self._handled.restore(under_way["handled"])
-            self.counts = Counts(**under_way["counts"])
+            self.counts = counts_of(Counts, under_way["counts"])
             turn, action = under_way["last_action"]
             self._last_action = int(turn), str(action)
             self._last_asked_turn = int(under_way["last_asked_turn"])
