@@ -80,7 +80,7 @@ def test_an_open_contradiction_is_settled_by_three_more_observations():
 )
 def test_under_titles_that_name_two_facts_the_same_text_is_not_the_same(one, other, text, differs):
     older, newer = fact(text, one), fact(text, other)
-    assert titles_differ(older, newer) == differs
+    assert titles_differ((one, other), (text, text)) == differs
     assert compared(older, newer, 1.0).relation == ("unsure" if differs else "same")
 
 

@@ -1,6 +1,7 @@
 """How a new memory relates to one that is kept: the contrast of their texts, unless the titles speak against it."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from zorkgpt.memory import contrast_words as classes
@@ -43,7 +44,7 @@ _SAID = {"same": "says the same", "conflict": "says the contrary"}
 def compared(known: Memory, new: Memory, cosine: float | None) -> Comparison:
     """What the words of both say. Titles count: under "go north" and "go south" the same text is another fact."""
     contrast = compare(known.text, new.text)
-    other = titles_differ(known, new) if contrast.relation != "unsure" else []
+    other = titles_differ((known.title, new.title), (known.text, new.text)) if contrast.relation != "unsure" else []
     if other:
         return Comparison(known, cosine, "unsure", f"the titles differ in: {', '.join(other)}")
     reason = "; ".join(contrast.reasons)
@@ -54,19 +55,25 @@ def compared(known: Memory, new: Memory, cosine: float | None) -> Comparison:
 
 def is_open(known: Memory, new: Memory) -> bool:
     """Whether the words leave it open how the two relate: then `compared` says "unsure", and takes longer to say it."""
-    return relation_of(known.text, new.text) == "unsure" or bool(titles_differ(known, new))
+    return _is_open(known.title, known.text, new.title, new.text)
 
 
-def titles_differ(one: Memory, other: Memory) -> list[str]:
+# At the end of each episode all of a place are compared with one another, and few of them are new.
+@lru_cache(maxsize=1 << 15)
+def _is_open(title: str, text: str, new_title: str, new_text: str) -> bool:
+    return relation_of(text, new_text) == "unsure" or bool(titles_differ((title, new_title), (text, new_text)))
+
+
+def titles_differ(titles: tuple[str, str], texts: tuple[str, str]) -> list[str]:
     """The words that make the titles name two facts; none if they are headings of the same one.
 
     Where a text says what its title says, the titles differ if each has something of its own, as in "brass key" and
     "rusty key". Where it does not ("go north": "There is no way."), and of what stands in quotes, every word counts.
     """
-    said = {*read(one.text).words, *read(other.text).words}
-    titles = [read(memory.title) for memory in (one, other)]
-    words = [list(dict.fromkeys(title.words)) for title in titles]
-    quoted = {word for title in titles for word, literal in zip(title.words, title.literal, strict=True) if literal}
+    said = {word for text in texts for word in read(text).words}
+    headings = [read(title) for title in titles]
+    words = [list(dict.fromkeys(heading.words)) for heading in headings]
+    quoted = {word for title in headings for word, literal in zip(title.words, title.literal, strict=True) if literal}
     alone = [
         [word for word in mine if word not in theirs and word not in _SMALL and not _is_said(word, said)]
         for mine, theirs in (words, words[::-1])
