@@ -9,9 +9,11 @@ from session.history import TurnRecord
 from session.outcome import effective, failed
 from zorkgpt.llm.messages import Message, Usage
 from zorkgpt.llm.usage import CallRecord
+from zorkgpt.once import once
 from zorkgpt.runlog.events import ModelCalled, TurnPlayed
 
 
+@once
 def turn_played(record: TurnRecord) -> TurnPlayed:
     """The line of the log for this turn."""
     step = record.transition

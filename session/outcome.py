@@ -3,6 +3,7 @@
 import re
 
 from game_interface.models import Item, Transition
+from zorkgpt.once import once
 
 # Verbs that are not meant to change anything: finding nothing changed says nothing about them.
 _LOOKING = {"look", "l", "examine", "x", "inspect", "describe", "read", "search", "inventory", "i", "inv"}
@@ -42,13 +43,14 @@ def came_to_something(step: Transition) -> bool:
     return step.before.location != step.after.location or effective(step)
 
 
+@once
 def touched(step: Transition) -> tuple[Item, ...]:
     """What the action moved or changed: things in sight or in hand, before or after, and those that it names.
 
     A walk touches nothing in this sense: what is here then differs because here is elsewhere. Many stories move their
     scenery along with the player. Where the story does not tell what is in sight, everything may have been.
     """
-    if step.before.location != step.after.location:
+    if step.before.location != step.after.location or not (step.moved or step.changed):
         return ()
     near = {
         item.num for seen in (step.before, step.after) for items in (seen.visible, seen.carried) for item in items or ()
@@ -60,6 +62,7 @@ def touched(step: Transition) -> tuple[Item, ...]:
     return tuple(item for item in changed.values() if item.num in near or named & _words(item.name))
 
 
+@once
 def effective(step: Transition) -> bool:
     """The action itself changed something beside the player's place; what goes on elsewhere is not its doing."""
     before, after = step.before, step.after

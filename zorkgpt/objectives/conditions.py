@@ -6,6 +6,7 @@ from enum import StrEnum
 from functools import cached_property, lru_cache
 
 from game_interface.models import Observation, Transition
+from zorkgpt.once import once
 
 WayOf = Callable[[str], str]
 """Action → the name of the way that it takes, however it was typed."""
@@ -76,7 +77,7 @@ def stands(condition: Condition, now: Observation, visited: Collection[int]) -> 
         case Kind.SCORE:
             return now.score is not None and now.score >= condition.points
         case Kind.HOLDS:
-            return condition.thing in {item.num for item in now.carried or now.inventory or ()}
+            return condition.thing in _carried(now)
         case Kind.AT:
             return now.location is not None and now.location.num == condition.place
         case Kind.VISITED:
@@ -104,14 +105,20 @@ def happened(condition: Condition, step: Transition, way_of: WayOf) -> bool:
     return False
 
 
-def in_sight(step: Transition) -> set[int]:
+@once
+def in_sight(step: Transition) -> frozenset[int]:
     """Things that the player saw or carried, before or after: of others it can't know what became of them."""
-    return {
+    return frozenset(
         item.num
         for now in (step.before, step.after)
         for items in (now.visible, now.carried or now.inventory)
         for item in items or ()
-    }
+    )
+
+
+@once
+def _carried(now: Observation) -> frozenset[int]:
+    return frozenset(item.num for item in now.carried or now.inventory or ())
 
 
 def gain(step: Transition) -> int:

@@ -107,6 +107,8 @@ def restarted(objective: Objective) -> Objective:
 def merged(one: Objective, other: Objective) -> Objective:
     """What two records of the same objective know together; the earlier one says how it is worded."""
     first = min(one, other, key=_wording)
+    if (one.evidence, one.given_up) == (other.evidence, other.given_up):
+        return first
     evidence = _last((*one.evidence, *other.evidence))
     given_up = tuple(sorted({*one.given_up, *other.given_up}))
     known = (first.evidence, first.given_up) == (evidence, given_up)
