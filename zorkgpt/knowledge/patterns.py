@@ -17,6 +17,8 @@ from zorkgpt.memory.search import LocatedMemory
 LEAST_PLACES = 3
 _HERE = "this place"
 _LONGEST = 400
+_NEAR = 6
+"""Words that are in one of two texts alone."""
 _SECTIONS = {
     "DANGER": Section.DANGERS,
     "FAILURE": Section.SYNTAX,
@@ -60,13 +62,12 @@ def is_general(memory: Memory, is_way: Callable[[str], bool]) -> bool:
     Args:
         is_way: whether a command is a direction.
     """
-    command = _command(memory.title)
     return (
         memory.persistence == "permanent"
         and memory.status == MemoryStatus.ACTIVE
         and not memory.pinned
         and not memory.vetoed
-        and not (command and is_way(command))
+        and not ((command := _command(memory.title)) and is_way(command))
     )
 
 
@@ -128,8 +129,9 @@ class _Believed:
 
 def _is_contrary(memory: Memory, text: str, one: LocatedMemory) -> bool:
     said = form(one.memory, one.location_name)
+    words, others = _words(text), _words(said)
     # Only near repeats can deny each other: one negation or one opposite apart.
-    return len(_words(text) ^ _words(said)) <= 6 and (
+    return abs(len(words) - len(others)) <= _NEAR >= len(words ^ others) and (
         compare(text, said).relation == "conflict" or compare(memory.text, one.memory.text).relation == "conflict"
     )
 
