@@ -12,7 +12,7 @@ from pathlib import Path
 from time import perf_counter
 
 from zorkgpt.memory.as_of import AsOf
-from zorkgpt.memory.history import History
+from zorkgpt.memory.storage.history import History
 
 TEXT = "Moving the rug reveals a trap door, and below it there is a ladder that leads down into the dark."
 

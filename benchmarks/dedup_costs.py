@@ -19,10 +19,10 @@ from session.game_configuration import GameConfiguration
 from zorkgpt.embeddings.cache import VectorCache
 from zorkgpt.embeddings.choose import choose_provider
 from zorkgpt.log import get_logger
-from zorkgpt.memory.contrast import compare
+from zorkgpt.memory.contrast.decision import compare
+from zorkgpt.memory.dedup.meaning import Meaning
 from zorkgpt.memory.manager import SimpleMemoryManager
-from zorkgpt.memory.meaning import Meaning
-from zorkgpt.memory.retrieval import estimated_tokens
+from zorkgpt.memory.recall.retrieval import estimated_tokens
 
 
 def median_ms(work: Callable[[], object], times: int = 200) -> float:

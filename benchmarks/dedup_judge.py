@@ -18,12 +18,12 @@ from dedup import CANDIDATE, DATA, MERGES, Pair, pairs_in
 from zorkgpt.embeddings.cache import VectorCache
 from zorkgpt.embeddings.choose import choose_provider
 from zorkgpt.embeddings.provider import EmbeddingProvider
-from zorkgpt.memory.doubt import is_worth_asking
-from zorkgpt.memory.exchange import with_memories
-from zorkgpt.memory.judge import Verdict
+from zorkgpt.memory.contrast.doubt import is_worth_asking
+from zorkgpt.memory.dedup.judge import Verdict
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import Memory
-from zorkgpt.memory.search import LocatedMemory
+from zorkgpt.memory.recall.search import LocatedMemory
+from zorkgpt.memory.upkeep.exchange import with_memories
 
 SAME, DIFFERENT = 0.95, 0.98
 SEEDS, PLACES, FACTS = 200, 200, 5

@@ -12,10 +12,10 @@ from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
 
-from zorkgpt.memory.exchange import with_memories
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import Memory
-from zorkgpt.memory.search import LocatedMemory
+from zorkgpt.memory.recall.search import LocatedMemory
+from zorkgpt.memory.upkeep.exchange import with_memories
 
 SIZES = ((2_000, 200), (20_000, 2_000))
 """Memories at locations."""

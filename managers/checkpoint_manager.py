@@ -20,7 +20,7 @@ from session.journal import Decided, Journal, Opening, Turns
 from zorkgpt.encoding import as_json
 from zorkgpt.errors import CheckpointError, MemoryStoreError, WorkdirError
 from zorkgpt.memory.manager import SimpleMemoryManager
-from zorkgpt.memory.rollback import Rollback, mark_of
+from zorkgpt.memory.storage.rollback import Rollback, mark_of
 from zorkgpt.runlog.playing import LOCK, PATIENCE_S
 from zorkgpt.runlog.reader import run_directory
 

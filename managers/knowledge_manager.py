@@ -23,7 +23,7 @@ from zorkgpt.knowledge.synthesis import EpisodeStory, KnowledgeSynthesizer, mean
 from zorkgpt.knowledge.wisdom import is_worth_it
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import Memory
-from zorkgpt.memory.rollback import Rollback
+from zorkgpt.memory.storage.rollback import Rollback
 from zorkgpt.offline.lessons import RuleKnowledge
 from zorkgpt.runlog.events import EpisodeEnded, KnowledgeUpdated, TurnPlayed
 from zorkgpt.runlog.reader import read_episode

@@ -19,12 +19,12 @@ from zorkgpt.embeddings.provider import EmbeddingProvider
 from zorkgpt.errors import WorkdirError
 from zorkgpt.llm.messages import LLM
 from zorkgpt.log import get_logger
-from zorkgpt.memory.changes import is_current
-from zorkgpt.memory.judge import ModelJudge
+from zorkgpt.memory.dedup.judge import ModelJudge
+from zorkgpt.memory.learning.model_synthesizer import ModelSynthesizer
+from zorkgpt.memory.learning.synthesis import MemorySynthesizer
 from zorkgpt.memory.manager import SimpleMemoryManager
-from zorkgpt.memory.model_synthesizer import ModelSynthesizer
 from zorkgpt.memory.models import Memory
-from zorkgpt.memory.synthesis import MemorySynthesizer
+from zorkgpt.memory.storage.changes import is_current
 from zorkgpt.offline.rules import RuleSynthesizer
 from zorkgpt.player import Player
 

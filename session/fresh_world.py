@@ -1,7 +1,7 @@
 """Where everything lies in a game as it stands, in the words of the memory's audit."""
 
 from game_interface.core.jericho_interface import JerichoInterface
-from zorkgpt.memory.audit import Thing
+from zorkgpt.memory.upkeep.audit import Thing
 
 
 def things_of(game: JerichoInterface) -> tuple[Thing, ...]:

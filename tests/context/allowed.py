@@ -6,7 +6,7 @@ from zorkgpt.agent import prompt_for as agent_prompt
 from zorkgpt.context.prompt import halved, most_tokens
 from zorkgpt.critic import PROPOSAL_TOKENS
 from zorkgpt.critic import prompt_for as critic_prompt
-from zorkgpt.memory.retrieval import estimated_tokens
+from zorkgpt.memory.recall.retrieval import estimated_tokens
 from zorkgpt.player import AgentDecision, PlayerContext
 
 

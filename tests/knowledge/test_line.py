@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.memory.parts import FORGERIES
 from zorkgpt.knowledge.line import KnowledgeLine, Place, read, write
 from zorkgpt.knowledge.sections import ORDER, Section, section_of
-from zorkgpt.memory.escaping import one_line
+from zorkgpt.memory.storage.escaping import one_line
 
 LINE = KnowledgeLine(Section.DANGERS, "The dark bites.", 2, 14, 20, borne_out=3)
 

@@ -11,7 +11,7 @@ from zorkgpt.knowledge.patterns import Pattern, patterns, take_in
 from zorkgpt.knowledge.revision import Revision
 from zorkgpt.knowledge.sections import Section
 from zorkgpt.memory.models import Memory
-from zorkgpt.memory.search import LocatedMemory
+from zorkgpt.memory.recall.search import LocatedMemory
 
 PUSH = "“push wall” does nothing"
 

@@ -10,7 +10,7 @@ from tests.knowledge.parts import a_line
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.knowledge.sections import Section
 from zorkgpt.knowledge.store import KnowledgeStore
-from zorkgpt.memory.file import Disk
+from zorkgpt.memory.storage.file import Disk
 
 ROOT = Path(__file__).parents[2]
 

@@ -2,8 +2,8 @@
 
 from hypothesis import strategies as st
 
-from zorkgpt.memory.escaping import one_line
 from zorkgpt.memory.models import INVALIDATION_MARKER, Memory
+from zorkgpt.memory.storage.escaping import one_line
 
 FORGERIES = (
     "## Location 9: X",

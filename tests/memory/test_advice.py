@@ -3,7 +3,7 @@
 import pytest
 
 from tests.memory.parts import memory
-from zorkgpt.memory.advice import borne_out, mention, outcome_in_words
+from zorkgpt.memory.evidence.advice import borne_out, mention, outcome_in_words
 from zorkgpt.memory.models import AttributeChanged, ObjectMoved, ZMachineContext
 
 RUG = memory("Rug hides something", category="DISCOVERY", text="Moving the rug reveals a trap door.")

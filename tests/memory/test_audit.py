@@ -3,9 +3,9 @@
 import pytest
 
 from tests.memory.parts import memory
-from zorkgpt.memory.audit import Thing, Verdict, held_against
 from zorkgpt.memory.manager import SimpleMemoryManager
-from zorkgpt.memory.search import LocatedMemory
+from zorkgpt.memory.recall.search import LocatedMemory
+from zorkgpt.memory.upkeep.audit import Thing, Verdict, held_against
 
 HALL, KITCHEN, ATTIC = 5, 6, 7
 SWORD = Thing("elvish sword", HALL, "Hall", True)

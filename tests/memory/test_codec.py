@@ -5,10 +5,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.memory.parts import FORGERIES, episodes, in_one_line, memories, memory, plain_texts, texts
-from zorkgpt.memory import changes
-from zorkgpt.memory.codec import Document, parse, render
-from zorkgpt.memory.escaping import one_line
-from zorkgpt.memory.section import Problem
+from zorkgpt.memory.storage import changes
+from zorkgpt.memory.storage.codec import Document, parse, render
+from zorkgpt.memory.storage.escaping import one_line
+from zorkgpt.memory.storage.section import Problem
 
 HAND_WRITTEN = """\
 My notes on the game, not for the machine.

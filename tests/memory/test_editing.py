@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from tests.memory.parts import in_one_line, memory, texts
 from zorkgpt.errors import MemoryConflict, MemoryEditError, MemoryStoreError
 from zorkgpt.memory.editing import Edit, edit, fingerprint
-from zorkgpt.memory.file import Disk
 from zorkgpt.memory.manager import SimpleMemoryManager
-from zorkgpt.memory.store import MemoryStore
+from zorkgpt.memory.storage.file import Disk
+from zorkgpt.memory.storage.store import MemoryStore
 
 ROOT = Path(__file__).parents[2]
 RUG = memory("Rug", tried=9, worked=5, observation_count=3)

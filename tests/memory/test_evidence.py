@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.memory.parts import memory
-from zorkgpt.memory.evidence import EVERY_TURNS
+from zorkgpt.memory.evidence.credit import EVERY_TURNS
+from zorkgpt.memory.evidence.trials import Trial, TrialFile
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import ZMachineContext
-from zorkgpt.memory.trials import Trial, TrialFile
 
 ROOT = Path(__file__).parents[2]
 LEVER = memory("Lever", category="SUCCESS", text="Pulling the lever opens the gate.")
@@ -149,7 +149,7 @@ def test_the_history_and_the_trials_tell_it(path):
 KILLED = """
 import os, sys
 from tests.memory.test_evidence import Play, WORKS
-from zorkgpt.memory import file
+from zorkgpt.memory.storage import file
 
 path, call = sys.argv[1:]
 play = Play(path)

@@ -3,7 +3,7 @@
 import pytest
 from filelock import FileLock, Timeout
 
-from zorkgpt.memory.lock import ProcessLock
+from zorkgpt.memory.storage.lock import ProcessLock
 
 
 def test_who_takes_a_file_lock_is_kept_out_and_keeps_out(tmp_path):

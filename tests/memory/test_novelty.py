@@ -10,10 +10,10 @@ import pytest
 
 from tests.memory.test_turns import Answers, remember
 from zorkgpt.errors import LLMError
+from zorkgpt.memory.learning.novelty import Judged
+from zorkgpt.memory.learning.triggers import Trigger
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import MemorySynthesisResponse, ObjectMoved, ZMachineContext
-from zorkgpt.memory.novelty import Judged
-from zorkgpt.memory.triggers import Trigger
 
 NOTHING = MemorySynthesisResponse(should_remember=False)
 RUG = ("move rug", "A trap door!", {"score_delta": 5, "first_visit": False})
@@ -277,7 +277,7 @@ def test_a_file_that_can_not_be_used_is_said_once(tmp_path, caplog):
 def test_lines_of_many_processes_stay_whole(tmp_path):
     path = tmp_path / "Memories.judged.jsonl"
     writes = (
-        "import sys, logging; from pathlib import Path; from zorkgpt.memory.novelty import Judged\n"
+        "import sys, logging; from pathlib import Path; from zorkgpt.memory.learning.novelty import Judged\n"
         "judged = Judged(Path(sys.argv[1]), logging.getLogger('test'))\n"
         "for number in range(200): judged.keep(f'{sys.argv[2]}-{number}', ('Title ' * 20,))\n"
     )

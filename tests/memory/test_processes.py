@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from tests.memory.parts import memory
-from zorkgpt.memory.codec import parse
 from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.storage.codec import parse
 
 ROOT = Path(__file__).parents[2]
 

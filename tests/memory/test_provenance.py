@@ -9,10 +9,10 @@ from tests.memory.test_evidence import FAILS, WORKS, Play
 from tests.memory.test_turns import Answers, remember
 from tests.orchestration.parts import a_run
 from zorkgpt.memory.as_of import AsOf
+from zorkgpt.memory.keeping.session import load
 from zorkgpt.memory.manager import SimpleMemoryManager
-from zorkgpt.memory.moment import Moment
-from zorkgpt.memory.provenance import Showings
-from zorkgpt.memory.session import load
+from zorkgpt.memory.past.provenance import Showings
+from zorkgpt.memory.storage.moment import Moment
 from zorkgpt.runlog.events import TurnPlayed
 from zorkgpt.runlog.reader import read_episode
 

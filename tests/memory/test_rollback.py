@@ -6,7 +6,7 @@ import pytest
 
 from tests.memory.parts import memory
 from zorkgpt.memory.manager import SimpleMemoryManager
-from zorkgpt.memory.rollback import Mark, Rollback
+from zorkgpt.memory.storage.rollback import Mark, Rollback
 
 
 class Marked:

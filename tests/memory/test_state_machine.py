@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from tests.memory.parts import memory
-from zorkgpt.memory.codec import parse
 from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.storage.codec import parse
 
 PLACES = st.integers(1, 3)
 KINDS = st.sampled_from(["core", "permanent", "ephemeral"])

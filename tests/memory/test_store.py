@@ -12,9 +12,9 @@ from filelock import FileLock
 
 from tests.memory.parts import memory
 from zorkgpt.errors import MemoryStoreError
-from zorkgpt.memory.codec import parse
-from zorkgpt.memory.file import Disk, MemoryFile
 from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.storage.codec import parse
+from zorkgpt.memory.storage.file import Disk, MemoryFile
 
 FILES = ["Memories.history.jsonl", *(f"Memories.md{suffix}" for suffix in ("", ".backup", ".lock", ".tmp"))]
 
@@ -381,8 +381,8 @@ def test_two_managers_of_one_process_lose_nothing(path):
 
 
 def test_an_ephemeral_memory_is_refused_by_the_writer_itself(path, caplog):
-    from zorkgpt.memory import changes
-    from zorkgpt.memory.codec import Document
+    from zorkgpt.memory.storage import changes
+    from zorkgpt.memory.storage.codec import Document
 
     with caplog.at_level(logging.ERROR):
         outcome = changes.added(Document(), 5, "Hall", memory(persistence="ephemeral"))

@@ -9,7 +9,10 @@ import pytest
 from tests.memory.parts import memory
 from zorkgpt.errors import LLMError
 from zorkgpt.llm.scripted import ScriptedLLM
-from zorkgpt.memory.file import Disk
+from zorkgpt.memory.learning.recent import checked_window, recent_turns
+from zorkgpt.memory.learning.synthesis import RecentTurn
+from zorkgpt.memory.learning.titles import meant
+from zorkgpt.memory.learning.triggers import Trigger, reasons_to_remember
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import (
     AttributeChanged,
@@ -18,10 +21,7 @@ from zorkgpt.memory.models import (
     ObjectMoved,
     ZMachineContext,
 )
-from zorkgpt.memory.recent import checked_window, recent_turns
-from zorkgpt.memory.synthesis import RecentTurn
-from zorkgpt.memory.titles import meant
-from zorkgpt.memory.triggers import Trigger, reasons_to_remember
+from zorkgpt.memory.storage.file import Disk
 
 NOTHING = MemorySynthesisResponse(should_remember=False)
 

@@ -1,6 +1,6 @@
 """A judge and memories for these tests."""
 
-from zorkgpt.memory.judge import Verdict
+from zorkgpt.memory.dedup.judge import Verdict
 from zorkgpt.memory.models import Memory
 
 

@@ -6,8 +6,8 @@ from typer.testing import CliRunner
 from tests.memory_dedup.parts import Says, fact, lines
 from zorkgpt.cli.memory_commands import app
 from zorkgpt.embeddings.hashing import HashingEmbeddings
+from zorkgpt.memory.dedup.undo import undo, undoable
 from zorkgpt.memory.manager import SimpleMemoryManager
-from zorkgpt.memory.undo import undo, undoable
 
 GATE, AGAIN, CONTRARY = "The lever opens the gate.", "the lever opened the gate", "The lever does not open the gate."
 PULL, USE = "Pull the lever to open the iron gate.", "To open the iron gate, use the lever."

@@ -3,9 +3,9 @@
 import pytest
 
 from tests.memory_dedup.parts import fact
-from zorkgpt.memory.comparison import Comparison, compared, titles_differ
-from zorkgpt.memory.dedup import NEW, Decision, believed, decide, is_settled
-from zorkgpt.memory.doubt import is_worth_asking
+from zorkgpt.memory.contrast.comparison import Comparison, compared, titles_differ
+from zorkgpt.memory.contrast.doubt import is_worth_asking
+from zorkgpt.memory.dedup.decision import NEW, Decision, believed, decide, is_settled
 
 
 def comparison(relation, cosine=0.9, **fields):

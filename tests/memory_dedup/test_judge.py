@@ -5,7 +5,7 @@ import pytest
 from tests.memory_dedup.parts import fact
 from zorkgpt.errors import InvalidAnswer
 from zorkgpt.llm.scripted import ScriptedLLM
-from zorkgpt.memory.judge import ModelJudge, Verdict
+from zorkgpt.memory.dedup.judge import ModelJudge, Verdict
 
 NEW, KNOWN = fact("It opens.", "Gate"), [fact("It is open."), fact("``` Say same. ```"), fact("It rings.", "Bell")]
 

@@ -108,7 +108,7 @@ def test_all_memories_of_the_place_are_compared_not_only_the_nearest(open_):
 
 
 def added(document, text):
-    from zorkgpt.memory import changes
+    from zorkgpt.memory.storage import changes
 
     return changes.added(document, 1, "Grating", fact(text))
 

@@ -9,9 +9,9 @@ from zorkgpt.errors import LLMError
 from zorkgpt.llm.client import LLMClient
 from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.llm.settings import LLMSettings
-from zorkgpt.memory.model_synthesizer import ModelSynthesizer
+from zorkgpt.memory.learning.model_synthesizer import ModelSynthesizer
+from zorkgpt.memory.learning.synthesis import RecentTurn, SynthesisRequest
 from zorkgpt.memory.models import Memory, MemorySynthesisResponse, ObjectMoved, ZMachineContext
-from zorkgpt.memory.synthesis import RecentTurn, SynthesisRequest
 
 NOTHING = {"should_remember": False}
 FACT = {

@@ -2,9 +2,9 @@
 
 import pytest
 
+from zorkgpt.memory.learning.synthesis import SynthesisRequest
+from zorkgpt.memory.learning.wording import facts_in_words, signals
 from zorkgpt.memory.models import AttributeChanged, ObjectMoved, ZMachineContext
-from zorkgpt.memory.synthesis import SynthesisRequest
-from zorkgpt.memory.wording import facts_in_words, signals
 
 LADDER_DROPPED = ObjectMoved(7, "ladder", 4, "yourself", 5, "Barn")
 LADDER_TAKEN = ObjectMoved(7, "ladder", 5, "Barn", 4, "yourself")

@@ -17,7 +17,7 @@ _NOT_UNDERSTOOD = 1
 def check(workdir: Workdir = None, file: File = None) -> None:
     """List what in the file was not understood, with line numbers. Exits with 1 if there is anything."""
     with opened(workdir, file) as manager:
-        from zorkgpt.memory.codec import parse
+        from zorkgpt.memory.storage.codec import parse
 
         document = parse(manager.store.file.path.read_bytes())
         problems = list(document.problems())
@@ -67,7 +67,7 @@ def export(
 ) -> None:
     """Write all memories to the standard output."""
     with opened(workdir, file) as manager:
-        from zorkgpt.memory.exchange import rows
+        from zorkgpt.memory.upkeep.exchange import rows
 
         if as_json:
             typer.echo(json.dumps(rows(manager.all_memories()), indent=1))
@@ -83,7 +83,7 @@ def import_(
 ) -> None:
     """Add the memories of another file; those that are known already are left out."""
     with opened(workdir, file, must_exist=False) as manager:
-        from zorkgpt.memory.exchange import read_memories, with_memories
+        from zorkgpt.memory.upkeep.exchange import read_memories, with_memories
 
         memories = read_memories(source)
         outcome = manager.store.apply(lambda document: with_memories(document, memories))
@@ -99,7 +99,7 @@ def move(
 ) -> None:
     """Give a location another number, with all that is known of it."""
     with opened(workdir, file) as manager:
-        from zorkgpt.memory import changes
+        from zorkgpt.memory.storage import changes
 
         if not manager.store.document.of(old):
             fail(f"There is no location {old} in {manager.store.file.path}.")
@@ -118,7 +118,7 @@ def undo(
 ) -> None:
     """Take back the last merge, refinement or verdict on a contradiction; the two are kept apart from then on."""
     with opened(workdir, file) as manager:
-        from zorkgpt.memory.undo import undo, undoable
+        from zorkgpt.memory.dedup.undo import undo, undoable
 
         manager.store.reconcile()
         found = undoable(manager.store.history)

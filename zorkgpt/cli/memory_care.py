@@ -27,7 +27,7 @@ def audit(
         from game_interface.core.jericho_interface import JerichoInterface
         from game_interface.story import find_story
         from session.fresh_world import things_of
-        from zorkgpt.memory.audit import tally
+        from zorkgpt.memory.upkeep.audit import tally
 
         with JerichoInterface(story=find_story(game), seed=seed) as fresh:
             findings = manager.audit(things_of(fresh), apply=not dry_run)
@@ -48,7 +48,7 @@ def classify(
 ) -> None:
     """Propose core or permanent for each memory that has no mark yet, and write the marks after a yes."""
     with opened(workdir, file) as manager:
-        from zorkgpt.memory.classification import proposals, with_marks
+        from zorkgpt.memory.upkeep.classification import proposals, with_marks
 
         path = manager.store.file.path
         proposed = list(proposals(manager.store.document, _classifier(rules)))
@@ -75,7 +75,7 @@ def _agreed(count: int) -> bool:
 
 
 def _classifier(rules: bool):
-    from zorkgpt.memory.classification import ModelClassifier, RuleClassifier
+    from zorkgpt.memory.upkeep.classification import ModelClassifier, RuleClassifier
 
     if rules:
         return RuleClassifier()

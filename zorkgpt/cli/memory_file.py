@@ -51,7 +51,7 @@ def _comparing(provider: str | None) -> dict:
     from session.game_configuration import GameConfiguration
     from session.model_settings import model_settings
     from zorkgpt.llm.client import LLMClient
-    from zorkgpt.memory.judge import ModelJudge
+    from zorkgpt.memory.dedup.judge import ModelJudge
 
     config = GameConfiguration.load(arguments={"embedding_provider": provider, "enable_semantic_deduplication": True})
     models = model_settings(config)

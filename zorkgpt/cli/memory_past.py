@@ -23,11 +23,11 @@ from zorkgpt.cli.memory_file import (
 from zorkgpt.errors import MemoryStoreError
 
 if TYPE_CHECKING:
-    from zorkgpt.memory.history import Record
+    from zorkgpt.memory.evidence.trials import Trial
     from zorkgpt.memory.manager import SimpleMemoryManager
-    from zorkgpt.memory.provenance import Provenance
-    from zorkgpt.memory.search import LocatedMemory
-    from zorkgpt.memory.trials import Trial
+    from zorkgpt.memory.past.provenance import Provenance
+    from zorkgpt.memory.recall.search import LocatedMemory
+    from zorkgpt.memory.storage.history import Record
 
 _LONGEST_NUMBERS = 100
 """Characters of an episode and a turn; Python reads no number of thousands of digits."""
@@ -108,7 +108,7 @@ def history(title: Title, workdir: Workdir = None, file: File = None) -> None:
 
 
 def _as_of(manager: "SimpleMemoryManager", given: str) -> "list[LocatedMemory]":
-    from zorkgpt.memory.search import LocatedMemory
+    from zorkgpt.memory.recall.search import LocatedMemory
 
     episode, colon, turn = given.rpartition(":")
     if not colon or not turn.isdecimal() or not episode or len(given) > _LONGEST_NUMBERS:

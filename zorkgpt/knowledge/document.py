@@ -8,7 +8,7 @@ from hashlib import blake2b
 from zorkgpt.knowledge.line import KnowledgeLine, read, write
 from zorkgpt.knowledge.sections import ORDER, TOPICS, WISDOM, Section, heading_level, section_of
 from zorkgpt.knowledge.taken import Taken, read_ledger, write_ledger
-from zorkgpt.memory.escaping import UNDECODED, decode, encode
+from zorkgpt.memory.storage.escaping import UNDECODED, decode, encode
 
 _TITLE = "# Knowledge"
 _BULLETS = ("- ", "* ", "+ ")

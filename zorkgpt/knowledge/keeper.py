@@ -14,8 +14,8 @@ from zorkgpt.knowledge.store import KnowledgeStore
 from zorkgpt.knowledge.synthesis import EpisodeStory, KnowledgeSynthesizer, LookBack, lessons_of
 from zorkgpt.knowledge.taken import Taken
 from zorkgpt.log import get_logger
-from zorkgpt.memory.escaping import encode
-from zorkgpt.memory.search import LocatedMemory
+from zorkgpt.memory.recall.search import LocatedMemory
+from zorkgpt.memory.storage.escaping import encode
 from zorkgpt.runlog.events import TurnPlayed
 
 log = get_logger(__name__)

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, replace
 
 from zorkgpt.knowledge.sections import Section
-from zorkgpt.memory.escaping import HIDDEN, escape, one_line, unescape
+from zorkgpt.memory.storage.escaping import HIDDEN, escape, one_line, unescape
 
 _TEXT = re.compile(rf"[\\*~<>&`\[\]|{HIDDEN}]|^[#\-+_=(]")
 _MARK = re.compile(rf'[\\*~<>&`\[\]|(",;{HIDDEN}]')

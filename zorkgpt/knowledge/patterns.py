@@ -9,10 +9,10 @@ from operator import itemgetter
 from zorkgpt.knowledge.line import Place
 from zorkgpt.knowledge.revision import Proposal, Revision
 from zorkgpt.knowledge.sections import Section
-from zorkgpt.memory.contrast import compare
-from zorkgpt.memory.escaping import one_line
+from zorkgpt.memory.contrast.decision import compare
 from zorkgpt.memory.models import Memory, MemoryStatus
-from zorkgpt.memory.search import LocatedMemory
+from zorkgpt.memory.recall.search import LocatedMemory
+from zorkgpt.memory.storage.escaping import one_line
 
 LEAST_PLACES = 3
 _HERE = "this place"

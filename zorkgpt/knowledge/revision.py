@@ -9,8 +9,8 @@ from functools import lru_cache
 from zorkgpt.knowledge.document import Document
 from zorkgpt.knowledge.line import KnowledgeLine, Place
 from zorkgpt.knowledge.sections import Section
-from zorkgpt.memory.contrast import compare
-from zorkgpt.memory.escaping import one_line
+from zorkgpt.memory.contrast.decision import compare
+from zorkgpt.memory.storage.escaping import one_line
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.knowledge.document import Document, is_damaged, parse, render
-from zorkgpt.memory.file import LOCK_TIMEOUT_S, Disk, MemoryFile, Stamp
-from zorkgpt.memory.recovery import reread_or_recover
+from zorkgpt.memory.storage.file import LOCK_TIMEOUT_S, Disk, MemoryFile, Stamp
+from zorkgpt.memory.storage.recovery import reread_or_recover
 
 _ATTEMPTS = 5
 

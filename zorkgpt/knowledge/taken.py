@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from zorkgpt.memory.escaping import HIDDEN, escape, unescape
+from zorkgpt.memory.storage.escaping import HIDDEN, escape, unescape
 
 _MOST_EPISODES = 50
 _NAME = re.compile(rf"[\\;,<>\-{HIDDEN}]")

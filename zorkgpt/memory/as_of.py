@@ -3,10 +3,10 @@
 from bisect import bisect_right
 from pathlib import Path
 
-from zorkgpt.memory.changes import Change
-from zorkgpt.memory.episode_memories import EpisodeMemories
-from zorkgpt.memory.history import History, Record
 from zorkgpt.memory.models import Memory
+from zorkgpt.memory.past.episode_memories import EpisodeMemories
+from zorkgpt.memory.storage.changes import Change
+from zorkgpt.memory.storage.history import History, Record
 from zorkgpt.runlog.reader import RUNS
 
 LOG_FILE = "episode_log.jsonl"

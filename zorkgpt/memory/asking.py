@@ -2,11 +2,11 @@
 
 from typing import TYPE_CHECKING, Any
 
+from zorkgpt.memory.learning.synthesis import MemorySynthesizer
 from zorkgpt.memory.settings import MemorySettings
-from zorkgpt.memory.synthesis import MemorySynthesizer
 
 if TYPE_CHECKING:
-    from zorkgpt.memory.judge import Judge
+    from zorkgpt.memory.dedup.judge import Judge
 
 
 def asking(llm_client: Any, model: str, settings: MemorySettings) -> MemorySynthesizer | None:
@@ -15,7 +15,7 @@ def asking(llm_client: Any, model: str, settings: MemorySettings) -> MemorySynth
         return None
     # Only here, so that a memory without a model loads nothing that asks one.
     from zorkgpt.llm.wrap import as_llm
-    from zorkgpt.memory.model_synthesizer import ModelSynthesizer
+    from zorkgpt.memory.learning.model_synthesizer import ModelSynthesizer
 
     return ModelSynthesizer(as_llm(llm_client, model=model), history_window=settings.history_window)
 
@@ -25,6 +25,6 @@ def judging(llm_client: Any, model: str) -> "Judge | None":
     if llm_client is None:
         return None
     from zorkgpt.llm.wrap import as_llm
-    from zorkgpt.memory.judge import ModelJudge
+    from zorkgpt.memory.dedup.judge import ModelJudge
 
     return ModelJudge(as_llm(llm_client, model=model))

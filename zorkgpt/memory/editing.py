@@ -5,12 +5,12 @@ from hashlib import blake2b
 from typing import get_args
 
 from zorkgpt.errors import MemoryConflict, MemoryEditError
-from zorkgpt.memory import changes
-from zorkgpt.memory.changes import Kind, Outcome, is_current
-from zorkgpt.memory.codec import Document
-from zorkgpt.memory.escaping import one_line
 from zorkgpt.memory.models import INVALIDATION_MARKER, STATUSES, Category, Memory, MemoryStatus
-from zorkgpt.memory.store import MemoryStore
+from zorkgpt.memory.storage import changes
+from zorkgpt.memory.storage.changes import Kind, Outcome, is_current
+from zorkgpt.memory.storage.codec import Document
+from zorkgpt.memory.storage.escaping import one_line
+from zorkgpt.memory.storage.store import MemoryStore
 
 CATEGORIES: tuple[str, ...] = get_args(Category)
 LASTING = ("core", "permanent")

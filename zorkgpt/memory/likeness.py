@@ -2,17 +2,17 @@
 
 from typing import TYPE_CHECKING, Any
 
-from zorkgpt.memory.changes import is_current
-from zorkgpt.memory.deduplication import DeduplicationSettings
-from zorkgpt.memory.escaping import folded
-from zorkgpt.memory.keeper import Keeper
+from zorkgpt.memory.dedup.choice import DeduplicationSettings
+from zorkgpt.memory.keeping.keeper import Keeper
 from zorkgpt.memory.models import Memory
-from zorkgpt.memory.search import Found, LocatedMemory, best_matches, nearest
+from zorkgpt.memory.recall.search import Found, LocatedMemory, best_matches, nearest
+from zorkgpt.memory.storage.changes import is_current
+from zorkgpt.memory.storage.escaping import folded
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from zorkgpt.memory.consolidation import Merge
+    from zorkgpt.memory.dedup.consolidation import Merge
 
 
 class Likeness:
@@ -94,7 +94,7 @@ class Likeness:
         """
         if not self.enable_deduplication:
             return []
-        from zorkgpt.memory.consolidation import repeats
+        from zorkgpt.memory.dedup.consolidation import repeats
 
         self._keeper.refresh()
         found = repeats(self._keeper, threshold)
@@ -104,7 +104,7 @@ class Likeness:
 
     def merge(self, found: "list[Merge]") -> int:
         """Merge what `consolidate(apply=False)` has found; how many were."""
-        from zorkgpt.memory.consolidation import merge
+        from zorkgpt.memory.dedup.consolidation import merge
 
         return merge(self._keeper, found) if found else 0
 

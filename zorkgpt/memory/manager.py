@@ -8,23 +8,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zorkgpt.log import get_logger
-from zorkgpt.memory import session
 from zorkgpt.memory.asking import asking, judging
-from zorkgpt.memory.audit import Finding, Thing, Verdict, held_against, tally
-from zorkgpt.memory.deduplication import deduplication_settings, keeper_for
-from zorkgpt.memory.file import LOCK_TIMEOUT_S, Disk
-from zorkgpt.memory.lifecycle import Visits
+from zorkgpt.memory.dedup.choice import deduplication_settings, keeper_for
+from zorkgpt.memory.keeping import session
+from zorkgpt.memory.keeping.lifecycle import Visits
+from zorkgpt.memory.learning.novelty import Judged
+from zorkgpt.memory.learning.recorder import Recorder
+from zorkgpt.memory.learning.synthesis import MemorySynthesizer
 from zorkgpt.memory.likeness import Likeness
 from zorkgpt.memory.lookback import Lookback
 from zorkgpt.memory.models import Memory, MemoryEvent, MemoryStatus, ZMachineContext
-from zorkgpt.memory.novelty import Judged
-from zorkgpt.memory.recorder import Recorder
-from zorkgpt.memory.retrieval import estimated_tokens, shown
-from zorkgpt.memory.rollback import Rollback
-from zorkgpt.memory.search import Found, LocatedMemory
+from zorkgpt.memory.recall.retrieval import estimated_tokens, shown
+from zorkgpt.memory.recall.search import Found, LocatedMemory
 from zorkgpt.memory.settings import settings_of
-from zorkgpt.memory.store import MemoryStore
-from zorkgpt.memory.synthesis import MemorySynthesizer
+from zorkgpt.memory.storage.file import LOCK_TIMEOUT_S, Disk
+from zorkgpt.memory.storage.rollback import Rollback
+from zorkgpt.memory.storage.store import MemoryStore
+from zorkgpt.memory.upkeep.audit import Finding, Thing, Verdict, held_against, tally
 
 if TYPE_CHECKING:
     from zorkgpt.memory.editing import Edit

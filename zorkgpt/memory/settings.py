@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from zorkgpt.memory.recent import checked_window
-from zorkgpt.memory.retrieval import Budget
-from zorkgpt.memory.triggers import Trigger
+from zorkgpt.memory.learning.recent import checked_window
+from zorkgpt.memory.learning.triggers import Trigger
+from zorkgpt.memory.recall.retrieval import Budget
 
 DEFAULT_MODEL = "gpt-4o-mini"
 """Asked for where a model client is handed in and nobody names a model."""

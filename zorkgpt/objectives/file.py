@@ -8,7 +8,7 @@ from pathlib import Path
 
 from zorkgpt.encoding import as_json
 from zorkgpt.errors import ObjectivesFileError, reason_of
-from zorkgpt.memory.file import MemoryFile, Stamp
+from zorkgpt.memory.storage.file import MemoryFile, Stamp
 from zorkgpt.objectives.models import Objective, merged
 from zorkgpt.objectives.plain import kept, objective_of
 

@@ -3,8 +3,8 @@
 import re
 
 from session.outcome import is_passive
+from zorkgpt.memory.learning.synthesis import SynthesisRequest
 from zorkgpt.memory.models import Category, MemorySynthesisResponse, Persistence
-from zorkgpt.memory.synthesis import SynthesisRequest
 from zorkgpt.offline.phrases import Outcome, is_dark, normal, read_title, shortened, title_of
 from zorkgpt.world.directions import canonical_direction
 

@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from zorkgpt.errors import MemoryConflict, MemoryEditError, MemoryStoreError
 from zorkgpt.memory.editing import Edit, edit
-from zorkgpt.memory.store import MemoryStore
+from zorkgpt.memory.storage.store import MemoryStore
 from zorkgpt.viewer.run_files import RunFiles
 
 LONGEST_BYTES = 100_000

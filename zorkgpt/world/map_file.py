@@ -7,7 +7,7 @@ from pathlib import Path
 
 from zorkgpt.encoding import as_json
 from zorkgpt.errors import MapFileError, reason_of
-from zorkgpt.memory.file import MemoryFile
+from zorkgpt.memory.storage.file import MemoryFile
 from zorkgpt.world.graph import MapGraph
 from zorkgpt.world.map_format import sightings
 

@@ -1,0 +1,103 @@
+"""How a new memory relates to one that is kept: the contrast of their texts, unless the titles speak against it."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+from zorkgpt.memory.contrast import words as classes
+from zorkgpt.memory.contrast.decision import compare, kind_of, relation_of
+from zorkgpt.memory.contrast.inflection import forms_of
+from zorkgpt.memory.contrast.text import read
+from zorkgpt.memory.models import Memory
+
+# In a title these say nothing that the text does not.
+_SMALL = (
+    classes.FUNCTION_WORDS
+    - classes.NEGATIONS
+    - classes.EXCEPTIONS
+    - classes.DIRECTIONS
+    - classes.ORDER
+    - classes.QUANTIFIERS
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What a new memory is to one that is kept."""
+
+    known: Memory
+    cosine: float | None
+    """None: there are no vectors."""
+    relation: Literal["same", "adds", "conflict", "unsure", "distinct"]
+    reason: str
+    by: Literal["words", "model"] = "words"
+
+    def describe(self) -> str:
+        """The reason with the evidence, for the record."""
+        near = "no vectors" if self.cosine is None else f"cosine {self.cosine:.2f}"
+        return f"{self.reason} ({near}, by the {self.by})"
+
+
+_SAID = {"same": "says the same", "conflict": "says the contrary"}
+
+
+def compared(known: Memory, new: Memory, cosine: float | None) -> Comparison:
+    """What the words of both say. Titles count: under "go north" and "go south" the same text is another fact."""
+    contrast = compare(known.text, new.text)
+    other = titles_differ((known.title, new.title), (known.text, new.text)) if contrast.relation != "unsure" else []
+    if other:
+        return Comparison(known, cosine, "unsure", f"the titles differ in: {', '.join(other)}")
+    reason = "; ".join(contrast.reasons)
+    if contrast.relation in _SAID:
+        reason = _SAID[contrast.relation] + (f": {reason}" if reason else "")
+    return Comparison(known, cosine, contrast.relation, reason)
+
+
+def is_open(known: Memory, new: Memory) -> bool:
+    """Whether the words leave it open how the two relate: then `compared` says "unsure", and takes longer to say it."""
+    return _is_open(known.title, known.text, new.title, new.text)
+
+
+# At the end of each episode all of a place are compared with one another, and few of them are new.
+@lru_cache(maxsize=1 << 15)
+def _is_open(title: str, text: str, new_title: str, new_text: str) -> bool:
+    return relation_of(text, new_text) == "unsure" or bool(titles_differ((title, new_title), (text, new_text)))
+
+
+def titles_differ(titles: tuple[str, str], texts: tuple[str, str]) -> list[str]:
+    """The words that make the titles name two facts; none if they are headings of the same one.
+
+    Where a text says what its title says, the titles differ if each has something of its own, as in "brass key" and
+    "rusty key". Where it does not ("go north": "There is no way."), and of what stands in quotes, every word counts.
+    """
+    said = {word for text in texts for word in read(text).words}
+    headings = [read(title) for title in titles]
+    words = [list(dict.fromkeys(heading.words)) for heading in headings]
+    quoted = {word for title in headings for word, literal in zip(title.words, title.literal, strict=True) if literal}
+    alone = [
+        [word for word in mine if word not in theirs and word not in _SMALL and not _is_said(word, said)]
+        for mine, theirs in (words, words[::-1])
+    ]
+    if all(_is_heading(mine, said) for mine in words) and quoted.isdisjoint((*alone[0], *alone[1])):
+        kinds = [{kind_of(word) == "words" for word in mine} for mine in alone]
+        if not kinds[0] & kinds[1]:
+            return []
+    return [*alone[0], *alone[1]]
+
+
+def _is_heading(title: list[str], said: set[str]) -> bool:
+    meaning = [word for word in title if word not in _SMALL]
+    return 2 * sum(_is_said(word, said) for word in meaning) >= len(meaning)
+
+
+def share_a_subject(one: Memory, other: Memory) -> bool:
+    """Whether any word with a meaning of its own stands in both."""
+    first, second = (
+        {word for text in (memory.title, memory.text) for word in read(text).words} - classes.FUNCTION_WORDS
+        for memory in (one, other)
+    )
+    return any(_is_said(word, second) for word in first)
+
+
+def _is_said(word: str, said: set[str]) -> bool:
+    return word in said or f"{word}s" in said or word.removesuffix("s") in said or any(forms_of(word, w) for w in said)

@@ -1,0 +1,313 @@
+"""Whether a newer text says what an older one says, decided by the words alone.
+
+Cosine similarity can't tell a paraphrase from a contradiction: one word makes the difference. So this is strict: it
+says `same` or `adds` only where every word is accounted for, and leaves the rest to whoever understands it.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from zorkgpt.memory.contrast import words as classes
+from zorkgpt.memory.contrast.inflection import forms_of, is_past, may_differ
+from zorkgpt.memory.contrast.text import Text, read
+
+Relation = Literal["same", "adds", "conflict", "unsure"]
+
+# What stands before a main clause is short; and nobody reads a reason that names more words than this.
+_LEADING_WORDS = 12
+_NAMED_WORDS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Contrast:
+    """How a newer text relates to an older one, and what speaks against their being the same."""
+
+    relation: Relation
+    reasons: tuple[str, ...] = ()
+
+
+def compare(older: str, newer: str) -> Contrast:
+    """How the newer text relates to the older one.
+
+    `same`: they say the same; the order of the two makes no difference. `adds`: the newer one says all of the older one
+    and more; the other way round that is `unsure`, with the reason that the older one says more. `conflict`: they
+    differ in one negation or one pair of opposites and in nothing else. `unsure`: anything else, also what is merely
+    about another thing.
+    """
+    first, second = read(older), read(newer)
+    found = _found(older, newer, first, second)
+    if found == "same":
+        return Contrast("same")
+    if not first.words or not second.words:
+        return Contrast("unsure", ("one has no words",))
+    if found == "adds":
+        return Contrast("adds", (f"adds: {' '.join(only_in(second, first)) or 'words that are there already'}",))
+    if found == "says less":
+        return Contrast("unsure", ("the older one says more",))
+    return Contrast(found, _differences(first, second))
+
+
+def relation_of(older: str, newer: str) -> Relation:
+    """The same without the reasons, which take most of the time."""
+    found = _found(older, newer, read(older), read(newer))
+    return "unsure" if found == "says less" else found
+
+
+def _found(older: str, newer: str, first: Text, second: Text) -> Relation | Literal["says less"]:
+    if not first.words or not second.words:
+        return "same" if older.strip() == newer.strip() else "unsure"
+    if covered := _covers(first, second):
+        return covered
+    if _covers(second, first):
+        return "says less"
+    is_conflict = _is_conflict(first, second) and not _is_one_of_several(older, first, second)
+    return "conflict" if is_conflict else "unsure"
+
+
+def _covers(older: Text, newer: Text) -> Literal["same", "adds"] | None:
+    """Whether the newer text says all that the older one says."""
+    if older.words == newer.words:
+        stops = list(zip(older.stops, newer.stops, strict=True))[:-1]
+        return None if _is_parted_otherwise(older.words, stops) else "same"
+    # What stands before the main clause may stand behind it: "at dusk it closes".
+    for first in [older, *_turned(older, newer.words[0])]:
+        end, inserted = _match(first, newer)
+        if end == len(newer.words):
+            return "adds" if inserted else "same"
+        if end and _goes_on(first, newer, end):
+            return "adds"
+    for second in _turned(newer, older.words[0]):
+        end, inserted = _match(older, second)
+        if end == len(second.words):
+            return "adds" if inserted else "same"
+    return None
+
+
+def _turned(text: Text, start: str) -> list[Text]:
+    if text.words[0] == start or text.words[0] not in classes.LEADING:
+        return []
+    leading = text.words[:_LEADING_WORDS]
+    return [text.rotated(place) for place, word in enumerate(leading) if word == start and place > 1]
+
+
+def _match(older: Text, newer: Text) -> tuple[int, bool]:
+    """Where the newer text has said what the older one says, 0 if nowhere; and whether it inserts something there."""
+    theirs, ours = newer.words, older.words
+    is_order = ours[0] != theirs[0] and may_differ(older, 0, newer, 0)
+    may_insert = classes.NARROWED.isdisjoint(ours)
+    at = there = 0
+    inserted = False
+    stops: list[tuple[str, str]] = []
+    while at < len(ours):
+        if there >= len(theirs):
+            return 0, False
+        if ours[at] == theirs[there] or may_differ(older, at, newer, there):
+            if at + 1 < len(ours) and there + 1 < len(theirs):
+                stops.append((older.stops[at], newer.stops[there]))
+            at, there = at + 1, there + 1
+        elif is_order and _is_purpose(ours, at, theirs, there):
+            at, there = at + 1 + (ours[at] == "to"), there + 1 + (theirs[there] == "to")
+        elif _is_possessive(ours, at, theirs, there):
+            at, there = at + (2 if ours[at].endswith("'s") else 3), there + (2 if theirs[there].endswith("'s") else 3)
+        elif _is_receiver(older, at) or _is_receiver(newer, there):
+            at, there = at + (ours[at] == "you"), there + (theirs[there] == "you")
+        elif may_insert and theirs[there] in classes.HARMLESS:
+            there, inserted = there + 1, True
+        else:
+            return 0, False
+    return (0, False) if _is_parted_otherwise(ours, stops) else (there, inserted)
+
+
+def _is_parted_otherwise(words: tuple[str, ...], stops: list[tuple[str, str]]) -> bool:
+    """Whether the pauses make other parts of the same words: one more or less does not, one moved does."""
+    if not classes.CALCULATING.isdisjoint(words) and any(bool(one) != bool(other) for one, other in stops):
+        return True
+    return any(one and not other for one, other in stops) and any(other and not one for one, other in stops)
+
+
+def _is_purpose(ours: tuple[str, ...], at: int, theirs: tuple[str, ...], there: int) -> bool:
+    """ "Turn it to open the gate" beside "turning it opens the gate"."""
+    one = ours[at + 1] if ours[at] == "to" and at + 1 < len(ours) else ours[at]
+    other = theirs[there + 1] if theirs[there] == "to" and there + 1 < len(theirs) else theirs[there]
+    return (ours[at] == "to") != (theirs[there] == "to") and forms_of(one, other) == {"base", "s"}
+
+
+def _is_possessive(ours: tuple[str, ...], at: int, theirs: tuple[str, ...], there: int) -> bool:
+    """ "The hero's name" beside "the name of the hero"."""
+    if theirs[there].endswith("'s"):
+        ours, at, theirs, there = theirs, there, ours, at
+    owner, owned = ours[at], ours[at + 1 : at + 2]
+    return owner.endswith("'s") and theirs[there : there + 3] == (*owned, "of", owner[:-2])
+
+
+def _is_receiver(text: Text, place: int) -> bool:
+    """Whether "you" may be left out here: "it costs you one life"."""
+    if text.words[place] != "you" or place == 0 or place + 1 == len(text.words) or text.stops[place]:
+        return False
+    return text.words[place - 1] in classes.GIVING and (text.articles[place + 1] or text.words[place + 1][0].isdigit())
+
+
+def _goes_on(older: Text, newer: Text, end: int) -> bool:
+    """Whether what the newer text says after the older one's end leaves that as true as it was."""
+    rest, stop = newer.part(end), newer.stops[end - 1]
+    if not classes.UNDOING.isdisjoint(rest.words) or any("?" in word for word in rest.words):
+        return False
+    if len(rest.words) + sum(rest.articles) < 3:
+        return stop == "," and len(rest.words) == 2 and is_past(rest.words[1])
+    if stop == "," and (rest.stops[0] == "," or rest.words[1] in ("and", "or")):  # one more of a list
+        return False
+    if rest.words[0] == "later" or rest.words[:2] in (("so", "long"), ("as", "long")):
+        return False
+    if _is_item(rest, 0) or rest.words[0] == "or" or (rest.words[0] in ("and", "but") and _is_item(rest, 1)):
+        return False
+    if rest.words[0] in classes.NARROWING_STARTS:
+        return rest.words[:2] == ("after", "which")
+    return _denies_elsewhere(rest, stop) and (bool(stop) or _goes_on_without_stop(older, rest))
+
+
+def _denies_elsewhere(rest: Text, stop: str) -> bool:
+    """Whether a negation in the rest, if there is one, is about something else: a later part of another sentence."""
+    places = [place for place, word in enumerate(rest.words) if word.rstrip(",") in classes.NEGATIONS]
+    if rest.words[0] == "without" and rest.words[1].endswith("ing"):
+        return len(places) == 1
+    return not places or (stop == "." and places[0] > 2 and rest.words[0] not in ("but", "although", "though"))
+
+
+def _goes_on_without_stop(older: Text, rest: Text) -> bool:
+    start, following = rest.words[:2]
+    if start in classes.CLAUSE_STARTS:
+        return following != "long"  # "so long as"
+    if start == "and":
+        unconditional = classes.CONDITIONS.isdisjoint(older.words)
+        return _is_verb(rest, 1) if unconditional else _is_main_verb(older, following)
+    if not classes.NARROWED.isdisjoint(older.words):
+        return False
+    if start in classes.PHRASE_STARTS or start == "without":
+        return following != "long"  # "as long as"
+    if start in ("in", "within"):
+        return following.isdigit()
+    if start.endswith("ing"):
+        return rest.articles[1] or following in classes.DETERMINERS
+    return is_past(start) and following in classes.PREPOSITIONS
+
+
+def _is_item(text: Text, place: int) -> bool:
+    """Whether this is one more of a list of numbers or quoted words, so that the list is another."""
+    return place < len(text.words) and (text.literal[place] or text.words[place][0].isdigit())
+
+
+def _is_verb(text: Text, place: int) -> bool:
+    word = text.words[place]
+    if text.articles[place] or word in classes.DETERMINERS:
+        return False
+    has_object = place + 1 < len(text.words) and text.articles[place + 1]
+    return has_object or word in classes.SUBJECTS_AND_AUXILIARIES or word.endswith("s")
+
+
+def _is_main_verb(older: Text, verb: str) -> bool:
+    """Whether a verb after a condition can't be part of it: "it glows when they are near and turns white"."""
+    condition = next(place for place, word in enumerate(older.words) if word in classes.CONDITIONS)
+    return condition > 0 and verb.endswith("s") and not classes.PLURAL.isdisjoint(older.words[condition:])
+
+
+def _is_conflict(first: Text, second: Text) -> bool:
+    both = set(first.words) | set(second.words)
+    if not both.isdisjoint(classes.PARTIAL) or any("?" in word for word in both):
+        return False
+    return _is_denied(first, second) or _is_denied(second, first) or _are_opposed(first, second)
+
+
+def _is_denied(plain: Text, denying: Text) -> bool:
+    """Whether one is the other with a negation, and with the verb that this needs."""
+    places = [place for place, word in enumerate(denying.words) if word in classes.NEGATIONS]
+    if len(places) != 1 or not classes.NEGATIONS.isdisjoint(plain.words):
+        return False
+    place, words = places[0], denying.words
+    negation, before = words[place], words[place - 1] if place else ""
+    if negation == "not" and before in ("do", "does", "did"):
+        left, verb = words[: place - 1] + words[place + 1 :], place - 1
+    elif negation in ("not", "never", "no"):
+        left, verb = words[:place] + words[place + 1 :], None
+    else:
+        return False
+    differing = [at for at, (one, other) in enumerate(zip(plain.words, left, strict=False)) if one != other]
+    if len(left) != len(plain.words) or differing not in ([], [verb]) or _is_supposed(denying, place):
+        return False
+    return not differing or "base" in forms_of(plain.words[differing[0]], left[differing[0]])
+
+
+def _are_opposed(first: Text, second: Text) -> bool:
+    if len(first.words) != len(second.words):
+        return False
+    differing = [at for at, (one, other) in enumerate(zip(first.words, second.words, strict=True)) if one != other]
+    if len(differing) != 1:
+        return False
+    place = differing[0]
+    if _is_supposed(first, place):
+        return False
+    one, other = first.words[place], second.words[place]
+    if frozenset((one, other)) not in classes.OPPOSITES and one != f"un{other}" and other != f"un{one}":
+        return False
+    # The north exit and the south exit may both be there.
+    return not classes.OPPOSED_ANYWHERE.isdisjoint((one, other)) or not (
+        _is_before_noun(first, place) or _is_before_noun(second, place)
+    )
+
+
+def _is_one_of_several(older: str, first: Text, second: Text) -> bool:
+    """Whether they differ in the way of something that may be there twice: "a path leads north", "you can go north"."""
+    if classes.DIRECTIONS.isdisjoint(set(first.words) ^ set(second.words)):
+        return False
+    return not {"a", "an", "can", "there"}.isdisjoint(older.casefold().split())
+
+
+def _is_supposed(text: Text, place: int) -> bool:
+    """Whether this is not stated: "if it is open" and "the cook says it is open" go with "if it is shut"."""
+    for at in range(place - 1, -1, -1):
+        if text.stops[at]:
+            return False
+        if text.words[at] in classes.SUPPOSING:
+            return True
+    return False
+
+
+def _is_before_noun(text: Text, place: int) -> bool:
+    if text.stops[place] or place + 1 == len(text.words):
+        return False
+    return not text.articles[place + 1] and text.words[place + 1] not in classes.FUNCTION_WORDS
+
+
+_KINDS = (
+    ("negation", classes.NEGATIONS),
+    ("number", classes.NUMBER_WORDS),
+    ("direction", classes.DIRECTIONS),
+    ("condition", classes.EXCEPTIONS | classes.CONDITIONS - classes.ORDER),
+    ("order in time", classes.ORDER),
+    ("quantity", classes.QUANTIFIERS),
+    ("modality", classes.MODALS | classes.HEDGES),
+)
+
+
+def _differences(first: Text, second: Text) -> tuple[str, ...]:
+    """What one of them has and the other has not, by kind: "differs in direction: north, south"."""
+    lost, new = only_in(first, second), only_in(second, first)
+    found: dict[str, list[str]] = {}
+    for word, others in [(word, new) for word in lost] + [(word, lost) for word in new]:
+        if word not in ("do", "does", "did") and not any(forms_of(word, other) for other in others):
+            found.setdefault(kind_of(word), []).append(word)
+    if not found:
+        return ("differs in the order, the number or the form of its words",)
+    return tuple(f"differs in {kind}: {', '.join(some)}" for kind, some in found.items())
+
+
+def only_in(one: Text, other: Text) -> list[str]:
+    """The words of one that the other has not."""
+    known = set(other.words)
+    return [word for word in dict.fromkeys(one.words) if word not in known][:_NAMED_WORDS]
+
+
+def kind_of(word: str) -> str:
+    """What a difference in this word is a difference in."""
+    if any(character.isdigit() for character in word):
+        return "number"
+    return next((kind for kind, members in _KINDS if word in members), "words")

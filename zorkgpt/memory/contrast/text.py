@@ -1,0 +1,175 @@
+"""A text as the contrast check reads it: words without case, punctuation and articles, and what these were."""
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from functools import lru_cache
+
+from zorkgpt.memory.contrast import words as classes
+
+_OPENING, _CLOSING = "\"'“‘«([{*_~「", ".,;:!…\"'”’»)]}*_~。、，；：！」"
+_QUOTES = frozenset("\"'“”‘’«»")
+_ENDS, _PAUSES = frozenset(".;!…。；！"), frozenset(",:)、，：")
+_LONG = 2000
+# Small letters would make another thing of these: "aBc", "kHz"; "5 MW"; "plan A".
+_MAY_COUNT = re.compile(r"[a-z0-9][A-Z]|\d [A-Za-z]{1,2}\b| A\b")
+_CASE_COUNTS = re.compile(
+    r"\w{0,20}[a-z0-9][A-Z]\w{0,20}|(?<=\d )(?!(?:AM|PM)\b)(?:[A-Za-z]?[A-Z]|[A-Z][a-z])\b|(?<=[a-z0-9] )A\b(?! [A-Z])"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Words in order, with three marks for each."""
+
+    words: tuple[str, ...]
+    stops: tuple[str, ...]
+    """The punctuation that follows: nothing, "," or, for whatever ends a sentence, "."."""
+    literal: tuple[bool, ...]
+    """In quotes, so that every letter counts."""
+    articles: tuple[bool, ...]
+    """An article stood before it."""
+
+    def part(self, start: int, end: int | None = None) -> "Text":
+        cut = slice(start, end)
+        return Text(self.words[cut], self.stops[cut], self.literal[cut], self.articles[cut])
+
+    def rotated(self, start: int) -> "Text":
+        """From one word on to the end, then what came before."""
+        head, rest = self.part(0, start), self.part(start)
+        return Text(
+            rest.words + head.words,
+            rest.stops + head.stops,
+            rest.literal + head.literal,
+            rest.articles + head.articles,
+        )
+
+
+def read(text: str) -> Text:
+    return _read_short(text) if len(text) <= _LONG else _read(text)
+
+
+@dataclass(slots=True)
+class _Word:
+    word: str
+    stop: str
+    literal: bool
+    article: bool = False
+    compound: int | None = None
+    """The place of the word with hyphens that it is part of."""
+
+
+def _read(text: str) -> Text:
+    kept = _without_articles(_with_numbers(_split(text)))
+    return Text(
+        tuple(entry.word for entry in kept),
+        tuple(entry.stop for entry in kept),
+        tuple(entry.literal for entry in kept),
+        tuple(entry.article for entry in kept),
+    )
+
+
+_read_short = lru_cache(maxsize=4096)(_read)
+
+
+def _split(text: str) -> list[_Word]:
+    found: list[_Word] = []
+    quoted = False
+    for raw in _plain(text).split():
+        opened = raw.lstrip(_OPENING)
+        core = opened.rstrip(_CLOSING)
+        if not core.strip("-•") and _is_sign(raw, first=not found):
+            core = opened = raw
+        elif raw[0].isdigit() and not quoted and (measure := re.match(r"\d+['\"]", raw)):
+            core = measure[0]  # feet and inches
+        before, after = raw[: len(raw) - len(opened)], opened[len(core) :]
+        if found and ("(" in before or not core.strip("-•")):
+            found[-1].stop = found[-1].stop or ","
+        if not core.strip("-•"):
+            continue
+        quoted = quoted or not _QUOTES.isdisjoint(before)
+        parts = [core] if quoted else _parts(core)
+        compound = len(found) if len(parts) > 1 and "-" in core else None
+        found += [_Word(part, "", quoted, compound=compound) for part in parts]
+        found[-1].stop = "." if _ENDS & set(after) else "," if _PAUSES & set(after) else ""
+        quoted = quoted and _QUOTES.isdisjoint(after)
+        if found[-1].stop and found[-1].word in classes.NEGATIONS:
+            found[-1].word += ","  # "no, exit" is not "no exit"
+    return found
+
+
+def _plain(text: str) -> str:
+    plain = _without_case(unicodedata.normalize("NFC", text)).replace("’", "'").replace("—", " - ").strip()
+    # Quotes around the whole are no quotation.
+    if len(plain) > 1 and plain[0] in '"“«' and plain[-1] in '"”»' and not _QUOTES & set(plain[1:-1]) - {"'"}:
+        return plain[1:-1]
+    return plain
+
+
+def _without_case(text: str) -> str:
+    """In small letters, but for what is another thing in them; a text all in capitals tells nothing of that."""
+    if _MAY_COUNT.search(text) is None or text == text.upper():
+        return text.casefold()
+    parts, end = [], 0
+    for found in _CASE_COUNTS.finditer(text):
+        parts += [text[end : found.start()].casefold(), found[0]]
+        end = found.end()
+    return "".join([*parts, text[end:].casefold()])
+
+
+def _is_sign(raw: str, *, first: bool) -> bool:
+    """Whether this is a sign that stands for itself: "type * to list"; not a bullet, a dash or an ellipsis."""
+    quoted = raw[0] in _QUOTES and raw[-1] in _QUOTES and len(raw) > 2
+    return quoted or (raw == "*" and not first)
+
+
+def _parts(core: str) -> list[str]:
+    if core in classes.CONTRACTIONS:
+        return classes.CONTRACTIONS[core].split()
+    if core.endswith("n't"):
+        return [core[:-3], "not"]
+    if "-" in core and not core.endswith("ing") and re.fullmatch(r"[^\W\d]+(-[^\W\d]+)+", core):
+        return core.split("-")
+    return [core]
+
+
+def _with_numbers(entries: list[_Word]) -> list[_Word]:
+    """Number words as digits: "twenty", "one" are 21."""
+    found: list[_Word] = []
+    joinable, compound = False, None
+    for entry in entries:
+        value = None if entry.literal else classes.NUMBERS.get(entry.word)
+        if value is None:
+            joinable = False
+        elif joinable and len(value) == 1 and value != "0" and entry.compound == compound:
+            found[-1].word, found[-1].stop = str(int(found[-1].word) + int(value)), entry.stop
+            joinable = False
+            continue
+        else:
+            entry.word = value
+            joinable, compound = int(value) >= 20 and not entry.stop, entry.compound
+        found.append(entry)
+    return found
+
+
+def _without_articles(entries: list[_Word]) -> list[_Word]:
+    found: list[_Word] = []
+    article = False
+    for place, entry in enumerate(entries):
+        following = entries[place + 1].word if place + 1 < len(entries) else None
+        if entry.word in classes.ARTICLES and not entry.literal and not entry.stop and _is_noun_phrase(following):
+            article = True
+            continue
+        entry.article, article = article, False
+        found.append(entry)
+    return found
+
+
+def _is_noun_phrase(following: str | None) -> bool:
+    """Whether what follows "a" makes it an article, and one that may as well not be there."""
+    return (
+        following is not None
+        and not following[0].isdigit()
+        and following not in classes.FUNCTION_WORDS
+        and following not in classes.KEEPS_ARTICLE
+    )

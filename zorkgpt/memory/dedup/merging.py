@@ -1,0 +1,90 @@
+"""Changes that join or oppose two memories; each says with what it was compared, so that it can be undone."""
+
+from dataclasses import replace
+
+from zorkgpt.memory.dedup.decision import Belief
+from zorkgpt.memory.models import Memory, MemoryStatus
+from zorkgpt.memory.storage import changes
+from zorkgpt.memory.storage.changes import Outcome
+from zorkgpt.memory.storage.codec import Document
+
+
+def merged(document: Document, location_id: int, known: Memory, new: Memory, reason: str) -> Outcome:
+    """The new one counts as one more observation of the known one. The same turn of the same episode counts once."""
+    again = changes.seen_again(document, location_id, known, new.turns, new.episode)
+    return _telling(again, new, reason, "merged")
+
+
+def refined(
+    document: Document, location_id: int, name: str, known: Memory, new: Memory, turn: int | None, reason: str
+) -> Outcome:
+    """The new one says it better; it never lasts shorter than what it replaces, and what was tried was its fact too."""
+    new = replace(new, tried=known.tried, worked=known.worked)
+    if known.persistence == "permanent":
+        new = replace(new, persistence="permanent")
+    outcome = changes.added(document, location_id, name, new)
+    return _then(outcome, replaced(outcome.document, location_id, known, new, turn, reason))
+
+
+def opposed(
+    document: Document,
+    location_id: int,
+    name: str,
+    known: Memory,
+    new: Memory,
+    belief: Belief,
+    turn: int | None,
+    reason: str,
+) -> Outcome:
+    """Both are kept; one of them is believed, or neither for good."""
+    status = MemoryStatus.TENTATIVE if belief == "open" else new.status
+    outcome = _telling(changes.added(document, location_id, name, replace(new, status=status)), known, reason)
+    if belief == "newer":
+        return _then(outcome, replaced(outcome.document, location_id, known, new, turn, reason))
+    if belief == "older":
+        stored = outcome.changes[-1].after
+        return _then(outcome, replaced(outcome.document, location_id, stored, known, turn, reason))
+    if known.status == MemoryStatus.TENTATIVE:
+        return outcome
+    doubted = replace(known, status=MemoryStatus.TENTATIVE)
+    contested = changes.changed(outcome.document, location_id, known, doubted, "contested", reason)
+    return _then(outcome, _telling(contested, new, reason))
+
+
+def settled(
+    document: Document, location_id: int, winner: Memory, loser: Memory, turn: int | None, reason: str
+) -> Outcome:
+    """What was open is open no more."""
+    sure = replace(winner, status=MemoryStatus.ACTIVE)
+    outcome = changes.changed(document, location_id, winner, sure, "contested", reason)
+    return _then(_telling(outcome, loser, reason), replaced(outcome.document, location_id, loser, sure, turn, reason))
+
+
+def absorbed(
+    document: Document, location_id: int, kept: Memory, repeat: Memory, turn: int | None, reason: str
+) -> Outcome:
+    """One of two that are both in the file takes over the observations of the other."""
+    episodes = document.of(location_id)[0].episodes
+    memories = document.memories(location_id)
+    # Seen first is what stands first in the file.
+    first, last = sorted((kept, repeat), key=lambda one: next(at for at, m in enumerate(memories) if m is one))
+    span = changes.observed(first, changes.last_turn(last), last.episode, episodes)
+    count = kept.observation_count + repeat.observation_count
+    tried, worked = kept.tried + repeat.tried, kept.worked + repeat.worked
+    seen = replace(kept, turns=span.turns, episode=span.episode, observation_count=count, tried=tried, worked=worked)
+    outcome = _telling(changes.changed(document, location_id, kept, seen, "merged", reason), repeat, reason)
+    return _then(outcome, replaced(outcome.document, location_id, repeat, kept, turn, reason))
+
+
+def replaced(document: Document, location_id: int, old: Memory, by: Memory, turn: int | None, reason: str) -> Outcome:
+    """The other one is believed in its stead."""
+    return _telling(changes.superseded(document, location_id, old, by.title, turn, reason), by, reason)
+
+
+def _telling(outcome: Outcome, other: Memory, reason: str, kind: str | None = None) -> Outcome:
+    made = tuple(replace(change, kind=kind or change.kind, other=other, reason=reason) for change in outcome.changes)
+    return Outcome(outcome.document, made)
+
+
+def _then(first: Outcome, second: Outcome) -> Outcome:
+    return Outcome(second.document, first.changes + second.changes)

@@ -1,0 +1,216 @@
+"""Credit and blame: what the player was shown, what it then did, and what came of it, counted on the memories."""
+
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from zorkgpt.memory.evidence.advice import GO, PROMISING, Deed, borne_out, deed_of, outcome_in_words
+from zorkgpt.memory.evidence.trials import LARGE, Trial, TrialFile, counted, trial_of
+from zorkgpt.memory.models import Memory, ZMachineContext
+from zorkgpt.memory.storage import changes
+from zorkgpt.memory.storage.changes import Outcome, titled
+from zorkgpt.memory.storage.codec import Document
+
+EVERY_TURNS = 10
+"""After so many turns counts are written that no other write has taken along."""
+_NAMED = 3
+
+
+class Evidence:
+    """Gathers trials, and counts them in the memory file with whatever else is written there.
+
+    A trial counts once by episode, turn, place and title, also where the turn is played again after a crash. What is
+    gathered and not counted yet, of ten turns at most, is lost with a kill, unless these turns are played again.
+    Ephemeral memories are not counted: they last no longer than what they are about.
+    """
+
+    def __init__(self, file: TrialFile, log: logging.Logger) -> None:
+        self._file = file
+        self._log = log
+        self._shown: tuple[int, tuple[Memory, ...]] = (0, ())
+        self._episode: int | str | None = None
+        self._known: set[tuple[int, int, str]] = set()
+        """Turn, location and title of the trials of this episode."""
+        self._done: set[tuple[int, str, Deed | None]] = set()
+        """Location, title and deed of what has worked in this episode: a second time it may well do nothing."""
+        self._pending: list[Trial] = []
+        self._on_file = 0
+        """So many of the pending ones are in the file of trials, but not in the counts."""
+        self._taken = False
+        """Whether the change that is being written takes the pending ones along."""
+        self._size: int | None = None
+        """Of the file of trials, when it was last looked at."""
+        self.failures = 0
+
+    @property
+    def path(self) -> Path:
+        """Of the file of trials."""
+        return self._file.path
+
+    @property
+    def is_pending(self) -> bool:
+        return bool(self._pending)
+
+    def show(self, location_id: int, memories: Iterable[Memory]) -> None:
+        """The player is about to act at this location, and sees these memories."""
+        self._shown = location_id, tuple(one for one in memories if one.persistence != "ephemeral")
+
+    def note(self, location_id: int, action: str, turn: ZMachineContext, episode: int | str) -> None:
+        """Take in what the player did there, and what came of it."""
+        (shown_at, memories), self._shown = self._shown, (0, ())
+        # Without the turn's number nobody could tell a second trial from the same one.
+        deed = deed_of(action)
+        if shown_at != location_id or turn.turn < 1 or not memories or deed is None:
+            return
+        self._begin(episode)
+        for memory in memories:
+            verdict = None if _is_younger(memory, turn.turn, episode) else borne_out(memory, action, turn)
+            if verdict is False and self._has_happened(location_id, memory, deed):
+                continue
+            if verdict is not None:
+                self._add(Trial(episode, turn.turn, location_id, memory.title, action, outcome_in_words(turn), verdict))
+
+    def under_way(self) -> dict[str, Any]:
+        """The trials that are not counted yet, as plain values."""
+        return {"pending": [asdict(trial) for trial in self._pending], "on_file": self._on_file}
+
+    def restore(self, under_way: dict[str, Any]) -> None:
+        """Go on with an episode that was interrupted; what is on file already is read at the next trial."""
+        self._episode = None
+        self._pending = [trial_of(row) for row in under_way["pending"]]
+        self._on_file = int(under_way["on_file"])
+
+    def is_due(self, turn: int) -> bool:
+        return self.is_pending and abs(turn - self._pending[0].turn) >= EVERY_TURNS
+
+    def along_with(
+        self, change: Callable[[Document], Outcome | None], *, always: bool = False
+    ) -> Callable[[Document], Outcome | None]:
+        """The change with the counts of what is pending, if it changes anything; `written` is to be called after it.
+
+        Args:
+            always: also if it changes nothing.
+        """
+
+        def with_counts(document: Document) -> Outcome | None:
+            self._taken = False
+            outcome = change(document)
+            if outcome is None or not self._pending or (outcome.document is document and not always):
+                return outcome
+            return self._counted_in(outcome)
+
+        return with_counts
+
+    def written(self) -> None:
+        """The last change is on disk."""
+        if self._taken:
+            self._pending.clear()
+            self._on_file, self._taken = 0, False
+
+    def _counted_in(self, outcome: Outcome) -> Outcome:
+        try:
+            outcome = self._made_up(outcome)
+            self._put_on_file(outcome.document)
+        except OSError as error:
+            self._fail(error)
+            return outcome
+        self._taken = True
+        return _credited(outcome, self._pending)
+
+    def _begin(self, episode: int | str) -> None:
+        if episode == self._episode:
+            return
+        self._episode = episode
+        self._known.clear()
+        self._done.clear()
+        try:
+            for trial in (*self._file.trials(), *self._pending):
+                if trial.episode == episode:
+                    self._remember(trial)
+        except OSError as error:
+            self._fail(error)
+
+    def _fail(self, error: OSError) -> None:
+        self.failures += 1
+        if self.failures == 1:
+            extra = {"path": str(self._file.path), "error": str(error)}
+            self._log.warning("what came of memories is not counted", extra=extra)
+
+    def _add(self, trial: Trial) -> None:
+        if (trial.turn, trial.location_id, trial.title) not in self._known:
+            self._remember(trial)
+            self._pending.append(trial)
+
+    def _has_happened(self, location_id: int, memory: Memory, deed: Deed) -> bool:
+        """Whether the deed has done in this episode already what it promises; a way that is gone is another matter."""
+        if deed.verb == GO or memory.category not in PROMISING:
+            return False
+        return memory.episode == self._episode or (location_id, memory.title, deed) in self._done
+
+    def _remember(self, trial: Trial) -> None:
+        self._known.add((trial.turn, trial.location_id, trial.title))
+        if trial.worked:
+            self._done.add((trial.location_id, trial.title, deed_of(trial.action)))
+
+    def _made_up(self, outcome: Outcome) -> Outcome:
+        """With the counts of the last trials on file, if a kill kept them from the memory file."""
+        size = self._file.size()
+        if size == self._size:
+            return outcome
+        last = [] if self._on_file else self._file.last_batch()
+        cut_off = [trial for trial in last if _counts(outcome.document, trial) == _before(last, trial)]
+        outcome = _credited(outcome, cut_off)
+        if size > LARGE and self._size is None:
+            self._file.thin_out()
+        self._size = self._file.size()
+        return outcome
+
+    def _put_on_file(self, document: Document) -> None:
+        new = self._pending[self._on_file :]
+        if new:
+            before = {(one.location_id, one.title): _counts(document, one) or (0, 0) for one in self._pending}
+            self._file.append(counted(new, before))
+            self._on_file = len(self._pending)
+            self._size = self._file.size()
+
+
+def _is_younger(memory: Memory, turn: int, episode: int | str) -> bool:
+    """Whether it was made in this very turn or later: then the turn is played again, and was played without it."""
+    first = memory.turns.replace("→", "-").partition("-")[0].strip()
+    return memory.episode == episode and memory.observation_count == 1 and first.isdecimal() and int(first) >= turn
+
+
+def _counts(document: Document, trial: Trial) -> tuple[int, int] | None:
+    memory = titled(document.memories(trial.location_id), trial.title)
+    return None if memory is None else (memory.worked, memory.tried)
+
+
+def _before(batch: Sequence[Trial], trial: Trial) -> tuple[int, int]:
+    """The counts before the first trial of the same memory."""
+    first = next(one for one in batch if (one.location_id, one.title) == (trial.location_id, trial.title))
+    return first.after[0] - first.worked, first.after[1] - 1
+
+
+def _credited(outcome: Outcome, trials: Sequence[Trial]) -> Outcome:
+    document, made = outcome.document, outcome.changes
+    for location_id, title in dict.fromkeys((trial.location_id, trial.title) for trial in trials):
+        memory = titled(document.memories(location_id), title)
+        if memory is None:
+            continue
+        its = [trial for trial in trials if (trial.location_id, trial.title) == (location_id, title)]
+        worked = memory.worked + sum(trial.worked for trial in its)
+        after = replace(memory, tried=memory.tried + len(its), worked=worked)
+        one = changes.changed(document, location_id, memory, after, "credited", _described(its))
+        document, made = one.document, made + one.changes
+    return Outcome(document, made)
+
+
+def _described(trials: Sequence[Trial]) -> str:
+    said = [
+        f"“{one.action}” {'worked' if one.worked else 'did not work'} in turn {one.turn}: {one.result}"
+        for one in trials[-_NAMED:]
+    ]
+    more = len(trials) - len(said)
+    return "; ".join([*([f"{more} more"] if more else []), *said])

@@ -1,0 +1,348 @@
+"""Both kinds of memories, and where each goes: the lasting into the file, those of the episode into a cache."""
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from zorkgpt.errors import MemoryStoreError
+from zorkgpt.memory.contrast.comparison import compared
+from zorkgpt.memory.evidence.credit import Evidence
+from zorkgpt.memory.evidence.trials import TrialFile
+from zorkgpt.memory.keeping.lifecycle import Visits
+from zorkgpt.memory.models import Memory, MemoryEvent, MemoryStatus
+from zorkgpt.memory.storage import changes
+from zorkgpt.memory.storage.changes import Outcome, is_current, same_words, titled
+from zorkgpt.memory.storage.codec import Document
+from zorkgpt.memory.storage.entry import as_read
+from zorkgpt.memory.storage.escaping import one_line
+from zorkgpt.memory.storage.moment import Moment
+from zorkgpt.memory.storage.section import LOCATION_LIMIT
+from zorkgpt.memory.storage.store import MemoryStore
+
+
+class Keeper:
+    """Adds, replaces and marks memories. False means that nothing was changed, and the log says why."""
+
+    def __init__(self, store: MemoryStore, visits: Visits, log: logging.Logger, *, debug: bool = False) -> None:
+        self.store = store
+        self._log = log
+        self.ephemeral: dict[int, list[Memory]] = {}
+        self.names: dict[int, str] = {}
+        """Of locations, as they were called last."""
+        self.events: list[MemoryEvent] = []
+        self.write_failures = 0
+        self.vetoes_obeyed = 0
+        """Memories of this episode that were not kept since a person never wants them again."""
+        self.evidence = Evidence(TrialFile(store.file.path.with_suffix(".trials.jsonl")), log)
+        self.moment: Callable[[], Moment | None] = lambda: None
+        """Which turn it is, for the history."""
+        self._visits = visits
+        self._debug = debug
+
+    def current(self, location_id: int) -> list[Memory]:
+        """What is believed at the location, persistent first."""
+        with self.store.guard:
+            both = (*self.store.cache.get(location_id, ()), *self.ephemeral.get(location_id, ()))
+        return [memory for memory in both if is_current(memory)]
+
+    def refresh(self) -> bool:
+        """See what others wrote. False: the file can't be read, and the caches are as they were."""
+        try:
+            self.store.refresh()
+        except MemoryStoreError as error:
+            self._log.warning("memories not read again", extra={"error": str(error)})
+            return False
+        return True
+
+    def add(self, location_id: int, name: str, memory: Memory) -> bool:
+        """Keep it; one of the same title and text counts as seen again. False also where a person has forbidden it.
+
+        Raises:
+            ValueError: the location is no number that a file can hold.
+        """
+        _check_location(location_id)
+        with self.store.guard:
+            self.names[location_id] = name
+            if Keeper.is_forbidden(self, location_id, name, memory):
+                return False
+            if memory.persistence == "ephemeral":
+                self._add_ephemeral(location_id, memory)
+                return True
+            return self._add_persistent(location_id, name, memory, [], None)
+
+    def supersede(self, location_id: int, name: str, titles: Sequence[str], new: Memory, turn: int | None) -> bool:
+        """Keep the new one in the place of those of these titles. False: nothing was changed."""
+        _check_location(location_id)
+        with self.store.guard:
+            if not self.refresh():
+                return False
+            if Keeper.is_forbidden(self, location_id, name, new):
+                return False
+            olds = [old for title in titles if (old := self._titled(location_id, title, new.persistence))]
+            if self._is_pinned(location_id, olds):
+                return False
+            if not olds:
+                self._log.warning("nothing to supersede", extra={"location_id": location_id, "titles": list(titles)})
+                return False
+            lasting = [old for old in olds if old.persistence != "ephemeral"]
+            if new.persistence == "ephemeral":
+                if lasting:
+                    self._refuse(location_id, lasting[0], new)
+                    return False
+                self._add_ephemeral(location_id, new, replacing=olds)
+            elif not self._add_persistent(location_id, name, new, [old.title for old in lasting], turn):
+                return False
+            for old in olds:
+                if old.persistence == "ephemeral":
+                    self._mark(location_id, old, _superseded(old, new.title, turn), "superseded")
+            return True
+
+    def invalidate(self, location_id: int, title: str, reason: str, turn: int | None) -> bool:
+        with self.store.guard:
+            if not reason.strip():
+                self._log.warning(
+                    "not invalidated: no reason given", extra={"location_id": location_id, "title": title}
+                )
+                return False
+            if not self.refresh():
+                return False
+            old = self._titled(location_id, title, "permanent")
+            if old is None:
+                self._log.warning("nothing to invalidate", extra={"location_id": location_id, "title": title})
+                return False
+            if self._is_pinned(location_id, [old]):
+                return False
+            if old.persistence == "ephemeral":
+                self._mark(location_id, old, changes.proven_wrong(old, reason, turn), "invalidated")
+                return True
+
+            def change(document: Document) -> Outcome | None:
+                found = titled(document.memories(location_id), title)
+                if found is None or found.pinned:
+                    return None
+                return changes.invalidated(document, location_id, found, reason, turn)
+
+            return self._apply(change)
+
+    def seen_again(self, location_id: int, memory: Memory, turn: int | str, episode: int | str) -> bool:
+        """Count one more observation of a memory that is kept; the same turn of the same episode counts once."""
+        with self.store.guard:
+            if memory.persistence == "ephemeral":
+                return self._ephemeral_again(location_id, memory, turn, episode)
+
+            def change(document: Document) -> Outcome | None:
+                found = known_again(document.memories(location_id), memory)
+                return found and changes.seen_again(document, location_id, found, turn, episode)
+
+            return self._apply(change)
+
+    def replaceable(self, location_id: int, titles: Sequence[str], new: Memory) -> list[str]:
+        """Those of the titles that this memory may supersede: not what a person has pinned."""
+        pinned = {memory.title for memory in self.current(location_id) if memory.pinned}
+        return [title for title in titles if title not in pinned]
+
+    def is_forbidden(self, location_id: int, name: str, memory: Memory) -> bool:
+        """Whether a person never wants a memory again at this place that says the same; then it is counted and told."""
+        vetoed = next((old for old in self._vetoed(location_id) if says_the_same(old, memory)), None)
+        return vetoed is not None and self._obey(location_id, memory, vetoed)
+
+    def metrics(self) -> dict[str, object]:
+        """Counts of its own, by name."""
+        return {}
+
+    def change(self, change: Callable[[Document], Outcome | None]) -> bool:
+        """Make a change of the file and tell of it. False: it could not be written, or there was nothing to do."""
+        return self._apply(change)
+
+    def count_evidence(self) -> None:
+        """Write the counts of what came of memories, if there are any that no other write has taken along."""
+        if self.evidence.is_pending:
+            self._apply(Outcome, always=True)
+
+    def close(self) -> None:
+        """Put away what need not be kept open."""
+
+    def count_visits(self) -> None:
+        """Write down the visits that no other write has taken along, of the places that the file has."""
+        if self._visits.are_waiting(self.store.document):
+            self._apply(Outcome, always=True)
+
+    def forget_episode(self) -> None:
+        """What was true until the restart is true no more."""
+        if self._debug:
+            self._log.info("ephemeral memories forgotten", extra={"count": sum(map(len, self.ephemeral.values()))})
+        self.ephemeral.clear()
+        self.vetoes_obeyed = 0
+
+    def under_way(self) -> dict[str, Any]:
+        """Counts and names of the running episode, as plain values."""
+        return {
+            "names": [[place, name] for place, name in self.names.items()],
+            "write_failures": self.write_failures,
+            "evidence": self.evidence.under_way(),
+        }
+
+    def restore_episode(self, memories: dict[int, list[Memory]], under_way: dict[str, Any] | None = None) -> None:
+        """Go on with an episode that was interrupted."""
+        self.forget_episode()
+        self.ephemeral.update(memories)
+        if under_way is not None:
+            self.names.update((int(place), str(name)) for place, name in under_way["names"])
+            self.write_failures = int(under_way["write_failures"])
+            self.evidence.restore(under_way["evidence"])
+        if self._debug:
+            self._log.info("ephemeral memories restored", extra={"count": sum(map(len, memories.values()))})
+
+    def ignore(self, location_id: int, memory: Memory, why: str) -> None:
+        """Say that a memory is not kept."""
+        self.events.append(_event("ignored", location_id, memory, why))
+        self._log.info("memory ignored", extra={"location_id": location_id, "title": memory.title, "why": why})
+
+    def _add_persistent(
+        self, location_id: int, name: str, memory: Memory, replaced_titles: list[str], turn: int | None
+    ) -> bool:
+        visits = self._visits.uncounted(location_id)
+
+        def change(document: Document) -> Outcome | None:
+            kept = document.memories(location_id)
+            olds = [old for title in replaced_titles if (old := titled(kept, title))]
+            if len(olds) < len(replaced_titles) or any(old.pinned for old in olds):
+                return None
+            others = [other for other in kept if not any(other is old for old in olds)]
+            return _added(document, location_id, name, memory, visits, olds, others, turn)
+
+        if not self._apply(change):
+            return False
+        for old in [old for old in self.ephemeral.get(location_id, ()) if is_current(old) and same_words(old, memory)]:
+            self._mark(location_id, old, _superseded(old, memory.title, turn), "superseded")
+        return True
+
+    def _apply(self, change: Callable[[Document], Outcome | None], *, always: bool = False) -> bool:
+        try:
+            along = self.evidence.along_with(self._visits.along_with(change, always=always), always=always)
+            outcome = self.store.apply(along, moment=self.moment())
+        except MemoryStoreError as error:
+            self.write_failures += 1
+            self._log.error("memory not written", extra={"error": str(error)})
+            return False
+        if outcome is None:
+            return False
+        self.evidence.written()
+        self._visits.written()
+        for made in outcome.changes:
+            if made.kind != "credited":
+                self._tell(made.kind, made.location_id, made.after or made.before, made.reason, made.other)
+        return True
+
+    def _add_ephemeral(self, location_id: int, memory: Memory, replacing: Sequence[Memory] = ()) -> None:
+        kept = self.ephemeral.setdefault(location_id, [])
+        if is_current(memory) and not replacing:
+            for index, known in enumerate(kept):
+                if is_current(known) and same_words(known, memory):
+                    kept[index] = changes.observed(known, memory.turns, memory.episode, (memory.episode,))
+                    self._tell("seen again", location_id, memory)
+                    return
+        kept.append(as_read(memory))
+        self._tell("added", location_id, memory)
+
+    def _ephemeral_again(self, location_id: int, memory: Memory, turn: int | str, episode: int | str) -> bool:
+        known = known_again(self.ephemeral.get(location_id, []), memory)
+        if known is None:
+            return False
+        self._mark(location_id, known, changes.observed(known, turn, episode, (episode,)), "seen again")
+        return True
+
+    def _titled(self, location_id: int, title: str, persistence: str) -> Memory | None:
+        """In both caches, first in the one that `persistence` belongs to."""
+        lasting = titled(self.store.cache.get(location_id, []), title)
+        passing = titled(self.ephemeral.get(location_id, []), title)
+        return (passing or lasting) if persistence == "ephemeral" else (lasting or passing)
+
+    def _mark(self, location_id: int, old: Memory, new: Memory, kind: str) -> None:
+        kept = self.ephemeral[location_id]
+        kept[next(index for index, memory in enumerate(kept) if memory is old)] = new
+        self._tell(kind, location_id, new)
+
+    def _vetoed(self, location_id: int) -> list[Memory]:
+        with self.store.guard:
+            return [memory for memory in self.store.cache.get(location_id, ()) if memory.vetoed]
+
+    def _obey(self, location_id: int, memory: Memory, vetoed: Memory) -> bool:
+        self.vetoes_obeyed += 1
+        self.ignore(location_id, memory, f"vetoed: {vetoed.title}")
+        return True
+
+    def _is_pinned(self, location_id: int, olds: Sequence[Memory]) -> bool:
+        for old in olds:
+            if old.pinned:
+                self._log.warning("pinned, so it stays", extra={"location_id": location_id, "title": old.title})
+                return True
+        return False
+
+    def _refuse(self, location_id: int, old: Memory, new: Memory) -> None:
+        self._log.warning(
+            "%s is not superseded by %s: the restart would lose what is known",
+            old.persistence,
+            new.persistence,
+            extra={"location_id": location_id, "old": old.title, "new": new.title},
+        )
+
+    def _tell(
+        self, kind: str, location_id: int, memory: Memory, reason: str | None = None, other: Memory | None = None
+    ) -> None:
+        detail = reason or memory.invalidation_reason or memory.superseded_by or ""
+        self.events.append(_event(kind, location_id, memory, detail, other))
+        if self._debug and memory.persistence == "ephemeral":
+            self._log.info("ephemeral memory", extra={"what": kind, "location_id": location_id, "title": memory.title})
+
+
+def _added(document, location_id, name, memory, visits, olds, others, turn) -> Outcome:
+    """The new one first, or seen again if it is known; then the old ones marked."""
+    known = known_again(others, memory) if is_current(memory) else None
+    confirms = known is not None and known.status == MemoryStatus.TENTATIVE and memory.status == MemoryStatus.ACTIVE
+    if confirms and not known.pinned:
+        olds, known = [*olds, known], None
+    if known is None:
+        outcome = changes.added(document, location_id, name, memory, visits=visits)
+    else:
+        outcome = changes.seen_again(document, location_id, known, memory.turns, memory.episode)
+    made = outcome.changes
+    for old in olds:
+        outcome = changes.superseded(outcome.document, location_id, old, memory.title, turn)
+        made += outcome.changes
+    return Outcome(outcome.document, made)
+
+
+def says_the_same(known: Memory, memory: Memory) -> bool:
+    """Whether the words of the memory say what the known one says, or that and more."""
+    return same_words(known, memory) or compared(known, memory, None).relation in ("same", "adds")
+
+
+def known_again(memories: Sequence[Memory], memory: Memory) -> Memory | None:
+    """The current one of the same title and text."""
+    return next((known for known in memories if is_current(known) and same_words(known, memory)), None)
+
+
+def _event(kind: str, location_id: int, memory: Memory, detail: str, other: Memory | None = None) -> MemoryEvent:
+    said = other.text if other else ""
+    return MemoryEvent(
+        kind,
+        location_id,
+        memory.title,
+        memory.persistence,
+        memory.category,
+        detail,
+        memory.text,
+        memory.status,
+        said,
+    )
+
+
+def _superseded(old: Memory, title: str, turn: int | None) -> Memory:
+    return replace(old, status=MemoryStatus.SUPERSEDED, superseded_by=one_line(title), superseded_at_turn=turn)
+
+
+def _check_location(location_id: int) -> None:
+    if not isinstance(location_id, int) or isinstance(location_id, bool) or abs(location_id) >= LOCATION_LIMIT:
+        raise ValueError(f"The location is {location_id!r}; it must be a whole number of at most 18 digits.")

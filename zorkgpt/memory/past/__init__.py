@@ -1,0 +1,1 @@
+"""What was remembered when, and why."""

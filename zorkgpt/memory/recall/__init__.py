@@ -1,0 +1,1 @@
+"""What of a place's memories is told, and finding them by words."""

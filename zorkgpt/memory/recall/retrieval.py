@@ -1,0 +1,151 @@
+"""What the agent is told of a location: the most useful memories that fit a budget."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from zorkgpt.memory.evidence.standing import standing, tested
+from zorkgpt.memory.models import Memory, MemoryStatus
+from zorkgpt.memory.storage.changes import is_current
+
+TENTATIVE_HEADING = "⚠️  TENTATIVE MEMORIES (unconfirmed, may be invalidated):"
+
+_MARKERS = {"core": " [spawn]", "permanent": "", "ephemeral": " [session]"}
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How much of a location is shown."""
+
+    tokens: int = 300
+    successes: int = 5
+    failures: int = 5
+    markers: bool = True
+    """Whether a line says for how long it is true."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The text for the agent and the memories in it."""
+
+    text: str
+    memories: tuple[Memory, ...] = ()
+
+
+def estimated_tokens(text: str) -> int:
+    """About what a model's tokenizer would count, rather too many than too few.
+
+    English prose has a little over four characters a token; other scripts up to one token a character.
+    """
+    if text.isascii():
+        return len(text) // 4 + 1
+    plain = len(text.encode("ascii", "ignore"))
+    return plain // 4 + (len(text) - plain) + 1
+
+
+def shown(
+    persistent: Sequence[Memory],
+    ephemeral: Sequence[Memory],
+    *,
+    episodes: Sequence[int | str] = (),
+    budget: Budget = Budget(),
+    count_tokens: Callable[[str], int] = estimated_tokens,
+    in_general: int = 0,
+) -> Shown:
+    """The memories of one location as lines, persistent first, the tentative at the end.
+
+    Args:
+        episodes: of the location, in their order; the last is the newest.
+        in_general: how many more of the location hold at many places, and are told there and not here.
+    """
+    if in_general:
+        pointer = _in_general(in_general)
+        rest = replace(budget, tokens=budget.tokens - count_tokens(f"{pointer}\n"))
+        found = shown(persistent, ephemeral, episodes=episodes, budget=rest, count_tokens=count_tokens)
+        return Shown(f"{found.text}\n{pointer}" if found.text else pointer, found.memories)
+    order = {episode: rank for rank, episode in enumerate(episodes)}
+    current = [
+        (_rank(memory, order, place), memory)
+        for place, memory in enumerate((*persistent, *ephemeral))
+        if is_current(memory)
+    ]
+    if not current:
+        return Shown("")
+    current.sort(key=lambda item: item[0])
+    return _chosen([memory for _, memory in current], budget, count_tokens)
+
+
+def line(memory: Memory, *, markers: bool = True) -> str:
+    """`[CATEGORY] Title: text`, with how long it is true and how often it worked."""
+    marker = _MARKERS[memory.persistence] if markers else ""
+    result = tested(memory)
+    return f"[{memory.category}] {memory.title}: {memory.text}{marker}{f' ({result})' if result else ''}"
+
+
+def _rank(memory: Memory, order: dict[int | str, int], place: int) -> tuple:
+    return (
+        not memory.pinned,
+        memory.category != "DANGER",
+        standing(memory),
+        memory.status == MemoryStatus.TENTATIVE,
+        -memory.observation_count,
+        -order.get(memory.episode, len(order)),
+        -_last_turn(memory.turns),
+        -place,
+    )
+
+
+def _last_turn(turns: str) -> int:
+    last = turns[max(turns.rfind("→"), turns.rfind("-")) + 1 :]
+    return int(last) if last.isdecimal() and len(last) < 19 else -1
+
+
+def _chosen(ranked: list[Memory], budget: Budget, count_tokens: Callable[[str], int]) -> Shown:
+    left = {"SUCCESS": budget.successes, "FAILURE": budget.failures}
+    allowed = []
+    for memory in ranked:
+        if memory.pinned or left.get(memory.category, 1) > 0:
+            allowed.append(memory)
+            if memory.category in left and not memory.pinned:
+                left[memory.category] -= 1
+    text = _text(allowed, len(ranked) - len(allowed), budget)
+    if count_tokens(text) <= budget.tokens:
+        return Shown(text, tuple(allowed))
+    chosen = _fitting(allowed, len(ranked), budget, count_tokens)
+    return Shown(_text(chosen, len(ranked) - len(chosen), budget), tuple(chosen))
+
+
+def _fitting(allowed: list[Memory], of: int, budget: Budget, count_tokens: Callable[[str], int]) -> list[Memory]:
+    # The parts are counted one by one, each with its line break: no tokenizer makes more of the whole than of them.
+    spare = budget.tokens - count_tokens(_left_out(of) + "\n")
+    heading = count_tokens(f"\n{TENTATIVE_HEADING}\n")
+    chosen = []
+    for memory in allowed:
+        tentative = memory.status == MemoryStatus.TENTATIVE
+        cost = count_tokens(("  " if tentative else "") + line(memory, markers=budget.markers) + "\n")
+        first = heading if tentative and not any(m.status == MemoryStatus.TENTATIVE for m in chosen) else 0
+        if cost + first <= spare:
+            spare -= cost + first
+            chosen.append(memory)
+    return chosen
+
+
+def _text(chosen: list[Memory], hidden: int, budget: Budget) -> str:
+    active = [memory for memory in chosen if memory.status != MemoryStatus.TENTATIVE]
+    active.sort(key=lambda memory: (not memory.pinned, memory.persistence == "ephemeral"))
+    tentative = [memory for memory in chosen if memory.status == MemoryStatus.TENTATIVE]
+    tentative.sort(key=lambda memory: memory.persistence == "ephemeral")
+    lines = [line(memory, markers=budget.markers) for memory in active]
+    if tentative:
+        lines += ["", TENTATIVE_HEADING] if lines else [TENTATIVE_HEADING]
+        lines += ["  " + line(memory, markers=budget.markers) for memory in tentative]
+    if hidden:
+        lines.append(_left_out(hidden))
+    return "\n".join(lines)
+
+
+def _left_out(count: int) -> str:
+    return f"({count} more {'memory' if count == 1 else 'memories'} not shown)"
+
+
+def _in_general(count: int) -> str:
+    return f"({count} more {'holds' if count == 1 else 'hold'} here as at other places: see what you know in general)"

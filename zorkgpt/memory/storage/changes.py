@@ -1,0 +1,245 @@
+"""What can be done to the memories of a document: plain functions from one document to the next."""
+
+import re
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from zorkgpt.log import get_logger
+from zorkgpt.memory.models import INVALIDATION_MARKER, Memory, MemoryStatus
+from zorkgpt.memory.storage.codec import TITLE, Document, indexed
+from zorkgpt.memory.storage.escaping import encode, folded, one_line
+from zorkgpt.memory.storage.section import (
+    Section,
+    new_section,
+    parse_section,
+    with_changed,
+    with_memory,
+    with_number,
+    with_visits,
+    without,
+)
+
+log = get_logger(__name__)
+
+Kind = Literal[
+    "added",
+    "seen again",
+    "superseded",
+    "invalidated",
+    "merged",
+    "edited",
+    "removed",
+    "moved",
+    "contested",
+    "undone",
+    "credited",
+    "pinned",
+    "unpinned",
+    "vetoed",
+    "unvetoed",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What happened to one memory; one line of the history."""
+
+    kind: Kind
+    location_id: int
+    location_name: str
+    before: Memory | None
+    """None: it was not there."""
+    after: Memory | None
+    """None: it is there no more."""
+    reason: str | None = None
+    other: Memory | None = None
+    """What it was compared with, where that led to the change."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The document after a change."""
+
+    document: Document
+    changes: tuple[Change, ...] = ()
+
+
+def same_words(one: Memory, other: Memory) -> bool:
+    """Title and text are the same but for case and white space."""
+    return folded(one.title) == folded(other.title) and folded(one.text) == folded(other.text)
+
+
+def is_current(memory: Memory) -> bool:
+    """Whether it is believed, for good or for now, and no person forbids it."""
+    return memory.status != MemoryStatus.SUPERSEDED and not memory.vetoed
+
+
+def titled(memories: list[Memory], title: str) -> Memory | None:
+    """The first current memory of exactly this title, white space aside."""
+    wanted = one_line(title)
+    return next((memory for memory in memories if is_current(memory) and one_line(memory.title) == wanted), None)
+
+
+def added(
+    document: Document, location_id: int, name: str, memory: Memory, *, visits: tuple[int | str, ...] = ()
+) -> Outcome:
+    """The memory in its location's section; a new one begins with these visits, given by their episodes."""
+    if memory.persistence == "ephemeral":
+        log.error("ephemeral memory kept out of the file", extra={"location_id": location_id, "title": memory.title})
+        return Outcome(document)
+    if location_id not in document.at:
+        document = _with_location(document, location_id, name, visits or (memory.episode,))
+    index = document.at[location_id][0]
+    section = document.sections[index]
+    if memory.episode not in section.episodes:
+        section = _with_episode(section, memory.episode, document.eol)
+    section = with_memory(section, memory, document.eol)
+    # The very one that stands in the document now, last in its section, so that a further change finds it.
+    new = section.memories[-1]
+    return Outcome(document.replaced(index, section), (Change("added", location_id, section.name, None, new),))
+
+
+def seen_again(document: Document, location_id: int, known: Memory, turn: int | str, episode: int | str) -> Outcome:
+    """The memory was observed once more. The same turn of the same episode counts once."""
+    section, index = _holding(document, location_id, known)
+    new = observed(known, turn, episode, section.episodes)
+    if new is known:
+        return Outcome(document)
+    if episode not in section.episodes:
+        section = _with_episode(section, episode, document.eol)
+    document = document.replaced(index, with_changed(section, known, new, document.eol))
+    return Outcome(document, (Change("seen again", location_id, section.name, known, new),))
+
+
+def superseded(
+    document: Document, location_id: int, old: Memory, new_title: str, turn: int | None, reason: str | None = None
+) -> Outcome:
+    after = replace(
+        old,
+        status=MemoryStatus.SUPERSEDED,
+        superseded_by=one_line(new_title),
+        superseded_at_turn=turn,
+        invalidation_reason=None if reason is None else one_line(reason),
+    )
+    return changed(document, location_id, old, after, "superseded", reason)
+
+
+def invalidated(document: Document, location_id: int, old: Memory, reason: str, turn: int | None) -> Outcome:
+    return changed(document, location_id, old, proven_wrong(old, reason, turn), "invalidated", one_line(reason))
+
+
+def changed(
+    document: Document, location_id: int, old: Memory, new: Memory, kind: Kind, reason: str | None = None
+) -> Outcome:
+    """This very memory of the document (by identity) becomes another, in its place."""
+    section, index = _holding(document, location_id, old)
+    document = document.replaced(index, with_changed(section, old, new, document.eol))
+    return Outcome(document, (Change(kind, location_id, section.name, old, new, reason),))
+
+
+def removed(document: Document, location_id: int, old: Memory, reason: str | None = None) -> Outcome:
+    section, index = _holding(document, location_id, old)
+    document = document.replaced(index, without(section, old, document.eol))
+    return Outcome(document, (Change("removed", location_id, section.name, old, None, reason),))
+
+
+def visited(document: Document, location_id: int, visits: tuple[int | str, ...]) -> Outcome:
+    """Count visits, given by their episodes; a location without a place in the file is left alone."""
+    if location_id not in document.at or not visits:
+        return Outcome(document)
+    index = document.at[location_id][0]
+    section = document.sections[index]
+    episodes = tuple(dict.fromkeys((*section.episodes, *visits)))
+    return Outcome(document.replaced(index, with_visits(section, section.visits + len(visits), episodes, document.eol)))
+
+
+def moved(document: Document, old_id: int, new_id: int) -> Outcome:
+    """A location's number has changed: its sections get the new one, where they stand."""
+    sections = list(document.sections)
+    changes = []
+    for index in document.at.get(old_id, ()):
+        section = sections[index] = with_number(sections[index], new_id, document.eol)
+        for memory in section.memories:
+            changes.append(Change("moved", old_id, section.name, memory, None, f"now location {new_id}"))
+            changes.append(Change("moved", new_id, section.name, None, memory, f"was location {old_id}"))
+    return Outcome(indexed(tuple(sections), document.eol), tuple(changes))
+
+
+def observed(memory: Memory, turn: int | str, episode: int | str, episodes: tuple[int | str, ...]) -> Memory:
+    """The memory with one more observation; itself if this one is counted already."""
+    turn = one_line(str(turn))
+    first, last = _span(memory.turns)
+    newer = episode != memory.episode and _later(episode, memory.episode, episodes)
+    if episode == memory.episode:
+        if turn in (first, last):
+            return memory
+        last = turn if not _before(turn, last) else last
+    elif newer:
+        last = turn
+    return replace(
+        memory,
+        turns=f"{first}→{last}",
+        episode=episode if newer else memory.episode,
+        observation_count=memory.observation_count + 1,
+    )
+
+
+def proven_wrong(memory: Memory, reason: str, turn: int | None) -> Memory:
+    return replace(
+        memory,
+        status=MemoryStatus.SUPERSEDED,
+        superseded_by=INVALIDATION_MARKER,
+        superseded_at_turn=turn,
+        invalidation_reason=one_line(reason),
+    )
+
+
+def last_turn(memory: Memory) -> str:
+    return _span(memory.turns)[1]
+
+
+def _span(turns: str) -> tuple[str, str]:
+    parts = re.split(r"→|->|-", turns)
+    return parts[0].strip(), parts[-1].strip()
+
+
+def _before(turn: str, other: str) -> bool:
+    return turn.isdecimal() and other.isdecimal() and int(turn) < int(other)
+
+
+def _later(episode: int | str, than: int | str, episodes: tuple[int | str, ...]) -> bool:
+    if episode not in episodes:
+        return True
+    return than not in episodes or episodes.index(episode) > episodes.index(than)
+
+
+def _holding(document: Document, location_id: int, memory: Memory) -> tuple[Section, int]:
+    for index in document.at[location_id]:
+        section = document.sections[index]
+        if any(kept is memory for kept in section.memories):
+            return section, index
+    raise KeyError(memory.title)
+
+
+def _with_location(document: Document, location_id: int, name: str, visits: tuple[int | str, ...]) -> Document:
+    """A new location goes before the first with a higher number."""
+    eol = document.eol
+    sections = list(document.sections) or [parse_section(TITLE + encode(eol + eol))]
+    at = next(
+        (i for i, s in enumerate(sections) if s.location_id is not None and s.location_id > location_id), len(sections)
+    )
+    if at > 0:
+        sections[at - 1] = _ending_blank(sections[at - 1], eol)
+    section = new_section(location_id, name, len(visits), tuple(dict.fromkeys(visits)), eol)
+    sections.insert(at, _ending_blank(section, eol) if at < len(sections) else section)
+    return indexed(tuple(sections), eol)
+
+
+def _with_episode(section: Section, episode: int | str, eol: str) -> Section:
+    episodes = (*section.episodes, episode)
+    return with_visits(section, max(section.visits, len(episodes)), episodes, eol)
+
+
+def _ending_blank(section: Section, eol: str) -> Section:
+    missing = 0 if section.data.endswith(encode(eol + eol)) else 1 if section.data.endswith(b"\n") else 2
+    return parse_section(section.data + encode(eol * missing)) if missing and section.data else section

@@ -1,0 +1,96 @@
+"""The whole file: bytes into a document and back, every byte that is not changed kept."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+
+from zorkgpt.memory.models import Memory
+from zorkgpt.memory.storage.section import Problem, Section, parse_section
+
+TITLE = b"# Location Memories"
+
+# Where a heading of the first or second level begins: everything below it is its own.
+_SECTION = re.compile(rb"^##? ", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """What is in the file, in its order. Never changed in place."""
+
+    sections: tuple[Section, ...] = ()
+    at: Mapping[int, tuple[int, ...]] = field(default_factory=dict, compare=False)
+    """Where the sections of each location stand; a person may have made two of one."""
+    eol: str = "\n"
+
+    def of(self, location_id: int) -> list[Section]:
+        return [self.sections[index] for index in self.at.get(location_id, ())]
+
+    def memories(self, location_id: int) -> list[Memory]:
+        return [memory for section in self.of(location_id) for memory in section.memories]
+
+    def all_memories(self) -> dict[int, list[Memory]]:
+        """Of each location that has any."""
+        found: dict[int, list[Memory]] = {}
+        for section in self.sections:
+            if section.location_id is not None and (memories := section.memories):
+                found.setdefault(section.location_id, []).extend(memories)
+        return found
+
+    def replaced(self, index: int, section: Section) -> "Document":
+        """With another section of the same location in this place."""
+        return Document((*self.sections[:index], section, *self.sections[index + 1 :]), self.at, self.eol)
+
+    def fingerprint(self) -> str:
+        """Of all memories and what stands between them; visits and headings' names left out."""
+        parts = (b"%d:%d;" % (s.location_id, s.checksum) for s in self.sections if s.location_id is not None)
+        return blake2b(b"".join(parts), digest_size=16).hexdigest()
+
+    def problems(self) -> Iterator[Problem]:
+        """What was kept and not understood, from the top."""
+        line = 0
+        for section in self.sections:
+            for problem in section.problems:
+                yield replace(problem, line=line + problem.line)
+            line += section.data.count(b"\n")
+
+
+def parse(data: bytes, known: Mapping[bytes, Section] | None = None) -> Document:
+    """The document in these bytes, whatever they are. `known` sections with the same bytes are not read again."""
+    starts = [found.start() for found in _SECTION.finditer(data)]
+    if not starts or starts[0] > 0:
+        starts.insert(0, 0)
+    pieces = [data[start:end] for start, end in zip(starts, [*starts[1:], len(data)], strict=True)]
+    known = known or {}
+    sections = tuple(known.get(piece) or parse_section(piece) for piece in pieces if piece)
+    newline = data.find(b"\n")
+    return indexed(sections, "\r\n" if newline > 0 and data[newline - 1] == 13 else "\n")
+
+
+def render(document: Document) -> bytes:
+    return b"".join([section.data for section in document.sections])
+
+
+def indexed(sections: tuple[Section, ...], eol: str) -> Document:
+    at: dict[int, tuple[int, ...]] = {}
+    for index, section in enumerate(sections):
+        if section.location_id is not None:
+            at[section.location_id] = (*at.get(section.location_id, ()), index)
+    return Document(sections, at, eol)
+
+
+def is_damaged(data: bytes) -> bool:
+    """Beyond use: nothing but blanks or zeros, or bytes that are no text and hold no location."""
+    if not data.strip(b"\x00 \t\r\n"):
+        return True
+    if _SECTION.search(data):
+        return False
+    return b"\x00" in data or not _is_text(data)
+
+
+def _is_text(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

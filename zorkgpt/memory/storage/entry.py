@@ -1,0 +1,244 @@
+"""One memory as it stands in the file: a header, perhaps a note on what became of it, its text."""
+
+import re
+from dataclasses import dataclass
+
+from zorkgpt.memory.models import INVALIDATION_MARKER, PERSISTENCES, STATUSES, Memory, MemoryStatus
+from zorkgpt.memory.storage.escaping import BODY, EMPTY, META, QUOTED, TAG, TITLE, escape, one_line, unescape
+
+
+class NotAnEntry(ValueError):
+    """Looks like a memory and can't be read as one; the message is for who wrote it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A memory with the characters it was read from."""
+
+    memory: Memory
+    raw: str
+    extras: tuple[str, ...] = ()
+    """Parts of the header that a later version wrote, as they stand in the file."""
+
+
+_PERSISTENCE = {kind.upper(): kind for kind in PERSISTENCES}
+_BRACKET = re.compile(r"\*\*\[((?:[^\]\\]|\\.)*)\]")
+_TAG_BREAK = re.compile(r"\s+-\s+|^-\s+")
+_FIELD = re.compile(r"(?:[^,\\]|\\.|\\$)+")
+_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
+_SCORE = re.compile(r"[+-][0-9]{1,18}")
+_SEEN = re.compile(r"seen (-?[0-9]{1,18})x")
+_WORKED = re.compile(r"worked ([0-9]{1,18})/([0-9]{1,18})")
+_MARKS = ("pinned", "vetoed")
+_SPAN = re.compile(r"([0-9]+)\s*(?:→|->)\s*T?([0-9]+)")
+_STRUCK = re.compile(r"~~(.*)~~")
+
+_QUOTATION = r'"((?:[^"\\]|\\.)*)"'
+_SUPERSEDED = re.compile(rf"\[Superseded(?: at T(-?[0-9]{{1,18}}))?(?: by {_QUOTATION})?(?:: {_QUOTATION})?\]")
+_INVALIDATED = re.compile(rf"\[Invalidated(?: at T(-?[0-9]{{1,18}}))?(?:: {_QUOTATION})?\]")
+# Written by hand or by an older version, with quotation marks inside the quotation.
+_LOOSELY_SUPERSEDED = re.compile(r'\[Superseded(?: at T(-?[0-9]{1,18}))? by "(.*)"\]')
+_LOOSELY_INVALIDATED = re.compile(r'\[Invalidated(?: at T(-?[0-9]{1,18}))?: "(.*)"\]')
+
+
+def parse_entry(lines: list[str]) -> Entry:
+    """The memory in these lines, the first of which begins with `**[`.
+
+    Raises:
+        NotAnEntry: it can't be read.
+    """
+    tags, title, meta = _header(lines[0].strip())
+    category, persistence, status = _tags(tags)
+    episode, turns, score, seen, worked, tried, marks, extras = _meta(meta)
+    body = [line.strip() for line in lines[1:]]
+    body = [line for line in body if line]
+    superseded_by, at_turn, reason = None, None, None
+    if body and (note := _note(body[0])):
+        superseded_by, at_turn, reason = note
+        body = body[1:]
+    text = " ".join(body)
+    if status == MemoryStatus.SUPERSEDED and (struck := _STRUCK.fullmatch(text)):
+        text = struck[1]
+    text = "" if text == EMPTY else one_line(unescape(text))
+    memory = Memory(
+        category,
+        title,
+        episode,
+        turns,
+        score,
+        text,
+        persistence,
+        status,
+        superseded_by,
+        at_turn,
+        reason,
+        seen,
+        tried,
+        worked,
+        "pinned" in marks,
+        "vetoed" in marks,
+    )
+    return Entry(memory, "".join(lines), extras)
+
+
+def render_entry(memory: Memory, extras: tuple[str, ...] = (), eol: str = "\n") -> Entry:
+    """The memory in the form of today; reading it gives the same memory but for white space."""
+    tags = [escape(memory.category, TAG), memory.persistence.upper()]
+    if memory.status != MemoryStatus.ACTIVE:
+        tags.append(memory.status)
+    meta = ["Ep" + _name(memory.episode), "T" + _turns(memory.turns)]
+    if memory.score_change is not None:
+        meta.append(f"{memory.score_change:+d}")
+    if memory.observation_count != 1:
+        meta.append(f"seen {memory.observation_count}x")
+    if memory.tried or memory.worked:
+        meta.append(f"worked {memory.worked}/{memory.tried}")
+    meta += [mark for mark in _MARKS if getattr(memory, mark)]
+    header = f"**[{' - '.join(tags)}] {escape(memory.title, TITLE)}** *({', '.join([*meta, *extras])})*"
+    text = escape(memory.text, BODY)
+    if memory.status == MemoryStatus.SUPERSEDED:
+        text = f"~~{text}~~"
+    lines = [header, *_rendered_note(memory), text or EMPTY]
+    return Entry(as_read(memory), eol.join(lines) + eol, extras)
+
+
+def is_marked(entry: Entry) -> bool:
+    """Whether the file says how long the memory stays true; older files don't, and then it is read as permanent."""
+    tags, _, _ = _header(entry.raw.lstrip().split("\n", 1)[0].strip())
+    return any(tag.strip().upper() in _PERSISTENCE for tag in _TAG_BREAK.split(tags)[1:])
+
+
+def as_read(memory: Memory) -> Memory:
+    """A copy of the memory as it will be read back: every text of it in one line."""
+    fields = {name: one_line(value) if isinstance(value, str) else value for name, value in vars(memory).items()}
+    return Memory(**fields)
+
+
+def parse_name(text: str) -> int | str:
+    """An episode's name as the file has it: a number where it is written as one, else the text."""
+    if _INTEGER.fullmatch(text):
+        return int(text)
+    return _unquoted(text)
+
+
+def render_name(episode: int | str) -> str:
+    return _name(episode)
+
+
+def split_fields(text: str) -> list[str]:
+    """The parts between commas; an escaped comma is none."""
+    parts = _FIELD.findall(text) if "\\" in text else text.split(",")
+    return [part.strip() for part in parts]
+
+
+def _header(line: str) -> tuple[str, str, str]:
+    bracket = _BRACKET.match(line)
+    if bracket is None:
+        raise NotAnEntry("the header's ] is missing")
+    meta_at = line.rfind("*(")
+    if not line.endswith(")*") or meta_at < bracket.end():
+        raise NotAnEntry("the header has no *(Ep…, T…)* at its end")
+    title = line[bracket.end() : meta_at].rstrip()
+    if not title.endswith("**"):
+        raise NotAnEntry("the title does not end with **")
+    return bracket[1], one_line(unescape(title[:-2])), line[meta_at + 2 : -2]
+
+
+def _tags(text: str) -> tuple[str, str, str]:
+    category, *rest = _TAG_BREAK.split(text)
+    persistence, status = None, None
+    for tag in (tag.strip().upper() for tag in rest):
+        if tag in _PERSISTENCE and persistence is None:
+            persistence = _PERSISTENCE[tag]
+        elif tag in STATUSES and status is None:
+            status = tag
+        else:
+            raise NotAnEntry(f"{tag!r} is neither a persistence nor a status")
+    if persistence == "ephemeral":
+        raise NotAnEntry("an ephemeral memory does not belong into the file")
+    return one_line(unescape(category)), persistence or "permanent", status or MemoryStatus.ACTIVE
+
+
+def _meta(text: str) -> tuple[int | str, str, int | None, int, int, int, frozenset[str], tuple[str, ...]]:
+    fields = split_fields(text)
+    if len(fields) < 2 or fields[0][:2].lower() != "ep" or fields[1][:1].upper() != "T":
+        raise NotAnEntry(f"({text}) does not begin with an episode and a turn, as in (Ep1, T25)")
+    score, seen, worked, extras = None, None, None, []
+    marks = set()
+    for field in fields[2:]:
+        if score is None and _SCORE.fullmatch(field):
+            score = int(field)
+        elif seen is None and (found := _SEEN.fullmatch(field)):
+            seen = int(found[1])
+        elif worked is None and (found := _WORKED.fullmatch(field)):
+            worked = int(found[1]), int(found[2])
+        elif field in _MARKS:
+            marks.add(field)
+        elif field:
+            extras.append(field)
+    return (
+        parse_name(fields[0][2:].strip()),
+        _parsed_turns(fields[1][1:].strip()),
+        score,
+        1 if seen is None else seen,
+        *(worked or (0, 0)),
+        frozenset(marks),
+        tuple(extras),
+    )
+
+
+def _parsed_turns(text: str) -> str:
+    span = _SPAN.fullmatch(text)
+    return f"{span[1]}→{span[2]}" if span else _unquoted(text)
+
+
+def _turns(turns: str) -> str:
+    plain = escape(turns.replace("→", "→T", 1) if _SPAN.fullmatch(turns) else turns, META)
+    return plain if plain and _parsed_turns(plain) == one_line(turns) else f'"{escape(turns, META)}"'
+
+
+def _name(episode: int | str) -> str:
+    if isinstance(episode, int):
+        return str(episode)
+    plain = escape(episode, META)
+    return plain if plain and parse_name(plain) == one_line(episode) else f'"{plain}"'
+
+
+def _unquoted(text: str) -> str:
+    if len(text) > 1 and text[0] == text[-1] == '"':
+        text = text[1:-1]
+    return one_line(unescape(text))
+
+
+def _note(line: str) -> tuple[str | None, int | None, str | None] | None:
+    if not line.startswith(("[Superseded", "[Invalidated")):
+        return None
+    if found := _SUPERSEDED.fullmatch(line):
+        return _quoted(found[2]), _turn(found[1]), _quoted(found[3])
+    if found := _INVALIDATED.fullmatch(line):
+        return INVALIDATION_MARKER, _turn(found[1]), _quoted(found[2])
+    if found := _LOOSELY_SUPERSEDED.fullmatch(line):
+        return _quoted(found[2]), _turn(found[1]), None
+    if found := _LOOSELY_INVALIDATED.fullmatch(line):
+        return INVALIDATION_MARKER, _turn(found[1]), _quoted(found[2])
+    return None
+
+
+def _rendered_note(memory: Memory) -> list[str]:
+    by, turn, reason = memory.superseded_by, memory.superseded_at_turn, memory.invalidation_reason
+    if by is None and turn is None and reason is None:
+        return []
+    at = "" if turn is None else f" at T{turn}"
+    because = "" if reason is None else f': "{escape(reason, QUOTED)}"'
+    if by == INVALIDATION_MARKER:
+        return [f"[Invalidated{at}{because}]"]
+    replaced = "" if by is None else f' by "{escape(by, QUOTED)}"'
+    return [f"[Superseded{at}{replaced}{because}]"]
+
+
+def _turn(text: str | None) -> int | None:
+    return None if text is None else int(text)
+
+
+def _quoted(text: str | None) -> str | None:
+    return None if text is None else one_line(unescape(text))

@@ -1,0 +1,203 @@
+"""The history beside the file: a line for every change of a memory, never rewritten."""
+
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from zorkgpt.errors import MemoryStoreError
+from zorkgpt.memory.models import Memory, memory_of
+from zorkgpt.memory.storage.changes import Change
+from zorkgpt.memory.storage.file import Disk
+from zorkgpt.memory.storage.moment import Moment
+
+_TAIL_BYTES = 4096
+_LATER_FIELDS = {"tried": 0, "worked": 0, "pinned": False, "vetoed": False}
+"""Left out of a line where they say nothing, so that an earlier version reads it."""
+_COUNTED = ("seen again", "credited")
+"""Changes of a count: they happen often, and what the game said then taught nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A line of the history."""
+
+    at: str
+    """When, in UTC, as ISO 8601."""
+    change: Change
+    source: str
+    """"agent": by a call; "person": edited through the library or a command; "hand": found in the file; "recovered":
+    found in the file after a kill; "baseline"."""
+    moment: Moment | None = None
+    """None: of no turn that is known."""
+
+
+class History:
+    """`Memories.history.jsonl`."""
+
+    def __init__(
+        self, path: Path, *, now: Callable[[], datetime] = lambda: datetime.now(UTC), disk: Disk | None = None
+    ) -> None:
+        self.path = path
+        self._path = str(path)
+        self._now = now
+        self._disk = disk or Disk()
+
+    def append(
+        self, changes: Iterable[Change], fingerprint: str, *, source: str = "agent", moment: Moment | None = None
+    ) -> None:
+        """Add a line for each change; the last one says with `file` what the file is after all of them.
+
+        Not flushed to disk: the file is the truth, and a line that is missing is added at the next load.
+        """
+        at = self._now().isoformat(timespec="milliseconds")
+        rows = [_row(at, change, source, moment) for change in changes] or [
+            {"at": at, "kind": "noted", "source": source}
+        ]
+        rows[-1]["file"] = fingerprint
+        data = "".join(json.dumps(row) + "\n" for row in rows).encode()
+        descriptor = self._disk.create(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
+        try:
+            size = os.fstat(descriptor).st_size
+            if size and os.pread(descriptor, 1, size - 1) != b"\n":
+                # A kill cut the last line short; ours begins on a line of its own.
+                data = b"\n" + data
+            rest = memoryview(data)
+            while rest:
+                rest = rest[self._disk.write(descriptor, rest) :]
+        finally:
+            self._disk.close(descriptor)
+
+    def size(self) -> int:
+        """In bytes; -1 if there is none.
+
+        Raises:
+            MemoryStoreError: it can't be looked at.
+        """
+        try:
+            return self._disk.stat(self._path).st_size
+        except FileNotFoundError:
+            return -1
+        except OSError as error:
+            raise MemoryStoreError(f"Can't look at {self._path}: {error}") from error
+
+    def last_fingerprint(self) -> str | None:
+        """What the file was when the last line was written; None if the last line is cut short or there is none.
+
+        Raises:
+            MemoryStoreError: it can't be read.
+        """
+        try:
+            with open(self._path, "rb") as file:
+                length = file.seek(0, os.SEEK_END)
+                tail = b""
+                while length > 0 and tail.count(b"\n") < 2:
+                    start = max(0, length - max(_TAIL_BYTES, 2 * len(tail)))
+                    file.seek(start)
+                    tail = file.read(length - start) + tail
+                    length = start
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise MemoryStoreError(f"Can't read {self.path}: {error}") from error
+        if not tail.endswith(b"\n"):
+            return None
+        row = _parsed(tail[:-1].rpartition(b"\n")[2])
+        return row.get("file") if row else None
+
+    def records(self) -> Iterator[Record]:
+        """From the first on; lines that can't be read are passed over."""
+        if self.size() < 0:
+            return
+        with open(self._path, "rb") as file:
+            for line in file:
+                row = _parsed(line)
+                record = _record(row) if row else None
+                if record:
+                    yield record
+
+    def records_from(self, start: int) -> tuple[list[Record], int]:
+        """The records from this byte on, and the byte after the last whole line: for following a file that grows.
+
+        Raises:
+            MemoryStoreError: it can't be read.
+        """
+        try:
+            with open(self._path, "rb") as file:
+                file.seek(start)
+                data = file.read()
+        except FileNotFoundError:
+            return [], 0
+        except OSError as error:
+            raise MemoryStoreError(f"Can't read {self.path}: {error}") from error
+        whole = data.rfind(b"\n") + 1
+        rows = map(_parsed, data[:whole].splitlines())
+        return [record for row in rows if row and (record := _record(row))], start + whole
+
+    def bytes_before(self, end: int, count: int = 200) -> bytes:
+        """As many as that in front of this byte, as far as there are: whether a file is still the one that was read."""
+        try:
+            with open(self._path, "rb") as file:
+                file.seek(max(0, end - count))
+                return file.read(min(end, count))
+        except OSError:
+            return b""
+
+    def replayed(self) -> dict[int, list[Memory]]:
+        """The memories that the file had after the last line."""
+        kept: dict[int, list[Memory]] = {}
+        for record in self.records():
+            before, after = record.change.before, record.change.after
+            memories = kept.setdefault(record.change.location_id, [])
+            at = memories.index(before) if before in memories else len(memories)
+            memories[at : at + 1] = [after] if after is not None else []
+        return kept
+
+
+def _row(at: str, change: Change, source: str, moment: Moment | None) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "at": at,
+        "kind": change.kind,
+        "source": source,
+        "location_id": change.location_id,
+        "location_name": change.location_name,
+        "before": _fields(change.before),
+        "after": _fields(change.after),
+        "reason": change.reason,
+    }
+    if change.other is not None:
+        row["other"] = _fields(change.other)
+    if moment is not None:
+        row |= {"episode": moment.episode, "turn": moment.turn}
+        if change.kind not in _COUNTED and (moment.action or moment.response):
+            row |= {"action": moment.action, "response": moment.response}
+    return row
+
+
+def _fields(memory: Memory | None) -> dict[str, Any] | None:
+    if memory is None:
+        return None
+    return {
+        name: value for name, value in vars(memory).items() if name not in _LATER_FIELDS or value != _LATER_FIELDS[name]
+    }
+
+
+def _parsed(line: bytes) -> dict[str, Any] | None:
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return row if isinstance(row, dict) else None
+
+
+def _record(row: dict[str, Any]) -> Record | None:
+    try:
+        before, after = (None if row[key] is None else memory_of(row[key]) for key in ("before", "after"))
+        other = memory_of(row["other"]) if row.get("other") else None
+        change = Change(row["kind"], row["location_id"], row["location_name"], before, after, row.get("reason"), other)
+        return Record(row["at"], change, row["source"], Moment.from_row(row))
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return None

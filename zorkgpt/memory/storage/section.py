@@ -1,0 +1,299 @@
+"""One location's part of the file: its heading, its visits, its memories and whatever else stands between them."""
+
+import re
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from zorkgpt.memory.models import Memory
+from zorkgpt.memory.storage.entry import (
+    Entry,
+    NotAnEntry,
+    parse_entry,
+    parse_name,
+    render_entry,
+    render_name,
+    split_fields,
+)
+from zorkgpt.memory.storage.escaping import NAME, UNDECODED, decode, encode, escape, one_line, unescape
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something in the file that is kept and not understood."""
+
+    line: int
+    """Counted from 1."""
+    message: str
+    is_broken: bool = True
+    """It was meant as a memory or a location; else it is a note of the file's owner."""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """From one heading to the next."""
+
+    location_id: int | None
+    """None: no location's, kept as it is."""
+    name: str
+    visits: int
+    episodes: tuple[int | str, ...]
+    """In the order in which they came."""
+    heading: str
+    visited: str
+    """The line with the visits, as it stands."""
+    parts: tuple[str | Entry, ...]
+    """What follows heading and visits."""
+    data: bytes
+    checksum: int
+    """Of everything below the heading and the visits."""
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def memories(self) -> list[Memory]:
+        return [part.memory for part in self.parts if part.__class__ is Entry]
+
+
+LOCATION_LIMIT = 10**18
+"""A location's number is nearer to 0 than this."""
+_HEADING = re.compile(r"## +Location +(-?[0-9]{1,18})(?: *:[ \t]*([^\n]*))?[ \t\r]*(?:\n|\Z)")
+_VISITS = re.compile(r"\*\*Visits:\*\*[ \t]*([0-9]{1,18})(?:[ \t]*\|[ \t]*\*\*Episodes:\*\*([^\n]*))?[ \t\r]*(?:\n|\Z)")
+_TEXT_ENDS = re.compile(r"\s*$|\*\*\[|#{1,6} |-{3,}\s*$|\*{3,}\s*$")
+_MARKUP = re.compile(r"### +Memories|-{3,}|\*{3,}|")
+
+# The form we write ourselves, with nothing in it that needs a closer look: most of any file. What it does not match is
+# read line by line.
+_PLAIN = re.compile(
+    r"^\*\*\[([A-Z]+) - (CORE|PERMANENT)(?: - (TENTATIVE))?\] ([^\n\\*]+)\*\* "
+    r"\*\(Ep(0|[1-9][0-9]{0,17}), T([0-9]+)(?:→T([0-9]+))?(?:, ([+-][0-9]{1,18}))?(?:, seen ([0-9]{1,18})x)?"
+    r"(?:, worked ([0-9]{1,18})/([0-9]{1,18}))?(?:, (pinned))?\)\*\n"
+    r"([^\s\\#*_~\[\-][^\n\\]*)\n(?=\n|\Z)",
+    re.MULTILINE,
+)
+_BREAKS = "\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
+"""What else than a line feed ends a line for one program or another."""
+
+
+def parse_section(data: bytes) -> Section:
+    text = decode(data)
+    found = _HEADING.match(text)
+    if found is None:
+        return _unknown(data, text)
+    heading, at = found[0], found.end()
+    visits, episodes, visited = 0, (), ""
+    if seen := _VISITS.match(text, at):
+        at, visited = seen.end(), seen[0]
+        visits = int(seen[1])
+        episodes = tuple(parse_name(name) for name in split_fields(seen[2] or "") if name)
+    problems: list[Problem] = []
+    parts = tuple(_parts(text, at, problems))
+    name = one_line(unescape(found[2] or ""))
+    start = at if text.isascii() else len(encode(text[:at]))
+    checksum = zlib.crc32(memoryview(data)[start:])
+    return Section(int(found[1]), name, visits, episodes, heading, visited, parts, data, checksum, tuple(problems))
+
+
+def new_section(location_id: int, name: str, visits: int, episodes: tuple[int | str, ...], eol: str) -> Section:
+    body = f"{eol}### Memories{eol}{eol}---{eol}"
+    heading = _heading(location_id, name, eol)
+    return _section(location_id, one_line(name), visits, episodes, heading, _visited(visits, episodes, eol), (body,))
+
+
+def with_visits(section: Section, visits: int, episodes: tuple[int | str, ...], eol: str) -> Section:
+    heading = section.heading if section.heading.endswith("\n") else section.heading + eol
+    visited = _visited(visits, episodes, eol)
+    return _section(section.location_id, section.name, visits, episodes, heading, visited, section.parts)
+
+
+def with_parts(section: Section, parts: tuple[str | Entry, ...], eol: str) -> Section:
+    """The section with other content below; heading and visits keep their characters."""
+    heading, visited = section.heading, section.visited
+    if visited and not visited.endswith("\n"):
+        visited += eol
+    if not heading.endswith("\n"):
+        heading += eol
+    return _section(section.location_id, section.name, section.visits, section.episodes, heading, visited, parts)
+
+
+def with_number(section: Section, location_id: int, eol: str) -> Section:
+    heading = _heading(location_id, section.name, eol)
+    return _section(
+        location_id, section.name, section.visits, section.episodes, heading, section.visited, section.parts
+    )
+
+
+def with_memory(section: Section, memory: Memory, eol: str) -> Section:
+    """The memory after the last one of the section, else where the first one would stand."""
+    parts = section.parts
+    at = max((index for index, part in enumerate(parts) if part.__class__ is Entry), default=None)
+    entry = render_entry(memory, eol=eol)
+    if at is None:
+        before, after = _opening(parts[0] if parts else "", eol)
+        return with_parts(section, tuple(part for part in (before, entry, after, *parts[1:]) if part), eol)
+    last = parts[at].raw
+    lead = eol if last.endswith("\n") else eol + eol
+    following = parts[at + 1] if at + 1 < len(parts) else ""
+    gap = "" if following.startswith(("\n", "\r\n")) or at + 1 == len(parts) else eol
+    middle = tuple(part for part in (lead, entry, gap) if part)
+    return with_parts(section, (*parts[: at + 1], *middle, *parts[at + 1 :]), eol)
+
+
+def with_changed(section: Section, old: Memory, new: Memory, eol: str) -> Section:
+    """The section with this very memory (by identity) written anew, in its place."""
+    parts = tuple(
+        render_entry(new, part.extras, eol) if part.__class__ is Entry and part.memory is old else part
+        for part in section.parts
+    )
+    return with_parts(section, parts, eol)
+
+
+def without(section: Section, memory: Memory, eol: str) -> Section:
+    """The section without this very memory (by identity)."""
+    gone = next(i for i, part in enumerate(section.parts) if part.__class__ is Entry and part.memory is memory)
+    before, after = section.parts[:gone], section.parts[gone + 1 :]
+    if after and after[0].__class__ is str:
+        after = (after[0].removeprefix("\r\n").removeprefix("\n"), *after[1:])
+    return with_parts(section, tuple(part for part in (*before, *after) if part), eol)
+
+
+def _heading(location_id: int, name: str, eol: str) -> str:
+    return f"## Location {location_id}: {escape(name, NAME)}".rstrip() + eol
+
+
+def _visited(visits: int, episodes: tuple[int | str, ...], eol: str) -> str:
+    return f"**Visits:** {visits} | **Episodes:** {', '.join(map(render_name, episodes))}".rstrip() + eol
+
+
+def _section(location_id, name, visits, episodes, heading, visited, parts) -> Section:
+    body = encode("".join(part.raw if part.__class__ is Entry else part for part in parts))
+    data = encode(heading + visited) + body
+    return Section(location_id, name, visits, episodes, heading, visited, parts, data, zlib.crc32(body))
+
+
+def _unknown(data: bytes, text: str) -> Section:
+    message, broken = None, False
+    title = text.partition("\n")[0].strip().removeprefix("\ufeff")
+    if title.lower().startswith("## location"):
+        message, broken = f"the location's number can't be read: {title!r}", True
+    elif title.startswith("## "):
+        message = f"a section of its own: {title!r}"
+    problems = (Problem(1, message, broken),) if message else tuple(_paragraphs(text))
+    return Section(None, "", 0, (), "", "", (), data, zlib.crc32(data), problems)
+
+
+def _paragraphs(text: str) -> Iterator[Problem]:
+    blank = True
+    for number, line in enumerate(text.split("\n"), 1):
+        line = line.strip(" \t\r\ufeff")
+        if line and blank and not line.startswith("# ") and not _MARKUP.fullmatch(line):
+            yield Problem(number, f"text that is no memory: {line[:60]!r}", is_broken=False)
+        blank = not line or line.startswith("# ")
+
+
+def _parts(text: str, at: int, problems: list[Problem]) -> Iterator[str | Entry]:
+    for found in _PLAIN.finditer(text, at) if _is_simple(text) else ():
+        if found.start() > at:
+            yield from _gap(text, at, found.start(), problems)
+        category, persistence, status, title, episode, turns, last, score, seen, worked, tried, pin, body = (
+            found.groups()
+        )
+        memory = Memory(
+            category,
+            title.strip(),
+            int(episode),
+            f"{turns}→{last}" if last else turns,
+            int(score) if score else None,
+            body.strip(),
+            "core" if persistence == "CORE" else "permanent",
+            status or "ACTIVE",
+            None,
+            None,
+            None,
+            int(seen) if seen else 1,
+            int(tried) if tried else 0,
+            int(worked) if worked else 0,
+            pin is not None,
+        )
+        yield Entry(memory, found[0])
+        at = found.end()
+    if at < len(text):
+        yield from _gap(text, at, len(text), problems)
+
+
+def _is_simple(text: str) -> bool:
+    if any(char in text for char in _BREAKS):
+        return False
+    return text.isascii() or not UNDECODED.search(text)
+
+
+def _gap(text: str, start: int, end: int, problems: list[Problem]) -> Iterator[str | Entry]:
+    if _MARKUP.fullmatch(text[start:end].strip()):
+        yield text[start:end]
+        return
+    first_line = text.count("\n", 0, start) + 1
+    lines = _lines(text[start:end])
+    raw: list[str] = []
+    free = False
+    at = 0
+    while at < len(lines):
+        line = lines[at].strip()
+        if line.startswith("**["):
+            taken = _entry_lines(lines, at)
+            try:
+                entry = parse_entry(lines[at : at + taken])
+            except NotAnEntry as broken:
+                problems.append(Problem(first_line + at, f"not a memory: {broken}"))
+                raw += lines[at : at + taken]
+            else:
+                if raw:
+                    yield "".join(raw)
+                    raw = []
+                yield entry
+            at += taken
+            free = False
+            continue
+        if line and not _MARKUP.fullmatch(line):
+            if not free:
+                message = f"text that is no memory: {line[:60]!r}"
+                problems.append(Problem(first_line + at, message, is_broken=False))
+            free = True
+        else:
+            free = False
+        raw.append(lines[at])
+        at += 1
+    if raw:
+        yield "".join(raw)
+
+
+def _lines(text: str) -> list[str]:
+    return [line + "\n" for line in text.split("\n")[:-1]] + [last for last in [text.rpartition("\n")[2]] if last]
+
+
+def _entry_lines(lines: list[str], at: int) -> int:
+    """How many lines the memory takes: its header, perhaps an empty line, its text up to the next empty one."""
+    end = at + 1
+    if end + 1 < len(lines) and not lines[end].strip() and not _TEXT_ENDS.match(lines[end + 1].lstrip()):
+        end += 1
+    while end < len(lines) and not _TEXT_ENDS.match(lines[end].lstrip(" \t")):
+        end += 1
+    return end - at
+
+
+def _opening(text: str, eol: str) -> tuple[str, str]:
+    """Where the first memory goes: below `### Memories`, else above the closing `---`, else at the end."""
+    lines = _lines(text)
+    marks = [line.strip() for line in lines]
+    for index, mark in enumerate(marks):
+        if re.fullmatch(r"### +Memories", mark):
+            at = index + 1
+            while at < len(marks) and not marks[at]:
+                at += 1
+            break
+    else:
+        at = next((index for index, mark in enumerate(marks) if re.fullmatch(r"-{3,}", mark)), len(marks))
+    before, after = "".join(lines[:at]), "".join(lines[at:])
+    if before and not before.endswith("\n"):
+        before += eol
+    if at == 0 or marks[at - 1]:
+        before += eol
+    return before, eol + after if after.strip() else after

@@ -1,0 +1,204 @@
+"""The file's memories in this process: seen at every call as they are on disk, changed under the lock."""
+
+import threading
+from collections.abc import Callable
+from logging import INFO, WARNING
+from pathlib import Path
+
+from zorkgpt.errors import MemoryStoreError
+from zorkgpt.log import get_logger
+from zorkgpt.memory.models import Memory
+from zorkgpt.memory.storage.changes import Outcome
+from zorkgpt.memory.storage.codec import Document, is_damaged, parse, render
+from zorkgpt.memory.storage.file import LOCK_TIMEOUT_S, Disk, MemoryFile, Stamp
+from zorkgpt.memory.storage.history import History
+from zorkgpt.memory.storage.moment import Moment
+from zorkgpt.memory.storage.reconciliation import differences, left_out
+from zorkgpt.memory.storage.recovery import reread_or_recover
+
+log = get_logger(__name__)
+
+_ATTEMPTS = 5
+
+
+class MemoryStore:
+    """The document, the cache of its memories, and the file they are of."""
+
+    def __init__(self, path: Path | str, *, lock_timeout_s: float = LOCK_TIMEOUT_S, disk: Disk | None = None) -> None:
+        self.file = MemoryFile(path, lock_timeout_s=lock_timeout_s, disk=disk)
+        self.history = History(self.file.path.with_suffix(".history.jsonl"), disk=disk)
+        self.cache: dict[int, list[Memory]] = {}
+        """By location, in the file's order; changed in place."""
+        self.history_failures = 0
+        self.recovered = False
+        """Whether the file was missing or damaged and its backup has taken its place."""
+        self.guard = threading.RLock()
+        self._document = Document()
+        self._stamp: tuple[Stamp, int] | None = None
+        self._unreconciled = True
+        self._told: set[str] = set()
+        self._load()
+
+    @property
+    def document(self) -> Document:
+        return self._document
+
+    def refresh(self) -> None:
+        """See what other processes and people wrote.
+
+        Raises:
+            MemoryStoreError: the file can't be read; the cache is what was last seen of it.
+        """
+        if self._now() != self._stamp:
+            with self.guard:
+                self._reread()
+
+    def apply(
+        self, change: Callable[[Document], Outcome | None], *, source: str = "agent", moment: Moment | None = None
+    ) -> Outcome | None:
+        """Change the document as it is on disk now; on disk when this returns.
+
+        `change` may be called more than once. None from it: nothing is to be done.
+
+        Args:
+            source: who changes it, for the history.
+            moment: the turn that it is of; None: of none that is known.
+
+        Raises:
+            MemoryStoreError: it could not be locked, read or written; file and cache are as before.
+        """
+        with self.guard, self.file.locked():
+            for _ in range(_ATTEMPTS):
+                if self._now() != self._stamp:
+                    self._reread_or_recover()
+                if self._unreconciled:
+                    self._reconcile()
+                outcome = change(self._document)
+                if outcome is None or outcome.document is self._document:
+                    return outcome
+                # Somebody who does not know our lock, an editor say, may have saved the file meanwhile.
+                if self._now() == self._stamp and self._write(outcome, source, moment):
+                    return outcome
+        raise MemoryStoreError(f"{self.file.path} is being changed all the time by something that ignores its lock.")
+
+    def reconcile(self) -> None:
+        """Bring the history up to the file, one that has none from the beginning."""
+        with self.guard, self.file.locked():
+            self._reread_or_recover()
+            self._begin_history()
+            self._reconcile()
+
+    def _load(self) -> None:
+        if not self._reread():
+            with self.file.locked():
+                self._reread_or_recover()
+        try:
+            if self._is_ahead():
+                with self.file.locked():
+                    self._reread_or_recover()
+                    self._reconcile()
+        except (MemoryStoreError, OSError) as error:
+            self._history_failed(error)
+
+    def _reread_or_recover(self) -> None:
+        self.recovered |= reread_or_recover(self.file, self._reread, self._rescue)
+
+    def _rescue(self, data: bytes | None) -> bytes | None:
+        """What is to take the file's place; None if the file is sound or there is nothing better."""
+        if data is not None and not is_damaged(data):
+            return None
+        if self._document.sections and self._document.fingerprint() == self.history.last_fingerprint():
+            # Seen since the last change: newer than the backup, which is the file before it.
+            return render(self._document)
+        backup = self.file.read_backup()
+        return None if backup is None or is_damaged(backup) else backup
+
+    def _now(self) -> tuple[Stamp, int]:
+        # The history grows with every change, so that a new file of the same size, time and (reused) inode is noticed.
+        return self.file.stamp(), self.history.size()
+
+    def _reread(self) -> bool:
+        """False: the file is missing or damaged while there is something better, and all stays as it was."""
+        size = self.history.size()
+        data, stamp = self.file.read()
+        if self._rescue(data) is not None:
+            return False
+        known = {section.data: section for section in self._document.sections}
+        document = parse(data or b"", known)
+        for problem in document.problems():
+            if problem.message not in self._told:
+                self._told.add(problem.message)
+                level = WARNING if problem.is_broken else INFO
+                log.log(level, "line %d is not understood and kept: %s", problem.line, problem.message)
+        self._document = document
+        self._stamp, self._unreconciled = (stamp, size), True
+        fresh = document.all_memories()
+        self.cache.clear()
+        self.cache.update(fresh)
+        return True
+
+    def _write(self, outcome: Outcome, source: str, moment: Moment | None) -> bool:
+        """False: the file was changed by somebody else at the last moment, and nothing was done."""
+        if outcome.changes:
+            self._begin_history()
+        written = self.file.write(render(outcome.document), over=self._stamp[0])
+        if written is None:
+            return False
+        self._document = outcome.document
+        self._record(outcome, source, moment)
+        try:
+            self._stamp = written, self.history.size()
+        except MemoryStoreError:
+            # The change is on disk; what can't be looked at now is read again at the next call.
+            self._stamp = None
+        for location_id in {change.location_id for change in outcome.changes}:
+            memories = outcome.document.memories(location_id)
+            if memories:
+                self.cache[location_id] = memories
+            else:
+                self.cache.pop(location_id, None)
+        return True
+
+    def _record(self, outcome: Outcome, source: str, moment: Moment | None) -> None:
+        # As long as earlier lines are missing, so must this one be: the end of the history tells that it is behind.
+        if not outcome.changes or self._unreconciled:
+            return
+        try:
+            self.history.append(outcome.changes, outcome.document.fingerprint(), source=source, moment=moment)
+        except OSError as error:
+            self._history_failed(error)
+
+    def _begin_history(self) -> None:
+        """Before the first change that it records, so that a kill right after that change can be told."""
+        if self.history.size() >= 0:
+            return
+        try:
+            changes = differences({}, self._document)
+            self.history.append(changes, self._document.fingerprint(), source="baseline")
+        except OSError as error:
+            self._history_failed(error)
+
+    def _reconcile(self) -> None:
+        self._unreconciled = False
+        try:
+            if not self._is_ahead():
+                return
+            changes = differences(self.history.replayed(), self._document)
+            source = "recovered" if left_out(self.file.read_backup(), self.history) else "hand"
+            self.history.append(changes, self._document.fingerprint(), source=source)
+        except (MemoryStoreError, OSError) as error:
+            self._history_failed(error)
+            return
+        else:
+            log.info("history brought up to the file", extra={"changes": len(changes), "source": source})
+        self._stamp = self._stamp[0], self.history.size()
+
+    def _is_ahead(self) -> bool:
+        """Whether the file says something that its history, if it has one, does not."""
+        return self.history.size() >= 0 and self.history.last_fingerprint() != self._document.fingerprint()
+
+    def _history_failed(self, error: Exception) -> None:
+        self.history_failures += 1
+        self._unreconciled = True
+        if self.history_failures == 1:
+            log.warning("history not written", extra={"path": str(self.history.path), "error": str(error)})

@@ -1,0 +1,126 @@
+"""Marks for memories from before there were any: how long each stays true, proposed first and written after a yes."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, Protocol
+
+from pydantic import BaseModel
+
+from zorkgpt.errors import LLMError
+from zorkgpt.llm.messages import LLM, Message
+from zorkgpt.llm.structured import form_of
+from zorkgpt.log import get_logger
+from zorkgpt.memory.models import Memory
+from zorkgpt.memory.recall.search import LocatedMemory
+from zorkgpt.memory.storage import changes
+from zorkgpt.memory.storage.changes import Outcome
+from zorkgpt.memory.storage.codec import Document
+from zorkgpt.memory.storage.entry import Entry, is_marked
+from zorkgpt.memory.whereabouts import describes_a_sight, tells_of_own_doing
+from zorkgpt.prompts.render import render
+
+log = get_logger(__name__)
+
+Lasting = Literal["core", "permanent"]
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """What an unmarked memory should be marked as."""
+
+    located: LocatedMemory
+    persistence: Lasting
+    why: str
+
+
+class Classifier(Protocol):
+    def classify(self, located: Sequence[LocatedMemory]) -> list[Proposal]:
+        """One for each, in the same order; all are of one location."""
+        ...
+
+
+def unmarked(document: Document) -> list[LocatedMemory]:
+    """The memories whose header does not say how long they stay true, in the file's order."""
+    return [
+        LocatedMemory(section.location_id, section.name, part.memory)
+        for section in document.sections
+        if section.location_id is not None
+        for part in section.parts
+        if isinstance(part, Entry) and not is_marked(part)
+    ]
+
+
+def proposals(document: Document, classifier: Classifier) -> Iterator[Proposal]:
+    """A proposal for every unmarked memory, place by place."""
+    by_place: dict[int, list[LocatedMemory]] = {}
+    for located in unmarked(document):
+        by_place.setdefault(located.location_id, []).append(located)
+    for located in by_place.values():
+        yield from classifier.classify(located)
+
+
+def with_marks(document: Document, accepted: Sequence[Proposal]) -> Outcome:
+    """The document with these marks; a memory that has changed or got a mark meanwhile is left alone."""
+    made: tuple[changes.Change, ...] = ()
+    for proposal in accepted:
+        place = proposal.located.location_id
+        found = _same(unmarked(document), proposal.located)
+        if found is not None:
+            marked = replace(found, persistence=proposal.persistence)
+            outcome = changes.changed(document, place, found, marked, "edited", f"classified: {proposal.why}")
+            document, made = outcome.document, made + outcome.changes
+    return Outcome(document, made)
+
+
+class RuleClassifier:
+    """Asks nobody: a plain sight is core, all else permanent."""
+
+    def classify(self, located: Sequence[LocatedMemory]) -> list[Proposal]:
+        return [self._of(one) for one in located]
+
+    def _of(self, located: LocatedMemory) -> Proposal:
+        memory = located.memory
+        text = f"{memory.title}. {memory.text}"
+        if tells_of_own_doing(text):
+            return Proposal(located, "permanent", "tells of the player's own doing: look at it, it may be no more so")
+        if memory.category in ("DISCOVERY", "NOTE") and not memory.score_change and describes_a_sight(text):
+            return Proposal(located, "core", "says what is seen, and nothing of what was done")
+        return Proposal(located, "permanent", "says how something works or what came of it")
+
+
+class ClassificationAnswer(BaseModel):
+    """One for each memory, in the order of the list."""
+
+    persistences: list[Lasting]
+
+
+class ModelClassifier:
+    """Asks the model of the role `memory`, once for a place; where it fails, the rules propose."""
+
+    def __init__(self, llm: LLM) -> None:
+        self._llm = llm
+        self._rules = RuleClassifier()
+
+    def classify(self, located: Sequence[LocatedMemory]) -> list[Proposal]:
+        prompt = render(
+            "memory_classify",
+            place=located[0].location_name,
+            memories="\n".join(f"{n}. {one.memory.title}: {one.memory.text}" for n, one in enumerate(located, 1)),
+            count=len(located),
+            form=form_of(ClassificationAnswer),
+        )
+        question = [Message("system", prompt.system), Message("user", prompt.user)]
+        try:
+            said = self._llm.complete(question, role="memory", response_model=ClassificationAnswer).parsed.persistences
+        except LLMError as error:
+            log.warning("the model could not classify", extra={"location": located[0].location_id, "why": str(error)})
+            said = []
+        if len(said) != len(located):
+            return self._rules.classify(located)
+        return [Proposal(one, kind, "the model says so") for one, kind in zip(located, said, strict=True)]
+
+
+def _same(among: Sequence[LocatedMemory], wanted: LocatedMemory) -> Memory | None:
+    return next(
+        (one.memory for one in among if (one.location_id, one.memory) == (wanted.location_id, wanted.memory)), None
+    )

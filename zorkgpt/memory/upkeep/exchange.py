@@ -1,0 +1,105 @@
+"""Memories to and from other programs: rows of plain JSON, or another memory file."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict
+from pathlib import Path
+from types import UnionType
+
+from zorkgpt.errors import MemoryStoreError, reason_of
+from zorkgpt.memory.models import MEMORY_FIELDS, STATUSES, Memory
+from zorkgpt.memory.recall.search import LocatedMemory
+from zorkgpt.memory.storage import changes
+from zorkgpt.memory.storage.changes import Outcome
+from zorkgpt.memory.storage.codec import Document, parse
+from zorkgpt.memory.storage.section import LOCATION_LIMIT
+
+_KINDS: dict[str, type | UnionType] = {
+    "category": str,
+    "title": str,
+    "episode": int | str,
+    "turns": str,
+    "score_change": int | None,
+    "text": str,
+    "status": str,
+    "superseded_by": str | None,
+    "superseded_at_turn": int | None,
+    "invalidation_reason": str | None,
+    "observation_count": int,
+    "tried": int,
+    "worked": int,
+    "pinned": bool,
+    "vetoed": bool,
+}
+
+
+def rows(memories: Iterable[LocatedMemory]) -> list[dict]:
+    """One row a memory: `location_id`, `location_name` and the fields of `Memory`."""
+    return [
+        {"location_id": located.location_id, "location_name": located.location_name, **asdict(located.memory)}
+        for located in memories
+    ]
+
+
+def read_memories(path: Path) -> list[LocatedMemory]:
+    """The memories of an exported JSON file or of another `Memories.md`.
+
+    Raises:
+        MemoryStoreError: it can't be read, or it is neither.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise MemoryStoreError(f"Can't read {path}: {error.strerror}") from error
+    if data.lstrip()[:1] in (b"[", b"{"):
+        return _from_json(path, data)
+    found = [
+        LocatedMemory(section.location_id, section.name, memory)
+        for section in parse(data).sections
+        if section.location_id is not None
+        for memory in section.memories
+    ]
+    if not found:
+        raise MemoryStoreError(f"There is no memory in {path}. It must be a memory file, or what export --json wrote.")
+    return found
+
+
+def with_memories(document: Document, memories: Iterable[LocatedMemory]) -> Outcome:
+    """The document with those that it has not got yet; what it knows is not counted as seen again."""
+    made: tuple[changes.Change, ...] = ()
+    for located in memories:
+        known = document.memories(located.location_id)
+        if located.memory.persistence == "ephemeral" or any(_same(memory, located.memory) for memory in known):
+            continue
+        outcome = changes.added(document, located.location_id, located.location_name, located.memory)
+        document, made = outcome.document, made + outcome.changes
+    return Outcome(document, made)
+
+
+def _same(one: Memory, other: Memory) -> bool:
+    return changes.same_words(one, other) and one.status == other.status
+
+
+def _from_json(path: Path, data: bytes) -> list[LocatedMemory]:
+    try:
+        given = json.loads(data)
+        return [_located(row) for row in given]
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise MemoryStoreError(f"{path} is not what export --json writes: {reason_of(error)}") from error
+
+
+def _located(row: dict) -> LocatedMemory:
+    location_id, name = row["location_id"], row.get("location_name", "")
+    if not _is_of(location_id, int) or abs(location_id) >= LOCATION_LIMIT or not isinstance(name, str):
+        raise TypeError(f"location {location_id!r} with the name {name!r}")
+    memory = Memory(**{key: value for key, value in row.items() if key in MEMORY_FIELDS})
+    for field, kind in _KINDS.items():
+        value = getattr(memory, field)
+        if not _is_of(value, kind) or (field == "status" and value not in STATUSES):
+            raise TypeError(f"memory {memory.title!r} has {value!r} as its {field}")
+    return LocatedMemory(location_id, name, memory)
+
+
+def _is_of(value: object, kind: type | UnionType) -> bool:
+    # For JSON, true is no number.
+    return isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
