@@ -104,7 +104,7 @@ def test_eight_processes_lose_nothing_and_see_each_other(path):
 
 @pytest.mark.slow
 def test_a_process_killed_at_any_instant_leaves_a_whole_file(tmp_path):
-    instants, batch = 500, 10
+    instants, batch = 500, 50
     chance = random.Random(20)
     for first in range(0, instants, batch):
         paths = [tmp_path / f"{first + number}" / "Memories.md" for number in range(batch)]
