@@ -10,6 +10,7 @@ map); the counts of the running episode both keep.
 
 import argparse
 import tempfile
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -70,10 +71,14 @@ def main() -> None:
     parser.add_argument("--episodes", type=int, default=5)
     parser.add_argument("--turns", type=int, default=300)
     given = parser.parse_args()
-    arms = {
-        remember: [play(seed, given.episodes, given.turns, remember) for seed in range(1, given.seeds + 1)]
-        for remember in (True, False)
-    }
+    with ProcessPoolExecutor() as pool:
+        playing = {
+            remember: [
+                pool.submit(play, seed, given.episodes, given.turns, remember) for seed in range(1, given.seeds + 1)
+            ]
+            for remember in (True, False)
+        }
+        arms = {remember: [arm.result() for arm in of_seeds] for remember, of_seeds in playing.items()}
     print("Offline player (rules, no language model), bundled story; means over seeds\n")
     print("| episode | score, memory on | off | places, on | off | repeated failures, on | off | places remembered |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- |")
