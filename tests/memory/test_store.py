@@ -244,6 +244,17 @@ def test_what_a_killed_writer_left_is_written_over(path):
     assert sorted(os.listdir(path.parent)) == FILES
 
 
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("suffix", [".tmp", ".tmp.backup", ".spare"])
+def test_a_pipe_where_the_next_file_would_go_hangs_nobody(path, suffix):
+    manager = SimpleMemoryManager.open(path)
+    path.with_name(f"Memories.md{suffix}").unlink(missing_ok=True)
+    os.mkfifo(f"{path}{suffix}")
+    for number in range(3):
+        assert manager.add_memory(5, "Hall", memory(f"Number {number}"))
+    assert len(titles(path)) == 3
+
+
 @pytest.mark.parametrize("suffix", ["", ".backup", ".tmp"])
 def test_what_somebody_has_kept_under_another_name_is_never_written_over(path, suffix):
     manager = SimpleMemoryManager.open(path)

@@ -171,7 +171,7 @@ class MemoryFile:
     def _write_through(self, path: str, data: bytes) -> None:
         """The space that a file has already is written in half the time that new space takes."""
         try:
-            self._fill(path, data, os.O_NOFOLLOW)
+            self._fill(path, data, os.O_NOFOLLOW | os.O_NONBLOCK)
         except OSError:
             with suppress(FileNotFoundError):
                 self._disk.remove(path)
