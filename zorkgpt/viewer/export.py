@@ -99,7 +99,7 @@ def _answers(files: RunFiles) -> Iterator[tuple[str, Any]]:
     yield "run", answers.run() | {"edit": False}
     yield "map", answers.map()
     numbers = sorted(files.episodes)
-    for place in sorted({*files.threads.places(), *files.map.rooms}):
+    for place in sorted({*files.threads.places(), *files.map.rooms, *files.room_names()}):
         yield f"places/{place}", answers.place(place)
     for number in numbers:
         yield f"episodes/{number}/columns", answers.columns(number)

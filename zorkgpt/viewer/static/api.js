@@ -33,25 +33,32 @@ function headers() {
   return token ? { Authorization: `Bearer ${token}` } : {};
 }
 
+// What was asked for is not to be had just now; its words are for the person who looks.
+export class Unanswered extends Error {}
+
 export async function ask(path) {
   if (answers) {
     if (path in answers) return answers[path];
-    throw new Error("This was left out of the exported file.");
+    throw new Unanswered("This was left out of the exported file.");
   }
-  const response = await fetch(`/api/${path}`, { headers: headers(), cache: "no-store" });
-  const answer = await response.json().catch(() => ({}));
-  if (!response.ok) throw new Error(shown(answer.error ?? `The viewer answered ${response.status}.`));
-  return answer;
+  return answered(path, { headers: headers(), cache: "no-store" });
 }
 
-export async function send(path, body) {
-  const response = await fetch(`/api/${path}`, {
+export function send(path, body) {
+  return answered(path, {
     method: "POST",
     headers: { ...headers(), "Content-Type": "application/json" },
     body: JSON.stringify(body),
   });
-  const answer = await response.json().catch(() => ({}));
-  if (!response.ok) throw new Error(shown(answer.error ?? `The viewer answered ${response.status}.`));
+}
+
+async function answered(path, options) {
+  const response = await fetch(`/api/${path}`, options).catch(() => null);
+  if (response === null) throw new Unanswered("The viewer does not answer: it may have been stopped.");
+  // A body can break off, and what stands between can answer with a page of its own.
+  const answer = await response.json().catch(() => null);
+  if (!response.ok) throw new Unanswered(shown(answer?.error ?? `The viewer answered ${response.status}.`));
+  if (answer === null) throw new Unanswered("The viewer's answer broke off.");
   return answer;
 }
 

@@ -1,7 +1,7 @@
 // The line above: which run, which episode, whether it is still played.
 import { button, el, fill, shorten } from "./dom.js";
 import { exported } from "./api.js";
-import { run, show, view } from "./run.js";
+import { attempt, run, show, view } from "./run.js";
 import { neighbour } from "./timeline.js";
 import { toggleBeside } from "./side_by_side.js";
 import { showHelp } from "./keyboard.js";
@@ -19,12 +19,12 @@ export function updateHeader() {
   document.title = `${title} · ZorkGPT`;
   fill(places.standing, standing(row).join("."), standing(row).slice(1).map((words, index) => el("span", { class: index ? "quiet" : `state ${standing(row)[0]}` }, words)));
   const numbers = [...run.episodes.keys()];
-  fill(places.episodes, `${numbers}.${view.episode}`, row ? chooser(numbers) : []);
+  fill(places.episodes, `${numbers}.${view.episode}.${run.undone}`, row ? chooser(numbers) : []);
   for (const option of places.episodes.querySelectorAll("option")) {
     const words = label(Number(option.value));
     if (option.textContent !== words) option.textContent = words;
   }
-  fill(places.tools, `${numbers.length}.${view.episode}.${view.beside}`, [numbers.length > 1 && comparer(numbers), button("?", showHelp, { class: "round", "aria-label": "Keys and help", title: "Keys (?)" })]);
+  fill(places.tools, `${numbers.length}.${view.episode}.${view.beside}.${run.undone}`, [numbers.length > 1 && comparer(numbers), button("?", showHelp, { class: "round", "aria-label": "Keys and help", title: "Keys (?)" })]);
   notice(row);
 }
 
@@ -41,7 +41,7 @@ function standing(row) {
 }
 
 function chooser(numbers) {
-  const select = el("select", { "aria-label": "Episode", on: { change: () => show(Number(select.value), Infinity) } },
+  const select = el("select", { "aria-label": "Episode", on: { change: () => attempt(() => show(Number(select.value), Infinity)) } },
     numbers.map((number) => el("option", { value: number, selected: number === view.episode }, label(number))));
   const step = (by, sign, name) => button(sign, () => neighbour(by, true), { class: "round", "aria-label": name, title: name });
   return [step(-1, "«", "Previous episode"), select, step(1, "»", "Next episode")];
@@ -54,14 +54,14 @@ function label(number) {
 
 function comparer(numbers) {
   const others = numbers.filter((number) => number !== view.episode);
-  if (view.beside !== null) return button("Close comparison", () => toggleBeside(null), { class: "small" });
-  const select = el("select", { "aria-label": "Compare with another episode", on: { change: () => toggleBeside(Number(select.value)) } },
+  if (view.beside !== null) return button("Close comparison", () => attempt(() => toggleBeside(null)), { class: "small" });
+  const select = el("select", { "aria-label": "Compare with another episode", on: { change: () => attempt(() => toggleBeside(Number(select.value))) } },
     el("option", { value: "" }, "Compare with…"), others.map((number) => el("option", { value: number }, label(number))));
   return select;
 }
 
 function notice(row) {
-  const words = [];
+  const words = [...new Set([run.undone, run.missing].filter(Boolean))];
   if (row?.later_version) words.push(`A later version of this program wrote parts of this log (format ${row.later_version}); they are not shown.`);
   if (row?.unreadable) words.push(`${row.unreadable} lines of this log are damaged and are not shown.`);
   if (row?.half_written && row.quiet) words.push("The log ends in the midst of a line: the run was cut off.");

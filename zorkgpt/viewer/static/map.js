@@ -34,8 +34,7 @@ export function startMap(element) {
 
 export async function updateMap() {
   if (!current()?.columns) return;
-  const picture = await askOnce("map", `${run.map}.${Object.keys(run.names).length}`).catch(() => null);
-  if (!picture) return;
+  const picture = await askOnce("map", `${run.map}.${Object.keys(run.names).length}`);
   if (picture !== drawing) draw(picture);
   look();
 }

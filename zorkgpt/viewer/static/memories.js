@@ -18,9 +18,9 @@ export async function updateMemories() {
   const at = asked !== null || view.at === 0 ? now() : moment(view.episode, turnNumber() - 1);
   const key = `${view.episode}.${view.at}.${id}.${run.memory}.${run.names[id]}`;
   if (id === null || id === undefined || box.dataset.key === key) return;
-  const [answer, row] = await Promise.all([place(id).catch(() => null), turnRow(view.episode, view.at).catch(() => null)]);
+  const [answer, row] = await Promise.all([place(id), turnRow(view.episode, view.at)]);
   if (id !== (view.place ?? placesOf()[0])) return;
-  const states = memoriesAt(answer?.threads ?? [], at);
+  const states = memoriesAt(answer.threads, at);
   fill(box, key, [heading(id, asked), ...list(states, id), ...told(asked === null ? row : null)]);
 }
 

@@ -27,7 +27,7 @@ async function latest(kind, outlives) {
   for (const number of [...run.episodes.keys()].reverse()) {
     const row = run.episodes.get(number);
     if (number > view.episode || (number < view.episode && !outlives) || !row.notes) continue;
-    const { notes } = await askOnce(`episodes/${number}/notes`, String(row.notes)).catch(() => ({ notes: [] }));
+    const { notes } = await askOnce(`episodes/${number}/notes`, String(row.notes));
     const until = number === view.episode ? turnNumber() : Infinity;
     const found = notes.filter((one) => one.kind === kind && one.turn <= until).at(-1);
     if (found) return { note: found, episode: number };

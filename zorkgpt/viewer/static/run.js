@@ -1,14 +1,16 @@
 // What is known of the run, and which turn is looked at. Panels are told when either changes.
-import { ask, askOnce, exported, follow, offer } from "./api.js";
+import { Unanswered, ask, askOnce, exported, follow, offer } from "./api.js";
 
 const SPAN = 1_000_000;
 export const MARK = { failed: 1, died: 2, victory: 4, refused: 8, rejected: 16, wrote: 32, repeated: 64, contested: 128 };
 
-export const run = { name: "", episodes: new Map(), names: {}, map: 0, memory: 0, pageTurns: 20, edit: false, connected: false };
+// `missing` says in words what the panels lack, `undone` why what a person asked for last was not done.
+export const run = { name: "", episodes: new Map(), names: {}, map: 0, memory: 0, pageTurns: 20, edit: false, connected: false, missing: "", undone: "" };
 // `at` counts the turns that were played: 0 is the opening. `place` is a room that was asked for, null the turn's own.
 export const view = { episode: 0, at: 0, following: true, place: null, beside: null };
 const listeners = [];
 let announced = false;
+let rounds = 0;
 
 export function listen(update) {
   listeners.push(update);
@@ -19,8 +21,31 @@ export function announce() {
   announced = true;
   requestAnimationFrame(() => {
     announced = false;
-    for (const update of listeners) update();
+    updateAll();
   });
+}
+
+// A panel that gets no answer stays as it was, and is brought up to date by a later round.
+async function updateAll() {
+  const round = ++rounds;
+  const ends = await Promise.allSettled(listeners.map(async (update) => update()));
+  const missing = ends.map(({ reason }) => reason).filter(Boolean).map(words)[0] ?? "";
+  if (round !== rounds || missing === run.missing) return;
+  run.missing = missing;
+  announce();
+}
+
+function words(error) {
+  if (!(error instanceof Unanswered)) queueMicrotask(() => { throw error; });
+  return error.message;
+}
+
+// What a person asked for; if it can't be done, they are told.
+export async function attempt(act) {
+  const undone = await act().then(() => "", words);
+  if (undone === run.undone) return;
+  run.undone = undone;
+  announce();
 }
 
 export function moment(episode, turn) {
@@ -71,6 +96,7 @@ export async function start() {
   announce();
   if (!exported) follow(takeNews, (connected) => {
     run.connected = connected;
+    if (connected) run.undone = "";
     announce();
   });
 }

@@ -18,11 +18,10 @@ export function startBeside(element) {
 
 export async function toggleBeside(other) {
   view.beside = view.beside === null ? other : null;
-  if (view.beside !== null) {
-    const parting = await compared(...pair()).catch(() => null);
-    if (parting?.parted && view.beside !== null) go(parting.parted);
-  }
   announce();
+  if (view.beside === null) return;
+  const parting = await compared(...pair());
+  if (parting.parted && view.beside !== null) go(parting.parted);
 }
 
 function pair() {

@@ -1,7 +1,7 @@
 // The scrubber: every turn of an episode, over the curve of its score, with what stood out.
 import { button, el, fill, svg } from "./dom.js";
 import { exported } from "./api.js";
-import { MARK, current, go, placesOf, roomName, run, show, turnNumber, view } from "./run.js";
+import { MARK, attempt, current, go, placesOf, roomName, run, show, turnNumber, view } from "./run.js";
 
 const WIDTH = 1000;
 const HEIGHT = 44;
@@ -86,13 +86,13 @@ export function stepBy(by) {
 export function neighbour(by, atEnd = by < 0) {
   const numbers = [...run.episodes.keys()];
   const other = numbers[numbers.indexOf(view.episode) + by];
-  if (other !== undefined) show(other, atEnd ? Infinity : 0);
+  if (other !== undefined) attempt(() => show(other, atEnd ? Infinity : 0));
 }
 
 export function follow() {
   stop();
   const last = [...run.episodes.keys()].at(-1);
-  if (last !== undefined) show(last, Infinity, !view.following);
+  if (last !== undefined) attempt(() => show(last, Infinity, !view.following));
 }
 
 export function play() {

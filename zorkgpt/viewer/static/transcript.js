@@ -1,7 +1,7 @@
 // The transcript: pages of turns, of which only those near the window are there.
 import { button, el, folded, prose, shorten, shown } from "./dom.js";
 import { ask } from "./api.js";
-import { MARK, current, go, page, roomName, run, view } from "./run.js";
+import { MARK, announce, attempt, current, go, page, roomName, run, view } from "./run.js";
 
 const GUESSED_HEIGHT = 150;
 const AHEAD = "500px 0px";
@@ -23,20 +23,24 @@ export function startTranscript(element) {
 // The transcript was out of sight, and with it where it stood.
 export function showTranscriptAgain() {
   revealed = "";
-  updateTranscript();
+  if (current()?.columns) announce();
 }
 
-export function updateTranscript() {
+export async function updateTranscript() {
   const row = current();
   if (!row?.columns || view.beside !== null) return;
   const identity = `${row.episode}.${row.generation}`;
   if (identity !== drawnOf) begin(row, identity);
-  addSheets(row.columns.turns.length);
+  const length = row.columns.turns.length;
+  addSheets(length);
+  const unfinished = sheets.map((sheet, number) => number).filter((number) => sheets[number].near && sheets[number].drawn < turnsOn(number, length));
+  const drawn = Promise.all(unfinished.map((number) => draw(number)));
   const wanted = `${identity}.${view.at}.${view.following}`;
   if (wanted !== revealed) {
     revealed = wanted;
-    reveal();
+    await reveal();
   }
+  await drawn;
 }
 
 function begin(row, identity) {
@@ -58,14 +62,15 @@ function addSheets(length) {
   const pages = Math.ceil(length / run.pageTurns);
   while (sheets.length < pages) {
     const element = el("div", { class: "sheet", "data-page": sheets.length });
-    const turns = Math.min(run.pageTurns, length - sheets.length * run.pageTurns);
-    element.style.height = `${turns * GUESSED_HEIGHT}px`;
+    element.style.height = `${turnsOn(sheets.length, length) * GUESSED_HEIGHT}px`;
     sheets.push({ element, drawn: 0, near: false });
     box.append(element);
     watcher.observe(element);
   }
-  const last = sheets.at(-1);
-  if (last?.near && last.drawn < length - (sheets.length - 1) * run.pageTurns) draw(sheets.length - 1);
+}
+
+function turnsOn(number, length) {
+  return Math.min(run.pageTurns, length - number * run.pageTurns);
 }
 
 function drawOrDrop({ target, isIntersecting }) {
@@ -73,14 +78,15 @@ function drawOrDrop({ target, isIntersecting }) {
   const sheet = sheets[number];
   if (sheet?.element !== target) return;
   sheet.near = isIntersecting;
-  if (isIntersecting) draw(number);
+  // What was not answered is asked for again with the next round, which tells of it.
+  if (isIntersecting) draw(number).catch(announce);
   else drop(sheet);
 }
 
 async function draw(number, wanted = () => sheets[number].near) {
   const sheet = sheets[number];
   const episode = view.episode;
-  const answer = await page(episode, number).catch((error) => ({ rows: [], error }));
+  const answer = await page(episode, number);
   if (sheets[number] !== sheet || !wanted() || answer.rows.length <= sheet.drawn) return;
   const first = number * run.pageTurns + 1;
   sheet.element.append(...answer.rows.slice(sheet.drawn).map((row, index) => turn(row, first + sheet.drawn + index, episode)));
@@ -113,12 +119,10 @@ function turn(row, at, episode) {
 export function wholly(row, name, episode, className) {
   const text = prose(row[name], className);
   if (!row.cut.includes(name)) return text;
-  const more = button("Show all of it", async () => {
-    const whole = await ask(`episodes/${episode}/turns/${row.turn}`).catch(() => null);
-    if (whole === null) return;
-    text.textContent = shown(whole[name]);
+  const more = button("Show all of it", () => attempt(async () => {
+    text.textContent = shown((await ask(`episodes/${episode}/turns/${row.turn}`))[name]);
     more.remove();
-  }, { class: "small" });
+  }), { class: "small" });
   return el("div", {}, text, more);
 }
 

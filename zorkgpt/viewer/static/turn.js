@@ -27,7 +27,7 @@ export async function updateTurn() {
     fill(box, key, opening(row));
     return;
   }
-  const [turn, before] = await Promise.all([turnRow(episode, at), turnRow(episode, at - 1)]).catch(() => []);
+  const [turn, before] = await Promise.all([turnRow(episode, at), turnRow(episode, at - 1)]);
   if (view.at !== at || view.episode !== episode || !turn) return;
   const written = await writings(turn);
   if (view.at === at && view.episode === episode) fill(box, key, [whereabouts(turn, before), ...written, ...verdicts(turn), ...read(turn.extraction), ...calls(turn, episode), ...ending(row, at)]);
@@ -56,7 +56,7 @@ async function writings(turn) {
   const events = turn.memory_events;
   if (!events.length) return [];
   const places = new Map();
-  for (const id of new Set(events.map((event) => event.location_id))) if (id !== null) places.set(id, await place(id).catch(() => null));
+  for (const id of new Set(events.map((event) => event.location_id))) if (id !== null) places.set(id, await place(id));
   const at = moment(view.episode, turn.turn);
   return [el("h3", {}, "What it made of this turn"), el("ul", { class: "writings" }, events.map((event) => writing(event, places.get(event.location_id), at)))];
 }

@@ -1,0 +1,60 @@
+"""The viewer is stopped while a page of it is open, and is started again."""
+
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.viewer.parts import served, started, turn, write_log
+
+NO_ANSWER = "The viewer does not answer"
+AWAY = {"location_id": 20, "location": "Cellar", "location_after_id": 20, "location_after": "Cellar"}
+
+
+@pytest.fixture
+def workdir(tmp_path):
+    for episode in (1, 2):
+        write_log(
+            tmp_path, started(episode), turn(1), turn(2, action=f"go {episode}"), turn(3, **AWAY), episode=episode
+        )
+    write_log(tmp_path, started(3), turn(1), turn(2), episode=3)
+    return tmp_path
+
+
+def test_what_it_can_not_tell_is_said_and_told_once_the_viewer_is_back(workdir, open_page):
+    with served(workdir) as url:
+        page = open_page(f"{url}#1:1")
+        expect(page.locator("#memories")).to_contain_text("Nothing is remembered of this place yet.")
+    expect(page.locator("#standing")).to_contain_text("Connection lost")
+    page.keyboard.press("End")
+    expect(page.locator("#notice")).to_contain_text(NO_ANSWER)
+    # That nothing is remembered of the next place would be a claim that nobody has checked.
+    expect(page.locator("#memories")).not_to_contain_text("Cellar")
+    with served(workdir, "--port", str(urlsplit(url).port)):
+        expect(page.locator("#memories")).to_contain_text("Cellar", timeout=20_000)
+        expect(page.locator("#notice")).to_be_hidden()
+
+
+def test_an_episode_that_is_not_to_be_had_leaves_the_one_that_is_shown(workdir, open_page):
+    with served(workdir) as url:
+        page = open_page(f"{url}#1:1")
+        expect(page.locator("#when")).to_contain_text("Turn 1 of 3")
+    page.locator("#episodes select").select_option("3")
+    expect(page.locator("#notice")).to_contain_text(NO_ANSWER)
+    expect(page.locator("#episodes select")).to_have_value("1")
+    expect(page.locator("#when")).to_contain_text("Turn 1 of 3")
+    with served(workdir, "--port", str(urlsplit(url).port)):
+        expect(page.locator("#notice")).to_be_hidden(timeout=20_000)
+        page.locator("#episodes select").select_option("3")
+        expect(page.locator("#when")).to_contain_text("Turn 2 of 2")
+
+
+def test_a_comparison_opens_once_the_viewer_is_back(workdir, open_page):
+    with served(workdir) as url:
+        page = open_page(f"{url}#1:1")
+        expect(page.locator("#when")).to_contain_text("Turn 1 of 3")
+    page.locator("#tools select").select_option("2")
+    expect(page.locator("#notice")).to_contain_text(NO_ANSWER)
+    with served(workdir, "--port", str(urlsplit(url).port)):
+        expect(page.locator("#beside-body")).to_contain_text("they do different things", timeout=20_000)
+        expect(page.locator("#notice")).to_be_hidden()
