@@ -12,8 +12,9 @@ from tests.conftest import absent
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    """For one file of tests: other files' tests fork the process that it is a child of."""
     path = next(filter(None, map(shutil.which, _NAMES)), None) or absent("there is no Chromium: apt install chromium")
     with sync_playwright() as playwright:
         # As root, as tests in a container run, its sandbox does not start.
