@@ -2,7 +2,7 @@
 
     uv run python -m benchmarks.loop [--game zork1.z5] [--turns 400] [--episodes 5]
 
-The offline player, with memory, embeddings, critic, objectives, knowledge, extractor, context and a checkpoint a turn:
+The offline player, with memory, embeddings, critic, objectives, knowledge, extractor, context and checkpoints:
 whole episodes, opening and closing included, beside the interpreter alone on the same commands. One more episode is
 played before, so that the embeddings are loaded and something is known. CPU time, of this process and the
 interpreter's, says on a busy machine what the wall clock can't.

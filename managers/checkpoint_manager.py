@@ -27,6 +27,8 @@ from zorkgpt.runlog.reader import run_directory
 FOR_GOOD = ("victory", "death", "the story's end")
 """Endings after which nothing can follow."""
 _UNDO = "undo"
+_EVERY = {True: 1, False: 10}
+"""Turns between checkpoints, by whether a model is asked: playing turns again then costs what its answers cost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,7 @@ class CheckpointManager:
 
     Args:
         run: what the episode is played with.
+        asks_model: whether any role of it is a model's.
         managers: the others; those with `to_dict` and `restore` are kept in the checkpoint, the rest learns the turns
             again from the journal.
         rollbacks: of the files that are put back to the checkpoint on resuming.
@@ -67,6 +70,7 @@ class CheckpointManager:
         game_state: GameState,
         *,
         run: Run,
+        asks_model: bool,
         game: JerichoInterface,
         memory: SimpleMemoryManager | None,
         managers: Sequence[Manager],
@@ -81,13 +85,15 @@ class CheckpointManager:
         self._memory = memory
         self._rollbacks = tuple(rollbacks)
         self._keeping = [manager for manager in managers if isinstance(manager, KeepsState)]
-        self._every = config.checkpoint_interval_turns
+        self._every = config.checkpoint_interval_turns or _EVERY[asks_model]
         self._workdir = Path(config.zork_game_workdir)
         self._directory = self._workdir
         """Of the episode that is played, once there is one."""
         self._journal: Journal | None = None
         self._lock: FileLock | None = None
         self._written = self._failures = 0
+        self._contains = -1
+        """The last turn that the checkpoint contains."""
         self._ephemeral = b""
 
     def reset_episode(self) -> None:
@@ -99,6 +105,7 @@ class CheckpointManager:
         self.let_go()
         self._take(self._state.episode_id)
         self._ephemeral = b""
+        self._contains = -1
 
     reset = reset_episode
 
@@ -120,6 +127,11 @@ class CheckpointManager:
 
     def process_periodic_update(self) -> None:
         if self._state.turn_count % self._every == 0:
+            self.save()
+
+    def catch_up(self) -> None:
+        """A turn is over, and no other is begun for now: it is not to be played again."""
+        if self._contains != self._state.turn_count:
             self.save()
 
     def save(self) -> bool:
@@ -148,6 +160,7 @@ class CheckpointManager:
             self._failed(error)
             return False
         self._written += 1
+        self._contains = number
         return True
 
     def load(self, episode: int) -> Saved:

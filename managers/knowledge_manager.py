@@ -118,6 +118,7 @@ class KnowledgeManager:
         turns = self._turns()
         if not turns:
             return True
+        self._refresh()
         until = self._keeper.taken(self._state.episode_id).until
         new = [turn for turn in turns if turn.turn > until]
         # Not every turn: a server that fails is given time.
@@ -172,23 +173,14 @@ class KnowledgeManager:
         return Rollback(self._keeper.store.file)
 
     def to_dict(self) -> dict[str, Any]:
-        """What a resumed episode needs: the file as it is now, so that it can go back to it."""
-        return {"begun": self._begun, "not_before": self._not_before, "file": self._keeper.store.document.text}
+        """What a resumed episode needs."""
+        return {"begun": self._begun, "not_before": self._not_before}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on with an episode that was interrupted.
-
-        What it has written since goes out of the file again, unless others, or a person, have changed the file: then it
-        stays, and the turns that are played again are not counted twice.
-        """
+        """Go on with an episode that was interrupted."""
         self._played = {}
         self._begun = bool(state.get("begun", False))
         self._not_before = int(state.get("not_before", 0))
-        if (text := state.get("file")) is not None:
-            try:
-                self._keeper.put_back(self._state.episode_id, text)
-            except MemoryStoreError as error:
-                self._failed(error)
 
     def get_status(self) -> dict[str, Any]:
         document = self._keeper.store.document

@@ -184,6 +184,7 @@ def _checkpoints(ground: Ground, knowledge: KnowledgeManager | None, managers: S
     return CheckpointManager(
         *ground.common("checkpoints"),
         run=_run(ground),
+        asks_model=ground.llm is not None,
         game=ground.game,
         memory=ground.memory,
         managers=managers,

@@ -24,6 +24,8 @@ class TurnCycle:
         self._now: Observation | None = None
         self._decided: dict[int, Decided] = {}
         """What had been decided before an interruption, by turn."""
+        self._played_before = 0
+        """The last turn that was over by then."""
 
     def open(self, text: str) -> Opening:
         """The game stands at its beginning: the first place is arrived at by the opening text."""
@@ -51,8 +53,14 @@ class TurnCycle:
             parts.state.turn_count = record.turn
             self._take_over(record, learning)
         self._decided = saved.decided
+        self._played_before = max(saved.turns.played, default=0)
         if isinstance(parts.player, TakesNotes):
             parts.player.resume([decided.notes for _, decided in sorted(saved.turns.decided.items())])
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether a turn that was over before the interruption is still to be played again."""
+        return self._parts.state.turn_count < self._played_before and bool(self._decided)
 
     def _begin(self, opened: Opening) -> None:
         parts, now = self._parts, opened.observation

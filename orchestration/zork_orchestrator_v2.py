@@ -58,11 +58,16 @@ class ZorkOrchestratorV2:
             watcher.episode_started(event)
 
     def resume_episode(self, episode: int) -> None:
-        """Go on with an episode that was cut short, as if nothing had happened.
+        """Go on with an episode that was cut short, as if nothing had happened: after the last turn that was over.
 
         Raises:
             CheckpointError: it can't go on, or somebody plays it; its files are left as they are.
         """
+        self._reopen(episode)
+        while self._cycle.is_behind:
+            self.process_turn()
+
+    def _reopen(self, episode: int) -> None:
         if self._open:
             self._close("abandoned")
         checkpoints = self.parts.checkpoints
@@ -118,7 +123,7 @@ class ZorkOrchestratorV2:
         if resume is None:
             self.reset_episode()
         else:
-            self.resume_episode(resume)
+            self._reopen(resume)
         try:
             return self._play_out()
         except BaseException as error:
@@ -144,6 +149,7 @@ class ZorkOrchestratorV2:
                 return self._close("error", str(error))
             if config.turn_delay_seconds:
                 time.sleep(config.turn_delay_seconds)
+        self.parts.checkpoints.catch_up()
         return self._close(self._ending())
 
     def _ending(self) -> str:

@@ -250,8 +250,9 @@ class OrchestratorSection(Section):
     """How many a refinement leaves."""
     enable_state_export: bool = True
     """Keep `current_state.json` up to date."""
-    checkpoint_interval_turns: int = Field(1, ge=1)
-    """Turns between checkpoints; a killed episode plays those since the last one again, with the same decisions."""
+    checkpoint_interval_turns: int | None = Field(None, ge=1)
+    """Turns between checkpoints; unset: 1 where a model is asked, else 10. A killed episode plays those since the last
+    one again, with the same decisions of the player; other roles are asked about them again."""
     enable_inter_episode_synthesis: bool = True
     """Draw lessons across episodes when one ends."""
 

@@ -74,9 +74,9 @@ def test_killed_again_and_again_while_it_is_resumed(whole, tmp_path):
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize(
-    ("name", "value"), [("ORCHESTRATOR__CHECKPOINT_INTERVAL_TURNS", "5"), ("GAMEPLAY__EXPLORE", "return")]
+    ("name", "value"), [("ORCHESTRATOR__CHECKPOINT_INTERVAL_TURNS", "1"), ("GAMEPLAY__EXPLORE", "return")]
 )
-def test_killed_with_rare_checkpoints_or_on_the_way_back(tmp_path, monkeypatch, name, value):
+def test_killed_with_a_checkpoint_every_turn_or_on_the_way_back(tmp_path, monkeypatch, name, value):
     monkeypatch.setenv(f"ZORKGPT_{name}", value)
     before, second = tmp_path / "before", tmp_path / "second"
     assert played(before, *PLAY).code == 0

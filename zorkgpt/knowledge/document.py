@@ -3,12 +3,11 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from hashlib import blake2b
 
 from zorkgpt.knowledge.line import KnowledgeLine, read, write
 from zorkgpt.knowledge.sections import ORDER, TOPICS, WISDOM, Section, heading_level, section_of
 from zorkgpt.knowledge.taken import Taken, read_ledger, write_ledger
-from zorkgpt.memory.storage.escaping import UNDECODED, decode, encode
+from zorkgpt.memory.storage.escaping import decode, encode
 
 _TITLE = "# Knowledge"
 _BULLETS = ("- ", "* ", "+ ")
@@ -40,12 +39,6 @@ class Document:
     def lines(self) -> tuple[KnowledgeLine, ...]:
         """Ours, the struck too."""
         return tuple(row.line for row in self.rows if row.line is not None)
-
-    @cached_property
-    def text(self) -> str | None:
-        """What the file says, as JSON can hold it; None if not all of it is whole characters."""
-        text = decode(render(self))
-        return None if UNDECODED.search(text) else text
 
     @cached_property
     def by_place(self) -> Mapping[int, Sequence[KnowledgeLine]]:
@@ -90,26 +83,8 @@ class Document:
         return replace(self, rows=rows)
 
     def with_taken(self, episode: int | str, taken: Taken) -> "Document":
-        """With a note of how far this episode has been taken in, and of how it has left the file."""
-        return self._with_ledger(dict(self.taken) | {str(episode): replace(taken, left_as=self.fingerprint())})
-
-    def fingerprint(self) -> str:
-        """Of everything but blank rows, ends of rows and the note of what was taken in."""
-        rows = (row.raw.rstrip("\r\n") for row in self.rows or _blank(self.eol) if read_ledger(row.raw) is None)
-        return blake2b(encode("\n".join(row for row in rows if row.strip())), digest_size=4).hexdigest()
-
-    def as_before(self, earlier: "Document", episode: int | str) -> "Document | None":
-        """What it was before this episode went on from there; None if somebody else has changed it since."""
-        name = str(episode)
-        now, then = self.taken.get(name), earlier.taken.get(name)
-        if now == then or now is None or now.left_as != self.fingerprint():
-            return None
-        ledger = dict(self.taken)
-        ledger.pop(name)
-        rows = earlier.rows or tuple(_blank(self.eol))
-        return replace(earlier, rows=rows)._with_ledger(ledger | ({name: then} if then else {}))
-
-    def _with_ledger(self, ledger: Mapping[str, Taken]) -> "Document":
+        """With a note of how far this episode has been taken in."""
+        ledger = dict(self.taken) | {str(episode): taken}
         rows = list(self.rows) or _blank(self.eol)
         notes = [number for number, row in enumerate(rows) if read_ledger(row.raw) is not None]
         for number in reversed(notes[1:]):

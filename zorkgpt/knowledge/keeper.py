@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from zorkgpt.errors import InvalidAnswer
 from zorkgpt.knowledge.asking import most_telling
-from zorkgpt.knowledge.document import Document, parse
+from zorkgpt.knowledge.document import Document
 from zorkgpt.knowledge.patterns import patterns, take_in
 from zorkgpt.knowledge.revision import Lessons, Revision
 from zorkgpt.knowledge.store import KnowledgeStore
@@ -15,7 +15,6 @@ from zorkgpt.knowledge.synthesis import EpisodeStory, KnowledgeSynthesizer, Look
 from zorkgpt.knowledge.taken import Taken
 from zorkgpt.log import get_logger
 from zorkgpt.memory.recall.search import LocatedMemory
-from zorkgpt.memory.storage.escaping import encode
 from zorkgpt.runlog.events import TurnPlayed
 
 log = get_logger(__name__)
@@ -118,16 +117,6 @@ class KnowledgeKeeper:
             return document.with_taken(episode, Taken(taken.until, taken.concluded, due))
 
         self.store.apply(change)
-
-    def put_back(self, episode: int | str, text: str) -> bool:
-        """Make the file what it was when the episode stood at an earlier turn. False: somebody else changed it since.
-
-        Raises:
-            MemoryStoreError: the file could not be read or written.
-        """
-        earlier = parse(encode(text))
-        self.store.refresh()
-        return self.store.apply(lambda document: document.as_before(earlier, episode) or document)
 
     def due(self) -> list[str]:
         """The episodes from which lessons are still to be drawn."""

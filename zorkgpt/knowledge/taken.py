@@ -11,7 +11,7 @@ _NAME = re.compile(rf"[\\;,<>\-{HIDDEN}]")
 _ROW = re.compile(r"<!-- taken in: (?P<episodes>.*) -->\s*")
 _EPISODE = re.compile(
     r"Ep(?P<episode>(?:[^\\;,]|\\.)+), until T(?P<until>\d{1,9})"
-    r"(?:, concluded at T(?P<concluded>\d{1,9}))?(?P<due>, to be concluded)?(?:, left as (?P<left_as>[0-9a-f]{8}))?"
+    r"(?:, concluded at T(?P<concluded>\d{1,9}))?(?P<due>, to be concluded)?"
 )
 
 
@@ -25,8 +25,6 @@ class Taken:
     """The turn at which lessons were drawn from the episode as a whole; None: they were not."""
     due: bool = False
     """It is over, and they are still to be drawn."""
-    left_as: str = ""
-    """Fingerprint of everything else in the file when this was written; "" if nobody noted it."""
 
 
 Ledger = Mapping[str, Taken]
@@ -49,7 +47,6 @@ def read_ledger(row: str) -> dict[str, Taken] | None:
             int(one["until"]),
             None if one["concluded"] is None else int(one["concluded"]),
             bool(one["due"]),
-            one["left_as"] or "",
         )
         for one in _EPISODE.finditer(found["episodes"])
     }
@@ -61,6 +58,5 @@ def _entry(name: str, taken: Taken) -> str:
         f"until T{taken.until}",
         *([] if taken.concluded is None else [f"concluded at T{taken.concluded}"]),
         *(["to be concluded"] if taken.due else []),
-        *([f"left as {taken.left_as}"] if taken.left_as else []),
     ]
     return ", ".join(parts)
