@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from zorkgpt.memory.models import INVALIDATION_MARKER, Memory
+from zorkgpt.memory.models import INVALIDATION_MARKER, Memory, MemorySynthesisResponse
 from zorkgpt.memory.storage.escaping import one_line
 
 FORGERIES = (
@@ -75,3 +75,32 @@ def memories(draw, text=texts):
 def in_one_line(given: Memory) -> Memory:
     """The memory but for white space."""
     return Memory(**{name: one_line(value) if isinstance(value, str) else value for name, value in vars(given).items()})
+
+
+NOTHING = MemorySynthesisResponse(should_remember=False)
+
+
+class Answers:
+    """A synthesizer that gives these answers, and keeps what it was asked."""
+
+    def __init__(self, *answers):
+        self.answers = list(answers)
+        self.requests = []
+
+    def synthesize(self, request):
+        self.requests.append(request)
+        answer = self.answers.pop(0) if self.answers else NOTHING
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+def remember(title="Sword", persistence="permanent", text=None, **fields):
+    return MemorySynthesisResponse(
+        should_remember=True,
+        category="DISCOVERY",
+        memory_title=title,
+        memory_text=text or f"The text of {title}.",
+        persistence=persistence,
+        **fields,
+    )

@@ -4,8 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.memory.parts import memory
-from tests.memory.test_turns import Answers, remember
+from tests.memory.parts import Answers, memory, remember
 from tests.memory_dedup.parts import Says
 from zorkgpt.embeddings.hashing import HashingEmbeddings
 from zorkgpt.memory.editing import Edit

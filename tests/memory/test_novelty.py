@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.memory.test_turns import Answers, remember
+from tests.memory.parts import Answers, remember
 from zorkgpt.errors import LLMError
 from zorkgpt.memory.learning.novelty import Judged
 from zorkgpt.memory.learning.triggers import Trigger

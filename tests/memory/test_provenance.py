@@ -4,9 +4,8 @@ import json
 
 import pytest
 
-from tests.memory.parts import memory
+from tests.memory.parts import Answers, memory, remember
 from tests.memory.test_evidence import FAILS, WORKS, Play
-from tests.memory.test_turns import Answers, remember
 from tests.orchestration.parts import a_run
 from zorkgpt.memory.as_of import AsOf
 from zorkgpt.memory.keeping.session import load

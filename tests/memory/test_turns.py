@@ -1,12 +1,10 @@
 """How a turn becomes memories: when it is asked about, what is kept of the answer, what is refused."""
 
-import logging
-import os
 from types import SimpleNamespace
 
 import pytest
 
-from tests.memory.parts import memory
+from tests.memory.parts import NOTHING, memory, remember
 from zorkgpt.errors import LLMError
 from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.memory.learning.recent import checked_window, recent_turns
@@ -17,64 +15,9 @@ from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import (
     AttributeChanged,
     MemoryEvent,
-    MemorySynthesisResponse,
     ObjectMoved,
     ZMachineContext,
 )
-from zorkgpt.memory.storage.file import Disk
-
-NOTHING = MemorySynthesisResponse(should_remember=False)
-
-
-class Answers:
-    """A synthesizer that gives these answers, and keeps what it was asked."""
-
-    def __init__(self, *answers):
-        self.answers = list(answers)
-        self.requests = []
-
-    def synthesize(self, request):
-        self.requests.append(request)
-        answer = self.answers.pop(0) if self.answers else NOTHING
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
-
-
-class CountingDisk(Disk):
-    """Keeps which files were replaced."""
-
-    def __init__(self):
-        self.written = []
-
-    def replace(self, source, target):
-        self.written.append(target)
-        os.replace(source, target)
-
-
-def remember(title="Sword", persistence="permanent", text=None, **fields):
-    return MemorySynthesisResponse(
-        should_remember=True,
-        category="DISCOVERY",
-        memory_title=title,
-        memory_text=text or f"The text of {title}.",
-        persistence=persistence,
-        **fields,
-    )
-
-
-@pytest.fixture
-def state():
-    return SimpleNamespace(episode_id=3, turn_count=12, action_history=[], action_reasoning_history=[])
-
-
-@pytest.fixture
-def play(tmp_path, state):
-    def made(*answers):
-        config = SimpleNamespace(zork_game_workdir=tmp_path)
-        return SimpleMemoryManager(logging.getLogger("test"), config, state, synthesizer=Answers(*answers))
-
-    return made
 
 
 def kept(manager, location_id=5):
@@ -283,52 +226,6 @@ def test_lasting_memories_of_where_the_agent_put_a_thing_are_kept_for_the_episod
     manager.synthesizer.answers.append(remember("Sword rests here", text="The sword lies here."))
     manager.record_action_outcome(6, "Attic", "look", "Attic, and a sword.", {"response_length": 200})
     assert kept(manager, 6)[-1] == ("Sword rests here", "permanent", "ACTIVE")
-
-
-def test_visits_are_counted_once_each(play, state, tmp_path):
-    manager = play()
-    away = {"location_changed": True, "location_after": 6}
-    manager.record_arrival(5, "Hall", "A hall.")
-    manager.record_action_outcome(5, "Hall", "look", "A hall.")
-    manager.record_action_outcome(5, "Hall", "up", "Attic", away)
-    manager.record_arrival(6, "Attic", "An attic.")
-    manager.record_action_outcome(6, "Attic", "down", "Hall", {"location_changed": True, "location_after": 5})
-    manager.record_action_outcome(5, "Hall", "look", "A hall.")
-    manager.record_action_outcome(5, "Hall", "wait", "Time passes.")
-    assert not (tmp_path / "Memories.md").exists()
-    manager.add_memory(5, "Hall", memory(episode=3))
-    assert "**Visits:** 2 | **Episodes:** 3\n" in (tmp_path / "Memories.md").read_text()
-    manager.reset_episode()
-    state.episode_id = 4
-    manager.record_arrival(5, "Hall", "A hall.")
-    manager.record_action_outcome(5, "Hall", "look", "A hall.")
-    assert "**Visits:** 3 | **Episodes:** 3, 4\n" in (tmp_path / "Memories.md").read_text()
-
-
-@pytest.mark.parametrize("answer", [remember("Rope"), NOTHING, LLMError("the server is gone"), ValueError("broken")])
-def test_a_visit_and_what_is_learned_on_it_are_written_at_once(state, tmp_path, answer):
-    path, disk = tmp_path / "Memories.md", CountingDisk()
-    with SimpleMemoryManager.open(path) as manager:
-        manager.add_memory(5, "Hall", memory(episode=2))
-    manager = SimpleMemoryManager(game_state=state, path=path, synthesizer=Answers(answer), disk=disk)
-    manager.record_action_outcome(5, "Hall", "take sword", "Taken.", {"inventory_changed": True})
-    assert disk.written.count(str(path)) == 1
-    assert "**Visits:** 2 | **Episodes:** 2, 3\n" in path.read_text()
-
-
-def test_the_visits_so_far_hold_the_present_one(play, state):
-    manager = play()
-    assert manager.get_visits(5) == (1, 1)
-    manager.record_arrival(5, "Hall", "A hall.")
-    assert manager.get_visits(5) == (1, 1)
-    manager.add_memory(5, "Hall", memory(episode=3))
-    manager.record_action_outcome(5, "Hall", "up", "Attic", {"location_changed": True, "location_after": 6})
-    assert manager.get_visits(5) == (2, 1)
-    manager.reset_episode()
-    state.episode_id = 4
-    assert manager.get_visits(5) == (2, 2)
-    manager.record_arrival(5, "Hall", "A hall.")
-    assert manager.get_visits(5) == (2, 2)
 
 
 @pytest.mark.parametrize("title", ["Brass key", "What the brass key is for"])

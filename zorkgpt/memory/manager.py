@@ -300,7 +300,7 @@ class SimpleMemoryManager(Likeness, Lookback):
     def reset_episode(self) -> None:
         """A new episode: what was true until the restart is forgotten."""
         with self.store.guard:
-            self._keeper.count_evidence()
+            self._keeper.count_all()
             self._keeper.forget_episode()
             self._recorder.reset()
 
@@ -332,7 +332,7 @@ class SimpleMemoryManager(Likeness, Lookback):
     def save_session(self, path: Path | str) -> bool:
         """Write this episode's memories to a file of their own, for resuming it."""
         with self.store.guard:
-            self._keeper.count_evidence()
+            self._keeper.count_all()
             return session.save(Path(path), self._session())
 
     def restore_session(self, path: Path | str) -> bool:

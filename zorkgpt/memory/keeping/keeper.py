@@ -168,6 +168,12 @@ class Keeper:
         if self._visits.are_waiting(self.store.document):
             self._apply(Outcome, always=True)
 
+    def count_all(self) -> None:
+        """Nothing follows for now: write every count that no other write has taken along."""
+        self._visits.settle()
+        self.count_evidence()
+        self.count_visits()
+
     def forget_episode(self) -> None:
         """What was true until the restart is true no more."""
         if self._debug:

@@ -14,6 +14,8 @@ class Visits:
     def __init__(self) -> None:
         self._processed: dict[int, int] = {}
         self._here: int | None = None
+        self._just_reached: int | None = None
+        """Where the player has come to and had no turn yet."""
         self._uncounted: dict[int, list[int | str]] = {}
         self._taken: list[int] = []
         """The places whose visits the change that is being written takes along."""
@@ -28,12 +30,21 @@ class Visits:
 
     def enter(self, location_id: int, episode: int | str) -> None:
         """The player is here now. If that is a new visit, it is kept until it is counted in the file."""
+        self._just_reached = None
         if location_id != self._here:
             self._here = location_id
             self._uncounted.setdefault(location_id, []).append(episode)
 
-    def leave(self) -> None:
+    def come_to(self, location_id: int | None, episode: int | str) -> None:
+        """The player has left for this place, None if nobody knows; the visit is written with what the way taught."""
         self._here = None
+        if location_id is not None:
+            self.enter(location_id, episode)
+            self._just_reached = location_id
+
+    def settle(self) -> None:
+        """Nothing follows for now: the place that was just reached is to be counted too."""
+        self._just_reached = None
 
     def uncounted(self, location_id: int) -> tuple[int | str, ...]:
         """The episode of each visit that the file does not count yet."""
@@ -45,8 +56,8 @@ class Visits:
         return (*self.uncounted(location_id), *present)
 
     def are_waiting(self, document: Document) -> bool:
-        """Whether there are any to be counted at the places that the file has."""
-        return any(place in document.at for place in self._uncounted)
+        """Whether there are any to be counted at the places that the file has, of a turn at least."""
+        return any(place in document.at for place in self._uncounted if place != self._just_reached)
 
     def along_with(
         self, change: Callable[[Document], Outcome | None], *, always: bool = False
@@ -81,7 +92,7 @@ class Visits:
     def reset(self) -> None:
         """A new episode."""
         self._processed.clear()
-        self._here = None
+        self._here = self._just_reached = None
 
     def first_turns(self) -> dict[int, int]:
         """At which turn each location visited in this episode had its first one."""
@@ -89,11 +100,12 @@ class Visits:
 
     def under_way(self) -> dict[str, Any]:
         """Where the player is, and which visits the file does not count yet, as plain values."""
-        return {"here": self._here, "uncounted": [[place, list(of)] for place, of in self._uncounted.items()]}
+        uncounted = [[place, list(of)] for place, of in self._uncounted.items()]
+        return {"here": self._here, "just_reached": self._just_reached, "uncounted": uncounted}
 
     def restore(self, first_turns: dict[int, int], under_way: dict[str, Any] | None = None) -> None:
         """Go on with an episode that was interrupted."""
         self._processed = dict(first_turns)
         if under_way is not None:
-            self._here = under_way["here"]
+            self._here, self._just_reached = under_way["here"], under_way.get("just_reached")
             self._uncounted = {place: list(of) for place, of in under_way["uncounted"]}

@@ -201,7 +201,8 @@ class Recorder:
         if not arrival:
             self._visits.processed(location_id, context.turn)
             if context.location_changed:
-                self._visits.leave()
+                # A death may be followed by any place, or by none.
+                self._visits.come_to(None if context.died else context.location_after, self.episode)
 
     def _history(self) -> tuple[RecentTurn, ...]:
         names = ("action_history", "action_reasoning_history")

@@ -1,0 +1,105 @@
+"""Every visit is counted once, and on disk with what is learned on it."""
+
+import os
+
+import pytest
+
+from tests.memory.parts import NOTHING, Answers, memory, remember
+from zorkgpt.errors import LLMError
+from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.storage.file import Disk
+
+
+class CountingDisk(Disk):
+    """Keeps which files were replaced."""
+
+    def __init__(self):
+        self.written = []
+
+    def replace(self, source, target):
+        self.written.append(target)
+        os.replace(source, target)
+
+
+def test_visits_are_counted_once_each(play, state, tmp_path):
+    manager = play()
+    away = {"location_changed": True, "location_after": 6}
+    manager.record_arrival(5, "Hall", "A hall.")
+    manager.record_action_outcome(5, "Hall", "look", "A hall.")
+    manager.record_action_outcome(5, "Hall", "up", "Attic", away)
+    manager.record_arrival(6, "Attic", "An attic.")
+    manager.record_action_outcome(6, "Attic", "down", "Hall", {"location_changed": True, "location_after": 5})
+    manager.record_action_outcome(5, "Hall", "look", "A hall.")
+    manager.record_action_outcome(5, "Hall", "wait", "Time passes.")
+    assert not (tmp_path / "Memories.md").exists()
+    manager.add_memory(5, "Hall", memory(episode=3))
+    assert "**Visits:** 2 | **Episodes:** 3\n" in (tmp_path / "Memories.md").read_text()
+    manager.reset_episode()
+    state.episode_id = 4
+    manager.record_arrival(5, "Hall", "A hall.")
+    manager.record_action_outcome(5, "Hall", "look", "A hall.")
+    assert "**Visits:** 3 | **Episodes:** 3, 4\n" in (tmp_path / "Memories.md").read_text()
+
+
+@pytest.mark.parametrize("answer", [remember("Rope"), NOTHING, LLMError("the server is gone"), ValueError("broken")])
+def test_a_visit_and_what_is_learned_on_it_are_written_at_once(state, tmp_path, answer):
+    path, disk = tmp_path / "Memories.md", CountingDisk()
+    with SimpleMemoryManager.open(path) as manager:
+        manager.add_memory(5, "Hall", memory(episode=2))
+    manager = SimpleMemoryManager(game_state=state, path=path, synthesizer=Answers(answer), disk=disk)
+    manager.record_action_outcome(5, "Hall", "take sword", "Taken.", {"inventory_changed": True})
+    assert disk.written.count(str(path)) == 1
+    assert "**Visits:** 2 | **Episodes:** 2, 3\n" in path.read_text()
+
+
+def a_manager_with_two_places(state, path, disk, *answers):
+    with SimpleMemoryManager.open(path) as manager:
+        manager.add_memory(5, "Hall", memory(episode=3))
+        manager.add_memory(6, "Attic", memory(episode=2))
+    return SimpleMemoryManager(game_state=state, path=path, synthesizer=Answers(*answers), disk=disk)
+
+
+def visits_of_the_attic(path):
+    return path.read_text().partition("Attic\n")[2].partition("\n")[0]
+
+
+UP = {"location_changed": True, "location_after": 6}
+
+
+def test_the_visit_of_the_next_place_is_written_with_what_the_way_taught(state, tmp_path):
+    path, disk = tmp_path / "Memories.md", CountingDisk()
+    manager = a_manager_with_two_places(state, path, disk, remember("Up leads to the Attic"))
+    manager.record_action_outcome(5, "Hall", "up", "Attic", UP)
+    assert visits_of_the_attic(path) == "**Visits:** 2 | **Episodes:** 2, 3"
+    manager.record_action_outcome(6, "Attic", "wait", "Time passes.")
+    assert disk.written.count(str(path)) == 1
+
+
+def test_it_is_written_with_the_first_turn_there_at_the_latest_or_when_nothing_follows(state, tmp_path):
+    path = tmp_path / "Memories.md"
+    manager = a_manager_with_two_places(state, path, Disk())
+    manager.record_action_outcome(5, "Hall", "up", "Attic", UP)
+    assert manager.get_visits(6) == (2, 2)
+    manager.record_action_outcome(6, "Attic", "wait", "Time passes.")
+    assert visits_of_the_attic(path) == "**Visits:** 2 | **Episodes:** 2, 3"
+    manager.record_action_outcome(5, "Hall", "up", "Attic", UP)
+    manager.reset_episode()
+    assert visits_of_the_attic(path) == "**Visits:** 3 | **Episodes:** 2, 3"
+    manager.record_action_outcome(5, "Hall", "up", "You fall.", UP | {"died": True})
+    manager.reset_episode()
+    assert visits_of_the_attic(path) == "**Visits:** 3 | **Episodes:** 2, 3"
+
+
+def test_the_visits_so_far_hold_the_present_one(play, state):
+    manager = play()
+    assert manager.get_visits(5) == (1, 1)
+    manager.record_arrival(5, "Hall", "A hall.")
+    assert manager.get_visits(5) == (1, 1)
+    manager.add_memory(5, "Hall", memory(episode=3))
+    manager.record_action_outcome(5, "Hall", "up", "Attic", {"location_changed": True, "location_after": 6})
+    assert manager.get_visits(5) == (2, 1)
+    manager.reset_episode()
+    state.episode_id = 4
+    assert manager.get_visits(5) == (2, 2)
+    manager.record_arrival(5, "Hall", "A hall.")
+    assert manager.get_visits(5) == (2, 2)
