@@ -54,7 +54,8 @@ def test_another_process_knows_the_wordings_too(tmp_path):
 def test_the_judge_still_decides_about_the_memory_itself(tmp_path):
     with opened(tmp_path, Says("same")) as manager:
         added(manager, FIRST, SECOND)
-        manager._keeper.judge = judge = Says("distinct")
+    judge = Says("distinct")
+    with opened(tmp_path, judge) as manager:
         manager.add_memory(1, "Yard", fact(THIRD, "Crack", turns="40"))
         assert [text for text, *_ in lines(manager)] == [FIRST, THIRD]
     assert judge.asked == [("Yard", THIRD, [FIRST])]

@@ -24,7 +24,7 @@ class Likeness:
     @property
     def enable_deduplication(self) -> bool:
         """Whether more is recognised than word-for-word repeats."""
-        return hasattr(self._keeper, "meaning")
+        return hasattr(self._keeper, "comparer")
 
     @property
     def similarity_threshold(self) -> float:
@@ -33,24 +33,24 @@ class Likeness:
     @property
     def embedding_provider(self) -> Any:
         """The `EmbeddingProvider`; None if there is none."""
-        return self._keeper.meaning.provider if self.enable_deduplication else None
+        return self._keeper.comparer.meaning.provider if self.enable_deduplication else None
 
     @property
     def embedding_cache(self) -> Any:
         """Vectors by text: `len()` and `in` tell what is in it. Empty where there is no provider."""
-        return {} if self.embedding_provider is None else self._keeper.meaning.cache
+        return {} if self.embedding_provider is None else self._keeper.comparer.meaning.cache
 
     def calculate_embedding(self, text: str) -> "np.ndarray | None":
         """The vector of a text, float32 of unit length; None if there is none to be had."""
-        return self._keeper.meaning.vector(text) if self.enable_deduplication else None
+        return self._keeper.comparer.meaning.vector(text) if self.enable_deduplication else None
 
     def get_location_embeddings(self, location_id: int) -> "list[tuple[Memory, np.ndarray]]":
         """The believed lasting memories of a location with their vectors; none where there are no vectors."""
         if not self.enable_deduplication:
             return []
         self._keeper.refresh()
-        memories = self._keeper.lasting(location_id)
-        vectors = self._keeper.meaning.vectors([memory.text for memory in memories]) if memories else None
+        memories = self._keeper.comparer.lasting(location_id)
+        vectors = self._keeper.comparer.meaning.vectors([memory.text for memory in memories]) if memories else None
         return [] if vectors is None else list(zip(memories, vectors, strict=True))
 
     def check_semantic_duplicate(self, candidate_text: str, location_id: int) -> tuple[Memory, float] | None:
@@ -65,14 +65,14 @@ class Likeness:
         kept = [memory for memory in self._keeper.current(location_id) if memory.persistence != "ephemeral"]
         repeats = [memory for memory in kept if folded(memory.text) == wanted]
         if self.enable_deduplication:
-            found = self._keeper.says(location_id, candidate_text)
+            found = self._keeper.comparer.says(location_id, candidate_text)
             if found is not None:
                 return found
         return (repeats[0], 1.0) if repeats else None
 
     def rebuild_embedding_cache(self) -> bool:
         """Embed all lasting memories anew; False if that was not possible."""
-        return self.enable_deduplication and self._keeper.meaning.rebuild(self._keeper.texts())
+        return self.enable_deduplication and self._keeper.comparer.meaning.rebuild(self._keeper.comparer.texts())
 
     @staticmethod
     def cosine_similarity(a: "np.ndarray", b: "np.ndarray") -> float:
@@ -111,7 +111,7 @@ class Likeness:
     def _found(self, query: str, memories: list[LocatedMemory], k: int) -> list[Found]:
         current = [located for located in memories if is_current(located.memory)]
         if self.enable_deduplication and query.strip():
-            vectors = self._keeper.meaning.cosines(-1, query, [located.memory.text for located in current])
+            vectors = self._keeper.comparer.meaning.cosines(-1, query, [located.memory.text for located in current])
             if vectors is not None:
                 return nearest(vectors, current, k) or best_matches(query, current, k)
         return best_matches(query, current, k)

@@ -59,20 +59,15 @@ def keeper_for(
     """
     if not settings.enable or (embeddings is None and not settings.provider):
         return Keeper(store, visits, log, debug=debug)
+    from zorkgpt.memory.dedup.comparing import Comparer
     from zorkgpt.memory.dedup.discerning import DiscerningKeeper
     from zorkgpt.memory.dedup.meaning import Meaning
 
     path = store.file.path.with_suffix(".vectors.npz") if settings.cache_embeddings else None
     meaning = Meaning(embeddings or _provider(settings, llm_client), path, log, wait=wait)
+    comparer = Comparer(store, log, meaning, judge, candidate_threshold=settings.candidate_threshold)
     return DiscerningKeeper(
-        store,
-        visits,
-        log,
-        meaning,
-        judge,
-        candidate_threshold=settings.candidate_threshold,
-        similarity_threshold=settings.similarity_threshold,
-        debug=debug,
+        store, visits, log, comparer, similarity_threshold=settings.similarity_threshold, debug=debug
     )
 
 

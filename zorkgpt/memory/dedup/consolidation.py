@@ -67,27 +67,27 @@ class _Questions:
     """Asks the judge as long as there are questions left."""
 
     def __init__(self, keeper: "DiscerningKeeper") -> None:
-        self._keeper = keeper
+        self._comparer = keeper.comparer
         self._end = keeper.counts.judge_calls + MOST_QUESTIONS
 
     def answered(self, location_id: int, name: str, new: Memory, comparisons: list[Comparison]) -> list[Comparison]:
-        if self._keeper.judge is None or self._keeper.counts.judge_calls >= self._end:
+        if self._comparer.judge is None or self._comparer.counts.judge_calls >= self._end:
             return comparisons
-        return self._keeper.asked(location_id, name, new, comparisons)
+        return self._comparer.asked(location_id, name, new, comparisons)
 
 
 def _of_place(
     keeper: "DiscerningKeeper", location_id: int, name: str, threshold: float | None, questions: _Questions
 ) -> list[Merge]:
     """Each memory is compared with those before it that still stand, so that no chain of likenesses is followed."""
-    memories = keeper.lasting(location_id)[-_MOST_AT_A_PLACE:]
+    memories = keeper.comparer.lasting(location_id)[-_MOST_AT_A_PLACE:]
     standing: list[Memory] = []
     merges = []
     for memory in memories:
-        comparisons = keeper.comparisons(location_id, memory, among=standing) if standing else []
+        comparisons = keeper.comparer.comparisons(location_id, memory, among=standing) if standing else []
         if threshold is not None:
             comparisons = [one for one in comparisons if one.cosine is None or one.cosine >= threshold]
-        comparisons = [one for one in comparisons if not keeper.is_undone(one.known, memory)]
+        comparisons = [one for one in comparisons if not keeper.comparer.is_undone(one.known, memory)]
         comparisons = questions.answered(location_id, name, memory, comparisons)
         decision = decide(memory, comparisons)
         if decision.kind == "repeats" and not memory.pinned:
