@@ -18,7 +18,7 @@ from session.game_state import GameState
 from session.history import TurnRecord
 from session.journal import Decided, Journal, Opening, Turns
 from zorkgpt.encoding import as_json
-from zorkgpt.errors import CheckpointError, MemoryStoreError, WorkdirError
+from zorkgpt.errors import CheckpointError, WorkdirError, ZorkGPTError
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.storage.rollback import Rollback, mark_of
 from zorkgpt.runlog.playing import LOCK, PATIENCE_S
@@ -172,10 +172,12 @@ class CheckpointManager:
         self.let_go()
         self._take(episode)
         try:
-            return read_saved(self._directory)
+            saved = read_saved(self._directory)
         except CheckpointError:
             self.let_go()
             raise
+        self._contains, self._ephemeral = saved.checkpoint.turn, b""
+        return saved
 
     def check(self, saved: Saved) -> None:
         """Pass if the episode was played with what this run is put together for.
@@ -208,7 +210,7 @@ class CheckpointManager:
                         "others have written since; what the interrupted turn wrote stays",
                         extra={"file": rollback.name},
                     )
-            except (OSError, MemoryStoreError) as error:
+            except (OSError, ZorkGPTError) as error:
                 raise CheckpointError(f"{rollback.name} can't be put back to the checkpoint: {error}") from None
             rollback.begin(self._directory / _UNDO, saved.checkpoint.turn)
 

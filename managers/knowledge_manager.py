@@ -170,7 +170,7 @@ class KnowledgeManager:
 
     def rollback(self) -> Rollback:
         """From here on, what is written can be taken back to a checkpoint."""
-        return Rollback(self._keeper.store.file)
+        return Rollback(self._keeper.store.file, then=self._keeper.store.forget)
 
     def to_dict(self) -> dict[str, Any]:
         """What a resumed episode needs."""

@@ -9,6 +9,8 @@ from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import TurnRecord
 from zorkgpt.errors import ZorkGPTError
+from zorkgpt.memory.storage.file import MemoryFile
+from zorkgpt.memory.storage.rollback import Rollback
 from zorkgpt.world.graph import MapGraph, Room
 from zorkgpt.world.map_file import load_map, save_map
 from zorkgpt.world.movement import led_nowhere, move_of
@@ -34,13 +36,9 @@ class MapManager:
         self._log = logger
         self._state = game_state
         self._remember = remember
-        self._path = Path(config.zork_game_workdir) / config.map_state_file
-        threshold = config.exit_failure_threshold if config.enable_exit_pruning else None
-        self.graph = (
-            load_map(self._path, exit_failure_threshold=threshold)
-            if remember
-            else MapGraph(exit_failure_threshold=threshold)
-        )
+        self._file = MemoryFile(Path(config.zork_game_workdir) / config.map_state_file)
+        self._threshold = config.exit_failure_threshold if config.enable_exit_pruning else None
+        self.graph = self._kept() if remember else MapGraph(exit_failure_threshold=self._threshold)
         self._contained = -1
         """The last turn of the running episode that the map has learned; -1: not even that it began."""
 
@@ -51,6 +49,10 @@ class MapManager:
         self.resume_episode()
 
     reset = reset_episode
+
+    def rollback(self) -> Rollback:
+        """From here on, what is written can be taken back to a checkpoint."""
+        return Rollback(self._file, then=self._reread)
 
     def resume_episode(self) -> None:
         """As many turns as the file holds of the episode already are not learned again."""
@@ -100,11 +102,21 @@ class MapManager:
         if not self._remember:
             return True
         try:
-            save_map(self.graph, self._path)
+            save_map(self.graph, self._file)
         except ZorkGPTError as error:
-            self._log.warning("the map could not be saved", extra={"path": str(self._path), "reason": str(error)})
+            self._log.warning("the map could not be saved", extra={"path": str(self._file.path), "reason": str(error)})
             return False
         return True
+
+    def _kept(self) -> MapGraph:
+        return load_map(self._file.path, exit_failure_threshold=self._threshold)
+
+    def _reread(self) -> None:
+        """The file may have been put back: what it held of later turns goes, and what it holds is learned no more."""
+        if self.graph.kept_as is None or self.graph.kept_as == (self._file.path, self._file.stamp()):
+            return
+        self.graph.become(self._kept())
+        self.resume_episode()
 
     def get_status(self) -> dict[str, Any]:
         graph = self.graph

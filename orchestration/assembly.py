@@ -188,7 +188,7 @@ def _checkpoints(ground: Ground, knowledge: KnowledgeManager | None, managers: S
         game=ground.game,
         memory=ground.memory,
         managers=managers,
-        rollbacks=[kept.rollback() for kept in (ground.memory, knowledge) if kept],
+        rollbacks=[kept.rollback() for kept in (ground.memory, knowledge, ground.world) if kept],
     )
 
 

@@ -57,6 +57,12 @@ class TurnCycle:
         if isinstance(parts.player, TakesNotes):
             parts.player.resume([decided.notes for _, decided in sorted(saved.turns.decided.items())])
 
+    def learn_map_again(self, saved: Saved) -> None:
+        """Its file was put back since the turns were learned; what it holds of them is passed over."""
+        self._arrive(saved.turns.opening)
+        for record in saved.played:
+            self._parts.map.process_turn(record)
+
     @property
     def is_behind(self) -> bool:
         """Whether a turn that was over before the interruption is still to be played again."""
@@ -67,10 +73,13 @@ class TurnCycle:
         self._now = now
         parts.state.observe(now)
         parts.context.open_with(opened.text, now)
-        if (place := now.location) is not None:
-            parts.map.arrive(place.num, place.name, opened.extraction.exits)
-            if opened.extraction.is_room_description:
-                parts.state.describe_room(opened.text, place.num)
+        self._arrive(opened)
+        if (place := now.location) is not None and opened.extraction.is_room_description:
+            parts.state.describe_room(opened.text, place.num)
+
+    def _arrive(self, opened: Opening) -> None:
+        if (place := opened.observation.location) is not None:
+            self._parts.map.arrive(place.num, place.name, opened.extraction.exits)
 
     def play(self, action: str | None = None) -> TurnRecord:
         """Play one turn, with the given action or with the one that the player chooses."""

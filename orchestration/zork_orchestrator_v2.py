@@ -76,6 +76,8 @@ class ZorkOrchestratorV2:
             self._restore(saved)
         except BaseException:
             checkpoints.let_go()
+            if self.parts.memory:
+                self.parts.memory.drop_episode()
             raise
         self._open = True
         event = self._episodes.reopen(saved)
@@ -94,6 +96,7 @@ class ZorkOrchestratorV2:
         except (StateError, KeyError, TypeError, ValueError, AttributeError) as error:
             raise CheckpointError(f"Episode {saved.checkpoint.episode} can't go on: {error!r}. Play anew.") from error
         checkpoints.take_back(saved)
+        self._cycle.learn_map_again(saved)
 
     def process_turn(self, action: str | None = None) -> TurnRecord:
         """Play one turn, with the given action or with the player's own; opens an episode if none is running."""

@@ -90,6 +90,19 @@ def test_it_is_written_with_the_first_turn_there_at_the_latest_or_when_nothing_f
     assert visits_of_the_attic(path) == "**Visits:** 3 | **Episodes:** 2, 3"
 
 
+def test_of_an_episode_that_could_not_go_on_nothing_is_written(state, tmp_path):
+    path = tmp_path / "Memories.md"
+    manager = SimpleMemoryManager(game_state=state, path=path, synthesizer=Answers())
+    manager.record_action_outcome(5, "Hall", "up", "Attic", UP)
+    saved = manager.session_state()
+    with a_manager_with_two_places(state, path, Disk()) as other:
+        before = path.read_bytes()
+        other.resume(saved)
+        assert other.get_visits(6) == (2, 2)
+        other.drop_episode()
+    assert path.read_bytes() == before
+
+
 def test_the_visits_so_far_hold_the_present_one(play, state):
     manager = play()
     assert manager.get_visits(5) == (1, 1)

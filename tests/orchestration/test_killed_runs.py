@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.orchestration.kills import interrupt, interrupt_kept, interrupt_unheard, left_behind, played
+from tests.orchestration.kills import interrupt, interrupt_kept, interrupt_unheard, kill, left_behind, played
 from zorkgpt.cli import exits
 from zorkgpt.runlog.reader import last_end, read_episode
 
@@ -87,6 +87,20 @@ def test_killed_with_a_checkpoint_every_turn_or_on_the_way_back(tmp_path, monkey
         assert killed(whole, workdir, whole.touches * part // 9)
         assert played(workdir, "--resume").code == 0
         assert left_behind(workdir, 2) == left_behind(second, 2), f"killed at {part} ninths"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("how", [interrupt, kill])
+def test_a_first_episode_that_was_cut_short_leaves_no_trace_of_what_it_knew_then(tmp_path, how):
+    limit = ("--episodes", "1", "--max-turns", "33")
+    whole = played(tmp_path / "whole", *limit)
+    assert whole.code == 0
+    for part in (3, 4, 5, 6):
+        workdir = tmp_path / str(part)
+        assert played(workdir, *limit, kill_at=whole.touches * part // 10, how=how).code != 0
+        assert played(workdir, "--resume").code == 0
+        assert left_behind(workdir, 1) == left_behind(tmp_path / "whole", 1), f"{how.__name__} at {part} tenths"
 
 
 @pytest.mark.slow

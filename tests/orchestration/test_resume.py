@@ -94,6 +94,14 @@ def test_one_that_is_over_does_not_go_on_unless_its_limit_is_raised(tmp_path):
         assert run.play_episode(resume=1).turns == 5
 
 
+def test_one_that_is_resumed_after_another_of_the_same_length_stands_at_its_limit(tmp_path):
+    an_interrupted_one(tmp_path)
+    with a_run(tmp_path, turns=6) as run:
+        assert run.play_episode().turns == 6
+        assert run.play_episode(resume=1).turns == 6
+    assert read_saved(tmp_path / "runs" / "1").checkpoint.turn == 6
+
+
 def test_victory_is_for_good_and_leaves_nothing_to_resume(tmp_path):
     from tests.fixtures.walkthrough import get_bundled_walkthrough
 

@@ -46,6 +46,16 @@ class KnowledgeStore:
                 self._reread()
             return self._document
 
+    def forget(self) -> None:
+        """The file was put back to what it was earlier: what was seen of it since is not to be believed.
+
+        Raises:
+            MemoryStoreError: it can't be read.
+        """
+        with self._guard:
+            self._document, self._stamp = Document(), None
+            self._reread()
+
     def apply(self, change: Callable[[Document], Document]) -> bool:
         """Change the document as it is on disk now; on disk when this returns. False: there was nothing to change.
 

@@ -307,6 +307,14 @@ class SimpleMemoryManager(Likeness, Lookback):
     def reset(self) -> None:
         self.reset_episode()
 
+    def drop_episode(self) -> None:
+        """Forget what `resume` has taken over, counts that wait to be written too: nothing is written."""
+        with self.store.guard:
+            self._visits.drop()
+            self._keeper.evidence.drop()
+            self._keeper.forget_episode()
+            self._recorder.reset()
+
     def get_status(self) -> dict[str, Any]:
         """What stands where, and how this episode's learning went."""
         self._keeper.refresh()

@@ -272,9 +272,10 @@ class MapGraph:
 
     def save_to_json(self, path: Path | str) -> None:
         """Write the map; see `map_file.save_map`."""
+        from zorkgpt.memory.storage.file import MemoryFile
         from zorkgpt.world.map_file import save_map
 
-        save_map(self, Path(path))
+        save_map(self, MemoryFile(path))
 
     @classmethod
     def load_from_json(cls, path: Path | str) -> "MapGraph":

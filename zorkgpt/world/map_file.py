@@ -19,7 +19,7 @@ _MOST_EPISODES = 100
 _DAMAGE = (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError)
 
 
-def save_map(graph: MapGraph, path: Path) -> None:
+def save_map(graph: MapGraph, file: MemoryFile) -> None:
     """Write the map, whole or not at all, with what other processes have written since it was read.
 
     Afterwards the graph holds both.
@@ -28,7 +28,6 @@ def save_map(graph: MapGraph, path: Path) -> None:
         MemoryStoreError: the file can't be locked, read or written; it is what it was.
         MapFileError: a later version wrote it.
     """
-    file = MemoryFile(path)
     with file.locked():
         data, stamp = file.read()
         if data is not None and graph.kept_as != (file.path, stamp):

@@ -82,6 +82,11 @@ class Evidence:
         self._pending = [trial_of(row) for row in under_way["pending"]]
         self._on_file = int(under_way["on_file"])
 
+    def drop(self) -> None:
+        """Forget the trials that are not counted."""
+        self._pending.clear()
+        self._on_file = 0
+
     def is_due(self, turn: int) -> bool:
         return self.is_pending and abs(turn - self._pending[0].turn) >= EVERY_TURNS
 

@@ -94,6 +94,10 @@ class Visits:
         self._processed.clear()
         self._here = self._just_reached = None
 
+    def drop(self) -> None:
+        """Forget the visits that are not counted."""
+        self._uncounted.clear()
+
     def first_turns(self) -> dict[int, int]:
         """At which turn each location visited in this episode had its first one."""
         return dict(self._processed)

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
@@ -36,10 +36,14 @@ class Rollback:
     Args:
         file: it is replaced as a whole, and tells of it from now on.
         appended: files beside it that only grow.
+        then: called when the file may have been put back, for whoever holds what stood there.
     """
 
-    def __init__(self, file: MemoryFile, appended: Sequence[Path] = ()) -> None:
+    def __init__(
+        self, file: MemoryFile, appended: Sequence[Path] = (), *, then: Callable[[], None] = lambda: None
+    ) -> None:
         self._file = file
+        self._then = then
         self._whole = file.path
         file.keeper = self
         self._appended = tuple(appended)
@@ -109,7 +113,9 @@ class Rollback:
             OSError, MemoryStoreError: a file can't be locked, read or written; calling again goes on from there.
         """
         with self._file.locked():
-            return self._put_back(folder, mark)
+            done = self._put_back(folder, mark)
+        self._then()
+        return done
 
     def _put_back(self, folder: Path, mark: Mark) -> bool:
         before, notes = self._places(folder, mark.number)
