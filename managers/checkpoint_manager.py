@@ -130,7 +130,7 @@ class CheckpointManager:
             self.save()
 
     def catch_up(self) -> None:
-        """A turn is over, and no other is begun for now: it is not to be played again."""
+        """A turn is over and none follows: it is not to be played again."""
         if self._contains != self._state.turn_count:
             self.save()
 

@@ -169,7 +169,7 @@ class Keeper:
             self._apply(Outcome, always=True)
 
     def count_all(self) -> None:
-        """Nothing follows for now: write every count that no other write has taken along."""
+        """No turn follows here: write every count that no other write has taken along."""
         self._visits.settle()
         self.count_evidence()
         self.count_visits()

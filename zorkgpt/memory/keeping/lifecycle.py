@@ -43,7 +43,7 @@ class Visits:
             self._just_reached = location_id
 
     def settle(self) -> None:
-        """Nothing follows for now: the place that was just reached is to be counted too."""
+        """No turn follows here: the place that was just reached is to be counted too."""
         self._just_reached = None
 
     def uncounted(self, location_id: int) -> tuple[int | str, ...]:
