@@ -5,10 +5,12 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.conftest import absent
 
+# What is waited for comes at once, unless other tests have the processors.
+expect.set_options(timeout=30_000)
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 
