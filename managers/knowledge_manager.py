@@ -174,13 +174,17 @@ class KnowledgeManager:
 
     def to_dict(self) -> dict[str, Any]:
         """What a resumed episode needs."""
-        return {"begun": self._begun, "not_before": self._not_before}
+        counts = {"updates": self._updates, "counts": dict(self._keeper.counts)}
+        return {"begun": self._begun, "not_before": self._not_before, **counts}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on with an episode that was interrupted."""
         self._played = {}
         self._begun = bool(state.get("begun", False))
         self._not_before = int(state.get("not_before", 0))
+        self._updates = int(state.get("updates", 0))
+        self._keeper.counts.clear()
+        self._keeper.counts.update({str(name): int(count) for name, count in state.get("counts", {}).items()})
 
     def get_status(self) -> dict[str, Any]:
         document = self._keeper.store.document

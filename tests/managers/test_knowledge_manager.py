@@ -16,7 +16,7 @@ from zorkgpt.errors import LLMError, LLMUnreachable
 from zorkgpt.knowledge.document import Document, parse
 from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.runlog.events import EpisodeEnded, KnowledgeUpdated
-from zorkgpt.runlog.reader import read_episode
+from zorkgpt.runlog.reader import last_end, read_episode
 
 LESSON = {"new": [{"section": "dangers", "text": "Green ground gives way.", "turns": [2]}]}
 WISDOM = {"new": [{"section": "meta_strategies", "text": "See the village first.", "turns": []}]}
@@ -257,6 +257,23 @@ def test_a_resumed_episode_goes_back_to_the_checkpoint_unless_a_person_was_at_th
     assert len(asked(llm)) == (0 if edited else 1)
     assert ("My words." in path.read_text()) is edited
     assert ("others have written since" in caplog.text) is edited
+
+
+def test_a_resumed_episode_counts_what_an_uninterrupted_one_counts(tmp_path):
+    lessons = [LESSON] * 6
+    whole, _ = a_run(tmp_path / "whole", *lessons)
+    with whole:
+        whole.play_episode()
+    cut, _ = a_run(tmp_path / "cut", *lessons)
+    with cut:
+        for _ in range(25):
+            cut.process_turn()
+    again, _ = a_run(tmp_path / "cut", *lessons)
+    with again:
+        again.play_episode(resume=1)
+    expected, found = (last_end(read_episode(tmp_path / name, 1)).metrics["knowledge"] for name in ("whole", "cut"))
+    assert expected["updates"] > 1
+    assert found == expected
 
 
 def test_a_file_that_can_not_be_written_ends_nothing(tmp_path):
