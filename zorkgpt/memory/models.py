@@ -5,6 +5,8 @@ from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, Field, model_validator
 
+from zorkgpt.memory.claims import Claim, Relation, claims_in
+
 MemoryStatusType = Literal["ACTIVE", "TENTATIVE", "SUPERSEDED"]
 Category = Literal["SUCCESS", "FAILURE", "DISCOVERY", "DANGER", "NOTE"]
 Persistence = Literal["core", "permanent", "ephemeral"]
@@ -49,6 +51,14 @@ class Memory:
     """A person wants it kept: no model and no rule replaces it, marks it as wrong or merges it away."""
     vetoed: bool = False
     """A person wants it never learned again: it is not shown, and what says the same is not kept."""
+    action: str = ""
+    """The command that it is about, taken at its location; "" where it is about none."""
+    outcome: str = ""
+    """What came of the command by the ground truth, see `outcome_of`; "" where that is not known."""
+    claims: tuple[Claim, ...] = ()
+    """What it says of things and ways."""
+    when: tuple[Claim, ...] = ()
+    """The state in which it holds, where it is known not to hold in another."""
 
     def __post_init__(self) -> None:
         if self.persistence not in PERSISTENCES:
@@ -59,16 +69,27 @@ class Memory:
 
 
 def memory_of(fields: dict[str, Any]) -> Memory:
-    """A memory from stored fields; those that a later version added are passed over.
+    """Build a memory from stored fields; those that a later version added are passed over.
 
     Raises:
         TypeError, ValueError: one is missing, or the persistence is none.
     """
-    return Memory(**{name: value for name, value in fields.items() if name in MEMORY_FIELDS})
+    known = {name: value for name, value in fields.items() if name in MEMORY_FIELDS}
+    return Memory(**known | {name: claims_in(known[name]) for name in _CLAIMS if name in known})
+
+
+def fields_of(memory: Memory) -> dict[str, Any]:
+    """Return the fields as plain values for JSON, which `memory_of` reads back."""
+    told = dict(vars(memory))
+    for name in _CLAIMS:
+        told[name] = [str(claim) for claim in told[name]]
+    return told
 
 
 MEMORY_FIELDS = frozenset(field.name for field in fields(Memory))
 
+
+_CLAIMS = ("claims", "when")
 
 _CONTENT = ("category", "memory_title", "memory_text", "persistence")
 
@@ -120,6 +141,8 @@ class ObjectMoved:
     destination_number: int | None
     """None: it is nowhere now."""
     destination: str
+    by_itself: bool = False
+    """Not by the action: it would have come about without it, or is the game's own bookkeeping."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +153,37 @@ class AttributeChanged:
     name: str
     attribute: str
     value: bool
+    by_itself: bool = False
+    """Not by the action: it would have come about without it, or is the game's own bookkeeping."""
+
+
+@dataclass(frozen=True, slots=True)
+class ThingAtHand:
+    """The object tree says: this thing is in sight or in hand, and in these states."""
+
+    number: int
+    name: str
+    holder_number: int | None = None
+    """None: nothing holds it but the place, or the player."""
+    holder: str = ""
+    on_top: bool = False
+    """It lies on its holder, not in it."""
+    carried: bool = False
+    fixed: bool = False
+    """It can't be taken, as far as the story tells."""
+    states: tuple[str, ...] = ()
+    """Values of `Relation`: open or closed, locked or unlocked, lit or unlit."""
+
+    def claims(self) -> tuple[Claim, ...]:
+        """Everything that can be claimed of it now."""
+        if self.carried:
+            where = Claim(Relation.CARRIED, self.number, self.name)
+        elif self.holder_number is not None:
+            relation = Relation.ON if self.on_top else Relation.IN
+            where = Claim(relation, self.number, self.name, self.holder_number, self.holder)
+        else:
+            where = Claim(Relation.HERE, self.number, self.name)
+        return (where, *(Claim(Relation(state), self.number, self.name) for state in self.states))
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +209,19 @@ class ZMachineContext:
     """It was meant to change something; place, score, inventory, object tree and attributes are the same."""
     moved: tuple[ObjectMoved, ...] = ()
     changed: tuple[AttributeChanged, ...] = ()
+    things: tuple[ThingAtHand, ...] = ()
+    """What is at hand after the action, and what was before it."""
+    state: tuple[Claim, ...] = ()
+    """In which state the action was taken: what was open, closed, locked, lit or carried, and whether it was dark."""
+    known_way: bool = False
+    """The action is a walk, and the map knew that it leads here."""
+    unnamed_change: bool = False
+    """The state of the game differs, though no place, score, inventory or object that can be named does."""
+
+    @property
+    def acted(self) -> bool:
+        """Whether the action itself moved or changed an object."""
+        return any(not one.by_itself for one in (*self.moved, *self.changed))
 
     @classmethod
     def of(cls, given: "ZMachineContext | dict[str, Any] | None") -> "ZMachineContext":
@@ -163,6 +230,17 @@ class ZMachineContext:
             return given
         known = {field.name for field in fields(cls)}
         return cls(**{key: value for key, value in (given or {}).items() if key in known})
+
+
+def outcome_of(turn: ZMachineContext) -> str:
+    """Return what came of an action: "died", "to 12" (a place), "changed", "nothing", or "" where that is not known."""
+    if turn.died:
+        return "died"
+    if turn.location_changed and turn.location_after is not None:
+        return f"to {turn.location_after}"
+    if turn.score_delta or turn.inventory_changed or turn.acted or turn.unnamed_change:
+        return "changed"
+    return "nothing" if turn.nothing_changed else ""
 
 
 @dataclass(frozen=True, slots=True)
