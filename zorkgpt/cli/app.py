@@ -101,7 +101,7 @@ def play(
 @app.command("view")
 def show_page(
     run: Annotated[
-        Path | None, typer.Argument(help="A working directory, or one episode's folder below its runs/.")
+        Path | None, typer.Argument(help="A story's folder, or one episode's folder below its runs/.")
     ] = None,
     workdir: Workdir = None,
     game: Game = None,
