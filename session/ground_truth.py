@@ -1,7 +1,7 @@
 """The Z-machine's account of a turn, in the words of the memory."""
 
 from game_interface.models import AttributeChange, Item, ObjectMove, Transition
-from session.outcome import failed
+from session.outcome import failed, is_passive
 from zorkgpt.memory.models import AttributeChanged, ObjectMoved, ZMachineContext
 
 
@@ -31,6 +31,7 @@ def ground_truth(step: Transition, *, turn: int, first_visit: bool) -> ZMachineC
         turn=turn,
         destination_name=destination.name if destination else "",
         nothing_changed=failed(step),
+        unnamed_change=step.unnamed_change and not is_passive(step.action),
         moved=tuple(_moved(move) for move in step.moved),
         changed=tuple(_changed(change) for change in step.changed),
     )
@@ -49,8 +50,9 @@ def _moved(move: ObjectMove) -> ObjectMoved:
         origin=origin.name if origin else "nowhere",
         destination_number=destination.num if destination else None,
         destination=destination.name if destination else "nowhere",
+        by_itself=move.by_itself,
     )
 
 
 def _changed(change: AttributeChange) -> AttributeChanged:
-    return AttributeChanged(change.item.num, change.item.name, change.attribute, change.value)
+    return AttributeChanged(change.item.num, change.item.name, change.attribute, change.value, change.by_itself)

@@ -120,16 +120,20 @@ class ObjectMoved:
     destination_number: int | None
     """None: it is nowhere now."""
     destination: str
+    by_itself: bool = False
+    """It would have moved without the action too, or can't be the player's doing."""
 
 
 @dataclass(frozen=True, slots=True)
 class AttributeChanged:
-    """The object tree says: this attribute was set or cleared by the action."""
+    """The object tree says: this attribute was set or cleared."""
 
     number: int
     name: str
     attribute: str
     value: bool
+    by_itself: bool = False
+    """It would have been without the action too, or can't be the player's doing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,9 +156,16 @@ class ZMachineContext:
     destination_name: str = ""
     """Where the player stands after the action; the key is `location_after`."""
     nothing_changed: bool = False
-    """It was meant to change something; place, score, inventory, object tree and attributes are the same."""
+    """It was meant to change something, and the whole state of the game is as it would be without it."""
     moved: tuple[ObjectMoved, ...] = ()
     changed: tuple[AttributeChanged, ...] = ()
+    unnamed_change: bool = False
+    """Nothing that has a name was changed by it, yet it can't be said that nothing was: no failure."""
+
+    @property
+    def acted(self) -> bool:
+        """The action changed the object tree: what came about by itself is left out."""
+        return any(not one.by_itself for one in (*self.moved, *self.changed))
 
     @classmethod
     def of(cls, given: "ZMachineContext | dict[str, Any] | None") -> "ZMachineContext":

@@ -10,8 +10,6 @@ from zorkgpt.memory.models import AttributeChanged, ObjectMoved, ZMachineContext
 _PLACING = {"drop", "give", "hang", "hide", "insert", "lay", "leave", "place", "pour", "put", "set", "throw"}
 _LONGEST_NAME = 60
 _PUNCTUATION = ".,;:!?\"'()"
-_BOOKKEEPING = {"visited", "moved", "workflag"}
-"""Attributes that games keep for themselves: that they were set says nothing about the world."""
 
 
 def facts_in_words(request: SynthesisRequest) -> list[str]:
@@ -25,7 +23,9 @@ def facts_in_words(request: SynthesisRequest) -> list[str]:
     facts += [_moved(move, turn) for move in noticed_moves(request)]
     facts += dict.fromkeys(_changed(change) for change in noticed_changes(request))
     if turn.nothing_changed:
-        facts.append("Nothing in the world changed: not the place, the score, what you carry, nor any object.")
+        facts.append("Nothing in the world changed: not the place, the score, what you carry, nor anything else.")
+    elif turn.unnamed_change:
+        facts.append("No object that can be named changed; that does not mean that nothing happened.")
     if turn.died:
         facts.append("You died on this turn.")
     return facts
@@ -49,11 +49,7 @@ def noticed_changes(request: SynthesisRequest) -> list[AttributeChanged]:
     """The changes of what the player holds, or that the text speaks of."""
     turn = request.context
     held = {*turn.inventory_before, *turn.inventory_after}
-    return [
-        change
-        for change in turn.changed
-        if change.attribute not in _BOOKKEEPING and (change.name in held or _spoken_of(change.name, request))
-    ]
+    return [change for change in turn.changed if change.name in held or _spoken_of(change.name, request)]
 
 
 def _spoken_of(name: str, request: SynthesisRequest) -> bool:
