@@ -164,7 +164,9 @@ def _probes(language: Language, opening: View, reader: Reader) -> Iterator[str]:
     yield from (f"{verb} {word}" for word in here[:_MOST_WORDS] for verb in ("take", "open", "close"))
     yield from (f"take {word}" for word in absent[::_EVERY_WORD])
     # As long as a sentence can be, for what is kept of one.
-    yield from (f"{verb} {' and '.join([_OBJECT] * 9)} " for verb in ("take", "drop"))
+    yield from (_NO_WORD * 15, f"{_NO_WORD} " * 13)
+    for verb in ("take", "drop"):
+        yield from (f"{verb} {_NO_WORD * 14}", f"{verb} {' and '.join([_OBJECT] * 10)}")
     # Some of them are of what is here, which suffices for the parser.
     yield from (f"examine {adjective}" for adjective in sorted(language.adjectives))
 
@@ -197,6 +199,8 @@ def without_the_action(
     quiet = _is_quiet(step)
     moved, changed, unnamed = step.moved, step.changed, quiet
     out_of_sight = reader.unnamed_changes(before, after)
+    # Who was stunned a moment ago, and is no longer, may do now what could not be done then.
+    same_player = not any(number == reader.profile.player for number, *_ in out_of_sight)
 
     def differs(compared: Comparison, idle: View) -> bool:
         return bool(_left(compared, before, known)) or reader.unnamed_changes(before, idle) != out_of_sight
@@ -213,7 +217,8 @@ def without_the_action(
         if not quiet or (by_the_action and known.passing[control] is not None):
             break
         # The longer way to overwrite what the parser keeps is seldom needed.
-        if not by_the_action and not (differs(compared, idle) and differs(compare(control, _THEN), idle)):
+        same = same_player and not (differs(compared, idle) and differs(compare(control, _THEN), idle))
+        if same and not by_the_action:
             # With somebody there, what drew random numbers is likely a fight, in which the next blow may hit.
             by_chance = step.before.creatures or _by_chance(compare, control, before, reader, known, command)
             unnamed = bool(compared.drawn and by_chance)

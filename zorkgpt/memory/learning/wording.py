@@ -10,6 +10,8 @@ from zorkgpt.memory.models import AttributeChanged, ObjectMoved, ZMachineContext
 _PLACING = {"drop", "give", "hang", "hide", "insert", "lay", "leave", "place", "pour", "put", "set", "throw"}
 _LONGEST_NAME = 60
 _PUNCTUATION = ".,;:!?\"'()"
+_BOOKKEEPING = {"visited", "moved", "workflag"}
+"""Attributes that games keep for themselves: that they were set says nothing about the world."""
 
 
 def facts_in_words(request: SynthesisRequest) -> list[str]:
@@ -49,7 +51,11 @@ def noticed_changes(request: SynthesisRequest) -> list[AttributeChanged]:
     """The changes of what the player holds, or that the text speaks of."""
     turn = request.context
     held = {*turn.inventory_before, *turn.inventory_after}
-    return [change for change in turn.changed if change.name in held or _spoken_of(change.name, request)]
+    return [
+        change
+        for change in turn.changed
+        if change.attribute not in _BOOKKEEPING and (change.name in held or _spoken_of(change.name, request))
+    ]
 
 
 def _spoken_of(name: str, request: SynthesisRequest) -> bool:
