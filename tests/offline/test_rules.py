@@ -96,7 +96,7 @@ def test_what_is_put_down_is_of_this_episode_and_gone_when_it_is_taken_again():
     dropped = taught("drop lamp", "Dropped.", put)
     assert (dropped.persistence, dropped.memory_text) == ("ephemeral", "The brass lamp is here. Dropped.")
     kept = Memory("NOTE", "Lamp", 1, "3", 0, "x", "ephemeral", claims=dropped.claims)
-    again = taught("take lamp", "Taken.", TOOK, memories=(kept,), handled=frozenset({7}))
+    again = taught("take lamp", "Taken.", TOOK, memories=(kept,), moved=frozenset({7}))
     assert (again.should_remember, again.invalidate_memory_titles) == (False, {"Lamp"})
 
 

@@ -99,7 +99,7 @@ def _taken(request: SynthesisRequest, gained: Sequence[ObjectMoved]) -> MemorySy
     found = [
         move
         for move in gained
-        if {move.number, move.origin_number}.isdisjoint(request.handled) and move.number not in known
+        if {move.number, move.origin_number}.isdisjoint(request.moved) and move.number not in known
     ]
     if not found:
         reason = "taken again" if no_more_so else None
@@ -156,7 +156,8 @@ def _of_arrival(request: SynthesisRequest) -> MemorySynthesisResponse:
         thing
         for thing in request.context.things
         if not thing.carried
-        and {thing.number, thing.holder_number}.isdisjoint(elsewhere)
+        and thing.number not in elsewhere
+        and thing.holder_number not in request.moved
         and (not thing.fixed or thing.states or thing.alive)
     ]
     things = sorted(things, key=lambda thing: thing.fixed)[:_MOST_THINGS]
