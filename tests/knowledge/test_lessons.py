@@ -51,6 +51,7 @@ def test_points_are_a_solution_with_where_it_leads_and_what_was_done_there_befor
         a_turn(0, "take lamp", "Taken.", score=5),
         a_turn(0, "pull rope", changed=[[7, "trap door", "open", True]], carried_before=[LAMP]),
         a_turn(0, "push bell", failed=True, carried_before=[LAMP]),
+        a_turn(0, "north", changed=[[8, "grass", "open", True]], carried_before=[LAMP]),
         a_turn(0, "down", "Cellar", score=1, location_after_id=6, location_after="Cellar", carried_before=[LAMP]),
     )
     assert new(*turns) == [

@@ -118,3 +118,13 @@ def test_a_pattern_grows_by_places_which_bear_it_out():
     revision.find(a_proposal("Pushing does nothing.", places=places(2, 3, 4)))
     [line] = revision.document.lines
     assert (line.borne_out, [place.number for place in line.places]) == (1, [1, 2, 3, 4])
+
+
+def test_a_better_episode_takes_the_place_of_the_best_so_far():
+    def best(points: int) -> str:
+        return f"Episode {points} ended with {points} points after 9 turns. Points came, in this order, by “take gem”."
+
+    document = a_document(a_line(best(5), Section.META_STRATEGIES, borne_out=2))
+    better = taken_in(document, new=(a_proposal(best(12), Section.META_STRATEGIES),))
+    assert better.document.lines == (KnowledgeLine(Section.META_STRATEGIES, best(12), 2, 5, 9),)
+    assert taken_in(better.document, new=(a_proposal(best(7)),)).document == better.document

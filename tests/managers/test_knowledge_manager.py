@@ -14,6 +14,7 @@ from tests.memory.parts import memory
 from tests.orchestration.parts import OFFLINE, CtrlC, a_walkthrough
 from zorkgpt.errors import LLMError, LLMUnreachable
 from zorkgpt.knowledge.document import Document, parse
+from zorkgpt.knowledge.sections import Section
 from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.runlog.events import EpisodeEnded, KnowledgeUpdated
 from zorkgpt.runlog.reader import last_end, read_episode
@@ -300,6 +301,32 @@ def test_the_bundled_walkthrough_teaches_where_the_points_are_and_a_second_one_b
     assert len(scored) > 10
     assert {(line.borne_out, line.contradicted, line.episode) for line in scored} == {(1, 0, 1)}
     assert sum(int(line.text.split(" scores ")[1].split(" ")[0]) for line in scored) == 100
+
+
+def test_a_solution_outlives_a_refusal_in_another_state_and_a_second_try(tmp_path):
+    way = ("north", "north", "west", "northeast")
+    entered = (*way, "examine window", "open window", "south")
+    refused = (*way, "open window", "south")
+    again = (*entered, "north", "close window", "open window", "south")
+    for commands in (entered, refused, refused, refused, again):
+        with a_walkthrough(tmp_path, *commands, turns=len(commands)) as run:
+            run.play_episode()
+    solutions = [line for line in knowledge(tmp_path).lines if line.section is Section.PUZZLES]
+    assert [(line.text, line.borne_out, line.contradicted, line.struck) for line in solutions] == [
+        (
+            "“open window” at Back Garden (43) scores 2 points; before that, “examine window” was done there.",
+            1,
+            0,
+            False,
+        ),
+        (
+            "“south” at Back Garden (43) scores 5 points and leads to Kitchen (65); before that, “examine window” and "
+            "“open window” were done there.",
+            1,
+            0,
+            False,
+        ),
+    ]
 
 
 @pytest.mark.slow

@@ -29,6 +29,8 @@ class Outcome(StrEnum):
     """It never reaches the game."""
     UNDERSTOOD = "understood"
     """Commands of this form have worked."""
+    BEST = "best"
+    """No episode has ended with more points."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +39,15 @@ class Claim:
 
     outcome: Outcome
     action: str
-    """In its normal form; of `Outcome.UNDERSTOOD` a form of commands, with "…" for things."""
+    """In its normal form; of `Outcome.UNDERSTOOD` a form of commands, with "…" for things; of `Outcome.BEST` the
+    points, as they are written."""
     place: int | None = None
     """None: wherever it is tried."""
 
     def is_about(self, turn: TurnPlayed) -> bool:
         """Whether the turn is a try of it."""
+        if self.outcome is Outcome.BEST:
+            return False
         if self.outcome is Outcome.UNDERSTOOD:
             return self.action == form_of_command(turn)
         return normal(turn.action) == self.action and self.place in (None, turn.location_id)
@@ -64,6 +69,7 @@ _FORMS = (
     (Outcome.POINTS, re.compile(rf"{_AT} scores\b")),
     (Outcome.REFUSED, re.compile(r"“(?P<action>[^”]+)” is not accepted\b")),
     (Outcome.UNDERSTOOD, re.compile(r"Commands of the form “(?P<action>[^”]+)” work\b")),
+    (Outcome.BEST, re.compile(r"Episode .+? ended with (?P<action>\d+) points?\b")),
     # As earlier versions worded it.
     (Outcome.DEATH, re.compile(rf"{_AT} kills\b")),
 )
@@ -81,13 +87,12 @@ def claim_of(text: str) -> Claim | None:
 
 def death_line(turn: TurnPlayed, limit: int) -> str:
     """Of a turn on which the player died, with the last that the game said before it, in at most `limit` characters."""
-    return f"The player died on “{command(turn)}” at {_place(turn.location, turn.location_id)}: {_last(turn, limit)}"
+    return f"The player died on “{command(turn)}” at {place(turn)}: {_last(turn, limit)}"
 
 
 def points_line(turn: TurnPlayed, earlier: Sequence[TurnPlayed]) -> str:
     """Of a turn that scored, with what was done at that place before it."""
-    points = gain(turn)
-    text = f"“{command(turn)}” at {_place(turn.location, turn.location_id)} scores {points} point{'s' * (points > 1)}"
+    text = f"“{command(turn)}” at {place(turn)} scores {_points(gain(turn))}"
     if turn.location_after_id != turn.location_id:
         text += f" and leads to {_place(turn.location_after, turn.location_after_id)}"
     before = list(dict.fromkeys(command(one) for one in _preparing(turn, earlier)))[-_MOST_PREPARING:]
@@ -106,6 +111,17 @@ def refused_line(turn: TurnPlayed, limit: int) -> str:
 def form_line(form: str, example: TurnPlayed) -> str:
     """Of commands of one form that worked."""
     return f"Commands of the form “{form}” work, for example “{command(example)}”."
+
+
+def best_line(episode: int | str, turns: Sequence[TurnPlayed], score: int, limit: int) -> str:
+    """Of an episode as a whole, with the order in which its points came, in at most `limit` characters."""
+    text = f"Episode {episode} ended with {_points(score)} after {len(turns)} turns. Points came, in this order, by "
+    steps = [f"“{command(turn)}” at {place(turn)}" for turn in turns if gain(turn) > 0]
+    told = steps
+    while len(f"{text}{', '.join(told)} and {len(steps)} more.") > limit:
+        told = told[:-1]
+    more = f" and {len(steps) - len(told)} more" if len(told) < len(steps) else ""
+    return f"{text}{', '.join(told)}{more}."
 
 
 def form_of_command(turn: TurnPlayed) -> str | None:
@@ -185,6 +201,10 @@ def _fitting(sentences: Iterable[str], limit: int) -> list[str]:
     return kept
 
 
+def _points(count: int) -> str:
+    return f"{count} point{'s' * (count != 1)}"
+
+
 def _place(name: str, number: int | None) -> str:
     return f"{cut(name, _PLACE_LIMIT) or 'a place'} ({number or 0})"
 
@@ -196,6 +216,7 @@ def _preparing(turn: TurnPlayed, earlier: Sequence[TurnPlayed]) -> list[TurnPlay
         one
         for one, following in pairwise(turns)
         if one.location_id == one.location_after_id == turn.location_id
+        and " " in normal(one.action)
         and worked(one)
         and changes_of(one)
         and _numbers(one.carried_before) == _numbers(following.carried_before)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
-from zorkgpt.knowledge.claims import claim_of
+from zorkgpt.knowledge.claims import Outcome, claim_of
 from zorkgpt.knowledge.document import Document
 from zorkgpt.knowledge.line import KnowledgeLine, Place
 from zorkgpt.knowledge.sections import Section
@@ -64,12 +64,25 @@ class Revision:
         new = _line(proposal)
         if not new.text:
             return
+        if self._is_about_the_best(new):
+            return
         for known, relation in _related(new, self.document.lines):
             # What is struck is not made true by something that says more.
             if relation == "same" or not known.struck:
                 self._known_again(known, new, relation)
                 return
         self._add(new)
+
+    def _is_about_the_best(self, new: KnowledgeLine) -> bool:
+        """Whether there is a line about the best episode already; a better one takes its place."""
+        points = _best_points(new)
+        known = next((line for line in self.document.lines if _best_points(line) is not None), None)
+        if points is None or known is None:
+            return False
+        if points > _best_points(known) and not known.struck:
+            self._replace(known, replace(new, extra=known.extra))
+            self.added.append(new.text)
+        return True
 
     def line_of(self, text: str) -> KnowledgeLine | None:
         """The line of exactly these words, the struck too."""
@@ -154,6 +167,11 @@ def _line(proposal: Proposal) -> KnowledgeLine:
         proposal.last_turn,
         places=proposal.places,
     )
+
+
+def _best_points(line: KnowledgeLine) -> int | None:
+    claim = claim_of(line.text)
+    return int(claim.action) if claim and claim.outcome is Outcome.BEST else None
 
 
 def key(line: KnowledgeLine) -> str:

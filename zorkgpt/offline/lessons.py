@@ -1,11 +1,11 @@
 """What turns and episodes teach, by rules: ground truth, without a language model."""
 
-import re
 from collections.abc import Iterable, Iterator
 
 from zorkgpt.knowledge.claims import (
     Claim,
     Outcome,
+    best_line,
     claim_of,
     command,
     death_line,
@@ -13,7 +13,6 @@ from zorkgpt.knowledge.claims import (
     form_of_command,
     gain,
     normal,
-    place,
     points_line,
     refused_line,
     worked,
@@ -35,6 +34,8 @@ from zorkgpt.offline.phrases import shortened
 from zorkgpt.runlog.events import TurnPlayed
 
 _TEXT_LIMIT = 160
+_LAST_WORDS_LIMIT = 260
+"""What kills is often told some sentences before the end."""
 _MOST_FORMS = 8
 _MOST_REFUSED = 3
 _MOST_OF_ONE_KIND = {Outcome.UNDERSTOOD: _MOST_FORMS, Outcome.REFUSED: _MOST_REFUSED}
@@ -42,7 +43,6 @@ _MOST_OF_ONE_KIND = {Outcome.UNDERSTOOD: _MOST_FORMS, Outcome.REFUSED: _MOST_REF
 _LEAST_EXAMPLES = 2
 """Different commands of one form that worked: then it is the form."""
 _LONGEST_INSIGHT = 390
-_BEST = re.compile(r"Episode .+? ended with (?P<score>\d+) points?\b")
 
 
 class RuleKnowledge:
@@ -66,14 +66,14 @@ class RuleKnowledge:
         return LessonsAnswer(new=fresh[:MOST_NEW], borne_out=held, contradicted=denied[:MOST_CONTRADICTED])
 
     def wisdom(self, asked: EpisodeStory) -> WisdomAnswer:
-        scored = [turn for turn in asked.turns if gain(turn) > 0]
-        known = [int(found["score"]) for line in asked.known if (found := _BEST.match(line.text))]
-        if not scored or (asked.score or 0) <= max(known, default=0):
+        score = asked.score or 0
+        claims = (claim_of(line.text) for line in asked.known)
+        known = [int(claim.action) for claim in claims if claim and claim.outcome is Outcome.BEST]
+        scored = [turn.turn for turn in asked.turns if gain(turn) > 0]
+        if not scored or score <= max(known, default=0):
             return WisdomAnswer()
-        best = NewInsight(
-            section="meta_strategies", text=_way_to_the_points(asked, scored), turns=[turn.turn for turn in scored]
-        )
-        return WisdomAnswer(new=[best])
+        text = best_line(asked.episode, asked.turns, score, _LONGEST_INSIGHT)
+        return WisdomAnswer(new=[NewInsight(section="meta_strategies", text=text, turns=scored[-200:])])
 
 
 def _against(line: KnowledgeLine, claim: Claim, asked: LookBack) -> TurnPlayed | None:
@@ -100,7 +100,7 @@ def _not_claimed_yet(new: Iterable[NewLesson], known: Iterable[KnowledgeLine]) -
 def _deaths(turns: Iterable[TurnPlayed]) -> Iterator[NewLesson]:
     for turn in turns:
         if turn.died:
-            yield NewLesson(section="dangers", text=death_line(turn, _TEXT_LIMIT), turns=[turn.turn])
+            yield NewLesson(section="dangers", text=death_line(turn, _LAST_WORDS_LIMIT), turns=[turn.turn])
 
 
 def _rewards(asked: LookBack) -> Iterator[NewLesson]:
@@ -128,14 +128,3 @@ def _forms(asked: LookBack) -> Iterator[NewLesson]:
         if len(examples) >= _LEAST_EXAMPLES:
             turns = [turn.turn for turn in examples.values()]
             yield NewLesson(section="syntax", text=form_line(form, next(iter(examples.values()))), turns=turns[-200:])
-
-
-def _way_to_the_points(asked: EpisodeStory, scored: list[TurnPlayed]) -> str:
-    score = f"{asked.score} point{'s' * (asked.score != 1)}"
-    text = f"Episode {asked.episode} ended with {score} after {len(asked.turns)} turns. Points came, in this order, by "
-    steps = [f"“{command(turn)}” at {place(turn)}" for turn in scored]
-    told = steps
-    while len(f"{text}{', '.join(told)} and {len(steps)} more.") > _LONGEST_INSIGHT:
-        told = told[:-1]
-    more = f" and {len(steps) - len(told)} more" if len(told) < len(steps) else ""
-    return f"{text}{', '.join(told)}{more}."
