@@ -96,6 +96,16 @@ def test_what_the_parser_refuses_is_no_knowledge():
     assert new(*tries) == []
 
 
+def test_a_line_of_long_names_and_commands_still_fits():
+    name, act = "a very long name " * 20, "put the thing in the other thing " * 10
+    done = [a_turn(0, f"{at} {act}", location=name, changed=[[7, "x", "open", True]]) for at in range(3)]
+    scored = a_turn(0, act, score=5, location=name, location_after_id=6, location_after=name)
+    dead = a_turn(0, act, "It bites. " * 90, died=True, location=name)
+    texts = [text for _, text in new(*an_episode(*done, scored, dead))]
+    assert [len(text) <= 400 for text in texts] == [True] * 2
+    assert [text.split("“")[0] for text in texts] == ["The player died on ", ""]
+
+
 def test_of_forms_only_a_handful_is_kept():
     verbs = [f"verb{number}" for number in range(12)]
     tries = [a_turn(1, f"{verb} {what}", carried_before=[LAMP, BELL]) for verb in verbs for what in ("lamp", "bell")]

@@ -11,8 +11,13 @@ from zorkgpt.runlog.events import TurnPlayed
 
 _ACTION_LIMIT = 80
 _PLACE_LIMIT = 60
+_REASON_LIMIT = 160
+_LAST_WORDS_LIMIT = 260
+"""What kills is often told some sentences before the end."""
 _SLOT = "…"
 _MOST_PREPARING = 3
+LONGEST = 390
+"""Characters of a line."""
 # What the game prints below the last words about a death: "**** You have died ****", and how to go on.
 _STARS = re.compile(r"^[ \t]*\*{3,}.*", re.MULTILINE | re.DOTALL)
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
@@ -85,9 +90,10 @@ def claim_of(text: str) -> Claim | None:
     return None
 
 
-def death_line(turn: TurnPlayed, limit: int) -> str:
-    """Of a turn on which the player died, with the last that the game said before it, in at most `limit` characters."""
-    return f"The player died on “{command(turn)}” at {place(turn)}: {_last(turn, limit)}"
+def death_line(turn: TurnPlayed) -> str:
+    """Of a turn on which the player died, with the last that the game said before it."""
+    text = f"The player died on “{command(turn)}” at {place(turn)}: "
+    return text + _last(turn, min(_LAST_WORDS_LIMIT, LONGEST - len(text)))
 
 
 def points_line(turn: TurnPlayed, earlier: Sequence[TurnPlayed]) -> str:
@@ -95,17 +101,20 @@ def points_line(turn: TurnPlayed, earlier: Sequence[TurnPlayed]) -> str:
     text = f"“{command(turn)}” at {place(turn)} scores {_points(gain(turn))}"
     if turn.location_after_id != turn.location_id:
         text += f" and leads to {_place(turn.location_after, turn.location_after_id)}"
-    before = list(dict.fromkeys(command(one) for one in _preparing(turn, earlier)))[-_MOST_PREPARING:]
-    if before:
-        *rest, last = (f"“{one}”" for one in before)
-        done = f"{', '.join(rest)} and {last}" if rest else last
-        text += f"; before that, {done} {'were' if rest else 'was'} done there"
+    before = list(dict.fromkeys(f"“{command(one)}”" for one in _preparing(turn, earlier)))[-_MOST_PREPARING:]
+    while before:
+        *rest, last = before
+        done = f"{', '.join(rest)} and {last} were" if rest else f"{last} was"
+        longer = f"{text}; before that, {done} done there."
+        if len(longer) <= LONGEST:
+            return longer
+        before = before[1:]
     return f"{text}."
 
 
-def refused_line(turn: TurnPlayed, limit: int) -> str:
+def refused_line(turn: TurnPlayed) -> str:
     """Of a command that never reached the game."""
-    return f"“{command(turn)}” is not accepted: {cut(turn.response, limit) or '(no response)'}"
+    return f"“{command(turn)}” is not accepted: {cut(turn.response, _REASON_LIMIT) or '(no response)'}"
 
 
 def form_line(form: str, example: TurnPlayed) -> str:
@@ -113,12 +122,12 @@ def form_line(form: str, example: TurnPlayed) -> str:
     return f"Commands of the form “{form}” work, for example “{command(example)}”."
 
 
-def best_line(episode: int | str, turns: Sequence[TurnPlayed], score: int, limit: int) -> str:
-    """Of an episode as a whole, with the order in which its points came, in at most `limit` characters."""
+def best_line(episode: int | str, turns: Sequence[TurnPlayed], score: int) -> str:
+    """Of an episode as a whole, with the order in which its points came."""
     text = f"Episode {episode} ended with {_points(score)} after {len(turns)} turns. Points came, in this order, by "
     steps = [f"“{command(turn)}” at {place(turn)}" for turn in turns if gain(turn) > 0]
     told = steps
-    while len(f"{text}{', '.join(told)} and {len(steps)} more.") > limit:
+    while told and len(f"{text}{', '.join(told)} and {len(steps)} more.") > LONGEST:
         told = told[:-1]
     more = f" and {len(steps) - len(told)} more" if len(told) < len(steps) else ""
     return f"{text}{', '.join(told)}{more}."

@@ -34,15 +34,12 @@ from zorkgpt.offline.phrases import shortened
 from zorkgpt.runlog.events import TurnPlayed
 
 _TEXT_LIMIT = 160
-_LAST_WORDS_LIMIT = 260
-"""What kills is often told some sentences before the end."""
 _MOST_FORMS = 8
 _MOST_REFUSED = 3
 _MOST_OF_ONE_KIND = {Outcome.UNDERSTOOD: _MOST_FORMS, Outcome.REFUSED: _MOST_REFUSED}
 """Lines about the parser, all episodes together."""
 _LEAST_EXAMPLES = 2
 """Different commands of one form that worked: then it is the form."""
-_LONGEST_INSIGHT = 390
 
 
 class RuleKnowledge:
@@ -72,7 +69,7 @@ class RuleKnowledge:
         scored = [turn.turn for turn in asked.turns if gain(turn) > 0]
         if not scored or score <= max(known, default=0):
             return WisdomAnswer()
-        text = best_line(asked.episode, asked.turns, score, _LONGEST_INSIGHT)
+        text = best_line(asked.episode, asked.turns, score)
         return WisdomAnswer(new=[NewInsight(section="meta_strategies", text=text, turns=scored[-200:])])
 
 
@@ -100,7 +97,7 @@ def _not_claimed_yet(new: Iterable[NewLesson], known: Iterable[KnowledgeLine]) -
 def _deaths(turns: Iterable[TurnPlayed]) -> Iterator[NewLesson]:
     for turn in turns:
         if turn.died:
-            yield NewLesson(section="dangers", text=death_line(turn, _LAST_WORDS_LIMIT), turns=[turn.turn])
+            yield NewLesson(section="dangers", text=death_line(turn), turns=[turn.turn])
 
 
 def _rewards(asked: LookBack) -> Iterator[NewLesson]:
@@ -113,7 +110,7 @@ def _refusals(turns: Iterable[TurnPlayed]) -> Iterator[NewLesson]:
     """What never reached the game, whatever the state."""
     for turn in turns:
         if turn.refused is not None and normal(turn.action) and not turn.finished:
-            yield NewLesson(section="syntax", text=refused_line(turn, _TEXT_LIMIT), turns=[turn.turn])
+            yield NewLesson(section="syntax", text=refused_line(turn), turns=[turn.turn])
 
 
 def _forms(asked: LookBack) -> Iterator[NewLesson]:
