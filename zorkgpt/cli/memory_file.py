@@ -68,7 +68,17 @@ def described(memory) -> str:
     seen += f", worked {memory.worked}/{memory.tried}" if memory.tried else ""
     marks = "".join(f", {mark}" for mark in ("pinned", "vetoed") if getattr(memory, mark))
     head = f"[{memory.category} {memory.persistence}{state}{marks}] {memory.title}"
-    return f"{head} (episode {memory.episode}, turn {memory.turns}{seen}): {memory.text}"
+    return f"{head} ({seen_when(memory)}{seen}): {memory.text}"
+
+
+def seen_when(memory) -> str:
+    """Episode and turn, first and last where they differ."""
+    if memory.first_episode is None:
+        return f"episode {memory.episode}, turn {memory.turns}"
+    from zorkgpt.memory.storage.changes import seen_first, seen_last
+
+    first, last = seen_first(memory), seen_last(memory)
+    return f"episode {first.episode}, turn {first.turn} → episode {last.episode}, turn {last.turn}"
 
 
 def said_on(record) -> str:

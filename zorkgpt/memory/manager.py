@@ -17,7 +17,7 @@ from zorkgpt.memory.learning.recorder import Recorder
 from zorkgpt.memory.learning.synthesis import MemorySynthesizer
 from zorkgpt.memory.likeness import Likeness
 from zorkgpt.memory.lookback import Lookback
-from zorkgpt.memory.models import Memory, MemoryEvent, MemoryStatus, ZMachineContext
+from zorkgpt.memory.models import Memory, MemoryEvent, MemoryStatus, ZMachineContext, episode_key
 from zorkgpt.memory.recall.retrieval import estimated_tokens, shown
 from zorkgpt.memory.recall.search import Found, LocatedMemory
 from zorkgpt.memory.settings import settings_of
@@ -208,7 +208,8 @@ class SimpleMemoryManager(Likeness, Lookback):
             written = next(iter(self.store.document.of(location_id)), None)
             uncounted = self._visits.with_present(location_id, self._recorder.episode)
             times, episodes = (written.visits, written.episodes) if written else (0, ())
-            return times + len(uncounted), len({*episodes, *uncounted, self._recorder.episode})
+            played = {episode_key(each) for each in (*episodes, *uncounted, self._recorder.episode)}
+            return times + len(uncounted), len(played)
 
     def get_ephemeral_count(self, location_id: int | None = None) -> int:
         """With the superseded."""

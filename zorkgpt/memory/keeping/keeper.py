@@ -308,6 +308,8 @@ def _added(document, location_id, name, memory, visits, olds, others, turn) -> O
     known = known_again(others, memory) if is_current(memory) else None
     confirms = known is not None and known.status == MemoryStatus.TENTATIVE and memory.status == MemoryStatus.ACTIVE
     if confirms and not known.pinned:
+        episodes = next((section.episodes for section in document.of(location_id)), ())
+        memory = changes.taking_over(memory, known, episodes)
         olds, known = [*olds, known], None
     if known is None:
         outcome = changes.added(document, location_id, name, memory, visits=visits)

@@ -30,6 +30,8 @@ _SCORE = re.compile(r"[+-][0-9]{1,18}")
 _SEEN = re.compile(r"seen (-?[0-9]{1,18})x")
 _WORKED = re.compile(r"worked ([0-9]{1,18})/([0-9]{1,18})")
 _MARKS = ("pinned", "vetoed")
+_EPISODES = re.compile(r"(.*?)\s*(?:→|->)\s*Ep(.*)", re.IGNORECASE)
+"""First seen in one episode, last in another: `1→Ep3`. In a name that contains such a thing, the arrow is escaped."""
 _SPAN = re.compile(r"([0-9]+)\s*(?:→|->)\s*T?([0-9]+)")
 _STRUCK = re.compile(r"~~(.*)~~")
 
@@ -49,7 +51,7 @@ def parse_entry(lines: list[str]) -> Entry:
     """
     tags, title, meta = _header(lines[0].strip())
     category, persistence, status = _tags(tags)
-    episode, turns, score, seen, worked, tried, marks, extras = _meta(meta)
+    first_episode, episode, turns, score, seen, worked, tried, marks, extras = _meta(meta)
     body = [line.strip() for line in lines[1:]]
     body = [line for line in body if line]
     superseded_by, at_turn, reason = None, None, None
@@ -77,6 +79,7 @@ def parse_entry(lines: list[str]) -> Entry:
         worked,
         "pinned" in marks,
         "vetoed" in marks,
+        first_episode=first_episode,
     )
     return Entry(memory, "".join(lines), extras)
 
@@ -86,7 +89,7 @@ def render_entry(memory: Memory, extras: tuple[str, ...] = (), eol: str = "\n") 
     tags = [escape(memory.category, TAG), memory.persistence.upper()]
     if memory.status != MemoryStatus.ACTIVE:
         tags.append(memory.status)
-    meta = ["Ep" + _name(memory.episode), "T" + _turns(memory.turns)]
+    meta = [_episodes(memory), "T" + _turns(memory.turns)]
     if memory.score_change is not None:
         meta.append(f"{memory.score_change:+d}")
     if memory.observation_count != 1:
@@ -159,7 +162,9 @@ def _tags(text: str) -> tuple[str, str, str]:
     return one_line(unescape(category)), persistence or "permanent", status or MemoryStatus.ACTIVE
 
 
-def _meta(text: str) -> tuple[int | str, str, int | None, int, int, int, frozenset[str], tuple[str, ...]]:
+def _meta(
+    text: str,
+) -> tuple[int | str | None, int | str, str, int | None, int, int, int, frozenset[str], tuple[str, ...]]:
     fields = split_fields(text)
     if len(fields) < 2 or fields[0][:2].lower() != "ep" or fields[1][:1].upper() != "T":
         raise NotAnEntry(f"({text}) does not begin with an episode and a turn, as in (Ep1, T25)")
@@ -177,7 +182,7 @@ def _meta(text: str) -> tuple[int | str, str, int | None, int, int, int, frozens
         elif field:
             extras.append(field)
     return (
-        parse_name(fields[0][2:].strip()),
+        *_parsed_episodes(fields[0][2:].strip()),
         _parsed_turns(fields[1][1:].strip()),
         score,
         1 if seen is None else seen,
@@ -185,6 +190,26 @@ def _meta(text: str) -> tuple[int | str, str, int | None, int, int, int, frozens
         frozenset(marks),
         tuple(extras),
     )
+
+
+def _parsed_episodes(text: str) -> tuple[int | str | None, int | str]:
+    """The first one, None for the same, and the last one."""
+    if span := _EPISODES.fullmatch(text):
+        return parse_name(span[1]), parse_name(span[2].strip())
+    return None, parse_name(text)
+
+
+def _episodes(memory: Memory) -> str:
+    if memory.first_episode is None:
+        return "Ep" + _episode(memory.episode)
+    return f"Ep{_episode(memory.first_episode)}→Ep{_episode(memory.episode)}"
+
+
+def _episode(episode: int | str) -> str:
+    name = _name(episode)
+    if _EPISODES.fullmatch(name):
+        return name.replace("→", "\\u2192").replace("->", "-\\>")
+    return name
 
 
 def _parsed_turns(text: str) -> str:

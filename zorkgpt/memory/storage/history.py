@@ -15,7 +15,7 @@ from zorkgpt.memory.storage.file import Disk
 from zorkgpt.memory.storage.moment import Moment
 
 _TAIL_BYTES = 4096
-_LATER_FIELDS = {"tried": 0, "worked": 0, "pinned": False, "vetoed": False}
+_LATER_FIELDS = {"tried": 0, "worked": 0, "pinned": False, "vetoed": False, "first_episode": None}
 """Left out of a line where they say nothing, so that an earlier version reads it."""
 _COUNTED = ("seen again", "credited")
 """Changes of a count: they happen often, and what the game said then taught nothing."""
