@@ -34,9 +34,9 @@ def opened(
     # What these commands have to say, they print; `check` lists what is not understood.
     logging.getLogger("zorkgpt").addHandler(logging.NullHandler())
     try:
-        with SimpleMemoryManager.open(path, **_comparing(provider)) as manager:
+        with SimpleMemoryManager(path=path, **_comparing(provider)) as manager:
             if manager.store.recovered:
-                typer.echo(f"zorkgpt: {path} was missing or damaged; its backup has taken its place.", err=True)
+                typer.echo(f"zorkgpt: {manager.store.recovered.describe()}", err=True)
             if must_exist and not manager.store.file.path.exists():
                 fail(f"There is no memory file at {path}. Name its folder with --workdir, or itself with --file.")
             yield manager

@@ -11,7 +11,7 @@ from typing import Any
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.models import Memory, memory_of
 from zorkgpt.memory.storage.changes import Change
-from zorkgpt.memory.storage.file import Disk
+from zorkgpt.memory.storage.file import Disk, check_is_file
 from zorkgpt.memory.storage.moment import Moment
 
 _TAIL_BYTES = 4096
@@ -75,14 +75,16 @@ class History:
         """In bytes; -1 if there is none.
 
         Raises:
-            MemoryStoreError: it can't be looked at.
+            MemoryStoreError: it can't be looked at, or is no file.
         """
         try:
-            return self._disk.stat(self._path).st_size
+            found = self._disk.stat(self._path)
         except FileNotFoundError:
             return -1
         except OSError as error:
             raise MemoryStoreError(f"Can't look at {self._path}: {error}") from error
+        check_is_file(self._path, found.st_mode)
+        return found.st_size
 
     def last_fingerprint(self) -> str | None:
         """What the file was when the last line was written; None if the last line is cut short or there is none.
