@@ -3,7 +3,7 @@
 import logging
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 # What every LogRecord has by itself; whatever else is on one was passed as `extra`.
@@ -11,7 +11,12 @@ _BUILT_IN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", 
 
 
 class LogFile(logging.FileHandler):
-    """A log that can't be written, its folder gone say, is no reason to write over the screen."""
+    """Where it can't be written, its folder gone say, nobody is stopped for it, and nothing is said on the screen."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        # Opening the file, at the first record, raises; whatever comes after goes to `handleError`.
+        with suppress(OSError):
+            super().emit(record)
 
     def handleError(self, record: logging.LogRecord) -> None:
         if not isinstance(sys.exc_info()[1], OSError):
