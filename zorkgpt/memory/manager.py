@@ -302,8 +302,10 @@ class SimpleMemoryManager(Likeness, Lookback):
         """A new episode: what was true until the restart is forgotten."""
         with self.store.guard:
             self._keeper.count_all()
+            cleared, stay = (_count(cache, None) for cache in (self._keeper.ephemeral, self.store.cache))
             self._keeper.forget_episode()
             self._recorder.reset()
+        self.logger.info("episode reset: %d ephemeral memories cleared, %d persistent memories stay", cleared, stay)
 
     def reset(self) -> None:
         self.reset_episode()
