@@ -22,6 +22,23 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
+class ThingState:
+    """Something at hand: what holds it and what state it is in."""
+
+    item: Item
+    holder: Item | None = None
+    """None: nothing does, or that is not known."""
+    on_top: bool = False
+    """It lies on its holder, not in it."""
+    carried: bool = False
+    fixed: bool = False
+    """It can't be taken, as far as the story tells."""
+    alive: bool = False
+    states: tuple[str, ...] = ()
+    """Of "open", "closed", "locked", "unlocked", "lit", "unlit", those that are known of it."""
+
+
+@dataclass(frozen=True, slots=True)
 class ObjectMove:
     """An object changed its parent in the object tree."""
 

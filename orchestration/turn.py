@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import partial
 from time import perf_counter
 
-from game_interface.models import Observation, Transition
+from game_interface.models import Observation, ThingState, Transition
 from managers.base import Manager
 from managers.checkpoint_manager import Saved
 from orchestration.parts import Parts
@@ -14,6 +14,7 @@ from session.history import TurnRecord
 from session.journal import Decided, Opening
 from zorkgpt.memory.models import MemoryEvent
 from zorkgpt.player import AgentDecision, TakesNotes
+from zorkgpt.world.directions import exit_name
 
 
 class TurnCycle:
@@ -35,7 +36,7 @@ class TurnCycle:
         self._begin(opened)
         if parts.memory and (place := now.location) is not None:
             opening = Transition(before=now, action="", response=text, after=now)
-            truth = ground_truth(opening, turn=0, first_visit=True)
+            truth = ground_truth(opening, turn=0, first_visit=True, after=parts.game.things())
             parts.memory.record_arrival(place.num, place.name, text, truth)
             parts.memory.drain_events()
         return opened
@@ -88,10 +89,11 @@ class TurnCycle:
         memories = self._memories_of(now)
         notices = parts.progress.notices()
         decision = self._decide(action, now, memories)
+        before = parts.game.things() if parts.memory else ()
         step = parts.game.act(decision.action)
         parts.state.turn_count += 1
         extraction = parts.extraction.of_turn(step)
-        events = self._learn(step)
+        events = self._learn(step, before)
         record = TurnRecord(
             episode=parts.state.episode_id,
             turn=parts.state.turn_count,
@@ -152,19 +154,39 @@ class TurnCycle:
             decision = parts.player.get_action_with_reasoning(again)
         return decision
 
-    def _learn(self, step: Transition) -> tuple[MemoryEvent, ...]:
-        """The outcome is kept where the action was taken; the first look at a new place is kept there."""
+    def _learn(self, step: Transition, before: Sequence[ThingState]) -> tuple[MemoryEvent, ...]:
+        """The outcome is kept where the action was taken; the first look at a new place is kept there.
+
+        Args:
+            before: what was at hand before the action.
+        """
         memory, turn = self._parts.memory, self._parts.state.turn_count
         source, destination = step.before.location, step.after.location
         if memory is None or source is None or step.refused or step.fault:
             return ()
-        truth = ground_truth(step, turn=turn, first_visit=memory.is_first_visit(source.num))
+        after = self._parts.game.things()
+        truth = ground_truth(
+            step,
+            turn=turn,
+            first_visit=memory.is_first_visit(source.num),
+            before=before,
+            after=after,
+            known_way=self._is_known_way(step),
+            failed_before=self._parts.map.graph.has_failed(source.num, step.action),
+        )
         memory.record_action_outcome(source.num, source.name, step.action, step.response, truth)
         arrived = destination is not None and destination != source and not step.finished
         if arrived and memory.is_first_visit(destination.num):
-            truth = ground_truth(step, turn=turn, first_visit=True)
+            truth = ground_truth(step, turn=turn, first_visit=True, after=after)
             memory.record_arrival(destination.num, destination.name, step.response, truth)
         return tuple(memory.drain_events())
+
+    def _is_known_way(self, step: Transition) -> bool:
+        """Whether the map knew before this turn that the walk leads to where it led."""
+        source, destination = step.before.location, step.after.location
+        if source is None or destination is None or source == destination:
+            return False
+        return self._parts.map.graph.exits(source.num).get(exit_name(step.action)) == destination.num
 
     def _take_over(self, record: TurnRecord, managers: Sequence[Manager]) -> None:
         parts = self._parts

@@ -1,30 +1,47 @@
 """The Z-machine's account of a turn, in the words of the memory."""
 
-from game_interface.models import AttributeChange, Item, ObjectMove, Transition
+from collections.abc import Sequence
+
+from game_interface.models import AttributeChange, Item, ObjectMove, Observation, ThingState, Transition
 from session.outcome import failed
-from zorkgpt.memory.models import AttributeChanged, ObjectMoved, ZMachineContext
+from zorkgpt.memory.claims import Claim, Relation
+from zorkgpt.memory.models import AttributeChanged, ObjectMoved, ThingAtHand, ZMachineContext
 
 
-def ground_truth(step: Transition, *, turn: int, first_visit: bool) -> ZMachineContext:
+def ground_truth(
+    step: Transition,
+    *,
+    turn: int,
+    first_visit: bool,
+    before: Sequence[ThingState] = (),
+    after: Sequence[ThingState] = (),
+    known_way: bool = False,
+    failed_before: bool = False,
+) -> ZMachineContext:
     """What is certain of a turn.
 
     Args:
         turn: its number in the episode.
         first_visit: of the place that it will be kept at, see `SimpleMemoryManager.is_first_visit`.
+        before: what was at hand before the action.
+        after: what is at hand now.
+        known_way: the action is a walk, and the map knew that it leads here.
+        failed_before: the action is a walk that led nowhere when it was tried last.
     """
-    before, after = step.before, step.after
-    source, destination = before.location, after.location
-    known = before.score is not None and after.score is not None
+    things = {thing.item.num: thing for thing in (*before, *after)}
+    was, now = step.before, step.after
+    source, destination = was.location, now.location
+    known = was.score is not None and now.score is not None
     return ZMachineContext(
-        score_before=before.score,
-        score_after=after.score,
-        score_delta=after.score - before.score if known else 0,
+        score_before=was.score,
+        score_after=now.score,
+        score_delta=now.score - was.score if known else 0,
         location_before=source.num if source else None,
         location_after=destination.num if destination else None,
         location_changed=source != destination,
-        inventory_before=_names(before.inventory),
-        inventory_after=_names(after.inventory),
-        inventory_changed=before.inventory != after.inventory,
+        inventory_before=_names(was.inventory),
+        inventory_after=_names(now.inventory),
+        inventory_changed=was.inventory != now.inventory,
         died=step.died,
         first_visit=first_visit,
         response_length=len(step.response),
@@ -33,6 +50,10 @@ def ground_truth(step: Transition, *, turn: int, first_visit: bool) -> ZMachineC
         nothing_changed=failed(step),
         moved=tuple(_moved(move) for move in step.moved),
         changed=tuple(_changed(change) for change in step.changed),
+        things=tuple(map(_thing, things.values())),
+        state=_state(before, was),
+        known_way=known_way,
+        failed_before=failed_before,
     )
 
 
@@ -54,3 +75,27 @@ def _moved(move: ObjectMove) -> ObjectMoved:
 
 def _changed(change: AttributeChange) -> AttributeChanged:
     return AttributeChanged(change.item.num, change.item.name, change.attribute, change.value)
+
+
+def _thing(thing: ThingState) -> ThingAtHand:
+    item, holder = thing.item, thing.holder
+    return ThingAtHand(
+        item.num,
+        item.name,
+        holder.num if holder else None,
+        holder.name if holder else "",
+        thing.on_top,
+        thing.carried,
+        thing.fixed,
+        thing.alive,
+        thing.states,
+    )
+
+
+def _state(things: Sequence[ThingState], was: Observation) -> tuple[Claim, ...]:
+    """What of the things at hand an action's outcome may depend on."""
+    found = [Claim(Relation.DARK)] if was.dark else []
+    for thing in things:
+        states = [*(["carried"] if thing.carried else []), *thing.states]
+        found += [Claim(Relation(state), thing.item.num, thing.item.name) for state in states]
+    return (*found, *(Claim(Relation.HERE, being.num, being.name) for being in was.creatures or ()))

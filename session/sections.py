@@ -182,7 +182,7 @@ class GameplaySection(Section):
     turn_delay_seconds: float = Field(0.0, ge=0)
     """Pause after each turn, for watching."""
     zork_game_workdir: str = Field("game_files", min_length=1)
-    """The working directory."""
+    """The working directory: each story has a folder of its own in it. In Python: the folder of the story itself."""
     explore: Literal["none", "return"] = "none"
     """return: begin later episodes by repeating the commands that led an earlier one to something promising."""
     room_description_age_window: int = Field(10, ge=0)

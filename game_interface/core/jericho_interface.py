@@ -15,7 +15,7 @@ from game_interface.core.transcript import verdict, without_status_line
 from game_interface.core.worker import Snapshot, Worker, WorkerFailure
 from game_interface.core.zmachine import View, ZMachine
 from game_interface.language import Language, Scene
-from game_interface.models import Item, Location, Observation, Transition
+from game_interface.models import Item, Location, Observation, ThingState, Transition
 from game_interface.story import Story, find_story
 from zorkgpt.errors import CommandRefused, ConfigurationError, GameClosed, InterpreterError
 from zorkgpt.log import get_logger
@@ -285,6 +285,16 @@ class JerichoInterface:
         if self._seen is None or self._seen[0] is not now:
             self._seen = now, self._scenes.scene(now.view, now.observation)
         return self._seen[1]
+
+    def things(self) -> tuple[ThingState, ...]:
+        """What is in sight, in hand or otherwise at hand now, with what holds it and the state that it is in."""
+        now = self._now()
+        return self._scenes.things(now.view, now.observation, self.scene())
+
+    def thing(self, number: int) -> ThingState:
+        """One object as it is now, wherever it is."""
+        now = self._now()
+        return self._scenes.thing(now.view, number, now.observation)
 
     @cached_property
     def _scenes(self) -> SceneReader:

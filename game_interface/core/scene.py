@@ -1,6 +1,7 @@
 """From a view of the memory to what a sentence can be about."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from game_interface.core.discovery import DIRECTIONS
 from game_interface.core.grammar import word_addresses
@@ -8,7 +9,7 @@ from game_interface.core.language import pairs
 from game_interface.core.observe import Reader
 from game_interface.core.zmachine import View
 from game_interface.language import Language, Scene
-from game_interface.models import Observation
+from game_interface.models import Item, Observation, ThingState
 
 
 class SceneReader:
@@ -43,6 +44,45 @@ class SceneReader:
             words=words,
             attributes={number: self._named(view, number, marks[number]) for number in carried | here},
             marks=marks,
+        )
+
+    def things(self, view: View, now: Observation, scene: Scene | None) -> tuple[ThingState, ...]:
+        """Everything in sight or in hand, and beside it the doors and the like that are at hand, with their states."""
+        room, player = now.location.num if now.location else None, self._reader.profile.player
+        carried = {item.num: item for item in now.carried or ()}
+        seen = {item.num: item for item in now.visible or ()} | carried
+        beside = sorted(scene.near - seen.keys() - {room, player}) if scene else ()
+        found = [self._thing(view, item, room, item.num in carried) for item in seen.values()]
+        for number in beside:
+            if self._is_shared_scenery(view, number):
+                thing = self._thing(view, self._reader.item(view, number), room, False)
+                if thing.states and thing.item.name:
+                    found.append(replace(thing, holder=None, on_top=False))
+        return tuple(found)
+
+    def _is_shared_scenery(self, view: View, number: int) -> bool:
+        """Whether it is kept out of all rooms, as what is found in several of them is, and is not hidden."""
+        profile, above = self._reader.profile, view.ancestors(number)
+        in_a_room = profile.rooms_parent in above if profile.rooms_parent else bool(above)
+        return bool(above) and not in_a_room and not profile.has(view, number, "concealed")
+
+    def thing(self, view: View, number: int, now: Observation) -> ThingState:
+        """One object, wherever it is."""
+        room, carried = now.location.num if now.location else None, {item.num for item in now.carried or ()}
+        return self._thing(view, self._reader.item(view, number), room, number in carried)
+
+    def _thing(self, view: View, item: Item, room: int | None, carried: bool) -> ThingState:
+        profile = self._reader.profile
+        named = self._named(view, item.num, view.attributes(item.num)) if profile.attributes else {}
+        held_by = item.parent if item.parent not in (0, room, profile.player) else 0
+        return ThingState(
+            item,
+            self._reader.item(view, held_by) if held_by else None,
+            bool(held_by) and profile.has(view, held_by, "supporter"),
+            carried,
+            bool(named) and not named.get("takeable", False),
+            named.get("animate", False),
+            tuple(_states(named)),
         )
 
     def _named(self, view: View, number: int, marks: frozenset[int]) -> Mapping[str, bool]:
@@ -94,3 +134,15 @@ def _everywhere(reader: Reader, view: View, language: Language) -> frozenset[int
         if view.parent(number) == 0 and number != rooms and number not in named:
             found.update(view.children(number))
     return frozenset(found)
+
+
+def _states(named: Mapping[str, bool]) -> Iterator[str]:
+    """What the attributes, as far as their meaning is known, say of a thing that can be in more than one state."""
+    if named.get("openable") or (named.get("door") and "openable" not in named):
+        yield "open" if named.get("open") else "closed"
+    if named.get("lockable"):
+        yield "locked" if named.get("locked") else "unlocked"
+    if named.get("switchable") or (named.get("light") and "switchable" not in named):
+        yield "lit" if named.get("on") else "unlit"
+    elif named.get("light"):
+        yield "lit"

@@ -1,10 +1,13 @@
 """The values that the memory is made of."""
 
 import re
+from collections import Counter
 from dataclasses import dataclass, fields
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, Field, TypeAdapter, ValidationError, model_validator
+
+from zorkgpt.memory.claims import Claim, Relation, claims_in
 
 MemoryStatusType = Literal["ACTIVE", "TENTATIVE", "SUPERSEDED"]
 Category = Literal["SUCCESS", "FAILURE", "DISCOVERY", "DANGER", "NOTE"]
@@ -53,6 +56,14 @@ class Memory:
     """A person wants it kept: no model and no rule replaces it, marks it as wrong or merges it away."""
     vetoed: bool = False
     """A person wants it never learned again: it is not shown, and what says the same is not kept."""
+    action: str = ""
+    """The command that it is about, taken at its location; "" where it is about none."""
+    outcome: str = ""
+    """What came of the command by the ground truth, see `outcome_of`; "" where that is not known."""
+    claims: tuple[Claim, ...] = ()
+    """What it says of things and ways."""
+    when: tuple[Claim, ...] = ()
+    """The state in which it holds, where it is known not to hold in another."""
     first_episode: int | str | None = None
     """In which it was seen first, where that is another one than `episode`; the first of `turns` is of it."""
 
@@ -78,18 +89,81 @@ def same_episode(one: int | str, other: int | str) -> bool:
 
 
 def memory_of(fields: dict[str, Any]) -> Memory:
-    """A memory from stored fields; those that a later version added are passed over.
+    """Build a memory from stored fields; those that a later version added are passed over.
 
     Raises:
         TypeError, ValueError: one is missing, or the persistence is none.
     """
-    return Memory(**{name: value for name, value in fields.items() if name in MEMORY_FIELDS})
+    known = {name: value for name, value in fields.items() if name in MEMORY_FIELDS}
+    return Memory(**known | {name: claims_in(known[name]) for name in _CLAIMS if name in known})
+
+
+def fields_of(memory: Memory) -> dict[str, Any]:
+    """Return the fields as plain values for JSON, which `memory_of` reads back."""
+    told = dict(vars(memory))
+    for name in _CLAIMS:
+        told[name] = [str(claim) for claim in told[name]]
+    return told
 
 
 MEMORY_FIELDS = frozenset(field.name for field in fields(Memory))
 
 
+_CLAIMS = ("claims", "when")
+
 _CONTENT = ("category", "memory_title", "memory_text", "persistence")
+
+
+MOST_FURTHER_FACTS = 2
+_MOST_CLAIMS = 12
+
+FactPlace = Literal["action", "arrival"]
+"""Where a fact is kept: where the action was taken, or where it has led to."""
+
+
+def _readable(given: Any) -> Any:
+    """A claim that can't be read says nothing; the fact is kept all the same."""
+    if not isinstance(given, (list, tuple)):
+        return ()
+    return tuple(claim for one in given[:_MOST_CLAIMS] if (claim := _claim(one)))
+
+
+def _claim(given: Any) -> Claim | None:
+    try:
+        return _CLAIM.validate_python(given)
+    except ValidationError:
+        return None
+
+
+def _few(given: Any) -> Any:
+    return tuple(given)[:MOST_FURTHER_FACTS] if isinstance(given, (list, tuple)) else ()
+
+
+_CLAIM = TypeAdapter(Claim)
+Claims = Annotated[
+    tuple[Claim, ...],
+    BeforeValidator(_readable),
+    Field(description="what the fact says is so of single things or ways; mostly empty"),
+]
+ActionSaid = Annotated[str | None, Field(description="the command that it is about, as given; empty: about none")]
+PlaceSaid = Annotated[
+    FactPlace | None, Field(description="where it is kept: where the action was taken, or where it has led to")
+]
+Titles = Annotated[set[str], Field(max_length=3)]
+
+
+class FurtherFact(BaseModel):
+    """One more fact that a turn teaches."""
+
+    category: Category
+    memory_title: str = Field(min_length=1)
+    memory_text: str = Field(min_length=1)
+    persistence: Persistence
+    status: MemoryStatusType = MemoryStatus.ACTIVE
+    action: ActionSaid = None
+    claims: Claims = ()
+    place: PlaceSaid = None
+    supersedes_memory_titles: Titles = Field(default_factory=set)
 
 
 class MemorySynthesisResponse(BaseModel):
@@ -101,8 +175,14 @@ class MemorySynthesisResponse(BaseModel):
     memory_text: str | None = None
     persistence: Persistence | None = None
     status: MemoryStatusType = MemoryStatus.ACTIVE
-    supersedes_memory_titles: set[str] = Field(default_factory=set, max_length=3)
-    invalidate_memory_titles: set[str] = Field(default_factory=set, max_length=3)
+    action: ActionSaid = None
+    claims: Claims = ()
+    place: PlaceSaid = None
+    supersedes_memory_titles: Titles = Field(default_factory=set)
+    also: Annotated[tuple[FurtherFact, ...], BeforeValidator(_few)] = Field(
+        (), description="further facts that the same turn teaches; mostly empty"
+    )
+    invalidate_memory_titles: Titles = Field(default_factory=set)
     invalidation_reason: str | None = None
     reasoning: str = ""
 
@@ -111,7 +191,7 @@ class MemorySynthesisResponse(BaseModel):
     def _nothing_said_of_nothing(cls, answer: Any) -> Any:
         if not isinstance(answer, dict) or answer.get("should_remember") is not False:
             return answer
-        return {name: value for name, value in answer.items() if name not in _CONTENT}
+        return {name: value for name, value in answer.items() if name not in (*_CONTENT, "also")}
 
     @model_validator(mode="after")
     def _complete(self) -> "MemorySynthesisResponse":
@@ -126,6 +206,10 @@ class MemorySynthesisResponse(BaseModel):
             raise ValueError(f"a title may not be both superseded and invalidated: {', '.join(sorted(both))}")
         return self
 
+    def facts(self) -> "tuple[MemorySynthesisResponse | FurtherFact, ...]":
+        """Return everything that is to be remembered, the main fact first."""
+        return (self, *self.also) if self.should_remember else ()
+
 
 @dataclass(frozen=True, slots=True)
 class ObjectMoved:
@@ -139,6 +223,8 @@ class ObjectMoved:
     destination_number: int | None
     """None: it is nowhere now."""
     destination: str
+    by_itself: bool = False
+    """Not by the action: it would have come about without it, or is the game's own bookkeeping."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +235,38 @@ class AttributeChanged:
     name: str
     attribute: str
     value: bool
+    by_itself: bool = False
+    """Not by the action: it would have come about without it, or is the game's own bookkeeping."""
+
+
+@dataclass(frozen=True, slots=True)
+class ThingAtHand:
+    """The object tree says: this thing is in sight or in hand, and in these states."""
+
+    number: int
+    name: str
+    holder_number: int | None = None
+    """None: nothing holds it but the place, or the player."""
+    holder: str = ""
+    on_top: bool = False
+    """It lies on its holder, not in it."""
+    carried: bool = False
+    fixed: bool = False
+    """It can't be taken, as far as the story tells."""
+    alive: bool = False
+    states: tuple[str, ...] = ()
+    """Values of `Relation`: open or closed, locked or unlocked, lit or unlit."""
+
+    def claims(self) -> tuple[Claim, ...]:
+        """Everything that can be claimed of it now."""
+        if self.carried:
+            where = Claim(Relation.CARRIED, self.number, self.name)
+        elif self.holder_number is not None:
+            relation = Relation.ON if self.on_top else Relation.IN
+            where = Claim(relation, self.number, self.name, self.holder_number, self.holder)
+        else:
+            where = Claim(Relation.HERE, self.number, self.name)
+        return (where, *(Claim(Relation(state), self.number, self.name) for state in self.states))
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,21 +292,64 @@ class ZMachineContext:
     """It was meant to change something; place, score, inventory, object tree and attributes are the same."""
     moved: tuple[ObjectMoved, ...] = ()
     changed: tuple[AttributeChanged, ...] = ()
+    things: tuple[ThingAtHand, ...] = ()
+    """What is at hand after the action, and what was before it."""
+    state: tuple[Claim, ...] = ()
+    """In which state the action was taken: what was open, closed, locked, lit or carried, and whether it was dark."""
+    known_way: bool = False
+    """The action is a walk, and the map knew that it leads here."""
+    failed_before: bool = False
+    """The action is a walk that led nowhere when it was tried last."""
+    unnamed_change: bool = False
+    """The state of the game differs, though no place, score, inventory or object that can be named does."""
+
+    @property
+    def acted(self) -> bool:
+        """Whether the action itself moved or changed an object."""
+        return any(not one.by_itself for one in (*self.moved, *self.changed))
 
     @classmethod
     def of(cls, given: "ZMachineContext | dict[str, Any] | None") -> "ZMachineContext":
-        """A context from one of these, or from a dict with some of its fields; other keys are ignored."""
+        """A context from one of these, or from a dict with some of its fields; other keys are ignored.
+
+        What a dict leaves out and its values before and after tell is derived: the deltas and the flags.
+        """
         if isinstance(given, cls):
             return given
         known = {field.name for field in fields(cls)}
-        return cls(**{key: value for key, value in (given or {}).items() if key in known})
+        told = {key: value for key, value in (given or {}).items() if key in known}
+        return cls(**_derived(told) | told)
+
+
+def _derived(told: dict[str, Any]) -> dict[str, Any]:
+    """What values before and after say of the change between them."""
+    scores = told.get("score_before"), told.get("score_after")
+    derived: dict[str, Any] = {}
+    if None not in scores:
+        derived["score_delta"] = scores[1] - scores[0]
+    if "location_before" in told and "location_after" in told:
+        derived["location_changed"] = told["location_before"] != told["location_after"]
+    if "inventory_before" in told and "inventory_after" in told:
+        derived["inventory_changed"] = Counter(told["inventory_before"]) != Counter(told["inventory_after"])
+    return derived
+
+
+def outcome_of(turn: ZMachineContext) -> str:
+    """Return what came of an action: "died", "to 12" (a place), "changed", "nothing", or "" where that is not known."""
+    if turn.died:
+        return "died"
+    if turn.location_changed and turn.location_after is not None:
+        return f"to {turn.location_after}"
+    if turn.score_delta or turn.inventory_changed or turn.acted or turn.unnamed_change:
+        return "changed"
+    return "nothing" if turn.nothing_changed else ""
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryEvent:
     """What happened to one memory: for the display, the run log and the counts."""
 
-    kind: Literal["added", "seen again", "merged", "superseded", "contested", "invalidated", "ignored"]
+    kind: Literal["added", "seen again", "merged", "superseded", "contested", "qualified", "invalidated", "ignored"]
     location_id: int
     title: str
     persistence: Persistence

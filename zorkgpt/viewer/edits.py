@@ -6,6 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from zorkgpt.errors import MemoryConflict, MemoryEditError, MemoryStoreError
 from zorkgpt.memory.editing import Edit, edit
+from zorkgpt.memory.models import fields_of
 from zorkgpt.memory.storage.store import MemoryStore
 from zorkgpt.viewer.run_files import RunFiles
 
@@ -52,4 +53,4 @@ def change(files: RunFiles, place: int, body: bytes) -> tuple[int, dict[str, Any
         return 400, {"error": str(error)}
     except MemoryStoreError as error:
         return 503, {"error": str(error)}
-    return 200, {"memory": vars(memory)}
+    return 200, {"memory": fields_of(memory)}

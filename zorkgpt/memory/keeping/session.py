@@ -8,7 +8,7 @@ from typing import Any
 
 from zorkgpt.errors import reason_of
 from zorkgpt.log import get_logger
-from zorkgpt.memory.models import Memory, memory_of, same_episode
+from zorkgpt.memory.models import Memory, fields_of, memory_of, same_episode
 
 log = get_logger(__name__)
 
@@ -33,8 +33,7 @@ def to_dict(session: Session) -> dict[str, Any]:
     return {
         "version": _VERSION,
         "episode": session.episode,
-        # Flat, so that `vars` is all there is to it; asdict would take most of a turn's time.
-        "memories": {str(place): [vars(memory) for memory in kept] for place, kept in session.memories.items()},
+        "memories": {str(place): [fields_of(memory) for memory in kept] for place, kept in session.memories.items()},
         "first_turns": {str(place): turn for place, turn in session.first_turns.items()},
         "under_way": session.under_way,
     }

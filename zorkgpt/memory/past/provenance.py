@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from zorkgpt.memory.evidence.trials import Trial, TrialFile
-from zorkgpt.memory.models import Memory
+from zorkgpt.memory.models import Memory, fields_of
 from zorkgpt.memory.storage.changes import is_current
 from zorkgpt.memory.storage.history import Record
 from zorkgpt.memory.storage.store import MemoryStore
@@ -52,7 +52,7 @@ class Provenance:
             "location_id": self.location_id,
             "location_name": self.location_name,
             "title": self.title,
-            "memory": None if self.memory is None else vars(self.memory),
+            "memory": None if self.memory is None else fields_of(self.memory),
             "changes": [_plain(record) for record in self.records],
             "shown": [asdict(one) for one in self.shown],
             "trials": [asdict(one) for one in self.trials],
@@ -140,8 +140,8 @@ def _plain(record: Record) -> dict[str, Any]:
         "kind": change.kind,
         "source": record.source,
         "reason": change.reason,
-        "before": None if change.before is None else vars(change.before),
-        "after": None if change.after is None else vars(change.after),
-        "other": None if change.other is None else vars(change.other),
-        **({} if moment is None else asdict(moment)),
+        "before": None if change.before is None else fields_of(change.before),
+        "after": None if change.after is None else fields_of(change.after),
+        "other": None if change.other is None else fields_of(change.other),
+        **({} if moment is None else asdict(moment) | {"state": list(map(str, moment.state))}),
     }

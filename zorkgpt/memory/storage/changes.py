@@ -32,6 +32,7 @@ Kind = Literal[
     "removed",
     "moved",
     "contested",
+    "qualified",
     "undone",
     "credited",
     "pinned",

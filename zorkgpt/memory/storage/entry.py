@@ -1,8 +1,11 @@
 """One memory as it stands in the file: a header, perhaps a note on what became of it, its text."""
 
 import re
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
 
+from zorkgpt.memory.claims import Claim, parse_claim
 from zorkgpt.memory.models import INVALIDATION_MARKER, PERSISTENCES, STATUSES, Memory, MemoryStatus
 from zorkgpt.memory.storage.escaping import BODY, EMPTY, META, QUOTED, TAG, TITLE, escape, one_line, unescape
 
@@ -32,6 +35,7 @@ _WORKED = re.compile(r"worked ([0-9]{1,18})/([0-9]{1,18})")
 _MARKS = ("pinned", "vetoed")
 _EPISODES = re.compile(r"(.*?)\s*(?:→|->)\s*Ep(.*)", re.IGNORECASE)
 """First seen in one episode, last in another: `1→Ep3`. In a name that contains such a thing, the arrow is escaped."""
+_DOES, _CAME_TO, _SAYS, _WHEN = "do: ", " → ", "says: ", "when: "
 _SPAN = re.compile(r"([0-9]+)\s*(?:→|->)\s*T?([0-9]+)")
 _STRUCK = re.compile(r"~~(.*)~~")
 
@@ -51,7 +55,7 @@ def parse_entry(lines: list[str]) -> Entry:
     """
     tags, title, meta = _header(lines[0].strip())
     category, persistence, status = _tags(tags)
-    first_episode, episode, turns, score, seen, worked, tried, marks, extras = _meta(meta)
+    said = _meta(meta)
     body = [line.strip() for line in lines[1:]]
     body = [line for line in body if line]
     superseded_by, at_turn, reason = None, None, None
@@ -65,23 +69,18 @@ def parse_entry(lines: list[str]) -> Entry:
     memory = Memory(
         category,
         title,
-        episode,
-        turns,
-        score,
+        said.episode,
+        said.turns,
+        said.fields.pop("score_change", None),
         text,
         persistence,
         status,
         superseded_by,
         at_turn,
         reason,
-        seen,
-        tried,
-        worked,
-        "pinned" in marks,
-        "vetoed" in marks,
-        first_episode=first_episode,
+        **said.fields,
     )
-    return Entry(memory, "".join(lines), extras)
+    return Entry(memory, "".join(lines), said.extras)
 
 
 def render_entry(memory: Memory, extras: tuple[str, ...] = (), eol: str = "\n") -> Entry:
@@ -97,12 +96,14 @@ def render_entry(memory: Memory, extras: tuple[str, ...] = (), eol: str = "\n") 
     if memory.tried or memory.worked:
         meta.append(f"worked {memory.worked}/{memory.tried}")
     meta += [mark for mark in _MARKS if getattr(memory, mark)]
+    kept = as_read(memory)
+    meta += [escape(told, META) for told in _fields_told(kept)]
     header = f"**[{' - '.join(tags)}] {escape(memory.title, TITLE)}** *({', '.join([*meta, *extras])})*"
     text = escape(memory.text, BODY)
     if memory.status == MemoryStatus.SUPERSEDED:
         text = f"~~{text}~~"
     lines = [header, *_rendered_note(memory), text or EMPTY]
-    return Entry(as_read(memory), eol.join(lines) + eol, extras)
+    return Entry(kept, eol.join(lines) + eol, extras)
 
 
 def is_marked(entry: Entry) -> bool:
@@ -114,7 +115,45 @@ def is_marked(entry: Entry) -> bool:
 def as_read(memory: Memory) -> Memory:
     """A copy of the memory as it will be read back: every text of it in one line."""
     fields = {name: one_line(value) if isinstance(value, str) else value for name, value in vars(memory).items()}
+    if memory.action or memory.outcome:
+        arrow = _CAME_TO.strip()
+        fields["action"] = fields["action"].replace(arrow, "->")
+        fields["outcome"] = fields["outcome"].replace(arrow, "->") if fields["action"] else ""
+    if memory.claims or memory.when:
+        fields["claims"] = tuple(filter(None, (parse_claim(claim.short) for claim in memory.claims)))
+        fields["when"] = tuple(filter(None, (parse_claim(str(claim)) for claim in memory.when)))
     return Memory(**fields)
+
+
+def _fields_told(memory: Memory) -> list[str]:
+    """What the memory is about, as parts of its header."""
+    told = []
+    if memory.action:
+        told.append(
+            f"{_DOES}{memory.action}{_CAME_TO}{memory.outcome}" if memory.outcome else f"{_DOES}{memory.action}"
+        )
+    if memory.claims:
+        told.append(_SAYS + "; ".join(claim.short for claim in memory.claims))
+    if memory.when:
+        told.append(_WHEN + "; ".join(map(str, memory.when)))
+    return told
+
+
+def _field_read(part: str) -> dict[str, Any] | None:
+    """The reverse, of one part; None: it is no such part, or says something that is not understood."""
+    if part.startswith(_DOES):
+        action, _, outcome = part.removeprefix(_DOES).partition(_CAME_TO)
+        return {"action": action.strip(), "outcome": outcome.strip()}
+    for name, sign in (("claims", _SAYS), ("when", _WHEN)):
+        if part.startswith(sign):
+            claims = _claims(part.removeprefix(sign).split(";"))
+            return None if claims is None else {name: claims}
+    return None
+
+
+def _claims(texts: Iterable[str]) -> tuple[Claim, ...] | None:
+    claims = [parse_claim(text) for text in texts]
+    return None if None in claims else tuple(claims)
 
 
 def parse_name(text: str) -> int | str:
@@ -162,34 +201,47 @@ def _tags(text: str) -> tuple[str, str, str]:
     return one_line(unescape(category)), persistence or "permanent", status or MemoryStatus.ACTIVE
 
 
-def _meta(
-    text: str,
-) -> tuple[int | str | None, int | str, str, int | None, int, int, int, frozenset[str], tuple[str, ...]]:
-    fields = split_fields(text)
-    if len(fields) < 2 or fields[0][:2].lower() != "ep" or fields[1][:1].upper() != "T":
+@dataclass(slots=True)
+class _Meta:
+    """What stands in the header's parentheses."""
+
+    episode: int | str
+    turns: str
+    fields: dict[str, Any] = field(default_factory=dict)
+    """The fields of `Memory` that it gives a value to."""
+    extras: tuple[str, ...] = ()
+
+
+def _meta(text: str) -> _Meta:
+    parts = split_fields(text)
+    if len(parts) < 2 or parts[0][:2].lower() != "ep" or parts[1][:1].upper() != "T":
         raise NotAnEntry(f"({text}) does not begin with an episode and a turn, as in (Ep1, T25)")
-    score, seen, worked, extras = None, None, None, []
-    marks = set()
-    for field in fields[2:]:
-        if score is None and _SCORE.fullmatch(field):
-            score = int(field)
-        elif seen is None and (found := _SEEN.fullmatch(field)):
-            seen = int(found[1])
-        elif worked is None and (found := _WORKED.fullmatch(field)):
-            worked = int(found[1]), int(found[2])
-        elif field in _MARKS:
-            marks.add(field)
-        elif field:
-            extras.append(field)
-    return (
-        *_parsed_episodes(fields[0][2:].strip()),
-        _parsed_turns(fields[1][1:].strip()),
-        score,
-        1 if seen is None else seen,
-        *(worked or (0, 0)),
-        frozenset(marks),
-        tuple(extras),
-    )
+    first_episode, episode = _parsed_episodes(parts[0][2:].strip())
+    meta = _Meta(episode, _parsed_turns(parts[1][1:].strip()))
+    if first_episode is not None:
+        meta.fields["first_episode"] = first_episode
+    extras = []
+    for part in parts[2:]:
+        found = _told(part)
+        if found is not None and meta.fields.keys().isdisjoint(found):
+            meta.fields |= found
+        elif part and part not in _MARKS:
+            extras.append(part)
+    meta.extras = tuple(extras)
+    return meta
+
+
+def _told(part: str) -> dict[str, Any] | None:
+    """The fields of a memory that a part of its header gives; None: it is of a later version."""
+    if _SCORE.fullmatch(part):
+        return {"score_change": int(part)}
+    if found := _SEEN.fullmatch(part):
+        return {"observation_count": int(found[1])}
+    if found := _WORKED.fullmatch(part):
+        return {"worked": int(found[1]), "tried": int(found[2])}
+    if part in _MARKS:
+        return {part: True}
+    return _field_read(_unquoted(part)) if ":" in part else None
 
 
 def _parsed_episodes(text: str) -> tuple[int | str | None, int | str]:

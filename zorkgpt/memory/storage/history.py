@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from zorkgpt.errors import MemoryStoreError
-from zorkgpt.memory.models import Memory, memory_of
+from zorkgpt.memory.models import Memory, fields_of, memory_of
 from zorkgpt.memory.storage.changes import Change
 from zorkgpt.memory.storage.file import Disk, check_is_file
 from zorkgpt.memory.storage.moment import Moment
 
 _TAIL_BYTES = 4096
-_LATER_FIELDS = {"tried": 0, "worked": 0, "pinned": False, "vetoed": False, "first_episode": None}
+_LATER_FIELDS: dict[str, Any] = {"tried": 0, "worked": 0, "pinned": False, "vetoed": False}
+_LATER_FIELDS |= {"action": "", "outcome": "", "claims": [], "when": [], "first_episode": None}
 """Left out of a line where they say nothing, so that an earlier version reads it."""
 _COUNTED = ("seen again", "credited")
 """Changes of a count: they happen often, and what the game said then taught nothing."""
@@ -176,6 +177,8 @@ def _row(at: str, change: Change, source: str, moment: Moment | None) -> dict[st
         row |= {"episode": moment.episode, "turn": moment.turn}
         if change.kind not in _COUNTED and (moment.action or moment.response):
             row |= {"action": moment.action, "response": moment.response}
+        if change.kind == "added" and moment.state:
+            row["state"] = list(map(str, moment.state))
     return row
 
 
@@ -183,7 +186,9 @@ def _fields(memory: Memory | None) -> dict[str, Any] | None:
     if memory is None:
         return None
     return {
-        name: value for name, value in vars(memory).items() if name not in _LATER_FIELDS or value != _LATER_FIELDS[name]
+        name: value
+        for name, value in fields_of(memory).items()
+        if name not in _LATER_FIELDS or value != _LATER_FIELDS[name]
     }
 
 

@@ -2,12 +2,11 @@
 
 import json
 from collections.abc import Iterable
-from dataclasses import asdict
 from pathlib import Path
 from types import UnionType
 
 from zorkgpt.errors import MemoryStoreError, reason_of
-from zorkgpt.memory.models import MEMORY_FIELDS, STATUSES, Memory
+from zorkgpt.memory.models import STATUSES, Memory, fields_of, memory_of
 from zorkgpt.memory.recall.search import LocatedMemory
 from zorkgpt.memory.storage import changes
 from zorkgpt.memory.storage.changes import Outcome
@@ -37,7 +36,7 @@ _KINDS: dict[str, type | UnionType] = {
 def rows(memories: Iterable[LocatedMemory]) -> list[dict]:
     """One row a memory: `location_id`, `location_name` and the fields of `Memory`."""
     return [
-        {"location_id": located.location_id, "location_name": located.location_name, **asdict(located.memory)}
+        {"location_id": located.location_id, "location_name": located.location_name, **fields_of(located.memory)}
         for located in memories
     ]
 
@@ -93,7 +92,7 @@ def _located(row: dict) -> LocatedMemory:
     location_id, name = row["location_id"], row.get("location_name", "")
     if not _is_of(location_id, int) or abs(location_id) >= LOCATION_LIMIT or not isinstance(name, str):
         raise TypeError(f"location {location_id!r} with the name {name!r}")
-    memory = Memory(**{key: value for key, value in row.items() if key in MEMORY_FIELDS})
+    memory = memory_of(row)
     for field, kind in _KINDS.items():
         value = getattr(memory, field)
         if not _is_of(value, kind) or (field == "status" and value not in STATUSES):

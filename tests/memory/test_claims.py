@@ -1,0 +1,102 @@
+"""What a memory says in fields: written, read back, and told in words."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.memory.parts import memory
+from zorkgpt.memory.claims import Claim, Relation, claims_in, parse_claim
+from zorkgpt.memory.models import ZMachineContext, fields_of, memory_of, outcome_of
+from zorkgpt.memory.storage.entry import as_read, parse_entry, render_entry
+
+OF_A_THING = [
+    one for one in Relation if one not in (Relation.IN, Relation.ON, Relation.DARK, Relation.LIGHT, Relation.LEADS)
+]
+names = st.text(min_size=1).map(lambda text: " ".join(text.replace(";", ",").split())).filter(bool)
+numbers = st.integers(1, 10**6)
+claims = st.one_of(
+    st.builds(Claim, st.sampled_from(OF_A_THING), numbers, names),
+    st.builds(Claim, st.sampled_from([Relation.IN, Relation.ON]), numbers, names, numbers, names),
+)
+
+
+@pytest.mark.parametrize(
+    ("claim", "text", "short", "words"),
+    [
+        (Claim(Relation.HERE, 44, "sword"), "sword #44 here", "44 here", "the sword is here"),
+        (
+            Claim(Relation.IN, 44, "sword", 80, "case"),
+            "sword #44 in case #80",
+            "44 in 80",
+            "the sword is in the case",
+        ),
+        (Claim(Relation.LOCKED, 3, "oak door"), "oak door #3 locked", "3 locked", "the oak door is locked"),
+        (
+            Claim(Relation.LEADS, None, "west", 12, "Attic"),
+            "west leads to Attic #12",
+            "west leads to 12",
+            "west leads to Attic",
+        ),
+        (Claim(Relation.DARK), "dark", "dark", "it is dark"),
+    ],
+)
+def test_a_claim_has_a_form_for_the_file_and_one_for_people(claim, text, short, words):
+    assert (str(claim), claim.short, claim.in_words()) == (text, short, words)
+    assert parse_claim(text) == claim
+    assert parse_claim(short).short == short
+
+
+@pytest.mark.parametrize("text", ["", "sword", "sword #x here", "44 glows", "44 in", "leads to 12", "#44 here now"])
+def test_what_is_no_claim_is_none(text):
+    assert parse_claim(text) is None
+    assert claims_in([text]) == ()
+
+
+@given(claims)
+def test_a_claim_is_read_back_with_its_names(claim):
+    assert parse_claim(str(claim)) == claim
+
+
+@given(st.text(), st.text(), st.lists(claims, max_size=4), st.lists(claims, max_size=3))
+def test_what_a_memory_is_about_survives_the_file_and_json(action, outcome, said, when):
+    made = memory("Rug", action=action, outcome=outcome, claims=tuple(said), when=tuple(when))
+    kept = as_read(made)
+    assert parse_entry(render_entry(made).raw.splitlines(keepends=True)).memory == kept
+    assert memory_of(fields_of(kept)) == kept
+    assert [one.short for one in kept.claims] == [one.short for one in made.claims]
+    assert kept.when == made.when
+
+
+def test_the_header_tells_what_a_memory_is_about():
+    made = memory(
+        "Rug",
+        action="move rug",
+        outcome="changed",
+        claims=(Claim(Relation.HERE, 44, "sword"),),
+        when=(Claim(Relation.CLOSED, 12, "trap door"),),
+    )
+    header = render_entry(made).raw.splitlines()[0]
+    assert header.endswith("do: move rug → changed, says: 44 here, when: trap door #12 closed)*")
+
+
+def test_a_part_of_the_header_that_says_something_else_is_kept_as_it_stands():
+    raw = "**[NOTE - CORE] Rug** *(Ep1, T2, says: 44 glows, do: look)*\nText.\n"
+    entry = parse_entry(raw.splitlines(keepends=True))
+    assert entry.memory.claims == ()
+    assert entry.memory.action == "look"
+    assert entry.extras == ("says: 44 glows",)
+
+
+@pytest.mark.parametrize(
+    ("facts", "expected"),
+    [
+        ({"died": True, "location_changed": True, "location_after": 4}, "died"),
+        ({"location_changed": True, "location_after": 4}, "to 4"),
+        ({"score_delta": 5}, "changed"),
+        ({"unnamed_change": True}, "changed"),
+        ({"nothing_changed": True}, "nothing"),
+        ({}, ""),
+    ],
+)
+def test_the_outcome_of_an_action_is_the_ground_truth_s(facts, expected):
+    assert outcome_of(ZMachineContext(**facts)) == expected
