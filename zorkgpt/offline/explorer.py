@@ -15,15 +15,19 @@ from zorkgpt.offline.candidates import COST, Tier, candidates
 from zorkgpt.offline.mind import LastTurn, Mind
 from zorkgpt.offline.notes import PlaceNotes
 from zorkgpt.offline.nouns import Nouns
-from zorkgpt.offline.phrases import Outcome, is_dark, normal
-from zorkgpt.offline.reflexes import ballast, blow, is_stuck_aboard, learn_of_last, names_of_held
+from zorkgpt.offline.phrases import Outcome, is_dark, is_laden, normal
+from zorkgpt.offline.plan import Plan
+from zorkgpt.offline.proven import ProvenStep
+from zorkgpt.offline.reflexes import ballast, blow, is_stuck_aboard, learn_of_last, names_of_held, weapon_in_sight
 from zorkgpt.player import AgentDecision, PlayerContext
-from zorkgpt.world.directions import canonical_direction, directions_in
+from zorkgpt.world.directions import canonical_direction, directions_in, exit_name
 from zorkgpt.world.graph import MapGraph
 from zorkgpt.world.routes import Danger
 
 Recall = Callable[[int], Iterable[Memory]]
 """Location → what is remembered of it and still believed."""
+Proven = Callable[[], Sequence[ProvenStep]]
+"""What scored in earlier episodes, as the steps of a plan."""
 
 _PUT_AWAY = 1.0
 """Of putting a thing that was worth points into something that may be its place."""
@@ -51,10 +55,18 @@ class OfflineExplorer:
         graph: the map, kept up to date by the turn loop.
         recall: what is remembered of a place; None to play from this episode's experience alone.
         senses: keeps it from proposing what the story's own grammar and objects rule out; None: it proposes all.
+        proven: asked once an episode; these steps come before all exploring.
     """
 
-    def __init__(self, graph: MapGraph, recall: Recall | None = None, senses: Senses | None = None) -> None:
+    def __init__(
+        self,
+        graph: MapGraph,
+        recall: Recall | None = None,
+        senses: Senses | None = None,
+        proven: Proven = tuple,
+    ) -> None:
         self._graph = graph
+        self._proven = proven
         self._recall = recall or (lambda location_id: ())
         self._senses = senses
         self._nouns: Nouns | None = None
@@ -62,6 +74,7 @@ class OfflineExplorer:
 
     def _forget(self) -> None:
         self._mind = Mind()
+        self._plan: Plan | None = None
         self._notes: dict[int, PlaceNotes] = {}
         self._blocked: set[tuple[int, str]] = set()
         self._done_everywhere: set[str] = set()
@@ -81,6 +94,7 @@ class OfflineExplorer:
             "mind": self._mind.to_dict(),
             "blocked": sorted(self._blocked),
             "done_everywhere": self._newly_done,
+            "plan": self._plan.changes() if self._plan else None,
             "places": {str(room): self._notes[room].to_dict() for room in sorted(self._touched)},
         }
         self._touched, self._newly_done = set(), []
@@ -92,6 +106,9 @@ class OfflineExplorer:
             self._mind = Mind.from_dict(changed["mind"])
             self._blocked = {(room, way) for room, way in changed["blocked"]}
             self._done_everywhere.update(changed["done_everywhere"])
+            if changed["plan"] is not None:
+                self._plan = self._plan or Plan()
+                self._plan.take_over(changed["plan"])
             self._notes.update((int(room), PlaceNotes.from_dict(each)) for room, each in changed["places"].items())
 
     # Playing
@@ -100,7 +117,7 @@ class OfflineExplorer:
         here = self._look_round(context)
         if here is None:
             return AgentDecision("look", "The story does not tell where this is.")
-        decision = self._react(here, context) or self._choose(here, context)
+        decision = self._react(here, context) or self._follow_plan(here, context) or self._choose(here, context)
         self._remember(here, decision.action, context)
         return decision
 
@@ -121,6 +138,8 @@ class OfflineExplorer:
         """Take in a turn's context; the number of the place, if the story tells."""
         if context.turn <= self._mind.turn and context.refused is None:
             self._begin()
+        if self._plan is None:
+            self._plan = Plan(self._proven())
         again = context.turn == self._mind.turn
         self._mind.turn = context.turn
         where = context.observation.location
@@ -137,8 +156,12 @@ class OfflineExplorer:
         held = names_of_held(context.observation, self._nouns)
         learn_of_last(self._mind, here, context, held)
         last = self._mind.last
-        if last is not None and here == last.place and last.action in map(normal, context.failed_here):
+        if last is None:
+            return
+        failed = here == last.place and last.action in map(normal, context.failed_here)
+        if failed:
             self._notes_of(here).refusals[last.action] = context.response
+        self._plan.note(last.place, exit_name(last.action), failed=failed, changed=bool(context.changed))
 
     def _take_in(self, here: int, context: PlayerContext) -> None:
         """Bring the notes of this place up to date."""
@@ -152,7 +175,8 @@ class OfflineExplorer:
             named = (self._nouns.name(item) or "" for item in context.changed)
             action = self._mind.last.action if self._mind.last else ""
             # What it cleared in an earlier episode was found out then.
-            ways = action.startswith(_CLEARING) and action not in notes.known_before
+            known = action in notes.known_before or self._plan.holds(here, action)
+            ways = action.startswith(_CLEARING) and not known
             notes.reopen(chain.from_iterable(noun.split() for noun in named), context.failed_here, ways=ways)
             self._blocked = {way for way in self._blocked if way[0] != here}
         self._see(here, notes, context)
@@ -217,7 +241,14 @@ class OfflineExplorer:
             mind.given_up.add(useless)
             self._notes_of(here).unmark(mind.wanted, reopened=True)
             return AgentDecision(f"drop {useless}", "Too much is carried, and this was good for nothing yet.")
+        if (weapon := weapon_in_sight(context, self._nouns, scene)) and self._is_new(here, f"take {weapon}"):
+            self._do(here, f"take {weapon}")
+            return AgentDecision(f"take {weapon}", "Somebody may mean harm some day.")
         return self._leave_the_dark(here, context) if mind.in_the_dark == here and not mind.lit else None
+
+    def _is_new(self, here: int, action: str) -> bool:
+        notes = self._notes_of(here)
+        return not (action in notes.done or action in notes.refusals or action in notes.failed_before)
 
     def _leave_the_dark(self, here: int, context: PlayerContext) -> AgentDecision | None:
         notes = self._notes_of(here)
@@ -233,6 +264,30 @@ class OfflineExplorer:
             notes.mark(back)
             return AgentDecision(back, "It is dark here, and nothing gives light: back.")
         return None
+
+    def _follow_plan(self, here: int, context: PlayerContext) -> AgentDecision | None:
+        """What has scored before, and what it needed, as far as it can be done now."""
+        shut = self._shut()
+        routes = self._graph.routes(here, dangers=shut)
+        held = frozenset(item.name for item in context.observation.inventory or ())
+        while found := self._plan.next(here, held, routes, lambda step: self._is_safe(step, shut)):
+            step, route = found
+            scored = f"{step.action!r} scored {step.gain}" if step.gain else f"{step.action!r} led to points"
+            if route:
+                self._mind.walking = (here, route[0])
+                name = self._graph.rooms[step.place].name
+                return AgentDecision(route[0], f"On the way to {name}, where {scored} in an earlier episode.")
+            self._do(here, step.action)
+            if self._sensible(step.action, context):
+                return AgentDecision(step.action, f"In an earlier episode {scored} here.")
+            self._plan.note(here, step.action, failed=True)
+        return None
+
+    def _is_safe(self, step: ProvenStep, shut: frozenset[Danger]) -> bool:
+        came = self._notes_of(step.place).remembered.get(step.action)
+        if came is Outcome.KILLS or (came is Outcome.KILLS_UNLIT and not self._mind.lit):
+            return False
+        return (step.place, step.action) not in shut and self._graph.leads_to(step.place, step.action) not in shut
 
     def _choose(self, here: int, context: PlayerContext) -> AgentDecision:
         """The cheapest thing left to try, the walk there included."""
@@ -300,11 +355,16 @@ class OfflineExplorer:
             notes = self._notes[room] = PlaceNotes()
             self._touched.add(room)
             notes.learn(self._recall(room))
+            # What failed for its weight or in the dark says nothing of another time.
+            tried = self._graph.in_vain.get(room, {}).items()
+            notes.failed_before = {one: said for one, said in tried if not (is_laden(said) or is_dark(said))}
             notes.known_before = frozenset(notes.remembered)
             for action, outcome in notes.remembered.items():
                 if outcome is Outcome.SCORES and action.startswith("take "):
                     self._mind.valued.add(action.removeprefix("take "))
-                if outcome is Outcome.FAILS and action.startswith(_OF_CARRIED):
+            failed = (action for action, outcome in notes.remembered.items() if outcome is Outcome.FAILS)
+            for action in (*notes.failed_before, *failed):
+                if action.startswith(_OF_CARRIED):
                     self._done_everywhere.add(action)
                     self._newly_done.append(action)
         return self._notes[room]

@@ -31,6 +31,8 @@ class PlaceNotes:
     remembered: dict[str, Outcome] = field(default_factory=dict)
     known_before: frozenset[str] = frozenset()
     """What was remembered when the episode began."""
+    failed_before: dict[str, str] = field(default_factory=dict)
+    """What came to nothing here in earlier episodes, with what the game said to it."""
     refusals: dict[str, str] = field(default_factory=dict)
     """What failed, with what the game said to it."""
     reopened: Counter[str] = field(default_factory=Counter)
@@ -49,6 +51,7 @@ class PlaceNotes:
             "done": sorted(self.done),
             "remembered": dict(self.remembered),
             "known_before": sorted(self.known_before),
+            "failed_before": self.failed_before,
             "refusals": dict(self.refusals),
             "reopened": dict(self.reopened),
             "offered": dict(self.offered),
@@ -63,6 +66,7 @@ class PlaceNotes:
             done=set(state["done"]),
             remembered={action: Outcome(outcome) for action, outcome in state["remembered"].items()},
             known_before=frozenset(state["known_before"]),
+            failed_before=dict(state["failed_before"]),
             refusals=dict(state["refusals"]),
             reopened=Counter(state["reopened"]),
             offered={action: Tier(tier) for action, tier in state["offered"].items()},
@@ -121,8 +125,8 @@ class PlaceNotes:
         words = set(nouns)
         in_vain = {normal(action) for action in failed}
         in_vain |= {action for action, outcome in self.remembered.items() if outcome is Outcome.FAILS}
-        for action in in_vain:
-            barred = canonical_direction(action) and words & set(words_of(self.refusals.get(action, "")))
+        for action in in_vain.union(self.failed_before):
+            barred = canonical_direction(action) and words & set(words_of(self._said_to(action)))
             concerned = barred or words & set(action.split()) or (ways and action in STEEP)
             if concerned and self.reopened[action] < _MOST_REOPENED:
                 self.unmark(action, reopened=True)
@@ -130,9 +134,13 @@ class PlaceNotes:
     @property
     def locked(self) -> tuple[str, ...]:
         """What the game said is locked, unless it has said in this episode that it no longer is."""
-        tried = ((action.removeprefix("open "), text) for action, text in self.refusals.items() if "open " in action)
+        refusals = self.failed_before | self.refusals
+        tried = ((action.removeprefix("open "), text) for action, text in refusals.items() if "open " in action)
         locked = (noun for noun, text in tried if "locked" in words_of(text))
         return tuple(noun for noun in locked if not self._is_unlocked(noun))
+
+    def _said_to(self, action: str) -> str:
+        return self.refusals.get(action) or self.failed_before.get(action, "")
 
     def _is_unlocked(self, noun: str) -> bool:
         answers = (self.refusals.get(action, "") for action in self.done if action.startswith(f"unlock {noun} with "))
@@ -152,7 +160,9 @@ class PlaceNotes:
         # Someone died here of something other than a way out.
         hurry = any(came is Outcome.KILLS and canonical_direction(action) is None for action, came in self.deadly)
         for action, outcome in self.remembered.items():
-            if action not in self.done and not hurry:
+            # What failed when it was tried last was there for the taking in another state of the world.
+            lapsed = action in self.failed_before and outcome is not Outcome.SCORES
+            if action not in self.done and not hurry and not lapsed:
                 if outcome in _REWARDING:
                     yield Tier.REWARD, action
                 # A way that changed something without leading anywhere is a warning, if anything.
@@ -161,7 +171,8 @@ class PlaceNotes:
                 ):
                     yield Tier.PREPARE, action
         for action, tier in self.offered.items():
-            fresh = action not in self.remembered or action in self.reopened
+            known = action in self.remembered or action in self.failed_before
+            fresh = not known or action in self.reopened
             if fresh and action not in self.done and (not hurry or canonical_direction(action)):
                 yield tier, action
 

@@ -80,6 +80,21 @@ def blow(
     return None
 
 
+def weapon_in_sight(context: PlayerContext, nouns: Nouns, scene: Scene | None) -> str | None:
+    """A weapon that lies here, while none is in hand."""
+    if scene is None:
+        return None
+    told, now = scene.attributes, context.observation
+    if any(told.get(item.num, {}).get("weapon") for item in now.inventory or ()):
+        return None
+    for item in now.visible or ():
+        # What somebody wields is not for the taking.
+        free = not told.get(item.parent, {}).get("animate")
+        if free and told.get(item.num, {}).get("weapon") and (name := nouns.name(item)):
+            return name
+    return None
+
+
 def _enemies(mind: Mind, context: PlayerContext, nouns: Nouns, scene: Scene) -> Iterator[str]:
     """Whoever the game says means harm; and who was struck and still stands, whatever is said of it."""
     said = words_of(context.response) if is_hostile(context.response) else []
