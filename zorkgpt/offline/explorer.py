@@ -4,6 +4,7 @@ Its rules are the same for every game. It scores far below a model that reads; i
 be run, tested and measured without one.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from typing import Any, Protocol
@@ -11,17 +12,26 @@ from typing import Any, Protocol
 from game_interface.language import Language, Scene
 from zorkgpt.action_check import check_action
 from zorkgpt.memory.models import Memory
-from zorkgpt.offline.candidates import COST, Tier, candidates
+from zorkgpt.offline.candidates import COST, Tier, candidates, exit_candidates
 from zorkgpt.offline.mind import LastTurn, Mind
 from zorkgpt.offline.notes import PlaceNotes
 from zorkgpt.offline.nouns import Nouns
 from zorkgpt.offline.phrases import Outcome, is_dark, is_laden, normal
 from zorkgpt.offline.plan import Plan
 from zorkgpt.offline.proven import ProvenStep
-from zorkgpt.offline.reflexes import ballast, blow, is_stuck_aboard, learn_of_last, names_of_held, weapon_in_sight
+from zorkgpt.offline.reflexes import (
+    ballast,
+    blow,
+    is_stuck_aboard,
+    is_threatened,
+    learn_of_last,
+    names_of_held,
+    weapon_in_sight,
+)
 from zorkgpt.player import AgentDecision, PlayerContext
 from zorkgpt.world.directions import canonical_direction, directions_in, exit_name
 from zorkgpt.world.graph import MapGraph
+from zorkgpt.world.movement import MoveKind
 from zorkgpt.world.routes import Danger
 
 Recall = Callable[[int], Iterable[Memory]]
@@ -31,6 +41,13 @@ Proven = Callable[[], Sequence[ProvenStep]]
 
 _PUT_AWAY = 1.0
 """Of putting a thing that was worth points into something that may be its place."""
+_FEAR = 40.0
+"""So many steps a place is farther than it is, where somebody died: everything else comes first."""
+_SURVIVED = 5
+"""So many walks for each death make a way safe again."""
+_MOST_DRAWS = 3
+_AVOIDED_TURNS = 10
+"""A place is kept away from after fleeing from it."""
 _CLEARING = ("open ", "push ", "pull ", "unlock ")
 """What may clear a way."""
 _OF_CARRIED = ("turn on ", "read ", "examine ")
@@ -117,7 +134,14 @@ class OfflineExplorer:
         here = self._look_round(context)
         if here is None:
             return AgentDecision("look", "The story does not tell where this is.")
-        decision = self._react(here, context) or self._follow_plan(here, context) or self._choose(here, context)
+        decision = (
+            self._react(here, context)
+            or self._follow_plan(here, context, self._shut() | self._feared())
+            or self._choose(here, context, worth=_FEAR)
+            or self._follow_plan(here, context, self._shut())
+            or self._choose(here, context)
+            or self._wander(here, context.observation.vehicle is not None)
+        )
         self._remember(here, decision.action, context)
         return decision
 
@@ -203,8 +227,10 @@ class OfflineExplorer:
         offers = candidates(
             now, self._nouns, named=named, mentioned=notes.mentioned, locked=notes.locked, traits=traits
         )
-        walked = self._graph.exits(here)
-        notes.offer(one for one in offers if one.action not in walked and one.action not in self._done_everywhere)
+        notes.offer(one for one in offers if self._is_untried(here, one.action))
+
+    def _is_untried(self, room: int, action: str) -> bool:
+        return action not in self._graph.exits(room) and action not in self._done_everywhere
 
     def _holders(self, context: PlayerContext, scene: Scene | None) -> Iterable[str]:
         """What stands here that a thing can be put into or onto."""
@@ -229,8 +255,20 @@ class OfflineExplorer:
         """What can't wait."""
         mind, scene = self._mind, self._scene()
         fatal = [action for action, came in self._notes_of(here).remembered.items() if came is Outcome.KILLS]
-        if strike := blow(mind, context, self._nouns, scene, fatal):
+        roaming = {action for room, action in self._deaths() if room != here}
+        if strike := blow(mind, context, self._nouns, scene, fatal, roaming):
+            if mind.draws.get(here, 0) < min(self._died_at(here), _MOST_DRAWS):
+                mind.draws[here] = mind.draws.get(here, 0) + 1
+                mind.blows[strike] -= 1
+                return AgentDecision("wait", "Somebody died here in a fight that began at once: same blows, same luck.")
             return AgentDecision(strike, "Somebody here means harm, and there is something to fight with.")
+        if (weapon := weapon_in_sight(context, self._nouns, scene)) and self._is_new(here, f"take {weapon}"):
+            self._do(here, f"take {weapon}")
+            return AgentDecision(f"take {weapon}", "Somebody may mean harm some day.")
+        if is_threatened(mind, context, self._nouns, scene) and (ways := self._open_ways(here)):
+            way = mind.way_back if mind.way_back in ways else ways[mind.turn % len(ways)]
+            mind.walking, mind.fled_from[here] = (here, way), mind.turn
+            return AgentDecision(way, "Somebody here means harm, and is better not fought.")
         if mind.take_back is not None:
             return AgentDecision(f"take {mind.take_back}", "It was not worth anything there.")
         if is_stuck_aboard(mind, here, context):
@@ -241,9 +279,6 @@ class OfflineExplorer:
             mind.given_up.add(useless)
             self._notes_of(here).unmark(mind.wanted, reopened=True)
             return AgentDecision(f"drop {useless}", "Too much is carried, and this was good for nothing yet.")
-        if (weapon := weapon_in_sight(context, self._nouns, scene)) and self._is_new(here, f"take {weapon}"):
-            self._do(here, f"take {weapon}")
-            return AgentDecision(f"take {weapon}", "Somebody may mean harm some day.")
         return self._leave_the_dark(here, context) if mind.in_the_dark == here and not mind.lit else None
 
     def _is_new(self, here: int, action: str) -> bool:
@@ -265,9 +300,8 @@ class OfflineExplorer:
             return AgentDecision(back, "It is dark here, and nothing gives light: back.")
         return None
 
-    def _follow_plan(self, here: int, context: PlayerContext) -> AgentDecision | None:
+    def _follow_plan(self, here: int, context: PlayerContext, shut: frozenset[Danger]) -> AgentDecision | None:
         """What has scored before, and what it needed, as far as it can be done now."""
-        shut = self._shut()
         routes = self._graph.routes(here, dangers=shut)
         held = frozenset(item.name for item in context.observation.inventory or ())
         while found := self._plan.next(here, held, routes, lambda step: self._is_safe(step, shut)):
@@ -289,10 +323,12 @@ class OfflineExplorer:
             return False
         return (step.place, step.action) not in shut and self._graph.leads_to(step.place, step.action) not in shut
 
-    def _choose(self, here: int, context: PlayerContext) -> AgentDecision:
-        """The cheapest thing left to try, the walk there included."""
+    def _choose(self, here: int, context: PlayerContext, worth: float | None = None) -> AgentDecision | None:
+        """The cheapest thing left to try, the walk there included; None if there is none, or none that cheap."""
         while best := self._best(here):
-            _, action, room, route = best
+            cost, action, room, route = best
+            if worth is not None and cost >= worth:
+                return None
             notes = self._notes_of(room)
             if route:
                 self._mind.walking = (here, route[0])
@@ -301,24 +337,29 @@ class OfflineExplorer:
             self._do(here, action)
             if self._sensible(action, context):
                 return AgentDecision(action, self._why(notes, action))
-        return self._wander(here, context.observation.vehicle is not None)
+        return None
 
     def _best(self, here: int) -> tuple[float, str, int, list[str]] | None:
         """What is left to try with what it costs, its place and the way there; of several, in the nearest place."""
         best = self._cheaper(here, [], None)
         # Nothing elsewhere is cheaper than a single step.
         if best is None or best[0] > 1:
-            for room, route in self._graph.routes(here, dangers=self._shut()).items():
+            shut, feared = self._shut(), self._feared()
+            safe = self._graph.routes(here, dangers=shut | feared)
+            for room, route in safe.items():
                 if best is None or len(route) < best[0]:
                     best = self._cheaper(room, route, best)
+            for room, route in self._graph.routes(here, dangers=shut).items() if feared else ():
+                if room not in safe and (best is None or len(route) + _FEAR < best[0]):
+                    best = self._cheaper(room, route, best, _FEAR)
         return best
 
     def _cheaper(
-        self, room: int, route: list[str], best: tuple[float, str, int, list[str]] | None
+        self, room: int, route: list[str], best: tuple[float, str, int, list[str]] | None, more: float = 0
     ) -> tuple[float, str, int, list[str]] | None:
         for cost, action in self._prospects(room):
-            if best is None or cost + len(route) < best[0]:
-                best = cost + len(route), action, room, route
+            if best is None or cost + len(route) + more < best[0]:
+                best = cost + len(route) + more, action, room, route
         return best
 
     def _do(self, here: int, action: str) -> None:
@@ -342,7 +383,7 @@ class OfflineExplorer:
                 yield cost, action
                 break
         if not notes.visited:
-            yield COST[Tier.NAMED_EXIT], "look around"
+            yield COST[Tier.HANDLE], "look around"
         for holder in mind.holders.get(room, ()):
             for noun in mind.held:
                 action = f"put {noun} {holder}"
@@ -354,6 +395,10 @@ class OfflineExplorer:
         if room not in self._notes:
             notes = self._notes[room] = PlaceNotes()
             self._touched.add(room)
+            if room in self._graph.rooms:
+                # Of a place that was seen in an earlier episode the map knows which ways are left to try.
+                ways = exit_candidates(self._nouns, self._graph.rooms[room].exits)
+                notes.offer_beforehand(way for way in ways if self._is_untried(room, way.action))
             notes.learn(self._recall(room))
             # What failed for its weight or in the dark says nothing of another time.
             tried = self._graph.in_vain.get(room, {}).items()
@@ -379,7 +424,36 @@ class OfflineExplorer:
                 shut.update((room, way) for way, came in notes.deadly if came is Outcome.KILLS or not lit)
             if notes.dark and not lit:
                 shut.add(room)
+        for (room, action), deaths in self._deaths().items():
+            way = self._graph.way(room, action)
+            unlit = self._notes_of(room).remembered.get(action) is Outcome.KILLS_UNLIT
+            # On a way that is often walked it was something else.
+            if not (unlit and lit) and (way is None or way.walks < _SURVIVED * deaths):
+                shut.add((room, action))
+        fled = self._mind.fled_from.items()
+        shut.update(room for room, turn in fled if self._mind.turn - turn < _AVOIDED_TURNS)
         return frozenset(shut)
+
+    def _feared(self) -> frozenset[Danger]:
+        """Places where more episodes met a death than did what scores there."""
+        rooms = [room for room in self._graph.rooms if self._died_at(room) > self._plan.times(room)]
+        return frozenset(rooms)
+
+    def _died_at(self, place: int) -> int:
+        died = 0
+        for (room, action), deaths in self._deaths().items():
+            # Who dies on the way to a place may well have died of what is there.
+            at = self._graph.leads_to(room, action) if canonical_direction(action) else room
+            died += deaths if at == place else 0
+        return died
+
+    def _deaths(self) -> Counter[tuple[int, str]]:
+        """Room and action → how often it was the player's death, in any episode."""
+        died: Counter[tuple[int, str]] = Counter()
+        for move, times in self._graph.moves.items():
+            if move.kind is MoveKind.DIED:
+                died[move.from_id, move.way] += times
+        return died
 
     def _open_ways(self, here: int) -> list[str]:
         shut = self._shut()

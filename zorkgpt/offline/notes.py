@@ -103,6 +103,11 @@ class PlaceNotes:
             self.offered = offered
             self._renew("left")
 
+    def offer_beforehand(self, ways: Iterable[Candidate]) -> None:
+        """Take over which ways could be tried at a place that is known from an earlier episode."""
+        self.offered = {way.action: way.tier for way in ways}
+        self._renew("left")
+
     def mark(self, action: str) -> None:
         """It is done."""
         self.done.add(action)

@@ -56,19 +56,25 @@ class Plan:
         """Whether this is one of the steps."""
         return any(step.key == (place, action) for step in self._steps)
 
+    def times(self, place: int) -> int:
+        """In how many episodes what scored at a place was done."""
+        return max((step.times for step in self._steps if step.place == place and step.gain), default=0)
+
     def note(self, place: int, action: str, *, failed: bool, changed: bool = False) -> None:
         """An action was taken, by whomever and for whatever reason; or is known to lead to nothing now."""
         self._progress += changed
         for number, step in enumerate(self._steps):
-            if step.key != (place, action) or number in self._done:
-                continue
-            if failed:
-                self._failures[number] += 1
-                self._failed_at[number] = self._progress
-            else:
-                self._done.add(number)
-                self._progress += 1
-                self._stuck = False
+            if step.key == (place, action) and number not in self._done:
+                break
+        else:
+            return
+        if failed:
+            self._failures[number] += 1
+            self._failed_at[number] = self._progress
+        else:
+            self._done.add(number)
+            self._progress += 1
+            self._stuck = False
 
     def changes(self) -> dict[str, Any]:
         """How it stands, as plain values for JSON; the steps themselves only the first time."""

@@ -39,6 +39,8 @@ class ProvenStep:
     yields: tuple[str, ...] = ()
     """Names of what is held since."""
     need: Need = Need.ALWAYS
+    times: int = 1
+    """In how many episodes it was done."""
 
     @property
     def key(self) -> tuple[int, str]:
@@ -51,14 +53,16 @@ def plan_of(trails: Iterable[Trail]) -> tuple[ProvenStep, ...]:
     Of several that scored as high, the one that took the fewest turns to it.
     """
     best = sorted(trails, key=_highest)
+    times: Counter[tuple[int, str]] = Counter()
     plan: list[ProvenStep] = []
     for trail in best:
         steps = _steps_of(trail)
+        times.update(step.key for step in steps)
         known = {step.key for step in plan}
         scoring = [number for number, step in enumerate(steps) if step.gain > 0 and step.key not in known]
         if scoring:
             plan = _merged(plan, _rated(steps[: scoring[-1] + 1], known))
-    return tuple(plan)
+    return tuple(replace(step, times=times[step.key]) for step in plan)
 
 
 def _highest(trail: Trail) -> tuple[int, int]:
