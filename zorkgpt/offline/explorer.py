@@ -318,9 +318,6 @@ class OfflineExplorer:
         return None
 
     def _is_safe(self, step: ProvenStep, shut: frozenset[Danger]) -> bool:
-        came = self._notes_of(step.place).remembered.get(step.action)
-        if came is Outcome.KILLS or (came is Outcome.KILLS_UNLIT and not self._mind.lit):
-            return False
         return (step.place, step.action) not in shut and self._graph.leads_to(step.place, step.action) not in shut
 
     def _choose(self, here: int, context: PlayerContext, worth: float | None = None) -> AgentDecision | None:
@@ -419,16 +416,18 @@ class OfflineExplorer:
         for room in self._graph.rooms:
             self._notes_of(room)
         lit, shut = self._mind.lit, set(self._blocked)
+        died = self._deaths()
         for room, notes in self._notes.items():
             if notes.deadly:
-                shut.update((room, way) for way, came in notes.deadly if came is Outcome.KILLS or not lit)
+                died.update({(room, way): 1 for way, _ in notes.deadly if (room, way) not in died})
             if notes.dark and not lit:
                 shut.add(room)
-        for (room, action), deaths in self._deaths().items():
+        for (room, action), deaths in died.items():
             way = self._graph.way(room, action)
             unlit = self._notes_of(room).remembered.get(action) is Outcome.KILLS_UNLIT
-            # On a way that is often walked it was something else.
-            if not (unlit and lit) and (way is None or way.walks < _SURVIVED * deaths):
+            # On a way that is often walked it was something else, and what has scored as often is worth it.
+            survived = (way is not None and way.walks >= _SURVIVED * deaths) or self._plan.times(room, action) >= deaths
+            if not ((unlit and lit) or survived):
                 shut.add((room, action))
         fled = self._mind.fled_from.items()
         shut.update(room for room, turn in fled if self._mind.turn - turn < _AVOIDED_TURNS)

@@ -56,9 +56,14 @@ class Plan:
         """Whether this is one of the steps."""
         return any(step.key == (place, action) for step in self._steps)
 
-    def times(self, place: int) -> int:
-        """In how many episodes what scored at a place was done."""
-        return max((step.times for step in self._steps if step.place == place and step.gain), default=0)
+    def times(self, place: int, action: str | None = None) -> int:
+        """In how many episodes something that scored at a place was done.
+
+        Args:
+            action: only this one counts.
+        """
+        scored = (step for step in self._steps if step.gain and step.place == place and action in (None, step.action))
+        return max((step.times for step in scored), default=0)
 
     def note(self, place: int, action: str, *, failed: bool, changed: bool = False) -> None:
         """An action was taken, by whomever and for whatever reason; or is known to lead to nothing now."""

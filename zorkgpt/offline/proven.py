@@ -8,7 +8,7 @@ from enum import IntEnum
 
 from zorkgpt.explore.trail import Trail
 from zorkgpt.offline.phrases import normal
-from zorkgpt.world.directions import exit_name
+from zorkgpt.world.directions import canonical_direction, exit_name
 
 _LIGHTING = ("turn on ", "switch on ", "light ")
 _FIGHTING_WORDS = 3
@@ -79,8 +79,10 @@ def _steps_of(trail: Trail) -> list[ProvenStep]:
     for step in trail.steps:
         now = step.standing
         gain = max(0, (now.score or 0) - (score or 0))
-        if place is not None and (step.effective or gain):
-            action = exit_name(normal(step.action))
+        action = exit_name(normal(step.action))
+        # A way that changed something without leading anywhere is a warning, if anything.
+        warned = now.place == place and canonical_direction(action) is not None
+        if place is not None and (gain or (step.effective and not warned)):
             yields = tuple((Counter(now.inventory) - Counter(held)).keys())
             spoken_of = tuple(name for name in held if _is_named(name, action))
             need = Need.IN_PASSING if now.inventory == held else Need.WHEN_STUCK
