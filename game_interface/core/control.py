@@ -43,6 +43,8 @@ class Bookkeeping:
     """What a story notes for itself, of which a player sees nothing."""
 
     addresses: frozenset[int] = frozenset()
+    answers: frozenset[int] = frozenset()
+    """Those of them that tell which of several answers were given; chance picks one."""
     attributes: frozenset[int] = frozenset()
     """Beside those that are known by name."""
     own_attributes: frozenset[int] = frozenset()
@@ -71,6 +73,7 @@ class _Learner:
     def learn(self, language: Language) -> Bookkeeping:
         passing = {control: passed for control in CONTROLS for passed in self._passing(control)}
         found: set[int] = set()
+        answers: set[int] = set()
         seen_once: set[int] = set()
         for probe in _probes(language, self._opening, self._reader):
             if self._failures >= _MOST_FAILURES:
@@ -82,11 +85,14 @@ class _Learner:
             if compared.drawn:
                 # An answer that chance picks out of several, and the story keeps count of those given.
                 again = (self._idle(probe, passing, turns) for turns in _TURNS)
-                found.update(left, *(one.left for one in again if one))
+                runs = [left, *(set(one.left) for one in again if one)]
+                found.update(*runs)
+                answers |= set.union(*runs) - set.intersection(*runs)
             # What only one sentence changes may be its effect.
             found |= left & seen_once
             seen_once |= left
-        return Bookkeeping(frozenset(found), frozenset(self._attributes()), frozenset(self._own), passing)
+        attributes = frozenset(self._attributes())
+        return Bookkeeping(frozenset(found), frozenset(answers), attributes, frozenset(self._own), passing)
 
     def _compare(
         self, control: str, then: tuple[str, ...], action: str = _NO_WORD, turns: int = 0
@@ -219,9 +225,14 @@ def without_the_action(
         # The longer way to overwrite what the parser keeps is seldom needed.
         same = same_player and not (differs(compared, idle) and differs(compare(control, _THEN), idle))
         if same and not by_the_action:
-            # With somebody there, what drew random numbers is likely a fight, in which the next blow may hit.
-            by_chance = step.before.creatures or _by_chance(compare, control, before, reader, known, command)
-            unnamed = bool(compared.drawn and by_chance)
+            unnamed = (
+                bool(compared.drawn)
+                and known.answers.isdisjoint(compared.left)
+                and (
+                    # With somebody there it is likely a fight, in which the next blow may hit.
+                    bool(step.before.creatures) or _by_chance(compare, control, before, reader, known, command)
+                )
+            )
             break
     return replace(step, moved=moved, changed=changed, unnamed_change=unnamed and not _by_the_action(moved, changed))
 
@@ -282,6 +293,10 @@ def _left(compared: Comparison, before: View, known: Bookkeeping) -> set[int]:
 def _by_chance(compare: Compare, control: str, before: View, reader: Reader, known: Bookkeeping, command: str) -> bool:
     """Whether the action would have done something if other random numbers had been drawn."""
     for turns in _TURNS[:_CHANCES]:
+        otherwise = compare(command, (), turns=turns)
+        if otherwise is None or known.addresses.issuperset(otherwise.left):
+            continue
+        # It may also be the rest of the world that fares otherwise.
         compared = compare(control, _THEN, action=command, again=True, turns=turns)
         if compared is None or compared.drawn is None:
             continue

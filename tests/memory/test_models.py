@@ -3,7 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
-from zorkgpt.memory.models import MemorySynthesisResponse, ZMachineContext
+from zorkgpt.memory.models import AttributeChanged, MemorySynthesisResponse, ObjectMoved, ZMachineContext
 
 COMPLETE = {
     "should_remember": True,
@@ -57,3 +57,9 @@ def test_without_something_to_remember_the_rest_is_ignored():
 def test_a_ground_truth_may_be_a_dictionary_with_some_of_its_fields():
     assert ZMachineContext.of({"turn": 3, "died": True, "weather": "fair"}) == ZMachineContext(turn=3, died=True)
     assert ZMachineContext.of(None) == ZMachineContext()
+
+
+def test_what_came_about_by_itself_is_not_what_the_action_did():
+    cat = ObjectMoved(9, "cat", 1, "Hall", 2, "Yard", by_itself=True)
+    assert not ZMachineContext(moved=(cat,)).acted
+    assert ZMachineContext(moved=(cat,), changed=(AttributeChanged(7, "box", "open", True),)).acted
