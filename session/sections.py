@@ -31,7 +31,7 @@ class MemorySection(Section):
     show_persistence_markers: bool = True
     """Append [spawn] to core and [session] to ephemeral memories in the prompt."""
     debug_ephemeral: bool = False
-    """Log every operation on ephemeral memories."""
+    """Log every operation on ephemeral memories with its text, also that one was seen again."""
 
 
 class SimpleMemorySection(Section):
