@@ -1,0 +1,281 @@
+"""The recorded play of a run, played again: every state that its episodes went through, to try actions in."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from game_interface.core.jericho_interface import JerichoInterface
+from game_interface.models import ThingState, Transition
+from session.outcome import touched
+from zorkgpt.action_check import check_action
+from zorkgpt.memory.claims import Claim, Relation
+from zorkgpt.offline.phrases import normal
+from zorkgpt.runlog.events import TurnPlayed
+from zorkgpt.runlog.reader import episodes_in, read_episode
+
+CONTROLS = ("look", "inventory", "examine me")
+"""They take a turn at most and do nothing: what comes about with one of them comes about by itself."""
+_BOOKKEEPING_SHARE = 0.05
+"""A global variable that changes on more of the turns than that is the game's own bookkeeping."""
+
+
+@dataclass(frozen=True)
+class State:
+    """One moment of the recorded play."""
+
+    episode: int
+    turn: int
+    """So many turns had been played; 0: the game has just begun."""
+    place: int | None
+    saved: bytes
+    scored: frozenset[tuple[int | None, str]]
+    """(place, action) of everything that had scored in the episode by then."""
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What an action does in one state; what comes about by itself there is left out."""
+
+    outcome: str
+    """ "died", "to 12" (a place), "changed" or "nothing"."""
+    score: int
+    response: str
+    destination: str
+    """Name of the place that it leads to; "" where it leads nowhere."""
+    gained: bool
+    """Something is in hand that was not before."""
+    unnamed: bool
+    """The game understood it, and a global variable changed that is no bookkeeping: there may be an effect that shows
+    nowhere else."""
+    understood: bool
+    """The game counted a turn, where it counts them, and the object tree has what the action names."""
+    anyway: bool
+    """The player died, and would have died by doing nothing, too."""
+
+
+@dataclass(frozen=True)
+class _Idle:
+    """What comes about by itself in one state."""
+
+    effects: frozenset[tuple]
+    globals: frozenset[int]
+    died: bool
+
+
+class Replay:
+    """The states of a run, and a game that can be put into any of them.
+
+    Args:
+        game: of the run's story and seed.
+        commands: what was played, by episode.
+    """
+
+    def __init__(self, game: JerichoInterface, commands: Mapping[int, Sequence[str]]) -> None:
+        self.game = game
+        self.first_arrivals: dict[int, State] = {}
+        """Place → the state in which the player came there for the first time in any episode."""
+        self.taken: dict[tuple[int | None, str], list[State]] = defaultdict(list)
+        """(place, action) → every state in which the action was taken there."""
+        self.steps: dict[tuple[int, int], Transition] = {}
+        """(episode, turn) → what the turn did."""
+        self._states: dict[tuple[int, int], State] = {}
+        self._tried: dict[tuple[int, int, str], Tried] = {}
+        self._idle: dict[tuple[int, int], _Idle] = {}
+        self._changes: Counter[int] = Counter()
+        game.start()
+        self.fresh = State(0, 0, _place(game), game.save_state(), frozenset())
+        for episode, actions in sorted(commands.items()):
+            self._play(episode, actions)
+        self._bookkeeping = {
+            index for index, times in self._changes.items() if times > _BOOKKEEPING_SHARE * max(1, len(self.steps))
+        }
+
+    def _play(self, episode: int, actions: Sequence[str]) -> None:
+        game = self.game
+        game.reset()
+        scored: frozenset[tuple[int | None, str]] = frozenset()
+        self._note(State(episode, 0, _place(game), game.save_state(), scored))
+        for turn, action in enumerate(actions, 1):
+            before, globals_before = self._states[episode, turn - 1], _globals(game)
+            attempt = before.place, normal(action)
+            self.taken[attempt].append(before)
+            step = self.steps[episode, turn] = game.act(action)
+            self._changes.update(_differing(globals_before, _globals(game)))
+            if _gain(step) > 0:
+                scored |= {attempt}
+            self._note(State(episode, turn, _place(game), game.save_state(), scored))
+
+    def _note(self, state: State) -> None:
+        self._states[state.episode, state.turn] = state
+        if state.place is not None:
+            self.first_arrivals.setdefault(state.place, state)
+
+    def state(self, episode: int, turn: int) -> State | None:
+        """After so many turns of an episode; None: it was not played so far."""
+        return self._states.get((episode, turn))
+
+    def enter(self, state: State) -> None:
+        """Put the game into this state."""
+        self.game.restore_state(state.saved)
+
+    def attempt(self, state: State, action: str) -> Tried:
+        """Take an action in a state."""
+        known = state.episode, state.turn, action
+        if known not in self._tried:
+            self._tried[known] = self._attempt(state, action)
+        return self._tried[known]
+
+    def _attempt(self, state: State, action: str) -> Tried:
+        idle = self._idle_in(state)
+        self.enter(state)
+        possible = check_action(action, self.game.language, self.game.scene()).valid
+        before = _globals(self.game)
+        step = self.game.act(action)
+        changed = _differing(before, _globals(self.game)) - idle.globals - self._bookkeeping
+        origin, end = step.before.location, step.after.location
+        held = {item.num for item in step.before.inventory or ()}
+        if step.died:
+            outcome = "died"
+        elif end is not None and origin != end:
+            outcome = f"to {end.num}"
+        elif _gain(step) or _effects(step) - idle.effects:
+            outcome = "changed"
+        else:
+            outcome = "nothing"
+        clock = step.before.moves, step.after.moves
+        ticked = not (step.refused or step.fault) and (None in clock or clock[0] != clock[1])
+        return Tried(
+            outcome=outcome,
+            score=_gain(step),
+            response=step.response,
+            destination=end.name if outcome.startswith("to ") else "",
+            gained=any(item.num not in held for item in step.after.inventory or ()),
+            unnamed=bool(changed) and ticked,
+            understood=ticked and (possible or outcome != "nothing"),
+            anyway=step.died and idle.died,
+        )
+
+    def _idle_in(self, state: State) -> "_Idle":
+        known = state.episode, state.turn
+        if known not in self._idle:
+            effects: set[tuple] = set()
+            variables: set[int] = set()
+            died = False
+            for control in CONTROLS:
+                self.enter(state)
+                before = _globals(self.game)
+                step = self.game.act(control)
+                effects |= _effects(step)
+                variables |= _differing(before, _globals(self.game))
+                died |= step.died
+            self._idle[known] = _Idle(frozenset(effects), frozenset(variables), died)
+        return self._idle[known]
+
+    def is_so(self, claim: Claim, place: int) -> bool | None:
+        """Whether a claim about a place holds in the state that the game is in; None: the story does not tell.
+
+        By the object tree, and by what is at hand where the player is at the place.
+        """
+        game = self.game
+        view, profile = game.memory, game.profile
+        at_place = _place(game) == place
+        if claim.relation is Relation.DARK:
+            return game.observe().dark if at_place else None
+        if claim.relation is Relation.LEADS or claim.number is None or not view.exists(claim.number):
+            return None
+        number, parent = claim.number, view.parent(claim.number)
+        match claim.relation:
+            case Relation.CARRIED:
+                return None if profile.player is None else profile.player in view.ancestors(number)
+            case Relation.HERE:
+                return parent == place or (at_place and self._is_part_of_the_place(number))
+            case Relation.IN | Relation.ON:
+                on_top = (
+                    profile.has(view, parent, "supporter") if parent and "supporter" in profile.attributes else None
+                )
+                return parent == claim.other and on_top in (None, claim.relation is Relation.ON)
+        named = profile.named_attributes(view, number)
+        attribute, wanted = {
+            Relation.OPEN: ("open", True),
+            Relation.CLOSED: ("open", False),
+            Relation.LOCKED: ("locked", True),
+            Relation.UNLOCKED: ("locked", False),
+            Relation.LIT: ("on", True),
+            Relation.UNLIT: ("on", False),
+        }[claim.relation]
+        if attribute == "on" and named.get("light") and named.get("switchable") is False:
+            return claim.relation is Relation.LIT
+        return named[attribute] is wanted if attribute in named else None
+
+    def _is_part_of_the_place(self, number: int) -> bool:
+        """At hand and fixed, like a door, which the story keeps in no room."""
+        return any(thing.item.num == number and thing.fixed and thing.holder is None for thing in self.game.things())
+
+    def is_portable(self, number: int) -> bool:
+        """Known to be something that can be taken."""
+        return self.game.profile.named_attributes(self.game.memory, number).get("takeable", False)
+
+    def all_so(self, claims: Iterable[Claim], state: State) -> bool | None:
+        """Whether all these claims hold in a state; None: of one that is not known, and no other is wrong."""
+        self.enter(state)
+        told = [self.is_so(claim, state.place or 0) for claim in claims]
+        if False in told:
+            return False
+        return None if None in told else True
+
+    def things_at(self, state: State) -> tuple[ThingState, ...]:
+        """What is at hand in a state."""
+        self.enter(state)
+        return self.game.things()
+
+
+def commands_of(workdir: Path) -> dict[int, list[str]]:
+    """What was played in the runs of a working directory, by episode."""
+    found = {}
+    for number in episodes_in(workdir):
+        turns = {event.turn: event for event in read_episode(workdir, number) if isinstance(event, TurnPlayed)}
+        found[number] = [turn.action for _, turn in sorted(turns.items())]
+    return found
+
+
+def differences(replay: Replay, workdir: Path) -> list[str]:
+    """The turns that the log tells otherwise than the replay: none, where same seed and commands are the same game."""
+    found = []
+    for number in episodes_in(workdir):
+        for event in read_episode(workdir, number):
+            if not isinstance(event, TurnPlayed):
+                continue
+            after = replay.steps[number, event.turn].after
+            place = after.location.num if after.location else None
+            if (place, after.score) != (event.location_after_id, event.score):
+                found.append(f"episode {number}, turn {event.turn}: {event.action}")
+    return found
+
+
+def _place(game: JerichoInterface) -> int | None:
+    location = game.observe().location
+    return location.num if location else None
+
+
+def _gain(step: Transition) -> int:
+    before, after = step.before.score, step.after.score
+    return 0 if before is None or after is None else after - before
+
+
+def _effects(step: Transition) -> set[tuple]:
+    """What a step did to the things at hand, to what it names and to the player."""
+    near = {item.num for item in touched(step)}
+    moved = {("moved", move.item.num, move.item.parent) for move in step.moved if move.item.num in near}
+    flips = {("flip", flip.item.num, flip.attribute, flip.value) for flip in step.changed if flip.item.num in near}
+    held = {("held", item.num) for item in {*(step.before.inventory or ())} ^ {*(step.after.inventory or ())}}
+    aboard = {("aboard", step.after.vehicle)} if step.before.vehicle != step.after.vehicle else set()
+    return moved | flips | held | aboard
+
+
+def _globals(game: JerichoInterface) -> tuple[int, ...]:
+    return tuple(game.memory.global_value(index) for index in range(240))
+
+
+def _differing(before: tuple[int, ...], after: tuple[int, ...]) -> set[int]:
+    return {index for index, (one, other) in enumerate(zip(before, after, strict=True)) if one != other}
