@@ -21,9 +21,10 @@ A memory is counted once, as the first of these that it is:
     Nothing comes of the action, and the game did not understand it, or answers so in general: with the same first
     sentence, names aside, it answers the same verb about at least three things, or the same direction at three places,
     and that is 5 % of what the verb or direction was tried on. Or it is a walk in a plain direction that the map
-    knows, without score and `when`. Or it is of no action, and names nothing at its place that can be taken, has a
-    state, holds something or is alive. A command about two things ("unlock the door with the key") is trivial only
-    where the game did not understand it: which key does not fit is worth knowing.
+    knows, without score, that is open on the first arrival. Or it is of no action, and names nothing at its place that
+    can be taken, has a state, holds something or is alive. A command about two things ("unlock the door with the key")
+    is trivial only where the game did not understand it: which key does not fit is worth knowing. So is a refusal with
+    `when`, where another memory says that the action comes out otherwise.
 `repeated`
     Another believed memory at its place says the same: same action, outcome and `when` (and, where nothing comes of
     it, the same in words), or `same` by `zorkgpt.memory.contrast`. The one that tells of a score, else the earlier
@@ -283,7 +284,7 @@ class _Judge:
         if false:
             return Verdict(one, Worth.FALSE, false)
         decided = any(self._claim_is_so(claim, one.location_id) is not None for claim in memory.claims)
-        if why := self._trivial(one, saying, so, conditional):
+        if why := self._trivial(one, saying, so, difference(saying, memory, replay.attempt(first, saying.action))):
             return Verdict(one, Worth.TRIVIAL, why, conditional, decided)
         return Verdict(one, Worth.USEFUL, _tells(saying, so[0]), conditional, decided)
 
@@ -326,21 +327,30 @@ class _Judge:
         state = replay.state(turn[0], turn[1] - 1)
         return state if state and state.place == one.location_id else None
 
-    def _trivial(self, one: LocatedMemory, saying: Saying, so: Sequence[Tried], conditional: str) -> str:
-        """Why it is; "" if it is not."""
+    def _trivial(self, one: LocatedMemory, saying: Saying, so: Sequence[Tried], not_at_first: str) -> str:
+        """Why it is; "" if it is not.
+
+        Args:
+            not_at_first: what happens on the first arrival instead, if it is not true there.
+        """
         memory, action = one.memory, saying.action
-        if saying.kind == "nothing":
+        if saying.kind == "nothing" and not (memory.when and self._has_another_outcome(one, saying)):
             if all(not each.understood for each in so):
                 return "the game did not understand it"
             for text in (memory.text, *(each.response for each in so)):
                 if self.stock.has(action, text):
                     return f"answered like that to others too: {_first(text)}"
         direction = canonical_direction(action)
-        if direction and saying.outcome.startswith("to") and not (saying.score or memory.when or conditional):
+        if direction and saying.outcome.startswith("to") and not (saying.score or not_at_first):
             to = self.graph.exits(one.location_id).get(direction)
             if to is not None and so[0].outcome == f"to {to}":
                 return "a plain way that the map knows"
         return ""
+
+    def _has_another_outcome(self, one: LocatedMemory, saying: Saying) -> bool:
+        """Whether another memory says that the action comes out otherwise here, in another state."""
+        others = (saying_of(other.memory) for other in self.believed if other.location_id == one.location_id)
+        return any(other and other.action == saying.action and other.kind != saying.kind for other in others)
 
     # What is said of things
 

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from game_interface.core.jericho_interface import JerichoInterface
+from game_interface.core.scene import states_of
 from game_interface.models import ThingState, Transition
 from session.outcome import touched
 from zorkgpt.action_check import check_action
-from zorkgpt.memory.claims import Claim, Relation
+from zorkgpt.memory.claims import OPPOSITE, Claim, Relation
 from zorkgpt.offline.phrases import normal
 from zorkgpt.runlog.events import TurnPlayed
 from zorkgpt.runlog.reader import episodes_in, read_episode
@@ -195,22 +196,15 @@ class Replay:
                     profile.has(view, parent, "supporter") if parent and "supporter" in profile.attributes else None
                 )
                 return parent == claim.other and on_top in (None, claim.relation is Relation.ON)
-        named = profile.named_attributes(view, number)
-        attribute, wanted = {
-            Relation.OPEN: ("open", True),
-            Relation.CLOSED: ("open", False),
-            Relation.LOCKED: ("locked", True),
-            Relation.UNLOCKED: ("locked", False),
-            Relation.LIT: ("on", True),
-            Relation.UNLIT: ("on", False),
-        }[claim.relation]
-        if attribute == "on" and named.get("light") and named.get("switchable") is False:
-            return claim.relation is Relation.LIT
-        return named[attribute] is wanted if attribute in named else None
+        told = set(states_of(profile.named_attributes(view, number)))
+        known = claim.relation in told or OPPOSITE[claim.relation] in told
+        return claim.relation in told if known else None
 
     def _is_part_of_the_place(self, number: int) -> bool:
         """At hand and fixed, like a door, which the story keeps in no room."""
-        return any(thing.item.num == number and thing.fixed and thing.holder is None for thing in self.game.things())
+        things = {thing.item.num: thing for thing in self.game.things()}
+        thing = things.get(number)
+        return thing is not None and thing.fixed and (thing.holder is None or thing.holder.num not in things)
 
     def is_portable(self, number: int) -> bool:
         """Known to be something that can be taken."""

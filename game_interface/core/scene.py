@@ -68,7 +68,7 @@ class SceneReader:
             bool(held_by) and profile.has(view, held_by, "supporter"),
             carried,
             bool(named) and not named.get("takeable", False),
-            tuple(_states(named)),
+            tuple(states_of(named)),
         )
 
     def _named(self, view: View, number: int, marks: frozenset[int]) -> Mapping[str, bool]:
@@ -122,7 +122,7 @@ def _everywhere(reader: Reader, view: View, language: Language) -> frozenset[int
     return frozenset(found)
 
 
-def _states(named: Mapping[str, bool]) -> Iterator[str]:
+def states_of(named: Mapping[str, bool]) -> Iterator[str]:
     """What the attributes, as far as their meaning is known, say of a thing that can be in more than one state."""
     if named.get("openable") or (named.get("door") and "openable" not in named):
         yield "open" if named.get("open") else "closed"
