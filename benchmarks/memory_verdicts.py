@@ -11,10 +11,11 @@ A memory is counted once, as the first of these that it is:
 `false`
     What it says happens neither on the first arrival nor in the state that taught it (or, where nothing tells which
     that was, in no state that was tried). Or it would mislead on the first arrival: it says that nothing comes of the
-    action, or what the one answer is, and something does, or the answer is another; it does not say that the player
-    dies, and they do; it blames the action for a death in a state where doing nothing kills too. Or it names with
-    `when` a state in which it holds, and in one of that kind it does not. Or it is core, and the object tree of a
-    fresh world is against one of its claims, or the memory's own audit finds that a thing lies elsewhere.
+    action (then the first arrivals of all episodes count), or what the one answer is, and something does, or the
+    answer is another; it does not say that the player dies, and they do; it blames the action for a death in a state
+    where doing nothing kills too. Or it names with `when` a state in which it holds, and in one of that kind it does
+    not. Or it is core, and the object tree of a fresh world is against one of its claims, or the memory's own audit
+    finds that a thing lies elsewhere.
 `contradicting`
     Another believed memory has another outcome of the same action at the same place, and the same `when`.
 `trivial`
@@ -281,6 +282,7 @@ class _Judge:
         else:
             conditional = wrong[0]
             false = self._false_anywhere(saying, tried, wrong, so, is_taught=taught is not None)
+            false = false or self._false_later(one, saying)
         if false:
             return Verdict(one, Worth.FALSE, false)
         decided = any(self._claim_is_so(claim, one.location_id) is not None for claim in memory.claims)
@@ -313,6 +315,17 @@ class _Judge:
         only_answered = all(each.outcome == "nothing" for each in so)
         if saying.outcome == "nothing" or (saying.outcome == "told" and only_answered and tried[0].understood):
             return first
+        return ""
+
+    def _false_later(self, one: LocatedMemory, saying: Saying) -> str:
+        """Where something comes of an action on the arrival of a later episode, of which it says that nothing does."""
+        if saying.outcome != "nothing":
+            return ""
+        for state in self.replay.arrivals[one.location_id][1:]:
+            tried = self.replay.attempt(state, saying.action)
+            # Who comes in the dark dies of any step: that is no news of this one.
+            if tried.outcome != "died" and (otherwise := difference(saying, one.memory, tried)):
+                return f"on the first arrival in episode {state.episode}: {otherwise}"
         return ""
 
     def _state_that_taught(self, one: LocatedMemory, action: str) -> State | None:

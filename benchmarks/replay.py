@@ -74,8 +74,8 @@ class Replay:
 
     def __init__(self, game: JerichoInterface, commands: Mapping[int, Sequence[str]]) -> None:
         self.game = game
-        self.first_arrivals: dict[int, State] = {}
-        """Place → the state in which the player came there for the first time in any episode."""
+        self.arrivals: dict[int, list[State]] = defaultdict(list)
+        """Place → the state in which the player came there for the first time, of each episode that led there."""
         self.taken: dict[tuple[int | None, str], list[State]] = defaultdict(list)
         """(place, action) → every state in which the action was taken there."""
         self.steps: dict[tuple[int, int], Transition] = {}
@@ -88,6 +88,8 @@ class Replay:
         self.fresh = State(0, 0, _place(game), game.save_state(), frozenset())
         for episode, actions in sorted(commands.items()):
             self._play(episode, actions)
+        self.first_arrivals = {place: states[0] for place, states in self.arrivals.items()}
+        """Place → the state in which the player came there for the first time in any episode."""
         self._bookkeeping = {
             index for index, times in self._changes.items() if times > _BOOKKEEPING_SHARE * max(1, len(self.steps))
         }
@@ -109,8 +111,9 @@ class Replay:
 
     def _note(self, state: State) -> None:
         self._states[state.episode, state.turn] = state
-        if state.place is not None:
-            self.first_arrivals.setdefault(state.place, state)
+        known = self.arrivals[state.place] if state.place is not None else []
+        if not known or known[-1].episode != state.episode:
+            known.append(state)
 
     def state(self, episode: int, turn: int) -> State | None:
         """After so many turns of an episode; None: it was not played so far."""
@@ -136,24 +139,29 @@ class Replay:
         changed = _differing(before, _globals(self.game)) - idle.globals - self._bookkeeping
         origin, end = step.before.location, step.after.location
         held = {item.num for item in step.before.inventory or ()}
+        effects = _effects(step) - idle.effects
+        if not possible:
+            # Whatever happens to a thing that is not there is not the action's doing.
+            effects = {effect for effect in effects if effect[0] == "held"}
         if step.died:
             outcome = "died"
         elif end is not None and origin != end:
             outcome = f"to {end.num}"
-        elif _gain(step) or _effects(step) - idle.effects:
+        elif _gain(step) or effects:
             outcome = "changed"
         else:
             outcome = "nothing"
         clock = step.before.moves, step.after.moves
         ticked = not (step.refused or step.fault) and (None in clock or clock[0] != clock[1])
+        understood = ticked and (possible or outcome != "nothing")
         return Tried(
             outcome=outcome,
             score=_gain(step),
             response=step.response,
             destination=end.name if outcome.startswith("to ") else "",
             gained=any(item.num not in held for item in step.after.inventory or ()),
-            unnamed=bool(changed) and ticked,
-            understood=ticked and (possible or outcome != "nothing"),
+            unnamed=bool(changed) and understood,
+            understood=understood,
             anyway=step.died and idle.died,
         )
 
