@@ -14,8 +14,9 @@ A memory is counted once, as the first of these that it is:
     action (then the first arrivals of all episodes count), or what the one answer is, and something does, or the
     answer is another; it does not say that the player dies, and they do; it blames the action for a death in a state
     where doing nothing kills too. Or it names with `when` a state in which it holds, and in one of that kind it does
-    not. Or it is core, and the object tree of a fresh world is against one of its claims, or the memory's own audit
-    finds that a thing lies elsewhere.
+    not. Or it is core, and the object tree of a fresh world is against one of its claims; or it is permanent, names no
+    state, and claims of a thing to be where it is neither in a fresh world nor, if it can't be taken, on the first
+    arrival.
 `contradicting`
     Another believed memory has another outcome of the same action at the same place, and the same `when`.
 `trivial`
@@ -45,17 +46,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property
 
 from benchmarks.replay import Replay, State, Tried
-from session.fresh_world import things_of
 from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.contrast.decision import relation_of
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.recall.search import LocatedMemory
 from zorkgpt.memory.storage.changes import is_current
 from zorkgpt.memory.storage.history import History
-from zorkgpt.memory.upkeep import audit
 from zorkgpt.offline.nouns import Nouns, words_of
 from zorkgpt.offline.phrases import Outcome, normal, read_title
 from zorkgpt.world.directions import DIRECTIONS, canonical_direction
@@ -110,6 +108,7 @@ class Saying:
         return "nothing" if self.outcome == "told" else self.outcome
 
 
+_WHEREABOUTS = (Relation.HERE, Relation.IN, Relation.ON)
 _BY_TITLE = {
     Outcome.KILLS: "died",
     Outcome.KILLS_UNLIT: "died",
@@ -285,7 +284,12 @@ class _Judge:
             false = false or self._false_later(one, saying)
         if false:
             return Verdict(one, Worth.FALSE, false)
-        decided = any(self._claim_is_so(claim, one.location_id) is not None for claim in memory.claims)
+        claims = {claim: self._claim_is_so(claim, one.location_id) for claim in memory.claims}
+        misplaced = [str(claim) for claim, told in claims.items() if told is False and claim.relation in _WHEREABOUTS]
+        if misplaced and not memory.when:
+            why = f"not so when an episode begins: {'; '.join(misplaced)}"
+            return Verdict(one, Worth.FALSE, why, conditional, by_claims=True)
+        decided = any(told is not None for told in claims.values())
         if why := self._trivial(one, saying, so, difference(saying, memory, replay.attempt(first, saying.action))):
             return Verdict(one, Worth.TRIVIAL, why, conditional, decided)
         return Verdict(one, Worth.USEFUL, _tells(saying, so[0]), conditional, decided)
@@ -369,8 +373,6 @@ class _Judge:
 
     def _of_things(self, one: LocatedMemory) -> Verdict:
         memory, place = one.memory, one.location_id
-        if memory.persistence == "core" and self._audited.get(id(memory)) is audit.Verdict.CONTRADICTED:
-            return Verdict(one, Worth.FALSE, "the audit finds what it names elsewhere")
         decided = {claim: told for claim in memory.claims if (told := self._claim_is_so(claim, place)) is not None}
         wrong = [str(claim) for claim, told in decided.items() if not told]
         if wrong and (memory.persistence == "core" or all(claim.relation is Relation.LEADS for claim in decided)):
@@ -385,15 +387,7 @@ class _Judge:
             return Verdict(one, Worth.USEFUL, "way", by_claims=True)
         if place in self.replay.first_arrivals and not self._names_a_thing(one):
             return Verdict(one, Worth.TRIVIAL, "it names nothing that can be taken, has a state, holds or lives")
-        if memory.persistence == "core" and self._audited.get(id(memory)) is audit.Verdict.CONFIRMED:
-            return Verdict(one, Worth.USEFUL, "things")
         return Verdict(one, Worth.NOT_CHECKABLE, "neither an action nor a claim that can be checked")
-
-    @cached_property
-    def _audited(self) -> dict[int, audit.Verdict]:
-        self.replay.enter(self.replay.fresh)
-        found = audit.held_against(self.believed, things_of(self.replay.game))
-        return {id(finding.located.memory): finding.verdict for finding in found}
 
     def _claim_is_so(self, claim: Claim, place: int) -> bool | None:
         """As the game begins; what the tree alone does not tell, on the first arrival."""
@@ -415,14 +409,13 @@ class _Judge:
             return False
         said = {word.removesuffix("s") for word in words_of(f"{one.memory.title} {one.memory.text}")}
         self.replay.enter(first)
-        alive = {item.num for item in self.replay.game.observe().creatures or ()}
         things = self.replay.game.things()
         holders = {thing.holder.num for thing in things if thing.holder}
         return any(
             words[-1].removesuffix("s") in said
             for thing in things
             if (words := words_of(thing.item.name)) and not thing.carried
-            if not thing.fixed or thing.states or thing.item.num in holders | alive
+            if not thing.fixed or thing.states or thing.alive or thing.item.num in holders
         )
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from game_interface.core.jericho_interface import JerichoInterface
-from game_interface.core.scene import states_of
+from game_interface.language import Scene
 from game_interface.models import ThingState, Transition
 from session.outcome import touched
 from zorkgpt.action_check import check_action
@@ -133,16 +133,14 @@ class Replay:
     def _attempt(self, state: State, action: str) -> Tried:
         idle = self._idle_in(state)
         self.enter(state)
-        possible = check_action(action, self.game.language, self.game.scene()).valid
+        scene = self.game.scene()
+        possible = check_action(action, self.game.language, scene).valid
         before = _globals(self.game)
         step = self.game.act(action)
         changed = _differing(before, _globals(self.game)) - idle.globals - self._bookkeeping
         origin, end = step.before.location, step.after.location
         held = {item.num for item in step.before.inventory or ()}
-        effects = _effects(step) - idle.effects
-        if not possible:
-            # Whatever happens to a thing that is not there is not the action's doing.
-            effects = {effect for effect in effects if effect[0] == "held"}
+        effects = _effects(step, scene) - idle.effects
         if step.died:
             outcome = "died"
         elif end is not None and origin != end:
@@ -173,9 +171,9 @@ class Replay:
             died = False
             for control in CONTROLS:
                 self.enter(state)
-                before = _globals(self.game)
+                before, scene = _globals(self.game), self.game.scene()
                 step = self.game.act(control)
-                effects |= _effects(step)
+                effects |= _effects(step, scene)
                 variables |= _differing(before, _globals(self.game))
                 died |= step.died
             self._idle[known] = _Idle(frozenset(effects), frozenset(variables), died)
@@ -189,22 +187,24 @@ class Replay:
         game = self.game
         view, profile = game.memory, game.profile
         at_place = _place(game) == place
-        if claim.relation is Relation.DARK:
-            return game.observe().dark if at_place else None
+        if claim.relation in (Relation.DARK, Relation.LIGHT):
+            return game.observe().dark is (claim.relation is Relation.DARK) if at_place else None
         if claim.relation is Relation.LEADS or claim.number is None or not view.exists(claim.number):
             return None
         number, parent = claim.number, view.parent(claim.number)
         match claim.relation:
-            case Relation.CARRIED:
-                return None if profile.player is None else profile.player in view.ancestors(number)
-            case Relation.HERE:
-                return parent == place or (at_place and self._is_part_of_the_place(number))
+            case Relation.CARRIED | Relation.NOT_CARRIED:
+                carried = profile.player in view.ancestors(number)
+                return None if profile.player is None else carried is (claim.relation is Relation.CARRIED)
+            case Relation.HERE | Relation.ABSENT:
+                here = parent == place or (at_place and self._is_part_of_the_place(number))
+                return here is (claim.relation is Relation.HERE)
             case Relation.IN | Relation.ON:
                 on_top = (
                     profile.has(view, parent, "supporter") if parent and "supporter" in profile.attributes else None
                 )
                 return parent == claim.other and on_top in (None, claim.relation is Relation.ON)
-        told = set(states_of(profile.named_attributes(view, number)))
+        told = game.thing(number).states
         known = claim.relation in told or OPPOSITE[claim.relation] in told
         return claim.relation in told if known else None
 
@@ -265,9 +265,17 @@ def _gain(step: Transition) -> int:
     return 0 if before is None or after is None else after - before
 
 
-def _effects(step: Transition) -> set[tuple]:
-    """What a step did to the things at hand, to what it names and to the player."""
-    near = {item.num for item in touched(step)}
+def _effects(step: Transition, scene: Scene | None) -> set[tuple]:
+    """What a step did to the things at hand and to the player; what goes on elsewhere is not its doing.
+
+    Args:
+        scene: before it; None: the story does not tell what is at hand.
+    """
+    if scene is None:
+        near = {item.num for item in touched(step)}
+    else:
+        seen = (step.before.visible, step.before.carried, step.after.visible, step.after.carried)
+        near = scene.near | {item.num for items in seen for item in items or ()}
     moved = {("moved", move.item.num, move.item.parent) for move in step.moved if move.item.num in near}
     flips = {("flip", flip.item.num, flip.attribute, flip.value) for flip in step.changed if flip.item.num in near}
     held = {("held", item.num) for item in {*(step.before.inventory or ())} ^ {*(step.after.inventory or ())}}

@@ -2,7 +2,7 @@
 
     uv run python -m benchmarks.triggers [--episodes 5] [--turns 400]
 
-The rules answer, so no model is needed. "Asked" is with what was judged before passed over, "triggers alone" without.
+The rules answer, so no model is needed, and nothing is passed over.
 The offline player plays the bundled story; with ZORKGPT_ZORK1 set, the walkthrough of Zork I is played too.
 """
 
@@ -68,11 +68,9 @@ def watched(game: ZorkOrchestratorV2, seen: set[int], commands: list[str] | None
             break
 
 
-def episodes(
-    story: str | None, seed: int, count: int, turns: int, commands: list[str] | None, *, only_once: bool
-) -> list[list[Turn]]:
+def episodes(story: str | None, seed: int, count: int, turns: int, commands: list[str] | None) -> list[list[Turn]]:
     with tempfile.TemporaryDirectory() as folder:
-        config = GameConfiguration(zork_game_workdir=folder, max_turns_per_episode=turns, ask_only_once=only_once)
+        config = GameConfiguration(zork_game_workdir=folder, max_turns_per_episode=turns)
         wishes = Wishes(Choice("offline", "measurement", None), find_story(story), seed)
         seen: set[int] = set()
         with assemble(config, wishes) as game:
@@ -91,15 +89,14 @@ def first_refusals(played: list[list[Turn]]) -> list[Turn]:
     return found
 
 
-def report(console: Console, title: str, once: list[list[Turn]], always: list[list[Turn]]) -> None:
-    table = Table("episode", "turns", "asked", "triggers alone", title=title)
-    for number, (episode, all_asked) in enumerate(zip(once, always, strict=True), 1):
-        shares = [sum(turn.asked for turn in turns) / len(turns) for turns in (episode, all_asked)]
-        table.add_row(str(number), str(len(episode)), *(f"{share:.1%}" for share in shares))
+def report(console: Console, title: str, played: list[list[Turn]]) -> None:
+    table = Table("episode", "turns", "asked", title=title)
+    for number, episode in enumerate(played, 1):
+        table.add_row(str(number), str(len(episode)), f"{sum(turn.asked for turn in episode) / len(episode):.1%}")
     console.print(table)
-    refused = first_refusals(once)
+    refused = first_refusals(played)
     console.print(f"first refusals of an action at a place: {sum(t.asked for t in refused)} of {len(refused)} asked")
-    first = once[0]
+    first = played[0]
     eventful = [turn for turn in first if turn.eventful]
     sights = [turn for turn in first if turn.first_sight]
     both = [turn for turn in sights if not turn.eventful]
@@ -117,13 +114,11 @@ def main() -> None:
     given = parser.parse_args()
     logging.getLogger("zorkgpt").addHandler(logging.NullHandler())
     console = Console(width=160)
-    arms = [episodes(None, 1, given.episodes, given.turns, None, only_once=once) for once in (True, False)]
-    report(console, "offline player, bundled story", *arms)
+    report(console, "offline player, bundled story", episodes(None, 1, given.episodes, given.turns, None))
     if zork := os.environ.get("ZORKGPT_ZORK1"):
         commands = get_zork1_walkthrough()
-        given_story = str(Path(zork))
-        arms = [episodes(given_story, ZORK1_SEED, 2, len(commands), commands, only_once=once) for once in (True, False)]
-        report(console, "walkthrough, Zork I", *arms)
+        played = episodes(str(Path(zork)), ZORK1_SEED, 2, len(commands), commands)
+        report(console, "walkthrough, Zork I", played)
 
 
 if __name__ == "__main__":

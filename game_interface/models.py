@@ -33,6 +33,7 @@ class ThingState:
     carried: bool = False
     fixed: bool = False
     """It can't be taken, as far as the story tells."""
+    alive: bool = False
     states: tuple[str, ...] = ()
     """Of "open", "closed", "locked", "unlocked", "lit", "unlit", those that are known of it."""
 

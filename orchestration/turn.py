@@ -172,6 +172,7 @@ class TurnCycle:
             before=before,
             after=after,
             known_way=self._is_known_way(step),
+            failed_before=self._parts.map.graph.has_failed(source.num, step.action),
         )
         memory.record_action_outcome(source.num, source.name, step.action, step.response, truth)
         arrived = destination is not None and destination != source and not step.finished

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from game_interface.models import AttributeChange, Item, ObjectMove, ThingState, Transition
+from game_interface.models import AttributeChange, Item, ObjectMove, Observation, ThingState, Transition
 from session.outcome import failed
 from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.models import AttributeChanged, ObjectMoved, ThingAtHand, ZMachineContext
@@ -16,6 +16,7 @@ def ground_truth(
     before: Sequence[ThingState] = (),
     after: Sequence[ThingState] = (),
     known_way: bool = False,
+    failed_before: bool = False,
 ) -> ZMachineContext:
     """What is certain of a turn.
 
@@ -25,6 +26,7 @@ def ground_truth(
         before: what was at hand before the action.
         after: what is at hand now.
         known_way: the action is a walk, and the map knew that it leads here.
+        failed_before: the action is a walk that led nowhere when it was tried last.
     """
     things = {thing.item.num: thing for thing in (*before, *after)}
     was, now = step.before, step.after
@@ -49,8 +51,9 @@ def ground_truth(
         moved=tuple(_moved(move) for move in step.moved),
         changed=tuple(_changed(change) for change in step.changed),
         things=tuple(map(_thing, things.values())),
-        state=_state(before, dark=was.dark),
+        state=_state(before, was),
         known_way=known_way,
+        failed_before=failed_before,
     )
 
 
@@ -84,14 +87,15 @@ def _thing(thing: ThingState) -> ThingAtHand:
         thing.on_top,
         thing.carried,
         thing.fixed,
+        thing.alive,
         thing.states,
     )
 
 
-def _state(things: Sequence[ThingState], *, dark: bool) -> tuple[Claim, ...]:
+def _state(things: Sequence[ThingState], was: Observation) -> tuple[Claim, ...]:
     """What of the things at hand an action's outcome may depend on."""
-    found = [Claim(Relation.DARK)] if dark else []
+    found = [Claim(Relation.DARK)] if was.dark else []
     for thing in things:
         states = [*(["carried"] if thing.carried else []), *thing.states]
         found += [Claim(Relation(state), thing.item.num, thing.item.name) for state in states]
-    return tuple(found)
+    return (*found, *(Claim(Relation.HERE, being.num, being.name) for being in was.creatures or ()))

@@ -211,7 +211,7 @@ def test_a_first_sight_that_names_nothing_is_trivial(verdicts):
         + entry("DISCOVERY - CORE", "At first sight", "There is a penny.")
     )
 
-    assert worths(found) == [Worth.TRIVIAL, Worth.USEFUL]
+    assert worths(found) == [Worth.TRIVIAL, Worth.NOT_CHECKABLE]
 
 
 def test_what_is_not_believed_is_not_judged(verdicts):

@@ -291,6 +291,11 @@ class JerichoInterface:
         now = self._now()
         return self._scenes.things(now.view, now.observation, self.scene())
 
+    def thing(self, number: int) -> ThingState:
+        """One object as it is now, wherever it is."""
+        now = self._now()
+        return self._scenes.thing(now.view, number, now.observation)
+
     @cached_property
     def _scenes(self) -> SceneReader:
         return SceneReader(self._reader, self._now().view, self.language)

@@ -1,6 +1,7 @@
 """From a view of the memory to what a sentence can be about."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from game_interface.core.discovery import DIRECTIONS
 from game_interface.core.grammar import word_addresses
@@ -53,10 +54,22 @@ class SceneReader:
         beside = sorted(scene.near - seen.keys() - {room, player}) if scene else ()
         found = [self._thing(view, item, room, item.num in carried) for item in seen.values()]
         for number in beside:
-            thing = self._thing(view, self._reader.item(view, number), room, False)
-            if thing.states and thing.item.name:
-                found.append(thing)
+            if self._is_shared_scenery(view, number):
+                thing = self._thing(view, self._reader.item(view, number), room, False)
+                if thing.states and thing.item.name:
+                    found.append(replace(thing, holder=None, on_top=False))
         return tuple(found)
+
+    def _is_shared_scenery(self, view: View, number: int) -> bool:
+        """Whether it is kept out of all rooms, as what is found in several of them is, and is not hidden."""
+        profile, above = self._reader.profile, view.ancestors(number)
+        in_a_room = profile.rooms_parent in above if profile.rooms_parent else bool(above)
+        return bool(above) and not in_a_room and not profile.has(view, number, "concealed")
+
+    def thing(self, view: View, number: int, now: Observation) -> ThingState:
+        """One object, wherever it is."""
+        room, carried = now.location.num if now.location else None, {item.num for item in now.carried or ()}
+        return self._thing(view, self._reader.item(view, number), room, number in carried)
 
     def _thing(self, view: View, item: Item, room: int | None, carried: bool) -> ThingState:
         profile = self._reader.profile
@@ -68,7 +81,8 @@ class SceneReader:
             bool(held_by) and profile.has(view, held_by, "supporter"),
             carried,
             bool(named) and not named.get("takeable", False),
-            tuple(states_of(named)),
+            named.get("animate", False),
+            tuple(_states(named)),
         )
 
     def _named(self, view: View, number: int, marks: frozenset[int]) -> Mapping[str, bool]:
@@ -122,7 +136,7 @@ def _everywhere(reader: Reader, view: View, language: Language) -> frozenset[int
     return frozenset(found)
 
 
-def states_of(named: Mapping[str, bool]) -> Iterator[str]:
+def _states(named: Mapping[str, bool]) -> Iterator[str]:
     """What the attributes, as far as their meaning is known, say of a thing that can be in more than one state."""
     if named.get("openable") or (named.get("door") and "openable" not in named):
         yield "open" if named.get("open") else "closed"

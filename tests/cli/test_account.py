@@ -17,7 +17,7 @@ TOOK = {
 
 def an_episode(**roles: dict) -> dict:
     learned = {"synthesized": 10, "core_validation_downgrade": 2}
-    return {"model_usage": roles, "learning": learned, "deduplication": {"supersession_refused": 1}}
+    return {"model_usage": roles, "learning": learned, "deduplication": {"contradictions_kept": 1}}
 
 
 def test_of_a_run_without_a_model_no_model_is_spoken_of():
@@ -25,9 +25,11 @@ def test_of_a_run_without_a_model_no_model_is_spoken_of():
 
 
 @pytest.mark.parametrize("count", [1, 2])
-def test_what_was_to_replace_something_else_is_said(count):
+def test_what_contradicted_a_known_memory_is_said(count):
     said = list(account([an_episode()] * count))
-    assert said[-1] == f"{count} of the memories would have replaced what is about something else, which stays."
+    assert said[-1] == (
+        f"{count} of the memories contradicted one that was known; both are kept, see `memories undo --list`."
+    )
 
 
 def test_a_memory_model_that_takes_later_visits_for_first_ones_is_told():

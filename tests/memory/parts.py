@@ -98,7 +98,7 @@ class Answers:
 def remember(title="Sword", persistence="permanent", text=None, **fields):
     return MemorySynthesisResponse(
         should_remember=True,
-        category="DISCOVERY",
+        category=fields.pop("category", "DISCOVERY"),
         memory_title=title,
         memory_text=text or f"The text of {title}.",
         persistence=persistence,

@@ -3,67 +3,91 @@
 import pytest
 
 from tests.memory.parts import memory
+from zorkgpt.memory.claims import Claim, Relation
+from zorkgpt.memory.editing import Edit
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.recall.search import LocatedMemory
 from zorkgpt.memory.upkeep.audit import Thing, Verdict, held_against
 
-HALL, KITCHEN, ATTIC = 5, 6, 7
-SWORD = Thing("elvish sword", HALL, "Hall", True)
-TABLE = Thing("table", KITCHEN, "Kitchen", False)
-WORLD = (SWORD, TABLE, Thing("lamp", KITCHEN, "Kitchen", True), Thing("rock", ATTIC, "Attic", False))
+HALL, KITCHEN = 5, 6
+SWORD = Thing(1, "elvish sword", HALL, "Hall", movable=True)
+CASE = Thing(2, "case", KITCHEN, "Kitchen", states=("closed",))
+LAMP = Thing(3, "lamp", KITCHEN, "Kitchen", holder=2, movable=True, states=("unlit",))
+ROCK = Thing(4, "rock", HALL, "Hall")
+COIN = Thing(5, "coin", None, movable=True)
+WORLD = (SWORD, CASE, LAMP, ROCK, COIN)
 
 
-def verdict(title, text, *, place=KITCHEN, world=WORLD, persistence="core", **fields):
-    name = {HALL: "Hall", KITCHEN: "Kitchen"}[place]
-    checked = LocatedMemory(place, name, memory(title, persistence, text=text, **fields))
-    known = [LocatedMemory(other, "", memory("Known")) for other in (HALL, KITCHEN, ATTIC)]
-    findings = held_against([checked, *known], world)
-    return [(finding.verdict, finding.evidence) for finding in findings]
-
-
-@pytest.mark.parametrize(
-    ("title", "text"),
-    [
-        ("Sword here", "A sword lies here."),
-        ("Sword", "The elvish sword is in the Kitchen."),
-        ("Sword on the table", "There is a sword on the table."),
-    ],
-)
-def test_what_lies_elsewhere_in_a_fresh_world_is_contradicted(title, text):
-    assert verdict(title, text) == [(Verdict.CONTRADICTED, "In a fresh world the elvish sword is in Hall (5)")]
-
-
-def test_what_lies_there_in_a_fresh_world_is_confirmed():
-    assert verdict("Lamp", "A lamp is on the table.")[0][0] == Verdict.CONFIRMED
+def verdict(*claims, place=KITCHEN, persistence="core", **fields):
+    checked = LocatedMemory(place, "", memory("Seen", persistence, claims=claims, **fields))
+    return [(finding.verdict, finding.evidence) for finding in held_against([checked], WORLD)]
 
 
 @pytest.mark.parametrize(
-    ("title", "text", "more"),
+    ("claim", "evidence"),
     [
-        ("Sword glows", "The sword glows near trolls.", {}),
-        ("Sword above", "A sword hangs above the mantel.", {}),
-        ("Rock", "A rock lies here.", {}),
-        ("Sword", "The sword is not here.", {}),
-        ("Sword", "The sword is in the Hall.", {}),
-        ("Sword", "A sword lies here.", {"world": (*WORLD, Thing("old sword", ATTIC, "Attic", True))}),
-        ("Sword", "A sword lies here.", {"world": (Thing("sword", 99, "Nowhere known", True),)}),
+        (Claim(Relation.HERE, 1), "the elvish sword is in Hall (5)"),
+        (Claim(Relation.IN, 1, other=2), "the elvish sword is in Hall (5)"),
+        (Claim(Relation.HERE, 5), "the coin is nowhere"),
+        (Claim(Relation.LIT, 3), "the lamp is in Kitchen (6) and unlit"),
+        (Claim(Relation.OPEN, 2), "the case is in Kitchen (6) and closed"),
     ],
-    ids=["no place", "place not named", "not portable", "a denial", "another place", "two swords", "unknown room"],
 )
-def test_what_is_not_unmistakable_is_left_alone(title, text, more):
-    assert verdict(title, text, **more)[0][0] == Verdict.NOT_CHECKABLE
+def test_what_is_otherwise_in_a_fresh_world_is_contradicted(claim, evidence):
+    assert verdict(claim) == [(Verdict.CONTRADICTED, f"In a fresh world {evidence}")]
+    assert verdict(Claim(Relation.HERE, 3), claim)[0][0] == Verdict.CONTRADICTED
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        Claim(Relation.HERE, 3),
+        Claim(Relation.IN, 3, other=2),
+        Claim(Relation.UNLIT, 3),
+        Claim(Relation.CLOSED, 2),
+    ],
+)
+def test_what_is_so_in_a_fresh_world_is_confirmed(claim):
+    assert verdict(claim)[0][0] == Verdict.CONFIRMED
+
+
+@pytest.mark.parametrize(
+    "claims",
+    [
+        (),
+        (Claim(Relation.HERE, 4),),
+        (Claim(Relation.HERE, 99),),
+        (Claim(Relation.OPEN, 1),),
+        (Claim(Relation.DARK),),
+        (Claim(Relation.LEADS, None, "west", HALL),),
+    ],
+    ids=["no claims", "may be in several places", "no such thing", "a state it has not", "darkness", "a way"],
+)
+def test_what_the_object_tree_does_not_tell_is_left_alone(claims):
+    assert verdict(*claims)[0][0] == Verdict.NOT_CHECKABLE
+
+
+def test_a_sentence_is_not_read():
+    assert verdict(text="The elvish sword lies here in the Kitchen.")[0][0] == Verdict.NOT_CHECKABLE
 
 
 def test_only_current_core_memories_are_held_against_the_world():
-    assert verdict("Sword", "A sword lies here.", persistence="permanent") == []
-    assert verdict("Sword", "A sword lies here.", status="SUPERSEDED") == []
+    claim = Claim(Relation.HERE, 1)
+    assert verdict(claim, persistence="permanent") == []
+    assert verdict(claim, status="SUPERSEDED") == []
+
+
+def audited(tmp_path, **fields):
+    manager = SimpleMemoryManager.open(tmp_path / "Memories.md")
+    wrong = memory("Sword", "core", text="A sword lies here.", claims=(Claim(Relation.HERE, 1),), **fields)
+    manager.add_memory(KITCHEN, "Kitchen", wrong)
+    lamp = memory("Lamp", "core", text="A lamp lies here.", claims=(Claim(Relation.HERE, 3),))
+    manager.add_memory(KITCHEN, "Kitchen", lamp)
+    return manager
 
 
 def test_what_is_contradicted_is_invalidated_with_the_evidence_and_counted(tmp_path):
-    with SimpleMemoryManager.open(tmp_path / "Memories.md") as manager:
-        manager.add_memory(HALL, "Hall", memory("Hall"))
-        manager.add_memory(KITCHEN, "Kitchen", memory("Sword", "core", text="A sword lies here."))
-        manager.add_memory(KITCHEN, "Kitchen", memory("Lamp", "core", text="A lamp lies here."))
+    with audited(tmp_path) as manager:
         manager.audit(WORLD, apply=False)
         assert "Sword" in manager.get_location_memory(KITCHEN)
         manager.audit(WORLD)
@@ -72,3 +96,23 @@ def test_what_is_contradicted_is_invalidated_with_the_evidence_and_counted(tmp_p
         assert sword.invalidation_reason == "In a fresh world the elvish sword is in Hall (5)"
         counts = manager.get_status()["metrics"]["audit"]
         assert counts == {"confirmed": 1, "contradicted": 1, "not checkable": 0}
+
+
+def test_what_a_person_has_pinned_or_reworded_is_left_alone(tmp_path):
+    with audited(tmp_path, pinned=True) as manager:
+        manager.audit(WORLD)
+        assert "A sword lies here." in manager.get_location_memory(KITCHEN)
+
+
+@pytest.mark.parametrize("by", ["command", "hand"])
+def test_the_audit_does_not_overrule_a_person_s_wording(tmp_path, by):
+    path = tmp_path / "Memories.md"
+    with audited(tmp_path) as manager:
+        if by == "command":
+            manager.edit_memory(KITCHEN, "Sword", Edit(text="A sword was seen here by me."))
+            assert manager.memory_cache[KITCHEN][0].claims == ()
+    if by == "hand":
+        path.write_text(path.read_text().replace("A sword lies here.", "A sword was seen here by me."))
+    with SimpleMemoryManager.open(path) as manager:
+        manager.audit(WORLD)
+        assert "seen here by me" in manager.get_location_memory(KITCHEN)

@@ -9,7 +9,9 @@ from zorkgpt.memory.claims import Claim, Relation, claims_in, parse_claim
 from zorkgpt.memory.models import ZMachineContext, fields_of, memory_of, outcome_of
 from zorkgpt.memory.storage.entry import as_read, parse_entry, render_entry
 
-OF_A_THING = [one for one in Relation if one not in (Relation.IN, Relation.ON, Relation.DARK, Relation.LEADS)]
+OF_A_THING = [
+    one for one in Relation if one not in (Relation.IN, Relation.ON, Relation.DARK, Relation.LIGHT, Relation.LEADS)
+]
 names = st.text(min_size=1).map(lambda text: " ".join(text.replace(";", ",").split())).filter(bool)
 numbers = st.integers(1, 10**6)
 claims = st.one_of(

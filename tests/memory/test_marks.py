@@ -140,14 +140,14 @@ def test_something_else_and_the_same_elsewhere_may_be_learned(open_):
     assert manager.add_memory(6, "Attic", lever())
 
 
-def test_a_model_is_not_asked_twice_about_what_it_may_not_teach(open_):
+def test_what_a_model_may_not_teach_is_not_kept_however_often_it_says_it(open_):
     open_().add_memory(5, "Hall", lever(episode=1))
     open_().edit_memory(5, "Lever", Edit(vetoed=True))
     manager = open_(remember("Lever", text=GATE), remember("Lever", text=GATE))
     for turn in (21, 22):
         manager.record_action_outcome(5, "Hall", "pull lever", "Click.", {"score_delta": 1, "turn": turn})
     assert on_file(manager) == [(GATE, "ACTIVE", 1)]
-    assert len(manager.synthesizer.requests) == 1
+    assert len(manager.synthesizer.requests) == 2
     assert manager.synthesizer.requests[0].memories == ()
 
 

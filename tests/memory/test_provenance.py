@@ -25,7 +25,9 @@ def test_what_taught_it_and_what_became_of_it(path):
     play = Play(path)
     answer = remember("Lever", text="Pulling the lever opens the gate.")
     better = remember("Rope", text="The rope opens the gate.", supersedes_memory_titles={"Lever"})
-    play.manager = SimpleMemoryManager(game_state=play.state, path=path, synthesizer=Answers(answer, None, better))
+    play.manager = SimpleMemoryManager(
+        game_state=play.state, path=path, synthesizer=Answers(answer, answer, None, better)
+    )
     play.turn(3, "pull lever", **WORKS)
     play.turn(4, "pull lever", **WORKS)
     play.turn(6, "pull lever", **FAILS)

@@ -7,6 +7,7 @@ import pytest
 from tests.memory.parts import NOTHING, memory, remember
 from zorkgpt.errors import LLMError
 from zorkgpt.llm.scripted import ScriptedLLM
+from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.learning.recent import checked_window, recent_turns
 from zorkgpt.memory.learning.synthesis import RecentTurn
 from zorkgpt.memory.learning.titles import meant
@@ -15,7 +16,9 @@ from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import (
     AttributeChanged,
     MemoryEvent,
+    MemorySynthesisResponse,
     ObjectMoved,
+    ThingAtHand,
     ZMachineContext,
 )
 
@@ -88,14 +91,14 @@ def test_core_on_a_later_visit_is_kept_as_permanent(play, caplog):
 
 
 @pytest.mark.parametrize(
-    "facts",
+    ("facts", "claim"),
     [
-        {"moved": (ObjectMoved(4, "brass lantern", 5, "Hall", 1, "you"),)},
-        {"changed": (AttributeChanged(4, "Lantern", "on", True),)},
+        ({"moved": (ObjectMoved(4, "lantern", 7, "box", 5, "Hall"),)}, Claim(Relation.HERE, 4)),
+        ({"changed": (AttributeChanged(4, "lantern", "on", True),)}, Claim(Relation.LIT, 4)),
     ],
 )
-def test_core_about_what_the_action_itself_moved_or_changed_is_kept_for_the_episode(play, facts):
-    manager = play(remember("Lantern here", "core"), remember("Sword here", "core"))
+def test_core_about_what_the_action_itself_moved_or_changed_is_kept_for_the_episode(play, facts, claim):
+    manager = play(remember("Lantern here", "core", claims=[claim]), remember("Sword here", "core"))
     context = {"first_visit": True, "inventory_changed": True, **facts}
     manager.record_action_outcome(5, "Hall", "take lantern", "Taken.", context)
     manager.record_action_outcome(5, "Hall", "look", "x", context)
@@ -131,7 +134,8 @@ def test_unknown_titles_are_ignored(play, caplog):
 
 
 def test_what_may_not_be_replaced_is_kept_beside_the_new(play):
-    manager = play(remember("Sword taken", "ephemeral", supersedes_memory_titles={"Sword hangs here"}))
+    slip = remember("Sword taken", "ephemeral", supersedes_memory_titles={"Sword hangs here"})
+    manager = play(slip, slip)
     manager.add_memory(5, "Hall", memory("Sword hangs here", "core"))
     manager.record_action_outcome(5, "Hall", "take sword", "Taken.", {"inventory_changed": True})
     assert kept(manager) == [("Sword hangs here", "core", "ACTIVE"), ("Sword taken", "ephemeral", "ACTIVE")]
@@ -201,31 +205,223 @@ def test_pairs_of_action_and_response_get_their_turn_and_place_from_the_reasonin
     )
 
 
+HELD = {"inventory_changed": True, "first_visit": False}
+TAKEN = HELD | {
+    "moved": (ObjectMoved(4, "short sword", 5, "Hall", 1, "you"),),
+    "location_before": 5,
+    "inventory_after": ("short sword",),
+}
+PUT = HELD | {
+    "moved": (ObjectMoved(4, "short sword", 1, "you", 6, "Attic"),),
+    "inventory_before": ("short sword",),
+    "location_before": 6,
+}
+
+
+def carried_to_the_attic(manager):
+    manager.record_action_outcome(5, "Hall", "take sword", "Taken.", TAKEN)
+    manager.record_action_outcome(6, "Attic", "drop sword", "Dropped.", PUT)
+
+
 def test_lasting_memories_of_where_the_agent_put_a_thing_are_kept_for_the_episode(play, state, caplog):
-    manager = play(NOTHING, NOTHING, remember("Sword here", text="The sword lies here."), remember("Sword cuts ropes"))
-    taken = ObjectMoved(4, "short sword", 5, "Hall", 1, "you")
-    put = ObjectMoved(4, "short sword", 1, "you", 6, "Attic")
-    held = {"inventory_changed": True, "first_visit": False}
-    manager.record_action_outcome(
-        5,
-        "Hall",
-        "take sword",
-        "Taken.",
-        held | {"moved": (taken,), "location_before": 5, "inventory_after": ("short sword",)},
-    )
-    manager.record_action_outcome(
-        6, "Attic", "drop sword", "Dropped.", held | {"moved": (put,), "inventory_before": ("short sword",)}
-    )
+    here = Claim(Relation.HERE, 4, "short sword")
+    seen = remember("Sword here", text="The sword lies here.", claims=[here])
+    manager = play(NOTHING, NOTHING, seen, remember("Sword cuts ropes"))
+    carried_to_the_attic(manager)
     state.turn_count += 1
-    manager.record_action_outcome(6, "Attic", "look", "Attic", {"response_length": 200, "first_visit": False})
+    things = {"things": (ThingAtHand(4, "short sword"),)}
+    look = {"response_length": 200, "first_visit": False} | things
+    manager.record_action_outcome(6, "Attic", "look", "Attic", look)
     manager.record_action_outcome(6, "Attic", "cut rope", "It falls.", {"score_delta": 5, "first_visit": False})
     assert kept(manager, 6) == [("Sword cuts ropes", "permanent", "ACTIVE"), ("Sword here", "ephemeral", "ACTIVE")]
     assert manager.get_status()["metrics"]["persistence_corrected"] == 1
-    assert "about where the agent has put something" in caplog.text
+    assert "by the agent's own doing" in caplog.text
     manager.reset_episode()
-    manager.synthesizer.answers.append(remember("Sword rests here", text="The sword lies here."))
-    manager.record_action_outcome(6, "Attic", "look", "Attic, and a sword.", {"response_length": 200})
+    manager.synthesizer.answers.append(remember("Sword rests here", text="The sword lies here.", claims=[here]))
+    manager.record_action_outcome(6, "Attic", "look", "Attic, and a sword.", {"response_length": 200} | things)
     assert kept(manager, 6)[-1] == ("Sword rests here", "permanent", "ACTIVE")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Garlic placed here keeps the bat away.",
+        "A sword left in the Treasure Room is stolen.",
+        "Coal left in the machine becomes a diamond.",
+        "The painting is worth points in the trophy case.",
+        "With the sword lying here the troll does not come in.",
+        "The sword on the altar opens the wall.",
+        "Whoever leaves the sword here can't fight the troll below.",
+        "The sword dropped here was gone a turn later.",
+        "There is a sword on the pedestal once the gate is to open.",
+        "Put the sword here, then ring the bell.",
+    ],
+)
+def test_a_solution_that_names_the_thing_just_placed_outlives_the_restart(play, text):
+    """A rule claims nothing of where a thing is, so it stays what the model called it, however it is worded."""
+    passing = remember("Sword here", "ephemeral", text="I left the sword here.")
+    solution = remember("Solution", text=text, action="drop sword", supersedes_memory_titles={"Sword here"})
+    manager = play(NOTHING, passing, solution)
+    carried_to_the_attic(manager)
+    manager.record_action_outcome(6, "Attic", "wait", "Something happens. " * 9, {"response_length": 170})
+    assert kept(manager, 6)[0] == ("Solution", "permanent", "ACTIVE")
+    manager.reset_episode()
+    assert kept(manager, 6) == [("Solution", "permanent", "ACTIVE")]
+
+
+def test_what_scored_is_never_demoted(play):
+    claim = Claim(Relation.IN, 4, "short sword", 6, "Attic")
+    manager = play(NOTHING, remember("Sword in the attic: +6", claims=[claim]))
+    manager.record_action_outcome(5, "Hall", "take sword", "Taken.", TAKEN)
+    manager.record_action_outcome(6, "Attic", "put sword in chest", "Done.", PUT | {"score_delta": 6})
+    assert kept(manager, 6) == [("Sword in the attic: +6", "permanent", "ACTIVE")]
+
+
+def test_where_a_thing_lay_before_the_agent_took_it_stays_core(play):
+    manager = play(remember("Sword hangs here", "core", claims=[Claim(Relation.HERE, 4, "short sword")]))
+    manager.record_action_outcome(5, "Hall", "take sword", "Taken.", TAKEN | {"first_visit": True})
+    assert kept(manager, 5) == [("Sword hangs here", "core", "ACTIVE")]
+
+
+def test_what_the_agent_took_away_was_not_wrong(play, caplog):
+    wrong = {"invalidate_memory_titles": {"Sword hangs here"}, "invalidation_reason": "it is gone"}
+    manager = play(MemorySynthesisResponse(should_remember=False, **wrong))
+    sword = memory("Sword hangs here", "core", claims=(Claim(Relation.HERE, 4),))
+    manager.add_memory(5, "Hall", sword)
+    manager.record_action_outcome(5, "Hall", "take sword", "Taken.", TAKEN)
+    assert kept(manager, 5) == [("Sword hangs here", "core", "ACTIVE")]
+    assert "the object tree bears it out" in caplog.text
+    assert manager.get_status()["metrics"]["forbidden_by_ground_truth"] == 1
+
+
+def test_a_turn_may_teach_several_things_and_one_of_them_elsewhere(play):
+    further = [
+        {"category": "NOTE", "memory_title": "Troll dead", "memory_text": "I killed it.", "persistence": "ephemeral"},
+        {
+            "category": "NOTE",
+            "memory_title": "Way back is shut",
+            "memory_text": "The door falls shut behind.",
+            "persistence": "permanent",
+            "place": "arrival",
+        },
+    ]
+    manager = play(remember("Sword kills the troll", also=further))
+    context = {"first_visit": False, "location_changed": True, "location_after": 6, "destination_name": "Attic"}
+    manager.record_action_outcome(5, "Hall", "attack troll with sword", "It dies.", context)
+    assert kept(manager, 5) == [("Sword kills the troll", "permanent", "ACTIVE"), ("Troll dead", "ephemeral", "ACTIVE")]
+    assert kept(manager, 6) == [("Way back is shut", "permanent", "ACTIVE")]
+    assert "Attic" in manager.store.file.path.read_text()
+
+
+CLOSED, OPEN = Claim(Relation.CLOSED, 12, "trap door"), Claim(Relation.OPEN, 12, "trap door")
+
+
+def test_a_way_refused_in_one_state_and_open_in_another_is_kept_as_both(play):
+    refused = remember("Down is shut", category="FAILURE", text="The trap door is closed.")
+    works = remember("Down leads to the cellar", category="SUCCESS", text="A staircase descends.")
+    manager = play(refused, works)
+    manager.record_action_outcome(5, "Hall", "down", "It is shut.", {"nothing_changed": True, "state": (CLOSED,)})
+    went = {"location_changed": True, "location_after": 6, "score_delta": 25, "state": (OPEN,)}
+    manager.record_action_outcome(5, "Hall", "down", "Cellar", went)
+    assert kept(manager, 5) == [
+        ("Down is shut", "permanent", "ACTIVE"),
+        ("Down leads to the cellar", "permanent", "ACTIVE"),
+    ]
+    shown = manager.get_location_memory(5)
+    assert "The trap door is closed. (when the trap door is closed)" in shown
+    assert "A staircase descends. (when the trap door is open)" in shown
+    assert "when: trap door #12 open" in manager.store.file.path.read_text()
+    again = SimpleMemoryManager(path=manager.store.file.path)
+    assert again.get_location_memory(5) == shown
+
+
+def test_in_the_same_state_the_newer_ground_truth_wins(play):
+    refused = remember("Down is shut", category="FAILURE", text="There is no way down.")
+    works = remember("Down leads on", category="SUCCESS", text="A staircase descends.")
+    manager = play(refused, works)
+    manager.record_action_outcome(5, "Hall", "down", "No way.", {"nothing_changed": True, "state": (OPEN,)})
+    went = {"location_changed": True, "location_after": 6, "state": (OPEN,)}
+    manager.record_action_outcome(5, "Hall", "Down", "Cellar", went)
+    assert kept(manager, 5) == [("Down is shut", "permanent", "SUPERSEDED"), ("Down leads on", "permanent", "ACTIVE")]
+    assert "came out otherwise in turn 12: to 6" in manager.store.file.path.read_text()
+
+
+def test_what_a_person_has_pinned_stands_against_the_ground_truth(play):
+    manager = play(remember("Down leads on", category="SUCCESS", text="A staircase descends."))
+    pinned = memory("Down is shut", action="down", outcome="nothing", pinned=True)
+    manager.add_memory(5, "Hall", pinned)
+    manager.record_action_outcome(5, "Hall", "down", "Cellar", {"location_changed": True, "location_after": 6})
+    assert kept(manager, 5) == [("Down is shut", "permanent", "ACTIVE")]
+
+
+def test_two_facts_of_one_title_are_told_apart(play):
+    first = remember("Troll", text="The troll guards the passage.")
+    second = remember("Troll", text="Its axe can be taken when it sleeps.")
+    gone = {"invalidate_memory_titles": {"Troll (2)"}, "invalidation_reason": "it was broken"}
+    manager = play(first, second, MemorySynthesisResponse(should_remember=False, **gone))
+    for action in ("look at troll", "take axe", "break axe"):
+        manager.record_action_outcome(5, "Hall", action, "x", {"score_delta": 1})
+    assert kept(manager, 5) == [("Troll", "permanent", "ACTIVE"), ("Troll (2)", "permanent", "SUPERSEDED")]
+
+
+def test_what_the_model_names_is_replaced_though_the_texts_look_different(play):
+    better = remember("Ring the bell", text="Ringing summons a priest.", supersedes_memory_titles={"Lever opens gate"})
+    manager = play(better)
+    manager.add_memory(5, "Hall", memory("Lever opens gate", text="The lever opens the gate."))
+    manager.record_action_outcome(5, "Hall", "ring bell", "Ding.", {"score_delta": 5})
+    assert kept(manager, 5) == [
+        ("Lever opens gate", "permanent", "SUPERSEDED"),
+        ("Ring the bell", "permanent", "ACTIVE"),
+    ]
+
+
+def test_a_walk_that_map_or_memory_knows_is_not_asked_about(play):
+    manager = play()
+    walk = {"location_changed": True, "location_after": 6, "first_visit": False, "response_length": 300}
+    manager.record_action_outcome(5, "Hall", "north", "Attic", walk | {"known_way": True})
+    assert manager.synthesizer.requests == []
+    manager.add_memory(5, "Hall", memory("North", action="north", outcome="to 6"))
+    manager.record_action_outcome(5, "Hall", "North", "Attic", walk)
+    assert manager.synthesizer.requests == []
+    manager.record_action_outcome(5, "Hall", "north", "Cellar", walk | {"location_after": 7})
+    manager.record_action_outcome(5, "Hall", "north", "Attic", walk | {"known_way": True, "score_delta": 5})
+    assert [request.triggers for request in manager.synthesizer.requests] == [
+        ("location changed", "long response"),
+        ("score changed",),
+    ]
+
+
+def test_the_same_way_is_learned_at_every_place_where_the_ground_truth_bears_it_out(play):
+    leads = remember("West", category="SUCCESS", text="Leads to the Living Room.")
+    manager = play(leads, leads)
+    for place in (5, 6):
+        walk = {"location_changed": True, "location_after": 9, "first_visit": False}
+        manager.record_action_outcome(place, "Hall", "west", "Living Room", walk)
+        manager.get_location_memory(place)
+    assert [kept(manager, place) for place in (5, 6)] == [[("West", "permanent", "ACTIVE")]] * 2
+
+
+def test_facts_that_a_plain_dict_leaves_out_are_derived(play):
+    manager = play()
+    before = {"score_before": 5, "location_before": 5, "inventory_before": ("key",)}
+    after = {"score_after": 10, "location_after": 6, "inventory_after": ()}
+    manager.record_action_outcome(5, "Hall", "unlock door", "Click.", before | after)
+    (request,) = manager.synthesizer.requests
+    context = request.context
+    assert (context.score_delta, context.location_changed, context.inventory_changed) == (5, True, True)
+    assert request.triggers == ("score changed", "location changed", "inventory changed", "first visit")
+
+
+def test_the_right_key_is_learned_beside_the_wrong_one_from_plain_dicts(play):
+    wrong = remember("Rusty key", category="FAILURE", text="The rusty key does not fit.")
+    right = remember("Brass key", category="SUCCESS", text="The brass key opens it; the rusty one does not fit.")
+    right = right.model_copy(update={"supersedes_memory_titles": {"Rusty key"}})
+    manager = play(wrong, right)
+    facts = {"score_before": 0, "score_after": 0, "location_before": 5, "location_after": 5, "nothing_changed": True}
+    manager.record_action_outcome(5, "Hall", "unlock door with rusty key", "It does not fit.", facts)
+    opened = facts | {"nothing_changed": False, "changed": (AttributeChanged(3, "door", "locked", False),)}
+    manager.record_action_outcome(5, "Hall", "unlock door with brass key", "Click.", opened)
+    assert kept(manager, 5) == [("Rusty key", "permanent", "SUPERSEDED"), ("Brass key", "permanent", "ACTIVE")]
 
 
 @pytest.mark.parametrize("title", ["Brass key", "What the brass key is for"])

@@ -7,6 +7,7 @@ import pytest
 from tests.memory_dedup.parts import Says, fact, lines
 from zorkgpt.embeddings.hashing import HashingEmbeddings
 from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.models import MemorySynthesisResponse
 
 GATE = "The lever opens the gate."
 
@@ -191,25 +192,30 @@ def test_the_vector_cache_is_beside_the_file_and_holds_what_is_believed(open_, t
         assert len(again.embedding_cache) == 1
 
 
-def test_a_model_may_not_supersede_a_fact_by_one_about_something_else(open_, tmp_path):
-    from zorkgpt.memory.models import MemorySynthesisResponse
+@pytest.mark.parametrize("confirmed", [True, False])
+def test_a_model_that_replaces_a_fact_by_one_about_something_else_is_asked_once_more(open_, confirmed):
+    """What it says then is done."""
+    asked = []
 
     class Synthesizer:
         def synthesize(self, request):
+            asked.append(request.doubts)
             return MemorySynthesisResponse(
                 should_remember=True,
                 category="NOTE",
                 memory_title="Bell",
                 memory_text="Ringing summons a priest.",
                 persistence="permanent",
-                supersedes_memory_titles={"Lever"},
+                supersedes_memory_titles={"Lever"} if confirmed or len(asked) == 1 else set(),
             )
 
     with open_(synthesizer=Synthesizer()) as manager:
         manager.add_memory(1, "Gate", fact(GATE, "Lever"))
         manager.record_action_outcome(1, "Gate", "ring bell", "Ding.", {"score_delta": 5, "turn": 7})
         assert [(text, status) for text, status, *_ in lines(manager)] == [
-            (GATE, "ACTIVE"),
+            (GATE, "SUPERSEDED" if confirmed else "ACTIVE"),
             ("Ringing summons a priest.", "ACTIVE"),
         ]
-        assert metrics(manager)["supersession_refused"] == 1
+        assert manager.get_status()["metrics"]["asked_again"] == 1
+    assert asked[0] == ()
+    assert "“Lever” is to be replaced by “Bell”" in asked[1][0]

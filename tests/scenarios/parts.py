@@ -43,6 +43,11 @@ class Question:
         found = re.search(rf"^# {heading}[^\n]*\n(.*?)(?=^# |\Z)", self.text, re.DOTALL | re.MULTILINE)
         return found[1].strip() if found else ""
 
+    def here(self, thing: str) -> dict:
+        """The claim that a thing is here, by the number that the prompt gives it."""
+        found = re.search(rf'^- (\d+) "{thing}"', self.section("Things at hand"), re.MULTILINE)
+        return {"relation": "here", "number": int(found[1]) if found else 0}
+
     @property
     def history(self) -> str:
         return self.section("Recent turns")

@@ -7,6 +7,7 @@ import pytest
 
 from session.fresh_world import things_of
 from tests.scenarios.parts import HALL, INTO_THE_HOUSE, KITCHEN, Model, kept, lesson, play, story
+from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import Memory
 
@@ -34,7 +35,8 @@ def careless(persistence):
             if seen or f" {thing} hangs" in question.response or (dropped and thing.endswith(dropped)):
                 at = f"{thing} is at {question.location}"
                 if at not in question.memories:
-                    return lesson(at, f"The {thing} is here, in the {question.place}.", persistence)
+                    said = f"The {thing} is here, in the {question.place}."
+                    return lesson(at, said, persistence, claims=[question.here(thing)])
         return None
 
     return mind
@@ -100,9 +102,10 @@ def test_a_thing_has_a_memory_of_where_it_begins_and_one_of_where_it_was_left(tm
 
     def mind(question):
         if question.arrival and begins in question.response:
-            return lesson("Sword above the fireplace", begins, "core")
+            return lesson("Sword above the fireplace", begins, "core", claims=[question.here("short sword")])
         if question.action == "drop sword":
-            return lesson("Sword left here", "I left the sword here.", "permanent")
+            claims = [question.here("short sword")]
+            return lesson("Sword left here", "I left the sword here.", "permanent", claims=claims)
         return None
 
     with story(tmp_path, Model(mind)) as game:
@@ -121,8 +124,10 @@ def test_a_thing_has_a_memory_of_where_it_begins_and_one_of_where_it_was_left(tm
 def test_the_audit_at_the_start_clears_what_an_older_memory_got_wrong(tmp_path):
     with story(tmp_path, Model(lambda question: None)) as game:
         game.reset_episode()
-        wrong = Memory("NOTE", "Sword", 1, "3", 0, "The short sword lies here in the Kitchen.", "core")
-        right = Memory("NOTE", "Sword", 1, "3", 0, "A short sword hangs above the fireplace.", "core")
+        number = next(thing.number for thing in things_of(game.parts.game) if thing.name == "short sword")
+        here = (Claim(Relation.HERE, number, "short sword"),)
+        wrong = Memory("NOTE", "Sword", 1, "3", 0, "The short sword lies here.", "core", claims=here)
+        right = Memory("NOTE", "Sword", 1, "3", 0, "A short sword hangs here.", "core", claims=here)
         game.simple_memory.add_memory(KITCHEN, "Kitchen", wrong)
         game.simple_memory.add_memory(HALL, "Hall", right)
         game.reset_episode()

@@ -47,8 +47,6 @@ def _downgrades(learned: dict[str, float]) -> Iterator[str]:
 def _likeness(counts: dict[str, float]) -> Iterator[str]:
     if kept := int(counts.get("contradictions_kept", 0)):
         yield f"{kept} of the memories contradicted one that was known; both are kept, see `memories undo --list`."
-    if refused := int(counts.get("supersession_refused", 0)):
-        yield f"{refused} of the memories would have replaced what is about something else, which stays."
 
 
 def _sums(rows: Iterable[dict[str, Any]]) -> dict[str, float]:

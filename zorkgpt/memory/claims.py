@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
 
@@ -22,21 +22,29 @@ class Relation(StrEnum):
     UNLIT = "unlit"
     """A source of light that gives none, or a device that is off."""
     CARRIED = "carried"
+    NOT_CARRIED = "not carried"
+    ABSENT = "not here"
     DARK = "dark"
     """Nothing can be seen at the place."""
+    LIGHT = "light"
+    """The contrary."""
     LEADS = "leads to"
     """A way out of the place."""
 
 
 _HELD_BY = (Relation.IN, Relation.ON)
-_OF_A_THING = tuple(relation for relation in Relation if relation not in (*_HELD_BY, Relation.DARK, Relation.LEADS))
+_OF_THE_PLACE = (Relation.DARK, Relation.LIGHT)
+_OF_A_THING = tuple(one for one in Relation if one not in (*_HELD_BY, *_OF_THE_PLACE, Relation.LEADS))
 _OPPOSITES = {
     Relation.OPEN: Relation.CLOSED,
     Relation.LOCKED: Relation.UNLOCKED,
     Relation.LIT: Relation.UNLIT,
+    Relation.HERE: Relation.ABSENT,
+    Relation.CARRIED: Relation.NOT_CARRIED,
+    Relation.DARK: Relation.LIGHT,
 }
 OPPOSITE = _OPPOSITES | {there: here for here, there in _OPPOSITES.items()}
-WHEREABOUTS = frozenset({Relation.HERE, Relation.IN, Relation.ON, Relation.CARRIED})
+_STATES = frozenset({Relation.OPEN, Relation.CLOSED, Relation.LOCKED, Relation.UNLOCKED, Relation.LIT, Relation.UNLIT})
 
 _THING = re.compile(rf"(?P<name>.*) #(?P<number>-?\d{{1,18}}) (?P<relation>{'|'.join(_OF_A_THING)})")
 _HELD = re.compile(r"(?P<name>.*) #(?P<number>-?\d{1,18}) (?P<relation>in|on) (?P<holder>.*) #(?P<other>-?\d{1,18})")
@@ -64,7 +72,7 @@ class Claim:
     def short(self) -> str:
         """Without names of things and places: `44 in 80`, `west leads to 12`, `dark`."""
         match self.relation:
-            case Relation.DARK:
+            case Relation.DARK | Relation.LIGHT:
                 return self.relation.value
             case Relation.LEADS:
                 return f"{_plain(self.name)} {self.relation.value} {self.other}"
@@ -87,8 +95,8 @@ class Claim:
         """For a sentence: `the sword is in the case`."""
         name = _plain(self.name)
         match self.relation:
-            case Relation.DARK:
-                return "it is dark"
+            case Relation.DARK | Relation.LIGHT:
+                return f"it is {self.relation.value}"
             case Relation.LEADS:
                 return f"{name} leads to {_plain(self.other_name)}"
             case Relation.IN | Relation.ON:
@@ -101,8 +109,8 @@ class Claim:
 def parse_claim(text: str) -> Claim | None:
     """Read a claim, with names or without; None: it is none."""
     text = text.strip()
-    if text == Relation.DARK:
-        return Claim(Relation.DARK)
+    if text in _OF_THE_PLACE:
+        return Claim(Relation(text))
     if found := _SHORT.fullmatch(text):
         if found["way"]:
             return Claim(Relation.LEADS, None, found["way"], int(found["to"]))
@@ -122,6 +130,47 @@ def claims_in(given: Iterable[str | Claim]) -> tuple[Claim, ...]:
     """Read claims; what is none is passed over."""
     found = (parse_claim(one) if isinstance(one, str) else one for one in given)
     return tuple(claim for claim in found if isinstance(claim, Claim))
+
+
+def differing(then: Iterable[Claim], now: Iterable[Claim]) -> tuple[tuple[Claim, ...], tuple[Claim, ...]]:
+    """Tell two states apart: what was otherwise then, and what it is now, in the same order; empty: nothing was.
+
+    What is open, locked or lit, and whether it is dark, decides before who is there, and that before what is carried:
+    of two states that differ in several ways the first kind is likely to be what an outcome depends on.
+    """
+    before, after = {one.short: one for one in then}, {one.short: one for one in now}
+    for relations in (_STATES | {Relation.DARK}, {Relation.HERE}, {Relation.CARRIED}):
+        pairs = [(one, _contrary(one)) for one in before.values() if one.relation in relations]
+        pairs += [(_contrary(one), one) for one in after.values() if one.relation in relations]
+        told = {
+            (was.short, is_so.short): (was, is_so)
+            for was, is_so in pairs
+            if is_so.short not in before and was.short not in after and _is_known(was, is_so, before, after)
+        }
+        if told:
+            return tuple(was for was, _ in told.values()), tuple(is_so for _, is_so in told.values())
+    return (), ()
+
+
+def holds(claim: Claim, state: Iterable[Claim]) -> bool | None:
+    """Whether a claim about a state holds in it; None: that is not known."""
+    known = {one.short for one in state}
+    if claim.short in known:
+        return True
+    if claim.relation in (Relation.ABSENT, Relation.NOT_CARRIED, Relation.LIGHT):
+        return _contrary(claim).short not in known
+    if claim.relation in (Relation.HERE, Relation.CARRIED, Relation.DARK) or _contrary(claim).short in known:
+        return False
+    return None
+
+
+def _contrary(claim: Claim) -> Claim:
+    return replace(claim, relation=OPPOSITE[claim.relation])
+
+
+def _is_known(was: Claim, is_so: Claim, before: dict[str, Claim], after: dict[str, Claim]) -> bool:
+    """A door that is out of sight is neither open nor closed."""
+    return was.relation not in _STATES or (was.short in before and is_so.short in after)
 
 
 def _plain(name: str) -> str:

@@ -111,6 +111,9 @@ def _meant(document: Document, location_id: int, title: str, expected: str | Non
 
 
 def _edited(old: Memory, wanted: Edit) -> Memory:
+    if wanted.text is not None and one_line(wanted.text) != old.text:
+        # What was noted of the old sentence need not be what the new one says.
+        old = replace(old, claims=(), when=(), outcome="")
     pinned = old.pinned if wanted.pinned is None else wanted.pinned
     vetoed = old.vetoed if wanted.vetoed is None else wanted.vetoed
     new = replace(

@@ -12,7 +12,7 @@ from zorkgpt.memory.asking import asking, judging
 from zorkgpt.memory.dedup.choice import deduplication_settings, keeper_for
 from zorkgpt.memory.keeping import session
 from zorkgpt.memory.keeping.lifecycle import Visits
-from zorkgpt.memory.learning.novelty import Judged
+from zorkgpt.memory.learning.judgment_cache import JudgmentCache
 from zorkgpt.memory.learning.recorder import Recorder
 from zorkgpt.memory.learning.synthesis import MemorySynthesizer
 from zorkgpt.memory.likeness import Likeness
@@ -93,14 +93,17 @@ class SimpleMemoryManager(Likeness, Lookback):
             debug=self.settings.debug_ephemeral,
         )
         self._judgements = self.store.file.path.with_suffix(".judged.jsonl")
+        synthesizer = synthesizer or asking(llm_client, model or self.settings.model, self.settings)
+        # What costs nothing to ask is asked every time.
+        passes_over = self.settings.ask_only_once and getattr(synthesizer, "asks_a_model", True)
         self._recorder = Recorder(
             self._keeper,
             self._visits,
-            synthesizer or asking(llm_client, model or self.settings.model, self.settings),
+            synthesizer,
             game_state,
             self.logger,
             history_window=self.settings.history_window,
-            judged=Judged(self._judgements, self.logger) if self.settings.ask_only_once else None,
+            judged=JudgmentCache(self._judgements, self.logger) if passes_over else None,
             triggers=self.settings.triggers,
         )
         self._count_tokens = count_tokens
@@ -284,8 +287,10 @@ class SimpleMemoryManager(Likeness, Lookback):
         """
         findings = held_against(self.all_memories(), world)
         for finding in findings:
-            if apply and finding.verdict == Verdict.CONTRADICTED:
-                located = finding.located
+            located = finding.located
+            if not apply or finding.verdict != Verdict.CONTRADICTED:
+                continue
+            if not self._keeper.is_by_a_person(located.location_id, located.memory):
                 self._keeper.invalidate(located.location_id, located.memory.title, finding.evidence, 0)
         self._recorder.counts.audit = tally(findings)
         return findings

@@ -1,9 +1,10 @@
 """The values that the memory is made of."""
 
+from collections import Counter
 from dataclasses import dataclass, fields
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, Field, TypeAdapter, ValidationError, model_validator
 
 from zorkgpt.memory.claims import Claim, Relation, claims_in
 
@@ -94,6 +95,58 @@ _CLAIMS = ("claims", "when")
 _CONTENT = ("category", "memory_title", "memory_text", "persistence")
 
 
+MOST_FURTHER_FACTS = 2
+_MOST_CLAIMS = 12
+
+FactPlace = Literal["action", "arrival"]
+"""Where a fact is kept: where the action was taken, or where it has led to."""
+
+
+def _readable(given: Any) -> Any:
+    """A claim that can't be read says nothing; the fact is kept all the same."""
+    if not isinstance(given, (list, tuple)):
+        return ()
+    return tuple(claim for one in given[:_MOST_CLAIMS] if (claim := _claim(one)))
+
+
+def _claim(given: Any) -> Claim | None:
+    try:
+        return _CLAIM.validate_python(given)
+    except ValidationError:
+        return None
+
+
+def _few(given: Any) -> Any:
+    return tuple(given)[:MOST_FURTHER_FACTS] if isinstance(given, (list, tuple)) else ()
+
+
+_CLAIM = TypeAdapter(Claim)
+Claims = Annotated[
+    tuple[Claim, ...],
+    BeforeValidator(_readable),
+    Field(description="what the fact says is so of single things or ways; mostly empty"),
+]
+ActionSaid = Annotated[str | None, Field(description="the command that it is about, as given; empty: about none")]
+PlaceSaid = Annotated[
+    FactPlace | None, Field(description="where it is kept: where the action was taken, or where it has led to")
+]
+Titles = Annotated[set[str], Field(max_length=3)]
+
+
+class FurtherFact(BaseModel):
+    """One more fact that a turn teaches."""
+
+    category: Category
+    memory_title: str = Field(min_length=1)
+    memory_text: str = Field(min_length=1)
+    persistence: Persistence
+    status: MemoryStatusType = MemoryStatus.ACTIVE
+    action: ActionSaid = None
+    claims: Claims = ()
+    place: PlaceSaid = None
+    supersedes_memory_titles: Titles = Field(default_factory=set)
+
+
 class MemorySynthesisResponse(BaseModel):
     """What a model says a turn teaches."""
 
@@ -103,8 +156,14 @@ class MemorySynthesisResponse(BaseModel):
     memory_text: str | None = None
     persistence: Persistence | None = None
     status: MemoryStatusType = MemoryStatus.ACTIVE
-    supersedes_memory_titles: set[str] = Field(default_factory=set, max_length=3)
-    invalidate_memory_titles: set[str] = Field(default_factory=set, max_length=3)
+    action: ActionSaid = None
+    claims: Claims = ()
+    place: PlaceSaid = None
+    supersedes_memory_titles: Titles = Field(default_factory=set)
+    also: Annotated[tuple[FurtherFact, ...], BeforeValidator(_few)] = Field(
+        (), description="further facts that the same turn teaches; mostly empty"
+    )
+    invalidate_memory_titles: Titles = Field(default_factory=set)
     invalidation_reason: str | None = None
     reasoning: str = ""
 
@@ -113,7 +172,7 @@ class MemorySynthesisResponse(BaseModel):
     def _nothing_said_of_nothing(cls, answer: Any) -> Any:
         if not isinstance(answer, dict) or answer.get("should_remember") is not False:
             return answer
-        return {name: value for name, value in answer.items() if name not in _CONTENT}
+        return {name: value for name, value in answer.items() if name not in (*_CONTENT, "also")}
 
     @model_validator(mode="after")
     def _complete(self) -> "MemorySynthesisResponse":
@@ -127,6 +186,10 @@ class MemorySynthesisResponse(BaseModel):
         if both:
             raise ValueError(f"a title may not be both superseded and invalidated: {', '.join(sorted(both))}")
         return self
+
+    def facts(self) -> "tuple[MemorySynthesisResponse | FurtherFact, ...]":
+        """Return everything that is to be remembered, the main fact first."""
+        return (self, *self.also) if self.should_remember else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +234,7 @@ class ThingAtHand:
     carried: bool = False
     fixed: bool = False
     """It can't be taken, as far as the story tells."""
+    alive: bool = False
     states: tuple[str, ...] = ()
     """Values of `Relation`: open or closed, locked or unlocked, lit or unlit."""
 
@@ -215,6 +279,8 @@ class ZMachineContext:
     """In which state the action was taken: what was open, closed, locked, lit or carried, and whether it was dark."""
     known_way: bool = False
     """The action is a walk, and the map knew that it leads here."""
+    failed_before: bool = False
+    """The action is a walk that led nowhere when it was tried last."""
     unnamed_change: bool = False
     """The state of the game differs, though no place, score, inventory or object that can be named does."""
 
@@ -225,11 +291,28 @@ class ZMachineContext:
 
     @classmethod
     def of(cls, given: "ZMachineContext | dict[str, Any] | None") -> "ZMachineContext":
-        """A context from one of these, or from a dict with some of its fields; other keys are ignored."""
+        """A context from one of these, or from a dict with some of its fields; other keys are ignored.
+
+        What a dict leaves out and its values before and after tell is derived: the deltas and the flags.
+        """
         if isinstance(given, cls):
             return given
         known = {field.name for field in fields(cls)}
-        return cls(**{key: value for key, value in (given or {}).items() if key in known})
+        told = {key: value for key, value in (given or {}).items() if key in known}
+        return cls(**_derived(told) | told)
+
+
+def _derived(told: dict[str, Any]) -> dict[str, Any]:
+    """What values before and after say of the change between them."""
+    scores = told.get("score_before"), told.get("score_after")
+    derived: dict[str, Any] = {}
+    if None not in scores:
+        derived["score_delta"] = scores[1] - scores[0]
+    if "location_before" in told and "location_after" in told:
+        derived["location_changed"] = told["location_before"] != told["location_after"]
+    if "inventory_before" in told and "inventory_after" in told:
+        derived["inventory_changed"] = Counter(told["inventory_before"]) != Counter(told["inventory_after"])
+    return derived
 
 
 def outcome_of(turn: ZMachineContext) -> str:
@@ -247,7 +330,7 @@ def outcome_of(turn: ZMachineContext) -> str:
 class MemoryEvent:
     """What happened to one memory: for the display, the run log and the counts."""
 
-    kind: Literal["added", "seen again", "merged", "superseded", "contested", "invalidated", "ignored"]
+    kind: Literal["added", "seen again", "merged", "superseded", "contested", "qualified", "invalidated", "ignored"]
     location_id: int
     title: str
     persistence: Persistence

@@ -18,6 +18,7 @@ _SWITCHES = {
     "ask_on_death": Trigger.DEATH,
     "ask_on_first_visit": Trigger.FIRST_VISIT,
     "ask_on_long_response": Trigger.LONG_RESPONSE,
+    "ask_on_object_change": Trigger.OBJECTS,
     "ask_on_refusal": Trigger.NOTHING_CHANGED,
 }
 

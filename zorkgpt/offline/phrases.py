@@ -17,7 +17,9 @@ class Outcome(StrEnum):
     WORKS = "works"
     LEADS = "leads on"
     TELLS = "tells more"
+    """Of older files only."""
     FAILS = "does nothing"
+    """Of older files only."""
 
 
 _TITLE = re.compile(r"“(?P<action>[^”]+)” (?P<outcome>" + "|".join(re.escape(outcome) for outcome in Outcome) + ")$")
@@ -88,3 +90,15 @@ def shortened(text: str, limit: int) -> str:
         if (cut := head.rfind(end)) > limit // 3:
             return head[: cut + 1]
     return head[: max(head.rfind(" "), limit // 2)] + "…"
+
+
+def whole_sentences(text: str, limit: int) -> str:
+    """As many of the first sentences as fit into `limit` characters, in one line; "" where not even the first does."""
+    line = " ".join(text.split())
+    if len(line) <= limit:
+        return line
+    ends = [found.end() for found in _SENTENCE_END.finditer(line[: max(0, limit) + 1])]
+    return line[: ends[-1]].rstrip() if ends else ""
+
+
+_SENTENCE_END = re.compile(r"[.!?][\"'”’)]*(?=\s)")

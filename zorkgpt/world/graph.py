@@ -117,6 +117,10 @@ class MapGraph:
         self.unsaved.append(("add_failure", (from_id, name)))
         return failures[name]
 
+    def has_failed(self, from_id: int, action: str) -> bool:
+        """Whether a way led nowhere when it was tried last."""
+        return exit_name(action) in self.exit_failure_counts.get(from_id, {})
+
     def reopen(self) -> None:
         """The world begins anew: what once led somewhere, and was shut later on, is open again."""
         shut = [(room, name) for room, name in self._failed() if name in self._ways.get(room, {})]

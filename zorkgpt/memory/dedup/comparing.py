@@ -29,7 +29,6 @@ class DeduplicationCounts:
     """Of those that were prevented or superseded, from `similarity_threshold` on."""
     supersessions_from_near_duplicates: int = 0
     contradictions_kept: int = 0
-    supersession_refused: int = 0
     judge_calls: int = 0
     judge_failures: int = 0
     compared: int = 0

@@ -17,6 +17,7 @@ from zorkgpt.memory.models import Memory, MemoryStatus
 from zorkgpt.memory.storage import changes
 from zorkgpt.memory.storage.changes import Outcome, is_current, same_words, titled
 from zorkgpt.memory.storage.codec import Document
+from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.storage.store import MemoryStore
 
 
@@ -47,13 +48,13 @@ class DiscerningKeeper(Keeper):
     def counts(self) -> DeduplicationCounts:
         return self.comparer.counts
 
-    def add(self, location_id: int, name: str, memory: Memory) -> bool:
+    def add(self, location_id: int, name: str, memory: Memory, *, is_judged: bool = False) -> bool:
         """Keep it, or count it as one more observation of what says the same."""
         if memory.persistence == "ephemeral" or not is_current(memory) or not memory.text.strip():
             return super().add(location_id, name, memory)
         self.refresh()
         try:
-            decision = self._decision(location_id, name, memory)
+            decision = self._decision(location_id, name, memory, is_judged=is_judged)
         except Exception as error:
             # A memory is never lost because it could not be compared.
             self.errors += 1
@@ -70,22 +71,27 @@ class DiscerningKeeper(Keeper):
                 return super().add(location_id, name, memory)
 
     def replaceable(self, location_id: int, titles: Sequence[str], new: Memory) -> list[str]:
-        """Without those that are about something else, and those that say the same: these are seen again."""
+        """Without those that say the same: these are seen again."""
         found = []
         for title in super().replaceable(location_id, titles, new):
             old = titled(self.current(location_id), title)
-            if old is None or old.persistence == "ephemeral" or not new.text.strip() or not old.text.strip():
-                found.append(title)
-                continue
-            comparison = self.comparer.with_each(location_id, new, [old])[0]
-            about_else = comparison.cosine is not None and comparison.cosine < self.comparer.candidate_threshold
-            if about_else and not share_a_subject(old, new):
-                self.counts.supersession_refused += 1
-                extra = {"location_id": location_id, "old": old.title, "new": new.title, "cosine": comparison.cosine}
-                self._log.warning("not superseded by what is about something else", extra=extra)
-            elif comparison.relation != "same":
+            if old is None or not self._is_comparable(old, new) or self._relation(location_id, old, new) != "same":
                 found.append(title)
         return found
+
+    def is_about_something_else(self, location_id: int, old: Memory, new: Memory) -> bool:
+        """By their vectors and their words, where there are vectors."""
+        if not self._is_comparable(old, new) or (old.action and old.action == new.action):
+            return False
+        cosine = self.comparer.with_each(location_id, new, [old])[0].cosine
+        return cosine is not None and cosine < self.comparer.candidate_threshold and not share_a_subject(old, new)
+
+    @staticmethod
+    def _is_comparable(old: Memory, new: Memory) -> bool:
+        return old.persistence != "ephemeral" and bool(new.text.strip()) and bool(old.text.strip())
+
+    def _relation(self, location_id: int, old: Memory, new: Memory) -> str:
+        return self.comparer.with_each(location_id, new, [old])[0].relation
 
     def is_forbidden(self, location_id: int, name: str, memory: Memory) -> bool:
         """Also in other words, where a judge can tell."""
@@ -135,9 +141,14 @@ class DiscerningKeeper(Keeper):
         }
         return {"deduplication_metrics": counts}
 
-    def _decision(self, location_id: int, name: str, memory: Memory) -> Decision:
+    def _decision(self, location_id: int, name: str, memory: Memory, *, is_judged: bool = False) -> Decision:
         started = time.perf_counter()
-        comparisons = self.comparer.comparisons(location_id, memory)
+        comparisons = [
+            one
+            for one in self.comparer.comparisons(location_id, memory)
+            # Words don't overrule whoever has seen both and let both stand, nor make two actions one.
+            if not (is_judged and one.relation == "conflict") and not _differ_in_action(one.known, memory)
+        ]
         self.counts.compared += 1
         self.counts.total_ms += (time.perf_counter() - started) * 1000
         if not any(one.relation in ("same", "adds") for one in comparisons):
@@ -258,6 +269,10 @@ class DiscerningKeeper(Keeper):
             counts.metadata_updates += 1
         else:
             counts.supersessions_from_near_duplicates += 1
+
+
+def _differ_in_action(known: Memory, new: Memory) -> bool:
+    return bool(known.action and new.action) and folded(known.action) != folded(new.action)
 
 
 def last_turn(memory: Memory) -> int | None:

@@ -4,19 +4,30 @@ A memory is credited or blamed for an outcome only where its words leave no doub
 Z-machine's facts leave no doubt about the outcome. In all other cases nothing is said.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
+from zorkgpt.memory.claims import holds
 from zorkgpt.memory.contrast import words as classes
 from zorkgpt.memory.contrast.inflection import forms_of
 from zorkgpt.memory.contrast.text import Text, read
-from zorkgpt.memory.models import Memory, ZMachineContext
-from zorkgpt.memory.whereabouts import sentences_of, words_of
+from zorkgpt.memory.models import Memory, ZMachineContext, outcome_of
+from zorkgpt.memory.storage.escaping import folded
 
 Mention = Literal["plain", "conditional"]
 """How a memory speaks of an action: "plain", or under a condition that may not have held."""
+
+
+@lru_cache(maxsize=4096)
+def words_of(text: str) -> tuple[str, ...]:
+    return tuple(re.findall(r"[^\W_]+(?:['’][^\W_]+)?", text.casefold().replace("’", "'")))
+
+
+def sentences_of(text: str) -> list[str]:
+    return re.split(r"(?<=[.!?;])\s+", text)
 
 
 def _words(text: str) -> frozenset[str]:
@@ -88,16 +99,40 @@ def mention(memory: Memory, action: str) -> Mention | None:
 def borne_out(memory: Memory, action: str, turn: ZMachineContext) -> bool | None:
     """Whether the outcome is what the memory promises of this action; None: it says nothing for or against it.
 
-    SUCCESS and DISCOVERY promise that the action does something: the player gets somewhere (a direction), or score,
-    inventory, place or a thing that is named change. FAILURE promises that it does nothing, or kills. DANGER promises
-    death; who does it and lives has disproved it only if its title names the deed. NOTE promises nothing. Under a
-    condition, which may not have held, a memory can only be borne out.
+    A memory that says which action it is about speaks of that one only, and promises the outcome that it keeps. Of one
+    that says when it holds, other states say nothing.
+
+    Any other is read. SUCCESS and DISCOVERY promise that the action does something: the player gets somewhere (a
+    direction), or score, inventory, place or a thing that is named change. FAILURE promises that it does nothing, or
+    kills. DANGER promises death; who does it and lives has disproved it only if its title names the deed. NOTE
+    promises nothing. Under a condition, which may not have held, a memory can only be borne out.
     """
+    if any(holds(claim, turn.state) is not True for claim in memory.when):
+        return None
+    if memory.action:
+        if not _is_same_action(memory.action, action):
+            return None
+        return _as_kept(memory.outcome, turn) if memory.outcome else _verdict(memory, action, turn)
     how = mention(memory, action)
     if how is None:
         return None
     verdict = _verdict(memory, action, turn)
     return None if verdict is False and how == "conditional" else verdict
+
+
+def _is_same_action(one: str, other: str) -> bool:
+    deed = deed_of(one)
+    return folded(one) == folded(other) or (deed is not None and deed == deed_of(other))
+
+
+def _as_kept(outcome: str, turn: ZMachineContext) -> bool | None:
+    """Whether the action came out as it did before; None: nobody can tell, or death kept it from coming out."""
+    now = outcome_of(turn)
+    if outcome == "died" or outcome.startswith("to "):
+        return now == outcome
+    if now in ("died", ""):
+        return None
+    return (now == "nothing") == (outcome == "nothing")
 
 
 def outcome_in_words(turn: ZMachineContext) -> str:

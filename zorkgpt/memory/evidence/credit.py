@@ -6,6 +6,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from zorkgpt.memory.claims import Claim, holds
 from zorkgpt.memory.evidence.advice import GO, PROMISING, Deed, borne_out, deed_of, outcome_in_words
 from zorkgpt.memory.evidence.trials import LARGE, Trial, TrialFile, counted, trial_of
 from zorkgpt.memory.models import Memory, ZMachineContext
@@ -16,6 +17,8 @@ from zorkgpt.memory.storage.codec import Document
 EVERY_TURNS = 10
 """After so many turns counts are written that no other write has taken along."""
 _NAMED = 3
+_ENOUGH_FAILURES = 2
+"""Failed trials, and none that worked, from which a memory is marked as wrong."""
 
 
 class Evidence:
@@ -26,8 +29,22 @@ class Evidence:
     Ephemeral memories are not counted: they last no longer than what they are about.
     """
 
-    def __init__(self, file: TrialFile, log: logging.Logger) -> None:
+    def __init__(
+        self,
+        file: TrialFile,
+        log: logging.Logger,
+        *,
+        learned_in: Callable[[int, Memory], tuple[Claim, ...]] = lambda location_id, memory: (),
+        is_by_a_person: Callable[[int, Memory], bool] = lambda location_id, memory: memory.pinned,
+    ) -> None:
+        """
+        Args:
+            learned_in: (location, memory) → the state in which it was learned; () where that is not known.
+            is_by_a_person: (location, memory) → whether a person stands by it: then it is counted, and stays.
+        """
+        self._is_by_a_person = is_by_a_person
         self._file = file
+        self._learned_in = learned_in
         self._log = log
         self._shown: tuple[int, tuple[Memory, ...]] = (0, ())
         self._episode: int | str | None = None
@@ -67,7 +84,9 @@ class Evidence:
         self._begin(episode)
         for memory in memories:
             verdict = None if _is_younger(memory, turn.turn, episode) else borne_out(memory, action, turn)
-            if verdict is False and self._has_happened(location_id, memory, deed):
+            if verdict is False and (
+                self._has_happened(location_id, memory, deed) or self._is_another_state(location_id, memory, turn)
+            ):
                 continue
             if verdict is not None:
                 self._add(Trial(episode, turn.turn, location_id, memory.title, action, outcome_in_words(turn), verdict))
@@ -122,7 +141,7 @@ class Evidence:
             self._fail(error)
             return outcome
         self._taken = True
-        return _credited(outcome, self._pending)
+        return self._credited(outcome, self._pending)
 
     def _begin(self, episode: int | str) -> None:
         if episode == self._episode:
@@ -154,6 +173,10 @@ class Evidence:
             return False
         return memory.episode == self._episode or (location_id, memory.title, deed) in self._done
 
+    def _is_another_state(self, location_id: int, memory: Memory, turn: ZMachineContext) -> bool:
+        """Whether something that held when it was learned does not hold now: then it says nothing of this time."""
+        return any(holds(claim, turn.state) is not True for claim in self._learned_in(location_id, memory))
+
     def _remember(self, trial: Trial) -> None:
         self._known.add((trial.turn, trial.location_id, trial.title))
         if trial.worked:
@@ -166,11 +189,30 @@ class Evidence:
             return outcome
         last = [] if self._on_file else self._file.last_batch()
         cut_off = [trial for trial in last if _counts(outcome.document, trial) == _before(last, trial)]
-        outcome = _credited(outcome, cut_off)
+        outcome = self._credited(outcome, cut_off)
         if size > LARGE and self._size is None:
             self._file.thin_out()
         self._size = self._file.size()
         return outcome
+
+    def _credited(self, outcome: Outcome, trials: Sequence[Trial]) -> Outcome:
+        document, made = outcome.document, outcome.changes
+        for location_id, title in dict.fromkeys((trial.location_id, trial.title) for trial in trials):
+            memory = titled(document.memories(location_id), title)
+            if memory is None:
+                continue
+            its = [trial for trial in trials if (trial.location_id, trial.title) == (location_id, title)]
+            worked = memory.worked + sum(trial.worked for trial in its)
+            after = replace(memory, tried=memory.tried + len(its), worked=worked)
+            one = changes.changed(document, location_id, memory, after, "credited", _described(its))
+            document, made = one.document, made + one.changes
+            if _has_always_failed(after) and not self._is_by_a_person(location_id, after):
+                counted = document.memories(location_id)
+                memory = next(kept for kept in counted if kept == after)
+                reason = f"It came out otherwise each of the {after.tried} times that it was tried"
+                one = changes.invalidated(document, location_id, memory, reason, its[-1].turn)
+                document, made = one.document, made + one.changes
+        return Outcome(document, made)
 
     def _put_on_file(self, document: Document) -> None:
         new = self._pending[self._on_file :]
@@ -198,18 +240,9 @@ def _before(batch: Sequence[Trial], trial: Trial) -> tuple[int, int]:
     return first.after[0] - first.worked, first.after[1] - 1
 
 
-def _credited(outcome: Outcome, trials: Sequence[Trial]) -> Outcome:
-    document, made = outcome.document, outcome.changes
-    for location_id, title in dict.fromkeys((trial.location_id, trial.title) for trial in trials):
-        memory = titled(document.memories(location_id), title)
-        if memory is None:
-            continue
-        its = [trial for trial in trials if (trial.location_id, trial.title) == (location_id, title)]
-        worked = memory.worked + sum(trial.worked for trial in its)
-        after = replace(memory, tried=memory.tried + len(its), worked=worked)
-        one = changes.changed(document, location_id, memory, after, "credited", _described(its))
-        document, made = one.document, made + one.changes
-    return Outcome(document, made)
+def _has_always_failed(memory: Memory) -> bool:
+    """What says which action it is about, and came out otherwise whenever it was tried, is wrong; once is chance."""
+    return bool(memory.action) and memory.worked == 0 and memory.tried >= _ENOUGH_FAILURES
 
 
 def _described(trials: Sequence[Trial]) -> str:

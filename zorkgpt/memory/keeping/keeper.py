@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from zorkgpt.errors import MemoryStoreError
+from zorkgpt.memory.claims import Claim
 from zorkgpt.memory.contrast.comparison import compared
 from zorkgpt.memory.evidence.credit import Evidence
 from zorkgpt.memory.evidence.trials import TrialFile
@@ -15,7 +16,7 @@ from zorkgpt.memory.storage import changes
 from zorkgpt.memory.storage.changes import Outcome, is_current, same_words, titled
 from zorkgpt.memory.storage.codec import Document
 from zorkgpt.memory.storage.entry import as_read
-from zorkgpt.memory.storage.escaping import one_line
+from zorkgpt.memory.storage.escaping import folded, one_line
 from zorkgpt.memory.storage.moment import Moment
 from zorkgpt.memory.storage.section import LOCATION_LIMIT
 from zorkgpt.memory.storage.store import MemoryStore
@@ -34,11 +35,17 @@ class Keeper:
         self.write_failures = 0
         self.vetoes_obeyed = 0
         """Memories of this episode that were not kept since a person never wants them again."""
-        self.evidence = Evidence(TrialFile(store.file.path.with_suffix(".trials.jsonl")), log)
+        self.evidence = Evidence(
+            TrialFile(store.file.path.with_suffix(".trials.jsonl")),
+            log,
+            learned_in=self.state_when_learned,
+            is_by_a_person=self.is_by_a_person,
+        )
         self.moment: Callable[[], Moment | None] = lambda: None
         """Which turn it is, for the history."""
         self._visits = visits
         self._debug = debug
+        self._learned_in: dict[tuple[int, str, str], tuple[Claim, ...]] = {}
 
     def current(self, location_id: int) -> list[Memory]:
         """What is believed at the location, persistent first."""
@@ -55,8 +62,11 @@ class Keeper:
             return False
         return True
 
-    def add(self, location_id: int, name: str, memory: Memory) -> bool:
+    def add(self, location_id: int, name: str, memory: Memory, *, is_judged: bool = False) -> bool:
         """Keep it; one of the same title and text counts as seen again. False also where a person has forbidden it.
+
+        Args:
+            is_judged: whoever worded it has seen what is kept at the place, and said what it replaces.
 
         Raises:
             ValueError: the location is no number that a file can hold.
@@ -142,6 +152,73 @@ class Keeper:
         pinned = {memory.title for memory in self.current(location_id) if memory.pinned}
         return [title for title in titles if title not in pinned]
 
+    def is_about_something_else(self, location_id: int, old: Memory, new: Memory) -> bool:
+        """Whether the two seem to have nothing to do with each other, so that naming one for the other is a slip."""
+        return False
+
+    def give_way(self, location_id: int, old: Memory, new: Memory, reason: str, turn: int | None) -> bool:
+        """Mark a memory as replaced by one that is kept beside it, with the reason. False: nothing was changed."""
+        with self.store.guard:
+            if old.persistence == "ephemeral":
+                self._mark(
+                    location_id,
+                    old,
+                    replace(_superseded(old, new.title, turn), invalidation_reason=reason),
+                    "superseded",
+                )
+                return True
+
+            def change(document: Document) -> Outcome | None:
+                found = known_again(document.memories(location_id), old)
+                if found is None:
+                    return None
+                return changes.superseded(document, location_id, found, new.title, turn, reason)
+
+            return self._apply(change)
+
+    def qualify(self, location_id: int, memory: Memory, when: tuple[Claim, ...], reason: str) -> bool:
+        """Note in which state a memory holds. False: nothing was changed."""
+        with self.store.guard:
+            if memory.persistence == "ephemeral":
+                self._mark(location_id, memory, replace(memory, when=when), "qualified")
+                return True
+
+            def change(document: Document) -> Outcome | None:
+                found = known_again(document.memories(location_id), memory)
+                if found is None or found.pinned or found.when == when:
+                    return None
+                return changes.changed(document, location_id, found, replace(found, when=when), "qualified", reason)
+
+            return self._apply(change)
+
+    def is_by_a_person(self, location_id: int, memory: Memory) -> bool:
+        """Whether a person has pinned it or worded it: then the ground truth does not mark it as wrong."""
+        return memory.pinned or any(
+            record.source in ("hand", "person")
+            and record.change.kind in ("added", "edited")
+            and record.change.location_id == location_id
+            and record.change.after is not None
+            and same_words(record.change.after, memory)
+            for record in self.store.history.records()
+        )
+
+    def state_when_learned(self, location_id: int, memory: Memory) -> tuple[Claim, ...]:
+        """In which state the action was taken that taught it; () where that is not known."""
+        key = location_id, folded(memory.title), folded(memory.text)
+        if key not in self._learned_in:
+            records = self.store.history.records() if memory.persistence != "ephemeral" else ()
+            found = [
+                record.moment.state
+                for record in records
+                if record.moment is not None
+                and record.change.kind == "added"
+                and record.change.location_id == location_id
+                and record.change.after is not None
+                and same_words(record.change.after, memory)
+            ]
+            self._learned_in[key] = found[-1] if found else ()
+        return self._learned_in[key]
+
     def is_forbidden(self, location_id: int, name: str, memory: Memory) -> bool:
         """Whether a person never wants a memory again at this place that says the same; then it is counted and told."""
         vetoed = next((old for old in self._vetoed(location_id) if says_the_same(old, memory)), None)
@@ -179,6 +256,7 @@ class Keeper:
         if self._debug:
             self._log.info("ephemeral memories forgotten", extra={"count": sum(map(len, self.ephemeral.values()))})
         self.ephemeral.clear()
+        self._learned_in.clear()
         self.vetoes_obeyed = 0
 
     def under_way(self) -> dict[str, Any]:
@@ -294,10 +372,17 @@ class Keeper:
             extra={"location_id": location_id, "old": old.title, "new": new.title},
         )
 
+    def _note_state(self, location_id: int, memory: Memory) -> None:
+        moment = self.moment()
+        if moment is not None:
+            self._learned_in[location_id, folded(memory.title), folded(memory.text)] = moment.state
+
     def _tell(
         self, kind: str, location_id: int, memory: Memory, reason: str | None = None, other: Memory | None = None
     ) -> None:
         detail = reason or memory.invalidation_reason or memory.superseded_by or ""
+        if kind == "added":
+            self._note_state(location_id, memory)
         self.events.append(_event(kind, location_id, memory, detail, other))
         if self._debug and memory.persistence == "ephemeral":
             self._log.info("ephemeral memory", extra={"what": kind, "location_id": location_id, "title": memory.title})

@@ -1,43 +1,59 @@
 """How one turn becomes memories: asked about if it may teach something, checked, then kept."""
 
 import logging
-import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+from zorkgpt.memory.claims import Claim, Relation, differing
+from zorkgpt.memory.contrast.comparison import compared
 from zorkgpt.memory.keeping.keeper import Keeper
-from zorkgpt.memory.learning.again import taken_again, to_take_again
-from zorkgpt.memory.learning.novelty import Judged, key_of
+from zorkgpt.memory.learning.judgment_cache import JudgmentCache, is_always_asked, key_of
 from zorkgpt.memory.learning.synthesis import MemorySynthesizer, RecentTurn, SynthesisRequest
 from zorkgpt.memory.learning.titles import meant
 from zorkgpt.memory.learning.triggers import ALL, Trigger, reasons_to_remember
-from zorkgpt.memory.models import Memory, MemoryStatus, MemorySynthesisResponse, ZMachineContext
-from zorkgpt.memory.storage.escaping import one_line
-from zorkgpt.memory.whereabouts import Handled
+from zorkgpt.memory.models import (
+    FurtherFact,
+    Memory,
+    MemoryStatus,
+    MemorySynthesisResponse,
+    ZMachineContext,
+    outcome_of,
+)
+from zorkgpt.memory.object_locations import HandledThings
+from zorkgpt.memory.storage.changes import is_current, same_words
+from zorkgpt.memory.storage.escaping import folded, one_line
 
-_KEPT_AS = ("added", "seen again", "merged")
-"""Events that name the memory that a turn led to."""
+Fact = MemorySynthesisResponse | FurtherFact
+
+_ABOUT_AN_ACTION = ("SUCCESS", "FAILURE")
+"""Categories that by their definition tell what came of an action."""
 
 
 @dataclass(slots=True)
 class Counts:
-    """Of one episode."""
+    """Counts for one episode."""
 
     turns: int = 0
     turns_asked: int = 0
     """Turns with at least one question, the opening text left out."""
     judged_before: int = 0
-    """Outcomes that were passed over, since they had been judged."""
+    """Turns that were passed over, since the very same had been judged."""
     triggers: dict[str, int] = field(default_factory=dict)
-    """Outcomes by each reason to ask about them, those passed over too."""
+    """Turns by each reason to ask about them, those passed over too."""
     synthesis_calls: int = 0
     synthesized: int = 0
+    """Facts that were to be remembered."""
     synthesis_failures: int = 0
+    asked_again: int = 0
+    """Answers that looked like a slip and were asked for once more."""
     core_validation_downgrade: int = 0
-    core_by_own_action: int = 0
     persistence_corrected: int = 0
-    """Called lasting, and about where the agent itself had put something."""
+    """Called lasting, and claiming what is so by the agent's own doing."""
+    forbidden_by_ground_truth: int = 0
+    """Memories that were to be marked as wrong, and that the object tree bears out."""
+    contradictions_settled: int = 0
+    """Memories about one action with different outcomes, of which one gave way or both now say when they hold."""
     audit: dict[str, int] = field(default_factory=dict)
     """What the fresh world said of the core memories when the episode began, by verdict."""
     unknown_titles: int = 0
@@ -60,26 +76,29 @@ class Learner:
         keeper: Keeper,
         synthesizer: MemorySynthesizer,
         counts: Counts,
-        is_echo: Callable[[int, Memory], bool],
+        is_echo: Callable[[int, Memory, SynthesisRequest], bool],
+        is_first_visit: Callable[[int, int], bool],
         log: logging.Logger,
         *,
-        handled: Handled | None = None,
-        judged: Judged | None = None,
+        handled: HandledThings | None = None,
+        judged: JudgmentCache | None = None,
         triggers: frozenset[Trigger] = ALL,
     ) -> None:
         """
         Args:
-            handled: what the agent has moved in this episode.
-            judged: what need not be asked about again; None: everything is.
+            is_first_visit: (location, turn) → whether no earlier turn of the episode was played there.
+            handled: what the agent has moved or changed in this episode.
+            judged: answers that need not be asked for again; None: everything is asked.
             triggers: the reasons to ask that count.
         """
-        self._handled = handled or Handled()
+        self._handled = handled or HandledThings()
         self._judged = judged
         self._triggers = triggers
         self._keeper = keeper
         self._synthesizer = synthesizer
         self._counts = counts
         self._is_echo = is_echo
+        self._is_first_visit = is_first_visit
         self._log = log
 
     def learn(
@@ -95,12 +114,18 @@ class Learner:
         recalled: tuple[str, ...] = (),
         arrival: bool = False,
     ) -> None:
-        triggers = reasons_to_remember(context, response_length=len(response), enabled=self._triggers)
+        memories = tuple(self._keeper.current(location_id))
+        triggers = reasons_to_remember(
+            context,
+            response_length=len(response),
+            enabled=self._triggers,
+            is_known_way=not arrival and _is_known_way(action, context, memories),
+        )
         for trigger in triggers:
             self._counts.triggers[trigger.value] = self._counts.triggers.get(trigger.value, 0) + 1
         before = self._handled.numbers()
         if not arrival:
-            self._handled.note(action, context)
+            self._handled.note(context)
         if not triggers:
             return
         request = SynthesisRequest(
@@ -109,7 +134,7 @@ class Learner:
             action,
             response,
             context,
-            memories=tuple(self._keeper.current(location_id)),
+            memories=memories,
             history=history,
             triggers=tuple(trigger.value for trigger in triggers),
             arrival=arrival,
@@ -119,143 +144,261 @@ class Learner:
         if self._judged is None:
             self._ask(request, episode)
             return
-        key = key_of(request, type(self._synthesizer).__name__)
-        if self._seen_again(request, self._judged.led_to(key), episode) or self._true_again(request, key, episode):
+        key = key_of(request, type(self._synthesizer).__name__, self._replaced(location_id))
+        if not is_always_asked(request) and (answer := self._judged.answer(key)) is not None:
             self._counts.judged_before += 1
-            return
-        told = len(self._keeper.events)
-        if answer := self._ask(request, episode):
-            new = [event for event in self._keeper.events[told:] if event.location_id == location_id]
-            kept = [event for event in new if event.kind in _KEPT_AS]
-            again = to_take_again(request, answer) if any(one.persistence == "ephemeral" for one in kept) else None
-            self._judged.keep(key, tuple(dict.fromkeys(event.title for event in kept)), again)
+            self._apply(request, answer, episode)
+        elif answer := self._ask(request, episode):
+            self._judged.keep(key, answer)
 
-    def _true_again(self, request: SynthesisRequest, key: str, episode: int | str) -> bool:
-        """Keep what the same made true of an earlier episode for this one; False: there is nothing to take over."""
-        judged = self._judged
-        if judged is None or (kept := judged.again(key)) is None:
-            return False
-        # What was replaced or disproved since this episode began is judged in that light.
-        been = {memory.title for memory in self._keeper.ephemeral.get(request.location_id, ())}
-        answer = None if been & set(judged.led_to(key) or ()) else taken_again(request, kept)
-        return answer is not None and self._apply(request, answer, episode)
-
-    def _seen_again(self, request: SynthesisRequest, titles: tuple[str, ...] | None, episode: int | str) -> bool:
-        """Count one more observation of what this outcome led to; False: it is not judged, or not believed any more."""
-        if titles is None:
-            return False
-        standing = {memory.title: memory for memory in request.memories}
-        if not all(title in standing for title in titles):
-            return False
-        for title in titles:
-            self._keeper.seen_again(request.location_id, standing[title], request.context.turn, episode)
-        return True
+    def _replaced(self, location_id: int) -> list[Memory]:
+        with self._keeper.store.guard:
+            return [one for one in self._keeper.store.cache.get(location_id, ()) if not is_current(one)]
 
     def _ask(self, request: SynthesisRequest, episode: int | str) -> MemorySynthesisResponse | None:
         """Ask, and apply the answer; None: there was none, or it could not be kept."""
-        location_id, context = request.location_id, request.context
+        answer = self._answer(request)
+        if answer is not None and (doubts := self._doubts(request, answer)):
+            self._counts.asked_again += 1
+            answer = self._answer(replace(request, doubts=doubts)) or answer
+        if answer is None:
+            extra = {"location_id": request.location_id, "turn": request.context.turn}
+            self._log.warning("no answer about what to remember", extra=extra)
+            return None
+        self._counts.synthesized += len(answer.facts())
+        return answer if self._apply(request, answer, episode) else None
+
+    def _answer(self, request: SynthesisRequest) -> MemorySynthesisResponse | None:
         self._counts.synthesis_calls += 1
         answer = self._synthesizer.synthesize(request)
         if answer is None:
             self._counts.synthesis_failures += 1
-            self._log.warning(
-                "no answer about what to remember", extra={"location_id": location_id, "turn": context.turn}
-            )
-            return None
-        self._counts.synthesized += answer.should_remember
-        return answer if self._apply(request, answer, episode) else None
+        return answer
+
+    def _doubts(self, request: SynthesisRequest, answer: MemorySynthesisResponse) -> tuple[str, ...]:
+        """What in the answer looks like a slip."""
+        if not getattr(self._synthesizer, "asks_a_model", True):
+            return ()
+        doubts = []
+        for fact in answer.facts():
+            new = self._memory(request, fact, request.location_id, 0)
+            for title in fact.supersedes_memory_titles:
+                old = meant(title, request.memories)
+                if old is None or old.pinned:
+                    continue
+                if old.persistence != "ephemeral" and new.persistence == "ephemeral":
+                    doubts.append(
+                        f"“{old.title}” is true in every episode and “{new.title}” in this one only: the first is not "
+                        "replaced by the second, since the restart would lose it."
+                    )
+                elif self._keeper.is_about_something_else(request.location_id, old, new):
+                    doubts.append(f"“{old.title}” is to be replaced by “{new.title}”, which seems to be about another.")
+        return tuple(doubts)
+
+    # Keeping
 
     def _apply(self, request: SynthesisRequest, answer: MemorySynthesisResponse, episode: int | str) -> bool:
-        location_id, turn = request.location_id, request.context.turn
-        for title in self._existing(request, answer.invalidate_memory_titles):
-            self._keeper.invalidate(location_id, title, answer.invalidation_reason or "", turn)
-            self._never_again(title)
-        if not answer.should_remember:
+        for memory in self._existing(request.location_id, request.memories, answer.invalidate_memory_titles):
+            self._invalidate(request, memory, answer.invalidation_reason or "")
+        kept = [self._keep(request, fact, episode) for fact in answer.facts()]
+        return all(kept)
+
+    def _invalidate(self, request: SynthesisRequest, memory: Memory, reason: str) -> None:
+        """Unless the object tree says that it was so, before the agent changed it or still."""
+        if memory.claims and all(self._is_or_was_so(request, claim) for claim in memory.claims):
+            self._counts.forbidden_by_ground_truth += 1
+            self._log.warning(
+                "not invalidated: the object tree bears it out",
+                extra={"location_id": request.location_id, "title": memory.title, "reason": reason},
+            )
+            return
+        self._keeper.invalidate(request.location_id, memory.title, reason, request.context.turn)
+
+    def _is_or_was_so(self, request: SynthesisRequest, claim: Claim) -> bool:
+        if self._handled.was_so_before(request.location_id, claim):
             return True
-        memory = self._checked(request, answer, episode)
-        # What the game itself has just said is news, however often it was read elsewhere.
-        said = one_line(request.response).casefold()
-        if one_line(memory.text).casefold() not in said and self._is_echo(location_id, memory):
+        now = {told.short for thing in request.context.things for told in thing.claims()}
+        return claim.short in now and claim.number not in self._handled
+
+    def _keep(self, request: SynthesisRequest, fact: Fact, episode: int | str) -> bool:
+        location_id, name = self._place(request, fact)
+        known = request.memories if location_id == request.location_id else self._keeper.current(location_id)
+        memory = self._checked(request, self._memory(request, fact, location_id, episode), location_id)
+        if self._is_echo(location_id, memory, request):
             self._counts.echoes += 1
             self._keeper.ignore(location_id, memory, "the agent had been shown it elsewhere")
             return True
-        if self._keeper.is_forbidden(location_id, request.location_name, memory):
+        if self._keeper.is_forbidden(location_id, name, memory):
             return True
-        titles = self._existing(request, answer.supersedes_memory_titles)
-        titles = self._keeper.replaceable(location_id, titles, memory)
-        if memory.persistence != "ephemeral":
-            self._never_again(*titles)
-        if titles and self._keeper.supersede(location_id, request.location_name, titles, memory, turn):
+        replaced = [old.title for old in self._existing(location_id, known, fact.supersedes_memory_titles)]
+        replaced = self._keeper.replaceable(location_id, replaced, memory)
+        memory = _named_apart(memory, [one for one in known if one.title not in replaced])
+        memory, settled = self._against_what_is_believed(request, location_id, memory, replaced)
+        if memory is None:
             return True
+        kept = bool(replaced) and self._keeper.supersede(location_id, name, replaced, memory, request.context.turn)
         # Also where the old one may not be replaced: what was learned is then true beside it.
-        return self._keeper.add(location_id, request.location_name, memory)
+        kept = kept or self._keeper.add(location_id, name, memory, is_judged=True)
+        if kept:
+            for settle in settled:
+                settle()
+        return kept
 
-    def _never_again(self, *titles: str) -> None:
-        """They were proved wrong, or replaced by what lasts: no later episode takes them over."""
-        if self._judged is not None:
-            self._judged.judge_anew(titles)
+    def _place(self, request: SynthesisRequest, fact: Fact) -> tuple[int, str]:
+        """Where the fact is kept: the location of the action or of the arrival, as the model says."""
+        turn = request.context
+        here = request.location_id, request.location_name
+        if request.arrival and fact.place == "action" and turn.location_before is not None:
+            return turn.location_before, self._keeper.names.get(turn.location_before, "")
+        led_on = not request.arrival and turn.location_changed and not turn.died
+        if led_on and fact.place == "arrival" and turn.location_after is not None:
+            return turn.location_after, turn.destination_name
+        return here
 
-    def _existing(self, request: SynthesisRequest, titles: set[str]) -> list[str]:
-        found = []
-        for title in sorted(titles):
-            memory = meant(title, request.memories)
-            if memory is None:
-                self._counts.unknown_titles += 1
-                self._log.warning("no memory of this title", extra={"location_id": request.location_id, "title": title})
-            elif memory.title not in found:
-                found.append(memory.title)
-        return found
-
-    def _checked(self, request: SynthesisRequest, answer: MemorySynthesisResponse, episode: int | str) -> Memory:
-        context = request.context
-        memory = Memory(
-            answer.category,
-            answer.memory_title,
+    def _memory(self, request: SynthesisRequest, fact: Fact, location_id: int, episode: int | str) -> Memory:
+        turn = request.context
+        action = " ".join((_action_of(request, fact) or "").split())
+        is_this_one = bool(action) and folded(action) == folded(request.action) and not request.arrival
+        return Memory(
+            fact.category or "NOTE",
+            fact.memory_title or "",
             episode,
-            str(context.turn),
-            context.score_delta,
-            answer.memory_text,
-            answer.persistence,
-            answer.status if answer.status != MemoryStatus.SUPERSEDED else MemoryStatus.ACTIVE,
+            str(turn.turn),
+            turn.score_delta,
+            fact.memory_text or "",
+            fact.persistence or "permanent",
+            fact.status if fact.status != MemoryStatus.SUPERSEDED else MemoryStatus.ACTIVE,
+            action=action,
+            outcome=outcome_of(turn) if is_this_one and location_id == request.location_id else "",
+            claims=_known_claims(fact.claims, turn),
         )
+
+    def _checked(self, request: SynthesisRequest, memory: Memory, location_id: int) -> Memory:
+        """With the persistence that the ground truth allows."""
+        turn = request.context
         if memory.persistence == "ephemeral":
             return memory
-        thing = self._handled.put_there(request.location_id, f"{memory.title}. {memory.text}")
-        if thing is not None:
+        scored = turn.score_delta > 0 and not request.arrival
+        owed = None if scored else self._handled.owed_to_the_agent(location_id, memory.claims)
+        if owed is not None:
             self._counts.persistence_corrected += 1
             self._log.warning(
-                "%s about where the agent has put something kept for the episode",
+                "%s about what is so by the agent's own doing kept for the episode",
                 memory.persistence,
-                extra={"title": memory.title, "thing": thing, "turn": context.turn},
+                extra={"title": memory.title, "claim": str(owed), "turn": turn.turn},
             )
             return replace(memory, persistence="ephemeral")
-        if memory.persistence == "permanent":
-            return memory
-        if changed_by_action(memory, context):
-            self._counts.core_by_own_action += 1
-            self._log.info("core by the agent's own doing kept for the episode", extra={"title": memory.title})
-            return replace(memory, persistence="ephemeral")
-        if not context.first_visit:
+        first = turn.first_visit if location_id == request.location_id else self._is_first_visit(location_id, turn.turn)
+        if memory.persistence == "core" and not first:
             self._counts.core_validation_downgrade += 1
             self._log.warning(
-                "core on a later visit kept as permanent", extra={"title": memory.title, "turn": context.turn}
+                "core on a later visit kept as permanent", extra={"title": memory.title, "turn": turn.turn}
             )
             return replace(memory, persistence="permanent")
         return memory
 
+    def _against_what_is_believed(
+        self, request: SynthesisRequest, location_id: int, memory: Memory, replaced: Sequence[str]
+    ) -> tuple[Memory | None, list[Callable[[], object]]]:
+        """Settle what is believed of the same action and came out otherwise.
 
-def changed_by_action(memory: Memory, context: ZMachineContext) -> bool:
-    """Whether the memory is about an object that this very action moved or changed."""
-    words = _words(f"{memory.title} {memory.text}")
-    rooms = {context.location_before, context.location_after}
-    for item in (*context.moved, *context.changed):
-        # A room's own attributes are the game's notes, that it was visited for instance.
-        name = _words(item.name) if item.number not in rooms else []
-        # "lantern" for the "brass lantern": the noun stands last.
-        if name and (f" {name[-1]} " in f" {' '.join(words)} "):
-            return True
-    return False
+        Where the states differed, both say in which they hold; else the newer ground truth wins, unless a person has
+        pinned the older one.
+
+        Returns:
+            The memory as it is to be kept, None if it is not, and what is to be done once it is.
+        """
+        settled: list[Callable[[], object]] = []
+        turn = request.context
+        for rival in self._keeper.current(location_id):
+            if rival.title in replaced or not _is_opposed(rival, memory):
+                continue
+            then, now = differing(self._keeper.state_when_learned(location_id, rival), turn.state)
+            if then:
+                memory = replace(memory, when=tuple(dict.fromkeys((*memory.when, *now))))
+                when = tuple(dict.fromkeys((*rival.when, *then)))
+                reason = f"in another state it comes out otherwise: “{memory.title}”"
+                settled.append(
+                    lambda rival=rival, when=when, reason=reason: self._qualify(rival, when, reason, location_id)
+                )
+            elif self._keeper.is_by_a_person(location_id, rival):
+                self._keeper.ignore(location_id, memory, f"a person says otherwise: {rival.title}")
+                return None, []
+            elif rival.persistence == "ephemeral" or memory.persistence != "ephemeral":
+                reason = f"in the same state “{memory.action}” came out otherwise in turn {turn.turn}: {memory.outcome}"
+                settled.append(
+                    lambda rival=rival, reason=reason, new=memory: self._give_way(
+                        location_id, rival, new, reason, turn.turn
+                    )
+                )
+        return memory, settled
+
+    def _qualify(self, rival: Memory, when: tuple[Claim, ...], reason: str, location_id: int) -> None:
+        self._counts.contradictions_settled += self._keeper.qualify(location_id, rival, when, reason)
+
+    def _give_way(self, location_id: int, rival: Memory, new: Memory, reason: str, turn: int) -> None:
+        self._counts.contradictions_settled += self._keeper.give_way(location_id, rival, new, reason, turn)
+
+    def _existing(self, location_id: int, memories: Sequence[Memory], titles: set[str]) -> list[Memory]:
+        found: list[Memory] = []
+        for title in sorted(titles):
+            memory = meant(title, memories)
+            if memory is None:
+                self._counts.unknown_titles += 1
+                self._log.warning("no memory of this title", extra={"location_id": location_id, "title": title})
+            elif memory not in found:
+                found.append(memory)
+        return found
 
 
-def _words(text: str) -> list[str]:
-    return re.findall(r"[^\W_]+", text.casefold())
+def _is_known_way(action: str, turn: ZMachineContext, memories: Sequence[Memory]) -> bool:
+    """Whether a walk led to where the map, or a memory of this place, says that it leads."""
+    if not turn.location_changed or any(memory.status == MemoryStatus.TENTATIVE for memory in memories):
+        return False
+    wanted, came_to = folded(action), outcome_of(turn)
+    return turn.known_way or any(folded(one.action) == wanted and one.outcome == came_to for one in memories)
+
+
+def _action_of(request: SynthesisRequest, fact: Fact) -> str | None:
+    """What the fact is about; where the field was left out, a success or a failure is one of this turn's action."""
+    if fact.action is None and fact.category in _ABOUT_AN_ACTION and not request.arrival:
+        return request.action
+    return fact.action
+
+
+def _known_claims(claims: Sequence[Claim], turn: ZMachineContext) -> tuple[Claim, ...]:
+    """The claims about things that the Z-machine listed, with their names; ways and darkness need none."""
+    names = {thing.number: thing.name for thing in turn.things}
+    names |= {one.number: one.name for one in (*turn.moved, *turn.changed)}
+    found = []
+    for claim in claims:
+        if claim.relation in (Relation.DARK, Relation.LIGHT):
+            found.append(Claim(claim.relation))
+        elif claim.relation is Relation.LEADS:
+            if claim.name.strip() and claim.other is not None:
+                found.append(Claim(Relation.LEADS, None, one_line(claim.name), claim.other, one_line(claim.other_name)))
+        elif claim.number in names and (claim.relation not in (Relation.IN, Relation.ON) or claim.other is not None):
+            found.append(replace(claim, name=names[claim.number], other_name=names.get(claim.other, "")))
+    return tuple(dict.fromkeys(found))
+
+
+def _is_opposed(known: Memory, new: Memory) -> bool:
+    """Whether both tell what came of the same action, and not the same; surviving once disproves no danger."""
+    if not known.action or folded(known.action) != folded(new.action) or known.outcome == new.outcome:
+        return False
+    outcomes = {known.outcome, new.outcome}
+    if "" in outcomes or known.outcome == "died":
+        return False
+    return new.outcome == "died" or "nothing" in outcomes or all(one.startswith("to ") for one in outcomes)
+
+
+def _named_apart(memory: Memory, others: Sequence[Memory]) -> Memory:
+    """With a title of its own, where another fact of the place has the same one."""
+    taken = {folded(one.title): one for one in others}
+    known = taken.get(folded(memory.title))
+    if known is None or same_words(known, memory) or compared(known, memory, None).relation in ("same", "adds"):
+        return memory
+    number = 2
+    while folded(f"{memory.title} ({number})") in taken:
+        number += 1
+    return replace(memory, title=f"{memory.title} ({number})")

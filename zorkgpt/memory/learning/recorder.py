@@ -9,15 +9,15 @@ from zorkgpt.errors import LLMError
 from zorkgpt.memory.keeping.counts import counts_of
 from zorkgpt.memory.keeping.keeper import Keeper
 from zorkgpt.memory.keeping.lifecycle import Visits
+from zorkgpt.memory.learning.echo_filter import EchoFilter
+from zorkgpt.memory.learning.judgment_cache import JudgmentCache
 from zorkgpt.memory.learning.learner import Counts, Learner
-from zorkgpt.memory.learning.novelty import Judged
-from zorkgpt.memory.learning.recalled import Recalled
 from zorkgpt.memory.learning.recent import recent_turns
 from zorkgpt.memory.learning.synthesis import MemorySynthesizer, RecentTurn
 from zorkgpt.memory.learning.triggers import ALL, Trigger
 from zorkgpt.memory.models import Memory, ZMachineContext
+from zorkgpt.memory.object_locations import HandledThings
 from zorkgpt.memory.storage.moment import Moment
-from zorkgpt.memory.whereabouts import Handled
 
 
 class Recorder:
@@ -26,7 +26,7 @@ class Recorder:
     Args:
         game_state: see `SimpleMemoryManager`.
         history_window: how many turns before the present one a synthesizer sees.
-        judged: what need not be asked about again; None: everything is.
+        judged: answers that need not be asked for again; None: everything is asked.
         triggers: the reasons to ask that count.
     """
 
@@ -39,12 +39,12 @@ class Recorder:
         log: logging.Logger,
         *,
         history_window: int,
-        judged: Judged | None = None,
+        judged: JudgmentCache | None = None,
         triggers: frozenset[Trigger] = ALL,
     ) -> None:
         self.synthesizer = synthesizer
         self.counts = Counts()
-        self.recalled = Recalled()
+        self.recalled = EchoFilter()
         self._keeper = keeper
         self._visits = visits
         self._state = game_state
@@ -52,7 +52,7 @@ class Recorder:
         self._history_window = history_window
         self._judged = judged
         self._triggers = triggers
-        self._handled = Handled()
+        self._handled = HandledThings()
         self._last_action = (-1, "")
         """Turn and action: what led to an arrival of the same turn."""
         self._last_asked_turn = -1
@@ -90,7 +90,7 @@ class Recorder:
                 context = self._context(location_id, given, arrival=arrival)
                 self._been_at(location_id, context, arrival=arrival)
             action = self._action_of(action, context, arrival=arrival)
-            self._recording = Moment.of(self.episode, context.turn, action, response)
+            self._recording = Moment.of(self.episode, context.turn, action, response, context.state)
             if not arrival:
                 self._judge_advice(location_id, action, context)
             if self.synthesizer is not None:
@@ -156,6 +156,7 @@ class Recorder:
             self.synthesizer,
             self.counts,
             self.recalled.is_echo,
+            self._visits.is_first,
             self._log,
             handled=self._handled,
             judged=self._judged,

@@ -38,11 +38,16 @@ class SynthesisRequest:
     recalled: tuple[str, ...] = ()
     """Titles of memories that the agent was shown lately: what its reasoning may only be repeating."""
     handled: frozenset[int] = frozenset()
-    """Object numbers of what the player had moved in this episode before this turn."""
+    """Object numbers of what the player had moved or changed in this episode before this turn."""
+    doubts: tuple[str, ...] = ()
+    """What looked like slips in the first answer to this question; the second answer stands."""
 
 
 class MemorySynthesizer(Protocol):
-    """Decides what, if anything, a turn teaches."""
+    """Decides what, if anything, a turn teaches.
+
+    One that asks nobody, so that an answer costs nothing, may say so by an attribute `asks_a_model = False`.
+    """
 
     def synthesize(self, request: SynthesisRequest) -> MemorySynthesisResponse | None:
         """The answer; None if there was none to be had (counted by the caller).

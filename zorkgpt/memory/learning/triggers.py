@@ -17,6 +17,8 @@ class Trigger(StrEnum):
     DEATH = "died"
     FIRST_VISIT = "first visit"
     LONG_RESPONSE = "long response"
+    OBJECTS = "objects changed"
+    """The action moved, opened, lit or otherwise changed something."""
     NOTHING_CHANGED = "nothing changed"
     """The action was meant to do something: a refusal, a dead end."""
 
@@ -25,13 +27,18 @@ ALL = frozenset(Trigger)
 
 
 def reasons_to_remember(
-    turn: ZMachineContext, *, response_length: int | None = None, enabled: frozenset[Trigger] = ALL
+    turn: ZMachineContext,
+    *,
+    response_length: int | None = None,
+    enabled: frozenset[Trigger] = ALL,
+    is_known_way: bool = False,
 ) -> list[Trigger]:
     """Why this turn may teach something; none: it need not be asked about.
 
     Args:
         response_length: in characters, where the context does not say.
         enabled: the reasons that count.
+        is_known_way: the action is a walk to where it has led before; then only what else came of it is a reason.
     """
     length = turn.response_length or response_length or 0
     found = {
@@ -41,6 +48,11 @@ def reasons_to_remember(
         Trigger.DEATH: turn.died,
         Trigger.FIRST_VISIT: turn.first_visit,
         Trigger.LONG_RESPONSE: length > LONG_RESPONSE,
+        Trigger.OBJECTS: turn.acted,
         Trigger.NOTHING_CHANGED: turn.nothing_changed,
     }
+    if is_known_way and not turn.died:
+        # What the walk prints is about the place that it leads to, which is asked about on arrival.
+        for trigger in (Trigger.LOCATION, Trigger.FIRST_VISIT, Trigger.LONG_RESPONSE):
+            found[trigger] = False
     return [trigger for trigger, holds in found.items() if holds and trigger in enabled]

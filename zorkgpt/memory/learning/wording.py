@@ -3,9 +3,10 @@
 from collections import Counter
 from functools import lru_cache
 
+from zorkgpt.memory.claims import Relation
 from zorkgpt.memory.learning.synthesis import SynthesisRequest
 from zorkgpt.memory.learning.triggers import LONG_RESPONSE
-from zorkgpt.memory.models import AttributeChanged, ObjectMoved, ZMachineContext
+from zorkgpt.memory.models import AttributeChanged, ObjectMoved, ThingAtHand, ZMachineContext
 
 _PLACING = {"drop", "give", "hang", "hide", "insert", "lay", "leave", "place", "pour", "put", "set", "throw"}
 _LONGEST_NAME = 60
@@ -29,6 +30,20 @@ def facts_in_words(request: SynthesisRequest) -> list[str]:
     if turn.died:
         facts.append("You died on this turn.")
     return facts
+
+
+def things_in_words(request: SynthesisRequest) -> list[str]:
+    """What is at hand after the turn, a line each: number, name, where it is and in which state."""
+    return [_thing(thing) for thing in request.context.things]
+
+
+def _thing(thing: ThingAtHand) -> str:
+    told = [claim for claim in thing.claims() if claim.relation is not Relation.HERE]
+    words = [
+        f'{claim.relation.value} {claim.other} "{_name(claim.other_name)}"' if claim.other else claim.relation.value
+        for claim in told
+    ]
+    return f'{thing.number} "{_name(thing.name)}"' + (f": {', '.join(words)}" if words else "")
 
 
 def noticed_moves(request: SynthesisRequest) -> list[ObjectMoved]:
@@ -87,7 +102,7 @@ def signals(request: SynthesisRequest) -> list[str]:
             acted and turn.inventory_changed and not turn.location_changed
         ),
         "The command puts something somewhere: where it lies now is likely ephemeral.": acted and verb in _PLACING,
-        "The score rose: how that was done is likely permanent.": acted and turn.score_delta > 0,
+        "The score rose: how that was done is permanent, whatever things it names.": acted and turn.score_delta > 0,
         "The game did not do it: that this does not work here is likely permanent.": acted and turn.nothing_changed,
         "You died: the danger is permanent, and memories that promised safety here are disproved.": turn.died,
     }

@@ -143,5 +143,5 @@ def _plain(record: Record) -> dict[str, Any]:
         "before": None if change.before is None else fields_of(change.before),
         "after": None if change.after is None else fields_of(change.after),
         "other": None if change.other is None else fields_of(change.other),
-        **({} if moment is None else asdict(moment)),
+        **({} if moment is None else asdict(moment) | {"state": list(map(str, moment.state))}),
     }

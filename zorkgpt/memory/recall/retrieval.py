@@ -78,13 +78,15 @@ def line(memory: Memory, *, markers: bool = True) -> str:
     """`[CATEGORY] Title: text`, with how long it is true and how often it worked."""
     marker = _MARKERS[memory.persistence] if markers else ""
     result = tested(memory)
-    return f"[{memory.category}] {memory.title}: {memory.text}{marker}{f' ({result})' if result else ''}"
+    when = f" (when {', '.join(claim.in_words() for claim in memory.when)})" if memory.when else ""
+    return f"[{memory.category}] {memory.title}: {memory.text}{when}{marker}{f' ({result})' if result else ''}"
 
 
 def _rank(memory: Memory, order: dict[int | str, int], place: int) -> tuple:
     return (
         not memory.pinned,
         memory.category != "DANGER",
+        not _scores(memory),
         standing(memory),
         memory.status == MemoryStatus.TENTATIVE,
         -memory.observation_count,
@@ -92,6 +94,10 @@ def _rank(memory: Memory, order: dict[int | str, int], place: int) -> tuple:
         -_last_turn(memory.turns),
         -place,
     )
+
+
+def _scores(memory: Memory) -> bool:
+    return bool(memory.action) and (memory.score_change or 0) > 0
 
 
 def _last_turn(turns: str) -> int:
@@ -103,9 +109,11 @@ def _chosen(ranked: list[Memory], budget: Budget, count_tokens: Callable[[str], 
     left = {"SUCCESS": budget.successes, "FAILURE": budget.failures}
     allowed = []
     for memory in ranked:
-        if memory.pinned or left.get(memory.category, 1) > 0:
+        # What is known to score is worth its line, however much else has worked here.
+        is_free = memory.pinned or _scores(memory)
+        if is_free or left.get(memory.category, 1) > 0:
             allowed.append(memory)
-            if memory.category in left and not memory.pinned:
+            if memory.category in left and not is_free:
                 left[memory.category] -= 1
     text = _text(allowed, len(ranked) - len(allowed), budget)
     if count_tokens(text) <= budget.tokens:

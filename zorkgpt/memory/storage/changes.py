@@ -31,6 +31,7 @@ Kind = Literal[
     "removed",
     "moved",
     "contested",
+    "qualified",
     "undone",
     "credited",
     "pinned",

@@ -175,6 +175,8 @@ def _row(at: str, change: Change, source: str, moment: Moment | None) -> dict[st
         row |= {"episode": moment.episode, "turn": moment.turn}
         if change.kind not in _COUNTED and (moment.action or moment.response):
             row |= {"action": moment.action, "response": moment.response}
+        if change.kind == "added" and moment.state:
+            row["state"] = list(map(str, moment.state))
     return row
 
 

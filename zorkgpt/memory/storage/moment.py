@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from zorkgpt.memory.claims import Claim, claims_in
 from zorkgpt.memory.storage.escaping import one_line
 
 _LONGEST_RESPONSE = 400
@@ -19,11 +20,15 @@ class Moment:
     """"" for an arrival without one, and where nobody told."""
     response: str = ""
     """What the game answered, in one line, cut where it is long."""
+    state: tuple[Claim, ...] = ()
+    """In which state the action was taken, as far as the ground truth tells."""
 
     @classmethod
-    def of(cls, episode: int | str, turn: int, action: str = "", response: str = "") -> "Moment":
+    def of(
+        cls, episode: int | str, turn: int, action: str = "", response: str = "", state: tuple[Claim, ...] = ()
+    ) -> "Moment":
         """With texts of any length."""
-        return cls(episode, turn, _cut(action, _LONGEST_ACTION), _cut(response, _LONGEST_RESPONSE))
+        return cls(episode, turn, _cut(action, _LONGEST_ACTION), _cut(response, _LONGEST_RESPONSE), state)
 
     @classmethod
     def from_row(cls, row: dict[str, Any]) -> "Moment | None":
@@ -31,7 +36,9 @@ class Moment:
         episode, turn = row.get("episode"), row.get("turn")
         if not isinstance(episode, (int, str)) or not isinstance(turn, int):
             return None
-        return cls(episode, turn, str(row.get("action") or ""), str(row.get("response") or ""))
+        state = row.get("state")
+        told = claims_in(state) if isinstance(state, list) else ()
+        return cls(episode, turn, str(row.get("action") or ""), str(row.get("response") or ""), told)
 
 
 def _cut(text: str, limit: int) -> str:

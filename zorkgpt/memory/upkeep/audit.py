@@ -1,26 +1,31 @@
 """Holding what is remembered of a place's beginning against a world that has just begun."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from zorkgpt.memory.claims import OPPOSITE, Claim, Relation
 from zorkgpt.memory.recall.search import LocatedMemory
 from zorkgpt.memory.storage.changes import is_current
-from zorkgpt.memory.whereabouts import is_named, says_where, sentences_of, words_of
 
 
 @dataclass(frozen=True, slots=True)
 class Thing:
     """An object of the fresh world."""
 
+    number: int
     name: str
-    room: int
-    """The location that it is in, through whatever holds it."""
-    room_name: str
-    portable: bool
-    """Known to be something that can be taken; what can't be is left out of contradictions, since a story may have
-    one object for a thing that is seen from several places."""
+    room: int | None
+    """The location that it is in, through whatever holds it; None: it is in none."""
+    room_name: str = ""
+    holder: int | None = None
+    """Number of what holds it; None where the room itself does."""
+    movable: bool = False
+    """Known to be something that can be taken, or that moves. Where anything else is decides nothing, since a story
+    may have one object for a thing that is seen from several places."""
+    states: tuple[str, ...] = ()
+    """Values of `Relation`: open or closed, locked or unlocked, lit or unlit."""
 
 
 class Verdict(StrEnum):
@@ -40,19 +45,10 @@ class Finding:
 
 
 def held_against(memories: Iterable[LocatedMemory], world: Sequence[Thing]) -> list[Finding]:
-    """A finding for each current core memory.
-
-    Contradicted is only what is unmistakable: a sentence says plainly that a thing is at this place, nothing else goes
-    by that name, it can be carried, and it is in another place that is known.
-    """
-    memories = list(memories)
-    known = {located.location_id for located in memories}
-    names = Counter(" ".join(words_of(thing.name)) for thing in world)
-    nouns = Counter(words[-1] for thing in world if (words := words_of(thing.name)))
-    single = [thing for thing in world if names[" ".join(words_of(thing.name))] == 1 and words_of(thing.name)]
-    ambiguous = frozenset(noun for noun, count in nouns.items() if count > 1)
+    """A finding for each current core memory, by what it claims; its sentence is not read."""
+    things = {thing.number: thing for thing in world}
     return [
-        _finding(located, single, known, ambiguous)
+        _finding(located, things)
         for located in memories
         if located.memory.persistence == "core" and is_current(located.memory)
     ]
@@ -64,41 +60,38 @@ def tally(findings: Iterable[Finding]) -> dict[str, int]:
     return {verdict.value: counted[verdict.value] for verdict in Verdict}
 
 
-def _finding(located: LocatedMemory, world: Sequence[Thing], known: set[int], ambiguous: frozenset[str]) -> Finding:
-    here: list[Thing] = []
-    elsewhere: list[Thing] = []
-    for sentence in sentences_of(f"{located.memory.title}. {located.memory.text}"):
-        for thing in world:
-            if not says_where(sentence, thing.name) or not _is_meant(sentence, thing, ambiguous):
-                continue
-            if thing.room == located.location_id:
-                here.append(thing)
-            elif thing.portable and thing.room in known and _of_this_place(sentence, thing, located, world):
-                elsewhere.append(thing)
-    if elsewhere and not here:
-        evidence = "; ".join(f"the {thing.name} is in {thing.room_name} ({thing.room})" for thing in _once(elsewhere))
+def _finding(located: LocatedMemory, things: Mapping[int, Thing]) -> Finding:
+    held, denied = [], []
+    for claim in located.memory.claims:
+        thing = things.get(claim.number) if claim.number is not None else None
+        so = None if thing is None else _is_so(claim, thing, located.location_id)
+        if so is not None:
+            (held if so else denied).append(thing)
+    if denied:
+        evidence = "; ".join(dict.fromkeys(_in_words(thing) for thing in denied))
         return Finding(located, Verdict.CONTRADICTED, f"In a fresh world {evidence}")
-    if here and not elsewhere:
-        return Finding(located, Verdict.CONFIRMED, "; ".join(f"the {thing.name} is here" for thing in _once(here)))
+    if held:
+        evidence = "; ".join(dict.fromkeys(_in_words(thing) for thing in held))
+        return Finding(located, Verdict.CONFIRMED, evidence)
     return Finding(located, Verdict.NOT_CHECKABLE)
 
 
-def _is_meant(sentence: str, thing: Thing, ambiguous: frozenset[str]) -> bool:
-    name = words_of(thing.name)
-    return name[-1] not in ambiguous or f" {' '.join(name)} " in f" {' '.join(words_of(sentence))} "
-
-
-def _of_this_place(sentence: str, thing: Thing, located: LocatedMemory, world: Sequence[Thing]) -> bool:
-    """Whether the sentence is plainly about the place that it is kept at, by word, name or a thing that is there."""
-    words = words_of(sentence)
-    line = f" {' '.join(words)} "
-    if f" {' '.join(words_of(thing.room_name))} " in line:
-        return False
-    name = " ".join(words_of(located.location_name))
-    if "here" in words or (name and f" {name} " in line):
+def _is_so(claim: Claim, thing: Thing, location_id: int) -> bool | None:
+    """Whether the claim, kept at this location, holds in the fresh world; None: that can't be told."""
+    if claim.relation.value in thing.states:
         return True
-    return any(other.room == located.location_id and is_named(words, words_of(other.name)) for other in world)
+    if claim.relation in OPPOSITE and OPPOSITE[claim.relation].value in thing.states:
+        return False
+    if claim.relation is Relation.HERE:
+        found = thing.room == location_id
+    elif claim.relation in (Relation.IN, Relation.ON):
+        found = thing.holder is not None and thing.holder == claim.other
+    else:
+        return None
+    return True if found else False if thing.movable else None
 
 
-def _once(things: list[Thing]) -> list[Thing]:
-    return list(dict.fromkeys(things))
+def _in_words(thing: Thing) -> str:
+    where = f"is in {thing.room_name} ({thing.room})" if thing.room is not None else "is nowhere"
+    states = f" and {', '.join(thing.states)}" if thing.states else ""
+    return f"the {thing.name} {where}{states}"

@@ -16,7 +16,6 @@ from zorkgpt.memory.storage import changes
 from zorkgpt.memory.storage.changes import Outcome
 from zorkgpt.memory.storage.codec import Document
 from zorkgpt.memory.storage.entry import Entry, is_marked
-from zorkgpt.memory.whereabouts import describes_a_sight, tells_of_own_doing
 from zorkgpt.prompts.render import render
 
 log = get_logger(__name__)
@@ -73,19 +72,10 @@ def with_marks(document: Document, accepted: Sequence[Proposal]) -> Outcome:
 
 
 class RuleClassifier:
-    """Asks nobody: a plain sight is core, all else permanent."""
+    """Asks nobody: what nobody has said otherwise of stays permanent, as it is read without a mark."""
 
     def classify(self, located: Sequence[LocatedMemory]) -> list[Proposal]:
-        return [self._of(one) for one in located]
-
-    def _of(self, located: LocatedMemory) -> Proposal:
-        memory = located.memory
-        text = f"{memory.title}. {memory.text}"
-        if tells_of_own_doing(text):
-            return Proposal(located, "permanent", "tells of the player's own doing: look at it, it may be no more so")
-        if memory.category in ("DISCOVERY", "NOTE") and not memory.score_change and describes_a_sight(text):
-            return Proposal(located, "core", "says what is seen, and nothing of what was done")
-        return Proposal(located, "permanent", "says how something works or what came of it")
+        return [Proposal(one, "permanent", "as it is read without a mark; no model was asked") for one in located]
 
 
 class ClassificationAnswer(BaseModel):

@@ -3,14 +3,16 @@
 from collections.abc import Iterable
 from typing import Any
 
+from zorkgpt.memory.claims import Claim, holds
+from zorkgpt.memory.learning.synthesis import SynthesisRequest
 from zorkgpt.memory.models import Memory
-from zorkgpt.memory.storage.escaping import folded
+from zorkgpt.memory.storage.escaping import folded, one_line
 
 _SHORTEST_QUOTE = 20
 """Letters of a memory's text from which it counts as taken from a line that holds it; less is in any line."""
 
 
-class Recalled:
+class EchoFilter:
     """The memories that were shown, by their words, and what else was shown that came from memory."""
 
     def __init__(self) -> None:
@@ -39,8 +41,12 @@ class Recalled:
         """Of the memories, and the lines, each in the order in which they were shown last."""
         return (*(title for _, _, title in self._memories.values()), *self._lines.values())
 
-    def is_echo(self, location_id: int, memory: Memory) -> bool:
-        """Whether it was shown elsewhere. At its own location the same words are a second observation."""
+    def is_echo(self, location_id: int, memory: Memory, request: SynthesisRequest) -> bool:
+        """Whether it only repeats what was shown elsewhere, and nothing of this turn bears it out here."""
+        return self._was_shown_elsewhere(location_id, memory) and not _is_borne_out(memory, request)
+
+    def _was_shown_elsewhere(self, location_id: int, memory: Memory) -> bool:
+        # At its own location the same words are a second observation.
         text = folded(memory.text)
         if text in self._memories:
             return location_id not in self._memories[text][1]
@@ -58,3 +64,17 @@ class Recalled:
         for text, places, title in shown["memories"]:
             self._memories[text] = text, tuple(places), title
         self.show_lines(shown["lines"])
+
+
+def _is_borne_out(memory: Memory, request: SynthesisRequest) -> bool:
+    """It tells what came of this very action, or of what is at hand here, or the game itself has just said it."""
+    if memory.action and not request.arrival and folded(memory.action) == folded(request.action):
+        return True
+    if memory.claims and all(_is_so(claim, request) for claim in memory.claims):
+        return True
+    return folded(memory.text) in one_line(request.response).casefold()
+
+
+def _is_so(claim: Claim, request: SynthesisRequest) -> bool:
+    state = [one for thing in request.context.things for one in thing.claims()]
+    return holds(claim, state) is True

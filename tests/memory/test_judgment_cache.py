@@ -1,0 +1,309 @@
+"""What was judged before is not asked about again, as long as the judge would be told the very same."""
+
+import json
+import logging
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from tests.memory.parts import Answers, memory, remember
+from zorkgpt.errors import LLMError
+from zorkgpt.memory.claims import Claim, Relation
+from zorkgpt.memory.learning.judgment_cache import JudgmentCache
+from zorkgpt.memory.learning.triggers import Trigger
+from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.models import AttributeChanged, MemorySynthesisResponse, ObjectMoved, ZMachineContext
+
+NOTHING = MemorySynthesisResponse(should_remember=False)
+PULL = ("pull rug", "It moves a little, and back.", {"response_length": 101, "first_visit": False})
+
+
+@pytest.fixture
+def state():
+    return SimpleNamespace(episode_id=1, turn_count=4, action_history=[], action_reasoning_history=[])
+
+
+@pytest.fixture
+def play(tmp_path, state):
+    def made(*answers, **settings):
+        config = SimpleNamespace(zork_game_workdir=tmp_path, **settings)
+        return SimpleMemoryManager(logging.getLogger("test"), config, state, synthesizer=Answers(*answers))
+
+    return made
+
+
+def turn(manager, state, action, response, facts, *, place=5, number=None):
+    state.turn_count = number or state.turn_count + 1
+    manager.record_action_outcome(place, "Hall", action, response, facts)
+
+
+def asked(manager):
+    return [request.action for request in manager.synthesizer.requests]
+
+
+def test_the_very_same_is_judged_once_and_then_counts_as_seen_again(play, state):
+    manager = play(remember("Rug"), NOTHING)
+    for _ in range(3):
+        turn(manager, state, *PULL)
+    # The second time the place has a memory, which the judge had not seen.
+    assert asked(manager) == ["pull rug", "pull rug"]
+    turn(manager, state, "Pull  RUG", *PULL[1:])
+    metrics = manager.get_status()["metrics"]
+    assert {name: metrics[name] for name in ("turns", "turns_asked", "judged_before")} == {
+        "turns": 4,
+        "turns_asked": 2,
+        "judged_before": 2,
+    }
+
+
+def test_what_is_passed_over_counts_as_seen_again(play, state):
+    manager = play(remember("Rug"), remember("Rug"))
+    for _ in range(3):
+        turn(manager, state, *PULL)
+    assert asked(manager) == ["pull rug", "pull rug"]
+    (kept,) = manager.memory_cache[5]
+    assert kept.observation_count == 3
+
+
+@pytest.mark.parametrize(
+    ("action", "response", "facts", "place"),
+    [
+        ("push rug", *PULL[1:], 5),
+        ("pull rug", "It is too heavy to move.", PULL[2], 5),
+        ("pull rug", PULL[1], PULL[2] | {"score_before": 5, "score_after": 5}, 5),
+        ("pull rug", PULL[1], PULL[2] | {"inventory_after": ("rug",), "inventory_before": ("rug",)}, 5),
+        ("pull rug", PULL[1], PULL[2] | {"moved": (ObjectMoved(7, "rug", 5, "Hall", 6, "Attic"),)}, 5),
+        ("pull rug", PULL[1], PULL[2] | {"state": (Claim(Relation.OPEN, 3, "door"),)}, 5),
+        ("pull rug", PULL[1], PULL[2] | {"first_visit": True}, 5),
+        (*PULL, 6),
+    ],
+    ids=["action", "response", "score so far", "what is carried", "object tree", "a door", "first visit", "place"],
+)
+def test_anything_that_the_judge_would_see_otherwise_is_asked_about(play, state, action, response, facts, place):
+    manager = play()
+    turn(manager, state, *PULL)
+    turn(manager, state, action, response, facts, place=place)
+    assert asked(manager) == ["pull rug", action]
+
+
+def test_other_turns_before_it_are_something_else(play, state):
+    manager = play()
+    turn(manager, state, *PULL)
+    state.action_history.append(("light lamp", "The lamp is lit."))
+    turn(manager, state, *PULL)
+    state.action_history[-1] = ("put out lamp", "It is dark.")
+    turn(manager, state, *PULL)
+    assert asked(manager) == ["pull rug"] * 3
+
+
+@pytest.mark.parametrize("facts", [{"died": True}, {"score_delta": 5}, {"score_delta": -1}])
+def test_a_death_and_a_change_of_score_are_never_passed_over(play, state, facts):
+    manager = play()
+    for _ in range(2):
+        turn(manager, state, "open box", "A flash!", facts | {"first_visit": False})
+    assert asked(manager) == ["open box", "open box"]
+
+
+def test_a_place_with_something_unconfirmed_is_never_passed_over(play, state):
+    manager = play()
+    manager.add_memory(5, "Hall", memory("Rug may move", status="TENTATIVE"))
+    for _ in range(2):
+        turn(manager, state, *PULL)
+    assert asked(manager) == ["pull rug", "pull rug"]
+
+
+def test_the_same_death_in_a_later_episode_is_judged_in_the_light_of_what_came_before(play, state):
+    """The gift, then the axe: judged as a plain death first, and as the gift's consequence once that is seen."""
+    axe = ("north", "The troll's axe falls.", {"died": True, "first_visit": False})
+    gift = remember("Troll takes gifts", status="TENTATIVE")
+    late = remember("A gift kills later", supersedes_memory_titles={"Troll takes gifts"})
+    manager = play(remember("Troll kills"), gift, late)
+    turn(manager, state, *axe)
+    in_a_new_episode(manager, state)
+    turn(manager, state, "give bread to troll", "It takes the bread.", {"inventory_changed": True})
+    turn(manager, state, *axe)
+    assert asked(manager) == ["north", "give bread to troll", "north"]
+    assert [(one.title, one.status) for one in manager.memory_cache[5]] == [
+        ("Troll kills", "ACTIVE"),
+        ("Troll takes gifts", "SUPERSEDED"),
+        ("A gift kills later", "ACTIVE"),
+    ]
+
+
+def test_a_later_episode_and_another_process_know_what_was_judged(play, state):
+    first = play(remember("Rug"), remember("Rug"))
+    turn(first, state, *PULL)
+    turn(first, state, *PULL)
+    later = play()
+    state.episode_id = 2
+    turn(later, state, *PULL, number=3)
+    assert asked(later) == []
+    (kept,) = later.memory_cache[5]
+    assert (kept.observation_count, kept.episode) == (3, 2)
+
+
+def test_two_processes_see_each_other_s_judgments(play, state):
+    one, other = play(NOTHING), play()
+    turn(one, state, *PULL)
+    turn(other, state, *PULL)
+    assert asked(other) == []
+
+
+def test_what_was_proved_wrong_since_is_not_brought_back(play, state):
+    manager = play(remember("Rug"), NOTHING)
+    turn(manager, state, *PULL)
+    manager.invalidate_memory(5, "Rug", "there is none")
+    turn(manager, state, *PULL)
+    assert asked(manager) == ["pull rug", "pull rug"]
+    assert [one.status for one in manager.memory_cache[5]] == ["SUPERSEDED"]
+
+
+def test_what_a_person_deleted_comes_back_when_the_same_is_seen_again(play, state, tmp_path):
+    manager = play(remember("Rug"), remember("Rug"))
+    turn(manager, state, *PULL)
+    (tmp_path / "Memories.md").write_text("# Location Memories\n")
+    turn(manager, state, *PULL)
+    assert asked(manager) == ["pull rug"]
+    assert [one.title for one in manager.memory_cache[5]] == ["Rug"]
+
+
+LAMP = {"moved": (ObjectMoved(7, "brass lamp", 4, "you", 5, "Hall"),), "inventory_changed": True}
+DROPPED = ("drop lamp", "Dropped.", LAMP)
+
+
+def in_a_new_episode(manager, state):
+    manager.reset_episode()
+    state.episode_id += 1
+
+
+def shown(manager, place=5):
+    return [memory.title for memory in manager.ephemeral_cache.get(place, []) if memory.status != "SUPERSEDED"]
+
+
+def test_what_was_true_of_an_episode_only_is_true_again_when_the_same_comes_about(play, state):
+    manager = play(remember("Lamp here", "ephemeral"))
+    turn(manager, state, *DROPPED)
+    in_a_new_episode(manager, state)
+    assert shown(manager) == []
+    turn(manager, state, *DROPPED, number=3)
+    assert asked(manager) == ["drop lamp"]
+    (kept,) = manager.ephemeral_cache[5]
+    assert (kept.title, kept.text, kept.persistence) == ("Lamp here", "The text of Lamp here.", "ephemeral")
+    assert (kept.episode, kept.turns, kept.observation_count) == (2, "3", 1)
+    assert manager.memory_cache == {}
+
+
+def test_one_that_costs_nothing_is_asked_every_time(tmp_path, state):
+    class Rule(Answers):
+        asks_a_model = False
+
+    config = SimpleNamespace(zork_game_workdir=tmp_path)
+    manager = SimpleMemoryManager(logging.getLogger("test"), config, state, synthesizer=Rule())
+    for _ in range(2):
+        turn(manager, state, *PULL)
+    assert asked(manager) == ["pull rug", "pull rug"]
+    assert not (tmp_path / "Memories.judged.jsonl").exists()
+
+
+@pytest.mark.parametrize("failure", [None, LLMError("down")])
+def test_what_was_not_answered_is_asked_again(play, state, failure):
+    manager = play(failure, NOTHING)
+    turn(manager, state, *PULL)
+    turn(manager, state, *PULL)
+    assert asked(manager) == ["pull rug", "pull rug"]
+    assert manager.get_status()["metrics"]["synthesis_failures"] == 1
+    assert manager.get_status()["metrics"]["turn_failures"] == 0
+
+
+def test_the_filter_can_be_switched_off(play, state, tmp_path):
+    manager = play(ask_only_once=False)
+    turn(manager, state, *PULL)
+    turn(manager, state, *PULL)
+    assert asked(manager) == ["pull rug", "pull rug"]
+    assert not (tmp_path / "Memories.judged.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    "damage", [b"\xff\xfe nonsense\n", b'{"key": 1, "answer": 2}\n[]\n{"key": "a", "led_to": [2]}\n', b'{"key": "ab']
+)
+def test_a_damaged_file_costs_questions_and_nothing_else(play, state, tmp_path, damage):
+    path = tmp_path / "Memories.judged.jsonl"
+    path.write_bytes(damage)
+    manager = play(NOTHING)
+    turn(manager, state, *PULL)
+    assert asked(manager) == ["pull rug"]
+    assert path.read_bytes().startswith(damage)
+    later = play()
+    turn(later, state, *PULL)
+    assert asked(later) == []
+
+
+def test_a_file_that_can_not_be_used_is_said_once(tmp_path, caplog):
+    judged = JudgmentCache(tmp_path, logging.getLogger("test"))
+    judged.keep("key", remember("Trap door"))
+    judged.keep("other", NOTHING)
+    assert judged.answer("key") == remember("Trap door")
+    assert judged.failures > 1
+    assert len(caplog.records) == 1
+
+
+def test_lines_of_many_processes_stay_whole(tmp_path):
+    path = tmp_path / "Memories.judged.jsonl"
+    writes = (
+        "import sys, logging; from pathlib import Path\n"
+        "from zorkgpt.memory.learning.judgment_cache import JudgmentCache\n"
+        "from zorkgpt.memory.models import MemorySynthesisResponse\n"
+        "answer = MemorySynthesisResponse(should_remember=True, category='NOTE', memory_title='Title ' * 20,"
+        " memory_text='x', persistence='core')\n"
+        "judged = JudgmentCache(Path(sys.argv[1]), logging.getLogger('test'))\n"
+        "for number in range(200): judged.keep(f'{sys.argv[2]}-{number}', answer)\n"
+    )
+    started = [subprocess.Popen([sys.executable, "-c", writes, str(path), name]) for name in "abc"]
+    assert [process.wait() for process in started] == [0, 0, 0]
+    keys = {json.loads(line)["key"] for line in path.read_text().splitlines()}
+    assert keys == {f"{name}-{number}" for name in "abc" for number in range(200)}
+
+
+@pytest.mark.parametrize(
+    ("switch", "facts", "reason"),
+    [
+        ("ask_on_score_change", {"score_delta": 1}, Trigger.SCORE),
+        ("ask_on_move", {"location_changed": True}, Trigger.LOCATION),
+        ("ask_on_inventory_change", {"inventory_changed": True}, Trigger.INVENTORY),
+        ("ask_on_death", {"died": True}, Trigger.DEATH),
+        ("ask_on_first_visit", {"first_visit": True}, Trigger.FIRST_VISIT),
+        ("ask_on_long_response", {"response_length": 101}, Trigger.LONG_RESPONSE),
+        (
+            "ask_on_object_change",
+            {"changed": (AttributeChanged(3, "door", "open", True),)},
+            Trigger.OBJECTS,
+        ),
+        ("ask_on_refusal", {"nothing_changed": True}, Trigger.NOTHING_CHANGED),
+    ],
+)
+def test_every_trigger_can_be_switched_off_and_is_counted(play, state, switch, facts, reason):
+    context = ZMachineContext(**facts)
+    on, off = play(), play(**{switch: False})
+    turn(on, state, "go", "Hm.", context)
+    assert (asked(on), on.get_status()["metrics"]["triggers"]) == (["go"], {reason.value: 1})
+    turn(off, state, "go on", "Hm.", context)
+    assert (asked(off), off.get_status()["metrics"]["triggers"]) == ([], {})
+
+
+def test_a_line_nested_beyond_reason_is_passed_over(tmp_path):
+    path = tmp_path / "judged.jsonl"
+    path.write_bytes(b"[" * 200_000 + b'\n{"key": "k", "answer": {"should_remember": false}}\n')
+    assert JudgmentCache(path, logging.getLogger("test")).answer("k") == NOTHING
+
+
+@pytest.mark.parametrize("answer", ["{}", "[]", '"x"', '{"should_remember": true}'])
+def test_an_answer_that_cannot_be_read_is_asked_for_again(play, state, tmp_path, answer):
+    turn(play(NOTHING), state, *PULL)
+    path = tmp_path / "Memories.judged.jsonl"
+    row = json.loads(path.read_text("utf-8"))
+    path.write_text(json.dumps(row | {"answer": json.loads(answer)}) + "\n")
+    later = play(NOTHING)
+    turn(later, state, *PULL)
+    assert asked(later) == ["pull rug"]

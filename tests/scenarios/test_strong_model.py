@@ -1,0 +1,75 @@
+"""A scripted model that makes no mistakes: what it asks to be kept is kept as it asked, or the ground truth says why."""
+
+from collections import Counter
+
+from tests.fixtures.walkthrough import get_bundled_walkthrough
+from tests.scenarios.parts import Model, Question, story
+
+TURNS = 50
+
+
+class StrongMind:
+    """Notes every first sight, what every action did and what it has put somewhere, each as what it is."""
+
+    def __init__(self) -> None:
+        self.asked: dict[tuple[str, str], tuple[int, str]] = {}
+        """(title, text) → place and persistence."""
+        self.replaced: set[str] = set()
+        self._last: dict[int, str] = {}
+
+    def __call__(self, question: Question) -> dict | None:
+        number = len(self.asked)
+        if question.arrival:
+            listed = [line for line in question.section("Things at hand").splitlines() if line]
+            numbers = [int(line.split()[1]) for line in listed if ": carried" not in line]
+            claims = [{"relation": "here", "number": thing} for thing in numbers]
+            first = "first visit to the place" in question.text
+            kind = "core" if first else "permanent"
+            return self._fact(question, f"Sight {number}", f"Sight {number} of {question.place}.", kind, claims=claims)
+        placed = question.action.startswith(("drop ", "put "))
+        kind = "ephemeral" if placed else "permanent"
+        text = f"Note {number}: {question.action!r} was answered {question.response[:80]!r}."
+        fact = self._fact(question, f"Note {number}", text, kind, action=question.action)
+        before = self._last.get(question.location)
+        if number % 7 == 0 and before and kind == "permanent" and f'"{before}"' in question.memories:
+            fact["supersedes_memory_titles"] = [before]
+            self.replaced.add(before)
+        if kind == "permanent":
+            self._last[question.location] = fact["memory_title"]
+        further = f"Further {number}", f"What follows from note {number}."
+        self.asked[further] = question.location, "ephemeral"
+        fact["also"] = [
+            {"category": "NOTE", "memory_title": further[0], "memory_text": further[1], "persistence": "ephemeral"}
+        ]
+        return fact
+
+    def _fact(self, question: Question, title: str, text: str, persistence: str, **more) -> dict:
+        self.asked[title, text] = question.location, persistence
+        head = {"should_remember": True, "category": "NOTE", "memory_title": title, "memory_text": text}
+        return head | {"persistence": persistence} | more
+
+
+def test_everything_that_a_model_without_mistakes_asks_to_be_kept_is_kept(tmp_path):
+    mind = StrongMind()
+    with story(tmp_path, Model(mind)) as game:
+        game.reset_episode()
+        for command in get_bundled_walkthrough()[:TURNS]:
+            game.process_turn(command)
+        memory = game.simple_memory
+        kept = {
+            (one.title, one.text): (place, one.persistence, one.status)
+            for cache in (memory.memory_cache, memory.ephemeral_cache)
+            for place, memories in cache.items()
+            for one in memories
+        }
+        metrics = memory.get_status()["metrics"]
+    expected = {
+        said: (place, kind, "SUPERSEDED" if said[0] in mind.replaced else "ACTIVE")
+        for said, (place, kind) in mind.asked.items()
+    }
+    assert kept == expected
+    assert len(mind.asked) > 2 * TURNS
+    assert mind.replaced
+    refused = ("persistence_corrected", "core_validation_downgrade", "forbidden_by_ground_truth", "echoes", "asked_again")
+    assert {name: metrics[name] for name in refused} == dict.fromkeys(refused, 0)
+    assert Counter(kind for _, kind in mind.asked.values()).keys() == {"core", "permanent", "ephemeral"}
