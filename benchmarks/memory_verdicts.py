@@ -13,7 +13,7 @@ A memory is counted once, as the first of these that it is:
     that was, in no state that was tried). Or it would mislead on the first arrival: it says that nothing comes of the
     action (then the first arrivals of all episodes count), or what the one answer is, and something does, or the
     answer is another; it does not say that the player dies, and they do; it blames the action for a death in a state
-    where doing nothing kills too. Or it names with `when` a state in which it holds, and in one of that kind it does
+    where doing nothing, or going most other ways, kills too. Or it names with `when` a state in which it holds, and in one of that kind it does
     not. Or it is core, and the object tree of a fresh world is against one of its claims; or it is permanent, names no
     state, and claims of a thing to be where it is neither in a fresh world nor, if it can't be taken, on the first
     arrival.
@@ -101,6 +101,8 @@ class Saying:
     score: int = 0
     gains: bool = False
     """Something is taken."""
+    in_the_dark: bool = False
+    """Where it is dark: that is the state that it names."""
 
     @property
     def kind(self) -> str:
@@ -119,6 +121,7 @@ _BY_TITLE = {
     Outcome.TELLS: "told",
     Outcome.FAILS: "nothing",
 }
+_DARK = (Outcome.KILLS_UNLIT,)
 _BY_CATEGORY = {"FAILURE": "nothing", "DANGER": "died"}
 _LEADS_TO = re.compile(r"\bleads to (?P<name>[^.]+)\.", re.IGNORECASE)
 
@@ -131,12 +134,12 @@ def saying_of(memory: Memory) -> Saying | None:
         outcome = memory.outcome or (_BY_TITLE[title[1]] if title else _BY_CATEGORY.get(memory.category, ""))
         if outcome == "nothing" and title and title[1] is Outcome.TELLS:
             outcome = "told"
-        return Saying(normal(memory.action), outcome, score)
+        return Saying(normal(memory.action), outcome, score, in_the_dark=bool(title) and title[1] in _DARK)
     if title is None:
         return None
     action, outcome = title
     told = _BY_TITLE[outcome] or ("to" if _LEADS_TO.search(memory.text) else "changed")
-    return Saying(action, told, score, gains=outcome is Outcome.TAKES)
+    return Saying(action, told, score, gains=outcome is Outcome.TAKES, in_the_dark=outcome in _DARK)
 
 
 def difference(saying: Saying, memory: Memory, tried: Tried) -> str:
@@ -279,7 +282,7 @@ class _Judge:
             conditional = ""
             false = next((f"in its state ({_at(at)}): {why}" for at, why in zip(states, wrong, strict=True) if why), "")
         else:
-            conditional = wrong[0]
+            conditional = "" if saying.in_the_dark else wrong[0]
             false = self._false_anywhere(saying, tried, wrong, so, is_taught=taught is not None)
             false = false or self._false_later(one, saying)
         if false:
@@ -314,8 +317,8 @@ class _Judge:
             return f"in the state that taught it: {wrong[1]}; {first}"
         if tried[0].outcome == "died":
             return first
-        if saying.outcome == "died" and any(each.anyway for each in tried):
-            return f"doing nothing kills there too; {first}"
+        if saying.outcome == "died" and not saying.in_the_dark and any(each.anyway for each in tried):
+            return f"doing nothing, or going any other way, kills there too; {first}"
         only_answered = all(each.outcome == "nothing" for each in so)
         if saying.outcome == "nothing" or (saying.outcome == "told" and only_answered and tried[0].understood):
             return first
@@ -394,10 +397,12 @@ class _Judge:
         replay, first = self.replay, self.replay.first_arrivals.get(place)
         if claim.relation is Relation.LEADS:
             return None if first is None else replay.attempt(first, claim.name).outcome == f"to {claim.other}"
+        if claim.relation in (Relation.DARK, Relation.LIGHT):
+            dark = replay.is_dark_place(place)
+            return None if dark is None else dark is (claim.relation is Relation.DARK)
         replay.enter(replay.fresh)
         told = replay.is_so(claim, place)
-        at_hand = claim.relation in (Relation.HERE, Relation.DARK)
-        if not told and at_hand and first is not None:
+        if not told and claim.relation is Relation.HERE and first is not None:
             replay.enter(first)
             thing_moves = claim.number is not None and replay.is_portable(claim.number)
             told = told if thing_moves else replay.is_so(claim, place)

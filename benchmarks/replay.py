@@ -11,9 +11,10 @@ from game_interface.models import ThingState, Transition
 from session.outcome import touched
 from zorkgpt.action_check import check_action
 from zorkgpt.memory.claims import OPPOSITE, Claim, Relation
-from zorkgpt.offline.phrases import normal
+from zorkgpt.offline.phrases import is_dark, normal
 from zorkgpt.runlog.events import TurnPlayed
 from zorkgpt.runlog.reader import episodes_in, read_episode
+from zorkgpt.world.directions import DIRECTIONS, canonical_direction
 
 CONTROLS = ("look", "inventory", "examine me")
 """They take a turn at most and do nothing: what comes about with one of them comes about by itself."""
@@ -52,7 +53,7 @@ class Tried:
     understood: bool
     """The game counted a turn, where it counts them, and the object tree has what the action names."""
     anyway: bool
-    """The player died, and would have died by doing nothing, too."""
+    """The player died, and would have died by doing nothing, or by a step in most of the other directions, too."""
 
 
 @dataclass(frozen=True)
@@ -160,8 +161,18 @@ class Replay:
             gained=any(item.num not in held for item in step.after.inventory or ()),
             unnamed=bool(changed) and understood,
             understood=understood,
-            anyway=step.died and idle.died,
+            anyway=step.died and (idle.died or self._is_deadly_ground(state, action)),
         )
+
+    def _is_deadly_ground(self, state: State, action: str) -> bool:
+        """Most of the other directions kill, too: it is the place or the dark, not this step."""
+        gone = canonical_direction(action)
+        deaths = []
+        for direction in DIRECTIONS if gone else ():
+            if direction != gone:
+                self.enter(state)
+                deaths.append(self.game.act(direction).died)
+        return 2 * sum(deaths) > len(deaths)
 
     def _idle_in(self, state: State) -> "_Idle":
         known = state.episode, state.turn
@@ -188,7 +199,7 @@ class Replay:
         view, profile = game.memory, game.profile
         at_place = _place(game) == place
         if claim.relation in (Relation.DARK, Relation.LIGHT):
-            return game.observe().dark is (claim.relation is Relation.DARK) if at_place else None
+            return self._is_dark() is (claim.relation is Relation.DARK) if at_place else None
         if claim.relation is Relation.LEADS or claim.number is None or not view.exists(claim.number):
             return None
         number, parent = claim.number, view.parent(claim.number)
@@ -207,6 +218,25 @@ class Replay:
         told = game.thing(number).states
         known = claim.relation in told or OPPOSITE[claim.relation] in told
         return claim.relation in told if known else None
+
+    def _is_dark(self) -> bool:
+        """By the object tree, or, of stories that don't tell, by what is said on looking."""
+        if self.game.observe().dark:
+            return True
+        saved = self.game.save_state()
+        seen = self.game.act("look").response
+        self.game.restore_state(saved)
+        return is_dark(seen)
+
+    def is_dark_place(self, place: int) -> bool | None:
+        """Whether it is dark on an arrival of any episode; None: there was a light each time."""
+        for state in self.arrivals.get(place, ()):
+            self.enter(state)
+            if self._is_dark():
+                return True
+            if all(thing.states.count("lit") == 0 for thing in self.game.things()):
+                return False
+        return None
 
     def _is_part_of_the_place(self, number: int) -> bool:
         """At hand and fixed, like a door, which the story keeps in no room."""
