@@ -15,7 +15,7 @@ from managers.progress_manager import ProgressManager
 from managers.rejection_manager import RejectionManager
 from managers.return_manager import ReturnManager
 from managers.state_manager import StateManager
-from orchestration.ground import Ground, Wishes, lay_ground, prepare_workdir
+from orchestration.ground import Ground, Wishes, claim_workdir, lay_ground, prepare_workdir
 from orchestration.parts import Parts
 from orchestration.progress import Watcher
 from orchestration.zork_orchestrator_v2 import ZorkOrchestratorV2
@@ -37,7 +37,7 @@ from zorkgpt.offline.walkthrough import WalkthroughPlayer
 from zorkgpt.player import Player
 from zorkgpt.returning import ReturningPlayer
 
-__all__ = ["Wishes", "assemble", "prepare_workdir"]
+__all__ = ["Wishes", "assemble", "claim_workdir", "prepare_workdir"]
 
 
 def assemble(

@@ -27,6 +27,7 @@ from zorkgpt.memory.models import Memory
 from zorkgpt.memory.storage.changes import is_current
 from zorkgpt.offline.rules import RuleSynthesizer
 from zorkgpt.player import Player
+from zorkgpt.runlog.story_folder import StoryMark, check_story, mark_folder
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,8 @@ def lay_ground(config: GameConfiguration, wishes: Wishes, llm: LLM | None) -> Gr
     Raises:
         ZorkGPTError: a part can't be had; the message says which and what to do.
     """
-    prepare_workdir(Path(config.zork_game_workdir))
+    story = wishes.story or find_story()
+    claim_workdir(config, story)
     state = GameState()
     models = None
     if llm is None and wishes.choice.models:
@@ -97,10 +99,22 @@ def lay_ground(config: GameConfiguration, wishes: Wishes, llm: LLM | None) -> Gr
     memory = _memory(config, state, llm) if wishes.remember and config.simple_memory.enabled else None
     keeps_map = memory is not None if wishes.keep_map is None else wishes.keep_map
     world = MapManager(get_logger("map"), config, state, remember=keeps_map)
-    game = JerichoInterface(story=wishes.story or find_story(), seed=wishes.seed)
+    game = JerichoInterface(story=story, seed=wishes.seed)
     state.max_score = game.get_max_score()
     episode_log = EpisodeLog(get_logger("episodes"), config, state)
     return Ground(config, wishes, state, History(), episode_log, models, llm, memory, world, game)
+
+
+def claim_workdir(config: GameConfiguration, story: Story) -> None:
+    """Make the working directory, and let it be this story's.
+
+    Raises:
+        WorkdirError: it is another story's, and nothing was changed; or it can't be made or written.
+    """
+    workdir, mark = Path(config.zork_game_workdir), StoryMark.of(story.summary())
+    check_story(workdir, mark, config.episode_log_file)
+    prepare_workdir(workdir)
+    mark_folder(workdir, mark)
 
 
 def prepare_workdir(workdir: Path) -> None:

@@ -23,10 +23,13 @@ from session.sections import (
     SimpleMemorySection,
 )
 from zorkgpt.errors import ConfigurationError
+from zorkgpt.runlog.story_folder import MARKER
 
 log = logging.getLogger("zorkgpt.configuration")
 
 ENV_PREFIX = "ZORKGPT_"
+LOG_FILE = "zorkgpt.log"
+"""In the working directory: what went on."""
 
 # Names that stand in a table under a shorter one, because alone they would say too little.
 _RENAMED = {
@@ -108,6 +111,8 @@ class GameConfiguration(_Tables):
     @model_validator(mode="after")
     def _one_use_of_a_file(self) -> "GameConfiguration":
         names = [self.simple_memory.memory_file, *(getattr(self.files, field) for field in FilesSection.model_fields)]
+        if MARKER in (name.casefold() for name in names):
+            raise ConfigurationError(f"No file can be named {MARKER!r}, which says whose the folder is.")
         twice = {name for name in names if sum(name.casefold() == other.casefold() for other in names) > 1}
         if twice:
             raise ConfigurationError(
@@ -154,6 +159,23 @@ class GameConfiguration(_Tables):
             table, key = FLAT_NAMES[name]
             return getattr(getattr(self, table), key)
         return super().__getattr__(name)  # type: ignore[misc]
+
+    @property
+    def kept_files(self) -> tuple[str, ...]:
+        """Names of what a story's folder holds beside its episodes."""
+        files = self.files
+        kept = (files.map_state_file, files.objectives_file, files.state_export_file, files.knowledge_file)
+        return (self.simple_memory.memory_file, *kept, LOG_FILE)
+
+    @property
+    def names_workdir(self) -> bool:
+        """Whether the working directory was configured or asked for, and is not the default."""
+        return "zork_game_workdir" in self.gameplay.model_fields_set
+
+    def with_workdir(self, workdir: Path) -> "GameConfiguration":
+        """The same in another working directory."""
+        gameplay = self.gameplay.model_copy(update={"zork_game_workdir": str(workdir)})
+        return self.model_copy(update={"gameplay": gameplay})
 
     def get_memory_history_window(self) -> int:
         """Turns of history that synthesis sees: under 1 becomes 3, over 10 is allowed, both with a warning."""

@@ -68,10 +68,12 @@ class MemoryTriggersSection(Section):
     """The first look at a place in this episode, and the first action there."""
     ask_on_long_response: bool = True
     """The game said more than 100 characters."""
+    ask_on_object_change: bool = True
+    """The action moved, opened, lit or otherwise changed something."""
     ask_on_refusal: bool = True
     """The action was meant to change something, and nothing changed."""
     ask_only_once: bool = True
-    """What was judged before (same place, action, response and change) is not asked about again."""
+    """A turn of which the model would be told the very same as before is not asked about again."""
 
 
 class SamplingSection(Section):
@@ -182,7 +184,7 @@ class GameplaySection(Section):
     turn_delay_seconds: float = Field(0.0, ge=0)
     """Pause after each turn, for watching."""
     zork_game_workdir: str = Field("game_files", min_length=1)
-    """The working directory."""
+    """The working directory: each story has a folder of its own in it. In Python: the folder of the story itself."""
     explore: Literal["none", "return"] = "none"
     """return: begin later episodes by repeating the commands that led an earlier one to something promising."""
     room_description_age_window: int = Field(10, ge=0)

@@ -97,7 +97,7 @@ def test_without_memory_nothing_is_known_and_nothing_is_left_but_the_log(tmp_pat
     with a_run(tmp_path, turns=5, remember=False) as run:
         run.play_episode()
         assert run.simple_memory is None
-    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["current_state.json", "runs"]
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["current_state.json", "runs", "story.json"]
 
 
 def test_ctrl_c_ends_the_episode_with_everything_saved(tmp_path):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import zlib
 from contextlib import suppress
@@ -11,18 +12,21 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from game_interface.story import find_story
 from managers.checkpoint_manager import playing_lock, read_saved
 from managers.unfinished import unfinished
 from orchestration.assembly import Wishes, assemble
 from orchestration.players import Choice
 from orchestration.zork_orchestrator_v2 import ZorkOrchestratorV2
 from session.game_configuration import GameConfiguration
+from tests.game_interface.stories import of_another_build
 from tests.orchestration.parts import CtrlC, a_run, a_walkthrough
-from zorkgpt.errors import CheckpointError, LLMError
+from zorkgpt.errors import CheckpointError, LLMError, WorkdirError
 from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.memory.models import Memory
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, TurnPlayed
 from zorkgpt.runlog.reader import last_end, read_episode
+from zorkgpt.runlog.story_folder import StoryMark, mark_folder
 
 LOG = "episode_log.jsonl"
 COMMANDS = ("take penny", "north", "examine me", "south", "drop penny", "north", "look", "west", "east", "wait")
@@ -152,14 +156,24 @@ def test_what_it_was_begun_with_is_not_changed(tmp_path, options, said):
     assert list(unfinished(tmp_path, LOG).turns.played) == [1, 2, 3, 4]
 
 
-def test_another_story_is_refused(tmp_path, zork1):
-    from game_interface.story import find_story
-
-    an_interrupted_one(tmp_path)
-    before = (tmp_path / "runs" / "1" / "checkpoint.json").read_bytes()
-    with a_run(tmp_path, story=find_story(zork1)) as run, pytest.raises(CheckpointError, match="another story"):
+def test_an_episode_of_another_story_in_the_folder_is_refused(tmp_path, bundled_story):
+    other = find_story(of_another_build(bundled_story, tmp_path / "other.z5"))
+    an_interrupted_one(tmp_path / "first")
+    copied = shutil.copytree(tmp_path / "first" / "runs", tmp_path / "second" / "runs") / "1" / "checkpoint.json"
+    mark_folder(tmp_path / "second", StoryMark.of(other.summary()))
+    before = copied.read_bytes()
+    with a_run(tmp_path / "second", story=other) as run, pytest.raises(CheckpointError, match="another story"):
         run.resume_episode(1)
-    assert (tmp_path / "runs" / "1" / "checkpoint.json").read_bytes() == before
+    assert copied.read_bytes() == before
+
+
+def test_the_folder_of_another_story_is_refused(tmp_path, bundled_story):
+    other = find_story(of_another_build(bundled_story, tmp_path / "other.z5"))
+    an_interrupted_one(tmp_path / "first")
+    with pytest.raises(WorkdirError, match=r"first keeps memories, map and runs of Slack Water"):
+        a_run(tmp_path / "first", story=other)
+    with a_run(tmp_path / "first") as run:
+        run.resume_episode(1)
 
 
 def rewritten(path: Path, **changes) -> None:

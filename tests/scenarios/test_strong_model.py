@@ -1,4 +1,4 @@
-"""A scripted model that makes no mistakes: what it asks to be kept is kept as it asked, or the ground truth says why."""
+"""A scripted model that makes no mistakes: what it asks to be kept is kept, as it asked."""
 
 from collections import Counter
 
@@ -70,6 +70,6 @@ def test_everything_that_a_model_without_mistakes_asks_to_be_kept_is_kept(tmp_pa
     assert kept == expected
     assert len(mind.asked) > 2 * TURNS
     assert mind.replaced
-    refused = ("persistence_corrected", "core_validation_downgrade", "forbidden_by_ground_truth", "echoes", "asked_again")
-    assert {name: metrics[name] for name in refused} == dict.fromkeys(refused, 0)
+    overruled = ("persistence_corrected", "core_validation_downgrade", "forbidden_by_ground_truth", "echoes")
+    assert {name: metrics[name] for name in overruled} == dict.fromkeys(overruled, 0)
     assert Counter(kind for _, kind in mind.asked.values()).keys() == {"core", "permanent", "ephemeral"}

@@ -18,7 +18,10 @@ app = typer.Typer(
 )
 
 Workdir = Annotated[
-    Path | None, typer.Option("--workdir", help="Where memories, map and runs are kept. [default: game_files]")
+    Path | None,
+    typer.Option(
+        "--workdir", help="Where memories, map and runs are kept. [default: the story's own folder in game_files]"
+    ),
 ]
 Game = Annotated[str | None, typer.Option("--game", help="A story file, or the name of one that `games` lists.")]
 PLAY_WORDS = ("-h", "--help", "--version")
@@ -98,9 +101,10 @@ def play(
 @app.command("view")
 def show_page(
     run: Annotated[
-        Path | None, typer.Argument(help="A working directory, or one episode's folder below its runs/.")
+        Path | None, typer.Argument(help="A story's folder, or one episode's folder below its runs/.")
     ] = None,
     workdir: Workdir = None,
+    game: Game = None,
     host: Annotated[
         str | None, typer.Option("--host", help="Serve other machines too, at this address; they need the token.")
     ] = None,
@@ -111,7 +115,7 @@ def show_page(
     """Show a run in the browser: live, afterwards, and as it stood at any turn."""
     from zorkgpt.cli.view import view_run
 
-    view_run(run or workdir, host=host, port=port, edit=edit, export=export)
+    view_run(run or workdir, game=game, host=host, port=port, edit=edit, export=export)
 
 
 @app.command()

@@ -9,6 +9,7 @@ from pathlib import Path
 from rich.text import Text
 
 from game_interface.core.jericho_interface import JerichoInterface
+from game_interface.story import Story
 from orchestration.assembly import prepare_workdir
 from orchestration.players import choose_player
 from session.game_configuration import GameConfiguration
@@ -17,6 +18,7 @@ from zorkgpt.cli.display import console_for
 from zorkgpt.cli.lines import printable
 from zorkgpt.errors import ZorkGPTError
 from zorkgpt.llm.client import LLMClient
+from zorkgpt.runlog.story_folder import StoryMark, check_story, kept_folder
 
 
 @dataclass(frozen=True)
@@ -47,25 +49,26 @@ def _findings(workdir: Path | None, game: str | None) -> Iterator[Finding]:
         yield Finding("settings", False, str(error))
         return
     yield Finding("settings", True, "pyproject.toml and the environment are understood")
-    yield _story(game)
+    story, finding = _story(game)
+    yield finding
     yield _model(config)
     yield _embeddings()
-    yield _files(config)
+    yield _files(config, story, is_given=workdir is not None)
 
 
-def _story(game: str | None) -> Finding:
+def _story(game: str | None) -> tuple[Story | None, Finding]:
     try:
         with JerichoInterface(game) as interface:
             interface.start()
             story, unknown = interface.story, ", ".join(interface.unknowns)
     except ZorkGPTError as error:
-        return Finding("story", False, str(error))
+        return None, Finding("story", False, str(error))
     except ImportError as error:
-        return Finding(
+        return None, Finding(
             "story", False, f"{error}. Jericho is compiled when it is installed: it needs a C compiler and make."
         )
     said = f"{story.title or story.path.stem} starts ({story.path})"
-    return Finding("story", True, f"{said}; it does not tell: {unknown}" if unknown else said)
+    return story, Finding("story", True, f"{said}; it does not tell: {unknown}" if unknown else said)
 
 
 def _model(config: GameConfiguration) -> Finding:
@@ -88,9 +91,15 @@ def _embeddings() -> Finding:
     return Finding("embeddings", True, f"{', '.join(installed)} installed", needed=False)
 
 
-def _files(config: GameConfiguration) -> Finding:
+def _files(config: GameConfiguration, story: Story | None, *, is_given: bool) -> Finding:
     workdir = Path(config.zork_game_workdir)
     try:
+        if story is not None:
+            mark = StoryMark.of(story.summary())
+            if is_given:
+                check_story(workdir, mark, config.episode_log_file)
+            else:
+                workdir = kept_folder(workdir, mark, may_share=not config.names_workdir) or workdir
         prepare_workdir(workdir)
     except ZorkGPTError as error:
         return Finding("files", False, str(error))

@@ -1,20 +1,26 @@
-"""The command `games`: what can be played, and how to bring more."""
+"""The command `games`: what can be played, what was played, and how to bring more."""
 
 import sys
 
 from game_interface.story import FoundStory, list_stories
 from zorkgpt.cli.display import console_for
 from zorkgpt.cli.lines import printable
+from zorkgpt.cli.memory_file import number_of
+from zorkgpt.cli.places import configured_places
+from zorkgpt.runlog.reader import episodes_in
+from zorkgpt.runlog.story_folder import StoryFolder, story_folders
 
 _BRING = """To bring a story of your own: put its file (.z3, .z5, .z8) into infrastructure/, or name it with --game.
 Zork I to III are their publisher's; who owns a copy finds the story file in it."""
 
 
 def show_games() -> None:
-    """One line for each story file that is there, playable or not."""
+    """One line for each story file that is there, playable or not, and for each story that was played."""
     console = console_for(sys.stdout)
     for found in list_stories():
         console.print(printable(_line(found)))
+    for folder in story_folders(configured_places().workdir):
+        console.print(printable(_played(folder)), soft_wrap=True)
     console.print(_BRING)
 
 
@@ -27,3 +33,8 @@ def _line(found: FoundStory) -> str:
     return (
         f"{found.path.stem} ({where}): {title}, version {story.version}, release {story.release}, serial {story.serial}"
     )
+
+
+def _played(folder: StoryFolder) -> str:
+    episodes = number_of(len(episodes_in(folder.path)), "episode", "episodes")
+    return f"played: {folder.mark}, {episodes} in {folder.path}"

@@ -12,6 +12,7 @@ _SIGN = {
     "merged": "=",
     "superseded": "~",
     "contested": "?",
+    "qualified": "~",
     "invalidated": "✗",
     "ignored": "·",
 }

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from zorkgpt.cli.places import places
+from zorkgpt.cli.places import Places, places
 from zorkgpt.errors import MapFileError
 
 if TYPE_CHECKING:
@@ -14,53 +14,59 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 
-Workdir = Annotated[Path | None, typer.Option("--workdir", help="Where map_state.json is kept. [default: game_files]")]
+Workdir = Annotated[
+    Path | None,
+    typer.Option("--workdir", help="Where map_state.json is kept. [default: the story's folder in game_files]"),
+]
+Game = Annotated[
+    str | None, typer.Option("--game", help="The story: its file or its name. [default: the one played last]")
+]
 Out = Annotated[Path | None, typer.Option("--out", help="A file to write; without one, the standard output.")]
 
 
 @app.command()
-def show(workdir: Workdir = None, out: Out = None) -> None:
+def show(workdir: Workdir = None, game: Game = None, out: Out = None) -> None:
     """Every room, where its ways lead and how sure they are, and what is left to try."""
-    graph, here = _graph(workdir), _here(workdir)
+    found = places(workdir, game)
+    graph, here = _graph(found), _here(found)
     lines = [line for room_id in sorted(graph.rooms) for line in _room(graph, room_id, room_id == here)]
     _write("\n".join([*lines, _summary(graph)]) + "\n", out)
 
 
 @app.command()
-def svg(workdir: Workdir = None, out: Out = None) -> None:
+def svg(workdir: Workdir = None, game: Game = None, out: Out = None) -> None:
     """The map as a picture, laid out by the compass."""
     from zorkgpt.world.drawing import draw
 
-    graph = _graph(workdir)
-    _write(draw(graph, here=_here(workdir), dangers=graph.deadly, untried=graph.frontiers()), out)
+    found = places(workdir, game)
+    graph = _graph(found)
+    _write(draw(graph, here=_here(found), dangers=graph.deadly, untried=graph.frontiers()), out)
 
 
 @app.command()
-def graphml(workdir: Workdir = None, out: Out = None) -> None:
+def graphml(workdir: Workdir = None, game: Game = None, out: Out = None) -> None:
     """The map as GraphML, for programs that analyse graphs."""
     from zorkgpt.world.graphml import graphml as rendered
 
-    _write(rendered(_graph(workdir)), out)
+    _write(rendered(_graph(places(workdir, game))), out)
 
 
-def _graph(workdir: Path | None) -> "MapGraph":
+def _graph(found: Places) -> "MapGraph":
     """
     Raises:
         MapFileError: there is no map, or it can't be read.
     """
     from zorkgpt.world.map_file import read_map
 
-    found = places(workdir)
     path = found.workdir / found.map
     graph = read_map(path)
     if graph is None:
-        raise MapFileError(f"There is no map at {path}. Name its folder with --workdir.")
+        raise MapFileError(f"There is no map at {path}. Name its story with --game, or its folder with --workdir.")
     return graph
 
 
-def _here(workdir: Path | None) -> int | None:
+def _here(found: Places) -> int | None:
     """Where the last episode stands or ended; None if that was not written down."""
-    found = places(workdir)
     try:
         return json.loads((found.workdir / found.state).read_text(encoding="utf-8"))["location"]["id"]
     except (OSError, ValueError, KeyError, TypeError, RecursionError):

@@ -8,15 +8,15 @@ from typing import Annotated
 
 import typer
 
-from zorkgpt.cli.memory_file import File, Workdir, app, described, fail, number_of, opened, say
+from zorkgpt.cli.memory_file import File, Game, Workdir, app, described, fail, number_of, opened, say
 
 _NOT_UNDERSTOOD = 1
 
 
 @app.command()
-def check(workdir: Workdir = None, file: File = None) -> None:
+def check(workdir: Workdir = None, file: File = None, game: Game = None) -> None:
     """List what in the file was not understood, with line numbers. Exits with 1 if there is anything."""
-    with opened(workdir, file) as manager:
+    with opened(workdir, file, game) as manager:
         from zorkgpt.memory.storage.codec import parse
 
         document = parse(manager.store.file.path.read_bytes())
@@ -30,9 +30,9 @@ def check(workdir: Workdir = None, file: File = None) -> None:
 
 
 @app.command()
-def stats(workdir: Workdir = None, file: File = None) -> None:
+def stats(workdir: Workdir = None, file: File = None, game: Game = None) -> None:
     """How many memories there are, of which kinds."""
-    with opened(workdir, file) as manager:
+    with opened(workdir, file, game) as manager:
         located = manager.all_memories()
         say(f"{number_of(len({one.location_id for one in located}), 'location', 'locations')}, ", end="")
         say(number_of(len(located), "memory", "memories"))
@@ -48,9 +48,10 @@ def search(
     limit: Annotated[int, typer.Option("--limit", min=1, help="At most so many.")] = 10,
     workdir: Workdir = None,
     file: File = None,
+    game: Game = None,
 ) -> None:
     """Memories of any location that share words with the text, best first."""
-    with opened(workdir, file) as manager:
+    with opened(workdir, file, game) as manager:
         found = manager.search(text, limit)
         for result in found:
             place = result.located
@@ -64,9 +65,10 @@ def export(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON array; without this, the file as it is.")] = False,
     workdir: Workdir = None,
     file: File = None,
+    game: Game = None,
 ) -> None:
     """Write all memories to the standard output."""
-    with opened(workdir, file) as manager:
+    with opened(workdir, file, game) as manager:
         from zorkgpt.memory.upkeep.exchange import rows
 
         if as_json:
@@ -80,9 +82,10 @@ def import_(
     source: Annotated[Path, typer.Argument(help="What export --json wrote, or another memory file.")],
     workdir: Workdir = None,
     file: File = None,
+    game: Game = None,
 ) -> None:
     """Add the memories of another file; those that are known already are left out."""
-    with opened(workdir, file, must_exist=False) as manager:
+    with opened(workdir, file, game, must_exist=False) as manager:
         from zorkgpt.memory.upkeep.exchange import read_memories, with_memories
 
         memories = read_memories(source)
@@ -96,9 +99,10 @@ def move(
     new: Annotated[int, typer.Argument(help="Its number from now on.")],
     workdir: Workdir = None,
     file: File = None,
+    game: Game = None,
 ) -> None:
     """Give a location another number, with all that is known of it."""
-    with opened(workdir, file) as manager:
+    with opened(workdir, file, game) as manager:
         from zorkgpt.memory.storage import changes
 
         if not manager.store.document.of(old):
@@ -115,9 +119,10 @@ def undo(
     title: Annotated[str | None, typer.Option("--title", help="The last one that has to do with this title.")] = None,
     workdir: Workdir = None,
     file: File = None,
+    game: Game = None,
 ) -> None:
     """Take back the last merge, refinement or verdict on a contradiction; the two are kept apart from then on."""
-    with opened(workdir, file) as manager:
+    with opened(workdir, file, game) as manager:
         from zorkgpt.memory.dedup.undo import undo, undoable
 
         manager.store.reconcile()
@@ -145,9 +150,10 @@ def dedupe(
     provider: Annotated[str, typer.Option("--provider", help="Of vectors: auto, onnx, none ...")] = "auto",
     workdir: Workdir = None,
     file: File = None,
+    game: Game = None,
 ) -> None:
     """Show which memories say the same, place by place and why, and merge them if asked to."""
-    with opened(workdir, file, provider=provider) as manager:
+    with opened(workdir, file, game, provider=provider) as manager:
         merges = manager.consolidate(apply=False, threshold=threshold)
         place = None
         for merge in merges:

@@ -3,15 +3,18 @@
 import shutil
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from zorkgpt.cli.memory_file import File, Workdir, app, described, fail, number_of, opened, say
+from zorkgpt.cli.memory_file import File, Game, Workdir, app, described, fail, memory_path, number_of, opened, say
+from zorkgpt.cli.places import configured_places
+from zorkgpt.runlog.story_folder import StoryMark, stories_of
+
+if TYPE_CHECKING:
+    from game_interface.story import Story
 
 BACKUP_SUFFIX = ".unclassified.backup"
-
-Game = Annotated[str | None, typer.Option("--game", help="The story that was played; [default: as `play` finds it].")]
 
 
 @app.command()
@@ -23,13 +26,13 @@ def audit(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be marked as wrong.")] = False,
 ) -> None:
     """Hold the core memories against a fresh world; what it contradicts is marked as wrong."""
-    with opened(workdir, file) as manager:
+    path = memory_path(workdir, file, game)
+    with opened(None, path) as manager:
         from game_interface.core.jericho_interface import JerichoInterface
-        from game_interface.story import find_story
         from session.fresh_world import things_of
         from zorkgpt.memory.upkeep.audit import tally
 
-        with JerichoInterface(story=find_story(game), seed=seed) as fresh:
+        with JerichoInterface(story=_story_of(path.parent, game), seed=seed) as fresh:
             findings = manager.audit(things_of(fresh), apply=not dry_run)
         for finding in findings:
             located = finding.located
@@ -43,11 +46,12 @@ def audit(
 def classify(
     workdir: Workdir = None,
     file: File = None,
+    game: Game = None,
     yes: Annotated[bool, typer.Option("--yes", help="Write the marks without asking.")] = False,
     rules: Annotated[bool, typer.Option("--rules", help="Propose by rules, also where a model is configured.")] = False,
 ) -> None:
     """Propose core or permanent for each memory that has no mark yet, and write the marks after a yes."""
-    with opened(workdir, file) as manager:
+    with opened(workdir, file, game) as manager:
         from zorkgpt.memory.upkeep.classification import proposals, with_marks
 
         path = manager.store.file.path
@@ -66,6 +70,23 @@ def classify(
         shutil.copyfile(path, backup)
         outcome = manager.store.apply(lambda document: with_marks(document, proposed))
         say(f"{number_of(len(outcome.changes), 'memory', 'memories')} marked. The file as it was: {backup}")
+
+
+def _story_of(folder: Path, game: str | None) -> "Story":
+    """The story whose world the memories of a folder are of."""
+    from game_interface.story import find_story, list_stories
+
+    theirs = stories_of(folder, configured_places().log)
+    named = " and of ".join(map(str, theirs.values()))
+    if game is None and theirs:
+        there = [each.story for each in list_stories() if each.story and each.story.sha256 in theirs]
+        if len(there) != 1 or len(theirs) != 1:
+            fail(f"{folder} keeps the memories of {named}: name the story file with --game.")
+        return there[0]
+    story = find_story(game)
+    if theirs and story.sha256 not in theirs:
+        fail(f"{folder} keeps the memories of {named}, not of {StoryMark.of(story.summary())}.")
+    return story
 
 
 def _agreed(count: int) -> bool:

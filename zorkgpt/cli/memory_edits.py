@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from zorkgpt.cli.memory_file import File, Location, Title, Workdir, app, described, fail, opened, say
+from zorkgpt.cli.memory_file import File, Game, Location, Title, Workdir, app, described, fail, opened, say
 
 if TYPE_CHECKING:
     from zorkgpt.memory.editing import Edit
@@ -31,6 +31,7 @@ def edit(
     location: Location = None,
     workdir: Workdir = None,
     file: File = None,
+    game: Game = None,
 ) -> None:
     """Correct a memory: its text, its category, how long it stays true, how far it is believed."""
     from zorkgpt.memory.editing import Edit
@@ -44,7 +45,7 @@ def edit(
         status=status and status.upper(),
         reason=reason,
     )
-    _change(title, location, wanted, workdir, file, expected)
+    _change(title, location, wanted, workdir, file, game, expected)
 
 
 @app.command()
@@ -55,11 +56,12 @@ def pin(
     location: Location = None,
     workdir: Workdir = None,
     file: File = None,
+    game: Game = None,
 ) -> None:
     """Keep a memory as it is, and show it first: no model and no rule replaces it or marks it as wrong."""
     from zorkgpt.memory.editing import Edit
 
-    _change(title, location, Edit(pinned=not undo, reason=reason), workdir, file)
+    _change(title, location, Edit(pinned=not undo, reason=reason), workdir, file, game)
 
 
 @app.command()
@@ -70,11 +72,12 @@ def veto(
     location: Location = None,
     workdir: Workdir = None,
     file: File = None,
+    game: Game = None,
 ) -> None:
     """Never show a memory, and never learn it again."""
     from zorkgpt.memory.editing import Edit
 
-    _change(title, location, Edit(vetoed=not undo, reason=reason), workdir, file)
+    _change(title, location, Edit(vetoed=not undo, reason=reason), workdir, file, game)
 
 
 def _change(
@@ -83,9 +86,10 @@ def _change(
     wanted: "Edit",
     workdir: Path | None,
     file: Path | None,
+    game: str | None,
     expected: str | None = None,
 ) -> None:
-    with opened(workdir, file) as manager:
+    with opened(workdir, file, game) as manager:
         place = _place(manager, title) if location is None else location
         memory = manager.edit_memory(place, title, wanted, expected=expected)
         say(f"Location {place}: {described(memory)}")

@@ -15,7 +15,13 @@ app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_
 
 _BAD_INPUT = 2
 
-Workdir = Annotated[Path | None, typer.Option("--workdir", help="Where Memories.md is kept. [default: game_files]")]
+Workdir = Annotated[
+    Path | None,
+    typer.Option("--workdir", help="Where Memories.md is kept. [default: the story's folder in game_files]"),
+]
+Game = Annotated[
+    str | None, typer.Option("--game", help="The story: its file or its name. [default: the one played last]")
+]
 File = Annotated[Path | None, typer.Option("--file", help="The memory file itself, where it has another name.")]
 Title = Annotated[str, typer.Argument(help="A memory's title.")]
 Location = Annotated[int | None, typer.Option("--location", help="Its location's number, where others have one too.")]
@@ -23,14 +29,16 @@ Location = Annotated[int | None, typer.Option("--location", help="Its location's
 
 @contextmanager
 def opened(
-    workdir: Path | None, file: Path | None, *, must_exist: bool = True, provider: str | None = None
+    workdir: Path | None,
+    file: Path | None,
+    game: str | None = None,
+    *,
+    must_exist: bool = True,
+    provider: str | None = None,
 ) -> Iterator:
     from zorkgpt.memory.manager import SimpleMemoryManager
 
-    if file is None:
-        found = places(workdir)
-        file = found.workdir / found.memory
-    path = file
+    path = memory_path(workdir, file, game, make=not must_exist)
     # What these commands have to say, they print; `check` lists what is not understood.
     logging.getLogger("zorkgpt").addHandler(logging.NullHandler())
     try:
@@ -38,10 +46,21 @@ def opened(
             if manager.store.recovered:
                 typer.echo(f"zorkgpt: {path} was missing or damaged; its backup has taken its place.", err=True)
             if must_exist and not manager.store.file.path.exists():
-                fail(f"There is no memory file at {path}. Name its folder with --workdir, or itself with --file.")
+                fail(
+                    f"There is no memory file at {path}. "
+                    "Name its story with --game, its folder with --workdir, or itself with --file."
+                )
             yield manager
     except (MemoryStoreError, MemoryEditError) as error:
         fail(str(error))
+
+
+def memory_path(workdir: Path | None, file: Path | None, game: str | None, *, make: bool = False) -> Path:
+    """The memory file itself, or the one of the story's folder."""
+    if file is not None:
+        return file
+    found = places(workdir, game, make=make)
+    return found.workdir / found.memory
 
 
 def _comparing(provider: str | None) -> dict:

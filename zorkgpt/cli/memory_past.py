@@ -9,6 +9,7 @@ import typer
 
 from zorkgpt.cli.memory_file import (
     File,
+    Game,
     Location,
     Title,
     Workdir,
@@ -43,9 +44,10 @@ def show(
     ] = None,
     workdir: Workdir = None,
     file: File = None,
+    game: Game = None,
 ) -> None:
     """What is known of a location, or of all: every memory, with what became of it."""
-    with opened(workdir, file) as manager:
+    with opened(workdir, file, game) as manager:
         memories = manager.all_memories() if as_of is None else _as_of(manager, as_of)
         located = [one for one in memories if location in (None, one.location_id)]
         if not located:
@@ -66,9 +68,10 @@ def why(
     json_: Annotated[bool, typer.Option("--json", help="All of it, as one JSON array.")] = False,
     workdir: Workdir = None,
     file: File = None,
+    game: Game = None,
 ) -> None:
     """What taught a memory, when the player was shown it, what came of following it, what became of it."""
-    with opened(workdir, file) as manager:
+    with opened(workdir, file, game) as manager:
         with suppress(MemoryStoreError):
             manager.store.reconcile()
         found = manager.why(title, location)
@@ -83,9 +86,9 @@ def why(
 
 
 @app.command()
-def history(title: Title, workdir: Workdir = None, file: File = None) -> None:
+def history(title: Title, workdir: Workdir = None, file: File = None, game: Game = None) -> None:
     """What became of the memories of this title: what replaced what, when and why."""
-    with opened(workdir, file) as manager:
+    with opened(workdir, file, game) as manager:
         # A folder that can only be read has a history all the same.
         with suppress(MemoryStoreError):
             manager.store.reconcile()

@@ -1,8 +1,24 @@
-"""Where a run keeps what: as configured, or the usual places where only the library is installed."""
+"""Where a run keeps what: in the story's folder, under names as configured, or the usual ones without the game."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import typer
+
+from zorkgpt.errors import StoryFileNotFound, WorkdirError
+from zorkgpt.runlog.reader import RUNS
+from zorkgpt.runlog.story_folder import (
+    MARKER,
+    FoundFolder,
+    StoryFolder,
+    StoryMark,
+    check_story,
+    folder_for,
+    read_mark,
+    stories_of,
+    story_folders,
+)
 
 if TYPE_CHECKING:
     from session.game_configuration import GameConfiguration
@@ -10,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Places:
-    """The working directory, and the names of files in it."""
+    """The folder of a story, and the names of files in it."""
 
     workdir: Path = Path("game_files")
     memory: str = "Memories.md"
@@ -29,16 +45,103 @@ class Places:
         )
 
 
-def places(workdir: Path | None = None) -> Places:
-    """In this working directory; None: in the one that is configured.
+def places(workdir: Path | None = None, game: str | None = None, *, make: bool = False) -> Places:
+    """What was played already: in this folder; of this game; else of the story that was played last.
+
+    Says on the standard error which story that is, if there are several.
+
+    Args:
+        make: Give a story that was not played yet its folder: the game, or the one that would be played without one.
 
     Raises:
         ConfigurationError: a setting is wrong.
+        WorkdirError: the folder is another story's, or nothing is kept of the game.
+        StoryError: there is no such game, or its file can't be used.
     """
+    found = configured_places()
+    if workdir is not None and (_keeps_a_world(workdir, found) or not story_folders(workdir)):
+        if game is not None and (mark := read_mark(workdir)):
+            check_story(workdir, _story_named(game, [StoryFolder(workdir, mark)]), found.log)
+        return replace(found, workdir=workdir)
+    root = found.workdir if workdir is None else workdir
+    folders = story_folders(root)
+    if game is not None:
+        story = _story_named(game, folders)
+        folder = _folder_of(story, root, folders, found.log) or (_made(story) if make else None)
+        if folder is None:
+            raise WorkdirError(f"Nothing is kept of {story} in {root}: it was not played yet. Elsewhere: --workdir.")
+        return replace(found, workdir=folder)
+    if not folders:
+        nothing_there = not (root / found.memory).exists()
+        return replace(found, workdir=_made() or root) if make and nothing_there else found
+    last = folders[0]
+    if len({folder.mark.sha256 for folder in folders}) > 1:
+        played = f"the one played last is {last.mark.name} ({last.path})"
+        typer.echo(f"zorkgpt: of the stories in {root}, {played}. Name another with --game.", err=True)
+    return replace(found, workdir=last.path)
+
+
+def _keeps_a_world(folder: Path, named: Places) -> bool:
+    return any((folder / name).exists() for name in (MARKER, RUNS, named.memory, named.map))
+
+
+def configured_places() -> Places:
+    """With the working directory as it is configured, whatever is in it."""
     try:
         from session.game_configuration import GameConfiguration
     except ModuleNotFoundError:
-        found = Places()
-    else:
-        found = Places.of(GameConfiguration.load())
-    return found if workdir is None else replace(found, workdir=workdir)
+        return Places()
+    return Places.of(GameConfiguration.load())
+
+
+def folder_of_story(config: "GameConfiguration", story: StoryMark) -> FoundFolder:
+    """The story's own folder in the configured working directory, made if there is none.
+
+    Raises:
+        WorkdirError: the working directory is another story's folder, or can't be written.
+    """
+    return folder_for(
+        Path(config.zork_game_workdir),
+        story,
+        files=config.kept_files,
+        log_name=config.episode_log_file,
+        may_share=not config.names_workdir,
+    )
+
+
+def _made(story: StoryMark | None = None) -> Path | None:
+    """None: only the library is installed, and knows of no stories."""
+    try:
+        from game_interface.story import find_story
+        from session.game_configuration import GameConfiguration
+    except ModuleNotFoundError:
+        return None
+    return folder_of_story(GameConfiguration.load(), story or StoryMark.of(find_story().summary())).path
+
+
+def _story_named(game: str, folders: list[StoryFolder]) -> StoryMark:
+    """By its file, or by how its folder, its title or its file is called."""
+    try:
+        from game_interface.story import find_story
+
+        return StoryMark.of(find_story(game).summary())
+    except (StoryFileNotFound, ModuleNotFoundError):
+        found = {folder.mark.sha256: folder for folder in folders if game.casefold() in _names(folder)}
+        if len(found) == 1:
+            return next(iter(found.values())).mark
+        known = ", ".join(folder.path.name for folder in found.values() or folders) or "nothing yet"
+        what = "Several stories that were played are" if found else "No story that was played, and no story file, is"
+        raise StoryFileNotFound(f"{what} called {game!r}. Played: {known}.") from None
+
+
+def _names(folder: StoryFolder) -> set[str]:
+    mark = folder.mark
+    return {name.casefold() for name in (folder.path.name, mark.title or "", mark.file, Path(mark.file).stem) if name}
+
+
+def _folder_of(story: StoryMark, root: Path, folders: list[StoryFolder], log_name: str) -> Path | None:
+    for folder in folders:
+        if folder.mark.sha256 == story.sha256:
+            return folder.path
+    # What an earlier version kept there is moved when the story is played again.
+    return root if set(stories_of(root, log_name)) == {story.sha256} else None

@@ -6,19 +6,22 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+import typer
+
 from game_interface.story import Story, find_story
 from managers.checkpoint_manager import Saved
 from managers.unfinished import unfinished
-from orchestration.assembly import Wishes, assemble, prepare_workdir
+from orchestration.assembly import Wishes, assemble, claim_workdir
 from orchestration.players import PLAYER_KINDS, Choice, choose_player
 from orchestration.progress import Watcher
 from session.checkpoint import Run
-from session.game_configuration import GameConfiguration
+from session.game_configuration import LOG_FILE, GameConfiguration
 from session.history import TurnRecord
 from zorkgpt.cli import exits
 from zorkgpt.cli.display import SHOWN_FOR_S, BarDisplay, console_for, display_for
 from zorkgpt.cli.human import HumanPlayer
 from zorkgpt.cli.pace import Pace
+from zorkgpt.cli.places import folder_of_story, places
 from zorkgpt.cli.stopping import STOP
 from zorkgpt.cli.summary import summary_of, write_summary
 from zorkgpt.cli.view import page_beside
@@ -26,6 +29,7 @@ from zorkgpt.errors import ConfigurationError
 from zorkgpt.llm.client import LLMClient
 from zorkgpt.log import logging_to
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, EpisodeStarted
+from zorkgpt.runlog.story_folder import StoryMark, read_mark
 
 _EPISODES = 2
 _LONGEST_NUMBER = 18
@@ -64,18 +68,20 @@ def play_episodes(options: PlayOptions) -> int:
     Raises:
         ZorkGPTError: the input can't be used, or the configured model can't be reached; nothing was played.
     """
-    saved = _to_be_resumed(options)
+    saved, options = _to_be_resumed(options)
     if saved is not None:
         options = as_it_was(options, saved.checkpoint.run)
     config = _configuration(options)
     story = find_story(options.game)
     choice = _choose(options, config)
-    workdir = Path(config.zork_game_workdir)
-    prepare_workdir(workdir)
+    if options.workdir is None:
+        config = _in_the_story_s_folder(config, story)
+    claim_workdir(config, story)
     wishes = Wishes(choice, story, options.seed or 1, options.remember, options.walkthrough, HumanPlayer)
     endings = _Endings()
     watchers = (endings, *_displays(options, config, story, choice), _TurnsEnd())
-    with logging_to(workdir / "zorkgpt.log") as damaged, page_beside(config, wanted=options.view) as stay:
+    log = Path(config.zork_game_workdir) / LOG_FILE
+    with logging_to(log) as damaged, page_beside(config, wanted=options.view) as stay:
         resumed = saved.checkpoint.episode if saved else None
         interrupted = _play(config, wishes, watchers, options.episodes or _EPISODES, resumed)
         _sum_up(options, config, story, choice, endings.events, damaged.found)
@@ -86,15 +92,26 @@ def play_episodes(options: PlayOptions) -> int:
     return exits.EPISODE_FAILED if any(end.reason == "error" for end in endings.events) else exits.OK
 
 
-def _to_be_resumed(options: PlayOptions) -> Saved | None:
+def _in_the_story_s_folder(config: GameConfiguration, story: Story) -> GameConfiguration:
+    found = folder_of_story(config, StoryMark.of(story.summary()))
+    if found.note:
+        typer.echo(f"zorkgpt: {found.note}", err=True)
+    return config.with_workdir(found.path)
+
+
+def _to_be_resumed(options: PlayOptions) -> tuple[Saved | None, PlayOptions]:
+    """The episode that goes on, and the options with its folder; None: a new one begins."""
     if options.resume is None:
-        return None
+        return None, options
     if options.resume != "last" and not (options.resume.isdecimal() and len(options.resume) <= _LONGEST_NUMBER):
         raise ConfigurationError(f"--resume takes the number of an episode, not {options.resume!r}.")
     config = _configuration(options)
     episode = None if options.resume == "last" else int(options.resume)
-    workdir = Path(config.zork_game_workdir)
-    return unfinished(workdir, config.episode_log_file, episode=episode, max_turns=options.max_turns)
+    workdir = places(options.workdir, options.game).workdir
+    saved = unfinished(workdir, config.episode_log_file, episode=episode, max_turns=options.max_turns)
+    # A folder of all stories, as an earlier version kept it, is still to become the story's.
+    is_settled = options.workdir is not None or read_mark(workdir) is not None
+    return saved, replace(options, workdir=workdir if is_settled else None)
 
 
 def as_it_was(options: PlayOptions, run: Run) -> PlayOptions:

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from game_interface.story import Story
 from orchestration.players import Choice
-from session.game_configuration import GameConfiguration
+from session.game_configuration import LOG_FILE, GameConfiguration
 from zorkgpt.cli.account import account
 from zorkgpt.cli.lines import printable, score_line
 from zorkgpt.runlog.events import EpisodeEnded
@@ -77,7 +77,7 @@ def _episode(end: EpisodeEnded, count: FailureCount | None) -> dict[str, Any]:
 
 
 def _files(workdir: Path, config: GameConfiguration) -> dict[str, str]:
-    named = {"memories": config.memory_file, "map": config.map_state_file, "runs": "runs", "log": "zorkgpt.log"}
+    named = {"memories": config.memory_file, "map": config.map_state_file, "runs": "runs", "log": LOG_FILE}
     return {what: str(workdir / name) for what, name in named.items() if (workdir / name).exists()}
 
 

@@ -17,13 +17,15 @@ if TYPE_CHECKING:
     from session.game_configuration import GameConfiguration
 
 
-def view_run(run: Path | None, *, host: str | None, port: int | None, edit: bool, export: Path | None) -> None:
+def view_run(
+    run: Path | None, *, game: str | None, host: str | None, port: int | None, edit: bool, export: Path | None
+) -> None:
     """Serve the page until Ctrl-C, or write it into one file.
 
     Raises:
         ZorkGPTError: there is nothing to show, or no place to serve or write it.
     """
-    found = places(run)
+    found = places(run, game)
     given, names = found.workdir, _names(found)
     if export is not None:
         from zorkgpt.viewer.export import export_run

@@ -131,7 +131,7 @@ def open_run(given: Path, *, names: Names | None = None, may_be_empty: bool = Fa
     """
     if not given.is_dir():
         raise RunLogError(
-            f"There is no run at {given}: name the working directory of a run (game_files, if nothing else was said), "
+            f"There is no run at {given}: name a story's folder, such as game_files/slack-water, "
             "or one of the folders below its runs/."
         )
     given = given.resolve()

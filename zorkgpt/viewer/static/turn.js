@@ -7,7 +7,7 @@ import { callList } from "./calls.js";
 
 const WORDS = {
   added: "Learned", "seen again": "Known already, counted once more", merged: "Known in other words, not written again",
-  superseded: "Superseded", contested: "Contradicts what was known: both are kept apart", invalidated: "Found to be wrong", ignored: "Not kept",
+  superseded: "Superseded", contested: "Contradicts what was known: both are kept apart", qualified: "Holds in a certain state only", invalidated: "Found to be wrong", ignored: "Not kept",
 };
 const REFUSED = new Set(["seen again", "merged", "ignored"]);
 

@@ -1,0 +1,403 @@
+"""Each story has a folder of its own: what is known of one is never shown in another, and is found again."""
+
+import json
+import multiprocessing
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from managers.checkpoint_manager import playing_lock
+from tests.game_interface.stories import of_another_build
+from zorkgpt.cli import exits
+from zorkgpt.cli.app import run
+from zorkgpt.errors import WorkdirError
+from zorkgpt.runlog.reader import episodes_in, run_directory
+from zorkgpt.runlog.story_folder import MARKER, StoryMark, mark_folder, read_mark, story_folders
+
+ROOT = Path("game_files")
+SLACK_WATER = ROOT / "slack-water"
+OTHER = ROOT / "other"
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    """An empty current directory, and nothing configured."""
+    for name in list(os.environ):
+        if name.startswith(("OPENAI_", "ZORKGPT_")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("ZORKGPT_MEMORY_DEDUPLICATION__PROVIDER", "none")
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def other(bundled_story) -> str:
+    """A story that shares nothing with the bundled one but the numbers and names of its rooms."""
+    return str(of_another_build(bundled_story, Path("stories") / "Other!.z5"))
+
+
+@pytest.fixture
+def said(capsys):
+    """What the last command wrote to the standard error."""
+    return lambda: capsys.readouterr().err
+
+
+def play(*options: str, turns: int = 12) -> int:
+    return run(["play", "--episodes", "1", "--max-turns", str(turns), "--quiet", *options])
+
+
+def contents(folder: Path) -> dict[str, tuple[bytes, int]]:
+    return {str(path): (path.read_bytes(), path.stat().st_mtime_ns) for path in folder.rglob("*") if path.is_file()}
+
+
+def folders() -> list[str]:
+    return sorted(path.name for path in ROOT.iterdir() if path.is_dir())
+
+
+def as_an_earlier_version_left_it(*options: str, turns: int = 12) -> None:
+    """Played directly in the working directory, which no marker says to be of one story."""
+    assert play("--workdir", str(ROOT), *options, turns=turns) == exits.OK
+    (ROOT / MARKER).unlink()
+
+
+def test_two_stories_played_one_after_the_other_share_nothing(other, capsys):
+    assert play() == exits.OK
+    before = contents(SLACK_WATER)
+    assert play("--game", other) == exits.OK
+    assert folders() == ["other", "slack-water"]
+    assert contents(SLACK_WATER) == before
+    assert play("--game", other, "--workdir", "alone") == exits.OK
+    for name in ("Memories.md", "knowledgebase.md", "current_state.json"):
+        assert (OTHER / name).read_text() == (Path("alone") / name).read_text()
+    shown = [rooms(folder / "map_state.json") for folder in (OTHER, Path("alone"))]
+    assert shown[0] == shown[1]
+    assert "game_files/other/Memories.md" in capsys.readouterr().out
+
+
+def rooms(path: Path) -> dict:
+    return json.loads(path.read_text())["rooms"]
+
+
+def test_a_story_is_known_by_its_bytes_whatever_its_file_is_called(other, bundled_story):
+    assert play("--game", other) == exits.OK
+    moved = Path("elsewhere") / "another name.z8"
+    moved.parent.mkdir()
+    shutil.move(other, moved)
+    assert play("--game", str(moved)) == exits.OK
+    assert folders() == ["other"]
+    assert episodes_in(OTHER) == [1, 2]
+    assert read_mark(OTHER).file == "Other!.z5"
+    (Path("elsewhere") / "copy.z5").write_bytes(bundled_story.read_bytes())
+    assert play() == play("--game", "elsewhere/copy.z5") == exits.OK
+    assert episodes_in(SLACK_WATER) == [1, 2]
+
+
+def test_different_stories_of_one_name_have_different_folders(bundled_story):
+    stories = [of_another_build(bundled_story, Path(serial) / "tale.z5", serial) for serial in ("000001", "000002")]
+    for story in (*stories, *stories):
+        assert play("--game", str(story), turns=3) == exits.OK
+    assert folders() == ["tale", "tale-2"]
+    assert [read_mark(ROOT / name).serial for name in folders()] == ["000001", "000002"]
+    assert [episodes_in(ROOT / name) for name in folders()] == [[1, 2], [1, 2]]
+
+
+@pytest.mark.parametrize(
+    ("file", "folder"),
+    [("runs.z5", "runs-2"), ("..z5", "story"), ("Ärger — 2.z5", "ärger-2"), (f"{'x' * 200}.z5", "x" * 60)],
+)
+def test_a_folder_s_name_is_safe(bundled_story, file, folder):
+    assert play("--game", str(of_another_build(bundled_story, Path("stories") / file)), turns=2) == exits.OK
+    assert folders() == [folder]
+
+
+@pytest.mark.parametrize("marked", [True, False])
+def test_the_folder_of_another_story_is_refused_and_left_as_it_is(other, said, marked):
+    assert play("--workdir", "mine") == exits.OK
+    if not marked:
+        Path("mine", MARKER).unlink()
+    before = contents(Path("mine"))
+    assert play("--workdir", "mine", "--game", other) == exits.BAD_INPUT
+    told = said()
+    assert "mine keeps memories, map and runs of Slack Water (release 1" in told
+    assert "Other! (release 1, serial 991231" in told
+    assert "--workdir" in told
+    assert contents(Path("mine")) == before
+    assert not ROOT.exists()
+    assert play("--workdir", "mine") == exits.OK
+
+
+def test_a_configured_folder_of_a_story_is_used_for_it_and_refused_to_others(other, said):
+    assert play("--workdir", "mine") == exits.OK
+    Path("pyproject.toml").write_text("[tool.zorkgpt.gameplay]\nzork_game_workdir = 'mine'\n")
+    assert play() == exits.OK
+    assert episodes_in(Path("mine")) == [1, 2]
+    before = contents(Path("mine"))
+    assert play("--game", other) == exits.BAD_INPUT
+    assert "mine keeps memories, map and runs of Slack Water" in said()
+    assert run(["doctor", "--game", other]) == exits.BAD_INPUT
+    assert contents(Path("mine")) == before
+
+
+def test_a_damaged_marker_is_named_and_nothing_is_changed(said):
+    assert play() == exits.OK
+    (SLACK_WATER / MARKER).write_text("{")
+    before = contents(SLACK_WATER)
+    for options in ((), ("--workdir", str(SLACK_WATER))):
+        assert play(*options) == exits.BAD_INPUT
+        assert f"{SLACK_WATER / MARKER}, which says whose folder it is, is damaged" in said()
+    assert contents(SLACK_WATER) == before
+    (SLACK_WATER / MARKER).unlink()
+    assert play("--workdir", str(SLACK_WATER)) == play() == exits.OK
+    assert episodes_in(SLACK_WATER) == [1, 2, 3]
+
+
+def test_a_folder_that_a_person_made_for_the_story_is_its_own():
+    assert play("--workdir", "before") == exits.OK
+    SLACK_WATER.mkdir(parents=True)
+    shutil.copy("before/Memories.md", SLACK_WATER)
+    assert play() == exits.OK
+    assert folders() == ["slack-water"]
+    assert len(Path(SLACK_WATER, "Memories.md").read_text()) >= len(Path("before/Memories.md").read_text())
+
+
+def test_old_files_of_the_story_are_moved_into_its_folder_and_that_is_said_once(said):
+    as_an_earlier_version_left_it()
+    (ROOT / "notes.txt").write_text("My own.")
+    before = {path.relative_to(ROOT): path.read_bytes() for path in ROOT.rglob("*") if path.is_file()}
+    assert play(turns=1) == exits.OK
+    assert said() == f"zorkgpt: What was kept in {ROOT} is Slack Water's: it has been moved to {SLACK_WATER}.\n"
+    assert episodes_in(SLACK_WATER) == [1, 2]
+    assert sorted(path.name for path in ROOT.iterdir()) == [".stories.lock", "notes.txt", "slack-water"]
+    for path, data in before.items():
+        if path.parts[0] == "runs":
+            assert (SLACK_WATER / path).read_bytes() == data
+    assert play(turns=1) == exits.OK
+    assert said() == ""
+
+
+def test_a_move_that_was_cut_short_goes_on_the_next_time(said):
+    as_an_earlier_version_left_it()
+    memories = (ROOT / "Memories.md").read_bytes()
+    runs = (ROOT / "runs").rename(ROOT / "aside")
+    mark = json.loads((runs / "1" / "episode_log.jsonl").read_text().splitlines()[0])["story"]
+    SLACK_WATER.mkdir()
+    mark_folder(SLACK_WATER, StoryMark.of(mark))
+    (ROOT / "Memories.md").rename(SLACK_WATER / "Memories.md")
+    runs.rename(ROOT / "runs")
+    assert play("--no-memory", turns=1) == exits.OK
+    assert "it has been moved to" in said()
+    assert (SLACK_WATER / "Memories.md").read_bytes() == memories
+    assert episodes_in(SLACK_WATER) == [1, 2]
+    assert not (ROOT / "runs").exists()
+
+
+def test_an_episode_among_the_old_files_goes_on_in_the_story_s_folder(said):
+    as_an_earlier_version_left_it(turns=5)
+    assert run(["play", "--resume", "--max-turns", "12", "--quiet"]) == exits.OK
+    assert "it has been moved to" in said()
+    assert episodes_in(SLACK_WATER) == [1]
+    assert play("--workdir", "uncut") == exits.OK
+    assert Path(SLACK_WATER, "Memories.md").read_text() == Path("uncut", "Memories.md").read_text()
+
+
+def test_old_files_that_do_not_tell_their_story_stay_and_can_be_adopted(said):
+    as_an_earlier_version_left_it()
+    shutil.rmtree(ROOT / "runs")
+    before = contents(ROOT)
+    assert play() == exits.OK
+    told = said()
+    assert "Memories.md" in told
+    assert "don't tell which story they are of" in told
+    assert f"begins afresh in {SLACK_WATER}. To go on with them instead: --workdir {ROOT}" in told
+    after = contents(ROOT)
+    assert {path: after.get(path) for path in before} == before
+    assert episodes_in(SLACK_WATER) == [1]
+    assert play() == exits.OK
+    assert said() == ""
+    assert play("--workdir", str(ROOT)) == play() == exits.OK
+    assert episodes_in(ROOT) == [1, 2]
+    assert read_mark(ROOT).title == "Slack Water"
+
+
+def test_old_files_of_another_story_wait_for_it(other, said):
+    as_an_earlier_version_left_it()
+    memories = (ROOT / "Memories.md").read_bytes()
+    assert play("--game", other) == exits.OK
+    assert "they are of Slack Water. They stay there, and Other! begins afresh in game_files/other." in said()
+    assert (ROOT / "Memories.md").read_bytes() == memories
+    assert play("--no-memory") == exits.OK
+    assert "it has been moved to game_files/slack-water" in said()
+    assert (SLACK_WATER / "Memories.md").read_bytes() == memories
+
+
+def test_old_files_of_several_stories_stay(other, said):
+    as_an_earlier_version_left_it()
+    assert play("--workdir", "beside", "--game", other) == exits.OK
+    shutil.move("beside/runs/1", ROOT / "runs" / "2")
+    assert play() == exits.OK
+    told = said()
+    assert "they are of several stories: Slack Water, Other!. They stay there" in told
+    assert episodes_in(ROOT) == [1, 2]
+    assert episodes_in(SLACK_WATER) == [1]
+
+
+def test_old_files_with_a_link_among_them_stay(said):
+    as_an_earlier_version_left_it()
+    (ROOT / "Memories.md").rename("kept.md")
+    (ROOT / "Memories.md").symlink_to("../kept.md")
+    assert play() == exits.OK
+    assert "can't be moved: a link is among them" in said()
+    assert (ROOT / "Memories.md").exists()
+    assert episodes_in(SLACK_WATER) == [1]
+
+
+def test_old_files_are_not_moved_while_somebody_plays_among_them(said):
+    as_an_earlier_version_left_it()
+    with playing_lock(run_directory(ROOT, 1)):
+        before = contents(ROOT)
+        assert play() == exits.BAD_INPUT
+        assert "Episode 1 in game_files is being played" in said()
+        after = contents(ROOT)
+    assert {path: after.get(path) for path in before} == before
+    assert not SLACK_WATER.exists()
+
+
+def test_a_root_that_is_a_story_s_folder_keeps_others_below_it(other):
+    assert play("--workdir", str(ROOT)) == play("--game", other) == play() == exits.OK
+    assert (episodes_in(ROOT), episodes_in(OTHER), folders()) == ([1, 2], [1], ["other", "runs"])
+
+
+@pytest.mark.parametrize(
+    ("words", "of_slack_water", "of_other"),
+    [
+        (("memories", "stats"), "6 locations", "2 locations"),
+        (("map", "show"), "Rooms: 6.", "Rooms: 2."),
+    ],
+)
+def test_commands_look_at_the_story_that_is_named_or_was_played_last(other, capsys, words, of_slack_water, of_other):
+    assert play(turns=20) == exits.OK
+    capsys.readouterr()
+    assert run([*words]) == exits.OK
+    alone = capsys.readouterr()
+    assert alone.err == ""
+    assert play("--game", other, turns=1) == exits.OK
+    capsys.readouterr()
+    assert run([*words]) == exits.OK
+    last = capsys.readouterr()
+    assert last.err == (
+        "zorkgpt: of the stories in game_files, the one played last is Other! (game_files/other). "
+        "Name another with --game.\n"
+    )
+    assert last.out != alone.out
+    for name in ("slackwater", "Slack Water", "slack-water"):
+        assert run([*words, "--game", name]) == exits.OK
+        assert capsys.readouterr() == (alone.out, "")
+    for name in (other, "other", "Other!.z5"):
+        assert run([*words, "--game", name]) == exits.OK
+        assert capsys.readouterr() == (last.out, "")
+    assert run([*words, "--workdir", str(SLACK_WATER)]) == exits.OK
+    assert capsys.readouterr() == (alone.out, "")
+    assert run([*words, "--workdir", str(SLACK_WATER), "--game", other]) == exits.BAD_INPUT
+    assert run([*words, "--game", "nobody"]) == exits.BAD_INPUT
+    assert "is called 'nobody'. Played: other, slack-water." in capsys.readouterr().err
+
+
+def test_the_page_shows_the_story_that_is_named_or_was_played_last(other, said):
+    assert play() == play("--game", other) == exits.OK
+    said()
+    assert run(["view", "--export", "last.html"]) == exits.OK
+    assert "the one played last is Other!" in said()
+    assert run(["view", "--game", "slackwater", "--export", "named.html"]) == exits.OK
+    assert run(["view", str(SLACK_WATER / "runs" / "1"), "--export", "given.html"]) == exits.OK
+    assert [serial_in(name) for name in ("last", "named", "given")] == ["991231", "261121", "261121"]
+
+
+def serial_in(page: str) -> str:
+    text = Path(f"{page}.html").read_text()
+    [serial] = [serial for serial in ("991231", "261121") if serial in text]
+    return serial
+
+
+def test_an_episode_goes_on_in_the_folder_of_the_story_played_last(other):
+    assert play(turns=5) == play("--game", other, turns=5) == exits.OK
+    assert run(["play", "--resume", "--max-turns", "7", "--quiet"]) == exits.OK
+    assert [turns_of(folder) for folder in (SLACK_WATER, OTHER)] == [5, 7]
+    assert run(["play", "--resume", "--game", "slackwater", "--max-turns", "6", "--quiet"]) == exits.OK
+    assert [turns_of(folder) for folder in (SLACK_WATER, OTHER)] == [6, 7]
+
+
+def turns_of(folder: Path) -> int:
+    return json.loads((folder / "runs" / "1" / "episode_log.jsonl").read_text().splitlines()[-1])["turns"]
+
+
+def test_memories_that_are_imported_before_the_first_episode_are_the_story_s(other):
+    assert play("--workdir", "before") == exits.OK
+    assert run(["memories", "import", "before/Memories.md"]) == exits.OK
+    assert run(["memories", "import", "before/Memories.md", "--game", other]) == exits.OK
+    assert folders() == ["other", "slack-water"]
+    assert play() == exits.OK
+    assert episodes_in(SLACK_WATER) == [1]
+
+
+def test_memories_are_held_only_against_their_own_story_s_world(other, said):
+    assert play() == play("--game", other) == exits.OK
+    said()
+    assert run(["memories", "audit"]) == exits.BAD_INPUT
+    assert "Other!" in said()
+    assert run(["memories", "audit", "--game", other]) == exits.OK
+    assert run(["memories", "audit", "--game", other, "--file", str(SLACK_WATER / "Memories.md")]) == exits.BAD_INPUT
+    assert "keeps the memories of Slack Water" in said()
+    assert run(["memories", "audit", "--file", str(SLACK_WATER / "Memories.md")]) == exits.OK
+
+
+def test_games_and_doctor_say_where_a_story_s_world_is(other, capsys):
+    assert play() == play("--game", other) == exits.OK
+    capsys.readouterr()
+    assert run(["games"]) == exits.OK
+    listed = capsys.readouterr().out
+    assert ", 1 episode in game_files/other\n" in listed
+    assert listed.index("in game_files/other") < listed.index("in game_files/slack-water")
+    assert run(["doctor", "--game", other]) == exits.OK
+    assert "game_files/other can be written" in capsys.readouterr().out
+    assert run(["doctor", "--game", other, "--workdir", str(SLACK_WATER)]) == exits.BAD_INPUT
+    assert contents(OTHER)
+
+
+def mark_at_once(folder: Path, sha256: str, start, outcomes) -> None:
+    start.wait()
+    try:
+        mark_folder(folder, StoryMark(sha256=sha256))
+        outcomes.put(sha256)
+    except WorkdirError:
+        outcomes.put(None)
+
+
+def test_of_two_stories_that_come_to_a_folder_at_once_one_gets_it(tmp_path):
+    fork = multiprocessing.get_context("fork")
+    for number in range(10):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        start, outcomes = fork.Barrier(2), fork.Queue()
+        both = [fork.Process(target=mark_at_once, args=(folder, digit * 64, start, outcomes)) for digit in ("a", "b")]
+        for process in both:
+            process.start()
+        told = {outcomes.get(timeout=30) for _ in both}
+        for process in both:
+            process.join(30)
+        assert told == {None, read_mark(folder).sha256}
+        assert [path.name for path in folder.iterdir()] == [MARKER]
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"sha256": "abc"}', '{"sha256": 5}', "\xff"])
+def test_what_is_no_marker_is_no_story_s_folder(tmp_path, content):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / MARKER).write_text(content, "latin-1")
+    assert story_folders(tmp_path) == []
+    with pytest.raises(WorkdirError, match="is damaged"):
+        read_mark(tmp_path / "folder")
+
+
+def test_nothing_in_a_marker_steers_the_terminal(tmp_path):
+    (tmp_path / MARKER).write_text(json.dumps({"sha256": "a" * 64, "title": "\x1b[31mRed", "later": 1}))
+    assert read_mark(tmp_path).name == "\ufffd[31mRed"

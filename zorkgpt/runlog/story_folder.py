@@ -1,0 +1,359 @@
+"""The folder that keeps what is known of one story, and of no other: which one it is, and how it is found again.
+
+A file in it, `story.json`, says which story it belongs to. Stories are told apart by the bytes of their files; names of
+files and folders are for people.
+"""
+
+import os
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from zorkgpt.encoding import as_json
+from zorkgpt.errors import WorkdirError
+from zorkgpt.runlog.events import EpisodeStarted
+from zorkgpt.runlog.playing import is_played
+from zorkgpt.runlog.reader import RUNS, episodes_in, read_events, run_directory
+
+MARKER = "story.json"
+_LOCK = ".stories.lock"
+_PATIENCE_S = 30
+_LONGEST_NAME = 60
+"""Characters of a folder's name."""
+_NO_WORLD = (".lock", ".log")
+"""Endings of files without which nothing is lost."""
+
+
+class StoryMark(BaseModel):
+    """Which story a folder belongs to."""
+
+    model_config = ConfigDict(frozen=True)
+
+    sha256: str = Field(pattern="^[0-9a-f]{64}$")
+    """Of the story itself, taken out of a Blorb file where it was in one."""
+    title: str | None = None
+    """None: not known."""
+    release: int | None = None
+    serial: str | None = None
+    file: str = ""
+    """The name of the story file when it was first played here."""
+
+    @classmethod
+    def of(cls, summary: Mapping[str, Any]) -> "StoryMark":
+        """From what the log of an episode says of its story.
+
+        Raises:
+            ValidationError: it does not say which story it is.
+        """
+        return cls.model_validate(dict(summary))
+
+    @field_validator("title", "serial", "file", mode="before")
+    @classmethod
+    def _printable(cls, value: object) -> object:
+        return _plain(value) if isinstance(value, str) else value
+
+    @property
+    def name(self) -> str:
+        """For people."""
+        return self.title or Path(self.file).stem or self.sha256[:12]
+
+    def __str__(self) -> str:
+        # Two builds of a story may differ in nothing else.
+        release = "" if self.release is None else f"release {self.release}, serial {self.serial}, "
+        return f"{self.name} ({release}sha256 {self.sha256[:12]}…)"
+
+
+def _plain(text: str) -> str:
+    return "".join(char if char.isprintable() else "\ufffd" for char in text)
+
+
+@dataclass(frozen=True)
+class StoryFolder:
+    """A folder with its mark."""
+
+    path: Path
+    mark: StoryMark
+
+
+@dataclass(frozen=True)
+class FoundFolder:
+    """Where a story's world is kept from now on."""
+
+    path: Path
+    note: str = ""
+    """What a person should be told of files that were there before; "" if there is nothing to tell."""
+
+
+def read_mark(folder: Path) -> StoryMark | None:
+    """Which story the folder belongs to; None if it has no marker.
+
+    Raises:
+        WorkdirError: the marker is damaged or can't be read.
+    """
+    path = folder / MARKER
+    try:
+        return StoryMark.model_validate_json(path.read_bytes())
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise WorkdirError(f"{path}, which says whose folder it is, can't be read: {error.strerror}.") from None
+    except ValidationError:
+        raise WorkdirError(
+            f"{path}, which says whose folder it is, is damaged. Restore it, or delete it and play the folder's story "
+            f"with --workdir {folder}: that writes it anew."
+        ) from None
+
+
+def story_folders(root: Path) -> list[StoryFolder]:
+    """The stories' folders in this one, itself included if it is one; the one played last comes first.
+
+    Folders without a readable marker are left out.
+    """
+    found = []
+    for folder in (root, *(marker.parent for marker in root.glob(f"*/{MARKER}"))):
+        with suppress(WorkdirError, OSError):
+            if mark := read_mark(folder):
+                found.append(((folder / MARKER).stat().st_mtime_ns, StoryFolder(folder, mark)))
+    return [each for _, each in sorted(found, key=lambda pair: pair[0], reverse=True)]
+
+
+def stories_of(folder: Path, log_name: str) -> dict[str, StoryMark]:
+    """Whose the folder is, by sha256: of one story by its marker or, without one, of those that its logs name.
+
+    Raises:
+        WorkdirError: the marker is damaged or can't be read.
+    """
+    mark = read_mark(folder)
+    return {mark.sha256: mark} if mark else _stories_played(folder, log_name)
+
+
+def _stories_played(folder: Path, log_name: str) -> dict[str, StoryMark]:
+    told = {}
+    for episode in episodes_in(folder):
+        with suppress(OSError, ValidationError):
+            started = next(read_events(run_directory(folder, episode) / log_name), None)
+            if isinstance(started, EpisodeStarted):
+                mark = StoryMark.of(started.story)
+                told[mark.sha256] = mark
+    return told
+
+
+def check_story(folder: Path, story: StoryMark, log_name: str) -> None:
+    """Pass if the folder is the story's, or nobody's yet; nothing is changed.
+
+    Raises:
+        WorkdirError: it is another story's, by its marker or, without one, by the logs of its episodes.
+    """
+    theirs = stories_of(folder, log_name)
+    if theirs and story.sha256 not in theirs:
+        raise _another_s(folder, next(iter(theirs.values())), story)
+
+
+def _another_s(folder: Path, theirs: StoryMark, ours: StoryMark) -> WorkdirError:
+    return WorkdirError(
+        f"{folder} keeps memories, map and runs of {theirs}; {ours} can't be played there. Name another folder with "
+        "--workdir or zork_game_workdir; without either, each story has a folder of its own."
+    )
+
+
+def mark_folder(folder: Path, story: StoryMark) -> None:
+    """Let the folder, which exists, be this story's, and the one that was played last.
+
+    Raises:
+        WorkdirError: it is another story's, or can't be written.
+    """
+    path = folder / MARKER
+    try:
+        if read_mark(folder) is None:
+            _write_once(path, as_json(story.model_dump(), indented=True) + b"\n")
+        mark = read_mark(folder)
+        if mark and mark.sha256 != story.sha256:
+            raise _another_s(folder, mark, story)
+        # Another owner's marker can be read but not touched; only the order of the folders is affected.
+        with suppress(PermissionError):
+            os.utime(path)
+    except OSError as error:
+        raise WorkdirError(f"{path} can't be written: {error.strerror}. Name another folder with --workdir.") from None
+
+
+def _write_once(path: Path, data: bytes) -> None:
+    """Whole or not at all, and never over what another process has written meanwhile."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary.write_bytes(data)
+    try:
+        os.link(temporary, path)
+    except FileExistsError:
+        pass
+    except OSError:
+        # Where there are no second names.
+        os.replace(temporary, path)
+    temporary.unlink(missing_ok=True)
+
+
+def kept_folder(root: Path, story: StoryMark, *, may_share: bool = True) -> Path | None:
+    """The folder in `root`, or `root` itself, that keeps this story's world; None: there is none yet.
+
+    Args:
+        may_share: whether there may be folders of other stories in a root that is one story's folder itself.
+
+    Raises:
+        WorkdirError: the root is another story's folder, and not to be shared.
+    """
+    for folder in story_folders(root):
+        if folder.mark.sha256 == story.sha256:
+            return folder.path
+    own = read_mark(root)
+    if own and not may_share:
+        raise _another_s(root, own, story)
+    return None
+
+
+def folder_for(
+    root: Path, story: StoryMark, *, files: Sequence[str], log_name: str, may_share: bool = True
+) -> FoundFolder:
+    """The story's folder in `root`, made if there is none yet.
+
+    What an earlier version kept directly in the root is moved into it if its logs tell that it is this story's.
+
+    Args:
+        files: names of the files that a story's folder holds.
+        log_name: of an episode's log.
+        may_share: see `kept_folder`.
+
+    Raises:
+        WorkdirError: see `kept_folder`; or something can't be read, written or moved.
+    """
+    kept = kept_folder(root, story, may_share=may_share)
+    if kept and (kept == root or (kept / RUNS).is_dir()):
+        return FoundFolder(kept)
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        with _locked(root):
+            kept = kept_folder(root, story, may_share=may_share)
+            old = _OldFiles.of(root, files, log_name)
+            old.check_not_played()
+            folder = kept or _new_folder(root, story, files, log_name)
+            if old.are_of(story) and old.can_move_to(folder):
+                old.move_to(folder)
+                return FoundFolder(folder, f"What was kept in {root} is {story.name}'s: it has been moved to {folder}.")
+            return FoundFolder(folder, "" if kept else old.explained(story, folder))
+    except OSError as error:
+        where = error.filename or root
+        raise WorkdirError(
+            f"The working directory {root} can't be written: {where}: {error.strerror}. Name another with --workdir."
+        ) from None
+
+
+@contextmanager
+def _locked(root: Path) -> Iterator[None]:
+    try:
+        with FileLock(root / _LOCK, timeout=_PATIENCE_S):
+            yield
+    except Timeout:
+        raise WorkdirError(f"{root / _LOCK} has been held by another process for {_PATIENCE_S} s.") from None
+
+
+def _new_folder(root: Path, story: StoryMark, files: Sequence[str], log_name: str) -> Path:
+    folder = next(folder for folder in _candidates(root, story) if _is_free(folder, story, files, log_name))
+    folder.mkdir(exist_ok=True)
+    mark_folder(folder, story)
+    return folder
+
+
+def _candidates(root: Path, story: StoryMark) -> Iterator[Path]:
+    name = re.sub(r"[\W_]+", "-", unicodedata.normalize("NFKC", story.name).casefold())
+    name = name[:_LONGEST_NAME].strip("-") or "story"
+    number = 1
+    while True:
+        # A folder of episodes has that name already.
+        if number > 1 or name != RUNS:
+            yield root / (name if number == 1 else f"{name}-{number}")
+        number += 1
+
+
+def _is_free(folder: Path, story: StoryMark, files: Sequence[str], log_name: str) -> bool:
+    """Whether the folder is not there, empty, or was put there for this story by a person."""
+    if read_mark(folder) is not None:
+        return False
+    if not folder.exists() and not folder.is_symlink():
+        return True
+    if not folder.is_dir():
+        return False
+    told = _stories_played(folder, log_name)
+    if told:
+        return set(told) == {story.sha256}
+    return bool(_world_in(folder, files)) or next(folder.iterdir(), None) is None
+
+
+def _world_in(folder: Path, files: Sequence[str]) -> list[Path]:
+    """What of a world lies directly in a folder: runs come last."""
+    begun = tuple(f"{Path(name).stem}." for name in files)
+    found = [path for path in folder.iterdir() if path.name in (*files, RUNS) or path.name.startswith(begun)]
+    return sorted(found, key=lambda path: (path.name == RUNS, path.name))
+
+
+@dataclass(frozen=True)
+class _OldFiles:
+    """What an earlier version, which had one folder for all stories, kept directly in the root."""
+
+    root: Path
+    found: list[Path]
+    """The runs last: only they tell whose the files are, so that a move that was cut short goes on the next time."""
+    told: dict[str, StoryMark]
+
+    @classmethod
+    def of(cls, root: Path, files: Sequence[str], log_name: str) -> "_OldFiles":
+        # With a marker it is the folder of a story.
+        found = [] if read_mark(root) else _world_in(root, files)
+        if all(path.suffix in _NO_WORLD for path in found):
+            found = []
+        return cls(root, found, _stories_played(root, log_name) if found else {})
+
+    def are_of(self, story: StoryMark) -> bool:
+        return set(self.told) == {story.sha256}
+
+    def check_not_played(self) -> None:
+        """
+        Raises:
+            WorkdirError: an episode among them is being played.
+        """
+        for episode in episodes_in(self.root) if self.found else ():
+            if is_played(run_directory(self.root, episode)):
+                raise WorkdirError(f"Episode {episode} in {self.root} is being played: wait until it is over.")
+
+    def can_move_to(self, folder: Path) -> bool:
+        """Whether a move overwrites nothing, and no link would lead elsewhere after it."""
+        return not any(path.is_symlink() or os.path.lexists(folder / path.name) for path in self.found)
+
+    def move_to(self, folder: Path) -> None:
+        """
+        Raises:
+            OSError: one can't be moved; what was moved and what was not are both whole, and the next try goes on.
+        """
+        for path in self.found:
+            os.rename(path, folder / path.name)
+
+    def explained(self, story: StoryMark, folder: Path) -> str:
+        """Why the files stay where they are; "" if there are none."""
+        if not self.found:
+            return ""
+        names = ", ".join(path.name for path in self.found if path.suffix not in _NO_WORLD)
+        stay = f"Files of an earlier run are directly in {self.root} ({_plain(names)})"
+        begins = f"They stay there, and {story.name} begins afresh in {folder}."
+        adopt = f"To go on with them instead: --workdir {self.root}"
+        if not self.told:
+            return f"{stay} and don't tell which story they are of. {begins} {adopt}"
+        if story.sha256 not in self.told:
+            others = ", ".join(mark.name for mark in self.told.values())
+            return f"{stay}; they are of {others}. {begins}"
+        if len(self.told) > 1:
+            several = ", ".join(mark.name for mark in self.told.values())
+            return f"{stay}; they are of several stories: {several}. {begins} {adopt}"
+        return f"{stay} and can't be moved: a link is among them, or {folder} has such a file. {begins} {adopt}"
