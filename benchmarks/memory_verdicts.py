@@ -13,10 +13,10 @@ A memory is counted once, as the first of these that it is:
     that was, in no state that was tried). Or it would mislead on the first arrival: it says that nothing comes of the
     action (then the first arrivals of all episodes count), or what the one answer is, and something does, or the
     answer is another; it does not say that the player dies, and they do; it blames the action for a death in a state
-    where doing nothing, or going most other ways, kills too. Or it names with `when` a state in which it holds, and in one of that kind it does
-    not. Or it is core, and the object tree of a fresh world is against one of its claims; or it is permanent, names no
-    state, and claims of a thing to be where it is neither in a fresh world nor, if it can't be taken, on the first
-    arrival.
+    where doing nothing, or a step in most other directions, kills too, and does not name the dark. Or it names with
+    `when` a state in which it holds, and in one of that kind it does not. Or it is core, and the object tree of a
+    fresh world is against one of its claims; or it is permanent, names no state, and claims of a thing to be where it
+    is neither in a fresh world nor, if it can't be taken, on the first arrival.
 `contradicting`
     Another believed memory has another outcome of the same action at the same place, and the same `when`.
 `trivial`
@@ -318,7 +318,7 @@ class _Judge:
         if tried[0].outcome == "died":
             return first
         if saying.outcome == "died" and not saying.in_the_dark and any(each.anyway for each in tried):
-            return f"doing nothing, or going any other way, kills there too; {first}"
+            return f"doing nothing, or going most other ways, kills there too; {first}"
         only_answered = all(each.outcome == "nothing" for each in so)
         if saying.outcome == "nothing" or (saying.outcome == "told" and only_answered and tried[0].understood):
             return first

@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from game_interface.core.jericho_interface import JerichoInterface
@@ -164,6 +165,15 @@ class Replay:
             anyway=step.died and (idle.died or self._is_deadly_ground(state, action)),
         )
 
+    def _about_nothing(self, state: State) -> tuple[str, ...]:
+        """A command about something that is not there, for what the parser alone changes."""
+        self.enter(state)
+        language, scene = self.game.language, self.game.scene()
+        if scene is None:
+            return ()
+        absent = (word for word in sorted(language.names) if not language.names[word] & scene.near)
+        return tuple(f"examine {word}" for word in islice(absent, 1))
+
     def _is_deadly_ground(self, state: State, action: str) -> bool:
         """Most of the other directions kill, too: it is the place or the dark, not this step."""
         gone = canonical_direction(action)
@@ -180,7 +190,7 @@ class Replay:
             effects: set[tuple] = set()
             variables: set[int] = set()
             died = False
-            for control in CONTROLS:
+            for control in (*CONTROLS, *self._about_nothing(state)):
                 self.enter(state)
                 before, scene = _globals(self.game), self.game.scene()
                 step = self.game.act(control)

@@ -205,6 +205,16 @@ def test_core_claims_are_held_against_a_fresh_world(verdicts, things):
     assert all(verdict.by_claims for verdict in found)
 
 
+def test_where_a_thing_is_only_later_on_is_false_without_the_state(verdicts, things):
+    penny = things["copper penny"]
+    meta = f"Ep1, T1, +0, do: take copper penny → changed, says: {penny} here"
+
+    (verdict,) = verdicts(Causeway_End=entry("SUCCESS - PERMANENT", "Penny", "The penny lies on the ground.", meta))
+
+    assert verdict.worth is Worth.FALSE
+    assert "when an episode begins" in verdict.why
+
+
 def test_a_first_sight_that_names_nothing_is_trivial(verdicts):
     found = verdicts(
         Causeway_End=entry("DISCOVERY - CORE", "At first sight", "The sea is grey, and a lane leads north.")
