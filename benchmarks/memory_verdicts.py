@@ -22,11 +22,12 @@ A memory is counted once, as the first of these that it is:
 `trivial`
     Nothing comes of the action, and the game did not understand it, or answers so in general: with the same first
     sentence, names aside, it answers the same verb about at least three things, or the same direction at three places,
-    and that is 5 % of what the verb or direction was tried on. Or it is a walk in a plain direction that the map
-    knows, without score, that is open on the first arrival. Or it is of no action, and names nothing at its place that
-    can be taken, has a state, holds something or is alive. A command about two things ("unlock the door with the key")
-    is trivial only where the game did not understand it: which key does not fit is worth knowing. So is a refusal with
-    `when`, where another memory says that the action comes out otherwise.
+    and that is 5 % of what the verb or direction was tried on; or with that of the verb about a thing that is not
+    there. Or it is a walk in a plain direction that the map knows, without score, that is open on the first arrival. Or
+    it is of no action, and names nothing at its place that can be taken, has a state, holds something or is alive. A
+    command about two things ("unlock the door with the key") is trivial only where the game did not understand it:
+    which key does not fit is worth knowing. So is a refusal with `when`, where another memory says that the action
+    comes out otherwise.
 `repeated`
     Another believed memory at its place says the same: same action, outcome and `when` (and, where nothing comes of
     it, the same in words), or `same` by `zorkgpt.memory.contrast`. The one that tells of a score, else the earlier
@@ -429,7 +430,6 @@ class _Stock:
 
     LEAST = 3
     SHARE = 0.05
-    MOST_THINGS = 60
 
     def __init__(self, replay: Replay) -> None:
         self._replay = replay
@@ -440,6 +440,8 @@ class _Stock:
         self._nouns = Nouns(frozenset(replay.game.vocabulary), language)
         self._answers: dict[str, dict[str, set]] = {}
         """Verb or direction → template → what it was tried on, or where."""
+        self._of_absent_things: dict[str, set[str]] = defaultdict(set)
+        """Verb → templates of what is answered about things that are not there."""
 
     def has(self, action: str, text: str) -> bool:
         """Whether nothing but a stock answer of this verb is at the text's beginning."""
@@ -449,7 +451,10 @@ class _Stock:
         if verb not in self._answers:
             self._answers[verb] = self._asked(verb)
         answers = self._answers[verb]
-        given = len(answers.get(self._template(verb, text), ()))
+        template = self._template(verb, text)
+        if template in self._of_absent_things[verb]:
+            return True
+        given = len(answers.get(template, ()))
         return given >= self.LEAST and given >= self.SHARE * sum(map(len, answers.values()))
 
     def _template(self, verb: str, text: str) -> str:
@@ -467,6 +472,9 @@ class _Stock:
         for (place, action), states in replay.taken.items():
             if _verb(action) == verb and not _is_of_two(action):
                 self._note(answers, verb, place, action, replay.attempt(states[0], action))
+        for word in [] if verb in DIRECTIONS else replay.absent(replay.fresh, self.LEAST):
+            answer = replay.attempt(replay.fresh, f"{verb} {word}").response
+            self._of_absent_things[verb].add(self._template(verb, answer))
         for place, state in replay.first_arrivals.items():
             for action in [verb] if verb in DIRECTIONS else self._on_things(verb, state):
                 self._note(answers, verb, place, action, replay.attempt(state, action))

@@ -165,14 +165,12 @@ class Replay:
             anyway=step.died and (idle.died or self._is_deadly_ground(state, action)),
         )
 
-    def _about_nothing(self, state: State) -> tuple[str, ...]:
-        """A command about something that is not there, for what the parser alone changes."""
+    def absent(self, state: State, count: int) -> list[str]:
+        """Names of things that are not at hand in a state, as the parser knows them."""
         self.enter(state)
-        language, scene = self.game.language, self.game.scene()
-        if scene is None:
-            return ()
-        absent = (word for word in sorted(language.names) if not language.names[word] & scene.near)
-        return tuple(f"examine {word}" for word in islice(absent, 1))
+        names, scene = self.game.language.names, self.game.scene()
+        found = (word for word in sorted(names) if scene is not None and not names[word] & scene.near)
+        return list(islice(found, count))
 
     def _is_deadly_ground(self, state: State, action: str) -> bool:
         """Most of the other directions kill, too: it is the place or the dark, not this step."""
@@ -190,7 +188,8 @@ class Replay:
             effects: set[tuple] = set()
             variables: set[int] = set()
             died = False
-            for control in (*CONTROLS, *self._about_nothing(state)):
+            about_nothing = (f"examine {word}" for word in self.absent(state, 1))
+            for control in (*CONTROLS, *about_nothing):
                 self.enter(state)
                 before, scene = _globals(self.game), self.game.scene()
                 step = self.game.act(control)
