@@ -2,8 +2,8 @@
 
     uv run python benchmarks/learning.py [--seeds 5] [--episodes 5] [--turns 300]
 
-A failed action changed nothing: not place, score, inventory, or the things in sight, in hand or named by it; what
-goes on elsewhere is not its doing, and looking and waiting are left out. It is repeated if the same action had failed
+A failed action changed nothing: the whole state of the game is what it would be without it; looking and waiting are
+left out. It is repeated if the same action had failed
 at the same place before, in this or an earlier episode. "Off" takes away what earlier episodes give (memories and
 map); the counts of the running episode both keep.
 """

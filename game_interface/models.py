@@ -48,6 +48,8 @@ class ObjectMove:
     """What held it before; None: it was nowhere."""
     destination: Item | None
     """What holds it now; None: it is nowhere."""
+    by_itself: bool = False
+    """It would have come about without the action too, or can't be the player's doing: a creature roams elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,8 @@ class AttributeChange:
     attribute: str
     """Its name where the story's numbering is known ("open"), else "attribute 11"."""
     value: bool
+    by_itself: bool = False
+    """As in `ObjectMove`: a lamp that burns down."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +73,7 @@ class Observation:
     inventory: tuple[Item, ...] | None
     """What the player holds directly."""
     carried: tuple[Item, ...] | None
-    """What is held, and all that is inside it."""
+    """What is held, and what is inside it, but for what is shut away in a closed container."""
     visible: tuple[Item, ...] | None
     """In the room, in what is open there or transparent, and on supporters; never what the player holds."""
     score: int | None
@@ -79,6 +83,9 @@ class Observation:
     """Nothing can be seen here; off also where the story does not tell."""
     creatures: tuple[Item, ...] | None = None
     """What is alive of what is visible; None: the numbering of this story's attributes is not known."""
+    circumstances: str = ""
+    """A digest of what decides whether an action works here, beside the place: what is carried, the dark, the vehicle,
+    and what at hand is open, locked or switched on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +98,12 @@ class Transition:
     response: str
     after: Observation
     moved: tuple[ObjectMove, ...] = ()
-    """Objects that changed parent, the player left out."""
+    """Objects that changed parent, the player and what is shut away in closed containers left out."""
     changed: tuple[AttributeChange, ...] = ()
+    """Attributes that were set or cleared, the player's own and the game's bookkeeping (`visited`) left out."""
+    unnamed_change: bool = False
+    """No object above was moved or changed by the action, nor place, score or inventory, and yet it can't be said that
+    nothing was: another part of the story's memory differs, chance decided, or it could not be found out."""
     died: bool = False
     """The player died on this turn; the game may go on."""
     finished: bool = False

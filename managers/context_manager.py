@@ -159,7 +159,7 @@ class ContextManager:
             exits=exits,
             dangers=tuple(dangers_ahead(self._graph, here, self._recall, route)),
             route=route,
-            failed_here=tuple(state.failed_actions.get(here, ())) if here is not None else (),
+            failed_here=state.failed_here(now),
             deadly_here=deadly_actions(self._graph, here, exits),
             changed=self._last_changed,
             refused=refused,

@@ -68,12 +68,14 @@ class ProgressManager:
 
 
 def _of_circle(circle: Circle) -> str:
+    nothing = "nothing that can be named" if circle.unnamed else "nothing"
     if circle.repeated:
         action = circle.repeated.replace('"', "'")
         return (
-            f'"{action}" was answered the same {circle.times} times in {circle.turns + 1} turns, and nothing changed.'
+            f'"{action}" was answered the same {circle.times} times in {circle.turns + 1} turns, and {nothing} changed.'
         )
+    as_it_was = "The world, as far as it can be named," if circle.unnamed else "The world"
     return (
-        f"The world is exactly as it was {circle.turns} turns ago (turn {circle.since}); "
-        "what you did since changed nothing."
+        f"{as_it_was} is exactly as it was {circle.turns} turns ago (turn {circle.since}); "
+        f"what you did since changed {nothing}."
     )

@@ -34,8 +34,9 @@ class GameState:
     history_summarised_to: int = 0
     history_summary_asked: int = 0
     """The turn at which a summary was last asked for."""
-    failed_actions: dict[int, list[str]] = field(default_factory=dict)
-    """Location → actions that changed nothing there in this episode, in the order of the first try."""
+    failed_actions: dict[int, dict[str, set[str]]] = field(default_factory=dict)
+    """Location → actions that changed nothing there in this episode, in the order of the first try → the circumstances
+    (`Observation.circumstances`) in which they did."""
     room_descriptions: dict[int, tuple[str, int]] = field(default_factory=dict)
     """Location → the text that described it last in this episode, and the turn on which it was printed."""
     last_room_description: str = ""
@@ -85,7 +86,7 @@ class GameState:
         entry = self.add_reasoning(turn.turn, turn.reasoning, step.action)
         entry |= {"location": place, "response": step.response}
         if step.before.location is not None:
-            self._note_outcome(step.before.location.num, step.action, failed(step))
+            self._note_outcome(step.before.location.num, step.action, step.before.circumstances, failed(step))
         self.deaths += step.died
         self.finished = self.finished or step.finished
         self.victory = self.victory or step.victory
@@ -102,9 +103,14 @@ class GameState:
         kept.append(known | {"turn": turn, "reasoning": reasoning, "action": action})
         return kept[-1]
 
-    def _note_outcome(self, location_id: int, action: str, in_vain: bool) -> None:
-        tried = self.failed_actions.setdefault(location_id, [])
-        if in_vain and action not in tried:
-            tried.append(action)
-        elif not in_vain and action in tried:
-            tried.remove(action)
+    def failed_here(self, now: Observation) -> tuple[str, ...]:
+        """What changed nothing at this place while what is carried, lit, open or locked was as it is now."""
+        tried = self.failed_actions.get(now.location.num, {}) if now.location else {}
+        return tuple(action for action, circumstances in tried.items() if now.circumstances in circumstances)
+
+    def _note_outcome(self, location_id: int, action: str, circumstances: str, in_vain: bool) -> None:
+        tried = self.failed_actions.setdefault(location_id, {})
+        if in_vain:
+            tried.setdefault(action, set()).add(circumstances)
+        else:
+            tried.get(action, set()).discard(circumstances)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from game_interface.models import AttributeChange, Item, ObjectMove, Observation, ThingState, Transition
-from session.outcome import failed
+from session.outcome import failed, is_passive
 from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.models import AttributeChanged, ObjectMoved, ThingAtHand, ZMachineContext
 
@@ -48,6 +48,7 @@ def ground_truth(
         turn=turn,
         destination_name=destination.name if destination else "",
         nothing_changed=failed(step),
+        unnamed_change=step.unnamed_change and not is_passive(step.action),
         moved=tuple(_moved(move) for move in step.moved),
         changed=tuple(_changed(change) for change in step.changed),
         things=tuple(map(_thing, things.values())),
@@ -70,11 +71,12 @@ def _moved(move: ObjectMove) -> ObjectMoved:
         origin=origin.name if origin else "nowhere",
         destination_number=destination.num if destination else None,
         destination=destination.name if destination else "nowhere",
+        by_itself=move.by_itself,
     )
 
 
 def _changed(change: AttributeChange) -> AttributeChanged:
-    return AttributeChanged(change.item.num, change.item.name, change.attribute, change.value)
+    return AttributeChanged(change.item.num, change.item.name, change.attribute, change.value, change.by_itself)
 
 
 def _thing(thing: ThingState) -> ThingAtHand:

@@ -1,7 +1,5 @@
 """Whether an action did anything, by the Z-machine's ground truth."""
 
-import re
-
 from game_interface.models import Item, Transition
 from zorkgpt.once import once
 
@@ -24,6 +22,7 @@ def changed_something(step: Transition) -> bool:
     return bool(
         step.moved
         or step.changed
+        or step.unnamed_change
         or step.died
         or step.finished
         or before.location != after.location
@@ -45,36 +44,27 @@ def came_to_something(step: Transition) -> bool:
 
 @once
 def touched(step: Transition) -> tuple[Item, ...]:
-    """What the action moved or changed: things in sight or in hand, before or after, and those that it names.
+    """What the action moved or changed, wherever it is; what came about by itself is not its doing.
 
     A walk touches nothing in this sense: what is here then differs because here is elsewhere. Many stories move their
-    scenery along with the player. Where the story does not tell what is in sight, everything may have been.
+    scenery along with the player.
     """
-    if step.before.location != step.after.location or not (step.moved or step.changed):
+    if step.before.location != step.after.location:
         return ()
-    near = {
-        item.num for seen in (step.before, step.after) for items in (seen.visible, seen.carried) for item in items or ()
-    }
-    named = _words(step.action)
-    changed = {item.num: item for item in (*(move.item for move in step.moved), *(flip.item for flip in step.changed))}
-    if step.before.visible is None and step.after.visible is None:
-        return tuple(changed.values())
-    return tuple(item for item in changed.values() if item.num in near or named & _words(item.name))
+    acted_on = (one.item for one in (*step.moved, *step.changed) if not one.by_itself)
+    return tuple({item.num: item for item in acted_on}.values())
 
 
 @once
 def effective(step: Transition) -> bool:
-    """The action itself changed something beside the player's place; what goes on elsewhere is not its doing."""
+    """The action itself changed something beside the player's place; what goes on by itself is not its doing."""
     before, after = step.before, step.after
     return bool(
         touched(step)
+        or step.unnamed_change
         or step.died
         or step.finished
         or before.vehicle != after.vehicle
         or before.score != after.score
         or before.inventory != after.inventory
     )
-
-
-def _words(text: str) -> set[str]:
-    return set(re.findall(r"[^\W_]+", text.lower()))

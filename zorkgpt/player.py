@@ -94,7 +94,7 @@ class PlayerContext:
     route: Route | None = None
     """None: nobody has said where to go, or no way there is known."""
     failed_here: tuple[str, ...] = ()
-    """Actions that changed nothing at this place in this episode."""
+    """Actions that changed nothing at this place in this episode, with what is carried, lit, open or locked as now."""
     deadly_here: tuple[str, ...] = ()
     """Actions that the player has died of at this place, in any episode."""
     changed: tuple[Item, ...] = ()

@@ -8,6 +8,7 @@ A message is a length (4 bytes, big-endian) and that many bytes; a request is on
 """
 
 import contextlib
+import json
 import os
 import resource
 import shutil
@@ -18,6 +19,7 @@ import threading
 import time
 import warnings
 from pathlib import Path
+from typing import Any
 
 LENGTH = struct.Struct(">I")
 READY = b"ready"
@@ -30,6 +32,9 @@ STATE = struct.Struct(">IIIqqqqqqqq")
 """Bytes of memory, stack and narrative; pc, sp, fp, frames, opcode, and the random generator's three numbers."""
 
 _PARENT_CHECK_S = 0.5
+_MOST_DRAWS = 64
+_FACTOR, _RANGE = 0x015A4E35, 1 << 32
+"""Of the interpreter's random generator, a linear congruential one of which 32 bits count."""
 _LARGEST_FILE = 16 << 20
 
 
@@ -68,6 +73,11 @@ class _Interpreter:
         self._env = FrotzEnv(path, seed=seed)
         self._library = self._env.frotz_lib
         self._supported = self._env.is_fully_supported
+        self._before: tuple | None = None
+        """The state before the last step; None if something else came last."""
+        self._now: tuple = ()
+        self._settled: dict[tuple[str, ...], Any] = {}
+        """The memory after the last step and these commands."""
 
     def hello(self) -> bytes:
         if not self._supported:
@@ -79,8 +89,11 @@ class _Interpreter:
         return self._snapshot(self._env.reset()[0])
 
     def step(self, command: bytes) -> bytes:
+        before = self._now
         # Not `env.step`: it decodes strictly, and a story may print any byte.
-        return self._snapshot(self._library.step(command + b"\n").decode("cp1252", "replace"))
+        answer = self._snapshot(self._library.step(command + b"\n").decode("cp1252", "replace"))
+        self._before = before
+        return answer
 
     def load(self, state: bytes) -> bytes:
         import numpy
@@ -93,8 +106,51 @@ class _Interpreter:
         self._env.set_state((ram, piled, pc, sp, fp, frames, opcode, tuple(rng), text))
         return self._snapshot("")
 
+    def compare(self, asked: dict[str, Any]) -> bytes:
+        """What differs between an action and a control, both played from one state; the game stays where it is.
+
+        Asked are the `control`, the commands `then` that follow both, so that what the parser keeps of a command is
+        overwritten, and an `action`: None for the last step. An action begins where the game is, with `again` where the
+        last step began. The random generator is first turned on by `turns` numbers.
+        """
+        now, action, then = self._now, asked["action"], tuple(asked["then"])
+        start = self._before if action is None or asked["again"] else now
+        if start is None:
+            return b"null"
+        try:
+            start = _turned(start, asked["turns"])
+            done, settled = (now, None) if action is None else self._played(start, action, then)
+            if action is None:
+                if then not in self._settled:
+                    self._settled[then] = self._played(now, None, then)[1]
+                settled = self._settled[then]
+            other, other_settled = self._played(start, asked["control"], then)
+            drawn = _drawn(start, done), _drawn(start, other)
+            surplus = None if None in drawn else drawn[0] - drawn[1]
+            if surplus is not None and surplus > 0:
+                # What the action drew for itself must not change what chance brings to the rest of the world.
+                other, other_settled = self._played(_turned(start, surplus), asked["control"], then)
+            left = (settled != other_settled).nonzero()[0].tolist()
+            told = {"left": left, "drawn": surplus, "control": _differing(start, other)}
+            if action is not None:
+                told["action"] = _differing(start, done)
+            return json.dumps(told).encode()
+        finally:
+            self._env.set_state(now)
+
+    def _played(self, start: tuple, command: str | None, then: tuple[str, ...]) -> tuple[tuple, Any]:
+        """The state after the command, and the memory after those that follow it."""
+        self._env.set_state(start)
+        if command is not None:
+            self._library.step(command.encode("ascii") + b"\n")
+        done = self._env.get_state() if command is not None else start
+        for following in then:
+            self._library.step(following.encode("ascii") + b"\n")
+        return done, self._env.get_state()[0]
+
     def _snapshot(self, text: str) -> bytes:
-        ram, stack, pc, sp, fp, frames, opcode, rng, narrative = self._env.get_state()
+        self._before, self._now, self._settled = None, self._env.get_state(), {}
+        ram, stack, pc, sp, fp, frames, opcode, rng, narrative = self._now
         stack[: 2 * sp] = 0  # it grows downwards: what is left there of earlier calls is no part of the state
         packed = STATE.pack(ram.size, stack.size, len(narrative), pc, sp, fp, frames, opcode, *map(int, rng))
         state = b"".join((packed, ram.tobytes(), stack.tobytes(), narrative))
@@ -108,6 +164,32 @@ class _Interpreter:
         return SNAPSHOT.pack(len(encoded), len(state), over, won, halted, score, moves) + encoded + state
 
 
+def _drawn(start: tuple, end: tuple) -> int | None:
+    """How many random numbers were drawn between two states; None if that can't be told."""
+    (value, *others), (wanted, *others_then) = start[7], end[7]
+    value, wanted = int(value) % _RANGE, int(wanted) % _RANGE
+    for count in range(_MOST_DRAWS if others == others_then else 0):
+        if value == wanted:
+            return count
+        value = (_FACTOR * value + 1) % _RANGE
+    return None
+
+
+def _turned(state: tuple, count: int) -> tuple:
+    """The state after this many random numbers were drawn."""
+    value, *others = state[7]
+    for _ in range(count):
+        value = (_FACTOR * int(value) + 1) % _RANGE
+    signed = int(value) - _RANGE if int(value) >= _RANGE // 2 else int(value)
+    return (*state[:7], (signed, *others), *state[8:])
+
+
+def _differing(before: tuple, after: tuple) -> list[list[int]]:
+    """The addresses whose bytes differ, and these bytes as they are afterwards."""
+    where = (before[0] != after[0]).nonzero()[0]
+    return [where.tolist(), after[0][where].tolist()]
+
+
 def _answer(interpreter: _Interpreter, request: bytes) -> bytes:
     kind, argument = request[:1], request[1:]
     if kind == b"S":
@@ -116,6 +198,8 @@ def _answer(interpreter: _Interpreter, request: bytes) -> bytes:
         return interpreter.load(argument)
     if kind == b"R":
         return interpreter.reset(int(argument))
+    if kind == b"C":
+        return interpreter.compare(json.loads(argument))
     raise ValueError(f"unknown request {kind!r}")
 
 

@@ -1,11 +1,12 @@
 """The only face of the Z-machine that the rest of the house sees."""
 
 import weakref
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
 from game_interface.core import discovery, savestate, words
+from game_interface.core.control import Bookkeeping, bookkeeping_of, without_the_action
 from game_interface.core.language import language_of
 from game_interface.core.observe import Reader
 from game_interface.core.profile import Profile
@@ -25,6 +26,8 @@ log = get_logger("zorkgpt.game")
 TIME_LIMIT_S = 5.0
 """A command of a healthy story takes well under a millisecond."""
 _LARGEST_SEED = 2**31 - 1
+_bookkeeping: dict[str, Bookkeeping] = {}
+"""By the story's sha256: what one game of a story has learned serves all others in this process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +85,7 @@ class JerichoInterface:
         self._seen: tuple[_Moment, Scene | None] | None = None
         """The scene that was asked for last, and of when."""
         self._opening: str = ""
+        self._knows_bookkeeping = False
         self._closed = False
         self.died = False
         """The player died on the last turn; the game may go on."""
@@ -137,14 +141,17 @@ class JerichoInterface:
         except CommandRefused as refusal:
             self.died = False
             return self._standing_still(action, refused=str(refusal))
+        self._learn_bookkeeping()
         try:
             snapshot = self._worker.step(command.encode("ascii"))
         except WorkerFailure as failure:
             return self._recovered(action, failure)
         there = self._moment = self._moment_of(snapshot)
         self._judge(there)
-        moved, changed = self._reader.moved(here.view, there.view)
-        return Transition(
+        seen = (items for now in (here.observation, there.observation) for items in (now.visible, now.carried))
+        near = {item.num for items in seen for item in items or ()}
+        moved, changed = self._reader.moved(here.view, there.view, near)
+        step = Transition(
             before=here.observation,
             action=action,
             response=there.text,
@@ -155,6 +162,17 @@ class JerichoInterface:
             finished=self.finished,
             victory=self.victory,
         )
+        return step if step.finished else self._told_apart(step, here.view, there.view, command)
+
+    def _told_apart(self, step: Transition, before: View, after: View, command: str) -> Transition:
+        """What the action did, apart from what would have come about without it."""
+        known = _bookkeeping[self.story.sha256]
+        try:
+            return without_the_action(step, before, after, self._reader, known, self._worker.compare, command)
+        except WorkerFailure as failure:
+            log.warning("interpreter replaced", extra={"control of": command, "failure": str(failure)})
+            self._go_to(self._moment.snapshot.state)
+            return replace(step, unnamed_change=True)
 
     def _standing_still(self, action: str, *, refused: str | None = None, fault: str | None = None) -> Transition:
         here = self._now().observation
@@ -382,6 +400,22 @@ class JerichoInterface:
             known = discovery.discover(known, self._machine.header, beginning, self._attempt)
             log.info("story explored", extra={"player": known.player, "location_global": known.location_global})
         self._reader = Reader(known)
+
+    def _learn_bookkeeping(self) -> None:
+        """Before the first command, and back to where the game is."""
+        if self._knows_bookkeeping:
+            return
+        key, here = self.story.sha256, self._now().snapshot.state
+        if key not in _bookkeeping:
+            opening = self._from_the_beginning()
+            beginning = self._machine.view(opening.memory)
+            _bookkeeping[key] = bookkeeping_of(
+                self._worker, self._reader, beginning, self.language, lambda: self._go_to(opening.state)
+            )
+            self._go_to(here)
+        known = _bookkeeping[key]
+        self._reader = Reader(self._reader.profile, known.attributes, known.own_attributes)
+        self._knows_bookkeeping = True
 
     def _attempt(self, moment: discovery.Moment, command: str) -> discovery.Moment | None:
         try:

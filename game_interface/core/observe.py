@@ -1,5 +1,7 @@
 """From a view of the memory to what the rest of the house asks: place, things, score."""
 
+import hashlib
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from game_interface.core.profile import Profile
@@ -7,6 +9,10 @@ from game_interface.core.zmachine import View, changes
 from game_interface.models import AttributeChange, Item, Location, ObjectMove, Observation
 
 _SEE_INTO = ("open", "transparent", "supporter", "animate")
+_BOOKKEEPING = ("visited", "moved", "workflag")
+"""Attributes that games keep for themselves: that they were set says nothing about the world."""
+_STANDING = ("open", "locked", "on")
+"""What decides, of a thing at hand, whether an action works."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +20,10 @@ class Reader:
     """Reads views of one story with what is known of it."""
 
     profile: Profile
+    bookkeeping: frozenset[int] = frozenset()
+    """Attributes that the story keeps for itself, beside those that are known by name."""
+    own_bookkeeping: frozenset[int] = frozenset()
+    """Such attributes of the player itself."""
 
     def item(self, view: View, number: int) -> Item:
         return Item(number, view.name(number), view.parent(number))
@@ -51,6 +61,7 @@ class Reader:
         if profile.moves_global is not None:
             moves = view.global_value(profile.moves_global)
         held_by = view.parent(player) if player else 0
+        dark = self.in_the_dark(view)
         visible = self._items(view, self._seen(view, room)) if room else None
         carried = self._items(view, self._inside(view, player)) if player else None
         return Observation(
@@ -61,9 +72,39 @@ class Reader:
             score=score,
             moves=moves,
             vehicle=Location(held_by, view.name(held_by)) if room and held_by not in (0, room) else None,
-            dark=self.in_the_dark(view),
+            dark=dark,
             creatures=self._alive(view, visible or ()),
+            circumstances=self._circumstances(view, room, carried, visible, (dark, held_by)),
         )
+
+    def passed(self, before: View, after: View) -> int | None:
+        """The moves that lie between two moments; None if the story does not tell."""
+        index = self.profile.moves_global
+        return None if index is None else after.global_value(index) - before.global_value(index)
+
+    def _circumstances(
+        self,
+        view: View,
+        room: int | None,
+        carried: tuple[Item, ...] | None,
+        visible: tuple[Item, ...] | None,
+        besides: tuple[object, ...],
+    ) -> str:
+        numbers = sorted(item.num for item in carried or ())
+        at_hand = {*numbers, *(item.num for item in visible or ()), *(self._doors(view, room) if room else ())}
+        standing = self.profile.numbers_of(*_STANDING)
+        states = sorted((number, *sorted(found)) for number in at_hand if (found := view.attributes(number) & standing))
+        return hashlib.blake2b(repr((numbers, states, besides)).encode(), digest_size=8).hexdigest()
+
+    def mentioned(self, view: View, room: int) -> frozenset[int]:
+        """What the room's own properties name: up to version 3, doors and scenery of several rooms are in none."""
+        if view.machine.header.version > 3:
+            return frozenset()
+        return frozenset(number for value in view.properties(room).values() for number in value)
+
+    def _doors(self, view: View, room: int) -> Iterator[int]:
+        if "door" in self.profile.attributes:
+            yield from (number for number in self.mentioned(view, room) if self.profile.has(view, number, "door"))
 
     def _alive(self, view: View, items: tuple[Item, ...]) -> tuple[Item, ...] | None:
         if "animate" not in self.profile.attributes:
@@ -74,13 +115,22 @@ class Reader:
         return tuple(self.item(view, number) for number in numbers)
 
     def _inside(self, view: View, number: int) -> tuple[int, ...]:
-        """Everything in it, at any depth, holder before held."""
+        """Everything in it at any depth that is not shut away, holder before held."""
         found: list[int] = []
         left = list(reversed(view.children(number)))
         while left and len(found) <= view.machine.object_count:
             found.append(left.pop())
-            left += reversed(view.children(found[-1]))
+            if not self._is_shut(view, found[-1]):
+                left += reversed(view.children(found[-1]))
         return tuple(found)
+
+    def _is_shut(self, view: View, number: int) -> bool:
+        """A closed container that can't be seen into; nothing is where the attributes' numbering is not known."""
+        is_set = view.attributes(number)
+        return bool(self.profile.numbers_of("container") & is_set) and not self.profile.numbers_of(*_SEE_INTO) & is_set
+
+    def _shut_away(self, view: View, number: int) -> bool:
+        return any(self._is_shut(view, holder) for holder in view.ancestors(number))
 
     def _seen(self, view: View, room: int) -> tuple[int, ...]:
         if self.in_the_dark(view):
@@ -105,21 +155,72 @@ class Reader:
         named = self.profile.named_attributes(view, number)
         return named.get("scenery", False) or named.get("static", False)
 
-    def moved(self, before: View, after: View) -> tuple[tuple[ObjectMove, ...], tuple[AttributeChange, ...]]:
-        """What changed between two moments, the player's own moves left out, and scenery that walks along with it."""
+    def moved(
+        self, before: View, after: View, near: Collection[int] = ()
+    ) -> tuple[tuple[ObjectMove, ...], tuple[AttributeChange, ...]]:
+        """What changed between two moments.
+
+        Left out are the player itself, scenery that walks along with it, bookkeeping, and what is shut away in closed
+        containers before and after.
+
+        Args:
+            near: what is in sight or in hand. What is alive elsewhere, and what it has to do with, changes by itself.
+        """
         difference = changes(before, after)
+        if not difference.moved and not difference.flipped:
+            return (), ()
         walked = self.room(before) != self.room(after)
+        player, kept = self.profile.player, self.profile.numbers_of(*_BOOKKEEPING) | self.bookkeeping
+
+        def counts(number: int) -> bool:
+            return number != player and not self._is_hidden(before, after, number)
+
         moves = tuple(
             ObjectMove(
                 self.item(after, number),
                 self.item(before, origin) if origin else None,
                 self.item(after, destination) if destination else None,
+                by_itself=any(self._roams(before, after, one, near) for one in (number, origin, destination)),
             )
             for number, origin, destination in difference.moved
-            if number != self.profile.player and not (walked and self._is_scenery(after, number))
+            if counts(number) and not (walked and self._is_scenery(after, number))
         )
         flips = tuple(
-            AttributeChange(self.item(after, number), self.profile.attribute_name(attribute), value)
+            AttributeChange(
+                self.item(after, number),
+                self.profile.attribute_name(attribute),
+                value,
+                by_itself=any(
+                    self._roams(before, after, one, near) for one in (number, *_holders(number, before, after))
+                ),
+            )
             for number, attribute, value in difference.flipped
+            if attribute not in kept and counts(number)
         )
         return moves, flips
+
+    def unnamed_changes(self, before: View, after: View) -> frozenset[tuple[int, ...]]:
+        """What changed of the player itself, and of things that are shut away in closed containers before and after."""
+        difference, player = changes(before, after), self.profile.player
+        kept = self.profile.numbers_of(*_BOOKKEEPING) | self.bookkeeping
+        moves = ((number, destination) for number, _, destination in difference.moved if number != player)
+        flips = (
+            (number, attribute, value)
+            for number, attribute, value in difference.flipped
+            if attribute not in (self.own_bookkeeping if number == player else kept)
+        )
+        return frozenset(one for one in (*moves, *flips) if one[0] == player or self._is_hidden(before, after, one[0]))
+
+    def _is_hidden(self, before: View, after: View, number: int) -> bool:
+        return self._shut_away(before, number) and self._shut_away(after, number)
+
+    def _roams(self, before: View, after: View, number: int, near: Collection[int]) -> bool:
+        """It is alive, and out of the player's reach."""
+        if number in near or number == self.profile.player or not self.profile.has(after, number, "animate"):
+            return False
+        rooms = {self.room(before), self.room(after)}
+        return rooms.isdisjoint(view.parent(number) for view in (before, after))
+
+
+def _holders(number: int, before: View, after: View) -> Iterator[int]:
+    yield from (view.parent(number) for view in (before, after))

@@ -1,6 +1,7 @@
 """The interpreter in a process of its own, with a time limit on every request."""
 
 import contextlib
+import json
 import os
 import shutil
 import socket
@@ -47,6 +48,20 @@ class Snapshot:
         begin = at + child.STATE.size
         memory = answer[begin : begin + memory_size]
         return cls(text, memory, answer[at : at + state_size], over, won, score, moves, halted)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """An action beside a control that was played from the same state."""
+
+    left: tuple[int, ...]
+    """Addresses whose bytes differ between the two, after the same commands have followed both."""
+    drawn: int | None
+    """How many random numbers the action drew more than the control; None: that can't be told."""
+    control: dict[int, int]
+    """What the control changed in the memory: address → byte."""
+    action: dict[int, int]
+    """What the action did; empty for the step that was played last."""
 
 
 class Worker:
@@ -118,17 +133,38 @@ class Worker:
 
     def reset(self) -> Snapshot:
         """From the story's beginning."""
-        return self._ask(b"R%d" % self.seed)
+        return Snapshot.unpack(self._ask(b"R%d" % self.seed))
 
     def step(self, command: bytes) -> Snapshot:
         """One command, unchecked: the gate is elsewhere."""
-        return self._ask(b"S" + command)
+        return Snapshot.unpack(self._ask(b"S" + command))
 
     def load(self, state: bytes) -> Snapshot:
         """Go to a state of this story."""
-        return self._ask(b"L" + state)
+        return Snapshot.unpack(self._ask(b"L" + state))
 
-    def _ask(self, request: bytes) -> Snapshot:
+    def compare(
+        self, control: str, then: tuple[str, ...], *, action: str | None = None, again: bool = False, turns: int = 0
+    ) -> Comparison | None:
+        """The last step, or another action, beside a control; the game stays where it is.
+
+        Args:
+            then: commands that follow both, so that what the parser keeps of a command is overwritten.
+            action: played from where the game is; None: the last step.
+            again: the action is played from where the last step began.
+            turns: random numbers that are drawn before both.
+
+        Returns:
+            None if there was no step to compare.
+        """
+        asked = {"control": control, "then": then, "action": action, "again": again, "turns": turns}
+        told = json.loads(self._ask(b"C" + json.dumps(asked).encode()))
+        if told is None:
+            return None
+        changed = {which: dict(zip(*told[which], strict=True)) for which in ("control", "action") if which in told}
+        return Comparison(tuple(told["left"]), told["drawn"], changed["control"], changed.get("action", {}))
+
+    def _ask(self, request: bytes) -> bytes:
         if self._channel is None:
             self.restart()
         try:
@@ -136,7 +172,7 @@ class Worker:
             child.send(self._channel, request)
         except OSError as error:
             raise self._failure(f"can't be reached ({error})") from None
-        return Snapshot.unpack(self._receive(self.time_limit_s))
+        return self._receive(self.time_limit_s)
 
     def _receive(self, limit_s: float) -> bytes:
         # The limit is for each part of a message; there are few, and a stall in one is enough to kill.

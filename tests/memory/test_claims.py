@@ -93,7 +93,7 @@ def test_a_part_of_the_header_that_says_something_else_is_kept_as_it_stands():
         ({"died": True, "location_changed": True, "location_after": 4}, "died"),
         ({"location_changed": True, "location_after": 4}, "to 4"),
         ({"score_delta": 5}, "changed"),
-        ({"unnamed_change": True}, "changed"),
+        ({"unnamed_change": True}, ""),
         ({"nothing_changed": True}, "nothing"),
         ({}, ""),
     ],

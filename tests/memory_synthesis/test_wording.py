@@ -58,7 +58,15 @@ def request(action: str = "look", response: str = "Ok.", *, arrival: bool = Fals
             [
                 "The score did not change.",
                 "You were in the Barn (location 5) and stayed there.",
-                "Nothing in the world changed: not the place, the score, what you carry, nor any object.",
+                "Nothing in the world changed: not the place, the score, what you carry, nor anything else.",
+            ],
+        ),
+        (
+            {"unnamed_change": True},
+            [
+                "The score did not change.",
+                "You were in the Barn (location 5) and stayed there.",
+                "No object that can be named changed; that does not mean that nothing happened.",
             ],
         ),
     ],

@@ -8,13 +8,12 @@ from hypothesis import strategies as st
 
 from game_interface.models import Item, Location, Observation
 from zorkgpt.memory.learning.synthesis import SynthesisRequest
-from zorkgpt.memory.models import AttributeChanged, Memory, ObjectMoved, ZMachineContext
+from zorkgpt.memory.models import Memory, ZMachineContext
 from zorkgpt.offline.candidates import Tier, candidates
 from zorkgpt.offline.explorer import OfflineExplorer
 from zorkgpt.offline.notes import PlaceNotes
 from zorkgpt.offline.nouns import Nouns
 from zorkgpt.offline.phrases import Outcome, normal, read_title, shortened, title_of
-from zorkgpt.offline.rules import RuleSynthesizer
 from zorkgpt.offline.walkthrough import WalkthroughPlayer
 from zorkgpt.player import PlayerContext, PlayerStopped
 from zorkgpt.world.graph import MapGraph
@@ -45,77 +44,6 @@ def test_shortening_keeps_the_beginning_and_the_limit(text, limit):
     short = shortened(text, limit)
     assert len(short) <= limit
     assert " ".join(text.split()).startswith(short.removesuffix("…"))
-
-
-@pytest.mark.parametrize(
-    ("truth", "category", "outcome", "persistence"),
-    [
-        (replace(TRUTH, died=True), "DANGER", Outcome.KILLS, "permanent"),
-        (replace(TRUTH, score_delta=5), "SUCCESS", Outcome.SCORES, "permanent"),
-        (replace(TRUTH, location_changed=True, location_after=2), "SUCCESS", Outcome.LEADS, "permanent"),
-        (
-            replace(TRUTH, inventory_changed=True, inventory_after=("brass lamp",)),
-            "SUCCESS",
-            Outcome.TAKES,
-            "permanent",
-        ),
-        (replace(TRUTH, inventory_changed=True, inventory_before=("brass lamp",)), "NOTE", Outcome.WORKS, "ephemeral"),
-        (
-            replace(TRUTH, changed=(AttributeChanged(7, "brass lamp", "on", True),)),
-            "SUCCESS",
-            Outcome.WORKS,
-            "permanent",
-        ),
-        (replace(TRUTH, nothing_changed=True), "FAILURE", Outcome.FAILS, "permanent"),
-    ],
-)
-def test_ground_truth_decides_what_a_turn_teaches(truth, category, outcome, persistence):
-    answer = RuleSynthesizer().synthesize(request("rub lamp", "Well.", truth))
-    assert (answer.category, answer.memory_title, answer.persistence) == (
-        category,
-        title_of("rub lamp", outcome),
-        persistence,
-    )
-
-
-def test_what_wanders_about_meanwhile_is_not_the_actions_doing():
-    wandering = ObjectMoved(9, "jackdaw", 1, "Hall", 2, "Yard")
-    answer = RuleSynthesizer().synthesize(request("push wall", "Nothing.", replace(TRUTH, moved=(wandering,))))
-    assert answer.memory_title == title_of("push wall", Outcome.FAILS)
-
-
-def test_taking_up_again_what_one_has_put_down_is_of_this_episode_only():
-    moved = (ObjectMoved(7, "brass lamp", 1, "Hall", 20, "you"),)
-    took = replace(TRUTH, inventory_changed=True, inventory_after=("brass lamp",), moved=moved)
-    first = request("take lamp", "Taken.", took)
-    assert RuleSynthesizer().synthesize(first).persistence == "permanent"
-    assert RuleSynthesizer().synthesize(replace(first, handled=frozenset({7}))).persistence == "ephemeral"
-
-
-def test_the_first_look_at_a_place_leaves_out_what_has_just_come():
-    came = (ObjectMoved(9, "sleepy cat", 2, "Yard", 1, "Hall"),)
-    arrival = request("", "Hall\nA tall room. A sleepy cat walks in.", replace(TRUTH, moved=came), arrival=True)
-    answer = RuleSynthesizer().synthesize(arrival)
-    assert (answer.memory_text, answer.persistence, answer.category) == ("A tall room.", "core", "DISCOVERY")
-
-
-def test_the_opening_text_is_left_out_of_the_first_look():
-    opening = request("", "Once upon a time.\n\nA STORY\n\nHall\nA tall room.", arrival=True)
-    assert RuleSynthesizer().synthesize(opening).memory_text == "A tall room."
-
-
-def test_a_failure_that_is_overcome_is_superseded():
-    failed = remembered("open door", Outcome.FAILS, "FAILURE")
-    truth = replace(TRUTH, changed=(AttributeChanged(8, "oak door", "open", True),))
-    answer = RuleSynthesizer().synthesize(request("open door", "It opens.", truth, memories=(failed,)))
-    assert answer.supersedes_memory_titles == {failed.title}
-
-
-def test_what_works_at_times_is_not_learned_as_a_failure():
-    works = remembered("open door", Outcome.WORKS)
-    truth = replace(TRUTH, nothing_changed=True)
-    answer = RuleSynthesizer().synthesize(request("open door", "It is open.", truth, memories=(works,)))
-    assert answer.should_remember is False
 
 
 def test_the_noun_is_one_that_the_parser_knows():

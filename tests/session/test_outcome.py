@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from game_interface.models import AttributeChange, Item, Location, ObjectMove, Observation, Transition
-from session.outcome import failed, is_passive
+from session.outcome import came_to_something, changed_something, failed, is_passive
 
 LAMP, CAT = Item(7, "lamp", 1), Item(9, "sleepy cat", 2)
 HERE = Observation(Location(1, "Here"), (), (LAMP,), (), score=0, moves=1)
@@ -39,10 +39,22 @@ def test_what_the_action_changed_is_an_outcome(change):
     assert not failed(replace(NOTHING, **change))
 
 
-def test_what_goes_on_elsewhere_is_no_outcome():
-    wandered = ObjectMove(CAT, Item(2, "Yard"), Item(3, "Lane"))
+def test_what_comes_about_by_itself_is_no_outcome():
+    wandered = ObjectMove(CAT, Item(2, "Yard"), Item(3, "Lane"), by_itself=True)
     assert failed(replace(NOTHING, moved=(wandered,)))
-    assert failed(replace(NOTHING, changed=(AttributeChange(CAT, "awake", True),)))
+    assert failed(replace(NOTHING, changed=(AttributeChange(CAT, "awake", True, by_itself=True),)))
+
+
+def test_what_the_action_changed_in_another_room_is_an_outcome():
+    opened = AttributeChange(Item(9, "far gate", 2), "open", True)
+    assert not failed(replace(NOTHING, changed=(opened,)))
+
+
+def test_what_changed_something_that_has_no_name_did_not_fail():
+    step = replace(NOTHING, unnamed_change=True)
+    assert not failed(step)
+    assert came_to_something(step)
+    assert changed_something(step)
 
 
 def test_where_the_story_does_not_tell_what_is_in_sight_any_change_is_an_outcome():

@@ -17,8 +17,8 @@ def test_what_the_action_names_it_has_touched_though_it_is_in_no_room():
     assert effective(step)
 
 
-def test_what_wanders_about_elsewhere_is_not_the_actions_doing():
-    wandered = ObjectMove(CAT, Item(2, "Yard"), Item(3, "Lane"))
+def test_what_comes_about_by_itself_is_not_the_actions_doing():
+    wandered = ObjectMove(CAT, Item(2, "Yard"), Item(3, "Lane"), by_itself=True)
     step = Transition(NOW, "push wall", "Nothing.", NOW, moved=(wandered,))
     assert touched(step) == ()
     assert not effective(step)

@@ -91,7 +91,7 @@ def exits(context: PlayerContext, budgets: ContextSection) -> Section:
 
 
 def failed_here(context: PlayerContext, budgets: ContextSection) -> Section:
-    """What changed nothing here in this episode, the latest first, and what was deadly in any."""
+    """What changed nothing here in this episode as things stand, the latest first, and what was deadly in any."""
     heading, share = "## Tried here in vain", budgets.failed_here_tokens // 2 - 10
     deadly, missing = _names(context.deadly_here, share)
     failed, missing_too = _names(context.failed_here[::-1], share)

@@ -210,7 +210,7 @@ class ObjectMoved:
 
 @dataclass(frozen=True, slots=True)
 class AttributeChanged:
-    """The object tree says: this attribute was set or cleared by the action."""
+    """The object tree says: this attribute was set or cleared."""
 
     number: int
     name: str
@@ -270,7 +270,7 @@ class ZMachineContext:
     destination_name: str = ""
     """Where the player stands after the action; the key is `location_after`."""
     nothing_changed: bool = False
-    """It was meant to change something; place, score, inventory, object tree and attributes are the same."""
+    """It was meant to change something, and the whole state of the game is as it would be without it."""
     moved: tuple[ObjectMoved, ...] = ()
     changed: tuple[AttributeChanged, ...] = ()
     things: tuple[ThingAtHand, ...] = ()
@@ -282,7 +282,7 @@ class ZMachineContext:
     failed_before: bool = False
     """The action is a walk that led nowhere when it was tried last."""
     unnamed_change: bool = False
-    """The state of the game differs, though no place, score, inventory or object that can be named does."""
+    """Nothing that has a name was changed by it, yet it can't be said that nothing was: no failure."""
 
     @property
     def acted(self) -> bool:
@@ -321,7 +321,7 @@ def outcome_of(turn: ZMachineContext) -> str:
         return "died"
     if turn.location_changed and turn.location_after is not None:
         return f"to {turn.location_after}"
-    if turn.score_delta or turn.inventory_changed or turn.acted or turn.unnamed_change:
+    if turn.score_delta or turn.inventory_changed or turn.acted:
         return "changed"
     return "nothing" if turn.nothing_changed else ""
 

@@ -16,6 +16,7 @@ _ATTRIBUTE_OF = {
     Relation.UNLIT: ("on", False),
 }
 """The attribute that a state is told by, and its value in this state."""
+_CLAIMABLE = frozenset(attribute for attribute, _ in _ATTRIBUTE_OF.values())
 _WHEREABOUTS = (Relation.HERE, Relation.IN, Relation.ON, Relation.CARRIED)
 
 
@@ -49,6 +50,10 @@ class HandledThings:
     def numbers(self) -> frozenset[int]:
         return frozenset(self._things)
 
+    def moved(self) -> frozenset[int]:
+        """Those that were moved, and not only opened or lit."""
+        return frozenset(number for number, thing in self._things.items() if thing.moved)
+
     def note(self, turn: ZMachineContext) -> None:
         """Take over what an action moved and changed; where a thing goes that was handled before is followed."""
         for move in turn.moved:
@@ -62,7 +67,7 @@ class HandledThings:
             self._things[move.number] = replace(known, holder=move.destination_number, carried=carried)
         for change in turn.changed:
             known = self._things.get(change.number)
-            if known is None and change.by_itself:
+            if change.attribute not in _CLAIMABLE or (known is None and change.by_itself):
                 continue
             known = known or HandledThing(change.name, turn.location_before)
             self._things[change.number] = replace(

@@ -137,8 +137,11 @@ class OfflineExplorer:
         held = names_of_held(context.observation, self._nouns)
         learn_of_last(self._mind, here, context, held)
         last = self._mind.last
-        if last is not None and here == last.place and last.action in map(normal, context.failed_here):
-            self._notes_of(here).refusals[last.action] = context.response
+        if last is not None and here == last.place:
+            notes, in_vain = self._notes_of(here), last.action in map(normal, context.failed_here)
+            if in_vain:
+                notes.refusals[last.action] = context.response
+            (notes.in_vain.add if in_vain else notes.in_vain.discard)(last.action)
 
     def _take_in(self, here: int, context: PlayerContext) -> None:
         """Bring the notes of this place up to date."""
@@ -153,7 +156,7 @@ class OfflineExplorer:
             action = self._mind.last.action if self._mind.last else ""
             # What it cleared in an earlier episode was found out then.
             ways = action.startswith(_CLEARING) and action not in notes.known_before
-            notes.reopen(chain.from_iterable(noun.split() for noun in named), context.failed_here, ways=ways)
+            notes.reopen(chain.from_iterable(noun.split() for noun in named), ways=ways)
             self._blocked = {way for way in self._blocked if way[0] != here}
         self._see(here, notes, context)
 

@@ -10,7 +10,7 @@ from typing import Any
 from zorkgpt.memory.models import Memory
 from zorkgpt.offline.candidates import COST, STEEP, Candidate, Tier
 from zorkgpt.offline.nouns import words_of
-from zorkgpt.offline.phrases import Outcome, is_dark, is_unlocked, normal, read_title
+from zorkgpt.offline.phrases import Outcome, is_dark, is_unlocked, read_title
 from zorkgpt.world.directions import canonical_direction
 
 _ORDER = list(Outcome)
@@ -33,6 +33,8 @@ class PlaceNotes:
     """What was remembered when the episode began."""
     refusals: dict[str, str] = field(default_factory=dict)
     """What failed, with what the game said to it."""
+    in_vain: set[str] = field(default_factory=set)
+    """What changed nothing when it was tried last, in this episode."""
     reopened: Counter[str] = field(default_factory=Counter)
     """Failed, but something about them has changed since: how often, in this episode."""
     offered: dict[str, Tier] = field(default_factory=dict)
@@ -50,6 +52,7 @@ class PlaceNotes:
             "remembered": dict(self.remembered),
             "known_before": sorted(self.known_before),
             "refusals": dict(self.refusals),
+            "in_vain": sorted(self.in_vain),
             "reopened": dict(self.reopened),
             "offered": dict(self.offered),
             "mentioned": list(self.mentioned),
@@ -64,6 +67,7 @@ class PlaceNotes:
             remembered={action: Outcome(outcome) for action, outcome in state["remembered"].items()},
             known_before=frozenset(state["known_before"]),
             refusals=dict(state["refusals"]),
+            in_vain=set(state["in_vain"]),
             reopened=Counter(state["reopened"]),
             offered={action: Tier(tier) for action, tier in state["offered"].items()},
             mentioned=dict.fromkeys(state["mentioned"]),
@@ -111,17 +115,15 @@ class PlaceNotes:
             self.reopened[action] += 1
         self._renew("left")
 
-    def reopen(self, nouns: Iterable[str], failed: Iterable[str], *, ways: bool = False) -> None:
+    def reopen(self, nouns: Iterable[str], *, ways: bool = False) -> None:
         """Something about these things has changed: what was tried with them in vain may work now.
 
         Args:
-            failed: what changed nothing here in this episode.
             ways: whether it may have changed the ways out too.
         """
         words = set(nouns)
-        in_vain = {normal(action) for action in failed}
-        in_vain |= {action for action, outcome in self.remembered.items() if outcome is Outcome.FAILS}
-        for action in in_vain:
+        remembered = {action for action, outcome in self.remembered.items() if outcome is Outcome.FAILS}
+        for action in self.in_vain | remembered:
             barred = canonical_direction(action) and words & set(words_of(self.refusals.get(action, "")))
             concerned = barred or words & set(action.split()) or (ways and action in STEEP)
             if concerned and self.reopened[action] < _MOST_REOPENED:

@@ -1,7 +1,7 @@
 """What a turn teaches, by rules: the Z-machine's ground truth to memories, without a language model.
 
-Kept is what opened, unlocked, lit, moved, scored or killed, where things are when an episode begins, and ways that no
-direction names. What the parser refuses and where no way leads is counted elsewhere and never becomes a memory.
+Kept is what opened, unlocked, lit, moved, scored or killed, where things are when an episode begins, and ways that led
+nowhere before. What the parser refuses and where no way leads is counted elsewhere and never becomes a memory.
 """
 
 from collections.abc import Iterator, Sequence
@@ -99,7 +99,7 @@ def _taken(request: SynthesisRequest, gained: Sequence[ObjectMoved]) -> MemorySy
     found = [
         move
         for move in gained
-        if {move.number, move.origin_number}.isdisjoint(request.handled) and move.number not in known
+        if {move.number, move.origin_number}.isdisjoint(request.moved) and move.number not in known
     ]
     if not found:
         reason = "taken again" if no_more_so else None
@@ -150,11 +150,14 @@ def _of_arrival(request: SynthesisRequest) -> MemorySynthesisResponse:
     """What is there when the place is first seen in an episode, as far as the player has not moved it."""
     if is_dark(request.response):
         return _sight(_DARK_PLACE, "It is dark here without a light.", (Claim(Relation.DARK),))
+    # What has just come is not how the place begins.
+    elsewhere = request.handled | {move.number for move in request.context.moved}
     things = [
         thing
         for thing in request.context.things
         if not thing.carried
-        and thing.number not in request.handled
+        and thing.number not in elsewhere
+        and thing.holder_number not in request.moved
         and (not thing.fixed or thing.states or thing.alive)
     ]
     things = sorted(things, key=lambda thing: thing.fixed)[:_MOST_THINGS]

@@ -49,8 +49,8 @@ class TurnPlayed:
     finished: bool
     victory: bool
     failed: bool
-    """It came to nothing: place, score, inventory and what is in sight, carried or named are what they were; looking
-    and waiting never count."""
+    """It came to nothing: the whole state of the game is what it would be without it; looking and waiting never
+    count."""
     refused: str | None = None
     fault: str | None = None
     memory_shown: str = ""

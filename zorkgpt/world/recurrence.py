@@ -26,6 +26,8 @@ class Circle:
     """The action that was answered in the same way each time, where nothing at all has changed; else ""."""
     times: int = 0
     """How often it was."""
+    unnamed: bool = False
+    """Since then something was changed that is no object's place or attribute, so the world may differ after all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,8 @@ class _Moment:
     """What differs from how the episode began, and how."""
     action: str = ""
     response: str = ""
+    unnamed: int = 0
+    """Turns so far that changed what has no name."""
 
 
 class Recurrences:
@@ -57,6 +61,7 @@ class Recurrences:
         self._origins: dict[_Change, int] = {}
         self._changes: dict[_Change, int] = {}
         self._out_of_sight: Counter[_Change] = Counter()
+        self._unnamed = 0
 
     def learn(self, turn: int, step: Transition) -> Circle | None:
         """Take over a turn; the circle that it closed, None if it closed none."""
@@ -68,6 +73,7 @@ class Recurrences:
             self._change(move.item.num, origin, destination, seen=bool(near & {move.item.num, origin, destination}))
         for flip in step.changed:
             self._change((flip.item.num, flip.attribute), not flip.value, flip.value, seen=flip.item.num in near)
+        self._unnamed += step.unnamed_change
         now = self._moment(turn, step.after, " ".join(step.action.lower().split()), step.response)
         same = [past for past in self._past if self._equal(past, now)]
         self._past.append(now)
@@ -90,6 +96,7 @@ class Recurrences:
             dict(self._changes),
             action,
             response,
+            self._unnamed,
         )
 
     def _equal(self, one: _Moment, other: _Moment) -> bool:
@@ -107,11 +114,13 @@ def _circle(same: Sequence[_Moment], now: _Moment) -> Circle | None:
     """
     turns = now.turn - same[0].turn
     if same[-1].turn < now.turn - 1:
-        return Circle(same[0].turn, turns) if turns >= _SHORTEST_CIRCLE else None
+        unnamed = now.unnamed != same[0].unnamed
+        return Circle(same[0].turn, turns, unnamed=unnamed) if turns >= _SHORTEST_CIRCLE else None
     alike = [past for past in same if (past.action, past.response) == (now.action, now.response)]
     if len(alike) + 1 < _REPEATED_FROM:
         return None
-    return Circle(alike[0].turn, now.turn - alike[0].turn, now.action, len(alike) + 1)
+    unnamed = now.unnamed != alike[0].unnamed
+    return Circle(alike[0].turn, now.turn - alike[0].turn, now.action, len(alike) + 1, unnamed)
 
 
 def _near(step: Transition) -> set[int]:

@@ -45,7 +45,7 @@ def key_of(request: SynthesisRequest, judge: str, replaced: Iterable[Memory] = (
         "replaced": [_told(memory) for memory in replaced],
         "history": [[past.location_name, past.action, past.response, past.reasoning] for past in request.history],
         "recalled": request.recalled,
-        "handled": sorted(request.handled),
+        "handled": [sorted(request.handled), sorted(request.moved)],
     }
     return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:_KEY_LENGTH]
 

@@ -123,7 +123,7 @@ class Learner:
         )
         for trigger in triggers:
             self._counts.triggers[trigger.value] = self._counts.triggers.get(trigger.value, 0) + 1
-        before = self._handled.numbers()
+        before, moved = self._handled.numbers(), self._handled.moved()
         if not arrival:
             self._handled.note(context)
         if not triggers:
@@ -140,6 +140,7 @@ class Learner:
             arrival=arrival,
             recalled=recalled,
             handled=before,
+            moved=moved,
         )
         if self._judged is None:
             self._ask(request, episode)

@@ -39,6 +39,8 @@ class SynthesisRequest:
     """Titles of memories that the agent was shown lately: what its reasoning may only be repeating."""
     handled: frozenset[int] = frozenset()
     """Object numbers of what the player had moved or changed in this episode before this turn."""
+    moved: frozenset[int] = frozenset()
+    """Those of them that it had moved, and not only opened or lit."""
     doubts: tuple[str, ...] = ()
     """What looked like slips in the first answer to this question; the second answer stands."""
 

@@ -18,7 +18,7 @@ class Trigger(StrEnum):
     FIRST_VISIT = "first visit"
     LONG_RESPONSE = "long response"
     OBJECTS = "objects changed"
-    """The action moved, opened, lit or otherwise changed something."""
+    """The action moved, opened, lit or otherwise changed something, be it something without a name."""
     NOTHING_CHANGED = "nothing changed"
     """The action was meant to do something: a refusal, a dead end."""
 
@@ -48,7 +48,7 @@ def reasons_to_remember(
         Trigger.DEATH: turn.died,
         Trigger.FIRST_VISIT: turn.first_visit,
         Trigger.LONG_RESPONSE: length > LONG_RESPONSE,
-        Trigger.OBJECTS: turn.acted,
+        Trigger.OBJECTS: turn.acted or turn.unnamed_change,
         Trigger.NOTHING_CHANGED: turn.nothing_changed,
     }
     if is_known_way and not turn.died:

@@ -26,7 +26,9 @@ def facts_in_words(request: SynthesisRequest) -> list[str]:
     facts += [_moved(move, turn) for move in noticed_moves(request)]
     facts += dict.fromkeys(_changed(change) for change in noticed_changes(request))
     if turn.nothing_changed:
-        facts.append("Nothing in the world changed: not the place, the score, what you carry, nor any object.")
+        facts.append("Nothing in the world changed: not the place, the score, what you carry, nor anything else.")
+    elif turn.unnamed_change:
+        facts.append("No object that can be named changed; that does not mean that nothing happened.")
     if turn.died:
         facts.append("You died on this turn.")
     return facts

@@ -1,0 +1,101 @@
+"""How often it is told rightly that an action changed nothing, on known ways through stories.
+
+    uv run python -m benchmarks.ground_truth [--every 1]
+
+At every step of a walkthrough, commands are tried on a saved state that can change nothing: words that the parser does
+not know, ways that are not there, taking what is fixed, absent or carried already, opening what is open. The other
+direction are the walkthrough's own commands: which of them are said to have changed nothing, or nothing that can be
+named. The bundled story is played, and with ZORKGPT_ZORK1 set, Zork I.
+"""
+
+import argparse
+import os
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from time import perf_counter
+
+from game_interface.core.jericho_interface import JerichoInterface
+from game_interface.models import Transition
+from session.outcome import failed, is_passive
+from tests.fixtures.walkthrough import BUNDLED_SEED, ZORK1_SEED, get_bundled_walkthrough, get_zork1_walkthrough
+from zorkgpt.world.directions import DIRECTIONS
+
+
+def refusals(game: JerichoInterface) -> Iterator[tuple[str, str]]:
+    """Kinds of commands that should change nothing here, and the commands."""
+    scene, now = game.scene(), game.observe()
+    yield from (("unknown verb", "qzxv lamp"), ("unknown noun", "take qzxv"), ("no sentence", "take with of"))
+    yield from (("on oneself", f"{verb} me") for verb in ("take", "open", "push", "pull", "eat", "turn"))
+    yield from (("no way", direction) for direction in DIRECTIONS)
+    if scene is None:
+        return
+    absent = sorted(word for word, numbers in game.language.names.items() if not numbers & scene.near)
+    yield from (("absent", f"take {word}") for word in absent[::97])
+    near = {word: numbers & scene.near for word, numbers in sorted(game.language.names.items())}
+    words = {number: word for word, numbers in near.items() if len(numbers) == 1 for number in numbers}
+    yield from (("ambiguous", f"take {word}") for word, numbers in near.items() if len(numbers & scene.carried) > 1)
+    for item in (*(now.visible or ()), *(now.carried or ())):
+        told, word = scene.attributes.get(item.num, {}), words.get(item.num)
+        if word is None or told.get("animate"):
+            continue
+        if told.get("fixed"):
+            yield "fixed", f"take {word}"
+        if item in (now.inventory or ()):
+            yield "carried already", f"take {word}"
+        if told.get("openable"):
+            yield ("open already", f"open {word}") if told.get("open") else ("closed already", f"close {word}")
+
+
+def came_of_nothing(step: Transition) -> bool:
+    """By what can be named; whether anything else was changed is the question."""
+    one, other = step.before, step.after
+    named = any(not change.by_itself for change in (*step.moved, *step.changed))
+    return not named and (one.location, one.inventory, one.score) == (other.location, other.inventory, other.score)
+
+
+def measure(title: str, story: Path | None, seed: int, commands: list[str], every: int) -> None:
+    tried, told, missed = Counter(), Counter(), defaultdict(Counter)
+    vain, unnamed, took = [], [], 0.0
+    with JerichoInterface(story, seed=seed) as game:
+        game.act("look")
+        game.reset()
+        for number, command in enumerate(commands):
+            state = game.save_state()
+            for kind, refusal in refusals(game) if number % every == 0 else ():
+                step = game.act(refusal)
+                game.restore_state(state)
+                if came_of_nothing(step):
+                    tried[kind] += 1
+                    told[kind] += not step.unnamed_change
+                    missed[kind][_said(step)] += step.unnamed_change
+            begun = perf_counter()
+            step = game.act(command)
+            took += perf_counter() - begun
+            line = f"{number} {command!r}: {_said(step)}"
+            vain += [line] * failed(step)
+            unnamed += [line] * (step.unnamed_change and not is_passive(command))
+    rightly, all_of_them = sum(told.values()), sum(tried.values())
+    print(f"\n{title}: {rightly} of {all_of_them} refusals recognised ({rightly / all_of_them:.1%})")
+    for kind in tried:
+        print(f"  {kind:<16}{told[kind]:>6} of {tried[kind]:<6}", dict((+missed[kind]).most_common(4)) or "")
+    print(f"  {len(vain)} of {len(commands)} commands said to have changed nothing:", *vain, sep="\n    ")
+    print(f"  {len(unnamed)} said to have changed nothing that can be named:", *unnamed, sep="\n    ")
+    print(f"  {took / len(commands) * 1000:.2f} ms a command")
+
+
+def _said(step: Transition) -> str:
+    return step.response.partition("\n")[0][:60]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--every", type=int, default=1)
+    given = parser.parse_args()
+    measure("bundled story", None, BUNDLED_SEED, get_bundled_walkthrough(), given.every)
+    if zork := os.environ.get("ZORKGPT_ZORK1"):
+        measure("Zork I", Path(zork), ZORK1_SEED, get_zork1_walkthrough(), given.every)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,198 @@
+"""What an action did, apart from what would have come about without it."""
+
+import pytest
+
+from game_interface.core.jericho_interface import JerichoInterface
+from game_interface.core.worker import Worker
+from game_interface.models import Transition
+from session.ground_truth import ground_truth
+from session.outcome import effective, failed
+from tests.fixtures.walkthrough import (
+    ZORK1_SEED,
+    get_bundled_walkthrough,
+    get_walkthrough_slice,
+    get_zork1_walkthrough,
+    replay_walkthrough,
+)
+from tests.game_interface.stories import bare_story, build
+from zorkgpt.world.directions import DIRECTIONS
+
+
+@pytest.fixture(scope="module")
+def started_zork(zork1):
+    with JerichoInterface(zork1, seed=ZORK1_SEED) as game:
+        yield game
+
+
+@pytest.fixture
+def zork(started_zork):
+    started_zork.reset()
+    return started_zork
+
+
+@pytest.fixture
+def bundled(bundled_story):
+    with JerichoInterface(bundled_story) as game:
+        yield game
+
+
+def until(game: JerichoInterface, action: str) -> Transition:
+    """Play the walkthrough up to this command of it."""
+    commands = get_zork1_walkthrough()
+    number = commands.index(action)
+    replay_walkthrough(game, commands[:number])
+    return game.act(action)
+
+
+def named(step: Transition) -> set[str]:
+    return {one.item.name for one in (*step.moved, *step.changed) if not one.by_itself}
+
+
+def by_itself(step: Transition) -> set[str]:
+    return {one.item.name for one in (*step.moved, *step.changed) if one.by_itself}
+
+
+# Effects that no object shows
+
+
+@pytest.mark.parametrize("action", ["Press yellow button", "Turn bolt with wrench"])
+def test_what_changed_only_a_variable_did_not_fail(zork, action):
+    step = until(zork, action)
+    assert (named(step), step.unnamed_change, failed(step), effective(step)) == (set(), True, False, True)
+    truth = ground_truth(step, turn=1, first_visit=False)
+    assert (truth.nothing_changed, truth.unnamed_change, truth.acted) == (False, True, False)
+
+
+def test_what_does_nothing_before_its_first_step_works_after_it(zork):
+    until(zork, "Press red button")
+    commands = get_zork1_walkthrough()
+    first, last = commands.index("Press yellow button"), commands.index("Turn bolt with wrench")
+    replay_walkthrough(zork, commands[first + 1 : last])
+    too_early = zork.act("Turn bolt with wrench")
+    assert "won't turn" in too_early.response
+    assert failed(too_early)
+
+
+@pytest.mark.parametrize("seed", range(1, 6))
+def test_a_missed_blow_is_no_failure(zork1, seed):
+    commands = get_zork1_walkthrough()
+    fight = commands.index("Kill troll with sword")
+    with JerichoInterface(zork1, seed=seed) as game:
+        replay_walkthrough(game, commands[:fight])
+        blows = []
+        while not blows or not (named(blows[-1]) or blows[-1].died or len(blows) > 20):
+            blows.append(game.act("kill troll with sword"))
+    assert len(blows) > 0
+    assert not any(failed(blow) for blow in blows)
+
+
+# Refusals
+
+
+_VAIN = ("qzxv lamp", "take qzxv", "take with of", "take me", "open me", "push me", "eat me", *DIRECTIONS)
+
+
+def refused(game: JerichoInterface, commands: list[str], every: int) -> list[bool]:
+    """Whether each of many commands that do nothing is known to have done nothing, all along a walkthrough."""
+    found = []
+    for number, command in enumerate(commands):
+        state = game.save_state()
+        for action in _VAIN if number % every == 0 else ():
+            step = game.act(action)
+            if step.before.location == step.after.location and not named(step):
+                found.append(failed(step))
+            game.restore_state(state)
+        game.act(command)
+    return found
+
+
+def test_refusals_all_along_the_bundled_story_are_known_to_have_changed_nothing(bundled):
+    told = refused(bundled, get_bundled_walkthrough(), 12)
+    assert len(told) > 100
+    assert sum(told) / len(told) >= 0.99
+
+
+def test_refusals_all_along_zork_are_known_to_have_changed_nothing(zork):
+    told = refused(zork, get_zork1_walkthrough(), 36)
+    assert len(told) > 150
+    assert sum(told) / len(told) >= 0.95
+
+
+@pytest.mark.parametrize(
+    ("before", "action"),
+    [
+        ((), "open door"),
+        ((), "take mailbox"),
+        ((), "take house"),
+        ((), "push mailbox"),
+        ((), "close mailbox"),
+        (("open mailbox",), "open mailbox"),
+        (("open mailbox", "take leaflet"), "take leaflet"),
+        (("open mailbox",), "take lantern"),
+    ],
+)
+def test_answers_that_vary_by_chance_or_by_what_was_said_are_refusals_all_the_same(zork, before, action):
+    replay_walkthrough(zork, before)
+    assert [failed(zork.act(action)) for _ in range(3)] == [True] * 3
+
+
+# What comes about by itself
+
+
+def test_a_creature_that_roams_moves_by_itself_and_what_the_player_takes_does_not(zork):
+    opened = zork.act("open mailbox")
+    assert (by_itself(opened), named(opened)) == ({"thief"}, {"small mailbox"})
+    taken = zork.act("take leaflet")
+    assert "leaflet" in named(taken)
+    vain = zork.act("take mailbox")
+    assert (named(vain), failed(vain)) == (set(), True)
+
+
+def test_a_lamp_that_burns_down_does_so_by_itself(zork):
+    until(zork, "Kill troll with sword")
+    burnt = [step for step in (zork.act("take me") for _ in range(400)) if "lantern" in " ".join(by_itself(step))]
+    assert burnt
+    assert not any("lantern" in " ".join(named(step)) for step in burnt)
+
+
+def test_bookkeeping_is_no_change(zork, bundled):
+    steps = [zork.act(action) for action in get_walkthrough_slice(0, 60)]
+    steps += [bundled.act(action) for action in get_bundled_walkthrough()[:40]]
+    kept = {change.attribute for step in steps for change in step.changed}
+    assert kept.isdisjoint({"visited", "moved", "workflag"})
+    walks = [step for step in steps if step.before.location != step.after.location]
+    assert {step.action for step in walks if ground_truth(step, turn=1, first_visit=True).acted} <= {
+        "D"
+    }  # a door that falls shut behind
+
+
+# The game itself
+
+
+def test_the_game_goes_on_as_if_no_control_had_been_played(zork1, bundled_story):
+    for path, seed, commands in (
+        (zork1, ZORK1_SEED, get_zork1_walkthrough()[:120]),
+        (bundled_story, 1, get_bundled_walkthrough()),
+    ):
+        worker = Worker(path.read_bytes(), seed=seed, time_limit_s=20)
+        worker.reset()
+        with JerichoInterface(path, seed=seed) as game:
+            for command in commands:
+                game.act(command)
+                assert game._moment.snapshot.state == worker.step(command.encode()).state
+        worker.kill()
+
+
+def test_where_the_control_hangs_it_is_not_said_that_nothing_changed(inform, tmp_path):
+    # Looking hangs in the second room: the control does, and the player's own commands go on.
+    source = bare_story(3).replace(
+        "if (word == 'look') {", "if (word == 'look') { while (place == barn) points = points;"
+    )
+    with JerichoInterface(build(inform, tmp_path, source, 3), time_limit_s=0.5) as game:
+        vain = game.act("fly")
+        assert failed(vain)
+        game.act("north")
+        unknown = game.act("fly")
+        assert (unknown.response, unknown.unnamed_change, failed(unknown)) == ("What?", True, False)
+        assert game.act("take").response == "Taken."
+        assert game.get_score() == (5, 4)

@@ -1,0 +1,77 @@
+"""What the agent itself has moved and changed, and which claims are true by its doing only."""
+
+import pytest
+
+from zorkgpt.memory.claims import Claim, Relation
+from zorkgpt.memory.models import AttributeChanged, ObjectMoved, ZMachineContext
+from zorkgpt.memory.object_locations import HandledThings
+
+HALL, ATTIC, YOU, BOX = 5, 6, 1, 9
+
+
+def took(origin=HALL, at=HALL, **more):
+    move = ObjectMoved(4, "sword", origin, "", YOU, "you", **more)
+    return ZMachineContext(location_before=at, moved=(move,), inventory_after=("sword",))
+
+
+def put(into=ATTIC, at=ATTIC):
+    move = ObjectMoved(4, "sword", YOU, "you", into, "")
+    return ZMachineContext(location_before=at, moved=(move,), inventory_before=("sword",))
+
+
+def opened(value=True, **more):
+    return ZMachineContext(location_before=HALL, changed=(AttributeChanged(9, "box", "open", value, **more),))
+
+
+HERE = Claim(Relation.HERE, 4)
+IN_BOX = Claim(Relation.IN, 4, other=BOX)
+
+
+@pytest.mark.parametrize(
+    ("turns", "place", "claim", "owed"),
+    [
+        ((took(), put()), ATTIC, HERE, True),
+        ((took(), put()), HALL, HERE, False),
+        ((took(), put(HALL, HALL)), HALL, HERE, False),
+        ((took(), put(BOX, HALL)), HALL, HERE, False),
+        ((took(), put(BOX, HALL)), HALL, IN_BOX, True),
+        ((took(BOX), put(HALL, HALL)), HALL, HERE, True),
+        ((took(BOX), put(HALL, HALL)), HALL, IN_BOX, False),
+        ((took(),), ATTIC, Claim(Relation.CARRIED, 4), True),
+        ((took(by_itself=True),), ATTIC, HERE, False),
+        ((opened(),), HALL, Claim(Relation.OPEN, BOX), True),
+        ((opened(),), HALL, Claim(Relation.CLOSED, BOX), False),
+        ((opened(), opened(False)), HALL, Claim(Relation.CLOSED, BOX), False),
+        ((opened(by_itself=True),), HALL, Claim(Relation.OPEN, BOX), False),
+        ((opened(),), HALL, Claim(Relation.HERE, BOX), False),
+        ((), HALL, HERE, False),
+        ((took(), put()), ATTIC, Claim(Relation.LEADS, None, "west", 4), False),
+    ],
+)
+def test_a_claim_is_owed_to_the_agent_where_only_its_doing_made_it_so(turns, place, claim, owed):
+    things = HandledThings()
+    for turn in turns:
+        things.note(turn)
+    assert things.owed_to_the_agent(place, [claim]) == (claim if owed else None)
+
+
+def test_what_was_so_before_is_known():
+    things = HandledThings()
+    for turn in (took(BOX), put(), opened()):
+        things.note(turn)
+    assert things.was_so_before(HALL, IN_BOX)
+    assert things.was_so_before(HALL, Claim(Relation.CLOSED, BOX))
+    assert not things.was_so_before(HALL, HERE)
+    assert not things.was_so_before(ATTIC, HERE)
+    assert (things.numbers(), things.moved()) == ({4, BOX}, {4})
+
+
+def test_it_goes_on_after_an_interruption():
+    things, resumed = HandledThings(), HandledThings()
+    things.note(took())
+    resumed.restore(things.to_list())
+    for one in (things, resumed):
+        one.note(put())
+    assert things.to_list() == resumed.to_list()
+    things.clear()
+    assert 4 not in things
