@@ -16,7 +16,7 @@ A memory is counted once, as the first of these that it is:
     where doing nothing, or a step in most other directions, kills too, and does not name the dark. Or it names with
     `when` a state in which it holds, and in one of that kind it does not. Or it is core, and the object tree of a
     fresh world is against one of its claims; or it is permanent, names no state, and claims of a thing to be where it
-    is neither in a fresh world nor, if it can't be taken, on the first arrival.
+    is neither in a fresh world nor, of what stays where it is, on the first arrival.
 `contradicting`
     Another believed memory has another outcome of the same action at the same place, and the same `when`.
 `trivial`
@@ -405,7 +405,7 @@ class _Judge:
         told = replay.is_so(claim, place)
         if not told and claim.relation is Relation.HERE and first is not None:
             replay.enter(first)
-            thing_moves = claim.number is not None and replay.is_portable(claim.number)
+            thing_moves = claim.number is not None and replay.is_movable(claim.number)
             told = told if thing_moves else replay.is_so(claim, place)
         return told
 

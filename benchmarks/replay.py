@@ -172,6 +172,17 @@ class Replay:
         found = (word for word in sorted(names) if scene is not None and not names[word] & scene.near)
         return list(islice(found, count))
 
+    def _absent_of_two_words(self, state: State) -> list[str]:
+        self.enter(state)
+        view, language, scene = self.game.memory, self.game.language, self.game.scene()
+        if scene is None:
+            return []
+        far = (number for number in range(1, view.machine.object_count + 1) if number not in scene.near)
+        names = (view.name(number).lower().split() for number in far)
+        known = language.names.keys() | language.adjectives
+        found = (" ".join(name) for name in names if len(name) == 2 and {language.cut(word) for word in name} <= known)
+        return list(islice(found, 1))
+
     def _is_deadly_ground(self, state: State, action: str) -> bool:
         """Most of the other directions kill, too: it is the place or the dark, not this step."""
         gone = canonical_direction(action)
@@ -188,7 +199,8 @@ class Replay:
             effects: set[tuple] = set()
             variables: set[int] = set()
             died = False
-            about_nothing = (f"examine {word}" for word in self.absent(state, 1))
+            # What the parser notes of a name of one word, and of two, is no effect.
+            about_nothing = (f"examine {name}" for name in (*self.absent(state, 1), *self._absent_of_two_words(state)))
             for control in (*CONTROLS, *about_nothing):
                 self.enter(state)
                 before, scene = _globals(self.game), self.game.scene()
@@ -253,9 +265,10 @@ class Replay:
         thing = things.get(number)
         return thing is not None and thing.fixed and (thing.holder is None or thing.holder.num not in things)
 
-    def is_portable(self, number: int) -> bool:
-        """Known to be something that can be taken."""
-        return self.game.profile.named_attributes(self.game.memory, number).get("takeable", False)
+    def is_movable(self, number: int) -> bool:
+        """Known to be something that can be taken, or that moves by itself."""
+        named = self.game.profile.named_attributes(self.game.memory, number)
+        return named.get("takeable", False) or named.get("animate", False)
 
     def all_so(self, claims: Iterable[Claim], state: State) -> bool | None:
         """Whether all these claims hold in a state; None: of one that is not known, and no other is wrong."""
