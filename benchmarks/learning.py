@@ -1,6 +1,8 @@
-"""What memory does for a player without a language model: the bundled story, memory on and off, same seeds.
+"""What memory does for a player without a language model: memory on and off, same seeds.
 
-    uv run python benchmarks/learning.py [--seeds 5] [--episodes 5] [--turns 300]
+    uv run python -m benchmarks.learning [--game path/to/zork1.z5] [--seeds 1 2 3 4 5] [--episodes 5] [--turns 300]
+
+Without `--game` it plays the bundled story.
 
 A failed action changed nothing: the whole state of the game is what it would be without it; looking and waiting are
 left out. It is repeated if the same action had failed
@@ -9,6 +11,7 @@ map); the counts of the running episode both keep.
 """
 
 import argparse
+import logging
 import tempfile
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
@@ -16,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
+from game_interface.story import find_story
 from orchestration.assembly import Wishes, assemble
 from orchestration.players import Choice
 from session.game_configuration import GameConfiguration
@@ -36,10 +40,11 @@ class Arm:
     """Share of the episode's visited places that had a memory at its end."""
 
 
-def play(seed: int, episodes: int, turns: int, remember: bool) -> Arm:
+def play(game: str | None, seed: int, episodes: int, turns: int, remember: bool) -> Arm:
+    logging.disable(logging.WARNING)
     with tempfile.TemporaryDirectory() as folder:
         config = GameConfiguration(zork_game_workdir=folder, max_turns_per_episode=turns)
-        wishes = Wishes(Choice("offline", "measurement", None), seed=seed, remember=remember)
+        wishes = Wishes(Choice("offline", "measurement", None), find_story(game), seed, remember)
         ends, covered = [], []
         with assemble(config, wishes) as orchestrator:
             for _ in range(episodes):
@@ -67,19 +72,22 @@ def interval(values: np.ndarray) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--game", default=None)
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3, 4, 5])
     parser.add_argument("--episodes", type=int, default=5)
     parser.add_argument("--turns", type=int, default=300)
+    parser.add_argument("--processes", type=int, default=None, help="as many as there are processors")
     given = parser.parse_args()
-    with ProcessPoolExecutor() as pool:
+    story = find_story(given.game)
+    with ProcessPoolExecutor(given.processes) as pool:
         playing = {
             remember: [
-                pool.submit(play, seed, given.episodes, given.turns, remember) for seed in range(1, given.seeds + 1)
+                pool.submit(play, given.game, seed, given.episodes, given.turns, remember) for seed in given.seeds
             ]
             for remember in (True, False)
         }
         arms = {remember: [arm.result() for arm in of_seeds] for remember, of_seeds in playing.items()}
-    print("Offline player (rules, no language model), bundled story; means over seeds\n")
+    print(f"Offline player (rules, no language model), {story.title or story.path.name}; means over seeds\n")
     print("| episode | score, memory on | off | places, on | off | repeated failures, on | off | places remembered |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- |")
     mean = {
@@ -101,6 +109,15 @@ def main() -> None:
     gain = np.array([arm.score[-1] - arm.score[0] for arm in arms[True]])
     print(f"Score of the last episode above that of the first, paired by seed: {interval(gain)} with memory", end="")
     print(f", {interval(np.array([arm.score[-1] - arm.score[0] for arm in arms[False]]))} without")
+    print("\nBy seed:\n")
+    print("| seed | memory | scores by episode | last | best | repeated failures by episode |")
+    print("| --- | --- | --- | --- | --- | --- |")
+    for number, seed in enumerate(given.seeds):
+        for remember in (True, False):
+            arm = arms[remember][number]
+            scores, repeated = ", ".join(map(str, arm.score)), ", ".join(f"{share:.0%}" for share in arm.repeated)
+            arm_name = "on" if remember else "off"
+            print(f"| {seed} | {arm_name} | {scores} | {arm.score[-1]} | {max(arm.score)} | {repeated} |")
 
 
 if __name__ == "__main__":

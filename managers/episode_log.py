@@ -58,6 +58,7 @@ class EpisodeLog:
         """
         if self._writer:
             with self._naming_it():
+                self._check_place()
                 self._writer.write(event)
 
     def end(self, event: EpisodeEnded) -> None:
@@ -66,6 +67,7 @@ class EpisodeLog:
             return
         try:
             with self._naming_it(), self._writer as writer:
+                self._check_place()
                 writer.write(event)
         except WorkdirError as error:
             self._log.warning("the log lacks how the episode ended", extra={"reason": str(error)})
@@ -74,6 +76,18 @@ class EpisodeLog:
     @property
     def _directory(self) -> Path:
         return run_directory(self._workdir, self._state.episode_id)
+
+    def _check_place(self) -> None:
+        """A file that was deleted can be written on and on, and nobody will ever read it.
+
+        Raises:
+            WorkdirError: it was.
+        """
+        if not (self._directory / self._file_name).exists():
+            gone = f"log in {self._directory}" if self._workdir.is_dir() else f"working directory {self._workdir}"
+            raise WorkdirError(
+                f"The {gone} was deleted or moved while the episode was played, so nothing more can be saved."
+            )
 
     @contextmanager
     def _naming_it(self) -> Iterator[None]:

@@ -138,7 +138,8 @@ class EpisodeSynthesizer:
             message=message,
             metrics=self._metrics(),
         )
-        if self._memory:
+        # Its folder may have been deleted meanwhile, and is not to be made again.
+        if self._memory and self._run_directory.is_dir():
             self._memory.save_session(self._run_directory / "ephemeral_session.json")
         self._episode_log.end(event)
         self._checkpoints.end(for_good=reason in FOR_GOOD)

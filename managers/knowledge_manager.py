@@ -1,7 +1,7 @@
 """The lifecycle of the knowledge base: when it is brought up to date, when an episode is concluded, what is shown."""
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.storage.rollback import Rollback
 from zorkgpt.offline.lessons import RuleKnowledge
-from zorkgpt.runlog.events import EpisodeEnded, KnowledgeUpdated, TurnPlayed
+from zorkgpt.runlog.events import EpisodeEnded, Event, KnowledgeUpdated, TurnPlayed
 from zorkgpt.runlog.reader import read_episode
 from zorkgpt.world.directions import canonical_direction
 
@@ -39,6 +39,12 @@ _WITHOUT_A_MODEL = ("interrupted", "error", "budget")
 def is_way(action: str) -> bool:
     """Whether a command is a direction."""
     return canonical_direction(action) is not None
+
+
+def _turns_in(events: Iterable[Event]) -> tuple[TurnPlayed, ...]:
+    # A turn that was played again after a kill counts as it was played last.
+    played = {event.turn: event for event in events if isinstance(event, TurnPlayed)}
+    return tuple(played[turn] for turn in sorted(played))
 
 
 class KnowledgeManager:
@@ -77,6 +83,7 @@ class KnowledgeManager:
             KnowledgeStore(self._workdir / config.knowledge_file),
             synthesizer,
             remembered=memory.all_memories if memory else tuple,
+            turns_of=self._turns_of,
             is_way=is_way,
         )
         self._budget = max(0, config.knowledge_tokens - _HEADING_TOKENS)
@@ -86,6 +93,8 @@ class KnowledgeManager:
         """The turns of the history, as they were looked at last."""
         self._shown: tuple[Document, Near, tuple[str, ...]] | None = None
         """Of which document, where, and what was told last."""
+        self._past: dict[int, tuple[TurnPlayed, ...]] = {}
+        """Episodes that are over, as far as they were asked for in this one."""
         self._failures = 0
         self._updates = 0
 
@@ -94,6 +103,7 @@ class KnowledgeManager:
         self._begun = False
         self._not_before = 0
         self._played = {}
+        self._past = {}
         if self._keeps_history:
             self._history.clear()
 
@@ -220,9 +230,7 @@ class KnowledgeManager:
         except OSError as error:
             self._failed(error)
             return False
-        # A turn that was played again after a kill counts as it was played last.
-        played = {event.turn: event for event in events if isinstance(event, TurnPlayed)}
-        turns = tuple(played[turn] for turn in sorted(played))
+        turns = _turns_in(events)
         reason = next((event.reason for event in reversed(events) if isinstance(event, EpisodeEnded)), "")
         self._log.info("an earlier episode is concluded", extra={"episode": episode, "turns": len(turns)})
         if turns:
@@ -245,6 +253,21 @@ class KnowledgeManager:
         records, known = self._history.recent(len(self._history)), self._played
         self._played = {record.turn: known.get(record.turn) or turn_played(record) for record in records}
         return tuple(self._played.values())
+
+    def _turns_of(self, episode: int | str) -> Sequence[TurnPlayed]:
+        """The turns of an episode, from its log if it is not the running one; none if there is no such log."""
+        if episode == self._state.episode_id:
+            return self._turns()
+        if not isinstance(episode, int):
+            return ()
+        if episode not in self._past:
+            try:
+                events = read_episode(self._workdir, episode, self._config.episode_log_file)
+            except OSError as error:
+                self._log.debug("an earlier episode's log can't be read", extra={"error": str(error)})
+                events = []
+            self._past[episode] = _turns_in(events)
+        return self._past[episode]
 
     def _done(self, learn: Callable[[], Revision]) -> bool:
         """Learn, and tell of it. What fails costs nothing but what would have been learned."""

@@ -5,12 +5,16 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from game_interface.models import Transition
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import TurnRecord
+from session.outcome import came_to_something
 from zorkgpt.errors import ZorkGPTError
 from zorkgpt.memory.storage.file import MemoryFile
 from zorkgpt.memory.storage.rollback import Rollback
+from zorkgpt.prompts.render import cut
+from zorkgpt.world.directions import exit_name
 from zorkgpt.world.graph import MapGraph, Room
 from zorkgpt.world.map_file import load_map, save_map
 from zorkgpt.world.movement import led_nowhere, move_of
@@ -18,6 +22,8 @@ from zorkgpt.world.movement import led_nowhere, move_of
 __all__ = ["MapGraph", "MapManager", "Room"]
 
 _SAVE_EVERY_TURNS = 50
+_MOST_SAID = 120
+"""Characters of what the game said to an action that came to nothing."""
 
 
 class MapManager:
@@ -41,6 +47,8 @@ class MapManager:
         self.graph = self._kept() if remember else MapGraph(exit_failure_threshold=self._threshold)
         self._contained = -1
         """The last turn of the running episode that the map has learned; -1: not even that it began."""
+        self._worked: set[tuple[int, str]] = set()
+        """Room and action, of what came to something in the running episode."""
 
     def reset_episode(self) -> None:
         """The map is of the world, so it outlives the episode, unless nothing is to be remembered."""
@@ -58,6 +66,7 @@ class MapManager:
         """As many turns as the file holds of the episode already are not learned again."""
         if not self._remember:
             self.graph.clear()
+        self._worked.clear()
         episode = self._state.episode_id
         # Of the episodes that are over here, another process may know more by now.
         self.graph.contains |= self.graph.learned
@@ -74,11 +83,16 @@ class MapManager:
             self.graph.add_exit(location_id, direction)
 
     def process_turn(self, record: TurnRecord) -> None:
-        """Movement is another room after than before; a direction that led nowhere is a failed exit."""
-        if record.turn <= self._contained:
-            return
-        self._learn(record)
-        self._contained = self.graph.learned[record.episode] = record.turn
+        """Movement is another room after than before; a direction that led nowhere is a failed exit.
+
+        What else came to nothing is kept with the room, and what the game said to it.
+        """
+        step = record.transition
+        if record.turn > self._contained:
+            self._learn(record)
+            self._contained = self.graph.learned[record.episode] = record.turn
+        if step.before.location is not None and came_to_something(step):
+            self._worked.add((step.before.location.num, exit_name(step.action)))
 
     def _learn(self, record: TurnRecord) -> None:
         step = record.transition
@@ -89,8 +103,19 @@ class MapManager:
             self.graph.add_move(move)
         elif led_nowhere(step) and step.before.location is not None:
             self.graph.add_failure(step.before.location.num, step.action)
+        self._note_attempt(step)
         if record.extraction and step.after.location is not None:
             self.arrive(step.after.location.num, step.after.location.name, record.extraction.exits)
+
+    def _note_attempt(self, step: Transition) -> None:
+        if step.before.location is None or step.refused or step.fault:
+            return
+        room, action = step.before.location.num, exit_name(step.action)
+        if came_to_something(step):
+            self.graph.add_attempt(room, action, None)
+        elif (room, action) not in self._worked:
+            # What worked before in this episode fails now for that very reason.
+            self.graph.add_attempt(room, action, cut(" ".join(step.response.split()), _MOST_SAID))
 
     def process_periodic_update(self) -> None:
         """Write the map now and then, so that a killed run has not walked in vain."""

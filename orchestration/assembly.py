@@ -25,13 +25,15 @@ from zorkgpt.agent import Agent
 from zorkgpt.context.summary import ModelSummarizer
 from zorkgpt.critic import Critic
 from zorkgpt.errors import ConfigurationError
+from zorkgpt.explore.reading import TrailReader
 from zorkgpt.extractor import Extractor, ModelExtractor
 from zorkgpt.knowledge.asking import ModelKnowledge
 from zorkgpt.llm.messages import LLM
 from zorkgpt.objectives.model_finder import ModelObjectiveFinder
-from zorkgpt.offline.explorer import OfflineExplorer
+from zorkgpt.offline.explorer import OfflineExplorer, Proven
 from zorkgpt.offline.lessons import RuleKnowledge
 from zorkgpt.offline.objectives import RuleObjectiveFinder
+from zorkgpt.offline.proven import plan_of
 from zorkgpt.offline.reading import RuleExtractor
 from zorkgpt.offline.walkthrough import WalkthroughPlayer
 from zorkgpt.player import Player
@@ -159,7 +161,17 @@ def _player(ground: Ground) -> Player:
         return WalkthroughPlayer.from_file(wishes.walkthrough)
     if kind == "human" and wishes.person is not None:
         return wishes.person()
-    return OfflineExplorer(ground.world.graph, ground.recall, ground.game if ground.config.enable_critic else None)
+    senses = ground.game if ground.config.enable_critic else None
+    return OfflineExplorer(ground.world.graph, ground.recall, senses, _proven(ground))
+
+
+def _proven(ground: Ground) -> Proven:
+    """What scored in earlier episodes; nothing where nothing is remembered."""
+    if ground.memory is None:
+        return tuple
+    config = ground.config
+    reader = TrailReader(Path(config.zork_game_workdir), config.episode_log_file, ground.game.story.sha256)
+    return lambda: plan_of(reader.before(ground.state.episode_id))
 
 
 def _returns(ground: Ground) -> ReturnManager:

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
+from game_interface.models import Item
 from session.history import TurnRecord
 from session.outcome import effective, failed
 from zorkgpt.llm.messages import Message, Usage
@@ -47,6 +48,11 @@ def turn_played(record: TurnRecord) -> TurnPlayed:
         effective=effective(step),
         extraction=_plain(record.extraction) if record.extraction else None,
         notices=list(record.notices),
+        carried_before=_things(step.before.inventory if step.before.carried is None else step.before.carried),
+        visible_before=_things(step.before.visible),
+        dark=step.before.dark,
+        vehicle_id=step.before.vehicle.num if step.before.vehicle else None,
+        changed=[[flip.item.num, flip.item.name, flip.attribute, flip.value] for flip in step.changed],
     )
 
 
@@ -82,6 +88,10 @@ def call_record(call: ModelCalled) -> CallRecord:
         latency_s=call.latency_s,
         error=call.error,
     )
+
+
+def _things(items: tuple[Item, ...] | None) -> list[list[Any]] | None:
+    return None if items is None else [[item.num, item.name, item.parent] for item in items]
 
 
 def _plain(value: Any) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from zorkgpt.memory.contrast.decision import Contrast, compare
+from zorkgpt.memory.contrast import Contrast, compare
 
 LABELLED = Path(__file__).parent.parent / "benchmarks" / "data" / "dedup_dev.jsonl"
 

@@ -19,6 +19,14 @@ def test_importing_the_package_loads_nothing_heavy():
     assert modules_after("import zorkgpt") & (HEAVY | {"pydantic", "rich", "typer"}) == set()
 
 
+def test_the_contrast_check_is_where_it_is_documented_and_loads_nothing_heavy():
+    loaded = modules_after("from zorkgpt.memory.contrast import compare; compare('a', 'b')")
+    assert loaded & (HEAVY | {"pydantic"}) == set()
+    code = "import zorkgpt.memory.contrast as c; print(c.compare('It is open.', 'It is not open.').relation)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "conflict\n"
+
+
 def test_the_public_names_are_these():
     assert set(zorkgpt.__all__) == {
         "INVALIDATION_MARKER",

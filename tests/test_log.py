@@ -26,3 +26,13 @@ def test_a_run_that_says_nothing_leaves_no_file(tmp_path):
     with logging_to(tmp_path / "run.log"):
         pass
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_log_whose_folder_is_gone_stops_nobody(tmp_path, capsys):
+    folder = tmp_path / "work"
+    folder.mkdir()
+    with logging_to(folder / "run.log"):
+        folder.rmdir()
+        get_logger("store").warning("lock is taken")
+    assert capsys.readouterr() == ("", "")
+    assert not folder.exists()

@@ -1,12 +1,26 @@
 """Logging for a run: a fixed phrase, then fields."""
 
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 # What every LogRecord has by itself; whatever else is on one was passed as `extra`.
 _BUILT_IN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+
+
+class LogFile(logging.FileHandler):
+    """Where it can't be written, its folder gone say, nobody is stopped for it, and nothing is said on the screen."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        # Opening the file, at the first record, raises; whatever comes after goes to `handleError`.
+        with suppress(OSError):
+            super().emit(record)
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        if not isinstance(sys.exc_info()[1], OSError):
+            super().handleError(record)
 
 
 class FieldFormatter(logging.Formatter):
@@ -31,17 +45,22 @@ class DamagedFiles(logging.Handler):
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
         self.found: list[dict[str, str]] = []
+        self.tell: Callable[[dict[str, str]], None] = lambda found: None
+        """Called for each at once."""
 
     def emit(self, record: logging.LogRecord) -> None:
         aside = getattr(record, "set_aside", None)
         if aside is not None:
-            self.found.append({"what": record.getMessage(), "file": record.path, "set_aside": aside})
+            way_out = getattr(record, "way_out", "")
+            found = {"what": record.getMessage(), "file": record.path, "set_aside": aside, "way_out": way_out}
+            self.found.append(found)
+            self.tell(found)
 
 
 @contextmanager
 def logging_to(path: Path, level: int = logging.INFO) -> Iterator[DamagedFiles]:
     """Meanwhile everything below `zorkgpt` goes to a file, and not to the screen."""
-    handler = logging.FileHandler(path, encoding="utf-8", delay=True)
+    handler = LogFile(path, encoding="utf-8", delay=True)
     handler.setFormatter(FieldFormatter())
     root = logging.getLogger("zorkgpt")
     before = root.level, root.propagate

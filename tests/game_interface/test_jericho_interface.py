@@ -109,6 +109,22 @@ def test_what_is_in_a_carried_sack_is_carried_but_not_held(zork):
     assert "clove of garlic" in names(now.carried)
 
 
+def test_what_is_in_a_closed_container_is_in_no_list(zork):
+    replay_walkthrough(zork, ["s", "e", "open window", "w"])
+    closed = zork.act("take sack").after
+    assert names(closed.inventory) == names(closed.carried) == ["brown sack"]
+    assert "lunch" not in names(closed.visible)
+    opened = zork.act("open sack").after
+    assert names(opened.carried) == ["brown sack", "lunch", "clove of garlic"]
+    shut = zork.act("close sack").after
+    assert names(shut.carried) == ["brown sack"]
+
+
+def test_what_is_in_something_transparent_is_seen_though_it_is_closed(zork):
+    replay_walkthrough(zork, ["s", "e", "open window", "w"])
+    assert "quantity of water" in names(zork.act("take bottle").after.carried)
+
+
 def test_verbs_and_words_are_the_parsers(zork):
     verbs, words = zork.get_valid_verbs(), zork.vocabulary
     assert {"open", "take", "examin", "light"} <= set(verbs) <= set(words)

@@ -172,7 +172,7 @@ def knowledge(request: Request) -> Reply:
             {"section": "strategies", "text": "Eat whatever grows: it does no harm.", "turns": [7]},
         ]
     if "the player died" in prompt and (wrong := number_of(prompt, "Eat whatever grows")):
-        answer["contradicted"] = [{"number": wrong, "reason": "It killed the player."}]
+        answer["contradicted"] = [{"number": wrong, "turns": [25], "reason": "It killed the player."}]
     return json.dumps(answer)
 
 

@@ -1,5 +1,7 @@
 """Turns and lines for tests."""
 
+from dataclasses import replace
+
 from zorkgpt.knowledge.line import KnowledgeLine, Place
 from zorkgpt.knowledge.sections import Section
 from zorkgpt.runlog.events import TurnPlayed
@@ -30,5 +32,12 @@ def a_turn(turn: int, action: str = "look", response: str = "Nothing.", **fields
         "finished": False,
         "victory": False,
         "failed": False,
+        "carried_before": [],
+        "visible_before": [],
     }
     return TurnPlayed(turn=turn, action=action, response=response, **given | fields)
+
+
+def an_episode(*turns: TurnPlayed) -> tuple[TurnPlayed, ...]:
+    """The turns, numbered from 1 on."""
+    return tuple(replace(turn, turn=at) for at, turn in enumerate(turns, 1))

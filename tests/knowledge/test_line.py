@@ -25,7 +25,6 @@ counts = st.integers(0, 10**6)
 
 @st.composite
 def lines(draw):
-    struck = draw(st.booleans())
     return KnowledgeLine(
         section=draw(st.sampled_from(ORDER)),
         text=draw(texts.filter(bool)),
@@ -34,8 +33,8 @@ def lines(draw):
         last_turn=draw(counts),
         borne_out=draw(counts),
         contradicted=draw(counts),
-        struck=struck,
-        reason=draw(texts) if struck else "",
+        struck=draw(st.booleans()),
+        reason=draw(texts),
         places=tuple(Place(*draw(st.tuples(st.integers(-9, 10**6), texts))) for _ in range(draw(st.integers(0, 3)))),
     )
 
@@ -86,13 +85,31 @@ def test_what_a_later_version_wrote_is_kept():
     assert write(line) == '- It bites. *(Ep1, T2; borne out 1, contradicted 0; shown "a; b")*'
 
 
-def test_more_contradicted_than_borne_out_is_struck_and_comes_back_with_evidence():
-    once = LINE.with_evidence(contradicted=3, reason="It did not.")
+NEW = replace(LINE, borne_out=0)
+
+
+def test_what_was_contradicted_and_never_borne_out_is_struck_and_comes_back_with_evidence():
+    once = NEW.with_evidence(contradicted=1, reason="It did not.", enough=2)
     assert (once.struck, once.reason) == (False, "")
-    twice = once.with_evidence(contradicted=1, reason="It did not.")
+    twice = once.with_evidence(contradicted=1, reason="It did not.", enough=2)
     assert (twice.struck, twice.reason) == (True, "It did not.")
-    assert twice.with_evidence(borne_out=1).struck is False
+    assert twice.with_evidence(contradicted=1, reason="Again.").reason == "It did not."
+    back = twice.with_evidence(borne_out=1)
+    assert (back.struck, back.reason, back.borne_out, back.contradicted) == (False, "", 1, 2)
+
+
+def test_what_held_at_least_once_is_never_struck_by_counting():
+    assert LINE.with_evidence(contradicted=99, reason="It did not.").struck is False
 
 
 def test_what_a_person_struck_stays_struck():
     assert replace(LINE, struck=True).with_evidence(borne_out=1).struck is True
+    assert replace(NEW, struck=True, contradicted=5).with_evidence(borne_out=1).struck is True
+
+
+def test_what_a_person_took_back_stays_believed():
+    struck = NEW.with_evidence(contradicted=1, reason="It did not.")
+    taken_back = read(write(struck).replace("~~", ""), Section.DANGERS)
+    assert taken_back.struck is False
+    again = read(write(taken_back.with_evidence(contradicted=1, reason="Again.")), Section.DANGERS)
+    assert (again.struck, again.contradicted, again.reason) == (False, 2, "It did not.")

@@ -1,5 +1,9 @@
 """What lessons make of the lines that are there."""
 
+from dataclasses import replace
+
+import pytest
+
 from tests.knowledge.parts import a_line, places
 from zorkgpt.knowledge.document import Document, parse, render
 from zorkgpt.knowledge.line import KnowledgeLine
@@ -43,20 +47,32 @@ def test_what_says_more_takes_the_lines_place():
     assert revision.document.lines == (a_line(more, borne_out=1),)
 
 
-def test_what_denies_a_line_never_merges_with_it():
-    denial = "The brass key does not unlock the stone door."
-    revision = taken_in(a_document(a_line(KEY)), new=(a_proposal(denial),))
-    old, new = revision.document.lines
-    assert (old.text, old.contradicted, old.struck, old.reason) == (KEY, 1, True, f"later: {denial}")
-    assert (new.text, new.struck) == (denial, False)
-    assert (revision.added, revision.struck) == ([denial], [KEY])
+@pytest.mark.parametrize("borne_out", [0, 3])
+def test_what_denies_a_line_stands_beside_it_and_contradicts_nothing(borne_out):
+    known, denial = a_line(KEY, borne_out=borne_out), "The brass key does not unlock the stone door."
+    revision = taken_in(a_document(known), new=(a_proposal(denial),))
+    assert revision.document.lines[0] == known
+    assert (revision.added, revision.struck) == ([denial], [])
 
 
-def test_a_well_borne_out_line_stands_beside_its_denial():
-    revision = taken_in(
-        a_document(a_line(KEY, borne_out=3)), new=(a_proposal("The brass key does not unlock the stone door."),)
-    )
-    assert [line.struck for line in revision.document.lines] == [False, False]
+def test_what_says_more_than_a_struck_line_is_a_line_of_its_own():
+    struck = a_line(KEY, contradicted=1, struck=True, reason="It broke.")
+    more = "The brass key unlocks the stone door, which leads down."
+    revision = taken_in(a_document(struck), new=(a_proposal(more),))
+    assert revision.document.lines[0] == struck
+    assert revision.added == [more]
+
+
+def test_what_is_claimed_of_two_places_is_never_merged():
+    first, second = (f"“open door” at Hall ({number}) scores 5 points." for number in (3, 4))
+    revision = taken_in(a_document(a_line(first)), new=(a_proposal(second),))
+    assert revision.added == [second]
+
+
+def test_a_solution_that_is_found_again_bears_its_line_out_whatever_else_was_done():
+    line = a_line("“open door” at Hall (3) scores 5 points.")
+    again = "“open door” at Hall (3) scores 5 points; before that, “push bell” was done there."
+    assert taken_in(a_document(line), new=(a_proposal(again),)).document.lines == (replace(line, borne_out=1),)
 
 
 def test_commands_in_quotes_are_meant_to_the_letter():
@@ -73,11 +89,13 @@ def test_counts_rise_once_in_a_revision():
     assert revision.document.lines == (a_line(KEY, borne_out=1),)
 
 
-def test_more_contradicted_than_borne_out_is_struck_and_says_why():
-    line = a_line(KEY, borne_out=1, contradicted=1)
-    revision = taken_in(a_document(line), contradicted=((line, "It broke."),))
-    assert revision.document.lines == (a_line(KEY, borne_out=1, contradicted=2, struck=True, reason="It broke."),)
+def test_as_many_contradictions_as_are_enough_strike_and_say_why():
+    line = a_line(KEY, contradicted=1)
+    lessons = Lessons(contradicted=((line, "It broke."),), enough=2)
+    revision = Revision(a_document(line)).take_in(lessons)
+    assert revision.document.lines == (a_line(KEY, contradicted=2, struck=True, reason="It broke."),)
     assert revision.struck == [KEY]
+    assert Revision(a_document(a_line(KEY))).take_in(lessons).struck == []
 
 
 def test_a_line_that_somebody_took_out_meanwhile_is_passed_over():
@@ -100,3 +118,13 @@ def test_a_pattern_grows_by_places_which_bear_it_out():
     revision.find(a_proposal("Pushing does nothing.", places=places(2, 3, 4)))
     [line] = revision.document.lines
     assert (line.borne_out, [place.number for place in line.places]) == (1, [1, 2, 3, 4])
+
+
+def test_a_better_episode_takes_the_place_of_the_best_so_far():
+    def best(points: int) -> str:
+        return f"Episode {points} ended with {points} points after 9 turns. Points came, in this order, by “take gem”."
+
+    document = a_document(a_line(best(5), Section.META_STRATEGIES, borne_out=2))
+    better = taken_in(document, new=(a_proposal(best(12), Section.META_STRATEGIES),))
+    assert better.document.lines == (KnowledgeLine(Section.META_STRATEGIES, best(12), 2, 5, 9),)
+    assert taken_in(better.document, new=(a_proposal(best(7)),)).document == better.document

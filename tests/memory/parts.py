@@ -25,6 +25,8 @@ FORGERIES = (
     "25→48",
     "23-24",
     "seen 3x",
+    "1→Ep3",
+    "->ep",
     "\x00",
     "\x1b[31m",
     "\u202egnp.exe",
@@ -69,6 +71,7 @@ def memories(draw, text=texts):
         worked=draw(st.integers(0, 10**9)),
         pinned=draw(st.booleans()),
         vetoed=draw(st.booleans()),
+        first_episode=draw(st.one_of(st.none(), episodes)),
     )
 
 

@@ -167,6 +167,9 @@ def played(tmp_path):
                 held = run.game_state.current_inventory
                 record = run.process_turn(f"drop {held[-1]}" if held and turn % 4 == 0 else None)
                 memory = run.simple_memory
+                if turn == 59:
+                    # What waits to be counted is counted at the end of an episode, in its last turn.
+                    assert memory.save_session(tmp_path / "saved.json")
                 both = (memory.memory_cache, memory.ephemeral_cache)
                 places = {*both[0], *both[1]}
                 seen[episode, record.turn] = {

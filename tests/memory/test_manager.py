@@ -185,9 +185,9 @@ def test_saying_the_same_again_counts_and_is_not_written_twice(manager, file):
     manager.add_memory(5, "Hall", memory("Rug", turns="25", text="It hides a door."))
     manager.add_memory(5, "Hall", memory("rug", turns="48", text="It  hides a\nDOOR.", episode=2))
     manager.add_memory(5, "Hall", memory("rug", turns="48", text="It hides a door.", episode=2))
-    expected = memory("Rug", turns="25→48", text="It hides a door.", episode=2, observation_count=2)
+    expected = memory("Rug", turns="25→48", text="It hides a door.", episode=2, observation_count=2, first_episode=1)
     assert manager.memory_cache == {5: [expected]}
-    assert "**[NOTE - PERMANENT] Rug** *(Ep2, T25→T48, +0, seen 2x)*" in file.read_text()
+    assert "**[NOTE - PERMANENT] Rug** *(Ep1→Ep2, T25→T48, +0, seen 2x)*" in file.read_text()
     assert "**Visits:** 2 | **Episodes:** 1, 2" in file.read_text()
 
 

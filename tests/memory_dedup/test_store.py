@@ -38,7 +38,7 @@ def test_a_duplicate_changes_the_metadata_only_and_survives_a_reload(open_, tmp_
         row = history(manager)[-1]
         assert (row["kind"], row["other"]["text"]) == ("merged", "the lever opened the gate")
         assert row["reason"].startswith("says the same (cosine 0.")
-    assert "*(Ep2, T25→T48, +0, seen 2x)*" in (tmp_path / "Memories.md").read_text()
+    assert "*(Ep1→Ep2, T25→T48, +0, seen 2x)*" in (tmp_path / "Memories.md").read_text()
     with open_() as again:
         assert lines(again) == [(GATE, "ACTIVE", "25→48", 2)]
 
@@ -56,7 +56,7 @@ def test_a_refinement_supersedes_and_never_lowers_the_class(open_):
     with open_() as manager:
         manager.add_memory(1, "Gate", fact(GATE))
         manager.add_memory(1, "Gate", fact(more, turns="30", persistence="core"))
-        assert lines(manager) == [(GATE, "SUPERSEDED", "25", 1), (more, "ACTIVE", "30", 1)]
+        assert lines(manager) == [(GATE, "SUPERSEDED", "25", 1), (more, "ACTIVE", "25→30", 2)]
         assert [memory.persistence for memory in manager.memory_cache[1]] == ["permanent", "permanent"]
 
 

@@ -42,9 +42,9 @@ def opened(
     # What these commands have to say, they print; `check` lists what is not understood.
     logging.getLogger("zorkgpt").addHandler(logging.NullHandler())
     try:
-        with SimpleMemoryManager.open(path, **_comparing(provider)) as manager:
+        with SimpleMemoryManager(path=path, **_comparing(provider)) as manager:
             if manager.store.recovered:
-                typer.echo(f"zorkgpt: {path} was missing or damaged; its backup has taken its place.", err=True)
+                typer.echo(f"zorkgpt: {manager.store.recovered.describe()}", err=True)
             if must_exist and not manager.store.file.path.exists():
                 fail(
                     f"There is no memory file at {path}. "
@@ -87,7 +87,17 @@ def described(memory) -> str:
     seen += f", worked {memory.worked}/{memory.tried}" if memory.tried else ""
     marks = "".join(f", {mark}" for mark in ("pinned", "vetoed") if getattr(memory, mark))
     head = f"[{memory.category} {memory.persistence}{state}{marks}] {memory.title}"
-    return f"{head} (episode {memory.episode}, turn {memory.turns}{seen}): {memory.text}"
+    return f"{head} ({seen_when(memory)}{seen}): {memory.text}"
+
+
+def seen_when(memory) -> str:
+    """Episode and turn, first and last where they differ."""
+    if memory.first_episode is None:
+        return f"episode {memory.episode}, turn {memory.turns}"
+    from zorkgpt.memory.storage.changes import seen_first, seen_last
+
+    first, last = seen_first(memory), seen_last(memory)
+    return f"episode {first.episode}, turn {first.turn} → episode {last.episode}, turn {last.turn}"
 
 
 def said_on(record) -> str:

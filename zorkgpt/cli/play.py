@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 import typer
+from rich.text import Text
 
 from game_interface.story import Story, find_story
 from managers.checkpoint_manager import Saved
@@ -20,10 +21,11 @@ from session.history import TurnRecord
 from zorkgpt.cli import exits
 from zorkgpt.cli.display import SHOWN_FOR_S, BarDisplay, console_for, display_for
 from zorkgpt.cli.human import HumanPlayer
+from zorkgpt.cli.lines import printable
 from zorkgpt.cli.pace import Pace
 from zorkgpt.cli.places import folder_of_story, places
 from zorkgpt.cli.stopping import STOP
-from zorkgpt.cli.summary import summary_of, write_summary
+from zorkgpt.cli.summary import noted, summary_of, write_summary
 from zorkgpt.cli.view import page_beside
 from zorkgpt.errors import ConfigurationError
 from zorkgpt.llm.client import LLMClient
@@ -82,6 +84,8 @@ def play_episodes(options: PlayOptions) -> int:
     watchers = (endings, *_displays(options, config, story, choice), _TurnsEnd())
     log = Path(config.zork_game_workdir) / LOG_FILE
     with logging_to(log) as damaged, page_beside(config, wanted=options.view) as stay:
+        if options.display == "live":
+            damaged.tell = _tell
         resumed = saved.checkpoint.episode if saved else None
         interrupted = _play(config, wishes, watchers, options.episodes or _EPISODES, resumed)
         _sum_up(options, config, story, choice, endings.events, damaged.found)
@@ -203,6 +207,12 @@ def _displays(options: PlayOptions, config: GameConfiguration, story: Story, cho
     shown_for_s = SHOWN_FOR_S if options.delay_s is None else 0.0
     console = console_for(sys.stdout)
     return (pace, display_for(console, title, choice, pace, shown_for_s=shown_for_s))
+
+
+def _tell(damaged: dict[str, str]) -> None:
+    console = console_for(sys.stdout)
+    for line in noted(damaged):
+        console.print(Text(printable(line), "yellow"), soft_wrap=True)
 
 
 def _play(

@@ -36,7 +36,8 @@ def summary_of(
     """The summary as JSON values.
 
     Args:
-        damaged: of each file that was not as it was left: what of it, which one, and as what it was set aside.
+        damaged: of each file that was not as it was left: what of it, which one, as what it was set aside, and what to
+            do if that was on purpose.
     """
     workdir = Path(config.zork_game_workdir)
     failures = _failures(workdir, config.episode_log_file)
@@ -98,11 +99,18 @@ def write_summary(console: Console, summary: dict[str, Any]) -> None:
     for line in account(summary["episodes"]):
         console.print(printable(line), soft_wrap=True)
     for one in summary["damaged_files"]:
-        console.print(printable(f"Note: {one['what']}: {one['set_aside'] or one['file']}"), soft_wrap=True)
+        for line in noted(one):
+            console.print(printable(line), soft_wrap=True)
     for what, path in summary["files"].items():
         console.print(printable(f"  {what:<9} {path}"), soft_wrap=True)
     if summary["language_model"] is None and summary["player"] == "offline":
         console.print(f"\n{_PLUG_IN}\n{_BRING_ZORK}")
+
+
+def noted(damaged: dict[str, str]) -> list[str]:
+    """What is to be said of a file that was not as it was left, in lines."""
+    lines = [f"Note: {damaged['what']}: {damaged['set_aside'] or damaged['file']}"]
+    return [*lines, f"      {damaged['way_out']}"] if damaged["way_out"] else lines
 
 
 def _lines(episodes: list[dict[str, Any]]) -> str:

@@ -1,10 +1,10 @@
-"""The archive of a working directory, from the logs of its episodes."""
+"""What the logs of a working directory's episodes tell: the archive of what was reached, and the ways by themselves."""
 
 from dataclasses import dataclass
 from pathlib import Path
 
 from zorkgpt.explore.archive import Archive
-from zorkgpt.explore.trail import trail_of
+from zorkgpt.explore.trail import Trail, trail_of
 from zorkgpt.explore.trail_file import FILE_NAME, KeptTrail, load_trail, save_trail
 from zorkgpt.runlog.events import EpisodeStarted, Returned
 from zorkgpt.runlog.reader import episodes_in, last_end, read_events, run_directory
@@ -40,7 +40,7 @@ class ArchiveReader:
         return self.archive
 
     def _take_in(self, episode: int) -> None:
-        kept = self._kept(run_directory(self.workdir, episode))
+        kept = kept_trail(run_directory(self.workdir, episode), self.log_name)
         if kept is None:
             return
         self._read.add(episode)
@@ -49,16 +49,39 @@ class ArchiveReader:
         elif kept.player not in _TELLING:
             self.archive.add(kept.trail, kept.returned)
 
-    def _kept(self, folder: Path) -> KeptTrail | None:
-        """The trail of an episode; None if it is not over, and another process may be playing it."""
-        log = folder / self.log_name
-        if not log.is_file():
-            return None
-        size = log.stat().st_size
-        kept = load_trail(folder / FILE_NAME, size)
-        if kept is None and (kept := _of_log(log, size)) is not None:
-            save_trail(folder / FILE_NAME, kept)
-        return kept
+
+@dataclass
+class TrailReader:
+    """Reads the trails of one story's episodes, of whatever seed, each once."""
+
+    workdir: Path
+    log_name: str
+    story_sha256: str
+
+    def __post_init__(self) -> None:
+        self._read: dict[int, KeptTrail] = {}
+
+    def before(self, episode: int | str) -> list[Trail]:
+        """The trails of the episodes up to this one, the first one first; those that are not over are left out."""
+        earlier = [number for number in episodes_in(self.workdir) if not isinstance(episode, int) or number < episode]
+        for number in earlier:
+            kept = self._read.get(number) or kept_trail(run_directory(self.workdir, number), self.log_name)
+            if kept is not None:
+                self._read[number] = kept
+        told = (self._read[number] for number in earlier if number in self._read)
+        return [kept.trail for kept in told if kept.story_sha256 == self.story_sha256 and kept.player not in _TELLING]
+
+
+def kept_trail(folder: Path, log_name: str) -> KeptTrail | None:
+    """The trail of an episode; None if it is not over, and another process may be playing it."""
+    log = folder / log_name
+    if not log.is_file():
+        return None
+    size = log.stat().st_size
+    kept = load_trail(folder / FILE_NAME, size)
+    if kept is None and (kept := _of_log(log, size)) is not None:
+        save_trail(folder / FILE_NAME, kept)
+    return kept
 
 
 def _of_log(path: Path, size: int) -> KeptTrail | None:

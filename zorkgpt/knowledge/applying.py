@@ -1,8 +1,10 @@
 """Which lines of knowledge apply to the moment, within a budget, the most to the point first."""
 
 import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TypeVar
 
 from game_interface.models import Observation
 from zorkgpt.knowledge.document import Document
@@ -13,6 +15,7 @@ from zorkgpt.memory.recall.retrieval import estimated_tokens
 _OF_THE_PLACE = (Section.DANGERS, Section.PUZZLES, Section.DEATHS, Section.DEATH_PATTERNS, Section.DISCOVERIES)
 """What these say is of no use where nothing that they name is near."""
 _LEAST_WORD = 3
+_Line = TypeVar("_Line")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +33,7 @@ class Shown:
 
     section: Section
     text: str
+    """As it is told: with its evidence where it did not always hold."""
     line: KnowledgeLine | None
     """None: a person wrote it."""
 
@@ -38,7 +42,7 @@ def of_place(document: Document, location_id: int | None, budget: int) -> tuple[
     """The patterns across places that were found here too, as many as fit into half of the budget, in tokens."""
     found = document.by_place.get(location_id, ()) if location_id is not None else ()
     here = sorted(found, key=lambda line: (line.section is not Section.DANGERS, -line.borne_out))
-    return tuple(_fitting(here, budget // 2))
+    return tuple(_fitting(here, budget // 2, _told))
 
 
 def near(now: Observation) -> Near:
@@ -51,9 +55,9 @@ def near(now: Observation) -> Near:
 def applying(document: Document, here: Near, budget: int) -> tuple[Shown, ...]:
     """What is shown, in `budget` tokens, none cut: what was found here, what names something near, what is general."""
     first = of_place(document, here.place, budget)
-    left = budget - sum(_cost(line.text) for line in first)
+    left = budget - sum(_cost(_told(line)) for line in first)
     ours = (
-        Shown(line.section, line.text, line)
+        Shown(line.section, _told(line), line)
         for line in document.lines
         # Those that were found here are of some place.
         if not line.struck and not (line.places and line in first)
@@ -62,13 +66,13 @@ def applying(document: Document, here: Near, budget: int) -> tuple[Shown, ...]:
     any_word = frozenset().union(*here.names)
     ranked = []
     for shown in (*ours, *theirs):
-        words = _words(shown.text)
+        words = _words(shown.line.text if shown.line else shown.text)
         named = 0 if any_word.isdisjoint(words) else sum(name <= words for name in here.names)
         if named or shown.section not in _OF_THE_PLACE:
             ranked.append((_rank(shown, named), shown))
     ranked.sort(key=lambda one: one[0])
-    rest = _fitting([shown for _, shown in ranked], left)
-    return (*(Shown(line.section, line.text, line) for line in first), *rest)
+    rest = _fitting([shown for _, shown in ranked], left, lambda shown: shown.text)
+    return (*(Shown(line.section, _told(line), line) for line in first), *rest)
 
 
 def _rank(shown: Shown, named: int) -> tuple:
@@ -82,10 +86,17 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(word for word in re.findall(r"\w+", text.casefold()) if len(word) >= _LEAST_WORD)
 
 
-def _fitting(lines: list, budget: int) -> list:
+def _told(line: KnowledgeLine) -> str:
+    """The text, with the evidence where it did not always hold."""
+    if not line.contradicted:
+        return line.text
+    return f"{line.text} (later tries: {line.borne_out} bore this out, {line.contradicted} did not)"
+
+
+def _fitting(lines: Iterable[_Line], budget: int, text_of: Callable[[_Line], str]) -> list[_Line]:
     chosen = []
     for line in lines:
-        if (cost := _cost(line.text)) <= budget:
+        if (cost := _cost(text_of(line))) <= budget:
             budget -= cost
             chosen.append(line)
     return chosen

@@ -8,10 +8,11 @@ from dataclasses import replace
 from zorkgpt.errors import InvalidAnswer
 from zorkgpt.knowledge.asking import most_telling
 from zorkgpt.knowledge.document import Document
-from zorkgpt.knowledge.patterns import patterns, take_in
+from zorkgpt.knowledge.evidence import TurnsOf
+from zorkgpt.knowledge.patterns import patterns, take_in, withdrawn
 from zorkgpt.knowledge.revision import Lessons, Revision
 from zorkgpt.knowledge.store import KnowledgeStore
-from zorkgpt.knowledge.synthesis import EpisodeStory, KnowledgeSynthesizer, LookBack, lessons_of
+from zorkgpt.knowledge.synthesis import EpisodeStory, KnowledgeSynthesizer, LookBack, lessons_of, no_turns
 from zorkgpt.knowledge.taken import Taken
 from zorkgpt.log import get_logger
 from zorkgpt.memory.recall.search import LocatedMemory
@@ -21,6 +22,9 @@ log = get_logger(__name__)
 
 _MOST_KNOWN = 120
 """Lines that are put before a synthesizer."""
+TRIES_TO_STRIKE = 3
+"""So often something else has to come of the same action in the same state before rules disbelieve a line that never
+held again: fights and the like are decided by chance."""
 
 
 class KnowledgeKeeper:
@@ -28,6 +32,7 @@ class KnowledgeKeeper:
 
     Args:
         remembered: all memories with their places, for finding patterns across them.
+        turns_of: the turns of an episode, as far as they are at hand: what a line was learned from.
         is_way: whether a command is a direction.
     """
 
@@ -37,12 +42,14 @@ class KnowledgeKeeper:
         synthesizer: KnowledgeSynthesizer,
         *,
         remembered: Callable[[], Sequence[LocatedMemory]] = tuple,
+        turns_of: TurnsOf = no_turns,
         is_way: Callable[[str], bool] = lambda action: False,
     ) -> None:
         self.store = store
         self.counts: Counter = Counter()
         self._synthesizer = synthesizer
         self._remembered = remembered
+        self._turns_of = turns_of
         self._is_way = is_way
 
     def taken(self, episode: int | str) -> Taken:
@@ -61,14 +68,18 @@ class KnowledgeKeeper:
         lessons = Lessons()
         if fresh := [turn for turn in turns if turn.turn > self.taken(episode).until]:
             before = (*earlier, *turns[: len(turns) - len(fresh)])
-            lessons = self._lessons(LookBack(episode, tuple(fresh), self._known(), before, self._by_hand()))
-        found = patterns(self._remembered(), self._is_way)
+            lessons = self._lessons(
+                LookBack(episode, tuple(fresh), self._known(), before, self._by_hand(), self._turns_of)
+            )
+        remembered = self._remembered()
+        found = patterns(remembered, self._is_way)
+        gone = withdrawn(remembered)
 
         def change(revision: Revision) -> Document:
             before, taken = revision.document, revision.document.taken.get(str(episode), Taken())
             if taken.until < last:
                 revision.take_in(lessons)
-            take_in(revision, found, episode=episode, turn=last)
+            take_in(revision, found, gone, episode=episode, turn=last)
             if revision.document is not before or taken.until < last:
                 revision.document = revision.document.with_taken(
                     episode, Taken(max(last, taken.until), taken.concluded, taken.due)
@@ -88,11 +99,8 @@ class KnowledgeKeeper:
         last = story.turns[-1].turn
         if self._is_concluded(self.store.document, story):
             return Revision(self.store.document)
-        known = self._known()
-        asked = replace(story, known=known, by_hand=self._by_hand())
-        lessons = Lessons()
-        with self._unusable_answers_counted():
-            lessons = lessons_of(self._synthesizer.wisdom(asked), known, story.turns, self.counts)
+        asked = replace(story, known=self._known(), by_hand=self._by_hand(), turns_of=self._turns_of)
+        lessons = self._lessons(asked)
 
         def change(revision: Revision) -> Document:
             if self._is_concluded(revision.document, story):
@@ -122,9 +130,13 @@ class KnowledgeKeeper:
         """The episodes from which lessons are still to be drawn."""
         return [name for name, taken in self.store.document.taken.items() if taken.due]
 
-    def _lessons(self, asked: LookBack) -> Lessons:
+    def _lessons(self, asked: LookBack | EpisodeStory) -> Lessons:
+        teacher = self._synthesizer
         with self._unusable_answers_counted():
-            return lessons_of(self._synthesizer.lessons(asked), asked.known, asked.turns, self.counts)
+            answer = teacher.lessons(asked) if isinstance(asked, LookBack) else teacher.wisdom(asked)
+            lessons = lessons_of(answer, asked, self.counts)
+            # A model has judged whether chance was in play; rules can only try again.
+            return replace(lessons, enough=1 if teacher.asks_a_model else TRIES_TO_STRIKE)
         return Lessons()
 
     @contextmanager

@@ -45,20 +45,25 @@ class KnowledgeLine:
     struck: bool = False
     """It is not believed any more."""
     reason: str = ""
-    """Why it is struck; "" if nobody said."""
+    """Why it was struck; "" if a person struck it. A person took it back if it is not struck any more."""
     places: tuple[Place, ...] = ()
     """Where it was found, if it is a pattern across places."""
     extra: tuple[str, ...] = ()
     """Parts of the mark that only a later version understands, as they stand."""
 
-    def with_evidence(self, *, borne_out: int = 0, contradicted: int = 0, reason: str = "") -> "KnowledgeLine":
-        """With what has come of it since; struck while it was contradicted more often than borne out."""
+    def with_evidence(
+        self, *, borne_out: int = 0, contradicted: int = 0, reason: str = "", enough: int = 1
+    ) -> "KnowledgeLine":
+        """With what has come of it since; struck when it was contradicted `enough` times and never borne out.
+
+        What a person has struck, or taken back, stays as it is.
+        """
         new = replace(self, borne_out=self.borne_out + borne_out, contradicted=self.contradicted + contradicted)
-        if new.contradicted > new.borne_out:
-            return replace(new, struck=True, reason=one_line(reason) or self.reason)
-        # What a person has struck, or ground truth, is not brought back by counting.
-        counted_out = self.struck and self.contradicted > self.borne_out
-        return replace(new, struck=False, reason="") if counted_out else new
+        if self.struck:
+            return replace(new, struck=False, reason="") if self.reason and borne_out else new
+        if contradicted and not self.reason and not new.borne_out and new.contradicted >= enough:
+            return replace(new, struck=True, reason=one_line(reason))
+        return new
 
 
 def write(line: KnowledgeLine) -> str:
@@ -100,7 +105,7 @@ def _mark(line: KnowledgeLine) -> str:
     if line.places:
         places = (f'{place.number} "{escape(place.name, _MARK)}"' for place in line.places)
         parts.append(f"at {', '.join(places)}")
-    if line.struck and line.reason:
+    if line.reason:
         parts.append(f'because "{escape(line.reason, _MARK)}"')
     return "; ".join((*parts, *line.extra))
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
+from zorkgpt.knowledge.claims import Outcome, claim_of
 from zorkgpt.knowledge.document import Document
 from zorkgpt.knowledge.line import KnowledgeLine, Place
 from zorkgpt.knowledge.sections import Section
@@ -34,6 +35,8 @@ class Lessons:
     """Lines that the turns bear out."""
     contradicted: tuple[tuple[KnowledgeLine, str], ...] = ()
     """Lines that they contradict, and why."""
+    enough: int = 1
+    """So many contradictions strike a line that was never borne out."""
 
 
 @dataclass(slots=True)
@@ -51,23 +54,35 @@ class Revision:
         for line in lessons.borne_out:
             self._bear_out(line)
         for line, reason in lessons.contradicted:
-            self._contradict(line, reason)
+            self._contradict(line, reason, lessons.enough)
         for proposal in lessons.new:
             self.learn(proposal)
         return self
 
     def learn(self, proposal: Proposal) -> None:
-        """A new line; one that says what is known bears it out, one that denies it stands beside it."""
+        """A new line; one that says what is known bears it out, whatever else says something like it."""
         new = _line(proposal)
         if not new.text:
             return
+        if self._is_about_the_best(new):
+            return
         for known, relation in _related(new, self.document.lines):
-            if relation in ("same", "adds"):
+            # What is struck is not made true by something that says more.
+            if relation == "same" or not known.struck:
                 self._known_again(known, new, relation)
                 return
-            if relation == "conflict" and not known.struck:
-                self._contradict(known, f"later: {new.text}")
         self._add(new)
+
+    def _is_about_the_best(self, new: KnowledgeLine) -> bool:
+        """Whether there is a line about the best episode already; a better one takes its place."""
+        points = _best_points(new)
+        known = next((line for line in self.document.lines if _best_points(line) is not None), None)
+        if points is None or known is None:
+            return False
+        if points > _best_points(known) and not known.struck:
+            self._replace(known, replace(new, extra=known.extra))
+            self.added.append(new.text)
+        return True
 
     def line_of(self, text: str) -> KnowledgeLine | None:
         """The line of exactly these words, the struck too."""
@@ -90,11 +105,14 @@ class Revision:
         self._counted.add(key(new))
         self.added.append(new.text)
 
-    def strike(self, line: KnowledgeLine, reason: str) -> None:
-        """Ground truth speaks against it, whatever was counted."""
-        current = self.line_of(line.text)
-        if current is not None and not current.struck:
-            self._replace(current, replace(current, struck=True, reason=one_line(reason)))
+    def withdraw(self, line: KnowledgeLine, numbers: Iterable[int]) -> None:
+        """A pattern across places no longer holds at these; struck when it is left with none."""
+        numbers = set(numbers)
+        left = tuple(place for place in line.places if place.number not in numbers)
+        if left:
+            self._replace(line, replace(line, places=left))
+        elif not line.struck and not line.reason:
+            self._replace(line, replace(line, struck=True, reason="not remembered of any place any more"))
 
     def _extend(self, line: KnowledgeLine, places: Iterable[Place]) -> None:
         """Found at more places, which together bear it out once."""
@@ -107,7 +125,7 @@ class Revision:
             self._replace(line, longer.with_evidence(borne_out=int(first)))
 
     def _known_again(self, known: KnowledgeLine, new: KnowledgeLine, relation: str) -> None:
-        if relation == "adds" and not known.struck and not known.places:
+        if relation == "adds" and not known.places:
             fuller = replace(known, text=new.text)
             if self.line_of(new.text) is None:
                 self._replace(known, fuller)
@@ -120,11 +138,11 @@ class Revision:
             self.counts["borne out"] += 1
             self._replace(current, current.with_evidence(borne_out=1))
 
-    def _contradict(self, line: KnowledgeLine, reason: str) -> None:
+    def _contradict(self, line: KnowledgeLine, reason: str, enough: int) -> None:
         current = self._once(line)
         if current is not None:
             self.counts["contradicted"] += 1
-            self._replace(current, current.with_evidence(contradicted=1, reason=reason))
+            self._replace(current, current.with_evidence(contradicted=1, reason=reason, enough=enough))
 
     def _once(self, line: KnowledgeLine) -> KnowledgeLine | None:
         """The line as it stands now, the first time that it is asked for; somebody may have taken it out."""
@@ -151,6 +169,11 @@ def _line(proposal: Proposal) -> KnowledgeLine:
     )
 
 
+def _best_points(line: KnowledgeLine) -> int | None:
+    claim = claim_of(line.text)
+    return int(claim.action) if claim and claim.outcome is Outcome.BEST else None
+
+
 def key(line: KnowledgeLine) -> str:
     """What makes a line the same one: its words."""
     return _folded(line.text)
@@ -162,15 +185,18 @@ def _folded(text: str) -> str:
 
 
 def _related(new: KnowledgeLine, lines: Iterable[KnowledgeLine]) -> list[tuple[KnowledgeLine, str]]:
-    """The lines that the new one repeats, completes or denies; those that it repeats first."""
+    """The lines that the new one repeats or completes; those that it repeats first."""
     found = [(line, _relation(line.text, new.text)) for line in lines]
-    order = ("same", "adds", "conflict")
+    order = ("same", "adds")
     return sorted((one for one in found if one[1] in order), key=lambda one: order.index(one[1]))
 
 
 def _relation(older: str, newer: str) -> str:
     if _folded(older) == _folded(newer):
         return "same"
+    # Where both say it in fields, these decide.
+    if (claim := claim_of(older)) and (other := claim_of(newer)):
+        return "same" if claim == other else "unsure"
     # A command in quotes is meant to the letter: of “open door” and “close door” both may be so.
     if _quoted(older) != _quoted(newer):
         return "unsure"

@@ -79,7 +79,7 @@ class KnowledgeStore:
         raise MemoryStoreError(f"{self.file.path} is being changed all the time by something that ignores its lock.")
 
     def _reread_or_recover(self) -> None:
-        self.recovered |= reread_or_recover(self.file, self._reread, self._rescue)
+        self.recovered |= reread_or_recover(self.file, self._reread, self._rescue) is not None
 
     def _rescue(self, data: bytes | None) -> bytes | None:
         """What is to take the file's place; None if the file is sound or there is nothing better."""

@@ -1,12 +1,13 @@
 """What is asked when the turns of an episode are looked back at, and how an answer becomes lessons."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from pydantic import BaseModel, Field
 
+from zorkgpt.knowledge.evidence import Try, TurnsOf, allows
 from zorkgpt.knowledge.line import KnowledgeLine
 from zorkgpt.knowledge.revision import Lessons, Proposal
 from zorkgpt.knowledge.sections import Section
@@ -17,6 +18,11 @@ MOST_CONTRADICTED = 100
 
 Topic = Literal["dangers", "puzzles", "strategies", "deaths", "syntax", "lessons"]
 Theme = Literal["death_patterns", "environment", "meta_strategies", "discoveries"]
+
+
+def no_turns(episode: int | str) -> Sequence[TurnPlayed]:
+    """Where no turns but those that are asked about are at hand."""
+    return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +38,12 @@ class LookBack:
     """The turns of the episode before these, as far as they are at hand."""
     by_hand: tuple[str, ...] = ()
     """What a person wrote down: known too, and nobody else's to judge."""
+    turns_of: TurnsOf = no_turns
+
+    def tries(self) -> Iterator[Try]:
+        """Each of the turns, with those before it."""
+        told = (*self.earlier, *self.turns)
+        return (Try(turn, told[:at]) for at, turn in enumerate(told) if at >= len(self.earlier))
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +59,11 @@ class EpisodeStory:
     """The mean over the turns that the critic's model judged; None: none was."""
     by_hand: tuple[str, ...] = ()
     """What a person wrote down."""
+    turns_of: TurnsOf = no_turns
+
+    def tries(self) -> Iterator[Try]:
+        """Each of the turns, with those before it."""
+        return (Try(turn, self.turns[:at]) for at, turn in enumerate(self.turns))
 
     @property
     def score(self) -> int | None:
@@ -77,6 +94,9 @@ class Contradiction(BaseModel):
     """A line that did not hold."""
 
     number: int
+    turns: list[int] = Field(
+        default_factory=list, max_length=200, description="the turns that show it; without one it does not count"
+    )
     reason: str = Field(max_length=300, description="what happened instead, in a few words")
 
 
@@ -133,12 +153,15 @@ _SECTIONS: dict[str, Section] = {
 }
 
 
-def lessons_of(
-    answer: LessonsAnswer | WisdomAnswer, known: Sequence[KnowledgeLine], turns: Sequence[TurnPlayed], counts: Counter
-) -> Lessons:
-    """The answer in lines instead of numbers; what names no line or says both of one is left out and counted."""
+def lessons_of(answer: LessonsAnswer | WisdomAnswer, asked: LookBack | EpisodeStory, counts: Counter) -> Lessons:
+    """The answer in lines instead of numbers.
+
+    What names no line or says both of one is left out and counted, and so is a contradiction that names none of the
+    turns, or only such as can't contradict the line by their own ground truth.
+    """
+    known, turns = asked.known, asked.turns
     episode, first, last = turns[0].episode, turns[0].turn, turns[-1].turn
-    denied = {one.number: one.reason for one in answer.contradicted}
+    denied = {one.number: one for one in answer.contradicted}
     held = set(answer.borne_out)
     for number in (held & denied.keys()) | {n for n in held | denied.keys() if not 1 <= n <= len(known)}:
         counts["numbers ignored"] += 1
@@ -148,11 +171,25 @@ def lessons_of(
     for one in answer.new:
         shown = [turn for turn in one.turns if first <= turn <= last] or [first, last]
         new.append(Proposal(_SECTIONS[one.section], one.text, episode, min(shown), max(shown)))
-    return Lessons(
-        new=tuple(new),
-        borne_out=tuple(known[number - 1] for number in sorted(held)),
-        contradicted=tuple((known[number - 1], denied[number]) for number in sorted(denied)),
-    )
+    contradicted = []
+    for number in sorted(denied):
+        line, said = known[number - 1], denied[number]
+        if shows := _that_shows(line, said, asked, counts):
+            contradicted.append((line, f"Ep{episode}, T{shows}: {said.reason}"))
+    return Lessons(tuple(new), tuple(known[number - 1] for number in sorted(held)), tuple(contradicted))
+
+
+def _that_shows(
+    line: KnowledgeLine, said: Contradiction, asked: LookBack | EpisodeStory, counts: Counter
+) -> int | None:
+    """The first of the named turns that may contradict the line."""
+    named = [one for one in asked.tries() if one.turn.turn in said.turns]
+    shows = next((one.turn.turn for one in named if allows(line, one, asked.turns_of)), None)
+    if not named:
+        counts["contradictions without a turn"] += 1
+    elif shows is None:
+        counts["contradictions refused"] += 1
+    return shows
 
 
 def mean_critic_score(turns: Sequence[TurnPlayed]) -> float | None:

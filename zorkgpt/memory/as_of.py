@@ -3,7 +3,7 @@
 from bisect import bisect_right
 from pathlib import Path
 
-from zorkgpt.memory.models import Memory
+from zorkgpt.memory.models import Memory, episode_key
 from zorkgpt.memory.past.episode_memories import EpisodeMemories
 from zorkgpt.memory.storage.changes import Change
 from zorkgpt.memory.storage.history import History, Record
@@ -80,7 +80,7 @@ class AsOf:
     def knows(self, episode: int | str) -> bool:
         """Whether it was played: it changed something lasting, or has a folder with its log."""
         log = None if self._runs is None else self._runs / _folder(episode) / self._log_file
-        return episode in self._turns or (log is not None and log.is_file())
+        return episode_key(episode) in self._turns or (log is not None and log.is_file())
 
     def name(self, location_id: int) -> str:
         """What the location was called last."""
@@ -110,12 +110,14 @@ class AsOf:
         states.append(_after(states[-1] if states else (), change))
         self._names[change.location_id] = change.location_name or self._names.get(change.location_id, "")
         if record.moment is not None:
-            turns = self._turns.setdefault(record.moment.episode, [])
+            episode = episode_key(record.moment.episode)
+            turns = self._turns.setdefault(episode, [])
             turns.append(max(record.moment.turn, turns[-1] if turns else 0))
-            self._rows.setdefault(record.moment.episode, []).append(number)
+            self._rows.setdefault(episode, []).append(number)
 
     def _cut(self, episode: int | str, turn: int) -> int:
         """How many records there were at the end of the turn."""
+        episode = episode_key(episode)
         turns, rows = self._turns.get(episode, []), self._rows.get(episode, [])
         known = bisect_right(turns, turn)
         if known < len(turns):
@@ -138,6 +140,7 @@ class AsOf:
         return self._states[location_id][upto - 1] if upto else ()
 
     def _of_episode(self, episode: int | str) -> EpisodeMemories:
+        episode = episode_key(episode)
         if episode not in self._episodes:
             folder = Path() if self._runs is None else self._runs / _folder(episode)
             self._episodes[episode] = EpisodeMemories(folder / self._log_file, episode)

@@ -17,7 +17,7 @@ from zorkgpt.memory.learning.recorder import Recorder
 from zorkgpt.memory.learning.synthesis import MemorySynthesizer
 from zorkgpt.memory.likeness import Likeness
 from zorkgpt.memory.lookback import Lookback
-from zorkgpt.memory.models import Memory, MemoryEvent, MemoryStatus, ZMachineContext
+from zorkgpt.memory.models import Memory, MemoryEvent, MemoryStatus, ZMachineContext, episode_key
 from zorkgpt.memory.recall.retrieval import estimated_tokens, shown
 from zorkgpt.memory.recall.search import Found, LocatedMemory
 from zorkgpt.memory.settings import settings_of
@@ -211,7 +211,8 @@ class SimpleMemoryManager(Likeness, Lookback):
             written = next(iter(self.store.document.of(location_id)), None)
             uncounted = self._visits.with_present(location_id, self._recorder.episode)
             times, episodes = (written.visits, written.episodes) if written else (0, ())
-            return times + len(uncounted), len({*episodes, *uncounted, self._recorder.episode})
+            played = {episode_key(each) for each in (*episodes, *uncounted, self._recorder.episode)}
+            return times + len(uncounted), len(played)
 
     def get_ephemeral_count(self, location_id: int | None = None) -> int:
         """With the superseded."""
@@ -306,8 +307,10 @@ class SimpleMemoryManager(Likeness, Lookback):
         """A new episode: what was true until the restart is forgotten."""
         with self.store.guard:
             self._keeper.count_all()
+            cleared, stay = (_count(cache, None) for cache in (self._keeper.ephemeral, self.store.cache))
             self._keeper.forget_episode()
             self._recorder.reset()
+        self.logger.info("episode reset: %d ephemeral memories cleared, %d persistent memories stay", cleared, stay)
 
     def reset(self) -> None:
         self.reset_episode()

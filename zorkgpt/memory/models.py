@@ -1,5 +1,6 @@
 """The values that the memory is made of."""
 
+import re
 from collections import Counter
 from dataclasses import dataclass, fields
 from typing import Annotated, Any, Literal, get_args
@@ -17,6 +18,9 @@ STATUSES: tuple[MemoryStatusType, ...] = get_args(MemoryStatusType)
 
 INVALIDATION_MARKER = "INVALIDATED"
 """Stands in `Memory.superseded_by` where a memory was proven wrong and nothing replaces it."""
+
+
+_EPISODE_NUMBER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 
 
 class MemoryStatus:
@@ -60,6 +64,8 @@ class Memory:
     """What it says of things and ways."""
     when: tuple[Claim, ...] = ()
     """The state in which it holds, where it is known not to hold in another."""
+    first_episode: int | str | None = None
+    """In which it was seen first, where that is another one than `episode`; the first of `turns` is of it."""
 
     def __post_init__(self) -> None:
         if self.persistence not in PERSISTENCES:
@@ -67,6 +73,19 @@ class Memory:
             raise ValueError(
                 f"Invalid persistence {self.persistence!r} of memory {self.title!r}: must be one of {valid}."
             )
+        if self.first_episode is not None and same_episode(self.first_episode, self.episode):
+            self.first_episode = None
+
+
+def episode_key(episode: int | str) -> int | str:
+    """By which episodes are compared: "2" and 2 name the same one, "02" and "ep_2" others."""
+    if isinstance(episode, str) and _EPISODE_NUMBER.fullmatch(episode := " ".join(episode.split())):
+        return int(episode)
+    return episode
+
+
+def same_episode(one: int | str, other: int | str) -> bool:
+    return one == other or episode_key(one) == episode_key(other)
 
 
 def memory_of(fields: dict[str, Any]) -> Memory:

@@ -115,10 +115,7 @@ def candidates(
         locked: what is known to be locked.
         traits: of what is here or carried; None: not known.
     """
-    for direction in DIRECTIONS:
-        if nouns.known(direction):
-            other = Tier.STEEP_EXIT if direction in STEEP else Tier.OTHER_EXIT
-            yield Candidate(Tier.NAMED_EXIT if direction in named else other, direction)
+    yield from exit_candidates(nouns, named)
     in_hand = {item.num for item in now.inventory or ()}
     inside = [item for item in now.carried or () if item.num not in in_hand]
     told, understood = traits or {}, _understood(nouns)
@@ -132,6 +129,14 @@ def candidates(
     yield from (Candidate(Tier.COMBINE, f"unlock {one} with {other}") for one in locked for other in held)
     if nouns.known("give"):
         yield from islice(_gifts(now, held, nouns, told), _MOST_PAIRS)
+
+
+def exit_candidates(nouns: Nouns, named: Collection[str]) -> Iterator[Candidate]:
+    """The directions, whatever is here."""
+    for direction in DIRECTIONS:
+        if nouns.known(direction):
+            other = Tier.STEEP_EXIT if direction in STEEP else Tier.OTHER_EXIT
+            yield Candidate(Tier.NAMED_EXIT if direction in named else other, direction)
 
 
 def _understood(nouns: Nouns) -> set[str]:

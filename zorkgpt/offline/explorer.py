@@ -4,6 +4,7 @@ Its rules are the same for every game. It scores far below a model that reads; i
 be run, tested and measured without one.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from typing import Any, Protocol
@@ -11,22 +12,42 @@ from typing import Any, Protocol
 from game_interface.language import Language, Scene
 from zorkgpt.action_check import check_action
 from zorkgpt.memory.models import Memory
-from zorkgpt.offline.candidates import COST, Tier, candidates
+from zorkgpt.offline.candidates import COST, Tier, candidates, exit_candidates
 from zorkgpt.offline.mind import LastTurn, Mind
 from zorkgpt.offline.notes import PlaceNotes
 from zorkgpt.offline.nouns import Nouns
-from zorkgpt.offline.phrases import Outcome, is_dark, normal
-from zorkgpt.offline.reflexes import ballast, blow, is_stuck_aboard, learn_of_last, names_of_held
+from zorkgpt.offline.phrases import Outcome, is_dark, is_laden, normal
+from zorkgpt.offline.plan import Plan
+from zorkgpt.offline.proven import ProvenStep
+from zorkgpt.offline.reflexes import (
+    ballast,
+    blow,
+    is_stuck_aboard,
+    is_threatened,
+    learn_of_last,
+    names_of_held,
+    weapon_in_sight,
+)
 from zorkgpt.player import AgentDecision, PlayerContext
-from zorkgpt.world.directions import canonical_direction, directions_in
+from zorkgpt.world.directions import canonical_direction, directions_in, exit_name
 from zorkgpt.world.graph import MapGraph
+from zorkgpt.world.movement import MoveKind
 from zorkgpt.world.routes import Danger
 
 Recall = Callable[[int], Iterable[Memory]]
 """Location → what is remembered of it and still believed."""
+Proven = Callable[[], Sequence[ProvenStep]]
+"""What scored in earlier episodes, as the steps of a plan."""
 
 _PUT_AWAY = 1.0
 """Of putting a thing that was worth points into something that may be its place."""
+_FEAR = 40.0
+"""So many steps a place is farther than it is, where somebody died: everything else comes first."""
+_SURVIVED = 5
+"""So many walks for each death make a way safe again."""
+_MOST_DRAWS = 3
+_AVOIDED_TURNS = 10
+"""A place is kept away from after fleeing from it."""
 _CLEARING = ("open ", "push ", "pull ", "unlock ")
 """What may clear a way."""
 _OF_CARRIED = ("turn on ", "read ", "examine ")
@@ -51,10 +72,18 @@ class OfflineExplorer:
         graph: the map, kept up to date by the turn loop.
         recall: what is remembered of a place; None to play from this episode's experience alone.
         senses: keeps it from proposing what the story's own grammar and objects rule out; None: it proposes all.
+        proven: asked once an episode; these steps come before all exploring.
     """
 
-    def __init__(self, graph: MapGraph, recall: Recall | None = None, senses: Senses | None = None) -> None:
+    def __init__(
+        self,
+        graph: MapGraph,
+        recall: Recall | None = None,
+        senses: Senses | None = None,
+        proven: Proven = tuple,
+    ) -> None:
         self._graph = graph
+        self._proven = proven
         self._recall = recall or (lambda location_id: ())
         self._senses = senses
         self._nouns: Nouns | None = None
@@ -62,6 +91,7 @@ class OfflineExplorer:
 
     def _forget(self) -> None:
         self._mind = Mind()
+        self._plan: Plan | None = None
         self._notes: dict[int, PlaceNotes] = {}
         self._blocked: set[tuple[int, str]] = set()
         self._done_everywhere: set[str] = set()
@@ -81,6 +111,7 @@ class OfflineExplorer:
             "mind": self._mind.to_dict(),
             "blocked": sorted(self._blocked),
             "done_everywhere": self._newly_done,
+            "plan": self._plan.changes() if self._plan else None,
             "places": {str(room): self._notes[room].to_dict() for room in sorted(self._touched)},
         }
         self._touched, self._newly_done = set(), []
@@ -92,6 +123,9 @@ class OfflineExplorer:
             self._mind = Mind.from_dict(changed["mind"])
             self._blocked = {(room, way) for room, way in changed["blocked"]}
             self._done_everywhere.update(changed["done_everywhere"])
+            if changed["plan"] is not None:
+                self._plan = self._plan or Plan()
+                self._plan.take_over(changed["plan"])
             self._notes.update((int(room), PlaceNotes.from_dict(each)) for room, each in changed["places"].items())
 
     # Playing
@@ -100,7 +134,14 @@ class OfflineExplorer:
         here = self._look_round(context)
         if here is None:
             return AgentDecision("look", "The story does not tell where this is.")
-        decision = self._react(here, context) or self._choose(here, context)
+        decision = (
+            self._react(here, context)
+            or self._follow_plan(here, context, self._shut() | self._feared())
+            or self._choose(here, context, worth=_FEAR)
+            or self._follow_plan(here, context, self._shut())
+            or self._choose(here, context)
+            or self._wander(here, context.observation.vehicle is not None)
+        )
         self._remember(here, decision.action, context)
         return decision
 
@@ -121,6 +162,8 @@ class OfflineExplorer:
         """Take in a turn's context; the number of the place, if the story tells."""
         if context.turn <= self._mind.turn and context.refused is None:
             self._begin()
+        if self._plan is None:
+            self._plan = Plan(self._proven())
         again = context.turn == self._mind.turn
         self._mind.turn = context.turn
         where = context.observation.location
@@ -137,11 +180,15 @@ class OfflineExplorer:
         held = names_of_held(context.observation, self._nouns)
         learn_of_last(self._mind, here, context, held)
         last = self._mind.last
-        if last is not None and here == last.place:
-            notes, in_vain = self._notes_of(here), last.action in map(normal, context.failed_here)
-            if in_vain:
+        if last is None:
+            return
+        failed = here == last.place and last.action in map(normal, context.failed_here)
+        if here == last.place:
+            notes = self._notes_of(here)
+            if failed:
                 notes.refusals[last.action] = context.response
-            (notes.in_vain.add if in_vain else notes.in_vain.discard)(last.action)
+            (notes.in_vain.add if failed else notes.in_vain.discard)(last.action)
+        self._plan.note(last.place, exit_name(last.action), failed=failed, changed=bool(context.changed))
 
     def _take_in(self, here: int, context: PlayerContext) -> None:
         """Bring the notes of this place up to date."""
@@ -155,7 +202,8 @@ class OfflineExplorer:
             named = (self._nouns.name(item) or "" for item in context.changed)
             action = self._mind.last.action if self._mind.last else ""
             # What it cleared in an earlier episode was found out then.
-            ways = action.startswith(_CLEARING) and action not in notes.known_before
+            known = action in notes.known_before or self._plan.holds(here, action)
+            ways = action.startswith(_CLEARING) and not known
             notes.reopen(chain.from_iterable(noun.split() for noun in named), ways=ways)
             self._blocked = {way for way in self._blocked if way[0] != here}
         self._see(here, notes, context)
@@ -182,8 +230,10 @@ class OfflineExplorer:
         offers = candidates(
             now, self._nouns, named=named, mentioned=notes.mentioned, locked=notes.locked, traits=traits
         )
-        walked = self._graph.exits(here)
-        notes.offer(one for one in offers if one.action not in walked and one.action not in self._done_everywhere)
+        notes.offer(one for one in offers if self._is_untried(here, one.action))
+
+    def _is_untried(self, room: int, action: str) -> bool:
+        return action not in self._graph.exits(room) and action not in self._done_everywhere
 
     def _holders(self, context: PlayerContext, scene: Scene | None) -> Iterable[str]:
         """What stands here that a thing can be put into or onto."""
@@ -208,8 +258,20 @@ class OfflineExplorer:
         """What can't wait."""
         mind, scene = self._mind, self._scene()
         fatal = [action for action, came in self._notes_of(here).remembered.items() if came is Outcome.KILLS]
-        if strike := blow(mind, context, self._nouns, scene, fatal):
+        roaming = {action for room, action in self._deaths() if room != here}
+        if strike := blow(mind, context, self._nouns, scene, fatal, roaming):
+            if mind.draws.get(here, 0) < min(self._died_at(here), _MOST_DRAWS):
+                mind.draws[here] = mind.draws.get(here, 0) + 1
+                mind.blows[strike] -= 1
+                return AgentDecision("wait", "Somebody died here in a fight that began at once: same blows, same luck.")
             return AgentDecision(strike, "Somebody here means harm, and there is something to fight with.")
+        if (weapon := weapon_in_sight(context, self._nouns, scene)) and self._is_new(here, f"take {weapon}"):
+            self._do(here, f"take {weapon}")
+            return AgentDecision(f"take {weapon}", "Somebody may mean harm some day.")
+        if is_threatened(mind, context, self._nouns, scene) and (ways := self._open_ways(here)):
+            way = mind.way_back if mind.way_back in ways else ways[mind.turn % len(ways)]
+            mind.walking, mind.fled_from[here] = (here, way), mind.turn
+            return AgentDecision(way, "Somebody here means harm, and is better not fought.")
         if mind.take_back is not None:
             return AgentDecision(f"take {mind.take_back}", "It was not worth anything there.")
         if is_stuck_aboard(mind, here, context):
@@ -221,6 +283,10 @@ class OfflineExplorer:
             self._notes_of(here).unmark(mind.wanted, reopened=True)
             return AgentDecision(f"drop {useless}", "Too much is carried, and this was good for nothing yet.")
         return self._leave_the_dark(here, context) if mind.in_the_dark == here and not mind.lit else None
+
+    def _is_new(self, here: int, action: str) -> bool:
+        notes = self._notes_of(here)
+        return not (action in notes.done or action in notes.refusals or action in notes.failed_before)
 
     def _leave_the_dark(self, here: int, context: PlayerContext) -> AgentDecision | None:
         notes = self._notes_of(here)
@@ -237,10 +303,32 @@ class OfflineExplorer:
             return AgentDecision(back, "It is dark here, and nothing gives light: back.")
         return None
 
-    def _choose(self, here: int, context: PlayerContext) -> AgentDecision:
-        """The cheapest thing left to try, the walk there included."""
+    def _follow_plan(self, here: int, context: PlayerContext, shut: frozenset[Danger]) -> AgentDecision | None:
+        """What has scored before, and what it needed, as far as it can be done now."""
+        routes = self._graph.routes(here, dangers=shut)
+        held = frozenset(item.name for item in context.observation.inventory or ())
+        while found := self._plan.next(here, held, routes, lambda step: self._is_safe(step, shut)):
+            step, route = found
+            scored = f"{step.action!r} scored {step.gain}" if step.gain else f"{step.action!r} led to points"
+            if route:
+                self._mind.walking = (here, route[0])
+                name = self._graph.rooms[step.place].name
+                return AgentDecision(route[0], f"On the way to {name}, where {scored} in an earlier episode.")
+            self._do(here, step.action)
+            if self._sensible(step.action, context):
+                return AgentDecision(step.action, f"In an earlier episode {scored} here.")
+            self._plan.note(here, step.action, failed=True)
+        return None
+
+    def _is_safe(self, step: ProvenStep, shut: frozenset[Danger]) -> bool:
+        return (step.place, step.action) not in shut and self._graph.leads_to(step.place, step.action) not in shut
+
+    def _choose(self, here: int, context: PlayerContext, worth: float | None = None) -> AgentDecision | None:
+        """The cheapest thing left to try, the walk there included; None if there is none, or none that cheap."""
         while best := self._best(here):
-            _, action, room, route = best
+            cost, action, room, route = best
+            if worth is not None and cost >= worth:
+                return None
             notes = self._notes_of(room)
             if route:
                 self._mind.walking = (here, route[0])
@@ -249,24 +337,29 @@ class OfflineExplorer:
             self._do(here, action)
             if self._sensible(action, context):
                 return AgentDecision(action, self._why(notes, action))
-        return self._wander(here, context.observation.vehicle is not None)
+        return None
 
     def _best(self, here: int) -> tuple[float, str, int, list[str]] | None:
         """What is left to try with what it costs, its place and the way there; of several, in the nearest place."""
         best = self._cheaper(here, [], None)
         # Nothing elsewhere is cheaper than a single step.
         if best is None or best[0] > 1:
-            for room, route in self._graph.routes(here, dangers=self._shut()).items():
+            shut, feared = self._shut(), self._feared()
+            safe = self._graph.routes(here, dangers=shut | feared)
+            for room, route in safe.items():
                 if best is None or len(route) < best[0]:
                     best = self._cheaper(room, route, best)
+            for room, route in self._graph.routes(here, dangers=shut).items() if feared else ():
+                if room not in safe and (best is None or len(route) + _FEAR < best[0]):
+                    best = self._cheaper(room, route, best, _FEAR)
         return best
 
     def _cheaper(
-        self, room: int, route: list[str], best: tuple[float, str, int, list[str]] | None
+        self, room: int, route: list[str], best: tuple[float, str, int, list[str]] | None, more: float = 0
     ) -> tuple[float, str, int, list[str]] | None:
         for cost, action in self._prospects(room):
-            if best is None or cost + len(route) < best[0]:
-                best = cost + len(route), action, room, route
+            if best is None or cost + len(route) + more < best[0]:
+                best = cost + len(route) + more, action, room, route
         return best
 
     def _do(self, here: int, action: str) -> None:
@@ -290,7 +383,7 @@ class OfflineExplorer:
                 yield cost, action
                 break
         if not notes.visited:
-            yield COST[Tier.NAMED_EXIT], "look around"
+            yield COST[Tier.HANDLE], "look around"
         for holder in mind.holders.get(room, ()):
             for noun in mind.held:
                 action = f"put {noun} {holder}"
@@ -302,12 +395,21 @@ class OfflineExplorer:
         if room not in self._notes:
             notes = self._notes[room] = PlaceNotes()
             self._touched.add(room)
+            if room in self._graph.rooms:
+                # Of a place that was seen in an earlier episode the map knows which ways are left to try.
+                ways = exit_candidates(self._nouns, self._graph.rooms[room].exits)
+                notes.offer_beforehand(way for way in ways if self._is_untried(room, way.action))
             notes.learn(self._recall(room))
+            # What failed for its weight or in the dark says nothing of another time.
+            tried = self._graph.in_vain.get(room, {}).items()
+            notes.failed_before = {one: said for one, said in tried if not (is_laden(said) or is_dark(said))}
             notes.known_before = frozenset(notes.remembered)
             for action, outcome in notes.remembered.items():
                 if outcome is Outcome.SCORES and action.startswith("take "):
                     self._mind.valued.add(action.removeprefix("take "))
-                if outcome is Outcome.FAILS and action.startswith(_OF_CARRIED):
+            failed = (action for action, outcome in notes.remembered.items() if outcome is Outcome.FAILS)
+            for action in (*notes.failed_before, *failed):
+                if action.startswith(_OF_CARRIED):
                     self._done_everywhere.add(action)
                     self._newly_done.append(action)
         return self._notes[room]
@@ -317,12 +419,43 @@ class OfflineExplorer:
         for room in self._graph.rooms:
             self._notes_of(room)
         lit, shut = self._mind.lit, set(self._blocked)
+        died = self._deaths()
         for room, notes in self._notes.items():
             if notes.deadly:
-                shut.update((room, way) for way, came in notes.deadly if came is Outcome.KILLS or not lit)
+                died.update({(room, way): 1 for way, _ in notes.deadly if (room, way) not in died})
             if notes.dark and not lit:
                 shut.add(room)
+        for (room, action), deaths in died.items():
+            way = self._graph.way(room, action)
+            unlit = self._notes_of(room).remembered.get(action) is Outcome.KILLS_UNLIT
+            # On a way that is often walked it was something else, and what has scored as often is worth it.
+            survived = (way is not None and way.walks >= _SURVIVED * deaths) or self._plan.times(room, action) >= deaths
+            if not ((unlit and lit) or survived):
+                shut.add((room, action))
+        fled = self._mind.fled_from.items()
+        shut.update(room for room, turn in fled if self._mind.turn - turn < _AVOIDED_TURNS)
         return frozenset(shut)
+
+    def _feared(self) -> frozenset[Danger]:
+        """Places where more episodes met a death than did what scores there."""
+        rooms = [room for room in self._graph.rooms if self._died_at(room) > self._plan.times(room)]
+        return frozenset(rooms)
+
+    def _died_at(self, place: int) -> int:
+        died = 0
+        for (room, action), deaths in self._deaths().items():
+            # Who dies on the way to a place may well have died of what is there.
+            at = self._graph.leads_to(room, action) if canonical_direction(action) else room
+            died += deaths if at == place else 0
+        return died
+
+    def _deaths(self) -> Counter[tuple[int, str]]:
+        """Room and action → how often it was the player's death, in any episode."""
+        died: Counter[tuple[int, str]] = Counter()
+        for move, times in self._graph.moves.items():
+            if move.kind is MoveKind.DIED:
+                died[move.from_id, move.way] += times
+        return died
 
     def _open_ways(self, here: int) -> list[str]:
         shut = self._shut()

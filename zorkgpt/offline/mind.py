@@ -43,6 +43,10 @@ class Mind:
     """What was put down for good."""
     blows: dict[str, int] = field(default_factory=dict)
     """How often each was struck."""
+    draws: dict[int, int] = field(default_factory=dict)
+    """Place → how many turns were waited there before the first blow."""
+    fled_from: dict[int, int] = field(default_factory=dict)
+    """Place → the turn on which it was left since somebody there meant harm."""
     holders: dict[int, list[str]] = field(default_factory=dict)
     """Place → into what, or onto what, things can be put there: "in case", "on table"."""
 
@@ -56,6 +60,8 @@ class Mind:
         last = self.last
         state["last"] = [last.place, last.action, last.score, last.aboard] if last else None
         state["blows"] = dict(self.blows)
+        state["draws"] = {str(room): turns for room, turns in self.draws.items()}
+        state["fled_from"] = {str(room): turn for room, turn in self.fled_from.items()}
         state["holders"] = {str(room): list(names) for room, names in self.holders.items()}
         return state
 
@@ -66,5 +72,7 @@ class Mind:
         told["walking"] = tuple(told["walking"]) if told["walking"] else None
         told["held"] = tuple(told["held"])
         told["last"] = LastTurn(*told["last"]) if told["last"] else None
+        told["draws"] = {int(room): turns for room, turns in told["draws"].items()}
+        told["fled_from"] = {int(room): turn for room, turn in told["fled_from"].items()}
         told["holders"] = {int(room): list(names) for room, names in told["holders"].items()}
         return cls(**told)

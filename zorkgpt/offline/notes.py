@@ -31,6 +31,8 @@ class PlaceNotes:
     remembered: dict[str, Outcome] = field(default_factory=dict)
     known_before: frozenset[str] = frozenset()
     """What was remembered when the episode began."""
+    failed_before: dict[str, str] = field(default_factory=dict)
+    """What came to nothing here in earlier episodes, with what the game said to it."""
     refusals: dict[str, str] = field(default_factory=dict)
     """What failed, with what the game said to it."""
     in_vain: set[str] = field(default_factory=set)
@@ -51,6 +53,7 @@ class PlaceNotes:
             "done": sorted(self.done),
             "remembered": dict(self.remembered),
             "known_before": sorted(self.known_before),
+            "failed_before": self.failed_before,
             "refusals": dict(self.refusals),
             "in_vain": sorted(self.in_vain),
             "reopened": dict(self.reopened),
@@ -66,6 +69,7 @@ class PlaceNotes:
             done=set(state["done"]),
             remembered={action: Outcome(outcome) for action, outcome in state["remembered"].items()},
             known_before=frozenset(state["known_before"]),
+            failed_before=dict(state["failed_before"]),
             refusals=dict(state["refusals"]),
             in_vain=set(state["in_vain"]),
             reopened=Counter(state["reopened"]),
@@ -103,6 +107,11 @@ class PlaceNotes:
             self.offered = offered
             self._renew("left")
 
+    def offer_beforehand(self, ways: Iterable[Candidate]) -> None:
+        """Take over which ways could be tried at a place that is known from an earlier episode."""
+        self.offered = {way.action: way.tier for way in ways}
+        self._renew("left")
+
     def mark(self, action: str) -> None:
         """It is done."""
         self.done.add(action)
@@ -123,8 +132,8 @@ class PlaceNotes:
         """
         words = set(nouns)
         remembered = {action for action, outcome in self.remembered.items() if outcome is Outcome.FAILS}
-        for action in self.in_vain | remembered:
-            barred = canonical_direction(action) and words & set(words_of(self.refusals.get(action, "")))
+        for action in (self.in_vain | remembered).union(self.failed_before):
+            barred = canonical_direction(action) and words & set(words_of(self._said_to(action)))
             concerned = barred or words & set(action.split()) or (ways and action in STEEP)
             if concerned and self.reopened[action] < _MOST_REOPENED:
                 self.unmark(action, reopened=True)
@@ -132,9 +141,13 @@ class PlaceNotes:
     @property
     def locked(self) -> tuple[str, ...]:
         """What the game said is locked, unless it has said in this episode that it no longer is."""
-        tried = ((action.removeprefix("open "), text) for action, text in self.refusals.items() if "open " in action)
+        refusals = self.failed_before | self.refusals
+        tried = ((action.removeprefix("open "), text) for action, text in refusals.items() if "open " in action)
         locked = (noun for noun, text in tried if "locked" in words_of(text))
         return tuple(noun for noun in locked if not self._is_unlocked(noun))
+
+    def _said_to(self, action: str) -> str:
+        return self.refusals.get(action) or self.failed_before.get(action, "")
 
     def _is_unlocked(self, noun: str) -> bool:
         answers = (self.refusals.get(action, "") for action in self.done if action.startswith(f"unlock {noun} with "))
@@ -154,7 +167,9 @@ class PlaceNotes:
         # Someone died here of something other than a way out.
         hurry = any(came is Outcome.KILLS and canonical_direction(action) is None for action, came in self.deadly)
         for action, outcome in self.remembered.items():
-            if action not in self.done and not hurry:
+            # What failed when it was tried last was there for the taking in another state of the world.
+            lapsed = action in self.failed_before and outcome is not Outcome.SCORES
+            if action not in self.done and not hurry and not lapsed:
                 if outcome in _REWARDING:
                     yield Tier.REWARD, action
                 # A way that changed something without leading anywhere is a warning, if anything.
@@ -163,7 +178,8 @@ class PlaceNotes:
                 ):
                     yield Tier.PREPARE, action
         for action, tier in self.offered.items():
-            fresh = action not in self.remembered or action in self.reopened
+            known = action in self.remembered or action in self.failed_before
+            fresh = not known or action in self.reopened
             if fresh and action not in self.done and (not hurry or canonical_direction(action)):
                 yield tier, action
 

@@ -57,12 +57,18 @@ def _scored(last: LastTurn, context: PlayerContext) -> bool:
 
 
 def blow(
-    mind: Mind, context: PlayerContext, nouns: Nouns, scene: Scene | None, fatal: Collection[str] = ()
+    mind: Mind,
+    context: PlayerContext,
+    nouns: Nouns,
+    scene: Scene | None,
+    fatal: Collection[str] = (),
+    roaming: Collection[str] = (),
 ) -> str | None:
     """The next blow of a fight; None if there is nobody to fight, or nothing to fight with.
 
     Args:
         fatal: blows that somebody died of here; another weapon is better, if there is one.
+        roaming: blows that somebody died of elsewhere: who was struck there roams about, and bars no way.
     """
     if scene is None:
         return None
@@ -72,11 +78,33 @@ def blow(
         if scene.attributes.get(item.num, {}).get("weapon") and (name := nouns.name(item))
     ]
     for enemy in _enemies(mind, context, nouns, scene):
+        if any(struck.startswith(f"attack {enemy} ") for struck in roaming):
+            continue
         strikes = [f"attack {enemy} with {weapon}" for weapon in weapons]
         for strike in sorted(strikes, key=lambda one: one in fatal):
             if mind.blows.get(strike, 0) < _MOST_BLOWS:
                 mind.blows[strike] = mind.blows.get(strike, 0) + 1
                 return strike
+    return None
+
+
+def is_threatened(mind: Mind, context: PlayerContext, nouns: Nouns, scene: Scene | None) -> bool:
+    """Somebody here means harm."""
+    return scene is not None and any(_enemies(mind, context, nouns, scene))
+
+
+def weapon_in_sight(context: PlayerContext, nouns: Nouns, scene: Scene | None) -> str | None:
+    """A weapon that lies here, while none is in hand."""
+    if scene is None:
+        return None
+    told, now = scene.attributes, context.observation
+    if any(told.get(item.num, {}).get("weapon") for item in now.inventory or ()):
+        return None
+    for item in now.visible or ():
+        # What somebody wields is not for the taking.
+        free = not told.get(item.parent, {}).get("animate")
+        if free and told.get(item.num, {}).get("weapon") and (name := nouns.name(item)):
+            return name
     return None
 
 

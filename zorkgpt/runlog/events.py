@@ -66,6 +66,17 @@ class TurnPlayed:
     """What was read in the response: is_room_description, exits, combat, enemies, by; None: nobody read it."""
     notices: list[str] = field(default_factory=list)
     """What the player was told about its own play before it chose: that it goes in a circle, that it is stuck."""
+    carried_before: list[list[Any]] | None = None
+    """What was held before the action, and all that was inside it: [number, name, number of what holds it]; None: not
+    known."""
+    visible_before: list[list[Any]] | None = None
+    """What was in sight before the action and not carried, in the same form; None: not known."""
+    dark: bool = False
+    """Nothing could be seen before the action."""
+    vehicle_id: int | None = None
+    """What the player sat in before the action; None: nothing."""
+    changed: list[list[Any]] = field(default_factory=list)
+    """Attributes that were set or cleared meanwhile: [number of the thing, its name, attribute, whether it is set]."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The map: rooms by number, the ways between them that were walked, and how else the player got about."""
+"""The map: rooms by number, the ways between them that were walked, how else the player got about, what was in vain."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -39,6 +39,8 @@ class MapGraph:
         self.rooms: dict[int, Room] = {}
         self.exit_failure_counts: dict[int, dict[str, int]] = {}
         """Room → way → failures since it last worked."""
+        self.in_vain: dict[int, dict[str, str]] = {}
+        """Room → action → what the game said when it came to nothing there; until it comes to something."""
         self.moves: Counter[Move] = Counter()
         """How often the player came elsewhere by something that is no way."""
         self.unsaved: list[Sighting] = []
@@ -56,6 +58,7 @@ class MapGraph:
         for kept in (
             self.rooms,
             self.exit_failure_counts,
+            self.in_vain,
             self.moves,
             self.unsaved,
             self.contains,
@@ -120,6 +123,22 @@ class MapGraph:
     def has_failed(self, from_id: int, action: str) -> bool:
         """Whether a way led nowhere when it was tried last."""
         return exit_name(action) in self.exit_failure_counts.get(from_id, {})
+
+    def add_attempt(self, room_id: int, action: str, said: str | None) -> None:
+        """An action was taken in a room.
+
+        Args:
+            said: what the game answered, where it came to nothing; None: it came to something.
+        """
+        tried = self.in_vain.get(room_id, {})
+        if tried.get(action) == said:
+            return
+        if said is None:
+            del tried[action]
+        else:
+            self.add_room(room_id, "")
+            self.in_vain.setdefault(room_id, tried)[action] = said
+        self.unsaved.append(("add_attempt", (room_id, action, said)))
 
     def reopen(self) -> None:
         """The world begins anew: what once led somewhere, and was shut later on, is open again."""

@@ -29,6 +29,7 @@ def to_dict(graph: MapGraph) -> dict[str, Any]:
             for name, count in counts.items()
         },
         "pruned_exits": {str(room): sorted(names) for room, names in graph.pruned_exits.items()},
+        "in_vain": {str(room): tried for room, tried in graph.in_vain.items() if tried},
         "other_moves": [
             {"from": move.from_id, "way": move.way, "to": move.to_id, "kind": str(move.kind), "times": times}
             for move, times in graph.moves.items()
@@ -50,6 +51,9 @@ def from_dict(state: dict[str, Any], exit_failure_threshold: int | None) -> MapG
         graph.add_room(int(number), "")
         for name, leads_to in ends.items():
             graph.restore_way(int(number), str(name), _way(state, f"{number}_{name}", int(leads_to)))
+    for number, tried in state.get("in_vain", {}).items():
+        for action, said in tried.items():
+            graph.add_attempt(int(number), str(action), str(said))
     for move in state.get("other_moves", ()):
         kept = Move(int(move["from"]), str(move["way"]), int(move["to"]), MoveKind(move["kind"]))
         graph.add_move(kept)
@@ -97,6 +101,8 @@ def sightings(graph: MapGraph) -> Iterator[Sighting]:
     for room_id, counts in graph.exit_failure_counts.items():
         for name, count in counts.items():
             yield from [("add_failure", (room_id, name))] * count
+    for room_id, tried in graph.in_vain.items():
+        yield from (("add_attempt", (room_id, action, said)) for action, said in tried.items())
     for move, times in graph.moves.items():
         yield from [("add_move", (move,))] * times
 

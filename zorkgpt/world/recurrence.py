@@ -66,6 +66,8 @@ class Recurrences:
     def learn(self, turn: int, step: Transition) -> Circle | None:
         """Take over a turn; the circle that it closed, None if it closed none."""
         if not self._past:
+            if step.before.location is not None:
+                self._changes[step.before.location.num, "seen"] = True
             self._past.append(self._moment(turn - 1, step.before))
         near = _near(step)
         for move in step.moved:
@@ -73,6 +75,9 @@ class Recurrences:
             self._change(move.item.num, origin, destination, seen=bool(near & {move.item.num, origin, destination}))
         for flip in step.changed:
             self._change((flip.item.num, flip.attribute), not flip.value, flip.value, seen=flip.item.num in near)
+        if step.after.location is not None:
+            # A place that was not seen before is something new, though nothing else is.
+            self._changes[step.after.location.num, "seen"] = True
         self._unnamed += step.unnamed_change
         now = self._moment(turn, step.after, " ".join(step.action.lower().split()), step.response)
         same = [past for past in self._past if self._equal(past, now)]

@@ -18,11 +18,13 @@ def merged(document: Document, location_id: int, known: Memory, new: Memory, rea
 def refined(
     document: Document, location_id: int, name: str, known: Memory, new: Memory, turn: int | None, reason: str
 ) -> Outcome:
-    """The new one says it better; it never lasts shorter than what it replaces, and what was tried was its fact too."""
-    new = replace(new, tried=known.tried, worked=known.worked)
+    """The new one says it better, and never lasts shorter than what it replaces. The fact is the same: when and how
+    often it was observed, and what was tried of it, counts for the new one too."""
     if known.persistence == "permanent":
         new = replace(new, persistence="permanent")
-    outcome = changes.added(document, location_id, name, new)
+    stored = changes.taking_over(new, known, _episodes(document, location_id))
+    outcome = changes.added(document, location_id, name, stored)
+    # Told as it was by itself, so that it can be so again if this is undone.
     return _then(outcome, replaced(outcome.document, location_id, known, new, turn, reason))
 
 
@@ -64,14 +66,7 @@ def absorbed(
     document: Document, location_id: int, kept: Memory, repeat: Memory, turn: int | None, reason: str
 ) -> Outcome:
     """One of two that are both in the file takes over the observations of the other."""
-    episodes = document.of(location_id)[0].episodes
-    memories = document.memories(location_id)
-    # Seen first is what stands first in the file.
-    first, last = sorted((kept, repeat), key=lambda one: next(at for at, m in enumerate(memories) if m is one))
-    span = changes.observed(first, changes.last_turn(last), last.episode, episodes)
-    count = kept.observation_count + repeat.observation_count
-    tried, worked = kept.tried + repeat.tried, kept.worked + repeat.worked
-    seen = replace(kept, turns=span.turns, episode=span.episode, observation_count=count, tried=tried, worked=worked)
+    seen = changes.taking_over(kept, repeat, _episodes(document, location_id))
     outcome = _telling(changes.changed(document, location_id, kept, seen, "merged", reason), repeat, reason)
     return _then(outcome, replaced(outcome.document, location_id, repeat, kept, turn, reason))
 
@@ -79,6 +74,10 @@ def absorbed(
 def replaced(document: Document, location_id: int, old: Memory, by: Memory, turn: int | None, reason: str) -> Outcome:
     """The other one is believed in its stead."""
     return _telling(changes.superseded(document, location_id, old, by.title, turn, reason), by, reason)
+
+
+def _episodes(document: Document, location_id: int) -> tuple[int | str, ...]:
+    return next((section.episodes for section in document.of(location_id)), ())
 
 
 def _telling(outcome: Outcome, other: Memory, reason: str, kind: str | None = None) -> Outcome:

@@ -1,11 +1,11 @@
 """Taking back a merge, a refinement or a verdict on a contradiction; from then on the two are kept apart."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.storage import changes
-from zorkgpt.memory.storage.changes import Change, Outcome, is_current, same_words
+from zorkgpt.memory.storage.changes import Change, Outcome, is_current, same_words, seen_first, seen_last
 from zorkgpt.memory.storage.codec import Document
 from zorkgpt.memory.storage.history import History, Record
 from zorkgpt.memory.storage.store import MemoryStore
@@ -79,14 +79,35 @@ def undo(store: MemoryStore, what: Undoable) -> bool:
     return outcome is not None
 
 
-def _all_undone(document: Document, made: Iterable[Change]) -> Outcome | None:
+def _all_undone(document: Document, made: Sequence[Change]) -> Outcome | None:
     outcome = Outcome(document)
     for change in made:
         next_one = _undone(outcome.document, change)
         if next_one is None:
             return None
         outcome = Outcome(next_one.document, outcome.changes + next_one.changes)
+        if change.kind == "superseded" and not any(other.kind == "merged" for other in made):
+            given_back = _given_back(outcome.document, change)
+            outcome = Outcome(given_back.document, outcome.changes + given_back.changes)
     return outcome
+
+
+def _given_back(document: Document, change: Change) -> Outcome:
+    """A refinement has the observations of what it refined no longer, and those that it made itself still."""
+    refined, alone = change.before, change.other
+    now = _same(document.memories(change.location_id), alone)
+    took_over = now is not None and seen_first(now).is_at(seen_first(refined))
+    if not took_over or seen_first(now).is_at(seen_first(alone)):
+        return Outcome(document)
+    own = changes.seen_between(now, seen_first(alone), seen_last(now))
+    after = replace(
+        own,
+        turns=alone.turns if seen_last(now).is_at(seen_last(alone)) else own.turns,
+        observation_count=max(1, now.observation_count - refined.observation_count),
+        tried=max(0, now.tried - refined.tried),
+        worked=max(0, now.worked - refined.worked),
+    )
+    return changes.changed(document, change.location_id, now, after, "undone", change.reason)
 
 
 def _undone(document: Document, change: Change) -> Outcome | None:
@@ -97,8 +118,10 @@ def _undone(document: Document, change: Change) -> Outcome | None:
         return None
     before = change.before
     if change.kind == "merged" and now != change.after:
-        # Seen again since: only this one observation is taken away.
-        before = replace(now, observation_count=max(1, now.observation_count - 1))
+        # Seen again since: only what this merge has added is taken away.
+        added = change.after.observation_count - before.observation_count
+        span = changes.seen_between(now, seen_first(before), seen_last(now))
+        before = replace(span, observation_count=max(1, now.observation_count - added))
     else:
         before = replace(before, pinned=now.pinned, vetoed=now.vetoed)
     outcome = changes.changed(document, location_id, now, before, "undone", change.reason)

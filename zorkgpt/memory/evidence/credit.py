@@ -9,7 +9,7 @@ from typing import Any
 from zorkgpt.memory.claims import Claim, holds
 from zorkgpt.memory.evidence.advice import GO, PROMISING, Deed, borne_out, deed_of, outcome_in_words
 from zorkgpt.memory.evidence.trials import LARGE, Trial, TrialFile, counted, trial_of
-from zorkgpt.memory.models import Memory, ZMachineContext
+from zorkgpt.memory.models import Memory, ZMachineContext, same_episode
 from zorkgpt.memory.storage import changes
 from zorkgpt.memory.storage.changes import Outcome, titled
 from zorkgpt.memory.storage.codec import Document
@@ -151,7 +151,7 @@ class Evidence:
         self._done.clear()
         try:
             for trial in (*self._file.trials(), *self._pending):
-                if trial.episode == episode:
+                if same_episode(trial.episode, episode):
                     self._remember(trial)
         except OSError as error:
             self._fail(error)
@@ -171,7 +171,7 @@ class Evidence:
         """Whether the deed has done in this episode already what it promises; a way that is gone is another matter."""
         if deed.verb == GO or memory.category not in PROMISING:
             return False
-        return memory.episode == self._episode or (location_id, memory.title, deed) in self._done
+        return same_episode(memory.episode, self._episode) or (location_id, memory.title, deed) in self._done
 
     def _is_another_state(self, location_id: int, memory: Memory, turn: ZMachineContext) -> bool:
         """Whether something that held when it was learned does not hold now: then it says nothing of this time."""
@@ -225,8 +225,10 @@ class Evidence:
 
 def _is_younger(memory: Memory, turn: int, episode: int | str) -> bool:
     """Whether it was made in this very turn or later: then the turn is played again, and was played without it."""
-    first = memory.turns.replace("→", "-").partition("-")[0].strip()
-    return memory.episode == episode and memory.observation_count == 1 and first.isdecimal() and int(first) >= turn
+    if memory.observation_count != 1 or memory.first_episode is not None or not same_episode(memory.episode, episode):
+        return False
+    first = changes.seen_first(memory).turn
+    return first.isdecimal() and int(first) >= turn
 
 
 def _counts(document: Document, trial: Trial) -> tuple[int, int] | None:

@@ -105,7 +105,9 @@ class Keeper:
                 return False
             for old in olds:
                 if old.persistence == "ephemeral":
-                    self._mark(location_id, old, _superseded(old, new.title, turn), "superseded")
+                    self._mark(
+                        location_id, old, _superseded(old, new.title, turn), "superseded", became=new.persistence
+                    )
             return True
 
     def invalidate(self, location_id: int, title: str, reason: str, turn: int | None) -> bool:
@@ -299,7 +301,7 @@ class Keeper:
         if not self._apply(change):
             return False
         for old in [old for old in self.ephemeral.get(location_id, ()) if is_current(old) and same_words(old, memory)]:
-            self._mark(location_id, old, _superseded(old, memory.title, turn), "superseded")
+            self._mark(location_id, old, _superseded(old, memory.title, turn), "superseded", became=memory.persistence)
         return True
 
     def _apply(self, change: Callable[[Document], Outcome | None], *, always: bool = False) -> bool:
@@ -343,10 +345,10 @@ class Keeper:
         passing = titled(self.ephemeral.get(location_id, []), title)
         return (passing or lasting) if persistence == "ephemeral" else (lasting or passing)
 
-    def _mark(self, location_id: int, old: Memory, new: Memory, kind: str) -> None:
+    def _mark(self, location_id: int, old: Memory, new: Memory, kind: str, *, became: str = "") -> None:
         kept = self.ephemeral[location_id]
         kept[next(index for index, memory in enumerate(kept) if memory is old)] = new
-        self._tell(kind, location_id, new)
+        self._tell(kind, location_id, new, became=became)
 
     def _vetoed(self, location_id: int) -> list[Memory]:
         with self.store.guard:
@@ -378,14 +380,51 @@ class Keeper:
             self._learned_in[location_id, folded(memory.title), folded(memory.text)] = moment.state
 
     def _tell(
-        self, kind: str, location_id: int, memory: Memory, reason: str | None = None, other: Memory | None = None
+        self,
+        kind: str,
+        location_id: int,
+        memory: Memory,
+        reason: str | None = None,
+        other: Memory | None = None,
+        *,
+        became: str = "",
     ) -> None:
         detail = reason or memory.invalidation_reason or memory.superseded_by or ""
         if kind == "added":
             self._note_state(location_id, memory)
         self.events.append(_event(kind, location_id, memory, detail, other))
+        if kind in _LOGGED and self._log.isEnabledFor(logging.INFO):
+            self._log_change(kind, location_id, memory, became)
         if self._debug and memory.persistence == "ephemeral":
-            self._log.info("ephemeral memory", extra={"what": kind, "location_id": location_id, "title": memory.title})
+            extra = {"what": kind, "location_id": location_id, "title": memory.title, "text": memory.text}
+            self._log.info("ephemeral memory", extra=extra)
+
+    def _log_change(self, kind: str, location_id: int, memory: Memory, became: str) -> None:
+        what = f"{memory.persistence} memory {kind}"
+        if became not in ("", memory.persistence):
+            what = f"memory upgraded from {memory.persistence} to {became}"
+        how = {
+            "added": "" if memory.status == MemoryStatus.ACTIVE else f" ({memory.status.lower()})",
+            "superseded": f" by {memory.superseded_by!r}",
+            "invalidated": f" because {memory.invalidation_reason!r}",
+        }
+        sections = self.store.document.of(location_id)
+        name = sections[0].name if sections else self.names.get(location_id, "")
+        # In words and not in fields: a manager's logger is anybody's, and few formats show fields.
+        self._log.info(
+            "%s: %r%s at location %d%s, which has %d persistent and %d ephemeral now",
+            what,
+            memory.title,
+            how[kind],
+            location_id,
+            f" ({name})" if name else "",
+            len(self.store.cache.get(location_id, ())),
+            len(self.ephemeral.get(location_id, ())),
+        )
+
+
+_LOGGED = ("added", "superseded", "invalidated")
+"""What happens to a memory and is told in the log; that one was seen again is no news."""
 
 
 def _added(document, location_id, name, memory, visits, olds, others, turn) -> Outcome:
@@ -393,6 +432,8 @@ def _added(document, location_id, name, memory, visits, olds, others, turn) -> O
     known = known_again(others, memory) if is_current(memory) else None
     confirms = known is not None and known.status == MemoryStatus.TENTATIVE and memory.status == MemoryStatus.ACTIVE
     if confirms and not known.pinned:
+        episodes = next((section.episodes for section in document.of(location_id)), ())
+        memory = changes.taking_over(memory, known, episodes)
         olds, known = [*olds, known], None
     if known is None:
         outcome = changes.added(document, location_id, name, memory, visits=visits)

@@ -8,7 +8,7 @@ from typing import Any
 
 from zorkgpt.errors import reason_of
 from zorkgpt.log import get_logger
-from zorkgpt.memory.models import Memory, fields_of, memory_of
+from zorkgpt.memory.models import Memory, fields_of, memory_of, same_episode
 
 log = get_logger(__name__)
 
@@ -75,7 +75,7 @@ def load(path: Path, episode: int | str) -> Session | None:
     path = path / FILE_NAME if path.is_dir() else path
     try:
         content = json.loads(path.read_bytes())
-        if content["episode"] != episode:
+        if not same_episode(content["episode"], episode):
             extra = {"path": str(path), "its": content["episode"], "ours": episode}
             log.warning("session of another episode not restored", extra=extra)
             return None

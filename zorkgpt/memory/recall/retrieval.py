@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from zorkgpt.memory.evidence.standing import standing, tested
-from zorkgpt.memory.models import Memory, MemoryStatus
+from zorkgpt.memory.models import Memory, MemoryStatus, episode_key
 from zorkgpt.memory.storage.changes import is_current
 
 TENTATIVE_HEADING = "⚠️  TENTATIVE MEMORIES (unconfirmed, may be invalidated):"
@@ -62,7 +62,7 @@ def shown(
         rest = replace(budget, tokens=budget.tokens - count_tokens(f"{pointer}\n"))
         found = shown(persistent, ephemeral, episodes=episodes, budget=rest, count_tokens=count_tokens)
         return Shown(f"{found.text}\n{pointer}" if found.text else pointer, found.memories)
-    order = {episode: rank for rank, episode in enumerate(episodes)}
+    order = {episode_key(episode): rank for rank, episode in enumerate(episodes)}
     current = [
         (_rank(memory, order, place), memory)
         for place, memory in enumerate((*persistent, *ephemeral))
@@ -90,7 +90,7 @@ def _rank(memory: Memory, order: dict[int | str, int], place: int) -> tuple:
         standing(memory),
         memory.status == MemoryStatus.TENTATIVE,
         -memory.observation_count,
-        -order.get(memory.episode, len(order)),
+        -order.get(episode_key(memory.episode), len(order)),
         -_last_turn(memory.turns),
         -place,
     )

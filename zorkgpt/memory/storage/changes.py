@@ -1,11 +1,12 @@
 """What can be done to the memories of a document: plain functions from one document to the next."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from zorkgpt.log import get_logger
-from zorkgpt.memory.models import INVALIDATION_MARKER, Memory, MemoryStatus
+from zorkgpt.memory.models import INVALIDATION_MARKER, Memory, MemoryStatus, episode_key, same_episode
 from zorkgpt.memory.storage.codec import TITLE, Document, indexed
 from zorkgpt.memory.storage.escaping import encode, folded, one_line
 from zorkgpt.memory.storage.section import (
@@ -65,6 +66,17 @@ class Outcome:
     changes: tuple[Change, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """When a memory was observed."""
+
+    episode: int | str
+    turn: str
+
+    def is_at(self, other: "Sighting") -> bool:
+        return self.turn == other.turn and same_episode(self.episode, other.episode)
+
+
 def same_words(one: Memory, other: Memory) -> bool:
     """Title and text are the same but for case and white space."""
     return folded(one.title) == folded(other.title) and folded(one.text) == folded(other.text)
@@ -92,7 +104,7 @@ def added(
         document = _with_location(document, location_id, name, visits or (memory.episode,))
     index = document.at[location_id][0]
     section = document.sections[index]
-    if memory.episode not in section.episodes:
+    if not _lists(section.episodes, memory.episode):
         section = _with_episode(section, memory.episode, document.eol)
     section = with_memory(section, memory, document.eol)
     # The very one that stands in the document now, last in its section, so that a further change finds it.
@@ -106,7 +118,7 @@ def seen_again(document: Document, location_id: int, known: Memory, turn: int | 
     new = observed(known, turn, episode, section.episodes)
     if new is known:
         return Outcome(document)
-    if episode not in section.episodes:
+    if not _lists(section.episodes, episode):
         section = _with_episode(section, episode, document.eol)
     document = document.replaced(index, with_changed(section, known, new, document.eol))
     return Outcome(document, (Change("seen again", location_id, section.name, known, new),))
@@ -150,7 +162,7 @@ def visited(document: Document, location_id: int, visits: tuple[int | str, ...])
         return Outcome(document)
     index = document.at[location_id][0]
     section = document.sections[index]
-    episodes = tuple(dict.fromkeys((*section.episodes, *visits)))
+    episodes = _with_each((*section.episodes, *visits))
     return Outcome(document.replaced(index, with_visits(section, section.visits + len(visits), episodes, document.eol)))
 
 
@@ -167,22 +179,57 @@ def moved(document: Document, old_id: int, new_id: int) -> Outcome:
 
 
 def observed(memory: Memory, turn: int | str, episode: int | str, episodes: tuple[int | str, ...]) -> Memory:
-    """The memory with one more observation; itself if this one is counted already."""
-    turn = one_line(str(turn))
-    first, last = _span(memory.turns)
-    newer = episode != memory.episode and _later(episode, memory.episode, episodes)
-    if episode == memory.episode:
-        if turn in (first, last):
-            return memory
-        last = turn if not _before(turn, last) else last
-    elif newer:
-        last = turn
+    """The memory with one more observation; itself if this one is counted already.
+
+    One of an earlier turn or episode, from another process say, only counts.
+
+    Args:
+        turn: of several turns, or a range of them, the last.
+        episodes: of the location, in the order in which they came; one that is not among them is the newest.
+    """
+    first, last = seen_first(memory), seen_last(memory)
+    new = Sighting(episode, _range(one_line(str(turn)))[1])
+    if new.is_at(first) or new.is_at(last):
+        return memory
+    if same_episode(episode, last.episode) and not _before(new.turn, last.turn):
+        last = replace(last, turn=new.turn)
+    elif not same_episode(episode, last.episode) and _later(episode, last.episode, episodes):
+        last = new
+    return replace(seen_between(memory, first, last), observation_count=memory.observation_count + 1)
+
+
+def taking_over(memory: Memory, other: Memory, episodes: tuple[int | str, ...]) -> Memory:
+    """The memory with the observations and trials of another one of its place, which is about the same fact."""
     return replace(
-        memory,
-        turns=f"{first}→{last}",
-        episode=episode if newer else memory.episode,
-        observation_count=memory.observation_count + 1,
+        _spanning(memory, other, episodes),
+        observation_count=memory.observation_count + other.observation_count,
+        tried=memory.tried + other.tried,
+        worked=memory.worked + other.worked,
     )
+
+
+def _spanning(memory: Memory, other: Memory, episodes: tuple[int | str, ...]) -> Memory:
+    """Seen first and last when either was, by the location's list of episodes and by the numbers of the turns."""
+    order = {episode_key(episode): rank for rank, episode in enumerate(episodes)}
+
+    def when(seen: Sighting) -> tuple[int, int]:
+        return order.get(episode_key(seen.episode), len(order)), int(seen.turn) if seen.turn.isdecimal() else -1
+
+    seen = sorted((seen_first(memory), seen_last(memory), seen_first(other), seen_last(other)), key=when)
+    return memory if seen[0].is_at(seen[-1]) else seen_between(memory, seen[0], seen[-1])
+
+
+def seen_first(memory: Memory) -> Sighting:
+    first = memory.episode if memory.first_episode is None else memory.first_episode
+    return Sighting(first, _range(memory.turns)[0])
+
+
+def seen_last(memory: Memory) -> Sighting:
+    return Sighting(memory.episode, _range(memory.turns)[1])
+
+
+def seen_between(memory: Memory, first: Sighting, last: Sighting) -> Memory:
+    return replace(memory, turns=f"{first.turn}→{last.turn}", episode=last.episode, first_episode=first.episode)
 
 
 def proven_wrong(memory: Memory, reason: str, turn: int | None) -> Memory:
@@ -195,11 +242,7 @@ def proven_wrong(memory: Memory, reason: str, turn: int | None) -> Memory:
     )
 
 
-def last_turn(memory: Memory) -> str:
-    return _span(memory.turns)[1]
-
-
-def _span(turns: str) -> tuple[str, str]:
+def _range(turns: str) -> tuple[str, str]:
     parts = re.split(r"→|->|-", turns)
     return parts[0].strip(), parts[-1].strip()
 
@@ -209,9 +252,21 @@ def _before(turn: str, other: str) -> bool:
 
 
 def _later(episode: int | str, than: int | str, episodes: tuple[int | str, ...]) -> bool:
-    if episode not in episodes:
-        return True
-    return than not in episodes or episodes.index(episode) > episodes.index(than)
+    order = [episode_key(one) for one in episodes]
+    one, other = episode_key(episode), episode_key(than)
+    return one not in order or other not in order or order.index(one) > order.index(other)
+
+
+def _with_each(episodes: Iterable[int | str]) -> tuple[int | str, ...]:
+    """Each episode once, as it was written first."""
+    found: dict[int | str, int | str] = {}
+    for episode in episodes:
+        found.setdefault(episode_key(episode), episode)
+    return tuple(found.values())
+
+
+def _lists(episodes: tuple[int | str, ...], episode: int | str) -> bool:
+    return any(same_episode(one, episode) for one in episodes)
 
 
 def _holding(document: Document, location_id: int, memory: Memory) -> tuple[Section, int]:
@@ -231,7 +286,7 @@ def _with_location(document: Document, location_id: int, name: str, visits: tupl
     )
     if at > 0:
         sections[at - 1] = _ending_blank(sections[at - 1], eol)
-    section = new_section(location_id, name, len(visits), tuple(dict.fromkeys(visits)), eol)
+    section = new_section(location_id, name, len(visits), _with_each(visits), eol)
     sections.insert(at, _ending_blank(section, eol) if at < len(sections) else section)
     return indexed(tuple(sections), eol)
 

@@ -77,20 +77,3 @@ def indexed(sections: tuple[Section, ...], eol: str) -> Document:
         if section.location_id is not None:
             at[section.location_id] = (*at.get(section.location_id, ()), index)
     return Document(sections, at, eol)
-
-
-def is_damaged(data: bytes) -> bool:
-    """Beyond use: nothing but blanks or zeros, or bytes that are no text and hold no location."""
-    if not data.strip(b"\x00 \t\r\n"):
-        return True
-    if _SECTION.search(data):
-        return False
-    return b"\x00" in data or not _is_text(data)
-
-
-def _is_text(data: bytes) -> bool:
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return True

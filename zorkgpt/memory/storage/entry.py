@@ -33,6 +33,8 @@ _SCORE = re.compile(r"[+-][0-9]{1,18}")
 _SEEN = re.compile(r"seen (-?[0-9]{1,18})x")
 _WORKED = re.compile(r"worked ([0-9]{1,18})/([0-9]{1,18})")
 _MARKS = ("pinned", "vetoed")
+_EPISODES = re.compile(r"(.*?)\s*(?:→|->)\s*Ep(.*)", re.IGNORECASE)
+"""First seen in one episode, last in another: `1→Ep3`. In a name that contains such a thing, the arrow is escaped."""
 _DOES, _CAME_TO, _SAYS, _WHEN = "do: ", " → ", "says: ", "when: "
 _SPAN = re.compile(r"([0-9]+)\s*(?:→|->)\s*T?([0-9]+)")
 _STRUCK = re.compile(r"~~(.*)~~")
@@ -86,7 +88,7 @@ def render_entry(memory: Memory, extras: tuple[str, ...] = (), eol: str = "\n") 
     tags = [escape(memory.category, TAG), memory.persistence.upper()]
     if memory.status != MemoryStatus.ACTIVE:
         tags.append(memory.status)
-    meta = ["Ep" + _name(memory.episode), "T" + _turns(memory.turns)]
+    meta = [_episodes(memory), "T" + _turns(memory.turns)]
     if memory.score_change is not None:
         meta.append(f"{memory.score_change:+d}")
     if memory.observation_count != 1:
@@ -214,7 +216,10 @@ def _meta(text: str) -> _Meta:
     parts = split_fields(text)
     if len(parts) < 2 or parts[0][:2].lower() != "ep" or parts[1][:1].upper() != "T":
         raise NotAnEntry(f"({text}) does not begin with an episode and a turn, as in (Ep1, T25)")
-    meta = _Meta(parse_name(parts[0][2:].strip()), _parsed_turns(parts[1][1:].strip()))
+    first_episode, episode = _parsed_episodes(parts[0][2:].strip())
+    meta = _Meta(episode, _parsed_turns(parts[1][1:].strip()))
+    if first_episode is not None:
+        meta.fields["first_episode"] = first_episode
     extras = []
     for part in parts[2:]:
         found = _told(part)
@@ -237,6 +242,26 @@ def _told(part: str) -> dict[str, Any] | None:
     if part in _MARKS:
         return {part: True}
     return _field_read(_unquoted(part)) if ":" in part else None
+
+
+def _parsed_episodes(text: str) -> tuple[int | str | None, int | str]:
+    """The first one, None for the same, and the last one."""
+    if span := _EPISODES.fullmatch(text):
+        return parse_name(span[1]), parse_name(span[2].strip())
+    return None, parse_name(text)
+
+
+def _episodes(memory: Memory) -> str:
+    if memory.first_episode is None:
+        return "Ep" + _episode(memory.episode)
+    return f"Ep{_episode(memory.first_episode)}→Ep{_episode(memory.episode)}"
+
+
+def _episode(episode: int | str) -> str:
+    name = _name(episode)
+    if _EPISODES.fullmatch(name):
+        return name.replace("→", "\\u2192").replace("->", "-\\>")
+    return name
 
 
 def _parsed_turns(text: str) -> str:

@@ -2,10 +2,10 @@
 
 import errno
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from stat import S_IMODE
 from typing import Protocol
 
 from zorkgpt.errors import MemoryStoreError
@@ -18,6 +18,26 @@ Stamp = tuple[int, ...]
 """Differs when the file has been replaced or edited; () for no file."""
 
 LOCK_TIMEOUT_S = 10.0
+
+
+_KINDS = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
+
+
+def check_is_file(path: str, mode: int) -> None:
+    """Pass if it is a file, as told by its mode.
+
+    Raises:
+        MemoryStoreError: it is something else.
+    """
+    if not stat.S_ISREG(mode):
+        kind = _KINDS.get(stat.S_IFMT(mode), "something else")
+        raise MemoryStoreError(f"Can't read {path}: it is {kind}, not a file. Move it away, or name another file.")
 
 
 class Disk:
@@ -62,6 +82,9 @@ class MemoryFile:
         self._temporary, self._spare = f"{self._path}.tmp", f"{self._path}.spare"
         self._lock_timeout_s = lock_timeout_s
         self._disk = disk or Disk()
+        self._folder = os.path.dirname(self._path)
+        self._has_folder = os.path.isdir(self._folder)
+        """Whether it has been there: then it is not made again, for it was deleted."""
         self._lock = ProcessLock(f"{self._path}.lock", lock_timeout_s)
         self.keeper: Keeper | None = None
         """Told of every replacement; None: nothing has to be taken back."""
@@ -79,10 +102,11 @@ class MemoryFile:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Keep other processes out for as long as this takes."""
-        folder = os.path.dirname(self._path)
         try:
-            if not os.path.isdir(folder):
-                self._disk.make_folder(folder, exist_ok=True)
+            self._check_folder()
+            if not self._has_folder:
+                self._disk.make_folder(self._folder, exist_ok=True)
+                self._has_folder = True
             is_ours = self._lock.acquire()
         except OSError as error:
             raise MemoryStoreError(f"Can't lock {self._path}: {error}") from error
@@ -185,7 +209,7 @@ class MemoryFile:
                 # It is the backup still, or somebody else has kept it: what is read under another name stays.
                 raise OSError(errno.EMLINK, os.strerror(errno.EMLINK), path)
             with suppress(FileNotFoundError):
-                self._disk.chmod(descriptor, S_IMODE(self._disk.stat(self._path).st_mode))
+                self._disk.chmod(descriptor, stat.S_IMODE(self._disk.stat(self._path).st_mode))
             rest = memoryview(data)
             while rest:
                 rest = rest[self._disk.write(descriptor, rest) :]
@@ -224,7 +248,7 @@ class MemoryFile:
 
     def _flush_folder(self) -> bool:
         try:
-            descriptor = self._disk.create(os.path.dirname(self._path), os.O_RDONLY | os.O_CLOEXEC)
+            descriptor = self._disk.create(self._folder, os.O_RDONLY | os.O_CLOEXEC)
             try:
                 self._disk.flush(descriptor)
             finally:
@@ -235,13 +259,20 @@ class MemoryFile:
             return False
         return True
 
+    def _check_folder(self) -> None:
+        if self._has_folder and not os.path.isdir(self._folder):
+            raise MemoryStoreError(f"The folder {self._folder} was deleted or moved, and {self.path.name} with it.")
+
     def _stamp(self, path: str) -> Stamp:
         try:
             found = self._disk.stat(path)
         except FileNotFoundError:
+            self._check_folder()
             return ()
         except OSError as error:
             raise MemoryStoreError(f"Can't look at {path}: {error}") from error
+        # Before anything opens it: whoever reads a pipe waits for somebody to write.
+        check_is_file(path, found.st_mode)
         return found.st_ino, found.st_mtime_ns, found.st_ctime_ns, found.st_size
 
     def _read(self, path: str) -> tuple[bytes | None, Stamp]:

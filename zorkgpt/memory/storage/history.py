@@ -11,12 +11,12 @@ from typing import Any
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.models import Memory, fields_of, memory_of
 from zorkgpt.memory.storage.changes import Change
-from zorkgpt.memory.storage.file import Disk
+from zorkgpt.memory.storage.file import Disk, check_is_file
 from zorkgpt.memory.storage.moment import Moment
 
 _TAIL_BYTES = 4096
 _LATER_FIELDS: dict[str, Any] = {"tried": 0, "worked": 0, "pinned": False, "vetoed": False}
-_LATER_FIELDS |= {"action": "", "outcome": "", "claims": [], "when": []}
+_LATER_FIELDS |= {"action": "", "outcome": "", "claims": [], "when": [], "first_episode": None}
 """Left out of a line where they say nothing, so that an earlier version reads it."""
 _COUNTED = ("seen again", "credited")
 """Changes of a count: they happen often, and what the game said then taught nothing."""
@@ -76,14 +76,16 @@ class History:
         """In bytes; -1 if there is none.
 
         Raises:
-            MemoryStoreError: it can't be looked at.
+            MemoryStoreError: it can't be looked at, or is no file.
         """
         try:
-            return self._disk.stat(self._path).st_size
+            found = self._disk.stat(self._path)
         except FileNotFoundError:
             return -1
         except OSError as error:
             raise MemoryStoreError(f"Can't look at {self._path}: {error}") from error
+        check_is_file(self._path, found.st_mode)
+        return found.st_size
 
     def last_fingerprint(self) -> str | None:
         """What the file was when the last line was written; None if the last line is cut short or there is none.

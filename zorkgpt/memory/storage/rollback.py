@@ -150,7 +150,7 @@ class Rollback:
     def _keep(self, folder: Path, digest: str) -> None:
         before, notes = self._places(folder, self._number)
         if self._notes is None:
-            folder.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(exist_ok=True)
             self._notes = os.open(notes, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
         before.unlink(missing_ok=True)
         with suppress(FileNotFoundError):

@@ -65,8 +65,8 @@ _MARKUP = re.compile(r"### +Memories|-{3,}|\*{3,}|")
 # read line by line.
 _PLAIN = re.compile(
     r"^\*\*\[([A-Z]+) - (CORE|PERMANENT)(?: - (TENTATIVE))?\] ([^\n\\*]+)\*\* "
-    r"\*\(Ep(0|[1-9][0-9]{0,17}), T([0-9]+)(?:→T([0-9]+))?(?:, ([+-][0-9]{1,18}))?(?:, seen ([0-9]{1,18})x)?"
-    r"(?:, worked ([0-9]{1,18})/([0-9]{1,18}))?(?:, (pinned))?\)\*\n"
+    r"\*\(Ep(?:(0|[1-9][0-9]{0,17})→Ep)?(0|[1-9][0-9]{0,17}), T([0-9]+)(?:→T([0-9]+))?"
+    r"(?:, ([+-][0-9]{1,18}))?(?:, seen ([0-9]{1,18})x)?(?:, worked ([0-9]{1,18})/([0-9]{1,18}))?(?:, (pinned))?\)\*\n"
     r"([^\s\\#*_~\[\-][^\n\\]*)\n(?=\n|\Z)",
     re.MULTILINE,
 )
@@ -194,7 +194,7 @@ def _parts(text: str, at: int, problems: list[Problem]) -> Iterator[str | Entry]
     for found in _PLAIN.finditer(text, at) if _is_simple(text) else ():
         if found.start() > at:
             yield from _gap(text, at, found.start(), problems)
-        category, persistence, status, title, episode, turns, last, score, seen, worked, tried, pin, body = (
+        category, persistence, status, title, begun, episode, turns, last, score, seen, worked, tried, pin, body = (
             found.groups()
         )
         memory = Memory(
@@ -213,6 +213,7 @@ def _parts(text: str, at: int, problems: list[Problem]) -> Iterator[str | Entry]
             int(tried) if tried else 0,
             int(worked) if worked else 0,
             pin is not None,
+            first_episode=int(begun) if begun else None,
         )
         yield Entry(memory, found[0])
         at = found.end()

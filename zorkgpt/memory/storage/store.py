@@ -9,12 +9,13 @@ from zorkgpt.errors import MemoryStoreError
 from zorkgpt.log import get_logger
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.storage.changes import Outcome
-from zorkgpt.memory.storage.codec import Document, is_damaged, parse, render
+from zorkgpt.memory.storage.codec import Document, parse, render
+from zorkgpt.memory.storage.damage import is_damaged, is_memory_file, is_sound
 from zorkgpt.memory.storage.file import LOCK_TIMEOUT_S, Disk, MemoryFile, Stamp
 from zorkgpt.memory.storage.history import History
 from zorkgpt.memory.storage.moment import Moment
 from zorkgpt.memory.storage.reconciliation import differences, left_out
-from zorkgpt.memory.storage.recovery import reread_or_recover
+from zorkgpt.memory.storage.recovery import Recovery, reread_or_recover
 
 log = get_logger(__name__)
 
@@ -30,8 +31,8 @@ class MemoryStore:
         self.cache: dict[int, list[Memory]] = {}
         """By location, in the file's order; changed in place."""
         self.history_failures = 0
-        self.recovered = False
-        """Whether the file was missing or damaged and its backup has taken its place."""
+        self.recovered: Recovery | None = None
+        """How the file was missing or damaged, the last time; None: it never was."""
         self.guard = threading.RLock()
         self._document = Document()
         self._stamp: tuple[Stamp, int] | None = None
@@ -44,14 +45,16 @@ class MemoryStore:
         return self._document
 
     def refresh(self) -> None:
-        """See what other processes and people wrote.
+        """See what other processes and people wrote; a file that is missing or damaged by now is recovered.
 
         Raises:
             MemoryStoreError: the file can't be read; the cache is what was last seen of it.
         """
         if self._now() != self._stamp:
             with self.guard:
-                self._reread()
+                if not self._reread():
+                    with self.file.locked():
+                        self._reread_or_recover()
 
     def apply(
         self, change: Callable[[Document], Outcome | None], *, source: str = "agent", moment: Moment | None = None
@@ -101,17 +104,22 @@ class MemoryStore:
             self._history_failed(error)
 
     def _reread_or_recover(self) -> None:
-        self.recovered |= reread_or_recover(self.file, self._reread, self._rescue)
+        self.recovered = reread_or_recover(self.file, self._reread, self._rescue) or self.recovered
 
     def _rescue(self, data: bytes | None) -> bytes | None:
         """What is to take the file's place; None if the file is sound or there is nothing better."""
-        if data is not None and not is_damaged(data):
+        if data is not None and is_sound(data):
             return None
-        if self._document.sections and self._document.fingerprint() == self.history.last_fingerprint():
-            # Seen since the last change: newer than the backup, which is the file before it.
-            return render(self._document)
         backup = self.file.read_backup()
-        return None if backup is None or is_damaged(backup) else backup
+        if data is None and backup is None:
+            # Somebody has deleted both, and wants no memories.
+            return None
+        # What was seen since the last change is newer than the backup, which is the file before it.
+        is_newest = self._document.sections and self._document.fingerprint() == self.history.last_fingerprint()
+        before = render(self._document) if is_newest else backup
+        if before is None or not is_memory_file(before):
+            return None
+        return before if data is None or is_damaged(data, before) else None
 
     def _now(self) -> tuple[Stamp, int]:
         # The history grows with every change, so that a new file of the same size, time and (reused) inode is noticed.
@@ -123,6 +131,8 @@ class MemoryStore:
         data, stamp = self.file.read()
         if self._rescue(data) is not None:
             return False
+        if data is None and self._document.sections:
+            log.warning("the file and its backup are gone, the memory begins anew", extra={"path": str(self.file.path)})
         known = {section.data: section for section in self._document.sections}
         document = parse(data or b"", known)
         for problem in document.problems():

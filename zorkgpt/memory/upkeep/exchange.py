@@ -29,6 +29,7 @@ _KINDS: dict[str, type | UnionType] = {
     "worked": int,
     "pinned": bool,
     "vetoed": bool,
+    "first_episode": int | str | None,
 }
 
 

@@ -30,8 +30,14 @@ function chips(memory) {
     memory.vetoed && el("span", { class: "chip vetoed" }, "vetoed"),
     Number.isFinite(memory.tried) && memory.tried > 0 && el("span", { class: "chip" }, `worked ${shorten(memory.worked ?? 0, 12)} of ${memory.tried}`),
     el("span", { class: "chip quiet" }, seen > 1 ? `seen ${seen}×` : "seen once"),
-    el("span", { class: "chip quiet" }, `episode ${shorten(memory.episode, 24)}, turn ${shorten(memory.turns, 24)}`),
+    el("span", { class: "chip quiet" }, seenWhen(memory)),
   );
+}
+
+function seenWhen(memory) {
+  const [first, last] = `${memory.turns}`.split("→");
+  if (memory.first_episode == null) return `episode ${shorten(memory.episode, 24)}, turn ${shorten(memory.turns, 24)}`;
+  return `episode ${shorten(memory.first_episode, 24)}, turn ${shorten(first, 24)} → episode ${shorten(memory.episode, 24)}, turn ${shorten(last ?? first, 24)}`;
 }
 
 function fate(memory) {

@@ -1,0 +1,156 @@
+"""What a person sees and gets back when the memory file, or the folder around it, is not as it was left."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_play import ROOT, command, environment
+from zorkgpt.cli import exits
+
+PAGE = b"<!DOCTYPE html>\n<html><body><h1>502 Bad Gateway</h1></body></html>\n## Location 5: X\n"
+
+
+def play(workdir, *more):
+    return command("--workdir", str(workdir), "--max-turns", "20", "--episodes", "1", *more)
+
+
+def started(workdir, *more) -> subprocess.Popen:
+    """A run that has learned something already, and has much before it."""
+    process = subprocess.Popen(
+        [
+            sys.executable,
+            str(ROOT / "main.py"),
+            "--workdir",
+            str(workdir),
+            "--max-turns",
+            "300",
+            "--delay",
+            "0.01",
+            *more,
+        ],
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    log = Path(workdir) / "runs" / "1" / "episode_log.jsonl"
+    while process.poll() is None and not (log.is_file() and log.read_bytes().count(b"\n") > 15):
+        time.sleep(0.01)
+    return process
+
+
+def way_out(workdir) -> str:
+    return f"To begin anew instead, delete both Memories.md and Memories.md.backup in {workdir}.\n"
+
+
+@pytest.mark.parametrize("arguments", [("--quiet",), ("--json",), ("memories", "stats")])
+@pytest.mark.parametrize(("kind", "said"), [("folder", "a folder"), ("pipe", "a pipe"), ("socket", "a socket")])
+def test_what_is_no_memory_file_is_said_at_once(tmp_path, kind, said, arguments):
+    path = tmp_path / "Memories.md"
+    if kind == "folder":
+        path.mkdir()
+    elif kind == "pipe":
+        os.mkfifo(path)
+    else:
+        with socket.socket(socket.AF_UNIX) as listening:
+            listening.bind(os.path.relpath(path))
+    done = command(*arguments, "--workdir", str(tmp_path))
+    assert (done.returncode, done.stdout) == (exits.BAD_INPUT, "")
+    assert done.stderr == f"zorkgpt: Can't read {path}: it is {said}, not a file. Move it away, or name another file.\n"
+
+
+def test_a_memory_file_that_its_owner_deleted_is_back_and_said_so(tmp_path):
+    play(tmp_path, "--quiet")
+    path = tmp_path / "Memories.md"
+    path.unlink()
+    quiet = play(tmp_path, "--quiet")
+    assert (quiet.returncode, quiet.stderr) == (0, "")
+    assert f"Note: a file was recovered from its backup: {path}\n      {way_out(tmp_path)}" in quiet.stdout
+    path.unlink()
+    live = play(tmp_path)
+    note = f"Note: a file was recovered from its backup: {path}\n"
+    # When it happens, and in the summary.
+    assert live.stdout.count(note) == 2
+    assert live.stdout.index(note) < live.stdout.index("── Episode 3 ──")
+    path.unlink()
+    looked_at = command("memories", "stats", "--workdir", str(tmp_path))
+    assert looked_at.returncode == 0
+    assert looked_at.stderr == f"zorkgpt: {path} was missing; its backup has taken its place. {way_out(tmp_path)}"
+    again = command("memories", "stats", "--workdir", str(tmp_path))
+    assert (again.stderr, again.stdout) == ("", looked_at.stdout)
+
+
+def test_who_deletes_the_backup_too_begins_anew(tmp_path):
+    play(tmp_path, "--quiet")
+    for name in ("Memories.md", "Memories.md.backup"):
+        (tmp_path / name).unlink()
+    done = command("memories", "stats", "--workdir", str(tmp_path))
+    assert (done.returncode, done.stderr.startswith("zorkgpt: There is no memory file")) == (exits.BAD_INPUT, True)
+    summary = json.loads(play(tmp_path, "--json").stdout)
+    assert summary["damaged_files"] == []
+    assert "| **Episodes:** 2\n" in (tmp_path / "Memories.md").read_text()
+    assert "| **Episodes:** 1" not in (tmp_path / "Memories.md").read_text()
+
+
+def test_a_page_of_an_error_in_its_place_is_set_aside_and_said_so(tmp_path):
+    play(tmp_path, "--quiet")
+    path, aside = tmp_path / "Memories.md", tmp_path / "Memories.md.damaged-1"
+    path.write_bytes(PAGE)
+    done = play(tmp_path, "--quiet")
+    assert done.returncode == 0
+    assert f"Note: a file was recovered from its backup: {aside}\n      {way_out(tmp_path)}" in done.stdout
+    assert aside.read_bytes() == PAGE
+    assert b"502" not in path.read_bytes()
+    path.write_bytes(PAGE)
+    looked_at = command("memories", "check", "--workdir", str(tmp_path))
+    assert f"{path} was damaged (set aside as {tmp_path / 'Memories.md.damaged-2'}); its backup" in looked_at.stderr
+
+
+def test_a_memory_file_that_is_deleted_in_the_midst_of_a_run_is_back_and_said_so(tmp_path):
+    process = started(tmp_path, "--episodes", "1", "--json")
+    (tmp_path / "Memories.md").unlink()
+    said, complaints = process.communicate(timeout=120)
+    assert (process.returncode, complaints) == (0, "")
+    [found] = json.loads(said)["damaged_files"]
+    assert (found["what"], found["file"], found["set_aside"]) == (
+        "a file was recovered from its backup",
+        str(tmp_path / "Memories.md"),
+        "",
+    )
+    assert found["way_out"] + "\n" == way_out(tmp_path)
+    added = [json.loads(line) for line in (tmp_path / "Memories.history.jsonl").read_text().splitlines()]
+    titles = {row["after"]["title"] for row in added if row["kind"] == "added"}
+    text = (tmp_path / "Memories.md").read_text()
+    assert titles
+    assert all(title in text for title in titles)
+
+
+@pytest.mark.parametrize("mode", ["--quiet", "--json"])
+def test_a_working_directory_that_is_deleted_in_the_midst_of_a_run_ends_it(tmp_path, mode):
+    workdir = tmp_path / "work"
+    process = started(workdir, "--episodes", "3", mode)
+    os.rename(workdir, tmp_path / "trash")
+    said, complaints = process.communicate(timeout=120)
+    assert (process.returncode, complaints) == (exits.EPISODE_FAILED, "")
+    message = f"The working directory {workdir} was deleted or moved while the episode was played"
+    assert said.count(message) == 1
+    assert not workdir.exists()
+    if mode == "--json":
+        assert [episode["ending"] for episode in json.loads(said)["episodes"]] == ["error"]
+
+
+def test_a_link_to_a_memory_file_is_played_through(tmp_path):
+    kept, workdir = tmp_path / "kept.md", tmp_path / "work"
+    workdir.mkdir()
+    (workdir / "Memories.md").symlink_to(kept)
+    for episode in (1, 2):
+        assert play(workdir, "--quiet").returncode == 0
+        assert f"**Episodes:** {', '.join(map(str, range(1, episode + 1)))}\n" in kept.read_text()
+    assert (workdir / "Memories.md").is_symlink()
+    assert (tmp_path / "kept.md.backup").is_file()

@@ -1,0 +1,100 @@
+"""How a model's answer becomes lessons: a contradiction counts where a turn shows it and ground truth allows it."""
+
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from tests.knowledge.parts import a_line, a_turn, an_episode
+from zorkgpt.knowledge.line import KnowledgeLine
+from zorkgpt.knowledge.sections import Section
+from zorkgpt.knowledge.synthesis import EpisodeStory, LessonsAnswer, LookBack, WisdomAnswer, lessons_of
+
+TRAP = [[7, "trap door", "open", True]]
+
+
+def judged(line: KnowledgeLine, named: list[int], *turns, origin=(), earlier=()) -> tuple[list[str], dict[str, int]]:
+    """The reasons for which the line is contradicted, and what was counted."""
+    counts = Counter()
+    turns = tuple(replace(turn, episode=2) for turn in turns)
+    asked = LookBack(2, turns, (line,), earlier, turns_of=lambda episode: origin if episode == 1 else ())
+    answer = LessonsAnswer.model_validate(
+        {"contradicted": [{"number": 1, "reason": "It was otherwise.", "turns": named}]}
+    )
+    lessons = lessons_of(answer, asked, counts)
+    return [reason for _, reason in lessons.contradicted], dict(counts)
+
+
+ACCEPTED = (["Ep2, T7: It was otherwise."], {})
+REFUSED = ([], {"contradictions refused": 1})
+NO_TURN = ([], {"contradictions without a turn": 1})
+
+
+@pytest.mark.parametrize(("named", "expected"), [([], NO_TURN), ([99], NO_TURN), ([99, 7], ACCEPTED)])
+def test_a_contradiction_names_a_turn_that_was_asked_about(named, expected):
+    assert judged(a_line("Lamps burn for ever."), named, a_turn(7, "wait")) == expected
+
+
+def test_so_it_is_of_a_whole_episode():
+    counts = Counter()
+    story = EpisodeStory(2, "death", (a_turn(1),), (a_line("Lamps burn for ever."),))
+    answer = WisdomAnswer.model_validate({"contradicted": [{"number": 1, "reason": "It went out."}]})
+    assert (lessons_of(answer, story, counts).contradicted, counts["contradictions without a turn"]) == ((), 1)
+
+
+SCORES = "“down” at Kitchen (5) scores 5 points and leads to Cellar (6)."
+
+
+@pytest.mark.parametrize(
+    ("turn", "expected"),
+    [
+        (a_turn(7, "down", "The trap door is shut.", failed=True), ACCEPTED),
+        (a_turn(7, "up", failed=True), REFUSED),
+        (a_turn(7, "down", location_id=9), REFUSED),
+        (a_turn(7, "down", score=5), REFUSED),
+    ],
+    ids=["its state is not known", "another action", "another place", "it scored"],
+)
+def test_a_line_in_a_fixed_form_is_contradicted_by_its_own_action_and_place_only(turn, expected):
+    assert judged(a_line(SCORES), [7], turn) == expected
+
+
+def test_a_refusal_in_another_state_contradicts_nothing_whatever_the_model_says():
+    opened = a_turn(0, "open trap door", changed=TRAP)
+    scored = a_turn(0, "down", score=5, location_after_id=6)
+    line = a_line(SCORES, first_turn=2, last_turn=2)
+    *earlier, refused = an_episode(a_turn(0), a_turn(0), a_turn(0, "down", failed=True))
+    origin = an_episode(opened, scored)
+    assert judged(line, [3], refused, origin=origin, earlier=earlier) == REFUSED
+    *earlier, refused = an_episode(replace(opened, location_id=5), a_turn(0, "down", failed=True))
+    reasons, counts = judged(line, [2], refused, origin=origin, earlier=earlier)
+    assert (reasons, counts) == (["Ep2, T2: It was otherwise."], {})
+
+
+@pytest.mark.parametrize(
+    ("section", "origin", "turn", "expected"),
+    [
+        (Section.PUZZLES, {"score": 5}, {"score": 5}, REFUSED),
+        (Section.PUZZLES, {"score": 5}, {}, ACCEPTED),
+        (Section.DANGERS, {"died": True}, {"died": True}, REFUSED),
+        (Section.DANGERS, {"died": True}, {}, ACCEPTED),
+        (Section.LESSONS, {"score": 5}, {"score": 5}, ACCEPTED),
+        (Section.PUZZLES, {"score": 5}, {"action": "wave lamp", "score": 5}, ACCEPTED),
+    ],
+)
+def test_a_models_own_line_is_not_contradicted_by_a_turn_that_plainly_bears_it_out(section, origin, turn, expected):
+    line = a_line("Rubbing the lamp helps.", section)
+    origin = (a_turn(1, **{"action": "rub lamp"} | origin),)
+    assert judged(line, [7], a_turn(7, **{"action": "rub lamp"} | turn), origin=origin) == expected
+
+
+def test_a_models_own_solution_is_not_contradicted_by_a_second_try_in_the_same_episode():
+    line = a_line("Rubbing the lamp gives points.", Section.PUZZLES)
+    origin = (a_turn(1, "rub lamp", score=5),)
+    first, second = a_turn(6, "rub lamp", score=5), a_turn(7, "rub lamp")
+    assert judged(line, [7], second, origin=origin, earlier=(first,)) == REFUSED
+
+
+def test_where_nothing_can_be_checked_the_models_judgment_stands():
+    line = a_line("Rubbing the lamp helps.", Section.PUZZLES, last_turn=4)
+    assert judged(line, [7], a_turn(7, "rub lamp", score=5), origin=(a_turn(1, "rub lamp", score=5),)) == ACCEPTED

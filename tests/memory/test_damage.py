@@ -1,0 +1,271 @@
+"""What counts as damage is set aside and recovered from; what a person wrote never does."""
+
+import os
+import random
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.memory.parts import memory
+from zorkgpt.errors import MemoryStoreError
+from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.storage.codec import parse, render
+from zorkgpt.memory.storage.damage import is_damaged
+from zorkgpt.memory.storage.recovery import Recovery
+
+HALL = memory("Rug", text="The rug hides a trap door.")
+ATTIC = memory("Rope", text="A rope lies beside the table.")
+PAGE = b"""<!DOCTYPE html>
+<html><head><title>502 Bad Gateway</title></head>
+<body><h1>502 Bad Gateway</h1><p>The server is being restarted.</p></body></html>
+"""
+RANDOM = random.Random(5).randbytes(4000)
+HEADING = b"\n## Location 5: X\n"
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "Memories.md"
+
+
+@pytest.fixture
+def sound(path):
+    """A file with two memories, and its bytes."""
+    with SimpleMemoryManager.open(path) as manager:
+        manager.add_memory(5, "Hall", HALL)
+        manager.add_memory(6, "Attic", ATTIC)
+        # So that the backup has both.
+        manager.add_memory(6, "Attic", memory("Knife"))
+    return path.read_bytes()
+
+
+def texts(path):
+    return {one.text for kept in parse(path.read_bytes()).all_memories().values() for one in kept}
+
+
+DAMAGED = {
+    "emptied": b"",
+    "blanks": b" \r\n\t\n",
+    "zeros": bytes(5000),
+    "random bytes": RANDOM,
+    "random bytes with a heading by chance": RANDOM[:2000] + HEADING + RANDOM[2000:],
+    "a page of an error": PAGE,
+    "a page of an error with a heading by chance": PAGE + HEADING,
+    "a few letters of it": b"# Loc",
+    "another text": b"To whom it may concern: the weather is fine.\n",
+    "an image": b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + RANDOM,
+    "its first line, then random bytes": b"# Location Memories\n\n" + RANDOM,
+    "its first line, then bytes without a zero": b"# Location Memories\n\n" + RANDOM[:300].replace(b"\0", b"\xff"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGED)
+def test_a_damaged_file_is_set_aside_and_recovered_from_the_backup(path, sound, damage):
+    backup = path.with_name("Memories.md.backup").read_bytes()
+    path.write_bytes(DAMAGED[damage])
+    with SimpleMemoryManager.open(path) as again:
+        assert again.get_location_memory(5) == "[NOTE] Rug: The rug hides a trap door."
+        aside = path.with_name("Memories.md.damaged-1")
+        assert again.store.recovered == Recovery(
+            path, "damaged", aside if DAMAGED[damage] else None, path.with_name("Memories.md.backup")
+        )
+    assert path.read_bytes() == backup
+    assert not DAMAGED[damage] or aside.read_bytes() == DAMAGED[damage]
+
+
+@pytest.mark.parametrize("damage", DAMAGED)
+def test_what_is_damaged_while_a_manager_runs_loses_nothing(path, sound, damage):
+    with SimpleMemoryManager.open(path) as manager:
+        path.write_bytes(DAMAGED[damage])
+        assert manager.get_location_memory(6).count("\n") == 1
+        assert path.read_bytes() == sound
+        assert manager.store.recovered.was == "damaged"
+
+
+def test_the_rest_of_a_file_that_a_power_cut_left_is_set_aside(path, sound):
+    half = sound[: sound.index(b"## Location 6")] + bytes(512)
+    path.write_bytes(half)
+    SimpleMemoryManager.open(path)
+    assert texts(path) == {HALL.text, ATTIC.text}
+    assert path.with_name("Memories.md.damaged-1").read_bytes() == half
+
+
+EDITS = {
+    "another first line": lambda text: text.replace("# Location Memories", "# What I know of the house"),
+    "no first line": lambda text: text.partition("\n")[2],
+    "a formatter's first line": lambda text: text.replace(
+        "# Location Memories", "Location Memories\n================="
+    ),
+    "all memories deleted": lambda text: "# Location Memories\n",
+    "one memory left": lambda text: "## Location 5: X\n" + text[text.index("**[NOTE") :].split("\n\n")[0] + "\n",
+    "all headers broken, no first line": lambda text: text.replace("**[", "[").partition("\n")[2],
+    "a conflict of versions": lambda text: f"<<<<<<< ours\n{text}=======\n{text}>>>>>>> theirs\n",
+    "a page quoted in a note": lambda text: text + "\n" + PAGE.decode(),
+    "other memories, without a first line": lambda text: "## Location 9: Cave\n**[NOTE] Bat** *(Ep1, T2)*\nIt bites.\n",
+    "notes with a bell in them": lambda text: text + "\nRang \x07 twice.\n",
+}
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_what_a_person_made_of_it_stays_to_the_byte(path, sound, edit):
+    edited = EDITS[edit](sound.decode()).encode()
+    path.write_bytes(edited)
+    with SimpleMemoryManager.open(path) as again:
+        assert again.store.recovered is None
+        assert path.read_bytes() == edited
+        assert again.add_memory(1, "Cellar", memory("New"))
+    assert all(line in path.read_bytes() for line in edited.split(b"\n"))
+    assert not path.with_name("Memories.md.damaged-1").exists()
+
+
+def test_an_editor_that_saves_in_another_encoding_loses_no_memory(path, sound):
+    edited = sound.decode().replace("Attic", "Dachboden für Müßige").encode("latin-1")
+    path.write_bytes(edited)
+    with SimpleMemoryManager.open(path) as again:
+        assert again.store.recovered is None
+        assert again.get_location_memory(6).startswith("[NOTE]")
+    assert path.read_bytes() == edited
+
+
+def test_a_file_with_a_zero_that_was_there_before_may_lose_a_memory_by_hand(path, sound):
+    noted = sound + b"\nA zero: \x00.\n"
+    path.write_bytes(noted)
+    with SimpleMemoryManager.open(path) as manager:
+        assert manager.add_memory(1, "Cellar", memory("New"))
+        edited = path.read_bytes().replace(ATTIC.text.encode(), b"No rope is here.")
+        path.write_bytes(edited)
+        manager.get_location_memory(6)
+        assert path.read_bytes() == edited
+
+
+def test_a_damaged_file_without_a_backup_stays_as_it_is(path):
+    path.write_bytes(PAGE)
+    with SimpleMemoryManager.open(path) as manager:
+        assert manager.add_memory(5, "Hall", HALL)
+        assert manager.store.recovered is None
+    assert PAGE in path.read_bytes()
+
+
+@given(
+    st.lists(st.sampled_from([b"# Location Memories", b"## Location 5: X", b"", b"a", b"\xff", b"---"])).map(b"\n".join)
+)
+def test_a_file_that_holds_what_was_remembered_is_never_damaged(rest):
+    before = render(parse(b"# Location Memories\n\n## Location 5: X\n\n**[NOTE] T** *(Ep1, T5)*\nIt opens.\n"))
+    assert not is_damaged(rest + b"\n" + before, before)
+    assert not is_damaged(before + rest, before)
+
+
+def test_a_deleted_file_is_recovered_at_the_next_call_and_said_so(path, sound, caplog):
+    with SimpleMemoryManager.open(path) as manager:
+        path.unlink()
+        assert manager.get_persistent_count() == 3
+        assert path.read_bytes() == sound
+    assert manager.store.recovered.describe() == (
+        f"{path} was missing; its backup has taken its place. "
+        f"To begin anew instead, delete both Memories.md and Memories.md.backup in {path.parent}."
+    )
+
+
+@pytest.mark.parametrize("running", [True, False])
+def test_who_deletes_the_backup_too_begins_anew(path, sound, running):
+    with SimpleMemoryManager.open(path) as manager:
+        path.unlink()
+        path.with_name("Memories.md.backup").unlink()
+        found = manager if running else SimpleMemoryManager.open(path)
+        assert found.get_persistent_count() == 0
+        assert found.store.recovered is None
+        assert found.add_memory(5, "Hall", memory("New", text="Another game."))
+    assert texts(path) == {"Another game."}
+
+
+OPENING = """
+import sys
+from zorkgpt import SimpleMemoryManager, ZorkGPTError
+try:
+    SimpleMemoryManager(path=sys.argv[1])
+except ZorkGPTError as error:
+    print(error)
+"""
+
+
+def said_of(path) -> str:
+    """What a process of its own says that opens the file; one that hangs is an error."""
+    done = subprocess.run(
+        [sys.executable, "-c", OPENING, str(path)], capture_output=True, text=True, timeout=30, check=True
+    )
+    return done.stdout
+
+
+@pytest.mark.parametrize("name", ["Memories.md", "Memories.history.jsonl"])
+@pytest.mark.parametrize(("kind", "said"), [("folder", "a folder"), ("pipe", "a pipe"), ("socket", "a socket")])
+def test_what_is_no_file_is_a_clear_error_at_once(tmp_path, name, kind, said):
+    place = tmp_path / name
+    if kind == "folder":
+        place.mkdir()
+    elif kind == "pipe":
+        os.mkfifo(place)
+    else:
+        with socket.socket(socket.AF_UNIX) as listening:
+            listening.bind(os.path.relpath(place))
+    found = said_of(tmp_path / "Memories.md")
+    assert found == f"Can't read {place}: it is {said}, not a file. Move it away, or name another file.\n"
+
+
+def test_a_device_is_a_clear_error_at_once(path):
+    path.symlink_to("/dev/zero")
+    assert "it is a device, not a file" in said_of(path)
+
+
+def test_a_pipe_that_takes_the_files_place_while_a_manager_runs_hangs_nobody(path, sound):
+    with SimpleMemoryManager.open(path) as manager:
+        path.unlink()
+        os.mkfifo(path)
+        assert manager.get_location_memory(5) == "[NOTE] Rug: The rug hides a trap door."
+        assert manager.add_memory(5, "Hall", memory("New")) is False
+        path.unlink()
+        assert manager.add_memory(5, "Hall", memory("New"))
+    assert HALL.text in texts(path)
+
+
+def test_a_folder_that_is_deleted_while_a_manager_runs_is_not_made_again(tmp_path):
+    folder = tmp_path / "work"
+    folder.mkdir()
+    with SimpleMemoryManager.open(folder) as manager:
+        manager.add_memory(5, "Hall", HALL)
+        os.rename(folder, tmp_path / "trash")
+        assert manager.get_location_memory(5) == "[NOTE] Rug: The rug hides a trap door."
+        assert manager.add_memory(5, "Hall", memory("New")) is False
+        with pytest.raises(MemoryStoreError, match="work was deleted or moved"):
+            manager.store.refresh()
+    assert not folder.exists()
+
+
+def test_a_link_is_written_through_and_everything_else_is_beside_the_file_it_leads_to(tmp_path):
+    kept, work = tmp_path / "kept", tmp_path / "work"
+    kept.mkdir()
+    work.mkdir()
+    (work / "Memories.md").symlink_to(Path("..") / "kept" / "mine.md")
+    for title in ("First", "Second", "Third"):
+        with SimpleMemoryManager.open(work) as manager:
+            assert manager.add_memory(5, "Hall", memory(title))
+    assert os.listdir(work) == ["Memories.md"]
+    assert (work / "Memories.md").is_symlink()
+    assert {"mine.md", "mine.md.backup", "mine.history.jsonl"} <= set(os.listdir(kept))
+    (kept / "mine.md").write_bytes(PAGE)
+    assert SimpleMemoryManager.open(work).get_persistent_count() == 2
+    assert (kept / "mine.md.damaged-1").read_bytes() == PAGE
+    assert (work / "Memories.md").is_symlink()
+
+
+def test_a_link_that_leads_nowhere_yet_gets_its_file_and_one_in_a_circle_is_an_error(tmp_path):
+    (tmp_path / "Memories.md").symlink_to(tmp_path / "not yet" / "mine.md")
+    with SimpleMemoryManager.open(tmp_path) as manager:
+        assert manager.add_memory(5, "Hall", HALL)
+    assert texts(tmp_path / "not yet" / "mine.md") == {HALL.text}
+    (tmp_path / "circle.md").symlink_to("circle.md")
+    assert "Can't" in said_of(tmp_path / "circle.md")

@@ -1,0 +1,104 @@
+"""What a manager says in the log that it was given, for any format."""
+
+import logging
+from types import SimpleNamespace
+
+import pytest
+
+from tests.memory.parts import memory
+from zorkgpt.memory.manager import SimpleMemoryManager
+
+RUG, ROPE = memory("Rug", "core"), memory("Rope", "ephemeral")
+
+
+@pytest.fixture
+def logged(tmp_path, caplog):
+    """A manager with a logger of its own, and what that one was told so far, by level."""
+    logger = logging.getLogger("somebody.else")
+    caplog.set_level(logging.INFO, logger.name)
+
+    def opened(**config):
+        config = SimpleNamespace(zork_game_workdir=tmp_path, **config)
+        manager = SimpleMemoryManager(logger, config, SimpleNamespace(episode_id=1, turn_count=9))
+
+        def said():
+            found = [one.getMessage() for one in caplog.records if one.name == logger.name]
+            caplog.clear()
+            return found
+
+        return manager, said
+
+    return opened
+
+
+def test_what_is_added_is_logged_with_kind_place_and_counts(logged):
+    manager, said = logged()
+    manager.add_memory(5, "Hall", RUG)
+    manager.add_memory(5, "Hall", memory("Lamp", status="TENTATIVE"))
+    manager.add_memory(5, "Hall", ROPE)
+    assert said() == [
+        "core memory added: 'Rug' at location 5 (Hall), which has 1 persistent and 0 ephemeral now",
+        "permanent memory added: 'Lamp' (tentative) at location 5 (Hall), which has 2 persistent and 0 ephemeral now",
+        "ephemeral memory added: 'Rope' at location 5 (Hall), which has 2 persistent and 1 ephemeral now",
+    ]
+    manager.add_memory(5, "Hall", memory("Rug", "core", turns="4"))
+    assert said() == []
+
+
+def test_what_is_superseded_upgraded_and_invalidated_is_logged(logged):
+    manager, said = logged()
+    manager.add_memory(5, "Hall", RUG)
+    for title in ("Rope", "Knife"):
+        manager.add_memory(5, "Hall", memory(title, "ephemeral"))
+    said()
+    manager.supersede_memory(5, "Hall", "Rug", memory("Rug moved"))
+    assert said()[-1] == (
+        "core memory superseded: 'Rug' by 'Rug moved' at location 5 (Hall), which has 2 persistent and 2 ephemeral now"
+    )
+    manager.supersede_memory(5, "Hall", "Rope", memory("Rope can be tied"))
+    assert said() == [
+        "permanent memory added: 'Rope can be tied' at location 5 (Hall), which has 3 persistent and 2 ephemeral now",
+        "memory upgraded from ephemeral to permanent: 'Rope' by 'Rope can be tied' at location 5 (Hall), "
+        "which has 3 persistent and 2 ephemeral now",
+    ]
+    manager.add_memory(5, "Hall", memory("Knife"))
+    assert said()[-1].startswith("memory upgraded from ephemeral to permanent: 'Knife' by 'Knife' at location 5")
+    manager.add_memory(6, "Attic", memory("Gas", "ephemeral"))
+    said()
+    manager.invalidate_memory(5, "Rug moved", "It lies there again")
+    manager.invalidate_memory(6, "Gas", "It has gone")
+    assert said() == [
+        "permanent memory invalidated: 'Rug moved' because 'It lies there again' at location 5 (Hall), "
+        "which has 4 persistent and 2 ephemeral now",
+        "ephemeral memory invalidated: 'Gas' because 'It has gone' at location 6 (Attic), "
+        "which has 0 persistent and 1 ephemeral now",
+    ]
+
+
+def test_a_reset_says_how_many_it_clears_and_how_many_stay(logged):
+    manager, said = logged()
+    manager.add_memory(5, "Hall", RUG)
+    manager.add_memory(5, "Hall", ROPE)
+    manager.add_memory(6, "Attic", ROPE)
+    said()
+    manager.reset_episode()
+    assert said() == ["episode reset: 2 ephemeral memories cleared, 1 persistent memories stay"]
+
+
+def test_what_was_not_done_is_not_logged_as_done(logged):
+    manager, said = logged()
+    assert not manager.invalidate_memory(5, "Nothing", "why not")
+    assert not manager.supersede_memory(5, "Hall", "Nothing", RUG)
+    assert said() == ["nothing to invalidate", "nothing to supersede"]
+
+
+def test_every_operation_on_ephemeral_memories_is_logged_in_detail_on_demand(logged, caplog):
+    manager, _ = logged(debug_ephemeral=True)
+    for _ in range(2):
+        manager.add_memory(5, "Hall", memory("Rope", "ephemeral", turns="3"))
+        manager.add_memory(5, "Hall", memory("Rope", "ephemeral", turns="4"))
+    details = [one for one in caplog.records if one.message == "ephemeral memory"]
+    assert [(one.what, one.title, one.text) for one in details][:2] == [
+        ("added", "Rope", "The text of Rope."),
+        ("seen again", "Rope", "The text of Rope."),
+    ]

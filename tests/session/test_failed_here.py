@@ -1,0 +1,69 @@
+"""What failed holds for the state in which it was tried."""
+
+import os
+import signal
+
+from orchestration.zork_orchestrator_v2 import ZorkOrchestratorV2
+from tests.orchestration.parts import CtrlC, a_walkthrough
+
+
+def failed_here(run: ZorkOrchestratorV2) -> tuple[str, ...]:
+    return run.parts.context.player_context(run.parts.game.observe(), "").failed_here
+
+
+def test_what_failed_is_shown_only_while_the_same_things_are_carried(tmp_path):
+    commands = ("eat me", "take penny", "eat me", "drop penny", "take penny")
+    shown = []
+    with a_walkthrough(tmp_path, *commands) as run:
+        run.reset_episode()
+        for _ in commands:
+            run.process_turn()
+            shown.append(failed_here(run))
+    assert shown == [("eat me",), (), ("eat me",), ("eat me",), ("eat me",)]
+
+
+def test_what_failed_while_a_thing_was_shut_or_unlit_is_not_shown_once_it_is_not(tmp_path, zork1):
+    from game_interface.story import find_story
+
+    shown = {}
+    commands = ("take door", "open mailbox", "take door", "close mailbox")
+    with a_walkthrough(tmp_path, *commands, story=find_story(zork1)) as run:
+        run.reset_episode()
+        for number, _ in enumerate(commands):
+            run.process_turn()
+            shown[number] = failed_here(run)
+    assert list(shown.values()) == [("take door",), (), ("take door",), ("take door",)]
+
+
+def test_what_works_in_the_same_state_is_no_longer_shown(tmp_path):
+    with a_walkthrough(tmp_path, "north", "south", "south") as run:
+        run.reset_episode()
+        run.process_turn("take me")
+        assert failed_here(run) == ("take me",)
+        now = run.parts.game.observe()
+        run.game_state._note_outcome(now.location.num, "take me", now.circumstances, False)
+        assert failed_here(run) == ()
+
+
+class Killer(CtrlC):
+    """A watcher that kills its process when a turn is over."""
+
+    def turn_played(self, record) -> None:
+        if record.turn == self.turn:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_it_is_known_again_after_a_kill(tmp_path):
+    commands = ("eat me", "take penny", "take me", "wait", "wait")
+    child = os.fork()
+    if child == 0:
+        try:
+            a_walkthrough(tmp_path, *commands, watchers=(Killer(4),)).play_episode()
+        finally:
+            os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+    with a_walkthrough(tmp_path, *commands) as run:
+        run.resume_episode(1)
+        assert failed_here(run) == ("take me",)
+        run.process_turn("drop penny")
+        assert list(run.game_state.failed_actions[run.game_state.current_room_id]) == ["eat me", "take me"]
