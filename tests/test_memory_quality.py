@@ -1,0 +1,237 @@
+"""What the benchmark of memory quality calls false, trivial and useful, in the bundled story."""
+
+import pytest
+
+from benchmarks.memory_quality import play
+from benchmarks.memory_verdicts import Worth, contradictions, judge, taught_in
+from benchmarks.replay import Replay
+from game_interface.core.jericho_interface import JerichoInterface
+from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.storage.history import History
+from zorkgpt.world.graph import MapGraph
+
+SEED = 1
+TO_THE_GARDEN = ["north", "north", "east", "take wooden clapper", "northwest"]
+INTO_THE_HOUSE = ["south", "examine small window", "open small window", "south", "south", "open sea chest"]
+ON_THE_GREEN = ["north", "west", "west", "west", "west"]
+
+
+@pytest.fixture(scope="module")
+def replay(bundled_story):
+    with JerichoInterface(bundled_story, seed=SEED) as game:
+        yield Replay(game, {1: [*TO_THE_GARDEN, *INTO_THE_HOUSE], 2: ON_THE_GREEN})
+
+
+@pytest.fixture(scope="module")
+def places(replay):
+    found = {}
+    for step in replay.steps.values():
+        for location in (step.before.location, step.after.location):
+            found.setdefault(location.name, location.num)
+    return found
+
+
+@pytest.fixture(scope="module")
+def things(replay):
+    view = replay.game.memory
+    return {view.name(number): number for number in range(1, view.machine.object_count + 1)}
+
+
+@pytest.fixture
+def graph(replay):
+    """The map of the recorded play."""
+    graph = MapGraph()
+    for step in replay.steps.values():
+        if step.before.location != step.after.location:
+            graph.add_connection(step.before.location.num, step.action, step.after.location.num)
+    return graph
+
+
+@pytest.fixture
+def verdicts(replay, graph, places, tmp_path):
+    """Judges a `Memories.md` of which the entries of each place are given by its name."""
+
+    def judged(**entries: str):
+        text = "# Location Memories\n"
+        for place, written in entries.items():
+            name = place.replace("_", " ")
+            text += (
+                f"\n## Location {places[name]}: {name}\n**Visits:** 1 | **Episodes:** 1\n\n### Memories\n\n{written}\n"
+            )
+        (tmp_path / "Memories.md").write_text(text, encoding="utf-8")
+        with SimpleMemoryManager.open(tmp_path) as manager:
+            memories = manager.all_memories()
+            taught = taught_in(History(tmp_path / "Memories.history.jsonl"))
+        return judge(memories, replay, graph, taught)
+
+    return judged
+
+
+def entry(head: str, title: str, told: str, meta: str = "Ep1, T1, +0") -> str:
+    return f"**[{head}] {title}** *({meta})*\n{told}\n\n"
+
+
+def worths(found) -> list[Worth]:
+    return [verdict.worth for verdict in found]
+
+
+@pytest.mark.parametrize(
+    ("title", "told"),
+    [
+        pytest.param("“north” does nothing", "You can't go that way.", id="a way that is there"),
+        pytest.param("“take copper penny” scores", "+5 points.", id="what gives no points"),
+        pytest.param("“up” leads on", "Leads to Hollow Lane.", id="a way that is not there"),
+        pytest.param("“north” leads on", "Leads to Kitchen.", id="another destination"),
+        pytest.param("“north” kills", "You are dead.", id="what kills nobody"),
+        pytest.param("“examine milestone” tells more", "It says that the sea is made of milk.", id="another answer"),
+    ],
+)
+def test_what_the_game_does_otherwise_is_false(verdicts, title, told):
+    meta = "Ep1, T1, +5" if title.endswith("scores") else "Ep1, T1, +0"
+
+    (verdict,) = verdicts(Causeway_End=entry("SUCCESS - PERMANENT", title, told, meta))
+
+    assert verdict.worth is Worth.FALSE, verdict.why
+
+
+def test_the_fields_of_a_memory_count_more_than_its_title(verdicts, places):
+    meta = f"Ep1, T1, +0, do: north → to {places['Front Yard']}"
+
+    (verdict,) = verdicts(Causeway_End=entry("SUCCESS - PERMANENT", "The way to the house", "Go north.", meta))
+
+    assert verdict.worth is Worth.FALSE
+    assert "Hollow Lane" in verdict.why
+
+
+def test_a_missing_exit_and_a_refusal_are_trivial(verdicts):
+    found = verdicts(
+        Causeway_End=entry("FAILURE - PERMANENT", "“up” does nothing", "You can't go that way.")
+        + entry("FAILURE - PERMANENT", "“push milestone” does nothing", "You're unable to."),
+    )
+
+    assert worths(found) == [Worth.TRIVIAL, Worth.TRIVIAL]
+
+
+def test_a_refusal_of_this_thing_alone_is_a_hint(verdicts):
+    (verdict,) = verdicts(
+        Front_Yard=entry("FAILURE - PERMANENT", "“north” does nothing", "The front door is nailed shut.")
+    )
+
+    assert (verdict.worth, verdict.why) == (Worth.USEFUL, "hint")
+
+
+def test_a_plain_way_that_the_map_knows_is_trivial(verdicts):
+    (verdict,) = verdicts(Causeway_End=entry("SUCCESS - PERMANENT", "“north” leads on", "Leads to Hollow Lane."))
+
+    assert verdict.worth is Worth.TRIVIAL
+
+
+def test_a_plain_way_that_the_map_does_not_know_is_useful(verdicts, graph):
+    graph.clear()
+
+    (verdict,) = verdicts(Causeway_End=entry("SUCCESS - PERMANENT", "“north” leads on", "Leads to Hollow Lane."))
+
+    assert (verdict.worth, verdict.why) == (Worth.USEFUL, "way")
+
+
+def test_two_outcomes_of_one_action_contradict_each_other(verdicts):
+    found = verdicts(
+        Orchard=entry("SUCCESS - PERMANENT", "“take wooden clapper” scores", "+2 points. Taken.", "Ep1, T4, +2")
+        + entry("NOTE - PERMANENT", "The clapper", "It is out of reach.", "Ep1, T4, +0, do: take wooden clapper → to 3")
+    )
+
+    assert worths(found) == [Worth.CONTRADICTING, Worth.FALSE]
+    assert len(contradictions([verdict.located for verdict in found])) == 1
+
+
+def test_two_outcomes_in_two_states_do_not(verdicts, things):
+    window = things["small window"]
+    found = verdicts(
+        Back_Garden=entry(
+            "NOTE - PERMANENT", "Shut", "It is shut.", f"Ep1, T6, +0, do: south → nothing, when: {window} closed"
+        )
+        + entry("NOTE - PERMANENT", "In", "The way in.", f"Ep1, T9, +5, do: south, when: {window} open"),
+    )
+
+    assert worths(found) == [Worth.USEFUL, Worth.USEFUL]
+    assert not any(verdict.conditional for verdict in found)
+
+
+def test_what_comes_out_otherwise_in_the_state_that_it_names_is_false(verdicts, things):
+    meta = f"Ep1, T6, +0, do: south → nothing, when: {things['small window']} open"
+
+    (verdict,) = verdicts(Back_Garden=entry("FAILURE - PERMANENT", "No way in", "The window is shut.", meta))
+
+    assert verdict.worth is Worth.FALSE
+    assert "Kitchen" in verdict.why
+
+
+def test_a_true_action_that_scores_is_useful(verdicts):
+    written = entry("SUCCESS - PERMANENT", "“take wooden clapper” scores", "+2 points. Taken.", "Ep1, T4, +2")
+
+    (verdict,) = verdicts(Orchard=written)
+
+    assert (verdict.worth, verdict.why, verdict.conditional) == (Worth.USEFUL, "scores", "")
+
+
+def test_what_needs_a_preparation_that_it_does_not_name_is_conditional(verdicts):
+    written = entry("SUCCESS - PERMANENT", "“south” scores", "+5 points. Leads to Kitchen.", "Ep1, T9, +5")
+
+    (verdict,) = verdicts(Back_Garden=written)
+
+    assert (verdict.worth, verdict.why) == (Worth.USEFUL, "scores")
+    assert verdict.conditional.startswith("nothing")
+
+
+def test_the_same_action_with_the_same_outcome_is_repeated(verdicts):
+    found = verdicts(
+        Causeway_End=entry("SUCCESS - PERMANENT", "“take copper penny” takes it", "Taken.")
+        + entry("SUCCESS - PERMANENT", "“take copper penny” works", "You have it now.")
+    )
+
+    assert worths(found) == [Worth.USEFUL, Worth.REPEATED]
+
+
+def test_core_claims_are_held_against_a_fresh_world(verdicts, things):
+    penny, milestone, clapper = things["copper penny"], things["milestone"], things["wooden clapper"]
+    found = verdicts(
+        Causeway_End=entry(
+            "DISCOVERY - CORE", "A penny", "It lies on the milestone.", f"Ep1, T0, +0, says: {penny} on {milestone}"
+        )
+        + entry("DISCOVERY - CORE", "A clapper", "It lies here.", f"Ep1, T0, +0, says: {clapper} here")
+    )
+
+    assert worths(found) == [Worth.USEFUL, Worth.FALSE]
+    assert all(verdict.by_claims for verdict in found)
+
+
+def test_where_a_thing_is_only_later_on_is_false_without_the_state(verdicts, things):
+    penny = things["copper penny"]
+    meta = f"Ep1, T1, +0, do: take copper penny → changed, says: {penny} here"
+
+    (verdict,) = verdicts(Causeway_End=entry("SUCCESS - PERMANENT", "Penny", "The penny lies on the ground.", meta))
+
+    assert verdict.worth is Worth.FALSE
+    assert "when an episode begins" in verdict.why
+
+
+def test_a_first_sight_that_names_nothing_is_trivial(verdicts):
+    found = verdicts(
+        Causeway_End=entry("DISCOVERY - CORE", "At first sight", "The sea is grey, and a lane leads north.")
+        + entry("DISCOVERY - CORE", "At first sight", "There is a penny.")
+    )
+
+    assert worths(found) == [Worth.TRIVIAL, Worth.NOT_CHECKABLE]
+
+
+def test_what_is_not_believed_is_not_judged(verdicts):
+    assert verdicts(Causeway_End=entry("FAILURE - PERMANENT - SUPERSEDED", "“north” does nothing", "~~No way.~~")) == []
+
+
+def test_a_run_plays_again_as_it_was_and_gives_the_same_figures(tmp_path):
+    first, second = (play(None, SEED, 2, 30, remember=True, keep=str(tmp_path / name)) for name in ("one", "other"))
+
+    assert first == second
+    assert first.replay_differs == []
+    assert first.memories
+    assert [one.action for one in first.scoring if one.remembered]
