@@ -116,9 +116,8 @@ def main() -> None:
         for remember in (True, False):
             arm = arms[remember][number]
             scores, repeated = ", ".join(map(str, arm.score)), ", ".join(f"{share:.0%}" for share in arm.repeated)
-            print(
-                f"| {seed} | {'on' if remember else 'off'} | {scores} | {arm.score[-1]} | {max(arm.score)} | {repeated} |"
-            )
+            memory, last, best = "on" if remember else "off", arm.score[-1], max(arm.score)
+            print(f"| {seed} | {memory} | {scores} | {last} | {best} | {repeated} |")
 
 
 if __name__ == "__main__":
