@@ -4,8 +4,8 @@
 
 Without `--game` it plays the bundled story.
 
-A failed action changed nothing: the whole state of the game is what it would be without it; looking and waiting are
-left out. It is repeated if the same action had failed
+A failed action changed nothing: not place, score, inventory, or the things in sight, in hand or named by it; what
+goes on elsewhere is not its doing, and looking and waiting are left out. It is repeated if the same action had failed
 at the same place before, in this or an earlier episode. "Off" takes away what earlier episodes give (memories and
 map); the counts of the running episode both keep.
 """
@@ -116,8 +116,8 @@ def main() -> None:
         for remember in (True, False):
             arm = arms[remember][number]
             scores, repeated = ", ".join(map(str, arm.score)), ", ".join(f"{share:.0%}" for share in arm.repeated)
-            arm_name = "on" if remember else "off"
-            print(f"| {seed} | {arm_name} | {scores} | {arm.score[-1]} | {max(arm.score)} | {repeated} |")
+            memory, last, best = "on" if remember else "off", arm.score[-1], max(arm.score)
+            print(f"| {seed} | {memory} | {scores} | {last} | {best} | {repeated} |")
 
 
 if __name__ == "__main__":

@@ -15,11 +15,12 @@ from zorkgpt.context.ahead import (
     dangers_ahead,
     deadly_actions,
     exits_of,
+    known_points,
     route_to,
     stated_destination,
 )
 from zorkgpt.context.past import REASONED_TURNS, reasoning_formatted
-from zorkgpt.context.place import shown_dangers
+from zorkgpt.context.place import shown_dangers, shown_points
 from zorkgpt.context.prompt import agent_values, critic_values
 from zorkgpt.context.summary import Overflow, Summarizer, overflowing
 from zorkgpt.context.turns import EpisodeTurns
@@ -158,6 +159,7 @@ class ContextManager:
             episode=state.episode_id,
             exits=exits,
             dangers=tuple(dangers_ahead(self._graph, here, self._recall, route)),
+            known_points=known_points(self._graph, here, self._recall, state.scored_actions),
             route=route,
             failed_here=state.failed_here(now),
             deadly_here=deadly_actions(self._graph, here, exits),
@@ -223,6 +225,8 @@ class ContextManager:
             return
         for danger in shown_dangers(context, self._config.context):
             self._memory.mark_recalled(danger.location_id, [danger.memory])
+        for known in shown_points(context, self._config.context):
+            self._memory.mark_recalled(known.location_id, [known.memory])
         self._memory.mark_lines_recalled(context.knowledge)
 
     def _room_description_age(self, here: int | None) -> int | None:

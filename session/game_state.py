@@ -37,6 +37,8 @@ class GameState:
     failed_actions: dict[int, dict[str, set[str]]] = field(default_factory=dict)
     """Location → actions that changed nothing there in this episode, in the order of the first try → the circumstances
     (`Observation.circumstances`) in which they did."""
+    scored_actions: dict[int, list[str]] = field(default_factory=dict)
+    """Location → actions that scored there in this episode."""
     room_descriptions: dict[int, tuple[str, int]] = field(default_factory=dict)
     """Location → the text that described it last in this episode, and the turn on which it was printed."""
     last_room_description: str = ""
@@ -87,6 +89,8 @@ class GameState:
         entry |= {"location": place, "response": step.response}
         if step.before.location is not None:
             self._note_outcome(step.before.location.num, step.action, step.before.circumstances, failed(step))
+            if (step.after.score or 0) > (step.before.score or 0):
+                self.scored_actions.setdefault(step.before.location.num, []).append(step.action)
         self.deaths += step.died
         self.finished = self.finished or step.finished
         self.victory = self.victory or step.victory

@@ -209,6 +209,8 @@ class ContextSection(Section):
     """What was tried here in vain."""
     dangers_tokens: int = Field(200, ge=60)
     """Dangers remembered of places one way from here and on the route; those of this place count as its memories."""
+    known_points_tokens: int = Field(250, ge=60)
+    """What scored in earlier episodes and not yet in this one, with the way there."""
     objectives_tokens: int = Field(300, ge=60)
     """What is being pursued."""
     knowledge_tokens: int = Field(400, ge=60)

@@ -53,6 +53,20 @@ class Danger:
 
 
 @dataclass(frozen=True, slots=True)
+class KnownPoints:
+    """An action that scored in an earlier episode, and has not in this one."""
+
+    action: str
+    points: int
+    place: str
+    location_id: int
+    memory: Memory
+    """Which tells of it."""
+    ways: tuple[str, ...] | None
+    """From here to the place; () at the place itself, None: no way is known."""
+
+
+@dataclass(frozen=True, slots=True)
 class Route:
     """Where the player is going, and the ways there that the map knows."""
 
@@ -91,6 +105,8 @@ class PlayerContext:
     """Those that were walked first, then those that the place is said to have."""
     dangers: tuple[Danger, ...] = ()
     """One way from here and on the route, the nearest first."""
+    known_points: tuple[KnownPoints, ...] = ()
+    """The nearest first."""
     route: Route | None = None
     """None: nobody has said where to go, or no way there is known."""
     failed_here: tuple[str, ...] = ()

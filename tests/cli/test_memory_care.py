@@ -55,7 +55,7 @@ def classify(file, *options):
 def test_without_a_yes_nothing_is_changed(file, capsys):
     assert classify(file) == exits.BAD_INPUT
     said = capsys.readouterr()
-    assert "core      5 Hall: Sword on the wall" in said.out
+    assert "permanent 5 Hall: Sword on the wall" in said.out
     assert "permanent 5 Hall: Rug moves" in said.out
     assert "give --yes" in said.err
     assert file.read_text() == OLD
@@ -65,11 +65,11 @@ def test_after_a_yes_every_memory_is_marked_and_the_old_file_is_kept(file, capsy
     assert classify(file, "--yes") == exits.OK
     said = capsys.readouterr().out
     assert "4 memories marked" in said
-    assert "may be no more so" in said
+    assert "as it is read without a mark; no model was asked" in said
     assert file.with_name("Memories.md.unclassified.backup").read_text() == OLD
     marked = file.read_text()
     for header in (
-        "**[DISCOVERY - CORE] Sword on the wall** *(Ep",
+        "**[DISCOVERY - PERMANENT] Sword on the wall** *(Ep",
         "**[SUCCESS - PERMANENT] Rug moves** *(Ep",
         "**[NOTE - PERMANENT] Lamp dropped** *(Ep",
         "**[DANGER - PERMANENT] Troll** *(Ep",
@@ -87,8 +87,8 @@ def test_after_a_yes_every_memory_is_marked_and_the_old_file_is_kept(file, capsy
     ("answer", "expected"),
     [
         ('{"persistences": ["permanent", "core", "core", "core"]}', ["permanent", "core", "core", "permanent", "core"]),
-        ('{"persistences": ["core"]}', ["core", "permanent", "permanent", "permanent", "permanent"]),
-        ("no idea", ["core", "permanent", "permanent", "permanent", "permanent"]),
+        ('{"persistences": ["core"]}', ["permanent"] * 5),
+        ("no idea", ["permanent"] * 5),
     ],
     ids=["answered", "too few", "unreadable"],
 )
@@ -104,12 +104,13 @@ def test_a_model_proposes_where_one_is_configured(file, monkeypatch, answer, exp
 def test_the_audit_marks_what_a_fresh_world_contradicts(file, capsys):
     with JerichoInterface() as game:
         numbers = {thing.room_name: thing.room for thing in things_of(game)}
+        sword = next(thing.number for thing in things_of(game) if thing.name == "short sword")
     hall, kitchen = numbers["Hall"], numbers["Kitchen"]
     file.write_text(
         f"# Location Memories\n\n## Location {hall}: Hall\n**Visits:** 1 | **Episodes:** 1\n\n### Memories\n\n"
-        "**[DISCOVERY - CORE] Sword** *(Ep1, T2, +0)*\nA short sword hangs above the fireplace.\n\n---\n\n"
+        f"**[DISCOVERY - CORE] Sword** *(Ep1, T2, +0, says: {sword} here)*\nA short sword hangs above the fireplace.\n\n---\n\n"
         f"## Location {kitchen}: Kitchen\n**Visits:** 1 | **Episodes:** 1\n\n### Memories\n\n"
-        "**[DISCOVERY - CORE] Sword in the Kitchen** *(Ep1, T4, +0)*\nThe short sword lies on the floor here.\n\n---\n"
+        f"**[DISCOVERY - CORE] Sword in the Kitchen** *(Ep1, T4, +0, says: {sword} here)*\nThe short sword lies on the floor here.\n\n---\n"
     )
     before = file.read_text()
     assert run(["memories", "audit", "--file", str(file), "--dry-run"]) == exits.OK

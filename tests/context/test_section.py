@@ -14,10 +14,10 @@ from zorkgpt.context.section import beginning, first_sentences, last_sentences, 
 from zorkgpt.memory.learning.synthesis import RecentTurn
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.recall.retrieval import estimated_tokens
-from zorkgpt.player import Danger, Exit, PlayerContext, Route
+from zorkgpt.player import Danger, Exit, KnownPoints, PlayerContext, Route
 
 PARTS = [
-    *(place.certain, place.exits, place.failed_here, place.dangers, place.room_description),
+    *(place.certain, place.exits, place.failed_here, place.dangers, place.known_points, place.room_description),
     *(mind.objectives, mind.knowledge, mind.notices),
     *(past.summary, past.history, past.reasoning, past.response, past.refused),
 ]
@@ -39,6 +39,12 @@ def contexts(draw) -> PlayerContext:
     dangers = st.builds(
         Danger, names, names, st.just(2), st.builds(lambda text: Memory("DANGER", "X", 1, "1", 0, text, "core"), texts)
     )
+    points = st.builds(
+        KnownPoints,
+        *(names, st.integers(1, 99), names, st.just(2)),
+        st.just(Memory("SUCCESS", "X", 1, "1", 5, "It scored.", "permanent")),
+        st.none() | st.lists(names, max_size=20).map(tuple),
+    )
     return PlayerContext(
         seen,
         draw(texts),
@@ -50,6 +56,7 @@ def contexts(draw) -> PlayerContext:
         room_description_age=draw(st.integers(0, 10)),
         exits=tuple(draw(st.lists(st.builds(Exit, names, names, st.just(2), st.just(0.5)), max_size=40))),
         dangers=tuple(draw(st.lists(dangers, max_size=20))),
+        known_points=tuple(draw(st.lists(points, max_size=20))),
         route=draw(st.none() | st.builds(Route, names, st.just(3), st.lists(names, max_size=20).map(tuple))),
         failed_here=tuple(draw(st.lists(names, max_size=60))),
         deadly_here=tuple(draw(st.lists(names, max_size=60))),

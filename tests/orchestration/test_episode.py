@@ -50,21 +50,24 @@ def _start(workdir) -> int:
     return read_episode(workdir, 1)[0].location_id
 
 
-def test_an_action_that_fails_is_remembered_where_it_was_taken(tmp_path):
+def test_what_fails_and_where_plain_ways_lead_is_on_the_map_and_no_memory(tmp_path):
     with a_walkthrough(tmp_path, "north", "push east") as run:
-        run.process_turn()
-        record = run.process_turn()
-        place = record.transition.before.location
-        assert "“push east” does nothing" in run.simple_memory.get_location_memory(place.num)
-
-
-def test_where_a_way_leads_is_kept_at_its_start_and_the_first_look_at_its_end(tmp_path):
-    with a_walkthrough(tmp_path, "north") as run:
         step = run.process_turn().transition
         source, destination = step.before.location.num, step.after.location.num
-        assert "“north” leads on" in run.simple_memory.get_location_memory(source)
-        there = run.simple_memory.memory_cache[destination]
+        run.process_turn()
+        assert run.parts.map.graph.exits(source) == {"north": destination}
+        assert "push east" in run.parts.map.graph.in_vain[destination]
+        assert [one.title for one in run.simple_memory.memory_cache[source]] == ["At first sight"]
+        assert run.simple_memory.get_location_memory(destination) == ""
+
+
+def test_the_first_look_is_kept_at_the_place_that_a_way_leads_to(tmp_path):
+    with a_walkthrough(tmp_path, "north", "north", "east", "northwest") as run:
+        for _ in range(4):
+            step = run.process_turn().transition
+        there = run.simple_memory.memory_cache[step.after.location.num]
         assert [(memory.title, memory.persistence) for memory in there] == [("At first sight", "core")]
+        assert there[0].text == "Here is the small window (closed)."
 
 
 def test_what_was_dropped_is_forgotten_by_the_next_episode(tmp_path):
@@ -76,7 +79,7 @@ def test_what_was_dropped_is_forgotten_by_the_next_episode(tmp_path):
         assert "“drop penny” works" in run.simple_memory.get_location_memory(place)
         run.reset_episode()
         assert "“drop penny” works" not in run.simple_memory.get_location_memory(place)
-        assert "“take penny” takes it" in run.simple_memory.get_location_memory(place)
+        assert "On the milestone is the copper penny. [spawn]" in run.simple_memory.get_location_memory(place)
 
 
 def test_a_given_action_is_played_instead_of_the_players(tmp_path):

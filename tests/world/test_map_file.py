@@ -25,7 +25,9 @@ def test_the_file_has_the_documented_form(tmp_path):
     graph.add_connection(16, "s", 15, MoveKind.ABOARD)
     graph.add_failure(15, "up")
     graph.add_failure(15, "up")
-    graph.add_attempt(15, "push wall", "Nothing happens.")
+    graph.add_attempt(15, "open trunk", "It is locked.")
+    graph.add_attempt(15, "open lid", "It is stuck.")
+    graph.add_attempt(15, "open lid", None)
     graph.save_to_json(tmp_path / FILE)
     state = json.loads((tmp_path / FILE).read_text())
     assert state.pop("metadata") | {"timestamp": ""} == {
@@ -47,7 +49,7 @@ def test_the_file_has_the_documented_form(tmp_path):
         "connection_kinds": {"16_south": "aboard"},
         "exit_failure_counts": {"15_up": 2},
         "pruned_exits": {"15": ["up"]},
-        "in_vain": {"15": {"push wall": "Nothing happens."}},
+        "in_vain": {"15": {"open trunk": "It is locked."}},
         "other_moves": [],
     }
     assert MapGraph.load_from_json(tmp_path / FILE).to_dict() == graph.to_dict()

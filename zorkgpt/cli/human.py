@@ -4,6 +4,7 @@ import sys
 
 from zorkgpt.cli.display import console_for
 from zorkgpt.cli.lines import printable, score_line
+from zorkgpt.context.place import way_to_points
 from zorkgpt.player import AgentDecision, PlayerContext, PlayerStopped
 
 
@@ -36,5 +37,8 @@ class HumanPlayer:
         if context.exits:
             ways = ", ".join(f"{one.way} to {one.leads_to}" if one.leads_to else one.way for one in context.exits)
             console.print(printable(f"known ways: {ways}"))
+        for known in context.known_points:
+            points = f"+{known.points} {known.action} at {known.place}, {way_to_points(known)}"
+            console.print(printable(f"known to score: {points}"))
         if context.memories:
             console.print(printable(f"remembered of this place:\n{context.memories}"))

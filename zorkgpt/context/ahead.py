@@ -1,11 +1,11 @@
 """What lies ahead by the map and the memory: the ways on, where the player says it is going, the dangers there."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 from zorkgpt.memory.models import Memory
-from zorkgpt.player import Danger, Exit, Route
-from zorkgpt.world.directions import OPPOSITE
+from zorkgpt.player import Danger, Exit, KnownPoints, Route
+from zorkgpt.world.directions import OPPOSITE, exit_name
 from zorkgpt.world.graph import MapGraph
 
 Recall = Callable[[int], Iterable[Memory]]
@@ -85,6 +85,26 @@ def dangers_ahead(graph: MapGraph, here: int | None, recall: Recall, route: Rout
         for memory in recall(room):
             if memory.category == "DANGER":
                 yield Danger(way, _name(graph, room), room, memory, steps, room in on_route)
+
+
+def known_points(
+    graph: MapGraph, here: int | None, recall: Recall, scored: Mapping[int, Collection[str]]
+) -> tuple[KnownPoints, ...]:
+    """What is remembered to have scored anywhere, the nearest first, what no way is known to last.
+
+    Args:
+        scored: location → actions that have scored there in this episode.
+    """
+    routes = graph.routes(here) if here is not None else {}
+    done = {(room, exit_name(action)) for room, actions in scored.items() for action in actions}
+    found: list[KnownPoints] = []
+    for room in (*routes, *(room for room in graph.rooms if room not in routes)):
+        for memory in recall(room):
+            if memory.action and (memory.score_change or 0) > 0 and (room, exit_name(memory.action)) not in done:
+                ways = tuple(routes[room]) if room in routes else None
+                name = _name(graph, room)
+                found.append(KnownPoints(memory.action, memory.score_change, name, room, memory, ways))
+    return tuple(found)
 
 
 def _along(graph: MapGraph, here: int | None, route: Route | None) -> dict[int, tuple[str, int]]:

@@ -7,7 +7,7 @@ from session.sections import ContextSection
 from zorkgpt.context.past import is_room_description
 from zorkgpt.context.section import Section, first_sentences, fitting, left_out_note, list_section, text_section
 from zorkgpt.memory.recall.retrieval import estimated_tokens
-from zorkgpt.player import Danger, Exit, PlayerContext
+from zorkgpt.player import Danger, Exit, KnownPoints, PlayerContext
 from zorkgpt.prompts.render import fence, one_line
 
 _NAME_TOKENS = 20
@@ -138,6 +138,33 @@ def shown_dangers(context: PlayerContext, budgets: ContextSection) -> list[Dange
     return found.values["kept"]
 
 
+def known_points(context: PlayerContext, budgets: ContextSection) -> Section:
+    """What scored in earlier episodes and not yet in this one, and the way there, the nearest first."""
+    return list_section(
+        "## Known to score, and not done yet in this episode",
+        context.known_points,
+        _points,
+        budgets.known_points_tokens,
+        lambda kept: {"known_points": [_points_values(known) for known in kept]},
+    )
+
+
+def shown_points(context: PlayerContext, budgets: ContextSection) -> list[KnownPoints]:
+    """Those of them that fit the budget."""
+    if not context.known_points:
+        return []
+    told = known_points(context, budgets).values["known_points"]
+    shown = {(one["location_id"], one["action"]) for one in told}
+    return [known for known in context.known_points if (known.location_id, known.action) in shown]
+
+
+def way_to_points(known: KnownPoints) -> str:
+    """Where it is to be done, as seen from here."""
+    if known.ways is None:
+        return "no way there is known"
+    return f"from here: {', '.join(map(one_line, known.ways))}" if known.ways else "here"
+
+
 def room_description(context: PlayerContext, budgets: ContextSection) -> Section:
     """The last description of this room, and how many turns ago the game printed it."""
     age = context.room_description_age
@@ -184,6 +211,21 @@ def _exit(known: Exit) -> str:
         back = f"; the opposite way led here from {' and '.join(map(one_line, known.came_from))}"
         return f"- {way}: {_OPEN_END}{back if known.came_from else ''}.{deadly}"
     return f"- {way} leads to {one_line(known.leads_to)} (confidence {known.confidence:.2f}).{deadly}"
+
+
+def _points(known: KnownPoints) -> str:
+    place = f"{_name(known.place)} (location {known.location_id})"
+    return f"- +{known.points} {one_line(known.action)} at {place}, {way_to_points(known)}"
+
+
+def _points_values(known: KnownPoints) -> dict:
+    return {
+        "action": known.action,
+        "points": known.points,
+        "place": known.place,
+        "location_id": known.location_id,
+        "ways": None if known.ways is None else list(known.ways),
+    }
 
 
 def _exit_values(known: Exit) -> dict:

@@ -6,7 +6,7 @@ from typing import Any
 from session.sections import ContextSection
 from zorkgpt.context.mind import knowledge, notices, objectives
 from zorkgpt.context.past import history, reasoning, refused, response, summary
-from zorkgpt.context.place import certain, dangers, exits, failed_here, memories, room_description
+from zorkgpt.context.place import certain, dangers, exits, failed_here, known_points, memories, room_description
 from zorkgpt.context.section import Section
 from zorkgpt.player import PlayerContext
 
@@ -20,6 +20,7 @@ _AGENT: tuple[Part, ...] = (
     failed_here,
     memories,
     dangers,
+    known_points,
     objectives,
     knowledge,
     notices,

@@ -7,10 +7,11 @@ from functools import cached_property
 from operator import itemgetter
 from typing import Any
 
+from zorkgpt.memory.claims import Relation
 from zorkgpt.memory.models import Memory
 from zorkgpt.offline.candidates import COST, STEEP, Candidate, Tier
 from zorkgpt.offline.nouns import words_of
-from zorkgpt.offline.phrases import Outcome, is_dark, is_unlocked, read_title
+from zorkgpt.offline.phrases import Outcome, is_dark, is_unlocked, normal, read_title
 from zorkgpt.world.directions import canonical_direction
 
 _ORDER = list(Outcome)
@@ -18,6 +19,27 @@ _MOST_REOPENED = 6
 _UNDOING = ("drop ", "put ")
 _REWARDING = frozenset({Outcome.SCORES, Outcome.TAKES})
 _DEADLY = frozenset({Outcome.KILLS, Outcome.KILLS_UNLIT})
+
+
+def what_came_of(memory: Memory) -> tuple[str, Outcome] | None:
+    """The action that a memory tells of, and its outcome; None if it tells of none.
+
+    By its fields; a memory from before there were any by its title, as the rules word it.
+    """
+    if not (memory.action and memory.outcome):
+        return read_title(memory)
+    action = normal(memory.action)
+    if memory.outcome == "died":
+        unlit = any(claim.relation is Relation.DARK for claim in (*memory.when, *memory.claims)) or is_dark(memory.text)
+        return action, Outcome.KILLS_UNLIT if unlit else Outcome.KILLS
+    if (memory.score_change or 0) > 0:
+        return action, Outcome.SCORES
+    if memory.outcome == "changed":
+        taken = any(claim.relation is Relation.CARRIED for claim in memory.claims)
+        return action, Outcome.TAKES if taken else Outcome.WORKS
+    if memory.outcome == "nothing":
+        return action, Outcome.FAILS if memory.category == "FAILURE" else Outcome.TELLS
+    return action, Outcome.LEADS
 
 
 @dataclass
@@ -81,12 +103,12 @@ class PlaceNotes:
     def learn(self, memories: Iterable[Memory]) -> None:
         """Take over what memory says."""
         memories = list(memories)
-        told = tuple((memory.title, memory.text, memory.persistence) for memory in memories)
+        told = tuple((memory.title, memory.text, memory.outcome, memory.score_change) for memory in memories)
         if told == self._told:
             return
         self._told, self.remembered = told, {}
         for memory in memories:
-            if known := read_title(memory):
+            if known := what_came_of(memory):
                 action, outcome = known
                 known_as = self.remembered.get(action, outcome)
                 self.remembered[action] = min(known_as, outcome, key=_ORDER.index)
