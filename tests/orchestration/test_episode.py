@@ -67,7 +67,7 @@ def test_the_first_look_is_kept_at_the_place_that_a_way_leads_to(tmp_path):
             step = run.process_turn().transition
         there = run.simple_memory.memory_cache[step.after.location.num]
         assert [(memory.title, memory.persistence) for memory in there] == [("At first sight", "core")]
-        assert there[0].text == "Here is the small window (closed)."
+        assert there[0].text == "Here are the black berries and the small window (closed)."
 
 
 def test_what_was_dropped_is_forgotten_by_the_next_episode(tmp_path):
