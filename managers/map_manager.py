@@ -14,7 +14,7 @@ from zorkgpt.errors import ZorkGPTError
 from zorkgpt.memory.storage.file import MemoryFile
 from zorkgpt.memory.storage.rollback import Rollback
 from zorkgpt.prompts.render import cut
-from zorkgpt.world.directions import exit_name
+from zorkgpt.world.directions import canonical_direction, exit_name
 from zorkgpt.world.graph import MapGraph, Room
 from zorkgpt.world.map_file import load_map, save_map
 from zorkgpt.world.movement import led_nowhere, move_of
@@ -115,7 +115,9 @@ class MapManager:
             self.graph.add_attempt(room, action, None)
         elif (room, action) not in self._worked:
             # What worked before in this episode fails now for that very reason.
-            self.graph.add_attempt(room, action, cut(" ".join(step.response.split()), _MOST_SAID))
+            said = cut(" ".join(step.response.split()), _MOST_SAID)
+            cleared = {done for place, done in self._worked if place == room} if canonical_direction(action) else ()
+            self.graph.add_attempt(room, action, said, cleared)
 
     def process_periodic_update(self) -> None:
         """Write the map now and then, so that a killed run has not walked in vain."""

@@ -31,26 +31,26 @@ def taught(action: str, response: str, truth: ZMachineContext = TRUTH, **more):
 @pytest.mark.parametrize(
     ("truth", "category", "outcome", "text"),
     [
-        (replace(TRUTH, died=True), "DANGER", Outcome.KILLS, "Doing this here is deadly. Well."),
-        (replace(TRUTH, score_delta=5), "SUCCESS", Outcome.SCORES, "Scores 5 points. Well."),
-        (OPENED, "SUCCESS", Outcome.WORKS, "The oak door is then open. Well."),
+        (replace(TRUTH, died=True), "DANGER", Outcome.KILLS, "Doing this here is deadly. All is well in here."),
+        (replace(TRUTH, score_delta=5), "SUCCESS", Outcome.SCORES, "Scores 5 points. All is well in here."),
+        (OPENED, "SUCCESS", Outcome.WORKS, "The oak door is then open. All is well in here."),
         (
             replace(TRUTH, changed=(AttributeChanged(7, "brass lamp", "on", True),)),
             "SUCCESS",
             Outcome.WORKS,
-            "The brass lamp is then lit. Well.",
+            "The brass lamp is then lit. All is well in here.",
         ),
         (
             replace(TRUTH, moved=(ObjectMoved(11, "troll", 1, "Hall", None, "nowhere"),)),
             "SUCCESS",
             Outcome.WORKS,
-            "The troll is then gone. Well.",
+            "The troll is then gone. All is well in here.",
         ),
-        (TOOK, "SUCCESS", Outcome.TAKES, "The brass lamp is here. It can be taken. Well."),
+        (TOOK, "SUCCESS", Outcome.TAKES, "The brass lamp is here. It can be taken. All is well in here."),
     ],
 )
 def test_ground_truth_decides_what_a_turn_teaches(truth, category, outcome, text):
-    answer = taught("rub lamp", "Well.", truth)
+    answer = taught("rub lamp", "[One remark.] All is well in here.", truth)
     assert (answer.category, answer.memory_title, answer.memory_text, answer.persistence, answer.action) == (
         category,
         title_of("rub lamp", outcome),
@@ -68,9 +68,18 @@ def test_ground_truth_decides_what_a_turn_teaches(truth, category, outcome, text
         replace(TRUTH, changed=(AttributeChanged(8, "oak door", "open", False),)),
         replace(TRUTH, changed=(AttributeChanged(8, "oak door", "open", True, by_itself=True),)),
         replace(TRUTH, moved=(ObjectMoved(9, "jackdaw", 1, "Hall", 2, "Yard", by_itself=True),)),
+        replace(TRUTH, moved=(ObjectMoved(11, "troll", 1, "Hall", 2, "Yard"),), things=(TROLL,)),
         replace(TRUTH, response_length=300),
     ],
-    ids=["refused", "a plain way", "closed again", "opened by itself", "somebody wandered", "much text"],
+    ids=[
+        "refused",
+        "a plain way",
+        "closed again",
+        "opened by itself",
+        "somebody wandered",
+        "somebody left",
+        "much text",
+    ],
 )
 def test_what_is_counted_elsewhere_or_not_the_action_s_doing_is_no_memory(truth):
     assert taught("north", "You can't go that way.", truth).should_remember is False
@@ -80,9 +89,7 @@ def test_a_way_that_led_nowhere_before_is_told_with_what_is_open_now():
     state = (Claim(Relation.OPEN, 12, "trap door"), Claim(Relation.CARRIED, 7, "brass lamp"))
     walked = replace(TRUTH, location_changed=True, location_after=2, destination_name="Cellar", state=state)
     answer = taught("down", "Cellar", replace(walked, failed_before=True))
-    assert answer.memory_text == (
-        "Leads to Cellar, though it led nowhere when it was tried before. Now the trap door is open."
-    )
+    assert answer.memory_text == ("Leads to Cellar, though not always. Now the trap door is open.")
     assert answer.claims == (Claim(Relation.LEADS, None, "down", 2, "Cellar"),)
 
 
@@ -94,7 +101,7 @@ def test_what_is_put_down_is_of_this_episode_and_gone_when_it_is_taken_again():
         moved=(ObjectMoved(7, "brass lamp", 20, "you", 1, "Hall"),),
     )
     dropped = taught("drop lamp", "Dropped.", put)
-    assert (dropped.persistence, dropped.memory_text) == ("ephemeral", "The brass lamp is here. Dropped.")
+    assert (dropped.persistence, dropped.memory_text) == ("ephemeral", "The brass lamp is here.")
     kept = Memory("NOTE", "Lamp", 1, "3", 0, "x", "ephemeral", claims=dropped.claims)
     again = taught("take lamp", "Taken.", TOOK, memories=(kept,), moved=frozenset({7}))
     assert (again.should_remember, again.invalidate_memory_titles) == (False, {"Lamp"})

@@ -26,6 +26,8 @@ def test_the_file_has_the_documented_form(tmp_path):
     graph.add_failure(15, "up")
     graph.add_failure(15, "up")
     graph.add_attempt(15, "open trunk", "It is locked.")
+    graph.add_attempt(15, "up", "It is shut.")
+    graph.add_attempt(15, "up", "It is shut.", after=["open lid"])
     graph.add_attempt(15, "open lid", "It is stuck.")
     graph.add_attempt(15, "open lid", None)
     graph.save_to_json(tmp_path / FILE)
@@ -49,10 +51,23 @@ def test_the_file_has_the_documented_form(tmp_path):
         "connection_kinds": {"16_south": "aboard"},
         "exit_failure_counts": {"15_up": 2},
         "pruned_exits": {"15": ["up"]},
-        "in_vain": {"15": {"open trunk": "It is locked."}},
+        "in_vain": {"15": {"open trunk": "It is locked.", "up": "It is shut."}},
+        "in_vain_after": {"15": {"up": ["open lid"]}},
         "other_moves": [],
     }
     assert MapGraph.load_from_json(tmp_path / FILE).to_dict() == graph.to_dict()
+
+
+def test_a_way_that_came_to_something_is_no_longer_known_to_lead_nowhere():
+    graph = MapGraph()
+    graph.add_attempt(15, "up", "It is shut.", after=["push rug"])
+    assert graph.has_failed_after(15, "up", "push rug")
+    assert not graph.has_failed_after(15, "up", "open lid")
+    graph.add_attempt(15, "up", None)
+    assert not graph.has_failed_after(15, "up", "push rug")
+    again = MapGraph()
+    again.learn(graph.unsaved)
+    assert again.to_dict()["in_vain_after"] == graph.to_dict()["in_vain_after"] == {}
 
 
 @given(SIGHTINGS)

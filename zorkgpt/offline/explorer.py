@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from game_interface.language import Language, Scene
 from zorkgpt.action_check import check_action
 from zorkgpt.memory.models import Memory
-from zorkgpt.offline.candidates import COST, Tier, candidates, exit_candidates
+from zorkgpt.offline.candidates import COST, STEEP, Tier, candidates, exit_candidates
 from zorkgpt.offline.mind import LastTurn, Mind
 from zorkgpt.offline.notes import PlaceNotes
 from zorkgpt.offline.nouns import Nouns
@@ -201,9 +201,9 @@ class OfflineExplorer:
         if context.changed:
             named = (self._nouns.name(item) or "" for item in context.changed)
             action = self._mind.last.action if self._mind.last else ""
-            # What it cleared in an earlier episode was found out then.
-            known = action in notes.known_before or self._plan.holds(here, action)
-            ways = action.startswith(_CLEARING) and not known
+            # What is known to have opened no way need not be found out again.
+            clears = action.startswith(_CLEARING)
+            ways = [way for way in STEEP if clears and not self._graph.has_failed_after(here, way, action)]
             notes.reopen(chain.from_iterable(noun.split() for noun in named), ways=ways)
             self._blocked = {way for way in self._blocked if way[0] != here}
         self._see(here, notes, context)

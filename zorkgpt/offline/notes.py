@@ -1,7 +1,7 @@
 """What an explorer knows of one place: remembered from earlier episodes, and tried in this one."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from operator import itemgetter
@@ -9,7 +9,7 @@ from typing import Any
 
 from zorkgpt.memory.claims import Relation
 from zorkgpt.memory.models import Memory
-from zorkgpt.offline.candidates import COST, STEEP, Candidate, Tier
+from zorkgpt.offline.candidates import COST, Candidate, Tier
 from zorkgpt.offline.nouns import words_of
 from zorkgpt.offline.phrases import Outcome, is_dark, is_unlocked, normal, read_title
 from zorkgpt.world.directions import canonical_direction
@@ -146,17 +146,17 @@ class PlaceNotes:
             self.reopened[action] += 1
         self._renew("left")
 
-    def reopen(self, nouns: Iterable[str], *, ways: bool = False) -> None:
+    def reopen(self, nouns: Iterable[str], *, ways: Collection[str] = ()) -> None:
         """Something about these things has changed: what was tried with them in vain may work now.
 
         Args:
-            ways: whether it may have changed the ways out too.
+            ways: which ways out it may have changed too.
         """
         words = set(nouns)
         remembered = {action for action, outcome in self.remembered.items() if outcome is Outcome.FAILS}
         for action in (self.in_vain | remembered).union(self.failed_before):
             barred = canonical_direction(action) and words & set(words_of(self._said_to(action)))
-            concerned = barred or words & set(action.split()) or (ways and action in STEEP)
+            concerned = barred or words & set(action.split()) or action in ways
             if concerned and self.reopened[action] < _MOST_REOPENED:
                 self.unmark(action, reopened=True)
 

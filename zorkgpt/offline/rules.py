@@ -4,6 +4,7 @@ Kept is what opened, unlocked, lit, moved, scored or killed, where things are wh
 nowhere before. What the parser refuses and where no way leads is counted elsewhere and never becomes a memory.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 
 from zorkgpt.memory.claims import Claim, Relation
@@ -22,6 +23,10 @@ _TEXT_LIMIT = 200
 _MOST_THINGS = 10
 """Named in a first sight."""
 FIRST_SIGHT = "At first sight"
+_REMARK = re.compile(r"\[[^\]]*\]")
+"""What the game's library says in brackets is no part of the story."""
+_TELLING_WORDS = 4
+"""Fewer words in answer ("Taken.") say nothing that the facts don't."""
 _DARK_PLACE = "Dark at first sight"
 _GAINED = {("open", True): "open", ("locked", False): "unlocked", ("on", True): "lit"} | {
     ("concealed", False): "in sight"
@@ -46,7 +51,7 @@ def _of_action(request: SynthesisRequest) -> MemorySynthesisResponse:
         unlit = is_dark(request.response) or any(is_dark(turn.response) for turn in request.history)
         return _fact(request, "DANGER", Outcome.KILLS_UNLIT if unlit else Outcome.KILLS, "Doing this here is deadly.")
     if truth.score_delta > 0:
-        return _fact(request, "SUCCESS", Outcome.SCORES, f"Scores {truth.score_delta} points. {_effects(request)}")
+        return _fact(request, "SUCCESS", Outcome.SCORES, f"{_points(truth.score_delta)} {_effects(request)}")
     if truth.location_changed:
         # Plain ways are on the map.
         return _conditional_way(request) if truth.failed_before else NOTHING
@@ -61,6 +66,10 @@ def _of_action(request: SynthesisRequest) -> MemorySynthesisResponse:
     return NOTHING
 
 
+def _points(count: int) -> str:
+    return f"Scores {count} point{'' if count == 1 else 's'}."
+
+
 def _conditional_way(request: SynthesisRequest) -> MemorySynthesisResponse:
     """A way that led nowhere before."""
     truth = request.context
@@ -68,7 +77,7 @@ def _conditional_way(request: SynthesisRequest) -> MemorySynthesisResponse:
     way = Claim(Relation.LEADS, None, request.action, truth.location_after, place)
     states = [claim.in_words() for claim in truth.state if claim.relation in (Relation.OPEN, Relation.UNLOCKED)]
     now = f" Now {', '.join(states)}." if states else ""
-    text = f"Leads to {place}, though it led nowhere when it was tried before.{now}"
+    text = f"Leads to {place}, though not always.{now}"
     claims = (way,) if truth.location_after is not None else ()
     return _fact(request, "SUCCESS", Outcome.LEADS, text, claims=claims)
 
@@ -122,7 +131,9 @@ def _effects(request: SynthesisRequest) -> str:
     truth = request.context
     near = {thing.number for thing in truth.things}
     said = [_changed(one) for one in truth.changed if not one.by_itself and one.number in near]
-    said += [_moved(one) for one in truth.moved if not one.by_itself and _is_in_sight(one, request)]
+    alive = {thing.number for thing in truth.things if thing.alive}
+    moves = [one for one in truth.moved if not one.by_itself and _is_in_sight(one, request)]
+    said += [_moved(one, alive=one.number in alive) for one in moves]
     return " ".join(dict.fromkeys(filter(None, said)))
 
 
@@ -131,7 +142,10 @@ def _changed(change: AttributeChanged) -> str:
     return f"The {change.name} is then {state}." if state else ""
 
 
-def _moved(move: ObjectMoved) -> str:
+def _moved(move: ObjectMoved, *, alive: bool) -> str:
+    if alive and move.destination_number is not None:
+        # Whoever lives goes where it will.
+        return ""
     if move.origin_number is None:
         return f"The {move.name} appears."
     if move.destination_number is None:
@@ -235,7 +249,8 @@ def _fact(
 def _with_what_was_said(text: str, request: SynthesisRequest) -> str:
     """The facts, and of the game's answer as many whole sentences as fit; of a walk the rest is kept over there."""
     walked = request.context.location_changed and not request.context.died
-    said = "" if walked else whole_sentences(request.response, _TEXT_LIMIT - len(text))
+    answer = _REMARK.sub("", request.response)
+    said = "" if walked or len(answer.split()) < _TELLING_WORDS else whole_sentences(answer, _TEXT_LIMIT - len(text))
     return " ".join(filter(None, (text.strip(), said)))
 
 

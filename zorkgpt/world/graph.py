@@ -41,6 +41,8 @@ class MapGraph:
         """Room → way → failures since it last worked."""
         self.in_vain: dict[int, dict[str, str]] = {}
         """Room → action → what the game said when it came to nothing there; until it comes to something."""
+        self.in_vain_after: dict[int, dict[str, set[str]]] = {}
+        """Room → way → what had come to something there in the same episode before the way led nowhere."""
         self.moves: Counter[Move] = Counter()
         """How often the player came elsewhere by something that is no way."""
         self.unsaved: list[Sighting] = []
@@ -59,6 +61,7 @@ class MapGraph:
             self.rooms,
             self.exit_failure_counts,
             self.in_vain,
+            self.in_vain_after,
             self.moves,
             self.unsaved,
             self.contains,
@@ -124,21 +127,30 @@ class MapGraph:
         """Whether a way led nowhere when it was tried last."""
         return exit_name(action) in self.exit_failure_counts.get(from_id, {})
 
-    def add_attempt(self, room_id: int, action: str, said: str | None) -> None:
+    def add_attempt(self, room_id: int, action: str, said: str | None, after: Iterable[str] = ()) -> None:
         """An action was taken in a room.
 
         Args:
             said: what the game answered, where it came to nothing; None: it came to something.
+            after: of a way, what had come to something there before: it is known not to have opened it.
         """
-        tried = self.in_vain.get(room_id, {})
-        if tried.get(action) == said:
+        tried, cleared = self.in_vain.get(room_id, {}), self.in_vain_after.get(room_id, {})
+        news = set(after) - cleared.get(action, set()) if said is not None else set()
+        if tried.get(action) == said and not news:
             return
         if said is None:
             del tried[action]
+            cleared.pop(action, None)
         else:
             self.add_room(room_id, "")
             self.in_vain.setdefault(room_id, tried)[action] = said
-        self.unsaved.append(("add_attempt", (room_id, action, said)))
+        if news:
+            self.in_vain_after.setdefault(room_id, cleared).setdefault(action, set()).update(news)
+        self.unsaved.append(("add_attempt", (room_id, action, said, tuple(sorted(news)))))
+
+    def has_failed_after(self, room_id: int, way: str, action: str) -> bool:
+        """Whether a way has led nowhere after this action had come to something in the same room."""
+        return action in self.in_vain_after.get(room_id, {}).get(way, ())
 
     def reopen(self) -> None:
         """The world begins anew: what once led somewhere, and was shut later on, is open again."""

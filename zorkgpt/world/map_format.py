@@ -30,6 +30,11 @@ def to_dict(graph: MapGraph) -> dict[str, Any]:
         },
         "pruned_exits": {str(room): sorted(names) for room, names in graph.pruned_exits.items()},
         "in_vain": {str(room): tried for room, tried in graph.in_vain.items() if tried},
+        "in_vain_after": {
+            str(room): {way: sorted(done) for way, done in ways.items()}
+            for room, ways in graph.in_vain_after.items()
+            if ways
+        },
         "other_moves": [
             {"from": move.from_id, "way": move.way, "to": move.to_id, "kind": str(move.kind), "times": times}
             for move, times in graph.moves.items()
@@ -51,9 +56,10 @@ def from_dict(state: dict[str, Any], exit_failure_threshold: int | None) -> MapG
         graph.add_room(int(number), "")
         for name, leads_to in ends.items():
             graph.restore_way(int(number), str(name), _way(state, f"{number}_{name}", int(leads_to)))
+    after = state.get("in_vain_after", {})
     for number, tried in state.get("in_vain", {}).items():
         for action, said in tried.items():
-            graph.add_attempt(int(number), str(action), str(said))
+            graph.add_attempt(int(number), str(action), str(said), map(str, after.get(number, {}).get(action, ())))
     for move in state.get("other_moves", ()):
         kept = Move(int(move["from"]), str(move["way"]), int(move["to"]), MoveKind(move["kind"]))
         graph.add_move(kept)
@@ -102,7 +108,11 @@ def sightings(graph: MapGraph) -> Iterator[Sighting]:
         for name, count in counts.items():
             yield from [("add_failure", (room_id, name))] * count
     for room_id, tried in graph.in_vain.items():
-        yield from (("add_attempt", (room_id, action, said)) for action, said in tried.items())
+        after = graph.in_vain_after.get(room_id, {})
+        yield from (
+            ("add_attempt", (room_id, action, said, tuple(sorted(after.get(action, ())))))
+            for action, said in tried.items()
+        )
     for move, times in graph.moves.items():
         yield from [("add_move", (move,))] * times
 
