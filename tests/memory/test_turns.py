@@ -335,6 +335,18 @@ def test_a_way_refused_in_one_state_and_open_in_another_is_kept_as_both(play):
     assert again.get_location_memory(5) == shown
 
 
+def test_what_comes_out_alike_in_another_state_too_does_not_depend_on_it(play):
+    lamp, door = Claim(Relation.CARRIED, 4, "lamp"), Claim(Relation.OPEN, 12, "trap door")
+    manager = play()
+    for cache in ("permanent", "ephemeral"):
+        down = memory(f"Down, {cache}", cache, action="down", outcome="to 6", when=(lamp, door))
+        manager.add_memory(5, "Hall", down)
+    went = {"location_changed": True, "location_after": 6, "known_way": True, "state": (door,)}
+    manager.record_action_outcome(5, "Hall", "down", "Cellar", went)
+    kept = (*manager.memory_cache[5], *manager.ephemeral_cache[5])
+    assert [one.when for one in kept] == [(door,), (door,)]
+
+
 def test_in_the_same_state_the_newer_ground_truth_wins(play):
     refused = remember("Down is shut", category="FAILURE", text="There is no way down.")
     works = remember("Down leads on", category="SUCCESS", text="A staircase descends.")

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from zorkgpt.memory.claims import Claim, Relation, differing
+from zorkgpt.memory.claims import Claim, Relation, differing, holds
 from zorkgpt.memory.contrast.comparison import compared
 from zorkgpt.memory.keeping.keeper import Keeper
 from zorkgpt.memory.learning.judgment_cache import JudgmentCache, is_always_asked, key_of
@@ -126,6 +126,7 @@ class Learner:
         before, moved = self._handled.numbers(), self._handled.moved()
         if not arrival:
             self._handled.note(context)
+            self._widen(location_id, action, context, memories)
         if not triggers:
             return
         request = SynthesisRequest(
@@ -151,6 +152,17 @@ class Learner:
             self._apply(request, answer, episode)
         elif answer := self._ask(request, episode):
             self._judged.keep(key, answer)
+
+    def _widen(self, location_id: int, action: str, turn: ZMachineContext, memories: Sequence[Memory]) -> None:
+        """What came out again as a memory says, in another state than it says, does not depend on that state."""
+        outcome = outcome_of(turn)
+        for memory in memories:
+            if not memory.when or folded(memory.action) != folded(action) or memory.outcome != outcome:
+                continue
+            when = tuple(claim for claim in memory.when if holds(claim, turn.state) is not False)
+            if when != memory.when:
+                reason = f"it came out so in another state too, in turn {turn.turn}"
+                self._keeper.qualify(location_id, memory, when, reason)
 
     def _replaced(self, location_id: int) -> list[Memory]:
         with self._keeper.store.guard:
