@@ -113,12 +113,16 @@ class _Learner:
     def _idle(self, probe: str, passing: Mapping[str, int | None], turns: int = 0) -> Comparison | None:
         """The probe beside the control that comes nearest; None if it did something, or did not survive."""
         best: Comparison | None = None
+        passed: int | None = None
         for control in passing:
+            # Known from the first comparison on.
+            if passed not in (None, passing[control]):
+                continue
             compared = self._compare(control, _THEN, probe, turns)
             if compared is None:
                 return None
             passed = self._reader.passed(self._opening, _view(self._opening, compared.action))
-            if passed is not None and passed != passing[control]:
+            if passed not in (None, passing[control]):
                 continue
             if self._does_nothing(compared) and (best is None or len(compared.left) < len(best.left)):
                 best = compared
@@ -153,9 +157,12 @@ class _Learner:
 def _probes(language: Language, opening: View, reader: Reader) -> Iterator[str]:
     """One sentence for everything that the grammar lets a player do, with the player itself for every thing."""
     done: set[int] = set()
+    begun: set[tuple[Form, ...] | None] = set()
     for verb in verbs(opening.machine):
         forms = language.verbs.get(verb)
-        if forms is None:
+        if forms is None or forms not in begun:
+            begun.add(forms)
+            # Where more is needed, the parser asks back.
             yield from (verb, f"{verb} {_OBJECT}")
         for form in forms or ():
             if form.action not in done:

@@ -136,6 +136,11 @@ def test_answers_that_vary_by_chance_or_by_what_was_said_are_refusals_all_the_sa
     assert [failed(zork.act(action)) for _ in range(3)] == [True] * 3
 
 
+@pytest.mark.parametrize("action", ["dig", "climb", "swim", "put me", "sing", "take penny in penny"])
+def test_a_question_back_has_changed_nothing(bundled, action):
+    assert failed(bundled.act(action))
+
+
 # What comes about by itself
 
 
