@@ -106,6 +106,8 @@ class Transition:
     nothing was: another part of the story's memory differs, chance decided, or it could not be found out."""
     died: bool = False
     """The player died on this turn; the game may go on."""
+    died_anyway: bool = False
+    """Doing nothing would have come to the same end, as far as can be told."""
     finished: bool = False
     """The game has ended, in whatever way."""
     victory: bool = False

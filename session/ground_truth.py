@@ -43,6 +43,7 @@ def ground_truth(
         inventory_after=_names(now.inventory),
         inventory_changed=was.inventory != now.inventory,
         died=step.died,
+        died_anyway=step.died_anyway,
         first_visit=first_visit,
         response_length=len(step.response),
         turn=turn,

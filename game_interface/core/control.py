@@ -241,7 +241,24 @@ def without_the_action(
                 )
             )
             break
-    return replace(step, moved=moved, changed=changed, unnamed_change=unnamed and not _by_the_action(moved, changed))
+    anyway = step.died and _dies_anyway(step, before, reader, known, compare)
+    unnamed = unnamed and not _by_the_action(moved, changed)
+    return replace(step, moved=moved, changed=changed, unnamed_change=unnamed, died_anyway=anyway)
+
+
+def _dies_anyway(step: Transition, before: View, reader: Reader, known: Bookkeeping, compare: Compare) -> bool:
+    """Whether the player would have come to the same end by doing nothing, by chance too."""
+    end = reader.room(before), step.before.score
+    came_to = step.after.location and step.after.location.num, step.after.score
+    if came_to == end or None in came_to:
+        return False
+    for control in _controls(step, known):
+        for turns in (0, *_TURNS[:_CHANCES]):
+            compared = compare(control, (), action=_NO_WORD, again=True, turns=turns)
+            idle = compared and reader.observe(_view(before, compared.control))
+            if idle and (idle.location and idle.location.num, idle.score) == came_to:
+                return True
+    return False
 
 
 def _is_quiet(step: Transition) -> bool:

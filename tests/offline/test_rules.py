@@ -64,6 +64,7 @@ def test_ground_truth_decides_what_a_turn_teaches(truth, category, outcome, text
     "truth",
     [
         replace(TRUTH, nothing_changed=True),
+        replace(TRUTH, died=True, died_anyway=True),
         replace(TRUTH, location_changed=True, location_after=2, destination_name="Yard"),
         replace(TRUTH, changed=(AttributeChanged(8, "oak door", "open", False),)),
         replace(TRUTH, changed=(AttributeChanged(8, "oak door", "open", True, by_itself=True),)),

@@ -300,6 +300,8 @@ class ZMachineContext:
     """The action is a walk, and the map knew that it leads here."""
     failed_before: bool = False
     """The action is a walk that led nowhere when it was tried last."""
+    died_anyway: bool = False
+    """Doing nothing would have come to the same end, as far as can be told: the danger lies in the place."""
     unnamed_change: bool = False
     """Nothing that has a name was changed by it, yet it can't be said that nothing was: no failure."""
 

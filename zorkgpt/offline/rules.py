@@ -47,6 +47,9 @@ class RuleSynthesizer:
 
 def _of_action(request: SynthesisRequest) -> MemorySynthesisResponse:
     truth = request.context
+    if truth.died_anyway:
+        # Whatever the player does there: nothing is learned of this action.
+        return NOTHING
     if truth.died:
         unlit = is_dark(request.response) or any(is_dark(turn.response) for turn in request.history)
         return _fact(request, "DANGER", Outcome.KILLS_UNLIT if unlit else Outcome.KILLS, "Doing this here is deadly.")

@@ -31,6 +31,8 @@ def facts_in_words(request: SynthesisRequest) -> list[str]:
         facts.append("No object that can be named changed; that does not mean that nothing happened.")
     if turn.died:
         facts.append("You died on this turn.")
+    if turn.died_anyway:
+        facts.append("Doing nothing would have come to the same end: it was not the command that killed you.")
     return facts
 
 
