@@ -1,11 +1,14 @@
 """What the context shows of other places is marked as recalled: said back by a model, it is not learned again."""
 
+import json
 from pathlib import Path
 
 from orchestration.assembly import Wishes, assemble
 from orchestration.players import Choice
 from session.game_configuration import GameConfiguration
+from tests.orchestration.parts import a_walkthrough
 from zorkgpt.llm.scripted import ScriptedLLM
+from zorkgpt.memory.models import Memory
 
 COMMANDS = ("north", "south", "take penny")
 FACT = "Whoever lingers in the lane is run down by the carrier's cart."
@@ -50,3 +53,14 @@ def test_a_danger_of_the_next_place_is_not_learned_at_this_one(tmp_path: Path):
     assert f'- "north" leads to "Hollow Lane": "Cart in the lane: {FACT}"' in prompts[2]
     shown = "# Memories of other places that the player was shown\n\n```\nCart in the lane\n```"
     assert shown in answers["asked"]
+
+
+def test_points_known_of_another_place_are_not_learned_at_this_one(tmp_path: Path):
+    scored = Memory("SUCCESS", "Key", 1, "1", 5, "Taking the key scored five points.", "permanent", action="take key")
+    with a_walkthrough(tmp_path, "wait") as run:
+        run.reset_episode()
+        run.parts.map.graph.add_room(9, "Shrine")
+        run.simple_memory.add_memory(9, "Shrine", scored)
+        run.process_turn()
+        shown = json.dumps(run.simple_memory.session_state())
+    assert "taking the key scored five points." in shown

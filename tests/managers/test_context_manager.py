@@ -63,6 +63,31 @@ def test_dangers_one_exit_away_are_told_and_no_others():
     assert '- "down" leads to "Cellar": "Dog 2: It bites."\n' in told(manager)
 
 
+def scored(action: str, points: int = 5, text: str = "It scored.") -> Memory:
+    return Memory("SUCCESS", action, 1, "1", points, text, "permanent", action=action)
+
+
+def test_what_scored_before_and_not_in_this_episode_is_told_with_the_way_there_the_nearest_first():
+    memories = {
+        1: [scored("ring bell"), scored("take gem"), Memory("NOTE", "Damp", 1, "1", 0, "Damp.", "permanent")],
+        3: [scored("go west", 10)],
+        9: [scored("pray", 1)],
+    }
+    state = GameState(scored_actions={1: ["Take  gem"], 3: ["east"]})
+    graph = a_map()
+    graph.add_room(9, "Shrine")
+    manager = a_manager(state, graph=graph, recall=lambda room: memories.get(room, ()))
+    section = told(manager).partition("## Known to score, and not done yet in this episode\n\n")[2].partition("\n\n")[0]
+    assert section.splitlines() == [
+        '- +5 "ring bell" at "Hall" (location 1), here',
+        '- +10 "go west" at "Deep" (location 3), from here: "down", "down"',
+        '- +1 "pray" at "Shrine" (location 9), no way there is known',
+    ]
+    state.scored_actions[3].append("west")
+    shown = manager.get_agent_context(HERE)["known_points"]
+    assert [(one["action"], one["ways"]) for one in shown] == [("ring bell", []), ("pray", None)]
+
+
 def test_dangers_further_on_are_told_while_the_player_is_on_its_way_there():
     state = GameState(turn_count=1)
     manager = with_memories({3: [danger(3)], 4: [danger(4)]}, state=state)
