@@ -1,8 +1,11 @@
 """When an action follows a memory, and what its outcome says of it."""
 
+from dataclasses import replace
+
 import pytest
 
 from tests.memory.parts import memory
+from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.evidence.advice import borne_out, mention, outcome_in_words
 from zorkgpt.memory.models import AttributeChanged, ObjectMoved, ZMachineContext
 
@@ -97,6 +100,37 @@ def test_a_memory_speaks_of_an_action_only_where_its_words_leave_no_doubt(kept, 
 )
 def test_the_outcome_speaks_for_or_against_a_memory_only_by_what_it_promises(kept, action, turn, expected):
     assert borne_out(kept, action, turn) is expected
+
+
+OPEN = Claim(Relation.OPEN, 12, "trap door")
+CLOSED = Claim(Relation.CLOSED, 12, "trap door")
+WENT = ZMachineContext(turn=7, location_changed=True, location_after=6)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "when", "action", "turn", "expected"),
+    [
+        ("to 6", (), "down", WENT, True),
+        ("to 6", (), "Go down", WENT, True),
+        ("to 7", (), "down", WENT, False),
+        ("to 6", (), "down", NOTHING, False),
+        ("nothing", (), "down", NOTHING, True),
+        ("nothing", (), "down", WENT, False),
+        ("changed", (), "down", WENT, True),
+        ("changed", (), "down", NOTHING, False),
+        ("changed", (), "down", DIED, None),
+        ("died", (), "down", DIED, True),
+        ("died", (), "down", WENT, False),
+        ("to 6", (), "up", WENT, None),
+        ("to 6", (OPEN,), "down", NOTHING, None),
+        ("to 6", (OPEN,), "down", replace(NOTHING, state=(CLOSED,)), None),
+        ("to 6", (OPEN,), "down", replace(NOTHING, state=(OPEN,)), False),
+    ],
+)
+def test_a_memory_that_says_its_action_and_outcome_is_held_to_these_alone(outcome, when, action, turn, expected):
+    """Its sentence names another action, which is not what it is about."""
+    kept = memory("Up does nothing", category="FAILURE", text="Going up does nothing.", action="down", outcome=outcome)
+    assert borne_out(replace(kept, when=when), action, turn) is expected
 
 
 def test_the_outcome_is_told_in_the_words_of_the_object_tree():

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.memory.parts import memory
+from tests.memory.parts import Answers, memory, remember
+from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.evidence.credit import EVERY_TURNS
 from zorkgpt.memory.evidence.trials import Trial, TrialFile
 from zorkgpt.memory.manager import SimpleMemoryManager
@@ -242,3 +243,54 @@ def test_it_counts_what_a_plain_list_would(tmp_path_factory, turns, cuts, reopen
             play = Play(path)
     play.manager.reset_episode()
     assert play.counts() == expected
+
+
+OPEN = Claim(Relation.OPEN, 12, "gate")
+DOWN = memory("Down", category="SUCCESS", text="Leads on.", action="down", outcome="to 6")
+
+
+def status(play):
+    return [(one.title, one.status, one.invalidation_reason) for one in play.manager.memory_cache[7]]
+
+
+def test_what_came_out_otherwise_whenever_it_was_tried_is_marked_as_wrong(path):
+    play = Play(path)
+    play.manager.add_memory(7, "Attic", DOWN)
+    play.turn(1, "down", place=7, **FAILS)
+    play.turn(2, "up", place=7, **FAILS)
+    play.manager.save_session(path.parent / "saved.json")
+    assert status(play) == [("Down", "ACTIVE", None)]
+    play.turn(3, "down", place=7, **FAILS)
+    play.manager.reset_episode()
+    reason = "It came out otherwise each of the 2 times that it was tried"
+    assert status(play) == [("Down", "SUPERSEDED", reason)]
+
+
+@pytest.mark.parametrize("marks", [{"pinned": True}, {"worked": 1, "tried": 1}, {"action": ""}])
+def test_what_a_person_wants_worked_once_or_names_no_action_stays(path, marks):
+    play = Play(path)
+    kept = memory("Down", category="SUCCESS", text="Go down, it leads on.", **({"action": "down"} | marks))
+    play.manager.add_memory(7, "Attic", kept)
+    for number in (1, 2, 3):
+        play.turn(number, "down", place=7, **FAILS)
+    play.manager.reset_episode()
+    assert [one.status for one in play.manager.memory_cache[7]] == ["ACTIVE"]
+
+
+def test_a_try_in_another_state_than_it_was_learned_in_says_nothing_against_it(tmp_path):
+    learned = remember("Down", category="SUCCESS", text="Leads on.")
+    play = Play(tmp_path / "Memories.md", episode=1)
+    play.manager = SimpleMemoryManager(
+        game_state=play.state, path=tmp_path / "Memories.md", synthesizer=Answers(learned)
+    )
+    play.turn(1, "down", location_changed=True, location_after=6, state=(OPEN,))
+    again = Play(tmp_path / "Memories.md", episode=2)
+    for number in (1, 2, 3):
+        again.turn(number, "down", **FAILS)
+    again.manager.reset_episode()
+    assert (again.counts(), [one.status for one in again.manager.memory_cache[5]]) == ({}, ["ACTIVE"])
+    last = Play(tmp_path / "Memories.md", episode=3)
+    for number in (1, 2):
+        last.turn(number, "down", state=(OPEN,), **FAILS)
+    last.manager.reset_episode()
+    assert [one.status for one in last.manager.memory_cache[5]] == ["SUPERSEDED"]

@@ -1,6 +1,7 @@
 """Asking a model what a turn teaches: what it sees, and what is made of its answer."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -9,9 +10,10 @@ from zorkgpt.errors import LLMError
 from zorkgpt.llm.client import LLMClient
 from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.llm.settings import LLMSettings
+from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.learning.model_synthesizer import ModelSynthesizer
 from zorkgpt.memory.learning.synthesis import RecentTurn, SynthesisRequest
-from zorkgpt.memory.models import Memory, MemorySynthesisResponse, ObjectMoved, ZMachineContext
+from zorkgpt.memory.models import Memory, MemorySynthesisResponse, ObjectMoved, ThingAtHand, ZMachineContext
 
 NOTHING = {"should_remember": False}
 FACT = {
@@ -95,6 +97,34 @@ def test_what_does_not_fit_is_asked_for_once_more_and_then_skipped(wrong, proble
     assert ModelSynthesizer(llm).synthesize(REQUEST) == MemorySynthesisResponse(**FACT)
     assert problem in llm.calls[1].messages[-1].content
     assert ModelSynthesizer(ScriptedLLM([wrong, wrong])).synthesize(REQUEST) is None
+
+
+def test_a_text_that_is_too_long_is_cut_after_a_sentence():
+    sentence = "The gate can't be opened by hand. "
+    further = {key: FACT[key] for key in ("category", "memory_title", "persistence")} | {"memory_text": sentence * 30}
+    llm = ScriptedLLM([FACT | {"memory_text": sentence * 30, "also": [further]}])
+    found = ModelSynthesizer(llm).synthesize(REQUEST)
+    assert found.memory_text == found.also[0].memory_text == (sentence * 17).strip()
+    assert "600 letters at most" in llm.calls[0].prompt
+
+
+def test_what_a_fact_is_about_comes_back_in_fields_and_what_can_not_be_read_of_it_is_left_out():
+    claims = [{"relation": "here", "number": 7, "name": "", "other": None}, {"relation": "glows", "number": 7}]
+    llm = ScriptedLLM([FACT | {"action": "open gate", "claims": claims, "place": "nowhere"}])
+    found = ModelSynthesizer(llm).synthesize(REQUEST)
+    assert (found.action, found.claims, found.place) == ("open gate", (Claim(Relation.HERE, 7),), None)
+
+
+def test_the_model_is_told_what_is_at_hand_by_number():
+    lamp = ThingAtHand(7, "lamp", 9, "shelf", on_top=True, states=("unlit",))
+    request = with_(context=replace(REQUEST.context, things=(lamp, ThingAtHand(8, "gate", fixed=True))))
+    assert '- 7 "lamp": on 9 "shelf", unlit\n- 8 "gate"\n' in prompt_of(request)
+
+
+def test_a_doubt_about_the_first_answer_is_put_to_the_model():
+    doubted = prompt_of(with_(doubts=("“Gate” is to be replaced by “Hay”, which seems to be about another.",)))
+    assert "# Your first answer" in doubted
+    assert "“Gate” is to be replaced by “Hay”" in doubted
 
 
 @pytest.mark.parametrize(
