@@ -74,6 +74,7 @@ def test_ground_truth_decides_what_a_turn_teaches(truth, category, outcome, text
     ],
     ids=[
         "refused",
+        "would have died anyway",
         "a plain way",
         "closed again",
         "opened by itself",

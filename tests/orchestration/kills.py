@@ -120,7 +120,7 @@ def left_behind(workdir: Path, episode: int) -> dict[str, Any]:
         "memories": (workdir / "Memories.md").read_bytes(),
         "history": _rows(workdir / "Memories.history.jsonl"),
         "trials": _rows(workdir / "Memories.trials.jsonl"),
-        "judged": (workdir / "Memories.judged.jsonl").read_bytes(),
+        "judged": judged.read_bytes() if (judged := workdir / "Memories.judged.jsonl").exists() else b"",
         "knowledge": (workdir / "knowledgebase.md").read_bytes(),
         "objectives": objectives,
         "map": world,

@@ -41,7 +41,7 @@ def agreed(workdir) -> int:
 
 def test_of_a_real_run(tmp_path):
     played(tmp_path, episodes=3, turns=40)
-    assert agreed(tmp_path) > 1000
+    assert agreed(tmp_path) > 500
 
 
 def test_of_what_holds_for_one_episode_only(tmp_path):
@@ -50,4 +50,4 @@ def test_of_what_holds_for_one_episode_only(tmp_path):
         run.play_episode()
     files = open_run(tmp_path)
     assert any(index.passing for index in files.episodes.values())
-    assert agreed(tmp_path) > 50
+    assert agreed(tmp_path) > 30

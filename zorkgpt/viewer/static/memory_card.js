@@ -35,7 +35,7 @@ function chips(memory) {
 }
 
 function seenWhen(memory) {
-  const [first, last] = `${memory.turns}`.split("→");
+  const [first, last] = shorten(memory.turns, 48).split("→");
   if (memory.first_episode == null) return `episode ${shorten(memory.episode, 24)}, turn ${shorten(memory.turns, 24)}`;
   return `episode ${shorten(memory.first_episode, 24)}, turn ${shorten(first, 24)} → episode ${shorten(memory.episode, 24)}, turn ${shorten(last ?? first, 24)}`;
 }
