@@ -434,6 +434,7 @@ def test_what_the_context_shows_of_elsewhere_is_not_learned_again(play, title):
     assert kept(manager, 6) == []
     # At its own place, and said by the game itself, it is an observation.
     manager.record_action_outcome(5, "Hall", "look", "x", {"died": True})
+    assert "Brass key" not in manager.synthesizer.requests[1].recalled
     manager.record_action_outcome(7, "Shop", "ask about key", "It opens the stone door.", {"died": True})
     assert kept(manager, 5) == kept(manager, 7) == [(title, "permanent", "ACTIVE")]
 
