@@ -275,6 +275,7 @@ def test_what_scored_is_never_demoted(play):
     manager.record_action_outcome(5, "Hall", "take sword", "Taken.", TAKEN)
     manager.record_action_outcome(6, "Attic", "put sword in chest", "Done.", PUT | {"score_delta": 6})
     assert kept(manager, 6) == [("Sword in the attic: +6", "permanent", "ACTIVE")]
+    assert manager.memory_cache[6][0].claims == ()
 
 
 def test_where_a_thing_lay_before_the_agent_took_it_stays_core(play):
