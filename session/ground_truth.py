@@ -1,11 +1,15 @@
 """The Z-machine's account of a turn, in the words of the memory."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from game_interface.models import AttributeChange, Item, ObjectMove, Observation, ThingState, Transition
 from session.outcome import failed, is_passive
 from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.models import AttributeChanged, ObjectMoved, ThingAtHand, ZMachineContext
+
+_STATES = {"open": ("closed", "open"), "locked": ("unlocked", "locked"), "on": ("unlit", "lit")}
+"""By the attribute that tells of it: the state without the attribute and with it."""
 
 
 def ground_truth(
@@ -28,7 +32,6 @@ def ground_truth(
         known_way: the action is a walk, and the map knew that it leads here.
         failed_before: the action is a walk that led nowhere when it was tried last.
     """
-    things = {thing.item.num: thing for thing in (*before, *after)}
     was, now = step.before, step.after
     source, destination = was.location, now.location
     known = was.score is not None and now.score is not None
@@ -52,7 +55,7 @@ def ground_truth(
         unnamed_change=step.unnamed_change and not is_passive(step.action),
         moved=tuple(_moved(move) for move in step.moved),
         changed=tuple(_changed(change) for change in step.changed),
-        things=tuple(map(_thing, things.values())),
+        things=_things(step, before, after),
         state=_state(before, was),
         known_way=known_way,
         failed_before=failed_before,
@@ -93,6 +96,39 @@ def _thing(thing: ThingState) -> ThingAtHand:
         thing.alive,
         thing.states,
     )
+
+
+def _things(step: Transition, before: Sequence[ThingState], after: Sequence[ThingState]) -> tuple[ThingAtHand, ...]:
+    """What is at hand now, and what was before and stayed where it was, all as it is now."""
+    was, now = ({thing.item.num: thing for thing in things} for things in (before, after))
+    moved = {move.item.num for move in step.moved}
+    left_behind = step.before.location != step.after.location
+
+    def is_elsewhere(thing: ThingState | None) -> bool:
+        """Moved itself, or in something that was."""
+        while thing is not None:
+            holder = thing.holder.num if thing.holder else None
+            if not moved.isdisjoint((thing.item.num, holder)):
+                return True
+            thing = was.get(holder) if holder is not None else None
+        return False
+
+    found = []
+    for number, thing in (was | now).items():
+        if number in now:
+            found.append(_thing(thing))
+        elif not is_elsewhere(thing):
+            found.append(replace(_thing(_as_changed(thing, step.changed)), left_behind=left_behind))
+    return tuple(found)
+
+
+def _as_changed(thing: ThingState, changes: Sequence[AttributeChange]) -> ThingState:
+    states = thing.states
+    for change in changes:
+        told = _STATES.get(change.attribute)
+        if told is not None and change.item.num == thing.item.num:
+            states = tuple(told[change.value] if state in told else state for state in states)
+    return replace(thing, states=states)
 
 
 def _state(things: Sequence[ThingState], was: Observation) -> tuple[Claim, ...]:

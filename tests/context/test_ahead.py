@@ -53,6 +53,13 @@ def test_a_destination_that_was_reached_is_none_any_more(graph, places, place):
     assert stated_destination(graph, 1, reasons, places) == place
 
 
+@pytest.mark.parametrize("said", ["GOING TO: The Round Room", "I head back to the round room.", "GOING TO: Round Room"])
+def test_the_article_of_a_place_s_name_may_be_said_or_not(graph, said):
+    graph.add_room(8, "The Round Room")
+    graph.add_connection(1, "west", 8)
+    assert stated_destination(graph, 1, ["GOING TO: Attic", said]) == 8
+
+
 def test_the_route_is_what_the_map_knows(graph):
     assert route_to(graph, 1, 3) == Route("Deep Cellar", 3, ("down", "down"))
     assert [route_to(graph, 1, place) for place in (1, 7, None)] == [None] * 3

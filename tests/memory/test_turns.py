@@ -275,6 +275,7 @@ def test_what_scored_is_never_demoted(play):
     manager.record_action_outcome(5, "Hall", "take sword", "Taken.", TAKEN)
     manager.record_action_outcome(6, "Attic", "put sword in chest", "Done.", PUT | {"score_delta": 6})
     assert kept(manager, 6) == [("Sword in the attic: +6", "permanent", "ACTIVE")]
+    assert manager.memory_cache[6][0].claims == ()
 
 
 def test_where_a_thing_lay_before_the_agent_took_it_stays_core(play):
@@ -446,6 +447,7 @@ def test_what_the_context_shows_of_elsewhere_is_not_learned_again(play, title):
     assert kept(manager, 6) == []
     # At its own place, and said by the game itself, it is an observation.
     manager.record_action_outcome(5, "Hall", "look", "x", {"died": True})
+    assert "Brass key" not in manager.synthesizer.requests[1].recalled
     manager.record_action_outcome(7, "Shop", "ask about key", "It opens the stone door.", {"died": True})
     assert kept(manager, 5) == kept(manager, 7) == [(title, "permanent", "ACTIVE")]
 

@@ -3,8 +3,8 @@
 import pytest
 
 from zorkgpt.memory.learning.synthesis import SynthesisRequest
-from zorkgpt.memory.learning.wording import facts_in_words, signals
-from zorkgpt.memory.models import AttributeChanged, ObjectMoved, ZMachineContext
+from zorkgpt.memory.learning.wording import facts_in_words, signals, things_in_words
+from zorkgpt.memory.models import AttributeChanged, ObjectMoved, ThingAtHand, ZMachineContext
 
 LADDER_DROPPED = ObjectMoved(7, "ladder", 4, "yourself", 5, "Barn")
 LADDER_TAKEN = ObjectMoved(7, "ladder", 5, "Barn", 4, "yourself")
@@ -93,6 +93,30 @@ def test_what_comes_to_a_place_that_the_player_has_left_is_not_told():
     comes, follows = ObjectMoved(9, "rat", 40, "Attic", 5, "Barn"), ObjectMoved(9, "rat", 5, "Barn", 6, "Yard")
     assert signals(request("north", "Yard", moved=(comes,), **left)) == signals(request("north", "Yard", **left))
     assert "The rat moved from the Barn to the Yard." in facts_in_words(request("north", moved=(follows,), **left))
+
+
+def test_what_leaves_a_place_before_the_player_comes_there_is_not_told():
+    walk = {"location_changed": True, "location_before": 5, "location_after": 6}
+    leaves = ObjectMoved(9, "rat", 6, "Yard", 40, "Attic")
+    assert facts_in_words(request("north", "Yard", moved=(leaves,), **walk)) == facts_in_words(
+        request("north", "Yard", **walk)
+    )
+    assert "The rat moved from the Yard to the Attic." in facts_in_words(
+        request("north", "Yard. A rat runs off.", moved=(leaves,), **walk)
+    )
+
+
+def test_what_changed_by_name_is_not_said_to_have_no_name():
+    wound = AttributeChanged(9, "rat", "attribute 7", True, by_itself=True)
+    assert facts_in_words(request("hit rat", "The rat sways.", changed=(wound,), unnamed_change=True))[2:] == [
+        "Something about the rat changed."
+    ]
+
+
+def test_what_stayed_behind_is_told_as_such():
+    chest = ThingAtHand(3, "chest", states=("closed",), left_behind=True)
+    key = ThingAtHand(4, "key", 3, "chest")
+    assert things_in_words(request(things=(chest, key))) == ['3 "chest": closed, left behind', '4 "key": in 3 "chest"']
 
 
 def test_what_happens_elsewhere_is_not_told():

@@ -138,10 +138,15 @@ def _stated(text: str, names: set[str]) -> str | None:
     """The name that follows the last word of going; the longest of those that do."""
     for match in reversed(list(_TOWARD.finditer(text))):
         rest = text[match.end() :].casefold()
-        fitting = (name for name in names if rest.startswith(name) and not rest[len(name) : len(name) + 1].isalnum())
-        if name := max(fitting, key=len, default=None):
+        if name := max((name for name in names if _begins_with(rest, name)), key=len, default=None):
             return name
     return None
+
+
+def _begins_with(rest: str, name: str) -> bool:
+    # The article before a place is passed over, also where it is part of the name.
+    bare = name.removeprefix("the ")
+    return rest.startswith(bare) and not rest[len(bare) : len(bare) + 1].isalnum()
 
 
 def _name(graph: MapGraph, room: int) -> str:

@@ -256,6 +256,8 @@ class ThingAtHand:
     alive: bool = False
     states: tuple[str, ...] = ()
     """Values of `Relation`: open or closed, locked or unlocked, lit or unlit."""
+    left_behind: bool = False
+    """It stayed at the place that the player left with this action."""
 
     def claims(self) -> tuple[Claim, ...]:
         """Everything that can be claimed of it now."""
@@ -293,7 +295,7 @@ class ZMachineContext:
     moved: tuple[ObjectMoved, ...] = ()
     changed: tuple[AttributeChanged, ...] = ()
     things: tuple[ThingAtHand, ...] = ()
-    """What is at hand after the action, and what was before it."""
+    """What is at hand after the action, and what was before it and stayed where it was."""
     state: tuple[Claim, ...] = ()
     """In which state the action was taken: what was open, closed, locked, lit or carried, and whether it was dark."""
     known_way: bool = False

@@ -37,9 +37,10 @@ class EchoFilter:
             self._lines.pop(words := folded(line), None)
             self._lines[words] = line
 
-    def titles(self) -> tuple[str, ...]:
-        """Of the memories, and the lines, each in the order in which they were shown last."""
-        return (*(title for _, _, title in self._memories.values()), *self._lines.values())
+    def shown_elsewhere(self, location_id: int) -> tuple[str, ...]:
+        """Titles of memories of other locations, and lines, each in the order in which they were shown last."""
+        titles = (title for _, places, title in self._memories.values() if location_id not in places)
+        return (*titles, *self._lines.values())
 
     def is_echo(self, location_id: int, memory: Memory, request: SynthesisRequest) -> bool:
         """Whether it only repeats what was shown elsewhere, and nothing of this turn bears it out here."""

@@ -291,9 +291,12 @@ class Learner:
         turn = request.context
         if memory.persistence == "ephemeral":
             return memory
-        scored = turn.score_delta > 0 and not request.arrival
-        owed = None if scored else self._handled.owed_to_the_agent(location_id, memory.claims)
-        if owed is not None:
+        owed = self._handled.owed_to_the_agent(location_id, memory.claims)
+        if owed is not None and turn.score_delta > 0 and not request.arrival:
+            # How it was scored lasts, where the thing is now does not.
+            lasting = (one for one in memory.claims if self._handled.owed_to_the_agent(location_id, [one]) is None)
+            memory = replace(memory, claims=tuple(lasting))
+        elif owed is not None:
             self._counts.persistence_corrected += 1
             self._log.warning(
                 "%s about what is so by the agent's own doing kept for the episode",

@@ -150,7 +150,7 @@ class Recorder:
     ) -> None:
         self._keeper.refresh()
         with self._keeper.store.guard:
-            recalled = self.recalled.titles()
+            recalled = self.recalled.shown_elsewhere(location_id)
         learner = Learner(
             self._keeper,
             self.synthesizer,

@@ -23,11 +23,12 @@ def facts_in_words(request: SynthesisRequest) -> list[str]:
     turn = request.context
     # What an action scored and brought belongs to the place where it was taken.
     facts = [_place(request)] if request.arrival else [_score(turn), _place(request), *_inventory(turn)]
-    facts += [_moved(move, turn) for move in noticed_moves(request)]
-    facts += dict.fromkeys(_changed(change) for change in noticed_changes(request))
+    moved, changed = noticed_moves(request), noticed_changes(request)
+    facts += [_moved(move, turn) for move in moved]
+    facts += dict.fromkeys(_changed(change) for change in changed)
     if turn.nothing_changed:
         facts.append("Nothing in the world changed: not the place, the score, what you carry, nor anything else.")
-    elif turn.unnamed_change:
+    elif turn.unnamed_change and not (moved or changed):
         facts.append("No object that can be named changed; that does not mean that nothing happened.")
     if turn.died:
         facts.append("You died on this turn.")
@@ -47,21 +48,27 @@ def _thing(thing: ThingAtHand) -> str:
         f'{claim.relation.value} {claim.other} "{_name(claim.other_name)}"' if claim.other else claim.relation.value
         for claim in told
     ]
+    if thing.left_behind:
+        words.append("left behind")
     return f'{thing.number} "{_name(thing.name)}"' + (f": {', '.join(words)}" if words else "")
 
 
 def noticed_moves(request: SynthesisRequest) -> list[ObjectMoved]:
     """The objects that came or went at the player's place or hands, or that the text speaks of."""
     turn = request.context
-    # A player that has left a place does not see what comes there afterwards.
-    places = {turn.location_after} if turn.location_changed else {turn.location_before, request.location_id}
-    places -= {None}
     held = {*turn.inventory_before, *turn.inventory_after}
     return [
-        move
-        for move in turn.moved
-        if {move.origin_number, move.destination_number} & places or move.name in held or _spoken_of(move.name, request)
+        move for move in turn.moved if _in_sight(move, request) or move.name in held or _spoken_of(move.name, request)
     ]
+
+
+def _in_sight(move: ObjectMoved, request: SynthesisRequest) -> bool:
+    turn = request.context
+    # A player that has left a place sees no more of it, and of the next one not what was gone when it came.
+    if turn.location_changed:
+        return move.destination_number is not None and move.destination_number == turn.location_after
+    places = {turn.location_before, request.location_id} - {None}
+    return not places.isdisjoint((move.origin_number, move.destination_number))
 
 
 def noticed_changes(request: SynthesisRequest) -> list[AttributeChanged]:

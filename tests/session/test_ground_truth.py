@@ -1,0 +1,48 @@
+"""What is told of the things at hand around an action."""
+
+import pytest
+
+from game_interface.core.jericho_interface import JerichoInterface
+from session.ground_truth import ground_truth
+from tests.fixtures.walkthrough import ZORK1_SEED, get_walkthrough_slice
+from zorkgpt.memory.models import ThingAtHand, ZMachineContext
+
+TO_THE_TROLL = 35
+
+
+@pytest.fixture(scope="module")
+def told(zork1) -> list[tuple[str, ZMachineContext]]:
+    """Each command of the walkthrough's beginning, with what is certain of it."""
+    truths = []
+    with JerichoInterface(zork1, seed=ZORK1_SEED) as game:
+        for action in get_walkthrough_slice(0, TO_THE_TROLL):
+            before = game.things()
+            step = game.act(action)
+            truth = ground_truth(step, turn=1, first_visit=False, before=before, after=game.things())
+            truths.append((f"{action}, at {step.before.location.name}", truth))
+    return truths
+
+
+def things(told, wanted: str) -> dict[str, ThingAtHand]:
+    truth = next(truth for action, truth in told if action == wanted)
+    return {thing.name: thing for thing in truth.things}
+
+
+def test_what_shuts_behind_the_player_is_told_as_it_is_then(told):
+    trap_door = things(told, "D, at Living Room")["trap door"]
+    assert (trap_door.states, trap_door.left_behind) == (("closed",), True)
+
+
+def test_what_stayed_behind_is_told_apart_from_what_is_at_hand(told):
+    found = things(told, "W, at Kitchen")
+    assert [found[name].left_behind for name in ("kitchen table", "trophy case", "clove of garlic")] == [
+        True,
+        False,
+        False,
+    ]
+
+
+def test_what_is_gone_is_not_told_as_at_hand(told):
+    found = things(told, "Kill troll with sword, at The Troll Room")
+    assert "troll" not in found
+    assert "sword" in found
