@@ -32,8 +32,9 @@ from zorkgpt.llm.messages import LLM
 from zorkgpt.objectives.model_finder import ModelObjectiveFinder
 from zorkgpt.offline.explorer import OfflineExplorer, Proven
 from zorkgpt.offline.lessons import RuleKnowledge
+from zorkgpt.offline.notes import what_came_of
 from zorkgpt.offline.objectives import RuleObjectiveFinder
-from zorkgpt.offline.proven import plan_of
+from zorkgpt.offline.proven import ProvenStep, plan_of
 from zorkgpt.offline.reading import RuleExtractor
 from zorkgpt.offline.walkthrough import WalkthroughPlayer
 from zorkgpt.player import Player
@@ -166,12 +167,17 @@ def _player(ground: Ground) -> Player:
 
 
 def _proven(ground: Ground) -> Proven:
-    """What scored in earlier episodes; nothing where nothing is remembered."""
-    if ground.memory is None:
+    """What scored in earlier episodes, but for what a person has vetoed; nothing where nothing is remembered."""
+    config, memory = ground.config, ground.memory
+    if memory is None:
         return tuple
-    config = ground.config
     reader = TrailReader(Path(config.zork_game_workdir), config.episode_log_file, ground.game.story.sha256)
-    return lambda: plan_of(reader.before(ground.state.episode_id))
+
+    def is_vetoed(step: ProvenStep) -> bool:
+        vetoed = (what_came_of(one) for one in memory.memory_cache.get(step.place, ()) if one.vetoed)
+        return any(known is not None and known[0] == step.action for known in vetoed)
+
+    return lambda: [step for step in plan_of(reader.before(ground.state.episode_id)) if not is_vetoed(step)]
 
 
 def _returns(ground: Ground) -> ReturnManager:

@@ -206,3 +206,16 @@ def test_an_episode_that_was_cut_short_within_its_plan_goes_on_with_it(three_epi
         run.play_episode(resume=2)
     whole = [turn.action for turn in turns_of(three_episodes, 2)][:30]
     assert [turn.action for turn in turns_of(tmp_path, 2)] == whole
+
+
+def test_what_a_person_has_vetoed_is_no_step_of_the_plan(tmp_path):
+    with a_run(tmp_path, turns=TURNS) as run:
+        run.play_episode()
+        (place, action), _ = points(turns_of(tmp_path, 1)).popitem()
+        text = "SUCCESS", "No", 1, "1", 2, "Leave it.", "permanent"
+        vetoed = Memory(*text, vetoed=True, action=action, outcome="changed")
+        run.simple_memory.add_memory(place, "", vetoed)
+        run.play_episode()
+    planned = [turn for turn in turns_of(tmp_path, 2) if "earlier episode" in turn.reasoning]
+    assert planned
+    assert (place, action) not in [(turn.location_id, turn.action) for turn in planned]

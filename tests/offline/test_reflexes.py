@@ -10,7 +10,7 @@ from game_interface.models import Item, Location, Observation
 from zorkgpt.offline.mind import LastTurn, Mind
 from zorkgpt.offline.nouns import Nouns
 from zorkgpt.offline.phrases import is_dark, is_hostile, is_laden
-from zorkgpt.offline.reflexes import ballast, blow, is_stuck_aboard, learn_of_last
+from zorkgpt.offline.reflexes import ballast, blow, is_stuck_aboard, is_threatened, learn_of_last, weapon_in_sight
 from zorkgpt.player import PlayerContext
 
 CAVE = Location(1, "Cave")
@@ -33,6 +33,19 @@ def test_whoever_attacks_is_fought_with_a_weapon():
 def test_a_weapon_that_somebody_died_with_comes_second():
     strike = blow(Mind(), CONTEXT, NOUNS, SCENE, ["attack ugly ogre with sword"])
     assert strike == "attack ugly ogre with club"
+
+
+def test_who_killed_elsewhere_roams_about_and_is_not_fought():
+    assert blow(Mind(), CONTEXT, NOUNS, SCENE, roaming=["attack ugly ogre with sword"]) is None
+    assert is_threatened(Mind(), CONTEXT, NOUNS, SCENE)
+    assert not is_threatened(Mind(), replace(CONTEXT, response="It grins."), NOUNS, SCENE)
+
+
+def test_a_weapon_that_lies_here_is_taken_up_by_whoever_has_none():
+    lies = Observation(CAVE, (STONE,), (STONE,), (OGRE, Item(6, "sword", 1)), score=10, moves=3)
+    wielded = replace(lies, visible=(OGRE, Item(6, "sword", 5)))
+    sights = [replace(CONTEXT, observation=now) for now in (lies, wielded, replace(lies, inventory=(CLUB,)))]
+    assert [weapon_in_sight(context, NOUNS, SCENE) for context in sights] == ["sword", None, None]
 
 
 def test_a_fight_goes_on_until_nobody_stands_there():
