@@ -116,8 +116,11 @@ class MapManager:
         elif (room, action) not in self._worked:
             # What worked before in this episode fails now for that very reason.
             said = cut(" ".join(step.response.split()), _MOST_SAID)
-            cleared = {done for place, done in self._worked if place == room} if canonical_direction(action) else ()
-            self.graph.add_attempt(room, action, said, cleared)
+            self.graph.add_attempt(room, action, said, self._cleared(room) if canonical_direction(action) else ())
+
+    def _cleared(self, room: int) -> set[str]:
+        """What has come to something in a room in this episode and may have opened a way; walks don't."""
+        return {action for place, action in self._worked if place == room and canonical_direction(action) is None}
 
     def process_periodic_update(self) -> None:
         """Write the map now and then, so that a killed run has not walked in vain."""

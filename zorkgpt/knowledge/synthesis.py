@@ -168,8 +168,9 @@ def lessons_of(answer: LessonsAnswer | WisdomAnswer, asked: LookBack | EpisodeSt
         held.discard(number)
         denied.pop(number, None)
     new = []
+    known_from = asked.earlier[0].turn if isinstance(asked, LookBack) and asked.earlier else first
     for one in answer.new:
-        shown = [turn for turn in one.turns if first <= turn <= last] or [first, last]
+        shown = [turn for turn in one.turns if known_from <= turn <= last] or [first, last]
         new.append(Proposal(_SECTIONS[one.section], one.text, episode, min(shown), max(shown)))
     contradicted = []
     for number in sorted(denied):

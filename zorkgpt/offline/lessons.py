@@ -1,6 +1,7 @@
 """What turns and episodes teach, by rules: ground truth, without a language model."""
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 
 from zorkgpt.knowledge.claims import (
     Claim,
@@ -53,8 +54,11 @@ class RuleKnowledge:
             claim = claim_of(line.text)
             if claim is None:
                 continue
-            if any(claim.is_about(turn) and claim.is_borne_out(turn) for turn in asked.turns):
-                held.append(number)
+            bears = partial(_bears_out, claim)
+            if any(map(bears, asked.turns)):
+                # An episode counts once, into however many looks back it is cut, and not for what it taught itself.
+                if line.episode != asked.episode and not any(map(bears, asked.earlier)):
+                    held.append(number)
             elif against := _against(line, claim, asked):
                 said = f"“{command(against)}” came to: {shortened(against.response, _TEXT_LIMIT) or '(no response)'}"
                 denied.append(Contradiction(number=number, turns=[against.turn], reason=said))
@@ -92,6 +96,10 @@ def _not_claimed_yet(new: Iterable[NewLesson], known: Iterable[KnowledgeLine]) -
             fresh.append(lesson)
             claims.add(claim)
     return fresh
+
+
+def _bears_out(claim: Claim, turn: TurnPlayed) -> bool:
+    return claim.is_about(turn) and claim.is_borne_out(turn)
 
 
 def _deaths(turns: Iterable[TurnPlayed]) -> Iterator[NewLesson]:

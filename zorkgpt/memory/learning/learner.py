@@ -218,7 +218,8 @@ class Learner:
 
     def _invalidate(self, request: SynthesisRequest, memory: Memory, reason: str) -> None:
         """Unless the object tree says that it was so, before the agent changed it or still."""
-        if memory.claims and all(self._is_or_was_so(request, claim) for claim in memory.claims):
+        lasting = memory.persistence != "ephemeral"
+        if memory.claims and all(self._is_or_was_so(request, claim, lasting=lasting) for claim in memory.claims):
             self._counts.forbidden_by_ground_truth += 1
             self._log.warning(
                 "not invalidated: the object tree bears it out",
@@ -227,8 +228,8 @@ class Learner:
             return
         self._keeper.invalidate(request.location_id, memory.title, reason, request.context.turn)
 
-    def _is_or_was_so(self, request: SynthesisRequest, claim: Claim) -> bool:
-        if self._handled.was_so_before(request.location_id, claim):
+    def _is_or_was_so(self, request: SynthesisRequest, claim: Claim, *, lasting: bool) -> bool:
+        if lasting and self._handled.was_so_before(request.location_id, claim):
             return True
         now = {told.short for thing in request.context.things for told in thing.claims()}
         return claim.short in now and claim.number not in self._handled
