@@ -116,7 +116,7 @@ def left_behind(workdir: Path, episode: int) -> dict[str, Any]:
     return {
         "events": [_fields(event, "duration_s") for event in told],
         "end": _fields(events[-1], "time", "metrics"),
-        "learning": {key: value for key, value in events[-1].metrics.items() if key not in _OF_THE_PROCESS},
+        "learning": _learning(events[-1].metrics),
         "memories": (workdir / "Memories.md").read_bytes(),
         "history": _rows(workdir / "Memories.history.jsonl"),
         "trials": _rows(workdir / "Memories.trials.jsonl"),
@@ -127,6 +127,13 @@ def left_behind(workdir: Path, episode: int) -> dict[str, Any]:
         "state": _json(workdir / "current_state.json"),
         "session": session,
     }
+
+
+def _learning(metrics: dict[str, Any]) -> dict[str, Any]:
+    told = {key: value for key, value in metrics.items() if key not in _OF_THE_PROCESS}
+    # How often lines held is counted by the process that looked back, which an interrupt may end right after.
+    told["knowledge"] = {key: value for key, value in told["knowledge"].items() if key != "borne_out"}
+    return told
 
 
 def _fields(event: Any, *without: str) -> dict[str, Any]:
