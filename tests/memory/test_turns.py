@@ -295,6 +295,27 @@ def test_what_the_agent_took_away_was_not_wrong(play, caplog):
     assert manager.get_status()["metrics"]["forbidden_by_ground_truth"] == 1
 
 
+def test_what_is_no_longer_so_in_this_episode_is_not_believed_any_longer(play):
+    carried, here = Claim(Relation.CARRIED, 4, "short sword"), Claim(Relation.HERE, 4, "short sword")
+    taken = remember("I carry the sword", "ephemeral", claims=[carried])
+    dropped = remember("I left the sword here", "ephemeral", claims=[here])
+    manager = play(taken, dropped, NOTHING)
+    carried_to_the_attic(manager)
+    assert kept(manager, 5) == [("I carry the sword", "ephemeral", "SUPERSEDED")]
+    assert kept(manager, 6) == [("I left the sword here", "ephemeral", "ACTIVE")]
+    again = {"moved": (ObjectMoved(4, "short sword", 6, "Attic", 1, "you"),), "inventory_after": ("short sword",)}
+    manager.record_action_outcome(6, "Attic", "take sword", "Taken.", HELD | again)
+    assert kept(manager, 6) == [("I left the sword here", "ephemeral", "SUPERSEDED")]
+    (gone,) = manager.ephemeral_cache[6]
+    assert gone.invalidation_reason == "by the object tree the short sword is otherwise by now"
+
+
+def test_an_arrival_scores_nothing_of_its_own(play):
+    manager = play(remember("Cellar", "core"))
+    manager.record_arrival(6, "Cellar", "A cellar.", {"score_delta": 25})
+    assert manager.memory_cache[6][0].score_change == 0
+
+
 def test_a_turn_may_teach_several_things_and_one_of_them_elsewhere(play):
     further = [
         {"category": "NOTE", "memory_title": "Troll dead", "memory_text": "I killed it.", "persistence": "ephemeral"},

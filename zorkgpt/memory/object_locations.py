@@ -50,6 +50,10 @@ class HandledThings:
     def numbers(self) -> frozenset[int]:
         return frozenset(self._things)
 
+    def name_of(self, number: int | None) -> str:
+        """The name of a thing that was handled; "" for any other."""
+        return self._things[number].name if number in self._things else ""
+
     def moved(self) -> frozenset[int]:
         """Those that were moved, and not only opened or lit."""
         return frozenset(number for number, thing in self._things.items() if thing.moved)
@@ -79,6 +83,19 @@ class HandledThings:
     def owed_to_the_agent(self, location_id: int, claims: Iterable[Claim]) -> Claim | None:
         """Return a claim, kept at this location, that is true by the agent's doing only; None: there is none."""
         return next((claim for claim in claims if self._is_owed(location_id, claim)), None)
+
+    def denies(self, location_id: int, claim: Claim) -> bool:
+        """Whether a thing that the agent has moved or changed is known to be otherwise now than the claim says."""
+        thing = self._things.get(claim.number) if claim.number is not None else None
+        if thing is None:
+            return False
+        if claim.relation is Relation.CARRIED:
+            return thing.moved and not thing.carried
+        if claim.relation in _WHEREABOUTS:
+            wanted = location_id if claim.relation is Relation.HERE else claim.other
+            return thing.moved and (thing.carried or thing.holder != wanted)
+        attribute, value = _ATTRIBUTE_OF.get(claim.relation, ("", False))
+        return attribute in thing.now and thing.now[attribute] is not value
 
     def was_so_before(self, location_id: int, claim: Claim) -> bool:
         """Whether the claim says how a thing was before the agent moved or changed it."""

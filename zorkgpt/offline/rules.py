@@ -101,21 +101,14 @@ def _lost(request: SynthesisRequest) -> list[ThingAtHand]:
 
 def _taken(request: SynthesisRequest, gained: Sequence[ObjectMoved]) -> MemorySynthesisResponse:
     """Where something lay that the player had not moved before, unless that is known."""
-    numbers = {move.number for move in gained}
-    no_more_so = {
-        memory.title
-        for memory in request.memories
-        if memory.persistence == "ephemeral" and any(claim.number in numbers for claim in memory.claims)
-    }
-    known = {claim.number for memory in request.memories for claim in memory.claims}
+    known = {claim.number for one in request.memories if one.persistence != "ephemeral" for claim in one.claims}
     found = [
         move
         for move in gained
         if {move.number, move.origin_number}.isdisjoint(request.moved) and move.number not in known
     ]
     if not found:
-        reason = "taken again" if no_more_so else None
-        return NOTHING.model_copy(update={"invalidate_memory_titles": no_more_so, "invalidation_reason": reason})
+        return NOTHING
     claims = tuple(_lay(request, move) for move in found)
     text = _sentence(claim.in_words() for claim in claims)
     return _fact(request, "SUCCESS", Outcome.TAKES, f"{text} It can be taken.", claims=claims)

@@ -137,6 +137,11 @@ class Keeper:
 
             return self._apply(change)
 
+    def invalidate_ephemeral(self, location_id: int, memory: Memory, reason: str, turn: int | None) -> None:
+        """Mark this very memory of the episode as no longer so."""
+        with self.store.guard:
+            self._mark(location_id, memory, changes.proven_wrong(memory, reason, turn), "invalidated")
+
     def seen_again(self, location_id: int, memory: Memory, turn: int | str, episode: int | str) -> bool:
         """Count one more observation of a memory that is kept; the same turn of the same episode counts once."""
         with self.store.guard:

@@ -114,6 +114,34 @@ class Learner:
         recalled: tuple[str, ...] = (),
         arrival: bool = False,
     ) -> None:
+        """Learn from a turn, and stop believing what it has made untrue of this episode."""
+        self._ask_about(
+            location_id,
+            location_name,
+            action,
+            response,
+            context,
+            episode=episode,
+            history=history,
+            recalled=recalled,
+            arrival=arrival,
+        )
+        if not arrival and (context.moved or context.changed):
+            self._drop_what_is_no_longer_so(context.turn)
+
+    def _ask_about(
+        self,
+        location_id: int,
+        location_name: str,
+        action: str,
+        response: str,
+        context: ZMachineContext,
+        *,
+        episode: int | str,
+        history: tuple[RecentTurn, ...],
+        recalled: tuple[str, ...],
+        arrival: bool,
+    ) -> None:
         memories = tuple(self._keeper.current(location_id))
         triggers = reasons_to_remember(
             context,
@@ -152,6 +180,15 @@ class Learner:
             self._apply(request, answer, episode)
         elif answer := self._ask(request, episode):
             self._judged.keep(key, answer)
+
+    def _drop_what_is_no_longer_so(self, turn: int) -> None:
+        """Memories of this episode that claim of a thing what the object tree says is otherwise by now."""
+        for location_id, kept in list(self._keeper.ephemeral.items()):
+            for memory in [one for one in kept if is_current(one)]:
+                denied = next((one for one in memory.claims if self._handled.denies(location_id, one)), None)
+                if denied is not None:
+                    reason = f"by the object tree the {self._handled.name_of(denied.number)} is otherwise by now"
+                    self._keeper.invalidate_ephemeral(location_id, memory, reason, turn)
 
     def _widen(self, location_id: int, action: str, turn: ZMachineContext, memories: Sequence[Memory]) -> None:
         """What came out again as a memory says, in another state than it says, does not depend on that state."""
@@ -278,7 +315,7 @@ class Learner:
             fact.memory_title or "",
             episode,
             str(turn.turn),
-            turn.score_delta,
+            turn.score_delta if location_id == request.location_id and not request.arrival else 0,
             fact.memory_text or "",
             fact.persistence or "permanent",
             fact.status if fact.status != MemoryStatus.SUPERSEDED else MemoryStatus.ACTIVE,
