@@ -102,7 +102,6 @@ class Played:
 
 
 def play(game: str | None, seed: int, episodes: int, turns: int, remember: bool, keep: str | None) -> Played:
-    logging.disable(logging.WARNING)
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(keep) / f"{find_story(game).path.stem}-{seed}" if keep and remember else Path(scratch)
         config = GameConfiguration(
@@ -350,7 +349,7 @@ def main() -> None:
     given = parser.parse_args()
     games = [given.game] if given.game else [None, *filter(None, [os.environ.get("ZORKGPT_ZORK1")])]
     told = {}
-    with ProcessPoolExecutor(given.processes) as pool:
+    with ProcessPoolExecutor(given.processes, initializer=logging.disable, initargs=(logging.WARNING,)) as pool:
         running = {
             game: {
                 remember: [

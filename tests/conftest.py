@@ -1,5 +1,6 @@
 """What several tests stand on: the story files."""
 
+import logging
 import os
 import shutil
 from pathlib import Path
@@ -43,3 +44,12 @@ def inform() -> str:
     """The Inform 6 compiler."""
     compiler = shutil.which("inform6") or shutil.which("inform")
     return compiler or absent("the Inform 6 compiler is not installed: apt install inform6-compiler inform6-library")
+
+
+@pytest.fixture(autouse=True)
+def _logging_is_left_as_it_was():
+    """What a run does to logging ends with it: else later tests see no warnings."""
+    logger = logging.getLogger("zorkgpt")
+    before = logger.level, logger.propagate, logging.root.manager.disable
+    yield
+    assert (logger.level, logger.propagate, logging.root.manager.disable) == before
