@@ -15,7 +15,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from tests.context.chatty import a_chatty_run
+from tests.fixtures.chatty_model import a_chatty_run
 from tests.fixtures.walkthrough import ZORK1_SEED, bundled_story_path, get_bundled_walkthrough, get_zork1_walkthrough
 from zorkgpt.memory.recall.retrieval import estimated_tokens
 

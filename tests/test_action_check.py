@@ -12,13 +12,13 @@ from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.core.language import language_of
 from game_interface.core.zmachine import ZMachine
 from game_interface.language import Form, Language, Part, Place, Scene
+from tests.fixtures.stories import LIBRARY_STORY, bare_story, build
 from tests.fixtures.walkthrough import (
     BUNDLED_SEED,
     ZORK1_SEED,
     get_bundled_walkthrough,
     get_zork1_walkthrough,
 )
-from tests.game_interface.stories import LIBRARY_STORY, bare_story, build
 from zorkgpt.action_check import CONFIDENCE, PASSED, ValidationResult, check_action
 
 NOUN, WITH = Part(Place.NOUN), Part(Place.WORD, frozenset({"with"}))

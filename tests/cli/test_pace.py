@@ -10,7 +10,7 @@ from orchestration.assembly import Wishes, assemble
 from orchestration.players import Choice
 from session.game_configuration import GameConfiguration
 from session.history import Spent
-from tests.orchestration.parts import a_run, a_walkthrough
+from tests.fixtures.runs import a_run, a_walkthrough
 from zorkgpt.cli.display import BarDisplay, LineDisplay, display_for
 from zorkgpt.cli.pace import Pace, duration
 from zorkgpt.cli.panels import PanelDisplay

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.test_play import ROOT, environment
-from tests.orchestration.kills import interrupt, interrupt_kept, interrupt_unheard, played
+from tests.fixtures.kills import interrupt, interrupt_kept, interrupt_unheard, played
 from zorkgpt.cli import exits
 from zorkgpt.runlog.reader import last_end, read_episode
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from managers.checkpoint_manager import playing_lock
-from tests.game_interface.stories import of_another_build
+from tests.fixtures.stories import of_another_build
 from zorkgpt.cli import exits
 from zorkgpt.cli.app import run
 from zorkgpt.errors import WorkdirError

@@ -1,6 +1,6 @@
 """The sections as they come out of real turns, in this episode and in the next one."""
 
-from tests.orchestration.parts import a_walkthrough
+from tests.fixtures.runs import a_walkthrough
 from zorkgpt.agent import prompt_for
 
 COMMANDS = ("north", "south", "wait", "eat milestone")

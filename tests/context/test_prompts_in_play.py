@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.context.allowed import allowed
-from tests.context.chatty import a_chatty_run
+from tests.fixtures.chatty_model import a_chatty_run
+from tests.fixtures.prompt_limits import allowed
 from tests.fixtures.walkthrough import BUNDLED_SEED, ZORK1_SEED, get_bundled_walkthrough, get_zork1_walkthrough
 from zorkgpt.llm.scripted import ScriptedCall
 from zorkgpt.memory.recall.retrieval import estimated_tokens

@@ -6,7 +6,7 @@ from pathlib import Path
 from orchestration.assembly import Wishes, assemble
 from orchestration.players import Choice
 from session.game_configuration import GameConfiguration
-from tests.orchestration.parts import a_walkthrough
+from tests.fixtures.runs import a_walkthrough
 from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.memory.models import Memory
 

@@ -9,8 +9,8 @@ import pytest
 from orchestration.assembly import Wishes, assemble
 from orchestration.players import Choice
 from session.game_configuration import GameConfiguration
-from tests.context.chatty import ChattyLLM
-from tests.orchestration.parts import a_walkthrough
+from tests.fixtures.chatty_model import ChattyLLM
+from tests.fixtures.runs import a_walkthrough
 from zorkgpt.errors import LLMError
 from zorkgpt.llm.scripted import ScriptedLLM
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.explore.parts import a_step, a_trail
+from tests.fixtures.trails import a_step, a_trail
 from zorkgpt.explore.shortening import shortenings
 from zorkgpt.explore.trail import Trail
 

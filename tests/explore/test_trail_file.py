@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from tests.explore.parts import a_step, a_trail
+from tests.fixtures.trails import a_step, a_trail
 from zorkgpt.explore.trail_file import FILE_NAME, KeptTrail, load_trail, save_trail
 from zorkgpt.runlog.events import Returned
 

@@ -7,6 +7,7 @@ from game_interface.core.worker import Worker
 from game_interface.models import Transition
 from session.ground_truth import ground_truth
 from session.outcome import effective, failed
+from tests.fixtures.stories import bare_story, build
 from tests.fixtures.walkthrough import (
     ZORK1_SEED,
     get_bundled_walkthrough,
@@ -14,7 +15,6 @@ from tests.fixtures.walkthrough import (
     get_zork1_walkthrough,
     replay_walkthrough,
 )
-from tests.game_interface.stories import bare_story, build
 from zorkgpt.world.directions import DIRECTIONS
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.models import Item, Location
+from tests.fixtures.stories import LIBRARY_STORY, bare_story, build
 from tests.fixtures.walkthrough import ZORK1_SEED, get_walkthrough_slice, get_walkthrough_until_lamp, replay_walkthrough
-from tests.game_interface.stories import LIBRARY_STORY, bare_story, build
 from zorkgpt.errors import ConfigurationError, GameClosed, InterpreterError, StateError
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from game_interface.story import checked, find_story, list_stories, load_story
-from tests.game_interface.stories import blorb
+from tests.fixtures.stories import blorb
 from zorkgpt.errors import StoryError, StoryFileNotFound
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from game_interface.core.worker import Worker, WorkerFailure
-from tests.game_interface.stories import bare_story, build
+from tests.fixtures.stories import bare_story, build
 
 
 @pytest.fixture

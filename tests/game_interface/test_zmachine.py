@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from game_interface.core.zmachine import View, ZMachine, changes
+from tests.fixtures.stories import bare_story, build
 from tests.fixtures.walkthrough import ZORK1_SEED, get_zork1_walkthrough
-from tests.game_interface.stories import bare_story, build
 
 
 @pytest.fixture(scope="module")

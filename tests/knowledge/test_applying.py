@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from game_interface.models import Item, Location, Observation
-from tests.knowledge.parts import a_line, places
+from tests.fixtures.knowledge import a_line, places
 from tests.knowledge.test_line import lines
 from zorkgpt.knowledge.applying import applying, near, of_place
 from zorkgpt.knowledge.document import Document, parse

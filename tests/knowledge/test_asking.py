@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.knowledge.parts import a_line, a_turn
+from tests.fixtures.knowledge import a_line, a_turn
 from zorkgpt.knowledge.asking import ModelKnowledge, most_telling, telling
 from zorkgpt.knowledge.synthesis import EpisodeStory, LookBack, mean_critic_score
 from zorkgpt.knowledge.wisdom import is_worth_it

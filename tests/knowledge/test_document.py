@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.knowledge.parts import a_line
+from tests.fixtures.knowledge import a_line
 from tests.knowledge.test_line import lines
 from zorkgpt.knowledge.document import Document, is_damaged, parse, render
 from zorkgpt.knowledge.sections import ORDER, Section

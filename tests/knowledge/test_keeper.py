@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from tests.knowledge.parts import a_turn, an_episode
+from tests.fixtures.knowledge import a_turn, an_episode
 from zorkgpt.knowledge.keeper import KnowledgeKeeper
 from zorkgpt.knowledge.line import KnowledgeLine
 from zorkgpt.knowledge.store import KnowledgeStore

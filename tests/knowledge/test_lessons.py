@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.knowledge.parts import a_line, a_turn, an_episode
+from tests.fixtures.knowledge import a_line, a_turn, an_episode
 from zorkgpt.knowledge.line import KnowledgeLine
 from zorkgpt.knowledge.synthesis import EpisodeStory, LookBack
 from zorkgpt.offline.lessons import RuleKnowledge

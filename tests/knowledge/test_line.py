@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.memory.parts import FORGERIES
+from tests.fixtures.memory import FORGERIES
 from zorkgpt.knowledge.line import KnowledgeLine, Place, read, write
 from zorkgpt.knowledge.sections import ORDER, Section, section_of
 from zorkgpt.memory.storage.escaping import one_line

@@ -3,8 +3,8 @@
 import pytest
 
 from managers.knowledge_manager import is_way
-from tests.knowledge.parts import places
-from tests.memory.parts import memory
+from tests.fixtures.knowledge import places
+from tests.fixtures.memory import memory
 from zorkgpt.knowledge.document import Document
 from zorkgpt.knowledge.patterns import Pattern, patterns, take_in, withdrawn
 from zorkgpt.knowledge.revision import Revision

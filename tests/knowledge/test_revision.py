@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.knowledge.parts import a_line, places
+from tests.fixtures.knowledge import a_line, places
 from zorkgpt.knowledge.document import Document, parse, render
 from zorkgpt.knowledge.line import KnowledgeLine
 from zorkgpt.knowledge.revision import Lessons, Proposal, Revision

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.knowledge.parts import a_line
+from tests.fixtures.knowledge import a_line
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.knowledge.sections import Section
 from zorkgpt.knowledge.store import KnowledgeStore
@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 
 ADDING = """
 import sys
-from tests.knowledge.parts import a_line
+from tests.fixtures.knowledge import a_line
 from zorkgpt.knowledge.store import KnowledgeStore
 
 store, name = KnowledgeStore(sys.argv[1]), sys.argv[2]

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.knowledge.parts import a_line, a_turn, an_episode
+from tests.fixtures.knowledge import a_line, a_turn, an_episode
 from zorkgpt.knowledge.line import KnowledgeLine
 from zorkgpt.knowledge.sections import Section
 from zorkgpt.knowledge.synthesis import EpisodeStory, LessonsAnswer, LookBack, WisdomAnswer, lessons_of

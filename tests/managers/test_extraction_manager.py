@@ -12,8 +12,8 @@ from session.extraction import NOTHING, Extraction, Said
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import TurnRecord
+from tests.fixtures.runs import a_walkthrough
 from tests.fixtures.walkthrough import get_bundled_walkthrough
-from tests.orchestration.parts import a_walkthrough
 from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.runlog.events import TurnPlayed
 from zorkgpt.runlog.reader import read_episode

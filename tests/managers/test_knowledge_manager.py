@@ -9,9 +9,9 @@ from orchestration.assembly import Wishes, assemble
 from orchestration.players import Choice
 from orchestration.zork_orchestrator_v2 import ZorkOrchestratorV2
 from session.game_configuration import GameConfiguration
+from tests.fixtures.memory import memory
+from tests.fixtures.runs import OFFLINE, CtrlC, a_walkthrough
 from tests.fixtures.walkthrough import ZORK1_SEED, get_bundled_walkthrough, get_zork1_walkthrough
-from tests.memory.parts import memory
-from tests.orchestration.parts import OFFLINE, CtrlC, a_walkthrough
 from zorkgpt.errors import LLMError, LLMUnreachable
 from zorkgpt.knowledge.document import Document, parse
 from zorkgpt.knowledge.sections import Section

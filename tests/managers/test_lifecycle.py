@@ -17,8 +17,8 @@ from managers.state_manager import StateManager
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import TurnRecord
+from tests.fixtures.runs import a_run, a_walkthrough
 from tests.fixtures.walkthrough import get_bundled_walkthrough
-from tests.orchestration.parts import a_run, a_walkthrough
 
 MADE_OF_THREE = {
     "context": ContextManager,

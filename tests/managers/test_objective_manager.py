@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.objectives.parts import LAMP, Played, at, turn
+from tests.fixtures.objectives import LAMP, Played, at, turn
 from zorkgpt.errors import LLMError
 from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.objectives.model_finder import ModelObjectiveFinder

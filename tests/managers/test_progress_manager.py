@@ -9,8 +9,8 @@ from session.extraction import Extraction
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import TurnRecord
+from tests.fixtures.runs import OFFLINE, a_walkthrough
 from tests.fixtures.walkthrough import get_bundled_walkthrough
-from tests.orchestration.parts import OFFLINE, a_walkthrough
 from zorkgpt.runlog.events import EpisodeEnded, TurnPlayed
 from zorkgpt.runlog.reader import read_episode
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.orchestration.parts import a_walkthrough
+from tests.fixtures.runs import a_walkthrough
 
 
 def shown(run) -> tuple[str | None, int | None]:

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.memory.parts import Answers
+from tests.fixtures.memory import Answers
 from zorkgpt.memory.manager import SimpleMemoryManager
 
 

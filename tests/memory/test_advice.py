@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.memory.parts import memory
+from tests.fixtures.memory import memory
 from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.evidence.advice import borne_out, mention, outcome_in_words
 from zorkgpt.memory.models import AttributeChanged, ObjectMoved, ZMachineContext

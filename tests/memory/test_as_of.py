@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.memory.parts import memory
-from tests.orchestration.parts import a_run
+from tests.fixtures.memory import memory
+from tests.fixtures.runs import a_run
 from zorkgpt.memory.as_of import AsOf
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.runlog.events import TurnPlayed

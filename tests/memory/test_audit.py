@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.memory.parts import memory
+from tests.fixtures.memory import memory
 from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.editing import Edit
 from zorkgpt.memory.manager import SimpleMemoryManager

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.memory.parts import memory
+from tests.fixtures.memory import memory
 from zorkgpt.memory.claims import Claim, Relation, claims_in, parse_claim
 from zorkgpt.memory.models import ZMachineContext, fields_of, memory_of, outcome_of
 from zorkgpt.memory.storage.entry import as_read, parse_entry, render_entry

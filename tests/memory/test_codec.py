@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tests.memory.parts import FORGERIES, episodes, in_one_line, memories, memory, plain_texts, texts
+from tests.fixtures.memory import FORGERIES, episodes, in_one_line, memories, memory, plain_texts, texts
 from zorkgpt.memory.storage import changes
 from zorkgpt.memory.storage.codec import Document, parse, render
 from zorkgpt.memory.storage.escaping import one_line

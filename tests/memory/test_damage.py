@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.memory.parts import memory
+from tests.fixtures.memory import memory
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.storage.codec import parse, render

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.memory.parts import in_one_line, memory, texts
+from tests.fixtures.memory import in_one_line, memory, texts
 from zorkgpt.errors import MemoryConflict, MemoryEditError, MemoryStoreError
 from zorkgpt.memory.editing import Edit, edit, fingerprint
 from zorkgpt.memory.manager import SimpleMemoryManager
@@ -160,7 +160,7 @@ def test_a_full_disk_changes_nothing(tmp_path):
 
 ADDING = """
 import sys
-from tests.memory.parts import memory
+from tests.fixtures.memory import memory
 from zorkgpt.memory.manager import SimpleMemoryManager
 
 manager = SimpleMemoryManager.open(sys.argv[1])

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.memory.parts import Answers, memory, remember
+from tests.fixtures.memory import Answers, memory, remember
 from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.evidence.credit import EVERY_TURNS
 from zorkgpt.memory.evidence.trials import Trial, TrialFile

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.memory.parts import memory
+from tests.fixtures.memory import memory
 from zorkgpt.memory.manager import SimpleMemoryManager
 
 

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.memory.parts import Answers, memory, remember
+from tests.fixtures.memory import Answers, memory, remember
 from zorkgpt.errors import LLMError
 from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.learning.judgment_cache import JudgmentCache

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.memory.parts import memory
+from tests.fixtures.memory import memory
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import INVALIDATION_MARKER, Memory, MemoryEvent
 

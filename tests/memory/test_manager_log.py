@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.memory.parts import memory
+from tests.fixtures.memory import memory
 from zorkgpt.memory.manager import SimpleMemoryManager
 
 RUG, ROPE = memory("Rug", "core"), memory("Rope", "ephemeral")

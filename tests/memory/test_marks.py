@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.memory.parts import Answers, memory, remember
-from tests.memory_dedup.parts import Says
+from tests.fixtures.dedup import Says
+from tests.fixtures.memory import Answers, memory, remember
 from zorkgpt.embeddings.hashing import HashingEmbeddings
 from zorkgpt.memory.editing import Edit
 from zorkgpt.memory.manager import SimpleMemoryManager

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 from typer.testing import CliRunner
 
-from tests.memory.parts import memory
+from tests.fixtures.memory import memory
 from zorkgpt.cli.memory_commands import app
 from zorkgpt.embeddings.hashing import HashingEmbeddings
 from zorkgpt.memory.dedup.undo import undo, undoable

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.memory.parts import memory
+from tests.fixtures.memory import memory
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.storage.codec import parse
 
@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 
 ADDING = """
 import sys
-from tests.memory.parts import memory
+from tests.fixtures.memory import memory
 from zorkgpt.memory.manager import SimpleMemoryManager
 
 path, name, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
@@ -42,7 +42,7 @@ time.sleep(60)
 
 KILLED = """
 import os, sys
-from tests.memory.parts import memory
+from tests.fixtures.memory import memory
 from zorkgpt.memory.manager import SimpleMemoryManager
 
 print("ready", flush=True)
@@ -63,7 +63,7 @@ for path in sys.argv[1:]:
 
 LIMITED = """
 import resource, signal, sys
-from tests.memory.parts import memory
+from tests.fixtures.memory import memory
 from zorkgpt.memory.manager import SimpleMemoryManager
 
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

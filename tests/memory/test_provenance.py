@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from tests.memory.parts import Answers, memory, remember
+from tests.fixtures.memory import Answers, memory, remember
+from tests.fixtures.runs import a_run
 from tests.memory.test_evidence import FAILS, WORKS, Play
-from tests.orchestration.parts import a_run
 from zorkgpt.memory.as_of import AsOf
 from zorkgpt.memory.keeping.session import load
 from zorkgpt.memory.manager import SimpleMemoryManager

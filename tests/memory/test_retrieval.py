@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.memory.parts import memories, memory
+from tests.fixtures.memory import memories, memory
 from zorkgpt.memory.recall.retrieval import TENTATIVE_HEADING, Budget, estimated_tokens, line, shown
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.memory.parts import memory
+from tests.fixtures.memory import memory
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.storage.rollback import Mark, Rollback
 

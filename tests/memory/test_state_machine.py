@@ -9,7 +9,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from tests.memory.parts import memory
+from tests.fixtures.memory import memory
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.storage.codec import parse
 

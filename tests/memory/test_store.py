@@ -10,7 +10,7 @@ from functools import partial
 import pytest
 from filelock import FileLock
 
-from tests.memory.parts import memory
+from tests.fixtures.memory import memory
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.storage.codec import parse

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.memory.parts import NOTHING, memory, remember
+from tests.fixtures.memory import NOTHING, memory, remember
 from zorkgpt.errors import LLMError
 from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.memory.claims import Claim, Relation

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from tests.memory.parts import NOTHING, Answers, memory, remember
+from tests.fixtures.memory import NOTHING, Answers, memory, remember
 from zorkgpt.errors import LLMError
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.storage.file import Disk

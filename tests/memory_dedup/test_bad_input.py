@@ -8,7 +8,7 @@ import threading
 import numpy as np
 import pytest
 
-from tests.memory_dedup.parts import Says, fact, lines
+from tests.fixtures.dedup import Says, fact, lines
 from zorkgpt.embeddings.fallback import FirstThatWorks
 from zorkgpt.embeddings.hashing import HashingEmbeddings
 from zorkgpt.errors import EmbeddingError, LLMError

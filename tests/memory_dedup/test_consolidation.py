@@ -3,7 +3,7 @@
 import pytest
 from typer.testing import CliRunner
 
-from tests.memory_dedup.parts import Says, fact, lines
+from tests.fixtures.dedup import Says, fact, lines
 from zorkgpt.cli.memory_commands import app
 from zorkgpt.embeddings.hashing import HashingEmbeddings
 from zorkgpt.memory.dedup.undo import undo, undoable

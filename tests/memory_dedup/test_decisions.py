@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.memory_dedup.parts import fact
+from tests.fixtures.dedup import fact
 from zorkgpt.memory.contrast.comparison import Comparison, compared, titles_differ
 from zorkgpt.memory.contrast.doubt import is_worth_asking
 from zorkgpt.memory.dedup.decision import NEW, Decision, believed, decide, is_settled

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.memory_dedup.parts import fact
+from tests.fixtures.dedup import fact
 from zorkgpt.memory.manager import SimpleMemoryManager
 
 ROOT = Path(__file__).resolve().parents[2]

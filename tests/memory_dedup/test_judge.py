@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.memory_dedup.parts import fact
+from tests.fixtures.dedup import fact
 from zorkgpt.errors import InvalidAnswer
 from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.memory.dedup.judge import ModelJudge, Verdict

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.memory_dedup.parts import Says, fact, lines
+from tests.fixtures.dedup import Says, fact, lines
 from zorkgpt.embeddings.hashing import HashingEmbeddings
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import MemorySynthesisResponse

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tests.memory_dedup.parts import Says, fact, lines
+from tests.fixtures.dedup import Says, fact, lines
 from zorkgpt.memory.manager import SimpleMemoryManager
 
 FIRST, SECOND, THIRD, OTHER = "The gate is ajar.", "The gate stands open a bit.", "There is a crack.", "A bell rings."

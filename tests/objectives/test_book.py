@@ -6,7 +6,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.objectives.parts import CELLAR, LAMP, a_book, at, turn, walked, wanted
+from tests.fixtures.objectives import CELLAR, LAMP, a_book, at, turn, walked, wanted
 from zorkgpt.objectives.finder import Judgement
 from zorkgpt.objectives.models import Evidence, Moment, Objective, Scope, Status, merged, restarted
 from zorkgpt.objectives.plain import book_to_dict, kept, objective_of, restore_book

@@ -3,7 +3,7 @@
 import pytest
 
 from game_interface.models import AttributeChange, Item, Location, ObjectMove
-from tests.objectives.parts import CELLAR, CHEST, LAMP, a_book, at, seen_on, turn, walked, wanted
+from tests.fixtures.objectives import CELLAR, CHEST, LAMP, a_book, at, seen_on, turn, walked, wanted
 from zorkgpt.objectives.models import Moment, Status
 from zorkgpt.objectives.proposals import Known, Proposal, settled
 

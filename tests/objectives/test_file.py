@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tests.objectives.parts import wanted
+from tests.fixtures.objectives import wanted
 from zorkgpt.errors import MemoryStoreError, ObjectivesFileError
 from zorkgpt.objectives.file import ObjectivesFile
 from zorkgpt.objectives.models import Evidence, Moment, reached
@@ -128,7 +128,7 @@ def test_of_too_many_the_oldest_go_that_were_never_reached(tmp_path):
 _PLAYER = """
 import sys
 from pathlib import Path
-from tests.objectives.parts import wanted
+from tests.fixtures.objectives import wanted
 from zorkgpt.objectives.file import ObjectivesFile
 from zorkgpt.objectives.models import Evidence, Moment, reached
 path, own = Path(sys.argv[1]), int(sys.argv[2])

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from game_interface.models import Location
-from tests.objectives.parts import at, known, seen_on, turn, walked, wanted
+from tests.fixtures.objectives import at, known, seen_on, turn, walked, wanted
 from zorkgpt.errors import InvalidAnswer, LLMError
 from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.memory.recall.retrieval import estimated_tokens

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.objectives.parts import THINGS, at, known
+from tests.fixtures.objectives import THINGS, at, known
 from zorkgpt.objectives.conditions import Condition, Kind
 from zorkgpt.objectives.models import Moment, Objective, Scope
 from zorkgpt.objectives.proposals import Proposal, settled

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.objectives.parts import CELLAR, CHEST, HALL, LAMP, at, known, turn, wanted
+from tests.fixtures.objectives import CELLAR, CHEST, HALL, LAMP, at, known, turn, wanted
 from zorkgpt.memory.models import Memory
 from zorkgpt.objectives.finder import Situation
 from zorkgpt.objectives.models import Scope, Status

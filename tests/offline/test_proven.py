@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from tests.explore.parts import a_step, a_trail
-from tests.orchestration.parts import CtrlC, a_run
+from tests.fixtures.runs import CtrlC, a_run
+from tests.fixtures.trails import a_step, a_trail
 from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.models import Memory
 from zorkgpt.offline.notes import what_came_of

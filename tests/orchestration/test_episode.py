@@ -10,8 +10,8 @@ import pytest
 
 from orchestration.players import choose_player
 from session.game_configuration import GameConfiguration
+from tests.fixtures.runs import CtrlC, a_run, a_walkthrough
 from tests.fixtures.walkthrough import get_bundled_walkthrough
-from tests.orchestration.parts import CtrlC, a_run, a_walkthrough
 from zorkgpt.errors import ConfigurationError, WorkdirError
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeStarted, TurnPlayed
 from zorkgpt.runlog.reader import read_episode

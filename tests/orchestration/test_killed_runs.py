@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.orchestration.kills import interrupt, interrupt_kept, interrupt_unheard, kill, left_behind, played
+from tests.fixtures.kills import interrupt, interrupt_kept, interrupt_unheard, kill, left_behind, played
 from zorkgpt.cli import exits
 from zorkgpt.runlog.reader import last_end, read_episode
 

@@ -8,6 +8,7 @@ from game_interface.story import find_story
 from orchestration.assembly import Wishes, assemble
 from orchestration.players import Choice
 from session.game_configuration import GameConfiguration
+from tests.fixtures.runs import a_walkthrough
 from tests.fixtures.walkthrough import (
     BUNDLED_SEED,
     ZORK1_SEED,
@@ -15,7 +16,6 @@ from tests.fixtures.walkthrough import (
     get_bundled_walkthrough,
     get_zork1_walkthrough,
 )
-from tests.orchestration.parts import a_walkthrough
 from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.memory.recall.retrieval import estimated_tokens
 from zorkgpt.runlog.events import ObjectivesUpdated, TurnPlayed

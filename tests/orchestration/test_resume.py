@@ -19,8 +19,8 @@ from orchestration.assembly import Wishes, assemble
 from orchestration.players import Choice
 from orchestration.zork_orchestrator_v2 import ZorkOrchestratorV2
 from session.game_configuration import GameConfiguration
-from tests.game_interface.stories import of_another_build
-from tests.orchestration.parts import CtrlC, a_run, a_walkthrough
+from tests.fixtures.runs import CtrlC, a_run, a_walkthrough
+from tests.fixtures.stories import of_another_build
 from zorkgpt.errors import CheckpointError, LLMError, WorkdirError
 from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.memory.models import Memory

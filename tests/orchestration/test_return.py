@@ -7,7 +7,7 @@ from dataclasses import replace
 from orchestration.assembly import Wishes, assemble
 from orchestration.players import Choice
 from session.game_configuration import GameConfiguration
-from tests.orchestration.parts import a_run, a_walkthrough
+from tests.fixtures.runs import a_run, a_walkthrough
 from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.runlog.events import Returned, TurnPlayed
 from zorkgpt.runlog.reader import read_episode, run_directory

@@ -6,9 +6,9 @@ import pytest
 
 from game_interface.story import find_story
 from session.history import TurnRecord
-from tests.context.allowed import allowed
-from tests.orchestration.parts import a_walkthrough
-from tests.world.true_moves import WALKTHROUGHS, moves_on, true_moves
+from tests.fixtures.prompt_limits import allowed
+from tests.fixtures.runs import a_walkthrough
+from tests.fixtures.true_moves import WALKTHROUGHS, moves_on, true_moves
 from zorkgpt.agent import prompt_for as agent_prompt
 from zorkgpt.critic import prompt_for as critic_prompt
 from zorkgpt.memory.recall.retrieval import estimated_tokens

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pytest
 
 from session.fresh_world import things_of
-from tests.scenarios.parts import HALL, INTO_THE_HOUSE, KITCHEN, Model, kept, lesson, play, story
+from tests.fixtures.scenarios import HALL, INTO_THE_HOUSE, KITCHEN, Model, kept, lesson, play, story
 from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import Memory

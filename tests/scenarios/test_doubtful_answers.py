@@ -1,7 +1,7 @@
 """Answers and game texts that must not do harm."""
 
-from tests.memory.parts import memory
-from tests.scenarios.parts import INTO_THE_HOUSE, KITCHEN, Model, kept, play, story
+from tests.fixtures.memory import memory
+from tests.fixtures.scenarios import INTO_THE_HOUSE, KITCHEN, Model, kept, play, story
 from zorkgpt.errors import LLMError
 from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.memory.manager import SimpleMemoryManager

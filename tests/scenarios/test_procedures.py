@@ -4,8 +4,19 @@ from dataclasses import replace
 
 import pytest
 
+from tests.fixtures.scenarios import (
+    GARDEN,
+    INTO_THE_HOUSE,
+    KITCHEN,
+    LANDING,
+    Model,
+    kept,
+    lesson,
+    places_of,
+    play,
+    story,
+)
 from tests.fixtures.walkthrough import get_bundled_walkthrough
-from tests.scenarios.parts import GARDEN, INTO_THE_HOUSE, KITCHEN, LANDING, Model, kept, lesson, places_of, play, story
 
 WAY_IN = lesson("Way into the house", "Examine the window, then open it, then go south.", "permanent", "SUCCESS")
 

@@ -2,8 +2,8 @@
 
 from collections import Counter
 
+from tests.fixtures.scenarios import Model, Question, story
 from tests.fixtures.walkthrough import get_bundled_walkthrough
-from tests.scenarios.parts import Model, Question, story
 
 TURNS = 50
 

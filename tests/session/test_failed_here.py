@@ -4,7 +4,7 @@ import os
 import signal
 
 from orchestration.zork_orchestrator_v2 import ZorkOrchestratorV2
-from tests.orchestration.parts import CtrlC, a_walkthrough
+from tests.fixtures.runs import CtrlC, a_walkthrough
 
 
 def failed_here(run: ZorkOrchestratorV2) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.viewer.parts import served, started, turn, write_log
+from tests.fixtures.viewer import served, started, turn, write_log
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.viewer.parts import client, served, started, turn, write_log
+from tests.fixtures.viewer import client, served, started, turn, write_log
 from zorkgpt import Memory, SimpleMemoryManager
 from zorkgpt.viewer.edits import LONGEST_BYTES
 from zorkgpt.viewer.guard import Rules

@@ -11,7 +11,7 @@ import httpx
 import pytest
 from filelock import FileLock
 
-from tests.viewer.parts import client, served, started, turn, write_log
+from tests.fixtures.viewer import client, served, started, turn, write_log
 from zorkgpt.viewer.answers import Answers, episode_row
 from zorkgpt.viewer.follow import TICK_S, Follower
 from zorkgpt.viewer.run_files import open_run

@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import expect
 
-from tests.viewer.parts import served, started, turn, write_log
+from tests.fixtures.viewer import served, started, turn, write_log
 
 NO_ANSWER = "The viewer does not answer"
 AWAY = {"location_id": 20, "location": "Cellar", "location_after_id": 20, "location_after": "Cellar"}

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.viewer.parts import client, started, turn, write_log
+from tests.fixtures.viewer import client, started, turn, write_log
 from zorkgpt.viewer.guard import Rules
 
 ANSWERS = ["/api/run", "/api/map", "/api/places/10", "/api/episodes/1/pages/0", "/api/episodes/1/turns/1"]

@@ -6,7 +6,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.viewer.parts import served, started, turn, write_log
+from tests.fixtures.viewer import served, started, turn, write_log
 from zorkgpt.viewer.export import export_run
 
 HOSTILE = (

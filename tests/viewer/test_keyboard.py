@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.viewer.parts import served, started, turn, write_log
+from tests.fixtures.viewer import served, started, turn, write_log
 
 
 @pytest.fixture

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from tests.orchestration.parts import a_walkthrough
-from tests.viewer.parts import played
+from tests.fixtures.runs import a_walkthrough
+from tests.fixtures.viewer import played
 from zorkgpt.memory.as_of import AsOf
 from zorkgpt.viewer.run_files import open_run
 

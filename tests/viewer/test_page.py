@@ -6,7 +6,7 @@ import time
 import pytest
 from playwright.sync_api import expect
 
-from tests.viewer.parts import played, playing, served, started, turn, write_log
+from tests.fixtures.viewer import played, playing, served, started, turn, write_log
 from zorkgpt.viewer.export import export_run
 
 SIZES = [(1400, 900), (390, 844)]

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.viewer.parts import played, served, started, turn, write_log
+from tests.fixtures.viewer import played, served, started, turn, write_log
 from zorkgpt.viewer.export import export_run
 
 # The least contrast (WCAG 2.2, 1.4.3) of a text and what is behind it, with what shines through, and whose it is.

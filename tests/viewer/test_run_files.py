@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.viewer.parts import client, played, started, turn, write_log
+from tests.fixtures.viewer import client, played, started, turn, write_log
 from zorkgpt.errors import RunLogError
 from zorkgpt.viewer.answers import Answers
 from zorkgpt.viewer.run_files import open_run

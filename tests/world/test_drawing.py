@@ -6,7 +6,7 @@ import networkx as nx
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.world.walks import SIGHTINGS, walked
+from tests.fixtures.walks import SIGHTINGS, walked
 from zorkgpt.world.drawing import draw
 from zorkgpt.world.graph import MapGraph
 from zorkgpt.world.graphml import graphml

@@ -7,7 +7,7 @@ import sys
 import pytest
 from hypothesis import given
 
-from tests.world.walks import SIGHTINGS, manager_in, walked
+from tests.fixtures.walks import SIGHTINGS, manager_in, walked
 from zorkgpt.errors import MapFileError
 from zorkgpt.world.graph import MapGraph
 from zorkgpt.world.map_file import load_map, read_map

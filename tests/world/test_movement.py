@@ -3,7 +3,7 @@
 import pytest
 
 from game_interface.models import Location, Observation, Transition
-from tests.world.walks import manager_in, take
+from tests.fixtures.walks import manager_in, take
 from zorkgpt.world.movement import Move, MoveKind, led_nowhere, move_of
 
 BOAT = Location(9, "boat")
