@@ -139,7 +139,7 @@ class CheckpointManager:
         if self._journal is None:
             return False
         state, number = self._state, self._state.turn_count
-        memory = self._memory.session_state() if self._memory else None
+        memory = self._memory.snapshot() if self._memory else None
         content = {
             "episode": self._state.episode_id,
             "turn": number,

@@ -75,7 +75,7 @@ class EpisodeSynthesizer:
             manager.resume_episode() if isinstance(manager, Resumes) else manager.reset_episode()
         if self._memory:
             self._memory.reset_episode()
-            self._memory.resume(saved.checkpoint.memory or {})
+            self._memory.restore(saved.checkpoint.memory or {})
 
     def reopen(self, saved: Saved) -> EpisodeResumed:
         """Go on with the log; the game stands where it was left."""

@@ -51,7 +51,7 @@ class Checkpoint(BaseModel):
     log_bytes: int = Field(ge=0)
     """Of the episode's log."""
     memory: dict[str, Any] | None = None
-    """`SimpleMemoryManager.session_state()`; None: nothing is remembered."""
+    """`SimpleMemoryManager.snapshot()`; None: nothing is remembered."""
     files: dict[str, dict[str, Any]] = {}
     """By name, the marks of the files that are put back, see `Rollback`."""
     summary: tuple[str, int, int] = ("", 0, 0)

@@ -62,5 +62,5 @@ def test_points_known_of_another_place_are_not_learned_at_this_one(tmp_path: Pat
         run.parts.map.graph.add_room(9, "Shrine")
         run.simple_memory.add_memory(9, "Shrine", scored)
         run.process_turn()
-        shown = json.dumps(run.simple_memory.session_state())
+        shown = json.dumps(run.simple_memory.snapshot())
     assert "taking the key scored five points." in shown

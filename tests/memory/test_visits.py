@@ -94,10 +94,10 @@ def test_of_an_episode_that_could_not_go_on_nothing_is_written(state, tmp_path):
     path = tmp_path / "Memories.md"
     manager = SimpleMemoryManager(game_state=state, path=path, synthesizer=Answers())
     manager.record_action_outcome(5, "Hall", "up", "Attic", UP)
-    saved = manager.session_state()
+    saved = manager.snapshot()
     with a_manager_with_two_places(state, path, Disk()) as other:
         before = path.read_bytes()
-        other.resume(saved)
+        other.restore(saved)
         assert other.get_visits(6) == (2, 2)
         other.drop_episode()
     assert path.read_bytes() == before

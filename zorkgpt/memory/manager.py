@@ -316,7 +316,7 @@ class SimpleMemoryManager(Likeness, Lookback):
         self.reset_episode()
 
     def drop_episode(self) -> None:
-        """Forget what `resume` has taken over, counts that wait to be written too: nothing is written."""
+        """Forget what `restore` has taken over, counts that wait to be written too: nothing is written."""
         with self.store.guard:
             self._visits.drop()
             self._keeper.evidence.drop()
@@ -359,13 +359,13 @@ class SimpleMemoryManager(Likeness, Lookback):
         self._resume(found)
         return True
 
-    def session_state(self) -> dict[str, Any]:
+    def snapshot(self) -> dict[str, Any]:
         """What `save_session` writes, as plain values for JSON."""
         with self.store.guard:
             return session.to_dict(self._session())
 
-    def resume(self, saved: dict[str, Any]) -> None:
-        """Go on with the episode of which `session_state` gave these values.
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Go on with the episode of which `snapshot` gave these values.
 
         Raises:
             KeyError, TypeError, ValueError, AttributeError: it gave other values; nothing is as it was.
@@ -378,7 +378,7 @@ class SimpleMemoryManager(Likeness, Lookback):
         return Rollback(self.store.file, beside)
 
     def _session(self) -> session.Session:
-        under_way = {"recorder": self._recorder.under_way(), "keeper": self._keeper.under_way()}
+        under_way = {"recorder": self._recorder.snapshot(), "keeper": self._keeper.snapshot()}
         return session.Session(
             self._recorder.episode, dict(self._keeper.ephemeral), self._visits.first_turns(), under_way
         )

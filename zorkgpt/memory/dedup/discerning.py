@@ -113,8 +113,8 @@ class DiscerningKeeper(Keeper):
         self.comparer.counts = DeduplicationCounts()
         self.save_vectors()
 
-    def under_way(self) -> dict[str, Any]:
-        return super().under_way() | {"deduplication": asdict(self.counts), "errors": self.errors}
+    def snapshot(self) -> dict[str, Any]:
+        return super().snapshot() | {"deduplication": asdict(self.counts), "errors": self.errors}
 
     def restore_episode(self, memories: dict[int, list[Memory]], under_way: dict[str, Any] | None = None) -> None:
         super().restore_episode(memories, under_way)

@@ -91,7 +91,7 @@ class Evidence:
             if verdict is not None:
                 self._add(Trial(episode, turn.turn, location_id, memory.title, action, outcome_in_words(turn), verdict))
 
-    def under_way(self) -> dict[str, Any]:
+    def snapshot(self) -> dict[str, Any]:
         """The trials that are not counted yet, as plain values."""
         return {"pending": [asdict(trial) for trial in self._pending], "on_file": self._on_file}
 

@@ -266,12 +266,12 @@ class Keeper:
         self._learned_in.clear()
         self.vetoes_obeyed = 0
 
-    def under_way(self) -> dict[str, Any]:
+    def snapshot(self) -> dict[str, Any]:
         """Counts and names of the running episode, as plain values."""
         return {
             "names": [[place, name] for place, name in self.names.items()],
             "write_failures": self.write_failures,
-            "evidence": self.evidence.under_way(),
+            "evidence": self.evidence.snapshot(),
         }
 
     def restore_episode(self, memories: dict[int, list[Memory]], under_way: dict[str, Any] | None = None) -> None:

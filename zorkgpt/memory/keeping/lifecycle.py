@@ -102,7 +102,7 @@ class Visits:
         """At which turn each location visited in this episode had its first one."""
         return dict(self._processed)
 
-    def under_way(self) -> dict[str, Any]:
+    def snapshot(self) -> dict[str, Any]:
         """Where the player is, and which visits the file does not count yet, as plain values."""
         uncounted = [[place, list(of)] for place, of in self._uncounted.items()]
         return {"here": self._here, "just_reached": self._just_reached, "uncounted": uncounted}

@@ -123,10 +123,10 @@ class Recorder:
         with self._keeper.store.guard:
             self._keeper.evidence.note(location_id, action, context, self.episode)
 
-    def under_way(self) -> dict[str, Any]:
+    def snapshot(self) -> dict[str, Any]:
         """All that an interrupted episode needs to be learned from as if nothing had happened, as plain values."""
         return {
-            "visits": self._visits.under_way(),
+            "visits": self._visits.snapshot(),
             "recalled": self.recalled.to_dict(),
             "handled": self._handled.to_list(),
             "counts": self.counts.to_dict(),
