@@ -5,7 +5,6 @@ import signal
 import socket
 import subprocess
 import sys
-import zipfile
 from pathlib import Path
 
 import httpx
@@ -104,13 +103,3 @@ def test_a_run_is_shown_while_it_is_played_and_the_page_ends_with_it(tmp_path):
         assert process.wait(60) == 130
     with pytest.raises(httpx.ConnectError):
         httpx.get(f"{address}api/run", timeout=5)
-
-
-@pytest.mark.slow
-def test_the_wheel_holds_the_page(tmp_path):
-    subprocess.run(["uv", "build", "--wheel", "--out-dir", str(tmp_path)], cwd=ROOT, check=True, capture_output=True)
-    [wheel] = tmp_path.glob("*.whl")
-    names = set(zipfile.ZipFile(wheel).namelist())
-    static = {f"zorkgpt/viewer/static/{file.name}" for file in (ROOT / "zorkgpt/viewer/static").iterdir()}
-    assert len(static) > 15
-    assert static <= names

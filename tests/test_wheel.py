@@ -1,0 +1,101 @@
+"""The package as others install it: what it carries, what of it imports, and that it plays."""
+
+import json
+import os
+import subprocess
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+pytestmark = pytest.mark.slow
+
+_IMPORT_EVERYTHING = """
+import importlib, json, pkgutil, sys
+import zorkgpt
+
+outcomes = {}
+for module in pkgutil.walk_packages(zorkgpt.__path__, "zorkgpt."):
+    if module.name != "zorkgpt.__main__":
+        try:
+            importlib.import_module(module.name)
+            outcomes[module.name] = None
+        except Exception as error:
+            outcomes[module.name] = repr(error)
+top_level = [name for name in ("session", "managers", "orchestration", "game_interface") if name in sys.modules]
+for name in ("session", "managers", "orchestration", "game_interface"):
+    if importlib.util.find_spec(name):
+        top_level.append(name)
+print(json.dumps({"outcomes": outcomes, "top_level": top_level}))
+"""
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory) -> Path:
+    """The wheel, built from the source distribution, as an index would get it."""
+    folder = tmp_path_factory.mktemp("dist")
+    subprocess.run(["uv", "build", "--quiet", "--out-dir", str(folder)], cwd=ROOT, check=True, capture_output=True)
+    [wheel] = folder.glob("*.whl")
+    return wheel
+
+
+@pytest.fixture(scope="module")
+def environment(wheel, tmp_path_factory) -> Path:
+    """An environment with nothing but the wheel and what it depends on."""
+    folder = tmp_path_factory.mktemp("environment") / "venv"
+    subprocess.run(["uv", "venv", "--quiet", str(folder)], check=True, capture_output=True)
+    _install(folder, str(wheel))
+    return folder
+
+
+def _install(environment: Path, *what: str) -> None:
+    # Jericho asks for spaCy for one function that is never called here; without it the environment is made in seconds.
+    overrides = environment / "overrides.txt"
+    overrides.write_text("spacy ; sys_platform == 'never'\n", encoding="utf-8")
+    command = ["uv", "pip", "install", "--quiet", "--python", str(environment), "--overrides", str(overrides), *what]
+    subprocess.run(command, check=True, capture_output=True)
+
+
+def _run(environment: Path, *command: str, folder: Path) -> str:
+    """The standard output of a program of the environment, run in a folder from which no checkout is importable."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "ZORKGPT", "OPENAI"))}
+    done = subprocess.run(
+        [environment / "bin" / command[0], *command[1:]],
+        cwd=folder,
+        env=clean,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_wheel_holds_the_page_the_prompts_the_types_and_the_story(wheel):
+    names = zipfile.ZipFile(wheel).namelist()
+    assert len(names) == len(set(names))
+    static = {f"zorkgpt/viewer/static/{file.name}" for file in (ROOT / "zorkgpt/viewer/static").iterdir()}
+    prompts = {f"zorkgpt/prompts/{file.name}" for file in (ROOT / "zorkgpt/prompts").glob("*.j2")}
+    assert min(len(static), len(prompts)) > 5
+    assert {*static, *prompts, "zorkgpt/py.typed", "zorkgpt/_app/infrastructure/games/slackwater.z5"} <= set(names)
+    assert [name for name in names if not name.startswith(("zorkgpt/", "zorkgpt-"))] == []
+
+
+def test_every_module_of_the_wheel_imports_and_none_has_a_name_that_others_use(environment, tmp_path):
+    told = json.loads(_run(environment, "python", "-c", _IMPORT_EVERYTHING, folder=tmp_path))
+    assert {name: error for name, error in told["outcomes"].items() if error} == {}
+    assert len(told["outcomes"]) > 100
+    assert told["top_level"] == []
+
+
+def test_the_installed_command_plays_the_bundled_story(environment, wheel, tmp_path):
+    _install(environment, f"{wheel}[game]")
+    played = json.loads(
+        _run(environment, "zorkgpt", "play", "--episodes", "1", "--max-turns", "12", "--json", folder=tmp_path)
+    )
+    assert [episode["turns"] for episode in played["episodes"]] == [12]
+    [memories] = tmp_path.glob("game_files/*/Memories.md")
+    assert "## Location" in memories.read_text(encoding="utf-8")
+    assert "uv run" not in _run(environment, "zorkgpt", "doctor", folder=tmp_path)
