@@ -104,7 +104,7 @@ def address(request, run, tmp_path_factory):
 def test_hostile_text_in_every_field_stays_text(address, open_page, width):
     page = open_page(f"{address}#1:5", width=width, height=850)
     expect(page.locator("article[aria-current] .number")).to_have_text("5")
-    for panel in ("transcript", "world", "turn", "mind"):
+    for panel in ("transcript", "world", "turn", "known"):
         if width < 720:
             page.locator(f"[data-opens={panel}]").click()
         page.wait_for_timeout(200)
@@ -113,7 +113,7 @@ def test_hostile_text_in_every_field_stays_text(address, open_page, width):
         _unharmed(page, width)
         if panel == "transcript":
             assert "<script>window.hit" in page.locator("article[aria-current] .story").inner_text()
-    assert page.locator("#mind .memory").count() > 0
+    assert page.locator("#known .memory").count() > 0
     assert page.locator("#turn .sides").count() > 0
 
 

@@ -80,7 +80,7 @@ def test_the_page_survives_the_end_of_an_episode_and_the_start_of_the_next(tmp_p
 def test_every_panel_is_there_and_nothing_is_wider_than_the_window(address, open_page, width, height, scheme):
     page = open_page(f"{address}#2:20", width=width, height=height, scheme=scheme)
     expect(page.locator("article[aria-current] .number")).to_have_text("20")
-    for panel in ("transcript", "world", "turn", "mind"):
+    for panel in ("transcript", "world", "turn", "known"):
         if width < 720:
             page.locator(f"[data-opens={panel}]").click()
         expect(page.locator(f"#{panel}")).to_be_in_viewport()
@@ -214,8 +214,8 @@ def test_every_control_has_a_name_and_the_keyboard_reaches_it(address, open_page
     for _ in range(150):
         page.keyboard.press("Tab")
         reached.add(page.evaluate("document.activeElement.id || document.activeElement.closest('[id]')?.id"))
-    assert {"turns", "scrubber", "follow", "turn-body", "mind-tabs", "map"} <= reached
+    assert {"turns", "scrubber", "follow", "turn-body", "known-tabs", "map"} <= reached
     page.keyboard.press("Escape")
-    page.locator("#mind-body").focus()
+    page.locator("#known-body").focus()
     page.keyboard.press("?")
     expect(page.get_by_role("dialog")).to_contain_text("one turn back")

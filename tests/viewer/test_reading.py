@@ -52,7 +52,7 @@ def test_every_text_stands_out(address, open_page, scheme):
     page = open_page(f"{address}#2:20", scheme=scheme)
     expect(page.locator("#memories .memory").first).to_be_visible()
     for known in ("Memories", "Objectives", "Knowledge"):
-        page.locator("#mind-tabs").get_by_role("button", name=known).click()
+        page.locator("#known-tabs").get_by_role("button", name=known).click()
         page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
         least, worst, seen = page.evaluate(CONTRAST)
         assert (least >= 4.5, seen > 50) == (True, True), (least, worst)

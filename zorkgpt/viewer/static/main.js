@@ -5,14 +5,13 @@ import { showTranscriptAgain, startTranscript, updateTranscript } from "./transc
 import { startTimeline, updateTimeline } from "./timeline.js";
 import { startMap, updateMap } from "./map.js";
 import { startTurn, updateTurn } from "./turn.js";
-import { startMemories, updateMemories } from "./memories.js";
-import { startMinds, updateMinds } from "./minds.js";
+import { TABS } from "./tabs.js";
 import { startBeside, updateBeside } from "./side_by_side.js";
 import { startHeader, updateHeader } from "./header.js";
 import { startKeyboard } from "./keyboard.js";
 
 const byId = (id) => document.getElementById(id);
-const PANELS = [["transcript", "Transcript"], ["world", "Map"], ["turn", "Turn"], ["mind", "Memory"]];
+const PANELS = [["transcript", "Transcript"], ["world", "Map"], ["turn", "Turn"], ["known", "Memory"]];
 
 function startTabs() {
   byId("tabs").append(...PANELS.map(([id, name]) => button(name, () => openPanel(id), { "data-opens": id })));
@@ -25,18 +24,21 @@ function openPanel(id) {
   for (const tab of byId("tabs").children) tab.setAttribute("aria-pressed", tab.dataset.opens === id);
 }
 
-const KNOWN = [["memories", "Memories"], ["objectives", "Objectives"], ["knowledge", "Knowledge"]];
-
-function startMindTabs() {
-  byId("mind-tabs").append(...KNOWN.map(([id, name]) => button(name, () => openKnown(id), { class: "small", "data-shows": id })));
-  openKnown("memories");
+function startKnown() {
+  byId("known-tabs").append(...TABS.map(({ id, name }) => button(name, () => openKnown(id), { class: "small", "data-shows": id })));
+  for (const { id, start } of TABS) {
+    const box = el("div", { id });
+    byId("known-body").append(box);
+    start(box);
+  }
+  openKnown(TABS[0].id);
   // A room of the map was asked for: its memories are what shows.
-  listen(() => view.place !== null && openKnown("memories"));
+  listen(() => view.place !== null && openKnown(TABS[0].id));
 }
 
 function openKnown(id) {
-  for (const [other] of KNOWN) byId(other).hidden = other !== id;
-  for (const tab of byId("mind-tabs").children) tab.setAttribute("aria-pressed", tab.dataset.shows === id);
+  for (const tab of TABS) byId(tab.id).hidden = tab.id !== id;
+  for (const tab of byId("known-tabs").children) tab.setAttribute("aria-pressed", tab.dataset.shows === id);
 }
 
 function complain(error) {
@@ -49,12 +51,10 @@ startTranscript(byId("turns"));
 startTimeline(byId("timeline"));
 startMap(byId("map"));
 startTurn(byId("turn-body"));
-startMemories(byId("memories"));
-startMinds(byId("objectives"), byId("knowledge"));
 startBeside(byId("beside-body"));
 startKeyboard();
 startTabs();
-startMindTabs();
-for (const update of [updateHeader, updateTimeline, updateTranscript, updateMap, updateTurn, updateMemories, updateMinds, updateBeside]) listen(update);
+startKnown();
+for (const update of [updateHeader, updateTimeline, updateTranscript, updateMap, updateTurn, ...TABS.map(({ update }) => update), updateBeside]) listen(update);
 listen(() => document.body.classList.toggle("empty-run", run.episodes.size === 0 || view.episode === 0));
 start().catch(complain);

@@ -6,20 +6,33 @@ import { current, roomName, run, turnNumber, view } from "./run.js";
 let objectives;
 let knowledge;
 
-export function startMinds(objectivesBox, knowledgeBox) {
-  objectives = objectivesBox;
-  knowledge = knowledgeBox;
+export function startObjectives(box) {
+  objectives = box;
 }
 
-export async function updateMinds() {
+export function startKnowledge(box) {
+  knowledge = box;
+}
+
+export async function updateObjectives() {
+  await refill(objectives, "objectives_updated", false, (found) => found
+    ? [since(found), el("ul", { class: "objectives" }, listed(found.note.objectives).map(objective))]
+    : [none("No objectives are written down up to this turn.")]);
+}
+
+export async function updateKnowledge() {
+  await refill(knowledge, "knowledge_updated", true, (found) => found
+    ? [since(found), ...learned(found)]
+    : [none("Nothing beyond single places is written down up to this turn.")]);
+}
+
+async function refill(box, kind, outlives, content) {
   if (!current()?.columns) return;
-  const key = `${view.episode}.${view.at}.${current().notes}`;
-  if (objectives.dataset.key === key) return;
-  const aim = await latest("objectives_updated", false);
-  const known = await latest("knowledge_updated", true);
-  if (key !== `${view.episode}.${view.at}.${current().notes}`) return;
-  fill(objectives, key, aim ? [since(aim), el("ul", { class: "objectives" }, listed(aim.note.objectives).map(objective))] : [none("No objectives are written down up to this turn.")]);
-  fill(knowledge, key, known ? [since(known), ...learned(known)] : [none("Nothing beyond single places is written down up to this turn.")]);
+  const key = () => `${view.episode}.${view.at}.${current().notes}`;
+  const before = key();
+  if (box.dataset.key === before) return;
+  const found = await latest(kind, outlives);
+  if (before === key()) fill(box, before, content(found));
 }
 
 // The last of its kind up to the turn; knowledge outlives its episode.

@@ -1,0 +1,10 @@
+// The tabs of the panel "What it knows", in their order. A new one is a module and a row here.
+import { startMemories, updateMemories } from "./memories.js";
+import { startKnowledge, startObjectives, updateKnowledge, updateObjectives } from "./goals_and_knowledge.js";
+
+// `start` gets the element to fill, `update` is called whenever the run or the turn that is looked at has changed.
+export const TABS = [
+  { id: "memories", name: "Memories", start: startMemories, update: updateMemories },
+  { id: "objectives", name: "Objectives", start: startObjectives, update: updateObjectives },
+  { id: "knowledge", name: "Knowledge", start: startKnowledge, update: updateKnowledge },
+];
