@@ -2,7 +2,7 @@
 
 from session.game_configuration import GameConfiguration
 from session.sections import SamplingSection
-from zorkgpt.llm.messages import Role
+from zorkgpt.llm.roles import Role
 from zorkgpt.llm.settings import LLMSettings, Price, RoleSettings
 
 _SAMPLING_FIELDS = ("temperature", "top_p", "top_k", "min_p", "max_tokens")

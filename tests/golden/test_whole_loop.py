@@ -28,7 +28,7 @@ from tests.golden.transcript import Asked, dialogue, document, events, order, va
 from zorkgpt.cli import exits
 from zorkgpt.cli.app import run
 from zorkgpt.embeddings.hashing import HashingEmbeddings
-from zorkgpt.llm.messages import ROLES
+from zorkgpt.llm.roles import Role
 
 GOLDEN = Path(__file__).parent / "expected"
 RENEW = "uv run pytest tests/golden --renew-golden"
@@ -122,7 +122,7 @@ def played(tmp_path_factory) -> Iterator[dict[str, str]]:
 def _texts(asked: list[Asked], workdir: Path) -> dict[str, str]:
     read = {path.relative_to(workdir).as_posix(): path.read_text("utf-8") for path in _kept(workdir)}
     as_text = {".md": document, ".json": values, ".jsonl": lambda text: events(text.splitlines())}
-    prompts = {f"{role}.txt": dialogue(one for one in asked if one.role == role) for role in ROLES}
+    prompts = {f"{role}.txt": dialogue(one for one in asked if one.role == role) for role in Role}
     files = {
         name.replace("/", "_").replace(".jsonl", ".txt"): as_text[Path(name).suffix](text)
         for name, text in read.items()
