@@ -25,8 +25,8 @@ from tests.fixtures.chat_server import Answer, ChatServer, Reply, Request, Statu
 from tests.fixtures.walkthrough import bundled_story_path
 from tests.golden import roles, story
 from tests.golden.transcript import Asked, dialogue, document, events, order, values
-from zorkgpt.cli import exits
 from zorkgpt.cli.app import run
+from zorkgpt.cli.process import ExitCode
 from zorkgpt.embeddings.hashing import HashingEmbeddings
 from zorkgpt.llm.roles import Role
 
@@ -115,7 +115,7 @@ def played(tmp_path_factory) -> Iterator[dict[str, str]]:
         (folder / "pyproject.toml").write_text(_CONFIGURATION.format(url=server.url), encoding="utf-8")
         options = ["--game", str(bundled_story_path()), "--workdir", str(folder / "files"), "--episodes", "2"]
         with redirect_stdout(io.StringIO()):
-            assert run(["play", *options, "--quiet"]) == exits.OK
+            assert run(["play", *options, "--quiet"]) == ExitCode.OK
     return _texts(models.asked, folder / "files")
 
 

@@ -18,9 +18,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from zorkgpt.encoding import as_json
 from zorkgpt.errors import WorkdirError
+from zorkgpt.runlog.episodes import RUNS, episodes_in, is_played, read_events, run_directory
 from zorkgpt.runlog.events import EpisodeStarted
-from zorkgpt.runlog.playing import is_played
-from zorkgpt.runlog.reader import RUNS, episodes_in, read_events, run_directory
 
 MARKER = "story.json"
 _LOCK = ".stories.lock"
