@@ -6,6 +6,16 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
 
+from zorkgpt.llm.settings import LLMSettings
+from zorkgpt.memory.dedup.choice import deduplication_settings
+from zorkgpt.memory.settings import settings_of
+from zorkgpt.runlog.episodes import EPISODE_LOG
+from zorkgpt.runlog.story_folder import MAP_FILE, STATE_FILE
+
+# What the memory library and the model client do without any configuration: each default stands once.
+_MEMORY, _DEDUPLICATION = settings_of(None), deduplication_settings(None)
+_CLIENT = LLMSettings(roles={})
+
 
 class Section(BaseModel):
     """A table; an unknown key or a value of the wrong type is an error."""
@@ -29,9 +39,9 @@ def _address(value: str | None) -> str | None:
 class MemorySection(Section):
     """How memories look."""
 
-    show_persistence_markers: bool = True
+    show_persistence_markers: bool = _MEMORY.budget.markers
     """Append [spawn] to core and [session] to ephemeral memories in the prompt."""
-    debug_ephemeral: bool = False
+    debug_ephemeral: bool = _MEMORY.debug_ephemeral
     """Log every operation on ephemeral memories with its text, also that one was seen again."""
 
 
@@ -40,13 +50,13 @@ class SimpleMemorySection(Section):
 
     enabled: bool = True
     """Off: every episode is played as if it were the first."""
-    memory_file: str = "Memories.md"
+    memory_file: str = _MEMORY.path.name
     """Name of the memory file in the working directory."""
-    max_successful_actions_shown: int = Field(default=5, ge=0)
+    max_successful_actions_shown: int = Field(default=_MEMORY.budget.successes, ge=0)
     """SUCCESS memories that the player is shown of a place, at most."""
-    max_failed_actions_shown: int = Field(default=5, ge=0)
+    max_failed_actions_shown: int = Field(default=_MEMORY.budget.failures, ge=0)
     """FAILURE memories that the player is shown of a place, at most."""
-    max_tokens_per_location: int = Field(default=300, ge=1)
+    max_tokens_per_location: int = Field(default=_MEMORY.budget.tokens, ge=1)
     """Tokens of all memories of a place that the player is shown."""
     flush_on_death: bool = True
     """Accepted for older configurations; every write is immediate."""
@@ -73,7 +83,7 @@ class MemoryTriggersSection(Section):
     """The action moved, opened, lit or otherwise changed something."""
     ask_on_refusal: bool = True
     """The action was meant to change something, and nothing changed."""
-    ask_only_once: bool = True
+    ask_only_once: bool = _MEMORY.ask_only_once
     """A turn of which the model would be told the very same as before is not asked about again."""
 
 
@@ -97,7 +107,7 @@ class MemorySamplingSection(SamplingSection):
 
     temperature: float | None = Field(default=0.3, ge=0, le=2)
     max_tokens: int | None = Field(default=1000, ge=1)
-    memory_history_window: int = 3
+    memory_history_window: int = _MEMORY.history_window
     """Turns before this one that synthesis sees; sensible from 1 to 10."""
 
 
@@ -133,11 +143,11 @@ class LLMSection(Section):
     info_ext_base_url: str | None = None
     analysis_base_url: str | None = None
     memory_base_url: str | None = None
-    timeout_s: float = Field(default=120.0, gt=0)
+    timeout_s: float = Field(default=_CLIENT.timeout_s, gt=0)
     """The longest silence of a server in one attempt."""
-    deadline_s: float = Field(default=600.0, gt=0)
+    deadline_s: float = Field(default=_CLIENT.deadline_s, gt=0)
     """The longest that one call may take, with its retries."""
-    max_failures: int = Field(default=5, ge=1)
+    max_failures: int = Field(default=_CLIENT.max_failures, ge=1)
     """Failed calls in a row after which a model counts as unreachable, and the episode ends, saved."""
     max_tokens: int | None = Field(default=None, ge=1)
     """The ceiling of a whole run, prompts and answers of all roles; the episode ends there, saved."""
@@ -184,7 +194,7 @@ class GameplaySection(Section):
     """Failures after which an exit counts as none."""
     turn_delay_seconds: float = Field(default=0.0, ge=0)
     """Pause after each turn, for watching."""
-    zork_game_workdir: str = Field(default="game_files", min_length=1)
+    zork_game_workdir: str = Field(default=str(_MEMORY.path.parent), min_length=1)
     """The working directory: each story has a folder of its own in it. In Python: the folder of the story itself."""
     explore: Literal["none", "return"] = "none"
     """return: begin later episodes by repeating the commands that led an earlier one to something promising."""
@@ -265,13 +275,13 @@ class OrchestratorSection(Section):
 class FilesSection(Section):
     """Names of the files in the working directory."""
 
-    map_state_file: str = "map_state.json"
+    map_state_file: str = MAP_FILE
     """The map of all episodes."""
-    episode_log_file: str = "episode_log.jsonl"
+    episode_log_file: str = EPISODE_LOG
     """The log of an episode, in its folder under `runs/`."""
     objectives_file: str = "objectives.json"
     """The objectives that are kept across episodes."""
-    state_export_file: str = "current_state.json"
+    state_export_file: str = STATE_FILE
     """Where the running episode stands."""
     knowledge_file: str = "knowledgebase.md"
     """What is known of the game as a whole."""
@@ -284,21 +294,21 @@ class FilesSection(Section):
 class DeduplicationSection(Section):
     """When two memories count as one."""
 
-    enable: bool = True
+    enable: bool = _DEDUPLICATION.enable
     """Off: only word-for-word repeats are recognised."""
-    similarity_threshold: float = Field(default=0.85, ge=0, le=1)
+    similarity_threshold: float = Field(default=_DEDUPLICATION.similarity_threshold, ge=0, le=1)
     """Cosine from which a pair that passed the contrast check counts as a near-duplicate in the counts."""
-    candidate_threshold: float = Field(default=0.55, ge=0, le=1)
+    candidate_threshold: float = Field(default=_DEDUPLICATION.candidate_threshold, ge=0, le=1)
     """Cosine below which two memories are distinct without a closer look."""
     provider: Literal["auto", "onnx", "sentence-transformers", "llm", "none"] = "auto"
     """Where vectors come from; auto: the first that works."""
-    sentence_transformer_model: str = "all-MiniLM-L6-v2"
+    sentence_transformer_model: str = _DEDUPLICATION.sentence_transformer_model
     """The embedding model."""
-    llm_embedding_model: str = "text-embedding-3-small"
+    llm_embedding_model: str = _DEDUPLICATION.llm_embedding_model
     """The embedding model of an OpenAI-compatible server."""
-    cache_embeddings: bool = True
+    cache_embeddings: bool = _DEDUPLICATION.cache_embeddings
     """Keep vectors beside the memories."""
-    batch_size: int = Field(default=32, ge=1)
+    batch_size: int = Field(default=_DEDUPLICATION.batch_size, ge=1)
     """Texts embedded at a time."""
     consolidate_every_episodes: int = Field(default=5, ge=0)
     """0: never."""

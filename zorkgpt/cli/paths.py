@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 import typer
 
 from zorkgpt.errors import StoryFileNotFound, WorkdirError
-from zorkgpt.runlog.episodes import RUNS
+from zorkgpt.runlog.episodes import EPISODE_LOG, RUNS
 from zorkgpt.runlog.story_folder import (
+    MAP_FILE,
     MARKER,
+    STATE_FILE,
     FoundFolder,
     StoryFolder,
     StoryMark,
@@ -28,11 +30,11 @@ if TYPE_CHECKING:
 class RunPaths:
     """The folder of a story, and the names of the files in it."""
 
-    workdir: Path = Path("game_files")
-    memory: str = "Memories.md"
-    map: str = "map_state.json"
-    state: str = "current_state.json"
-    log: str = "episode_log.jsonl"
+    workdir: Path
+    memory: str
+    map: str = MAP_FILE
+    state: str = STATE_FILE
+    log: str = EPISODE_LOG
 
     @classmethod
     def of(cls, config: "GameConfiguration") -> "RunPaths":
@@ -91,7 +93,10 @@ def configured_paths() -> RunPaths:
     try:
         from session.game_configuration import GameConfiguration
     except ModuleNotFoundError:
-        return RunPaths()
+        from zorkgpt.memory.settings import settings_of
+
+        memory_file = settings_of(None).path
+        return RunPaths(memory_file.parent, memory_file.name)
     return RunPaths.of(GameConfiguration.load())
 
 

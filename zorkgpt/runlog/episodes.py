@@ -14,6 +14,8 @@ from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, Event, TurnPlaye
 log = logging.getLogger("zorkgpt.runlog")
 
 RUNS = "runs"
+EPISODE_LOG = "episode_log.jsonl"
+"""The default name of an episode's log."""
 MODEL_CALLS = "model_calls.jsonl"
 """Beside the log of an episode: every request to a model, with its answer."""
 LOCK = "playing.lock"
@@ -55,7 +57,7 @@ def read_events(path: Path, *, after: int = 0) -> Iterator[Event]:
                 yield event
 
 
-def read_episode(workdir: Path, episode: int, file_name: str = "episode_log.jsonl") -> list[Event]:
+def read_episode(workdir: Path, episode: int, file_name: str = EPISODE_LOG) -> list[Event]:
     """Return the events of an episode; none if it left no log."""
     path = run_directory(workdir, episode) / file_name
     return list(read_events(path)) if path.is_file() else []
