@@ -14,24 +14,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-TERMINAL_VARIABLES = [
-    "COLUMNS",
-    "LINES",
-    "TERM",
-    "COLORTERM",
-    "NO_COLOR",
-    "FORCE_COLOR",
-    "TTY_COMPATIBLE",
-    "TTY_INTERACTIVE",
-]
 
 
 def environment(**more: str) -> dict[str, str]:
-    # What a command prints is compared, so the terminal of whoever runs the tests must not matter.
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("OPENAI_", "ZORKGPT_"))}
-    for name in TERMINAL_VARIABLES:
-        kept.pop(name, None)
-    return kept | {"TERM": "xterm-256color", "ZORKGPT_MEMORY_DEDUPLICATION__PROVIDER": "none"} | more
+    return kept | {"ZORKGPT_MEMORY_DEDUPLICATION__PROVIDER": "none"} | more
 
 
 def command(*arguments: str, stdin: str | None = None, cwd: Path = ROOT, **more: str) -> subprocess.CompletedProcess:

@@ -116,8 +116,7 @@ def test_the_panels_show_position_rate_and_time_left(tmp_path):
     assert "2 turns/s  about 16 s left" in shown.get()
 
 
-def test_the_bar_leaves_nothing_behind(tmp_path, monkeypatch):
-    monkeypatch.setenv("TERM", "xterm-256color")
+def test_the_bar_leaves_nothing_behind(tmp_path):
     console = Console(width=130, file=io.StringIO(), force_terminal=True, legacy_windows=False)
     pace = RunProgress(1, 20)
     with a_run(tmp_path, turns=20, watchers=(pace, BarDisplay(console, pace))) as run:
