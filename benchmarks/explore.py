@@ -23,9 +23,8 @@ from game_interface.story import find_story
 from orchestration.assembly import Wishes, assemble
 from orchestration.players import Choice
 from session.game_configuration import GameConfiguration
+from zorkgpt.runlog.episodes import count_failures, episodes_in, read_episode
 from zorkgpt.runlog.events import Returned
-from zorkgpt.runlog.metrics import count_failures
-from zorkgpt.runlog.reader import episodes_in, read_episode
 
 
 @dataclass(frozen=True)

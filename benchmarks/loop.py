@@ -27,8 +27,8 @@ from game_interface.story import Story, find_story
 from orchestration.assembly import Wishes, assemble
 from orchestration.players import Choice
 from session.game_configuration import GameConfiguration
+from zorkgpt.runlog.episodes import read_episode
 from zorkgpt.runlog.events import TurnPlayed
-from zorkgpt.runlog.reader import read_episode
 
 ROOT = Path(__file__).parents[1]
 WANTED = 150

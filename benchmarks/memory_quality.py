@@ -43,9 +43,8 @@ from zorkgpt.memory.recall.search import LocatedMemory
 from zorkgpt.memory.storage.changes import is_current
 from zorkgpt.memory.storage.history import History
 from zorkgpt.offline.phrases import normal
+from zorkgpt.runlog.episodes import count_failures, episodes_in, read_episode
 from zorkgpt.runlog.events import TurnPlayed
-from zorkgpt.runlog.metrics import count_failures
-from zorkgpt.runlog.reader import episodes_in, read_episode
 from zorkgpt.world.directions import exit_name
 from zorkgpt.world.graph import MapGraph
 

@@ -13,8 +13,8 @@ from session.outcome import touched
 from zorkgpt.action_check import check_action
 from zorkgpt.memory.claims import OPPOSITE, Claim, Relation
 from zorkgpt.offline.phrases import is_dark, normal
+from zorkgpt.runlog.episodes import episodes_in, read_episode
 from zorkgpt.runlog.events import TurnPlayed
-from zorkgpt.runlog.reader import episodes_in, read_episode
 from zorkgpt.world.directions import DIRECTIONS, canonical_direction
 
 CONTROLS = ("look", "inventory", "examine me")

@@ -21,8 +21,7 @@ from zorkgpt.encoding import as_json
 from zorkgpt.errors import CheckpointError, WorkdirError, ZorkGPTError
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.storage.rollback import Rollback, mark_of
-from zorkgpt.runlog.playing import LOCK, PATIENCE_S
-from zorkgpt.runlog.reader import run_directory
+from zorkgpt.runlog.episodes import LOCK, PATIENCE_S, run_directory
 
 FOR_GOOD = ("victory", "death", "the story's end")
 """Endings after which nothing can follow."""

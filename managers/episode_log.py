@@ -9,9 +9,8 @@ from pathlib import Path
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from zorkgpt.errors import WorkdirError
+from zorkgpt.runlog.episodes import RunLogWriter, read_events, run_directory
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, EpisodeStarted, Event
-from zorkgpt.runlog.reader import read_events, run_directory
-from zorkgpt.runlog.writer import RunLogWriter
 
 _NO_TURN = (EpisodeResumed, EpisodeEnded)
 

@@ -17,8 +17,8 @@ from session.history import History, TurnRecord
 from session.log_entries import turn_played
 from zorkgpt.errors import WorkdirError
 from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.runlog.episodes import episodes_in, run_directory
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, EpisodeStarted
-from zorkgpt.runlog.reader import episodes_in, run_directory
 
 
 class EpisodeSynthesizer:

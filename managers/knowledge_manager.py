@@ -25,8 +25,8 @@ from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.storage.rollback import Rollback
 from zorkgpt.offline.lessons import RuleKnowledge
+from zorkgpt.runlog.episodes import read_episode
 from zorkgpt.runlog.events import EpisodeEnded, Event, KnowledgeUpdated, TurnPlayed
-from zorkgpt.runlog.reader import read_episode
 from zorkgpt.world.directions import canonical_direction
 
 _LONGEST_LOGGED = 100_000

@@ -12,9 +12,8 @@ from session.log_entries import call_record, model_called
 from zorkgpt.llm.client import LLMClient
 from zorkgpt.llm.settings import LLMSettings
 from zorkgpt.llm.usage import CallRecord
+from zorkgpt.runlog.episodes import MODEL_CALLS, RunLogWriter, read_events, run_directory
 from zorkgpt.runlog.events import ModelCalled
-from zorkgpt.runlog.reader import MODEL_CALLS, read_events, run_directory
-from zorkgpt.runlog.writer import RunLogWriter
 
 _ASKED_BEFORE_THE_TURN = ("agent", "critic")
 

@@ -7,9 +7,8 @@ from filelock import Timeout
 from managers.checkpoint_manager import FOR_GOOD, Saved, playing_lock, read_saved
 from session import checkpoint
 from zorkgpt.errors import CheckpointError
+from zorkgpt.runlog.episodes import PATIENCE_S, episodes_in, last_end, read_events, run_directory
 from zorkgpt.runlog.events import EpisodeEnded
-from zorkgpt.runlog.playing import PATIENCE_S
-from zorkgpt.runlog.reader import episodes_in, last_end, read_events, run_directory
 
 _TAIL_BYTES = 1 << 16
 """Of a log; how an episode ended stands in its last line."""

@@ -1,4 +1,4 @@
-"""Writes the tables of docs/configuration.md from the typed sections; `--check` only says whether they agree."""
+"""Write the tables of docs/configuration.md from the typed sections; with `--check`, only compare them."""
 
 import ast
 import sys
@@ -6,24 +6,25 @@ from pathlib import Path
 from typing import Any
 
 from session import sections
-from session.game_configuration import GameConfiguration
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "configuration.md"
 MARK = "<!-- The tables below are written by scripts/document_settings.py -->\n"
 
 
 def explanations() -> dict[tuple[str, str], str]:
-    """(section, key) → the line under the key."""
+    """Return the docstring of each key, by section and key."""
     found = {}
     for section in ast.parse(Path(sections.__file__).read_text(encoding="utf-8")).body:
         if isinstance(section, ast.ClassDef):
             for before, line in zip(section.body, section.body[1:], strict=False):
-                if isinstance(before, ast.AnnAssign) and isinstance(line, ast.Expr):
-                    found[section.name, before.target.id] = " ".join(ast.literal_eval(line.value).split())
+                match before, line:
+                    case ast.AnnAssign(target=ast.Name(id=key)), ast.Expr(value=text):
+                        found[section.name, key] = " ".join(ast.literal_eval(text).split())
     return found
 
 
 def shown(default: Any) -> str:
+    """Return a default as TOML has it."""
     if default is None:
         return "unset"
     if isinstance(default, bool):
@@ -32,9 +33,9 @@ def shown(default: Any) -> str:
 
 
 def tables() -> str:
+    """Return the Markdown of all tables."""
     explained, lines = explanations(), []
-    for table, field in GameConfiguration.model_fields.items():
-        section = field.annotation
+    for table, section in sections.SECTIONS.items():
         lines += [f"\n## `[tool.zorkgpt.{table}]`\n", f"{section.__doc__}\n", "| key | default | what |"]
         lines.append("| --- | --- | --- |")
         for key, setting in section.model_fields.items():

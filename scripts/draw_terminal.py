@@ -12,8 +12,8 @@ from game_interface.story import find_story
 from orchestration.assembly import Wishes, assemble
 from orchestration.players import choose_player
 from session.game_configuration import GameConfiguration
-from zorkgpt.cli.pace import Pace
-from zorkgpt.cli.panels import PanelDisplay
+from zorkgpt.cli.display import PanelDisplay
+from zorkgpt.cli.progress import RunProgress
 
 PICTURE = Path(__file__).resolve().parents[1] / "docs" / "images" / "play.svg"
 _TURNS = 46
@@ -24,7 +24,7 @@ def main() -> None:
         record=True, width=132, height=38, file=io.StringIO(), force_terminal=True, markup=False, highlight=False
     )
     choice = choose_player("offline", GameConfiguration())
-    pace = Pace(episodes=2, max_turns=_TURNS)
+    pace = RunProgress(episodes=2, max_turns=_TURNS)
     display = PanelDisplay(screen, "Slack Water — player: offline (rules, no language model)", pace, 0.0)
     with tempfile.TemporaryDirectory() as folder:
         config = GameConfiguration(zork_game_workdir=folder, max_turns_per_episode=_TURNS, embedding_provider="none")

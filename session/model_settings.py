@@ -1,41 +1,23 @@
-"""From the configuration's tables to what the model boundary needs."""
+"""The settings of the model client, from the tables of the configuration."""
 
 from session.game_configuration import GameConfiguration
-from session.sections import SamplingSection
-from zorkgpt.llm.messages import Role
+from session.sections import LLMSection
+from zorkgpt.llm.roles import Role
 from zorkgpt.llm.settings import LLMSettings, Price, RoleSettings
-
-_SAMPLING_FIELDS = ("temperature", "top_p", "top_k", "min_p", "max_tokens")
 
 
 def model_settings(config: GameConfiguration) -> LLMSettings | None:
-    """Which model serves which role; None if no model is named at all.
+    """Return which model serves which role; None if no model is named at all.
 
-    A role whose model is not named is served by the agent's, and that by any that is.
+    A role whose model is not named is served by the first one that is, beginning with the agent's.
     """
     llm = config.llm
-    named = {
-        "agent": (llm.agent_model, llm.agent_base_url, config.agent_sampling),
-        "critic": (llm.critic_model, llm.critic_base_url, config.critic_sampling),
-        "extractor": (llm.info_ext_model, llm.info_ext_base_url, config.extractor_sampling),
-        "memory": (
-            llm.memory_model or llm.info_ext_model,
-            llm.memory_base_url or (None if llm.memory_model else llm.info_ext_base_url),
-            config.memory_sampling,
-        ),
-        "objectives": (llm.analysis_model, llm.analysis_base_url, config.analysis_sampling),
-        "knowledge": (llm.analysis_model, llm.analysis_base_url, config.analysis_sampling),
-        "summary": (llm.analysis_model, llm.analysis_base_url, config.analysis_sampling),
-    }
-    fallback = next(((model, url) for model, url, _ in named.values() if model), None)
-    if fallback is None:
+    named = {role: _model_of(role, llm) for role in Role}
+    default = next((each for each in named.values() if each[0]), None)
+    if default is None:
         return None
-    roles: dict[Role, RoleSettings] = {
-        role: _role(model or fallback[0], url or (None if model else fallback[1]), sampling)
-        for role, (model, url, sampling) in named.items()
-    }
     return LLMSettings(
-        roles=roles,
+        roles={role: _role_settings(config, role, named[role], default) for role in Role},
         base_url=llm.client_base_url,
         api_key=llm.client_api_key,
         timeout_s=llm.timeout_s,
@@ -47,5 +29,27 @@ def model_settings(config: GameConfiguration) -> LLMSettings | None:
     )
 
 
-def _role(model: str, base_url: str | None, sampling: SamplingSection) -> RoleSettings:
-    return RoleSettings(model, base_url, **{name: getattr(sampling, name) for name in _SAMPLING_FIELDS})
+def _model_of(role: Role, llm: LLMSection) -> tuple[str | None, str | None]:
+    """Return the model and the base URL that are configured for a role."""
+    base_url = None
+    for prefix in role.settings:
+        base_url = base_url or getattr(llm, f"{prefix}_base_url")
+        if model := getattr(llm, f"{prefix}_model"):
+            return model, base_url
+    return None, base_url
+
+
+def _role_settings(
+    config: GameConfiguration, role: Role, named: tuple[str | None, str | None], default: tuple[str | None, str | None]
+) -> RoleSettings:
+    model, base_url = named
+    sampling = config.sampling(role)
+    return RoleSettings(
+        model=model or default[0] or "",
+        base_url=base_url or (None if model else default[1]),
+        temperature=sampling.temperature,
+        top_p=sampling.top_p,
+        top_k=sampling.top_k,
+        min_p=sampling.min_p,
+        max_tokens=sampling.max_tokens,
+    )

@@ -1,4 +1,4 @@
-"""The tables of `[tool.zorkgpt.*]`, each a typed section."""
+"""The tables of `[tool.zorkgpt.*]`, each a typed section, and `Tables` with all of them."""
 
 import json
 from collections.abc import Mapping
@@ -6,9 +6,19 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
 
+from zorkgpt.llm.settings import LLMSettings
+from zorkgpt.memory.dedup.choice import deduplication_settings
+from zorkgpt.memory.settings import settings_of
+from zorkgpt.runlog.episodes import EPISODE_LOG
+from zorkgpt.runlog.story_folder import MAP_FILE, STATE_FILE
+
+# What the memory library and the model client do without any configuration: each default stands once.
+_MEMORY, _DEDUPLICATION = settings_of(None), deduplication_settings(None)
+_CLIENT = LLMSettings(roles={})
+
 
 class Section(BaseModel):
-    """A table: an unknown key or a value of the wrong kind is an error."""
+    """A table; an unknown key or a value of the wrong type is an error."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
@@ -20,7 +30,8 @@ def _file_name(value: str) -> str:
 
 
 def _address(value: str | None) -> str | None:
-    if value is not None and not value.lower().startswith(("http://", "https://")):
+    # An empty one, as a shell makes of a variable that is not set, counts as unset.
+    if value and not value.lower().startswith(("http://", "https://")):
         raise ValueError("must be the address of a server, such as http://localhost:11434/v1")
     return value
 
@@ -28,9 +39,9 @@ def _address(value: str | None) -> str | None:
 class MemorySection(Section):
     """How memories look."""
 
-    show_persistence_markers: bool = True
+    show_persistence_markers: bool = _MEMORY.budget.markers
     """Append [spawn] to core and [session] to ephemeral memories in the prompt."""
-    debug_ephemeral: bool = False
+    debug_ephemeral: bool = _MEMORY.debug_ephemeral
     """Log every operation on ephemeral memories with its text, also that one was seen again."""
 
 
@@ -39,13 +50,13 @@ class SimpleMemorySection(Section):
 
     enabled: bool = True
     """Off: every episode is played as if it were the first."""
-    memory_file: str = "Memories.md"
+    memory_file: str = _MEMORY.path.name
     """Name of the memory file in the working directory."""
-    max_successful_actions_shown: int = Field(5, ge=0)
+    max_successful_actions_shown: int = Field(default=_MEMORY.budget.successes, ge=0)
     """SUCCESS memories that the player is shown of a place, at most."""
-    max_failed_actions_shown: int = Field(5, ge=0)
+    max_failed_actions_shown: int = Field(default=_MEMORY.budget.failures, ge=0)
     """FAILURE memories that the player is shown of a place, at most."""
-    max_tokens_per_location: int = Field(300, ge=1)
+    max_tokens_per_location: int = Field(default=_MEMORY.budget.tokens, ge=1)
     """Tokens of all memories of a place that the player is shown."""
     flush_on_death: bool = True
     """Accepted for older configurations; every write is immediate."""
@@ -72,31 +83,31 @@ class MemoryTriggersSection(Section):
     """The action moved, opened, lit or otherwise changed something."""
     ask_on_refusal: bool = True
     """The action was meant to change something, and nothing changed."""
-    ask_only_once: bool = True
+    ask_only_once: bool = _MEMORY.ask_only_once
     """A turn of which the model would be told the very same as before is not asked about again."""
 
 
 class SamplingSection(Section):
     """Sampling of one role; what is unset is left out of the request."""
 
-    temperature: float | None = Field(None, ge=0, le=2)
+    temperature: float | None = Field(default=None, ge=0, le=2)
     """0 to 2."""
-    top_p: float | None = Field(None, gt=0, le=1)
+    top_p: float | None = Field(default=None, gt=0, le=1)
     """Above 0, to 1."""
-    top_k: int | None = Field(None, ge=1)
+    top_k: int | None = Field(default=None, ge=1)
     """1 or more."""
-    min_p: float | None = Field(None, ge=0, le=1)
+    min_p: float | None = Field(default=None, ge=0, le=1)
     """0 to 1."""
-    max_tokens: int | None = Field(None, ge=1)
+    max_tokens: int | None = Field(default=None, ge=1)
     """The longest answer, reasoning included."""
 
 
 class MemorySamplingSection(SamplingSection):
     """Sampling of the memory model, and how much of the past it sees."""
 
-    temperature: float | None = Field(0.3, ge=0, le=2)
-    max_tokens: int | None = Field(1000, ge=1)
-    memory_history_window: int = 3
+    temperature: float | None = Field(default=0.3, ge=0, le=2)
+    max_tokens: int | None = Field(default=1000, ge=1)
+    memory_history_window: int = _MEMORY.history_window
     """Turns before this one that synthesis sees; sensible from 1 to 10."""
 
 
@@ -132,15 +143,15 @@ class LLMSection(Section):
     info_ext_base_url: str | None = None
     analysis_base_url: str | None = None
     memory_base_url: str | None = None
-    timeout_s: float = Field(120.0, gt=0)
+    timeout_s: float = Field(default=_CLIENT.timeout_s, gt=0)
     """The longest silence of a server in one attempt."""
-    deadline_s: float = Field(600.0, gt=0)
+    deadline_s: float = Field(default=_CLIENT.deadline_s, gt=0)
     """The longest that one call may take, with its retries."""
-    max_failures: int = Field(5, ge=1)
+    max_failures: int = Field(default=_CLIENT.max_failures, ge=1)
     """Failed calls in a row after which a model counts as unreachable, and the episode ends, saved."""
-    max_tokens: int | None = Field(None, ge=1)
+    max_tokens: int | None = Field(default=None, ge=1)
     """The ceiling of a whole run, prompts and answers of all roles; the episode ends there, saved."""
-    max_cost: float | None = Field(None, gt=0)
+    max_cost: float | None = Field(default=None, gt=0)
     """The same in money, that of the prices; every model needs one."""
     prices: Mapping[str, PriceSection] = {}
     """By model name, `*` and `?` allowed: `"gpt-*" = { prompt = 2.5, completion = 10 }`, for a million tokens.
@@ -148,7 +159,7 @@ class LLMSection(Section):
 
     @field_validator("prices", mode="before")
     @classmethod
-    def _from_the_environment(cls, given: Any) -> Any:
+    def _parse_json(cls, given: Any) -> Any:
         if not isinstance(given, str):
             return given
         try:
@@ -169,29 +180,29 @@ class LLMSection(Section):
 class GameplaySection(Section):
     """How a turn is played."""
 
-    critic_rejection_threshold: float = Field(-0.2, ge=-1, le=1)
+    critic_rejection_threshold: float = Field(default=-0.2, ge=-1, le=1)
     """A proposal that the critic scores below this is rejected."""
     enable_critic: bool = True
     """Judge proposals before they are played."""
     enable_extractor: bool = True
     """Have a model read in the game's text what the Z-machine can't say; off: rules read it."""
-    max_rejections_per_turn: int = Field(3, ge=0)
+    max_rejections_per_turn: int = Field(default=3, ge=0)
     """After so many rejections in a turn, what is proposed next is played."""
     enable_exit_pruning: bool = True
     """Leave out exits that have failed often enough."""
-    exit_failure_threshold: int = Field(2, ge=1)
+    exit_failure_threshold: int = Field(default=2, ge=1)
     """Failures after which an exit counts as none."""
-    turn_delay_seconds: float = Field(0.0, ge=0)
+    turn_delay_seconds: float = Field(default=0.0, ge=0)
     """Pause after each turn, for watching."""
-    zork_game_workdir: str = Field("game_files", min_length=1)
+    zork_game_workdir: str = Field(default=str(_MEMORY.path.parent), min_length=1)
     """The working directory: each story has a folder of its own in it. In Python: the folder of the story itself."""
     explore: Literal["none", "return"] = "none"
     """return: begin later episodes by repeating the commands that led an earlier one to something promising."""
-    room_description_age_window: int = Field(10, ge=0)
+    room_description_age_window: int = Field(default=10, ge=0)
     """Turns for which the last description of a room is shown again."""
-    loop_window_turns: int = Field(20, ge=0)
+    loop_window_turns: int = Field(default=20, ge=0)
     """Turns within which the player is told that the world is as it was before; 0: never."""
-    stuck_after_turns: int = Field(40, ge=0)
+    stuck_after_turns: int = Field(default=40, ge=0)
     """Turns without a new place, object, score or memory after which the player is told; 0: never."""
 
 
@@ -201,60 +212,60 @@ class ContextSection(Section):
     Whole items that do not fit are left out, and the prompt says how many.
     """
 
-    certain_tokens: int = Field(500, ge=200)
+    certain_tokens: int = Field(default=500, ge=200)
     """What the Z-machine tells: place, score, what is carried and in sight."""
-    exits_tokens: int = Field(300, ge=60)
+    exits_tokens: int = Field(default=300, ge=60)
     """Ways from here, with where they lead and how sure that is."""
-    failed_here_tokens: int = Field(200, ge=60)
+    failed_here_tokens: int = Field(default=200, ge=60)
     """What was tried here in vain."""
-    dangers_tokens: int = Field(200, ge=60)
+    dangers_tokens: int = Field(default=200, ge=60)
     """Dangers remembered of places one way from here and on the route; those of this place count as its memories."""
-    known_points_tokens: int = Field(250, ge=60)
+    known_points_tokens: int = Field(default=250, ge=60)
     """What scored in earlier episodes and not yet in this one, with the way there."""
-    objectives_tokens: int = Field(300, ge=60)
+    objectives_tokens: int = Field(default=300, ge=60)
     """What is being pursued."""
-    knowledge_tokens: int = Field(400, ge=60)
+    knowledge_tokens: int = Field(default=400, ge=60)
     """Lines of the knowledge base that apply."""
-    notices_tokens: int = Field(200, ge=60)
+    notices_tokens: int = Field(default=200, ge=60)
     """What the player should know about its own play."""
-    summary_tokens: int = Field(400, ge=60)
+    summary_tokens: int = Field(default=400, ge=60)
     """The summary of the episode's older turns."""
-    history_tokens: int = Field(800, ge=100)
+    history_tokens: int = Field(default=800, ge=100)
     """A line for each later turn; what is older is summarised by the model."""
-    reasoning_tokens: int = Field(900, ge=200)
+    reasoning_tokens: int = Field(default=900, ge=200)
     """The last three turns with their reasons."""
-    room_description_tokens: int = Field(400, ge=60)
+    room_description_tokens: int = Field(default=400, ge=60)
     """The last description of the room."""
-    response_tokens: int = Field(2000, ge=100)
+    response_tokens: int = Field(default=2000, ge=100)
     """What the game printed last."""
-    refused_tokens: int = Field(200, ge=100)
+    refused_tokens: int = Field(default=200, ge=100)
     """Why the last proposal was not accepted."""
-    summary_interval: int = Field(10, ge=1)
+    summary_interval: int = Field(default=10, ge=1)
     """Turns between summaries, at least."""
 
 
 class OrchestratorSection(Section):
     """How an episode is run."""
 
-    max_turns_per_episode: int = Field(500, ge=1)
+    max_turns_per_episode: int = Field(default=500, ge=1)
     """After so many turns an episode ends."""
-    knowledge_update_interval: int = Field(100, ge=1)
+    knowledge_update_interval: int = Field(default=100, ge=1)
     """Turns between updates of the knowledge base."""
-    objective_update_interval: int = Field(15, ge=1)
+    objective_update_interval: int = Field(default=15, ge=1)
     """Turns between looks for new objectives."""
-    objective_stale_after_turns: int = Field(60, ge=1)
+    objective_stale_after_turns: int = Field(default=60, ge=1)
     """Turns in which nothing came of an objective, after which it is shown last; after twice as many it is dropped."""
     enable_objective_refinement: bool = True
     """Thin out the objectives now and then."""
-    objective_refinement_interval: int = Field(50, ge=1)
+    objective_refinement_interval: int = Field(default=50, ge=1)
     """Turns between refinements."""
-    max_objectives_before_forced_refinement: int = Field(15, ge=1)
+    max_objectives_before_forced_refinement: int = Field(default=15, ge=1)
     """More objectives than this are refined at once."""
-    refined_objectives_target_count: int = Field(8, ge=1)
+    refined_objectives_target_count: int = Field(default=8, ge=1)
     """How many a refinement leaves."""
     enable_state_export: bool = True
     """Keep `current_state.json` up to date."""
-    checkpoint_interval_turns: int | None = Field(None, ge=1)
+    checkpoint_interval_turns: int | None = Field(default=None, ge=1)
     """Turns between checkpoints; unset: 1 where a model is asked, else 10. A killed episode plays those since the last
     one again, with the same decisions of the player; other roles are asked about them again."""
     enable_inter_episode_synthesis: bool = True
@@ -264,13 +275,13 @@ class OrchestratorSection(Section):
 class FilesSection(Section):
     """Names of the files in the working directory."""
 
-    map_state_file: str = "map_state.json"
+    map_state_file: str = MAP_FILE
     """The map of all episodes."""
-    episode_log_file: str = "episode_log.jsonl"
+    episode_log_file: str = EPISODE_LOG
     """The log of an episode, in its folder under `runs/`."""
     objectives_file: str = "objectives.json"
     """The objectives that are kept across episodes."""
-    state_export_file: str = "current_state.json"
+    state_export_file: str = STATE_FILE
     """Where the running episode stands."""
     knowledge_file: str = "knowledgebase.md"
     """What is known of the game as a whole."""
@@ -283,21 +294,50 @@ class FilesSection(Section):
 class DeduplicationSection(Section):
     """When two memories count as one."""
 
-    enable: bool = True
+    enable: bool = _DEDUPLICATION.enable
     """Off: only word-for-word repeats are recognised."""
-    similarity_threshold: float = Field(0.85, ge=0, le=1)
+    similarity_threshold: float = Field(default=_DEDUPLICATION.similarity_threshold, ge=0, le=1)
     """Cosine from which a pair that passed the contrast check counts as a near-duplicate in the counts."""
-    candidate_threshold: float = Field(0.55, ge=0, le=1)
+    candidate_threshold: float = Field(default=_DEDUPLICATION.candidate_threshold, ge=0, le=1)
     """Cosine below which two memories are distinct without a closer look."""
     provider: Literal["auto", "onnx", "sentence-transformers", "llm", "none"] = "auto"
     """Where vectors come from; auto: the first that works."""
-    sentence_transformer_model: str = "all-MiniLM-L6-v2"
+    sentence_transformer_model: str = _DEDUPLICATION.sentence_transformer_model
     """The embedding model."""
-    llm_embedding_model: str = "text-embedding-3-small"
+    llm_embedding_model: str = _DEDUPLICATION.llm_embedding_model
     """The embedding model of an OpenAI-compatible server."""
-    cache_embeddings: bool = True
+    cache_embeddings: bool = _DEDUPLICATION.cache_embeddings
     """Keep vectors beside the memories."""
-    batch_size: int = Field(32, ge=1)
+    batch_size: int = Field(default=_DEDUPLICATION.batch_size, ge=1)
     """Texts embedded at a time."""
-    consolidate_every_episodes: int = Field(5, ge=0)
+    consolidate_every_episodes: int = Field(default=5, ge=0)
     """0: never."""
+
+
+class Tables(BaseModel):
+    """All tables of `[tool.zorkgpt]`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    memory: MemorySection = MemorySection()
+    simple_memory: SimpleMemorySection = SimpleMemorySection()
+    memory_triggers: MemoryTriggersSection = MemoryTriggersSection()
+    memory_sampling: MemorySamplingSection = MemorySamplingSection()
+    agent_sampling: SamplingSection = SamplingSection()
+    critic_sampling: SamplingSection = SamplingSection()
+    extractor_sampling: SamplingSection = SamplingSection()
+    analysis_sampling: SamplingSection = SamplingSection()
+    llm: LLMSection = LLMSection()
+    gameplay: GameplaySection = GameplaySection()
+    context: ContextSection = ContextSection()
+    orchestrator: OrchestratorSection = OrchestratorSection()
+    files: FilesSection = FilesSection()
+    memory_deduplication: DeduplicationSection = DeduplicationSection()
+
+
+SECTIONS: Mapping[str, type[Section]] = {
+    table: section
+    for table, field in Tables.model_fields.items()
+    if isinstance(section := field.annotation, type) and issubclass(section, Section)
+}
+"""The section of each table."""

@@ -3,6 +3,7 @@
 import logging
 import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NoReturn
 
@@ -53,3 +54,13 @@ def _logging_is_left_as_it_was():
     before = logger.level, logger.propagate, logging.root.manager.disable
     yield
     assert (logger.level, logger.propagate, logging.root.manager.disable) == before
+
+
+@pytest.fixture(autouse=True, scope="session")
+def usual_terminal() -> Iterator[None]:
+    """Run all tests in the same terminal, since what is printed depends on it."""
+    with pytest.MonkeyPatch.context() as environment:
+        for name in ("COLUMNS", "LINES", "COLORTERM", "NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
+            environment.delenv(name, raising=False)
+        environment.setenv("TERM", "xterm-256color")
+        yield

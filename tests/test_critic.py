@@ -17,8 +17,8 @@ from zorkgpt.llm.client import LLMClient
 from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.llm.settings import LLMSettings
 from zorkgpt.player import AgentDecision, PlayerContext
+from zorkgpt.runlog.episodes import read_episode
 from zorkgpt.runlog.events import TurnPlayed
-from zorkgpt.runlog.reader import read_episode
 
 HALL = Observation(Location(12, "Hall"), (Item(1, "lamp"),), (Item(1, "lamp"),), (Item(2, "box"),), 0, 3)
 CONTEXT = PlayerContext(HALL, "A hall.", failed_here=("open box",), memories="[NOTE] Box: empty.")

@@ -1,11 +1,11 @@
-"""ZorkGPT: a player of interactive fiction that learns across episodes, with the memory it learns in.
+"""ZorkGPT: a player of interactive fiction that learns across episodes, and its memory.
 
 The public names load on first use, so that `import zorkgpt` costs nothing.
 """
 
 from importlib import import_module
 
-_HOMES = {
+_MODULES = {
     "SimpleMemoryManager": "zorkgpt.memory.manager",
     "Memory": "zorkgpt.memory.models",
     "MemoryStatus": "zorkgpt.memory.models",
@@ -32,10 +32,10 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str):
-    if name not in _HOMES:
+def __getattr__(name: str) -> object:
+    if name not in _MODULES:
         raise AttributeError(f"module 'zorkgpt' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    return getattr(import_module(_MODULES[name]), name)
 
 
 def __dir__() -> list[str]:

@@ -7,6 +7,7 @@ from session.sections import ContextSection
 from zorkgpt.context.prompt import DEFAULT_BUDGETS, agent_sections
 from zorkgpt.errors import BudgetExceeded, InvalidAnswer, LLMError, LLMUnreachable
 from zorkgpt.llm.messages import LLM, Completion, Message
+from zorkgpt.llm.roles import Role
 from zorkgpt.log import get_logger
 from zorkgpt.player import AgentDecision, PlayerContext
 from zorkgpt.prompts.render import render
@@ -60,12 +61,12 @@ class Agent:
         """The model's answer; a failure that may pass does not end the episode, the same one again and again does."""
         for failures in range(1, _MOST_FAILURES):
             try:
-                return self._llm.complete(question, role="agent")
+                return self._llm.complete(question, role=Role.AGENT)
             except (LLMUnreachable, BudgetExceeded):
                 raise
             except LLMError as error:
                 log.warning("agent's model failed, asking again", extra={"failures": failures, "problem": str(error)})
-        return self._llm.complete(question, role="agent")
+        return self._llm.complete(question, role=Role.AGENT)
 
 
 def prompt_for(context: PlayerContext, budgets: ContextSection = DEFAULT_BUDGETS) -> list[Message]:

@@ -13,6 +13,7 @@ from zorkgpt.context.prompt import DEFAULT_BUDGETS, critic_sections
 from zorkgpt.context.section import first_sentences, last_sentences
 from zorkgpt.errors import LLMError
 from zorkgpt.llm.messages import LLM, Message
+from zorkgpt.llm.roles import Role
 from zorkgpt.llm.structured import form_of
 from zorkgpt.log import get_logger
 from zorkgpt.player import AgentDecision, PlayerContext
@@ -80,7 +81,7 @@ class Critic:
             return Verdict(True)
         try:
             question = prompt_for(proposal, context, self._budgets)
-            answer = self._llm.complete(question, role="critic", response_model=Judgement).parsed
+            answer = self._llm.complete(question, role=Role.CRITIC, response_model=Judgement).parsed
         except LLMError as error:
             self._note(error)
             return Verdict(True)

@@ -7,6 +7,7 @@ from pydantic import BaseModel, Field, field_validator
 from session.extraction import Extraction, Said
 from zorkgpt.errors import LLMError
 from zorkgpt.llm.messages import LLM, Message
+from zorkgpt.llm.roles import Role
 from zorkgpt.llm.structured import form_of
 from zorkgpt.log import get_logger
 from zorkgpt.prompts.render import render
@@ -57,7 +58,7 @@ class ModelExtractor:
 
     def extract(self, said: Said) -> Extraction:
         try:
-            completion = self._llm.complete(prompt_for(said), role="extractor", response_model=ExtractionAnswer)
+            completion = self._llm.complete(prompt_for(said), role=Role.EXTRACTOR, response_model=ExtractionAnswer)
         except LLMError as error:
             self._note(error)
             return self._otherwise.extract(said)

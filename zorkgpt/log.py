@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-# What every LogRecord has by itself; whatever else is on one was passed as `extra`.
+# The attributes of every LogRecord; all others were passed as `extra`.
 _BUILT_IN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
 
 class LogFile(logging.FileHandler):
-    """Where it can't be written, its folder gone say, nobody is stopped for it, and nothing is said on the screen."""
+    """A log file whose write errors, such as a folder that is gone, stop nobody and print nothing."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        # Opening the file, at the first record, raises; whatever comes after goes to `handleError`.
+        # Opening the file, at the first record, raises; later errors go to `handleError`.
         with suppress(OSError):
             super().emit(record)
 
@@ -24,7 +24,7 @@ class LogFile(logging.FileHandler):
 
 
 class FieldFormatter(logging.Formatter):
-    """`10:31:02 WARNING zorkgpt.memory: lock is taken path=Memories.md waited_s=10`."""
+    """Formats records as `10:31:02 WARNING zorkgpt.memory: lock is taken path=Memories.md waited_s=10`."""
 
     def __init__(self) -> None:
         super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s", datefmt="%H:%M:%S")
@@ -36,30 +36,36 @@ class FieldFormatter(logging.Formatter):
 
 
 def get_logger(name: str) -> logging.Logger:
+    """Return the logger of this name below `zorkgpt`."""
     return logging.getLogger(name if name.startswith("zorkgpt") else f"zorkgpt.{name}")
 
 
 class DamagedFiles(logging.Handler):
-    """Keeps what is said of files that were found damaged or missing, for who looks at no log."""
+    """Collects the reports of damaged or missing files, for people who read no logs."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
         self.found: list[dict[str, str]] = []
         self.tell: Callable[[dict[str, str]], None] = lambda found: None
-        """Called for each at once."""
+        """Called with each report as it comes in."""
 
     def emit(self, record: logging.LogRecord) -> None:
         aside = getattr(record, "set_aside", None)
         if aside is not None:
             way_out = getattr(record, "way_out", "")
-            found = {"what": record.getMessage(), "file": record.path, "set_aside": aside, "way_out": way_out}
+            found = {
+                "what": record.getMessage(),
+                "file": getattr(record, "path", ""),
+                "set_aside": aside,
+                "way_out": way_out,
+            }
             self.found.append(found)
             self.tell(found)
 
 
 @contextmanager
 def logging_to(path: Path, level: int = logging.INFO) -> Iterator[DamagedFiles]:
-    """Meanwhile everything below `zorkgpt` goes to a file, and not to the screen."""
+    """Send all logging below `zorkgpt` to a file, and none to the screen."""
     handler = LogFile(path, encoding="utf-8", delay=True)
     handler.setFormatter(FieldFormatter())
     root = logging.getLogger("zorkgpt")

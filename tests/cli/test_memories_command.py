@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.fixtures.memory import memory
-from zorkgpt.cli.memory_commands import app
+from zorkgpt.cli.memory_changes import app
 from zorkgpt.memory.manager import SimpleMemoryManager
 
 

@@ -5,8 +5,8 @@ import pytest
 from game_interface.core.jericho_interface import JerichoInterface
 from session.fresh_world import things_of
 from tests.fixtures.chat_server import ChatServer
-from zorkgpt.cli import exits
 from zorkgpt.cli.app import run
+from zorkgpt.cli.process import ExitCode
 from zorkgpt.memory.storage.codec import parse
 
 OLD = """# Location Memories
@@ -53,7 +53,7 @@ def classify(file, *options):
 
 
 def test_without_a_yes_nothing_is_changed(file, capsys):
-    assert classify(file) == exits.BAD_INPUT
+    assert classify(file) == ExitCode.BAD_INPUT
     said = capsys.readouterr()
     assert "permanent 5 Hall: Sword on the wall" in said.out
     assert "permanent 5 Hall: Rug moves" in said.out
@@ -62,7 +62,7 @@ def test_without_a_yes_nothing_is_changed(file, capsys):
 
 
 def test_after_a_yes_every_memory_is_marked_and_the_old_file_is_kept(file, capsys):
-    assert classify(file, "--yes") == exits.OK
+    assert classify(file, "--yes") == ExitCode.OK
     said = capsys.readouterr().out
     assert "4 memories marked" in said
     assert "as it is read without a mark; no model was asked" in said
@@ -79,7 +79,7 @@ def test_after_a_yes_every_memory_is_marked_and_the_old_file_is_kept(file, capsy
         assert header in marked
     before, after = (parse(text.encode()).memories(5) for text in (OLD, marked))
     assert [(one.title, one.text, one.status) for one in before] == [(one.title, one.text, one.status) for one in after]
-    assert classify(file, "--yes") == exits.OK
+    assert classify(file, "--yes") == ExitCode.OK
     assert "Every memory has its mark." in capsys.readouterr().out
 
 
@@ -96,8 +96,8 @@ def test_a_model_proposes_where_one_is_configured(file, monkeypatch, answer, exp
     with ChatServer(answer) as server:
         monkeypatch.setenv("ZORKGPT_LLM__AGENT_MODEL", server.model)
         monkeypatch.setenv("ZORKGPT_LLM__CLIENT_BASE_URL", server.url)
-        assert classify(file, "--yes") == exits.OK
-        assert classify(file, "--yes", "--rules") == exits.OK
+        assert classify(file, "--yes") == ExitCode.OK
+        assert classify(file, "--yes", "--rules") == ExitCode.OK
     assert [one.persistence for one in parse(file.read_bytes()).memories(5)] == expected
 
 
@@ -113,9 +113,9 @@ def test_the_audit_marks_what_a_fresh_world_contradicts(file, capsys):
         f"**[DISCOVERY - CORE] Sword in the Kitchen** *(Ep1, T4, +0, says: {sword} here)*\nThe sword is here.\n\n---\n"
     )
     before = file.read_text()
-    assert run(["memories", "audit", "--file", str(file), "--dry-run"]) == exits.OK
+    assert run(["memories", "audit", "--file", str(file), "--dry-run"]) == ExitCode.OK
     assert file.read_text() == before
-    assert run(["memories", "audit", "--file", str(file)]) == exits.OK
+    assert run(["memories", "audit", "--file", str(file)]) == ExitCode.OK
     said = capsys.readouterr().out
     assert "1 confirmed, 1 contradicted, 0 not checkable." in said
     assert f'[Invalidated at T0: "In a fresh world the short sword is in Hall ({hall})"]' in file.read_text()

@@ -9,11 +9,11 @@ from orchestration.assembly import Wishes, assemble
 from orchestration.players import choose_player
 from session.game_configuration import GameConfiguration
 from tests.fixtures.chat_server import Answer, ChatServer, Silence, Status, Trickle
-from zorkgpt.cli import exits
 from zorkgpt.cli.app import run
+from zorkgpt.cli.process import ExitCode
 from zorkgpt.memory.storage.codec import parse
+from zorkgpt.runlog.episodes import MODEL_CALLS, read_episode, read_events, run_directory
 from zorkgpt.runlog.events import ModelCalled
-from zorkgpt.runlog.reader import MODEL_CALLS, read_episode, read_events, run_directory
 
 KEY = "sk-very-secret-0123456789"
 NOTHING = '{"should_remember": false}'
@@ -52,7 +52,7 @@ def test_what_the_models_took_stands_in_the_summary_and_the_log(play, tmp_path):
     (episode,) = json.loads(out)["episodes"]
     usage = episode["model_usage"]
     asked = [request for request in server.requests if "You keep the memory" in request.prompt]
-    assert code == exits.OK
+    assert code == ExitCode.OK
     assert {role: took["calls"] for role, took in usage.items()} == {
         "agent": 4,
         "critic": 4,
@@ -83,7 +83,7 @@ def test_a_ceiling_on_tokens_ends_the_run_with_everything_saved(play, tmp_path):
     with ChatServer(reply) as server:
         code, out, _ = play(server, "--json", "--max-tokens", "40", "--episodes", "3")
     (episode,) = json.loads(out)["episodes"]
-    assert code == exits.OK
+    assert code == ExitCode.OK
     assert (episode["ending"], len(server.requests)) == ("budget", 3)
     assert "The ceiling of 40 tokens is reached" in episode["message"]
     *_, ended = read_episode(tmp_path / "files", 1)
@@ -106,13 +106,13 @@ def test_every_turn_says_what_the_run_has_taken_so_far(tmp_path):
 def test_a_ceiling_on_cost_needs_prices(play, tmp_path):
     with ChatServer(reply) as server:
         code, _, err = play(server, "--max-cost", "1")
-        assert (code, server.requests) == (exits.BAD_INPUT, [])
+        assert (code, server.requests) == (ExitCode.BAD_INPUT, [])
         assert "that of test-model is not known" in err
-        table = "[tool.zorkgpt.llm.prices]\n'test-*' = { prompt = 100000, completion = 0 }\n"
+        table = "[tool.zorkgpt.llm.usage]\n'test-*' = { prompt = 100000, completion = 0 }\n"
         (tmp_path / "pyproject.toml").write_text(table)
         code, out, _ = play(server, "--json", "--max-cost", "2")
     (episode,) = json.loads(out)["episodes"]
-    assert (code, episode["ending"], len(server.requests)) == (exits.OK, "budget", 2)
+    assert (code, episode["ending"], len(server.requests)) == (ExitCode.OK, "budget", 2)
     assert sum(took["cost"] for took in episode["model_usage"].values()) == 2
 
 
@@ -133,7 +133,7 @@ def test_a_model_that_keeps_failing_ends_the_episode_saved(play, tmp_path, monke
     with ChatServer(dies) as server:
         code, out, _ = play(server, "--json")
     (episode,) = json.loads(out)["episodes"]
-    assert code == exits.EPISODE_FAILED
+    assert code == ExitCode.EPISODE_FAILED
     assert (episode["ending"], episode["turns"]) == ("error", 2)
     assert "2 calls in a row have failed" in episode["message"]
     assert (tmp_path / "files" / "map_state.json").exists()
@@ -178,7 +178,7 @@ def test_a_model_that_never_finishes_ends_the_episode_saved(play, tmp_path, monk
     with ChatServer(lambda request: fault if "You are playing" in request.prompt else reply(request)) as server:
         code, out, err = play(server, "--json")
     (episode,) = json.loads(out)["episodes"]
-    assert (code, err) == (exits.EPISODE_FAILED, "")
+    assert (code, err) == (ExitCode.EPISODE_FAILED, "")
     assert (episode["ending"], episode["turns"]) == ("error", 0)
     assert server.model in episode["message"]
     *_, ended = read_episode(tmp_path / "files", 1)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.test_play import ROOT, command, environment
-from zorkgpt.cli import exits
+from zorkgpt.cli.process import ExitCode
 
 PAGE = b"<!DOCTYPE html>\n<html><body><h1>502 Bad Gateway</h1></body></html>\n## Location 5: X\n"
 
@@ -61,7 +61,7 @@ def test_what_is_no_memory_file_is_said_at_once(tmp_path, kind, said, arguments)
         with socket.socket(socket.AF_UNIX) as listening:
             listening.bind(os.path.relpath(path))
     done = command(*arguments, "--workdir", str(tmp_path))
-    assert (done.returncode, done.stdout) == (exits.BAD_INPUT, "")
+    assert (done.returncode, done.stdout) == (ExitCode.BAD_INPUT, "")
     assert done.stderr == f"zorkgpt: Can't read {path}: it is {said}, not a file. Move it away, or name another file.\n"
 
 
@@ -91,7 +91,7 @@ def test_who_deletes_the_backup_too_begins_anew(tmp_path):
     for name in ("Memories.md", "Memories.md.backup"):
         (tmp_path / name).unlink()
     done = command("memories", "stats", "--workdir", str(tmp_path))
-    assert (done.returncode, done.stderr.startswith("zorkgpt: There is no memory file")) == (exits.BAD_INPUT, True)
+    assert (done.returncode, done.stderr.startswith("zorkgpt: There is no memory file")) == (ExitCode.BAD_INPUT, True)
     summary = json.loads(play(tmp_path, "--json").stdout)
     assert summary["damaged_files"] == []
     assert "| **Episodes:** 2\n" in (tmp_path / "Memories.md").read_text()
@@ -137,7 +137,7 @@ def test_a_working_directory_that_is_deleted_in_the_midst_of_a_run_ends_it(tmp_p
     process = started(workdir, "--episodes", "3", mode)
     os.rename(workdir, tmp_path / "trash")
     said, complaints = process.communicate(timeout=120)
-    assert (process.returncode, complaints) == (exits.EPISODE_FAILED, "")
+    assert (process.returncode, complaints) == (ExitCode.EPISODE_FAILED, "")
     message = f"The working directory {workdir} was deleted or moved while the episode was played"
     assert said.count(message) == 1
     assert not workdir.exists()

@@ -10,10 +10,10 @@ import pytest
 
 from managers.checkpoint_manager import playing_lock
 from tests.fixtures.stories import of_another_build
-from zorkgpt.cli import exits
 from zorkgpt.cli.app import run
+from zorkgpt.cli.process import ExitCode
 from zorkgpt.errors import WorkdirError
-from zorkgpt.runlog.reader import episodes_in, run_directory
+from zorkgpt.runlog.episodes import episodes_in, run_directory
 from zorkgpt.runlog.story_folder import MARKER, StoryMark, mark_folder, read_mark, story_folders
 
 ROOT = Path("game_files")
@@ -57,17 +57,17 @@ def folders() -> list[str]:
 
 def as_an_earlier_version_left_it(*options: str, turns: int = 12) -> None:
     """Played directly in the working directory, which no marker says to be of one story."""
-    assert play("--workdir", str(ROOT), *options, turns=turns) == exits.OK
+    assert play("--workdir", str(ROOT), *options, turns=turns) == ExitCode.OK
     (ROOT / MARKER).unlink()
 
 
 def test_two_stories_played_one_after_the_other_share_nothing(other, capsys):
-    assert play() == exits.OK
+    assert play() == ExitCode.OK
     before = contents(SLACK_WATER)
-    assert play("--game", other) == exits.OK
+    assert play("--game", other) == ExitCode.OK
     assert folders() == ["other", "slack-water"]
     assert contents(SLACK_WATER) == before
-    assert play("--game", other, "--workdir", "alone") == exits.OK
+    assert play("--game", other, "--workdir", "alone") == ExitCode.OK
     for name in ("Memories.md", "knowledgebase.md", "current_state.json"):
         assert (OTHER / name).read_text() == (Path("alone") / name).read_text()
     shown = [rooms(folder / "map_state.json") for folder in (OTHER, Path("alone"))]
@@ -80,23 +80,23 @@ def rooms(path: Path) -> dict:
 
 
 def test_a_story_is_known_by_its_bytes_whatever_its_file_is_called(other, bundled_story):
-    assert play("--game", other) == exits.OK
+    assert play("--game", other) == ExitCode.OK
     moved = Path("elsewhere") / "another name.z8"
     moved.parent.mkdir()
     shutil.move(other, moved)
-    assert play("--game", str(moved)) == exits.OK
+    assert play("--game", str(moved)) == ExitCode.OK
     assert folders() == ["other"]
     assert episodes_in(OTHER) == [1, 2]
     assert read_mark(OTHER).file == "Other!.z5"
     (Path("elsewhere") / "copy.z5").write_bytes(bundled_story.read_bytes())
-    assert play() == play("--game", "elsewhere/copy.z5") == exits.OK
+    assert play() == play("--game", "elsewhere/copy.z5") == ExitCode.OK
     assert episodes_in(SLACK_WATER) == [1, 2]
 
 
 def test_different_stories_of_one_name_have_different_folders(bundled_story):
     stories = [of_another_build(bundled_story, Path(serial) / "tale.z5", serial) for serial in ("000001", "000002")]
     for story in (*stories, *stories):
-        assert play("--game", str(story), turns=3) == exits.OK
+        assert play("--game", str(story), turns=3) == ExitCode.OK
     assert folders() == ["tale", "tale-2"]
     assert [read_mark(ROOT / name).serial for name in folders()] == ["000001", "000002"]
     assert [episodes_in(ROOT / name) for name in folders()] == [[1, 2], [1, 2]]
@@ -107,56 +107,56 @@ def test_different_stories_of_one_name_have_different_folders(bundled_story):
     [("runs.z5", "runs-2"), ("..z5", "story"), ("Ärger — 2.z5", "ärger-2"), (f"{'x' * 200}.z5", "x" * 60)],
 )
 def test_a_folder_s_name_is_safe(bundled_story, file, folder):
-    assert play("--game", str(of_another_build(bundled_story, Path("stories") / file)), turns=2) == exits.OK
+    assert play("--game", str(of_another_build(bundled_story, Path("stories") / file)), turns=2) == ExitCode.OK
     assert folders() == [folder]
 
 
 @pytest.mark.parametrize("marked", [True, False])
 def test_the_folder_of_another_story_is_refused_and_left_as_it_is(other, said, marked):
-    assert play("--workdir", "mine") == exits.OK
+    assert play("--workdir", "mine") == ExitCode.OK
     if not marked:
         Path("mine", MARKER).unlink()
     before = contents(Path("mine"))
-    assert play("--workdir", "mine", "--game", other) == exits.BAD_INPUT
+    assert play("--workdir", "mine", "--game", other) == ExitCode.BAD_INPUT
     told = said()
     assert "mine keeps memories, map and runs of Slack Water (release 1" in told
     assert "Other! (release 1, serial 991231" in told
     assert "--workdir" in told
     assert contents(Path("mine")) == before
     assert not ROOT.exists()
-    assert play("--workdir", "mine") == exits.OK
+    assert play("--workdir", "mine") == ExitCode.OK
 
 
 def test_a_configured_folder_of_a_story_is_used_for_it_and_refused_to_others(other, said):
-    assert play("--workdir", "mine") == exits.OK
+    assert play("--workdir", "mine") == ExitCode.OK
     Path("pyproject.toml").write_text("[tool.zorkgpt.gameplay]\nzork_game_workdir = 'mine'\n")
-    assert play() == exits.OK
+    assert play() == ExitCode.OK
     assert episodes_in(Path("mine")) == [1, 2]
     before = contents(Path("mine"))
-    assert play("--game", other) == exits.BAD_INPUT
+    assert play("--game", other) == ExitCode.BAD_INPUT
     assert "mine keeps memories, map and runs of Slack Water" in said()
-    assert run(["doctor", "--game", other]) == exits.BAD_INPUT
+    assert run(["doctor", "--game", other]) == ExitCode.BAD_INPUT
     assert contents(Path("mine")) == before
 
 
 def test_a_damaged_marker_is_named_and_nothing_is_changed(said):
-    assert play() == exits.OK
+    assert play() == ExitCode.OK
     (SLACK_WATER / MARKER).write_text("{")
     before = contents(SLACK_WATER)
     for options in ((), ("--workdir", str(SLACK_WATER))):
-        assert play(*options) == exits.BAD_INPUT
+        assert play(*options) == ExitCode.BAD_INPUT
         assert f"{SLACK_WATER / MARKER}, which says whose folder it is, is damaged" in said()
     assert contents(SLACK_WATER) == before
     (SLACK_WATER / MARKER).unlink()
-    assert play("--workdir", str(SLACK_WATER)) == play() == exits.OK
+    assert play("--workdir", str(SLACK_WATER)) == play() == ExitCode.OK
     assert episodes_in(SLACK_WATER) == [1, 2, 3]
 
 
 def test_a_folder_that_a_person_made_for_the_story_is_its_own():
-    assert play("--workdir", "before") == exits.OK
+    assert play("--workdir", "before") == ExitCode.OK
     SLACK_WATER.mkdir(parents=True)
     shutil.copy("before/Memories.md", SLACK_WATER)
-    assert play() == exits.OK
+    assert play() == ExitCode.OK
     assert folders() == ["slack-water"]
     assert len(Path(SLACK_WATER, "Memories.md").read_text()) >= len(Path("before/Memories.md").read_text())
 
@@ -165,14 +165,14 @@ def test_old_files_of_the_story_are_moved_into_its_folder_and_that_is_said_once(
     as_an_earlier_version_left_it()
     (ROOT / "notes.txt").write_text("My own.")
     before = {path.relative_to(ROOT): path.read_bytes() for path in ROOT.rglob("*") if path.is_file()}
-    assert play(turns=1) == exits.OK
+    assert play(turns=1) == ExitCode.OK
     assert said() == f"zorkgpt: What was kept in {ROOT} is Slack Water's: it has been moved to {SLACK_WATER}.\n"
     assert episodes_in(SLACK_WATER) == [1, 2]
     assert sorted(path.name for path in ROOT.iterdir()) == [".stories.lock", "notes.txt", "slack-water"]
     for path, data in before.items():
         if path.parts[0] == "runs":
             assert (SLACK_WATER / path).read_bytes() == data
-    assert play(turns=1) == exits.OK
+    assert play(turns=1) == ExitCode.OK
     assert said() == ""
 
 
@@ -185,7 +185,7 @@ def test_a_move_that_was_cut_short_goes_on_the_next_time(said):
     mark_folder(SLACK_WATER, StoryMark.of(mark))
     (ROOT / "Memories.md").rename(SLACK_WATER / "Memories.md")
     runs.rename(ROOT / "runs")
-    assert play("--no-memory", turns=1) == exits.OK
+    assert play("--no-memory", turns=1) == ExitCode.OK
     assert "it has been moved to" in said()
     assert (SLACK_WATER / "Memories.md").read_bytes() == memories
     assert episodes_in(SLACK_WATER) == [1, 2]
@@ -194,10 +194,10 @@ def test_a_move_that_was_cut_short_goes_on_the_next_time(said):
 
 def test_an_episode_among_the_old_files_goes_on_in_the_story_s_folder(said):
     as_an_earlier_version_left_it(turns=5)
-    assert run(["play", "--resume", "--max-turns", "12", "--quiet"]) == exits.OK
+    assert run(["play", "--resume", "--max-turns", "12", "--quiet"]) == ExitCode.OK
     assert "it has been moved to" in said()
     assert episodes_in(SLACK_WATER) == [1]
-    assert play("--workdir", "uncut") == exits.OK
+    assert play("--workdir", "uncut") == ExitCode.OK
     assert Path(SLACK_WATER, "Memories.md").read_text() == Path("uncut", "Memories.md").read_text()
 
 
@@ -205,7 +205,7 @@ def test_old_files_that_do_not_tell_their_story_stay_and_can_be_adopted(said):
     as_an_earlier_version_left_it()
     shutil.rmtree(ROOT / "runs")
     before = contents(ROOT)
-    assert play() == exits.OK
+    assert play() == ExitCode.OK
     told = said()
     assert "Memories.md" in told
     assert "don't tell which story they are of" in told
@@ -213,9 +213,9 @@ def test_old_files_that_do_not_tell_their_story_stay_and_can_be_adopted(said):
     after = contents(ROOT)
     assert {path: after.get(path) for path in before} == before
     assert episodes_in(SLACK_WATER) == [1]
-    assert play() == exits.OK
+    assert play() == ExitCode.OK
     assert said() == ""
-    assert play("--workdir", str(ROOT)) == play() == exits.OK
+    assert play("--workdir", str(ROOT)) == play() == ExitCode.OK
     assert episodes_in(ROOT) == [1, 2]
     assert read_mark(ROOT).title == "Slack Water"
 
@@ -223,19 +223,19 @@ def test_old_files_that_do_not_tell_their_story_stay_and_can_be_adopted(said):
 def test_old_files_of_another_story_wait_for_it(other, said):
     as_an_earlier_version_left_it()
     memories = (ROOT / "Memories.md").read_bytes()
-    assert play("--game", other) == exits.OK
+    assert play("--game", other) == ExitCode.OK
     assert "they are of Slack Water. They stay there, and Other! begins afresh in game_files/other." in said()
     assert (ROOT / "Memories.md").read_bytes() == memories
-    assert play("--no-memory") == exits.OK
+    assert play("--no-memory") == ExitCode.OK
     assert "it has been moved to game_files/slack-water" in said()
     assert (SLACK_WATER / "Memories.md").read_bytes() == memories
 
 
 def test_old_files_of_several_stories_stay(other, said):
     as_an_earlier_version_left_it()
-    assert play("--workdir", "beside", "--game", other) == exits.OK
+    assert play("--workdir", "beside", "--game", other) == ExitCode.OK
     shutil.move("beside/runs/1", ROOT / "runs" / "2")
-    assert play() == exits.OK
+    assert play() == ExitCode.OK
     told = said()
     assert "they are of several stories: Slack Water, Other!. They stay there" in told
     assert episodes_in(ROOT) == [1, 2]
@@ -246,7 +246,7 @@ def test_old_files_with_a_link_among_them_stay(said):
     as_an_earlier_version_left_it()
     (ROOT / "Memories.md").rename("kept.md")
     (ROOT / "Memories.md").symlink_to("../kept.md")
-    assert play() == exits.OK
+    assert play() == ExitCode.OK
     assert "can't be moved: a link is among them" in said()
     assert (ROOT / "Memories.md").exists()
     assert episodes_in(SLACK_WATER) == [1]
@@ -256,7 +256,7 @@ def test_old_files_are_not_moved_while_somebody_plays_among_them(said):
     as_an_earlier_version_left_it()
     with playing_lock(run_directory(ROOT, 1)):
         before = contents(ROOT)
-        assert play() == exits.BAD_INPUT
+        assert play() == ExitCode.BAD_INPUT
         assert "Episode 1 in game_files is being played" in said()
         after = contents(ROOT)
     assert {path: after.get(path) for path in before} == before
@@ -264,7 +264,7 @@ def test_old_files_are_not_moved_while_somebody_plays_among_them(said):
 
 
 def test_a_root_that_is_a_story_s_folder_keeps_others_below_it(other):
-    assert play("--workdir", str(ROOT)) == play("--game", other) == play() == exits.OK
+    assert play("--workdir", str(ROOT)) == play("--game", other) == play() == ExitCode.OK
     assert (episodes_in(ROOT), episodes_in(OTHER), folders()) == ([1, 2], [1], ["other", "runs"])
 
 
@@ -276,14 +276,14 @@ def test_a_root_that_is_a_story_s_folder_keeps_others_below_it(other):
     ],
 )
 def test_commands_look_at_the_story_that_is_named_or_was_played_last(other, capsys, words, of_slack_water, of_other):
-    assert play(turns=20) == exits.OK
+    assert play(turns=20) == ExitCode.OK
     capsys.readouterr()
-    assert run([*words]) == exits.OK
+    assert run([*words]) == ExitCode.OK
     alone = capsys.readouterr()
     assert alone.err == ""
-    assert play("--game", other, turns=1) == exits.OK
+    assert play("--game", other, turns=1) == ExitCode.OK
     capsys.readouterr()
-    assert run([*words]) == exits.OK
+    assert run([*words]) == ExitCode.OK
     last = capsys.readouterr()
     assert last.err == (
         "zorkgpt: of the stories in game_files, the one played last is Other! (game_files/other). "
@@ -291,25 +291,25 @@ def test_commands_look_at_the_story_that_is_named_or_was_played_last(other, caps
     )
     assert last.out != alone.out
     for name in ("slackwater", "Slack Water", "slack-water"):
-        assert run([*words, "--game", name]) == exits.OK
+        assert run([*words, "--game", name]) == ExitCode.OK
         assert capsys.readouterr() == (alone.out, "")
     for name in (other, "other", "Other!.z5"):
-        assert run([*words, "--game", name]) == exits.OK
+        assert run([*words, "--game", name]) == ExitCode.OK
         assert capsys.readouterr() == (last.out, "")
-    assert run([*words, "--workdir", str(SLACK_WATER)]) == exits.OK
+    assert run([*words, "--workdir", str(SLACK_WATER)]) == ExitCode.OK
     assert capsys.readouterr() == (alone.out, "")
-    assert run([*words, "--workdir", str(SLACK_WATER), "--game", other]) == exits.BAD_INPUT
-    assert run([*words, "--game", "nobody"]) == exits.BAD_INPUT
+    assert run([*words, "--workdir", str(SLACK_WATER), "--game", other]) == ExitCode.BAD_INPUT
+    assert run([*words, "--game", "nobody"]) == ExitCode.BAD_INPUT
     assert "is called 'nobody'. Played: other, slack-water." in capsys.readouterr().err
 
 
 def test_the_page_shows_the_story_that_is_named_or_was_played_last(other, said):
-    assert play() == play("--game", other) == exits.OK
+    assert play() == play("--game", other) == ExitCode.OK
     said()
-    assert run(["view", "--export", "last.html"]) == exits.OK
+    assert run(["view", "--export", "last.html"]) == ExitCode.OK
     assert "the one played last is Other!" in said()
-    assert run(["view", "--game", "slackwater", "--export", "named.html"]) == exits.OK
-    assert run(["view", str(SLACK_WATER / "runs" / "1"), "--export", "given.html"]) == exits.OK
+    assert run(["view", "--game", "slackwater", "--export", "named.html"]) == ExitCode.OK
+    assert run(["view", str(SLACK_WATER / "runs" / "1"), "--export", "given.html"]) == ExitCode.OK
     assert [serial_in(name) for name in ("last", "named", "given")] == ["991231", "261121", "261121"]
 
 
@@ -320,10 +320,10 @@ def serial_in(page: str) -> str:
 
 
 def test_an_episode_goes_on_in_the_folder_of_the_story_played_last(other):
-    assert play(turns=5) == play("--game", other, turns=5) == exits.OK
-    assert run(["play", "--resume", "--max-turns", "7", "--quiet"]) == exits.OK
+    assert play(turns=5) == play("--game", other, turns=5) == ExitCode.OK
+    assert run(["play", "--resume", "--max-turns", "7", "--quiet"]) == ExitCode.OK
     assert [turns_of(folder) for folder in (SLACK_WATER, OTHER)] == [5, 7]
-    assert run(["play", "--resume", "--game", "slackwater", "--max-turns", "6", "--quiet"]) == exits.OK
+    assert run(["play", "--resume", "--game", "slackwater", "--max-turns", "6", "--quiet"]) == ExitCode.OK
     assert [turns_of(folder) for folder in (SLACK_WATER, OTHER)] == [6, 7]
 
 
@@ -332,35 +332,35 @@ def turns_of(folder: Path) -> int:
 
 
 def test_memories_that_are_imported_before_the_first_episode_are_the_story_s(other):
-    assert play("--workdir", "before") == exits.OK
-    assert run(["memories", "import", "before/Memories.md"]) == exits.OK
-    assert run(["memories", "import", "before/Memories.md", "--game", other]) == exits.OK
+    assert play("--workdir", "before") == ExitCode.OK
+    assert run(["memories", "import", "before/Memories.md"]) == ExitCode.OK
+    assert run(["memories", "import", "before/Memories.md", "--game", other]) == ExitCode.OK
     assert folders() == ["other", "slack-water"]
-    assert play() == exits.OK
+    assert play() == ExitCode.OK
     assert episodes_in(SLACK_WATER) == [1]
 
 
 def test_memories_are_held_only_against_their_own_story_s_world(other, said):
-    assert play() == play("--game", other) == exits.OK
+    assert play() == play("--game", other) == ExitCode.OK
     said()
-    assert run(["memories", "audit"]) == exits.BAD_INPUT
+    assert run(["memories", "audit"]) == ExitCode.BAD_INPUT
     assert "Other!" in said()
-    assert run(["memories", "audit", "--game", other]) == exits.OK
-    assert run(["memories", "audit", "--game", other, "--file", str(SLACK_WATER / "Memories.md")]) == exits.BAD_INPUT
+    assert run(["memories", "audit", "--game", other]) == ExitCode.OK
+    assert run(["memories", "audit", "--game", other, "--file", str(SLACK_WATER / "Memories.md")]) == ExitCode.BAD_INPUT
     assert "keeps the memories of Slack Water" in said()
-    assert run(["memories", "audit", "--file", str(SLACK_WATER / "Memories.md")]) == exits.OK
+    assert run(["memories", "audit", "--file", str(SLACK_WATER / "Memories.md")]) == ExitCode.OK
 
 
 def test_games_and_doctor_say_where_a_story_s_world_is(other, capsys):
-    assert play() == play("--game", other) == exits.OK
+    assert play() == play("--game", other) == ExitCode.OK
     capsys.readouterr()
-    assert run(["games"]) == exits.OK
+    assert run(["games"]) == ExitCode.OK
     listed = capsys.readouterr().out
     assert ", 1 episode in game_files/other\n" in listed
     assert listed.index("in game_files/other") < listed.index("in game_files/slack-water")
-    assert run(["doctor", "--game", other]) == exits.OK
+    assert run(["doctor", "--game", other]) == ExitCode.OK
     assert "game_files/other can be written" in capsys.readouterr().out
-    assert run(["doctor", "--game", other, "--workdir", str(SLACK_WATER)]) == exits.BAD_INPUT
+    assert run(["doctor", "--game", other, "--workdir", str(SLACK_WATER)]) == ExitCode.BAD_INPUT
     assert contents(OTHER)
 
 

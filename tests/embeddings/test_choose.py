@@ -5,8 +5,7 @@ import threading
 
 import pytest
 
-from zorkgpt.embeddings.choose import choose_provider
-from zorkgpt.embeddings.fallback import FirstThatWorks
+from zorkgpt.embeddings.choose import FirstThatWorks, choose_provider
 from zorkgpt.embeddings.hashing import HashingEmbeddings
 from zorkgpt.errors import EmbeddingError
 

@@ -25,10 +25,10 @@ from tests.fixtures.chat_server import Answer, ChatServer, Reply, Request, Statu
 from tests.fixtures.walkthrough import bundled_story_path
 from tests.golden import roles, story
 from tests.golden.transcript import Asked, dialogue, document, events, order, values
-from zorkgpt.cli import exits
 from zorkgpt.cli.app import run
+from zorkgpt.cli.process import ExitCode
 from zorkgpt.embeddings.hashing import HashingEmbeddings
-from zorkgpt.llm.messages import ROLES
+from zorkgpt.llm.roles import Role
 
 GOLDEN = Path(__file__).parent / "expected"
 RENEW = "uv run pytest tests/golden --renew-golden"
@@ -115,14 +115,14 @@ def played(tmp_path_factory) -> Iterator[dict[str, str]]:
         (folder / "pyproject.toml").write_text(_CONFIGURATION.format(url=server.url), encoding="utf-8")
         options = ["--game", str(bundled_story_path()), "--workdir", str(folder / "files"), "--episodes", "2"]
         with redirect_stdout(io.StringIO()):
-            assert run(["play", *options, "--quiet"]) == exits.OK
+            assert run(["play", *options, "--quiet"]) == ExitCode.OK
     return _texts(models.asked, folder / "files")
 
 
 def _texts(asked: list[Asked], workdir: Path) -> dict[str, str]:
     read = {path.relative_to(workdir).as_posix(): path.read_text("utf-8") for path in _kept(workdir)}
     as_text = {".md": document, ".json": values, ".jsonl": lambda text: events(text.splitlines())}
-    prompts = {f"{role}.txt": dialogue(one for one in asked if one.role == role) for role in ROLES}
+    prompts = {f"{role}.txt": dialogue(one for one in asked if one.role == role) for role in Role}
     files = {
         name.replace("/", "_").replace(".jsonl", ".txt"): as_text[Path(name).suffix](text)
         for name, text in read.items()

@@ -5,8 +5,7 @@ from pydantic import BaseModel
 
 from tests.fixtures.chat_server import Answer, ChatServer, Status
 from zorkgpt.errors import ConfigurationError, LLMUnreachable
-from zorkgpt.llm.client import LLMClient
-from zorkgpt.llm.listing import ModelStatus
+from zorkgpt.llm.client import LLMClient, ModelStatus
 from zorkgpt.llm.messages import Completion, Message, Usage
 from zorkgpt.llm.settings import LLMSettings, RoleSettings
 

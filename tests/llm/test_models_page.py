@@ -13,7 +13,8 @@ from session.game_configuration import GameConfiguration
 from session.model_settings import model_settings
 from tests.fixtures.chat_server import ChatServer, Reply, Request
 from zorkgpt.llm.client import LLMClient
-from zorkgpt.llm.messages import ROLES, Message
+from zorkgpt.llm.messages import Message
+from zorkgpt.llm.roles import Role
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "models.md").read_text(encoding="utf-8")
@@ -48,7 +49,7 @@ def test_configuration(snippet, server, tmp_path):
     pyproject = tmp_path / "pyproject.toml"
     pyproject.write_text(ADDRESS.sub(server.url, snippet), encoding="utf-8")
     client = LLMClient(model_settings(GameConfiguration.load(pyproject=pyproject, environment={})))
-    for role in ROLES:
+    for role in Role:
         client.complete([Message("user", "What now?")], role=role)
     sent = [{key: value for key, value in request.body.items() if key != "messages"} for request in server.requests]
     assert sent == [

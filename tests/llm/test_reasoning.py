@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zorkgpt.llm.reasoning import split_reasoning
+from zorkgpt.llm.wire import split_reasoning
 
 
 @pytest.mark.parametrize(

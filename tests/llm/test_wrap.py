@@ -8,10 +8,10 @@ import pytest
 from tests.fixtures.chat_server import Answer as Good
 from tests.fixtures.chat_server import ChatServer, Status, Trickle
 from zorkgpt.errors import ConfigurationError, LLMError, LLMUnreachable
+from zorkgpt.llm.client import as_llm
 from zorkgpt.llm.messages import Message
 from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.llm.settings import LLMSettings
-from zorkgpt.llm.wrap import as_llm
 
 QUESTION = [Message("user", "What now?")]
 

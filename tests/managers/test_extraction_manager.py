@@ -15,8 +15,8 @@ from session.history import TurnRecord
 from tests.fixtures.runs import a_walkthrough
 from tests.fixtures.walkthrough import get_bundled_walkthrough
 from zorkgpt.llm.scripted import ScriptedLLM
+from zorkgpt.runlog.episodes import read_episode
 from zorkgpt.runlog.events import TurnPlayed
-from zorkgpt.runlog.reader import read_episode
 
 
 class Reader:

@@ -16,8 +16,8 @@ from zorkgpt.errors import LLMError, LLMUnreachable
 from zorkgpt.knowledge.document import Document, parse
 from zorkgpt.knowledge.sections import Section
 from zorkgpt.llm.scripted import ScriptedLLM
+from zorkgpt.runlog.episodes import last_end, read_episode
 from zorkgpt.runlog.events import EpisodeEnded, KnowledgeUpdated
-from zorkgpt.runlog.reader import last_end, read_episode
 
 LESSON = {"new": [{"section": "dangers", "text": "Green ground gives way.", "turns": [2]}]}
 WISDOM = {"new": [{"section": "meta_strategies", "text": "See the village first.", "turns": []}]}

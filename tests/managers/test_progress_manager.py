@@ -11,8 +11,8 @@ from session.game_state import GameState
 from session.history import TurnRecord
 from tests.fixtures.runs import OFFLINE, a_walkthrough
 from tests.fixtures.walkthrough import get_bundled_walkthrough
+from zorkgpt.runlog.episodes import read_episode
 from zorkgpt.runlog.events import EpisodeEnded, TurnPlayed
-from zorkgpt.runlog.reader import read_episode
 
 BACK_AND_FORTH = ["north", "south"] * 4
 

@@ -11,8 +11,8 @@ from tests.fixtures.memory import memory
 from tests.fixtures.runs import a_run
 from zorkgpt.memory.as_of import AsOf
 from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.runlog.episodes import read_episode
 from zorkgpt.runlog.events import TurnPlayed
-from zorkgpt.runlog.reader import read_episode
 
 
 class Play:

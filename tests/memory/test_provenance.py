@@ -12,8 +12,8 @@ from zorkgpt.memory.keeping.session import load
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.past.provenance import Showings
 from zorkgpt.memory.storage.moment import Moment
+from zorkgpt.runlog.episodes import read_episode
 from zorkgpt.runlog.events import TurnPlayed
-from zorkgpt.runlog.reader import read_episode
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.fixtures.dedup import Says, fact, lines
-from zorkgpt.embeddings.fallback import FirstThatWorks
+from zorkgpt.embeddings.choose import FirstThatWorks
 from zorkgpt.embeddings.hashing import HashingEmbeddings
 from zorkgpt.errors import EmbeddingError, LLMError
 from zorkgpt.memory.manager import SimpleMemoryManager

@@ -4,7 +4,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.fixtures.dedup import Says, fact, lines
-from zorkgpt.cli.memory_commands import app
+from zorkgpt.cli.memory_changes import app
 from zorkgpt.embeddings.hashing import HashingEmbeddings
 from zorkgpt.memory.dedup.undo import undo, undoable
 from zorkgpt.memory.manager import SimpleMemoryManager

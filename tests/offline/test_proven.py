@@ -13,9 +13,8 @@ from zorkgpt.offline.notes import what_came_of
 from zorkgpt.offline.phrases import Outcome
 from zorkgpt.offline.plan import Plan
 from zorkgpt.offline.proven import Need, ProvenStep, plan_of
+from zorkgpt.runlog.episodes import count_failures, read_episode
 from zorkgpt.runlog.events import TurnPlayed
-from zorkgpt.runlog.metrics import count_failures
-from zorkgpt.runlog.reader import read_episode
 
 TREASURE = (
     a_step("take leaflet > 1", held=("leaflet",), effective=True),

@@ -13,8 +13,8 @@ from session.game_configuration import GameConfiguration
 from tests.fixtures.runs import CtrlC, a_run, a_walkthrough
 from tests.fixtures.walkthrough import get_bundled_walkthrough
 from zorkgpt.errors import ConfigurationError, WorkdirError
+from zorkgpt.runlog.episodes import read_episode
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeStarted, TurnPlayed
-from zorkgpt.runlog.reader import read_episode
 
 
 def test_the_walkthrough_wins_through_the_whole_loop(tmp_path):

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from tests.fixtures.kills import interrupt, interrupt_kept, interrupt_unheard, kill, left_behind, played
-from zorkgpt.cli import exits
-from zorkgpt.runlog.reader import last_end, read_episode
+from zorkgpt.cli.process import ExitCode
+from zorkgpt.runlog.episodes import last_end, read_episode
 
 TURNS = 18
 KILLS = 50
@@ -112,7 +112,7 @@ def test_interrupted_anywhere_it_goes_on_as_after_a_kill(whole, tmp_path, how, t
     for moment in moments:
         workdir = tmp_path / str(moment)
         shutil.copytree(whole.before, workdir)
-        assert played(workdir, *PLAY, kill_at=moment, how=how).code == exits.INTERRUPTED
+        assert played(workdir, *PLAY, kill_at=moment, how=how).code == ExitCode.INTERRUPTED
         assert last_end(read_episode(workdir, 2)).reason == "interrupted"
         assert played(workdir, "--resume").code == 0
         assert left_behind(workdir, 2) == whole.left, f"interrupted at file access {moment} of {whole.touches}"

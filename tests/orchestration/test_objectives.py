@@ -18,8 +18,8 @@ from tests.fixtures.walkthrough import (
 )
 from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.memory.recall.retrieval import estimated_tokens
+from zorkgpt.runlog.episodes import read_episode
 from zorkgpt.runlog.events import ObjectivesUpdated, TurnPlayed
-from zorkgpt.runlog.reader import read_episode
 
 LINE = "Put the chest to use; done when amber bead is at sea chest"
 PROPOSED = {

@@ -24,8 +24,8 @@ from tests.fixtures.stories import of_another_build
 from zorkgpt.errors import CheckpointError, LLMError, WorkdirError
 from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.memory.models import Memory
+from zorkgpt.runlog.episodes import last_end, read_episode
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, TurnPlayed
-from zorkgpt.runlog.reader import last_end, read_episode
 from zorkgpt.runlog.story_folder import StoryMark, mark_folder
 
 LOG = "episode_log.jsonl"

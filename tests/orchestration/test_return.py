@@ -9,8 +9,8 @@ from orchestration.players import Choice
 from session.game_configuration import GameConfiguration
 from tests.fixtures.runs import a_run, a_walkthrough
 from zorkgpt.llm.scripted import ScriptedLLM
+from zorkgpt.runlog.episodes import read_episode, run_directory
 from zorkgpt.runlog.events import Returned, TurnPlayed
-from zorkgpt.runlog.reader import read_episode, run_directory
 
 TURNS = 50
 

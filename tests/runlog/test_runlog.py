@@ -4,10 +4,16 @@ from dataclasses import replace
 
 import pytest
 
+from zorkgpt.runlog.episodes import (
+    FailureCount,
+    RunLogWriter,
+    count_failures,
+    episodes_in,
+    read_episode,
+    read_events,
+    run_directory,
+)
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeStarted, KnowledgeUpdated, ObjectivesUpdated, TurnPlayed
-from zorkgpt.runlog.metrics import FailureCount, count_failures
-from zorkgpt.runlog.reader import episodes_in, read_episode, read_events, run_directory
-from zorkgpt.runlog.writer import RunLogWriter
 
 STARTED = EpisodeStarted(1, "2026-01-01T00:00:00+00:00", "offline", {"title": "A story"}, 1, 10, "Here\n“begins” it.")
 TURN = TurnPlayed(

@@ -2,21 +2,21 @@
 
 import sys
 
-from zorkgpt.cli.stopping import STOP
+from zorkgpt.cli.process import ExitCode, flush_stdout, prepare_streams
+from zorkgpt.cli.signals import STOP
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run a command; without one, `play`. Exits with 0, or with the code that `zorkgpt.cli.exits` explains."""
-    STOP.listen()
+    """Run a command; without one, `play`. Exits with an `ExitCode`."""
+    STOP.install()
     try:
         from zorkgpt.cli.app import run
-        from zorkgpt.cli.streams import ready_streams, shut_stdout
 
-        ready_streams()
-        code = shut_stdout(run(sys.argv[1:] if arguments is None else arguments))
+        prepare_streams()
+        code = flush_stdout(run(sys.argv[1:] if arguments is None else arguments))
     except KeyboardInterrupt:
-        code = 130
+        code = ExitCode.INTERRUPTED
     finally:
-        # What is left to do takes no time.
-        STOP.be_deaf()
+        # The process ends in a moment.
+        STOP.ignore()
     sys.exit(code)

@@ -1,11 +1,11 @@
-"""The commands and their options; what they do is imported when one runs."""
+"""The commands and their options; the code behind a command is imported when it runs."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from zorkgpt.cli import exits
+from zorkgpt.cli.process import ExitCode
 from zorkgpt.errors import LLMUnreachable, ZorkGPTError
 
 app = typer.Typer(
@@ -26,7 +26,7 @@ Workdir = Annotated[
 Game = Annotated[str | None, typer.Option("--game", help="A story file, or the name of one that `games` lists.")]
 PLAY_WORDS = ("-h", "--help", "--version")
 _PROJECT = ("game_interface", "jericho", "managers", "orchestration", "session")
-"""What playing needs beyond the installed library."""
+"""Packages that playing needs beyond the installed library."""
 _LIBRARY_ONLY = (
     "Only the library is installed here, and that does not play: get the whole project and run "
     "`uv run python main.py` in its folder. `zorkgpt memories` works here too."
@@ -135,47 +135,42 @@ def doctor(workdir: Workdir = None, game: Game = None) -> None:
 
 
 def run(arguments: list[str]) -> int:
-    """Run one command and return its exit code; errors of ours are a message, never a traceback."""
-    _mount_memories()
-    _mount_map()
+    """Run a command and return its exit code; an error of ours is a message, never a traceback."""
+    _mount_groups()
     if not arguments or (arguments[0].startswith("-") and arguments[0] not in PLAY_WORDS):
         arguments = ["play", *arguments]
     try:
-        app(_with_last(arguments), prog_name="zorkgpt")
+        app(_with_resume_value(arguments), prog_name="zorkgpt")
     except SystemExit as done:
-        return done.code if isinstance(done.code, int) else exits.OK
+        return done.code if isinstance(done.code, int) else ExitCode.OK
     except LLMUnreachable as error:
-        return _complain(str(error), exits.MODEL_UNREACHABLE)
+        return _complain(str(error), ExitCode.MODEL_UNREACHABLE)
     except ZorkGPTError as error:
-        return _complain(str(error), exits.BAD_INPUT)
+        return _complain(str(error), ExitCode.BAD_INPUT)
     except ModuleNotFoundError as error:
         if error.name not in _PROJECT:
             raise
-        return _complain(_LIBRARY_ONLY, exits.BAD_INPUT)
+        return _complain(_LIBRARY_ONLY, ExitCode.BAD_INPUT)
     except OSError as error:
-        # Of the output: every other file's is an error of ours that says which.
-        return _complain(str(error), exits.EPISODE_FAILED)
-    return exits.OK
+        # It is about the output: errors of other files are errors of ours that name the file.
+        return _complain(str(error), ExitCode.EPISODE_FAILED)
+    return ExitCode.OK
 
 
-def _with_last(arguments: list[str]) -> list[str]:
-    """Typer knows no option whose value may be left out."""
+def _with_resume_value(arguments: list[str]) -> list[str]:
+    """Give `--resume` its default value: Typer has no options whose value is optional."""
     following = [*arguments[1:], ""]
     return [
-        "--resume=last" if one == "--resume" and not after.isdecimal() else one
-        for one, after in zip(arguments, following, strict=True)
+        "--resume=last" if argument == "--resume" and not after.isdecimal() else argument
+        for argument, after in zip(arguments, following, strict=True)
     ]
 
 
-def _mount_memories() -> None:
-    from zorkgpt.cli.memory_commands import app as memories
+def _mount_groups() -> None:
+    from zorkgpt.cli.map import app as map_
+    from zorkgpt.cli.memory_changes import app as memories
 
     app.add_typer(memories, name="memories", help="Look at what is remembered, and care for it.")
-
-
-def _mount_map() -> None:
-    from zorkgpt.cli.map import app as map_
-
     app.add_typer(map_, name="map", help="Look at the map of what was walked.")
 
 

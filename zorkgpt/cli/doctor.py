@@ -13,9 +13,8 @@ from game_interface.story import Story
 from orchestration.assembly import prepare_workdir
 from orchestration.players import choose_player
 from session.game_configuration import GameConfiguration
-from zorkgpt.cli import exits
-from zorkgpt.cli.display import console_for
-from zorkgpt.cli.lines import printable
+from zorkgpt.cli.display import console_for, printable
+from zorkgpt.cli.process import ExitCode
 from zorkgpt.errors import ZorkGPTError
 from zorkgpt.llm.client import LLMClient
 from zorkgpt.runlog.story_folder import StoryMark, check_story, kept_folder
@@ -23,23 +22,23 @@ from zorkgpt.runlog.story_folder import StoryMark, check_story, kept_folder
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at."""
+    """The result of one check."""
 
-    what: str
+    subject: str
     works: bool
-    said: str
+    message: str
     needed: bool = True
-    """Whether nothing can be played without it."""
+    """Whether playing is impossible without it."""
 
 
 def examine(workdir: Path | None, game: str | None) -> int:
-    """Look at everything that playing needs; the exit code says whether it is there."""
+    """Check everything that playing needs, and return the exit code."""
     console = console_for(sys.stdout)
     findings = list(_findings(workdir, game))
     for finding in findings:
         sign = ("ok", "green") if finding.works else ("missing" if finding.needed else "none", "red")
-        console.print(Text.assemble(f"{finding.what:<12}", sign, f"  {printable(finding.said)}"), soft_wrap=True)
-    return exits.OK if all(finding.works or not finding.needed for finding in findings) else exits.BAD_INPUT
+        console.print(Text.assemble(f"{finding.subject:<12}", sign, f"  {printable(finding.message)}"), soft_wrap=True)
+    return ExitCode.OK if all(finding.works or not finding.needed for finding in findings) else ExitCode.BAD_INPUT
 
 
 def _findings(workdir: Path | None, game: str | None) -> Iterator[Finding]:

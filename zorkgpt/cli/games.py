@@ -3,11 +3,10 @@
 import sys
 
 from game_interface.story import FoundStory, list_stories
-from zorkgpt.cli.display import console_for
-from zorkgpt.cli.lines import printable
-from zorkgpt.cli.memory_file import number_of
-from zorkgpt.cli.places import configured_places
-from zorkgpt.runlog.reader import episodes_in
+from zorkgpt.cli.display import console_for, printable
+from zorkgpt.cli.memories import number_of
+from zorkgpt.cli.paths import configured_paths
+from zorkgpt.runlog.episodes import episodes_in
 from zorkgpt.runlog.story_folder import StoryFolder, story_folders
 
 _BRING = """To bring a story of your own: put its file (.z3, .z5, .z8) into infrastructure/, or name it with --game.
@@ -15,11 +14,11 @@ Zork I to III are their publisher's; who owns a copy finds the story file in it.
 
 
 def show_games() -> None:
-    """One line for each story file that is there, playable or not, and for each story that was played."""
+    """Print a line for each story file, playable or not, and for each story that was played."""
     console = console_for(sys.stdout)
     for found in list_stories():
         console.print(printable(_line(found)))
-    for folder in story_folders(configured_places().workdir):
+    for folder in story_folders(configured_paths().workdir):
         console.print(printable(_played(folder)), soft_wrap=True)
     console.print(_BRING)
 

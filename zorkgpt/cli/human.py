@@ -1,20 +1,20 @@
-"""A person at the keyboard, who sees what the agent would see."""
+"""The player for a person at the keyboard, who is shown what the agent would be."""
 
 import sys
 
-from zorkgpt.cli.display import console_for
-from zorkgpt.cli.lines import printable, score_line
+from zorkgpt.cli.display import console_for, printable, score_line
 from zorkgpt.context.place import way_to_points
 from zorkgpt.player import AgentDecision, PlayerContext, PlayerStopped
 
 
 class HumanPlayer:
-    """Reads commands from standard input; its end, or a line with only `.`, ends the play."""
+    """Reads commands from standard input; its end, or a line with only `.`, ends the episode."""
 
     def __init__(self) -> None:
         self._console = console_for(sys.stdout)
 
     def get_action_with_reasoning(self, context: PlayerContext) -> AgentDecision:
+        """Show the situation and read a command."""
         self._show(context)
         while True:
             try:

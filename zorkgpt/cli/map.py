@@ -1,4 +1,4 @@
-"""`map`: look at what was walked."""
+"""The commands of `map`."""
 
 import json
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from zorkgpt.cli.places import Places, places
+from zorkgpt.cli.paths import RunPaths, run_paths
 from zorkgpt.errors import MapFileError
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ Out = Annotated[Path | None, typer.Option("--out", help="A file to write; withou
 @app.command()
 def show(workdir: Workdir = None, game: Game = None, out: Out = None) -> None:
     """Every room, where its ways lead and how sure they are, and what is left to try."""
-    found = places(workdir, game)
-    graph, here = _graph(found), _here(found)
+    paths = run_paths(workdir, game)
+    graph, here = _graph(paths), _here(paths)
     lines = [line for room_id in sorted(graph.rooms) for line in _room(graph, room_id, room_id == here)]
     _write("\n".join([*lines, _summary(graph)]) + "\n", out)
 
@@ -38,9 +38,9 @@ def svg(workdir: Workdir = None, game: Game = None, out: Out = None) -> None:
     """The map as a picture, laid out by the compass."""
     from zorkgpt.world.drawing import draw
 
-    found = places(workdir, game)
-    graph = _graph(found)
-    _write(draw(graph, here=_here(found), dangers=graph.deadly, untried=graph.frontiers()), out)
+    paths = run_paths(workdir, game)
+    graph = _graph(paths)
+    _write(draw(graph, here=_here(paths), dangers=graph.deadly, untried=graph.frontiers()), out)
 
 
 @app.command()
@@ -48,36 +48,39 @@ def graphml(workdir: Workdir = None, game: Game = None, out: Out = None) -> None
     """The map as GraphML, for programs that analyse graphs."""
     from zorkgpt.world.graphml import graphml as rendered
 
-    _write(rendered(_graph(places(workdir, game))), out)
+    _write(rendered(_graph(run_paths(workdir, game))), out)
 
 
-def _graph(found: Places) -> "MapGraph":
-    """
+def _graph(paths: RunPaths) -> "MapGraph":
+    """Read the map.
+
     Raises:
         MapFileError: there is no map, or it can't be read.
     """
     from zorkgpt.world.map_file import read_map
 
-    path = found.workdir / found.map
+    path = paths.workdir / paths.map
     graph = read_map(path)
     if graph is None:
         raise MapFileError(f"There is no map at {path}. Name its story with --game, or its folder with --workdir.")
     return graph
 
 
-def _here(found: Places) -> int | None:
-    """Where the last episode stands or ended; None if that was not written down."""
+def _here(paths: RunPaths) -> int | None:
+    """Return the location where the last episode stands or ended; None if that is not recorded."""
     try:
-        return json.loads((found.workdir / found.state).read_text(encoding="utf-8"))["location"]["id"]
+        here: int | None = json.loads((paths.workdir / paths.state).read_text(encoding="utf-8"))["location"]["id"]
+        return here
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
 
 
 def _room(graph: "MapGraph", room_id: int, here: bool) -> list[str]:
-    ways = (graph.way(room_id, name) for name in graph.connections.get(room_id, {}))
-    named = zip(graph.connections.get(room_id, {}), ways, strict=True)
+    named = {name: graph.way(room_id, name) for name in graph.connections.get(room_id, {})}
     lines = [f"{room_id} {graph.rooms[room_id].name}{' (the player is here)' if here else ''}"]
-    for name, way in named:
+    for name, way in named.items():
+        if way is None:
+            continue
         ends = ", ".join(f"{end} {graph.rooms[end].name} {_percent(share)}" for end, share in way.shares.items())
         only = f"{way.leads_to} {graph.rooms[way.leads_to].name}"
         pruned = ", pruned" if graph.is_pruned(room_id, name) else ""
@@ -104,7 +107,7 @@ def _percent(part: float) -> str:
 
 def _write(text: str, out: Path | None) -> None:
     if out is None:
-        # Names are data: nothing in them may steer the terminal.
+        # Names are data: nothing in them may control the terminal.
         typer.echo("".join(char if char.isprintable() or char == "\n" else "\ufffd" for char in text), nl=False)
         return
     try:

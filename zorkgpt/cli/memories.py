@@ -1,45 +1,117 @@
-"""`memories`: look at what is remembered, and care for it."""
+"""`memories`: look at what is remembered; `memory_changes` has the commands that change it."""
 
 import json
-import shutil
+import logging
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from zorkgpt.cli.memory_file import File, Game, Workdir, app, described, fail, number_of, opened, say
+from zorkgpt.cli.paths import run_paths
+from zorkgpt.cli.process import ExitCode
+from zorkgpt.errors import MemoryEditError, MemoryStoreError
 
-_NOT_UNDERSTOOD = 1
+if TYPE_CHECKING:
+    from zorkgpt.memory.evidence.trials import Trial
+    from zorkgpt.memory.manager import SimpleMemoryManager
+    from zorkgpt.memory.models import Memory
+    from zorkgpt.memory.past.provenance import Provenance
+    from zorkgpt.memory.recall.search import LocatedMemory
+    from zorkgpt.memory.storage.history import Record
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+
+Workdir = Annotated[
+    Path | None,
+    typer.Option("--workdir", help="Where Memories.md is kept. [default: the story's folder in game_files]"),
+]
+Game = Annotated[
+    str | None, typer.Option("--game", help="The story: its file or its name. [default: the one played last]")
+]
+File = Annotated[Path | None, typer.Option("--file", help="The memory file itself, where it has another name.")]
+Title = Annotated[str, typer.Argument(help="A memory's title.")]
+Location = Annotated[int | None, typer.Option("--location", help="Its location's number, where others have one too.")]
+_LONGEST_AS_OF = 100
+"""Characters of an episode and a turn; Python reads no number of thousands of digits."""
+_MOST_TRIALS, _MOST_CHANGES = 10, 10
+"""How many of each are shown, the last ones; --json has all of them."""
 
 
 @app.command()
-def check(workdir: Workdir = None, file: File = None, game: Game = None) -> None:
-    """List what in the file was not understood, with line numbers. Exits with 1 if there is anything."""
+def show(
+    location: Annotated[int | None, typer.Argument(help="A location's number; without one, all of them.")] = None,
+    as_of: Annotated[
+        str | None, typer.Option("--as-of", help="As it stood at the end of this episode's turn: 3:120")
+    ] = None,
+    workdir: Workdir = None,
+    file: File = None,
+    game: Game = None,
+) -> None:
+    """What is known of a location, or of all: every memory, with what became of it."""
     with opened(workdir, file, game) as manager:
-        from zorkgpt.memory.storage.codec import parse
-
-        document = parse(manager.store.file.path.read_bytes())
-        problems = list(document.problems())
-        for problem in problems:
-            say(f"line {problem.line}: {problem.message}")
-        memories = sum(map(len, document.all_memories().values()))
-        say(f"{number_of(memories, 'memory', 'memories')} read, {len(problems)} not understood and kept as found.")
-    if problems:
-        raise typer.Exit(_NOT_UNDERSTOOD)
+        memories = manager.all_memories() if as_of is None else _as_of(manager, as_of)
+        located = [one for one in memories if location in (None, one.location_id)]
+        if not located:
+            then = "" if as_of is None else f" as of {as_of}"
+            fail(f"Nothing is remembered{'' if location is None else f' of location {location}'}{then}.")
+        place = None
+        for one in located:
+            if one.location_id != place:
+                place = one.location_id
+                say(f"Location {place}: {one.location_name}".rstrip(": "))
+            say(f"  {described(one.memory)}")
 
 
 @app.command()
-def stats(workdir: Workdir = None, file: File = None, game: Game = None) -> None:
-    """How many memories there are, of which kinds."""
+def why(
+    title: Title,
+    location: Location = None,
+    json_: Annotated[bool, typer.Option("--json", help="All of it, as one JSON array.")] = False,
+    workdir: Workdir = None,
+    file: File = None,
+    game: Game = None,
+) -> None:
+    """What taught a memory, when the player was shown it, what came of following it, what became of it."""
     with opened(workdir, file, game) as manager:
-        located = manager.all_memories()
-        say(f"{number_of(len({one.location_id for one in located}), 'location', 'locations')}, ", end="")
-        say(number_of(len(located), "memory", "memories"))
-        for field in ("persistence", "status", "category"):
-            counts = Counter(getattr(one.memory, field) for one in located)
-            say(f"  {field}: " + ", ".join(f"{count} {name}" for name, count in sorted(counts.items())))
-        say(f"  visits: {sum(section.visits for section in manager.store.document.sections)}")
+        with suppress(MemoryStoreError):
+            manager.store.reconcile()
+        found = manager.why(title, location)
+        if not found:
+            fail(f"There never was a memory titled {title!r}{'' if location is None else f' at location {location}'}.")
+        if json_:
+            typer.echo(json.dumps([one.to_dict() for one in found], indent=1))
+            return
+        for one in found:
+            for line in _provenance_lines(one):
+                say(line)
+
+
+@app.command()
+def history(title: Title, workdir: Workdir = None, file: File = None, game: Game = None) -> None:
+    """What became of the memories of this title: what replaced what, when and why."""
+    with opened(workdir, file, game) as manager:
+        # A read-only folder has a history too.
+        with suppress(MemoryStoreError):
+            manager.store.reconcile()
+        wanted = title.casefold().strip()
+        found = False
+        for record in manager.store.history.records():
+            change = record.change
+            both = [memory for memory in (change.before, change.after) if memory is not None]
+            names = {memory.title.casefold() for memory in both} | {(m.superseded_by or "").casefold() for m in both}
+            if wanted in names:
+                found = True
+                say(f"{record.at[:19]} {change.kind} at {change.location_id} {change.location_name} ({record.source})")
+                if change.before and change.after and change.before.text != change.after.text:
+                    say(f"    was: {described(change.before)}")
+                say(f"    {described(both[-1])}")
+                if change.reason and change.reason != both[-1].invalidation_reason:
+                    say(f"    why: {change.reason}")
+        if not found:
+            fail(f"There is no memory titled {title!r} in the history.")
 
 
 @app.command()
@@ -61,6 +133,35 @@ def search(
 
 
 @app.command()
+def stats(workdir: Workdir = None, file: File = None, game: Game = None) -> None:
+    """How many memories there are, of which kinds."""
+    with opened(workdir, file, game) as manager:
+        located = manager.all_memories()
+        say(f"{number_of(len({one.location_id for one in located}), 'location', 'locations')}, ", end="")
+        say(number_of(len(located), "memory", "memories"))
+        for field in ("persistence", "status", "category"):
+            counts = Counter(getattr(one.memory, field) for one in located)
+            say(f"  {field}: " + ", ".join(f"{count} {name}" for name, count in sorted(counts.items())))
+        say(f"  visits: {sum(section.visits for section in manager.store.document.sections)}")
+
+
+@app.command()
+def check(workdir: Workdir = None, file: File = None, game: Game = None) -> None:
+    """List what in the file was not understood, with line numbers. Exits with 1 if there is anything."""
+    with opened(workdir, file, game) as manager:
+        from zorkgpt.memory.storage.codec import parse
+
+        document = parse(manager.store.file.path.read_bytes())
+        problems = list(document.problems())
+        for problem in problems:
+            say(f"line {problem.line}: {problem.message}")
+        memories = sum(map(len, document.all_memories().values()))
+        say(f"{number_of(memories, 'memory', 'memories')} read, {len(problems)} not understood and kept as found.")
+    if problems:
+        raise typer.Exit(ExitCode.NOT_UNDERSTOOD)
+
+
+@app.command()
 def export(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON array; without this, the file as it is.")] = False,
     workdir: Workdir = None,
@@ -77,101 +178,156 @@ def export(
             typer.echo(manager.store.file.path.read_bytes(), nl=False)
 
 
-@app.command("import")
-def import_(
-    source: Annotated[Path, typer.Argument(help="What export --json wrote, or another memory file.")],
-    workdir: Workdir = None,
-    file: File = None,
-    game: Game = None,
-) -> None:
-    """Add the memories of another file; those that are known already are left out."""
-    with opened(workdir, file, game, must_exist=False) as manager:
-        from zorkgpt.memory.upkeep.exchange import read_memories, with_memories
+def _as_of(manager: "SimpleMemoryManager", given: str) -> "list[LocatedMemory]":
+    from zorkgpt.memory.recall.search import LocatedMemory
 
-        memories = read_memories(source)
-        outcome = manager.store.apply(lambda document: with_memories(document, memories))
-        say(f"{len(outcome.changes)} of {number_of(len(memories), 'memory', 'memories')} added.")
-
-
-@app.command()
-def move(
-    old: Annotated[int, typer.Argument(help="The location's number until now.")],
-    new: Annotated[int, typer.Argument(help="Its number from now on.")],
-    workdir: Workdir = None,
-    file: File = None,
-    game: Game = None,
-) -> None:
-    """Give a location another number, with all that is known of it."""
-    with opened(workdir, file, game) as manager:
-        from zorkgpt.memory.storage import changes
-
-        if not manager.store.document.of(old):
-            fail(f"There is no location {old} in {manager.store.file.path}.")
-        if old == new:
-            fail(f"Location {old} has that number already.")
-        outcome = manager.store.apply(lambda document: changes.moved(document, old, new))
-        say(f"{number_of(len(outcome.changes) // 2, 'memory', 'memories')} moved from location {old} to {new}.")
-
-
-@app.command()
-def undo(
-    list_: Annotated[bool, typer.Option("--list", help="Only show what could be undone, the last first.")] = False,
-    title: Annotated[str | None, typer.Option("--title", help="The last one that has to do with this title.")] = None,
-    workdir: Workdir = None,
-    file: File = None,
-    game: Game = None,
-) -> None:
-    """Take back the last merge, refinement or verdict on a contradiction; the two are kept apart from then on."""
-    with opened(workdir, file, game) as manager:
-        from zorkgpt.memory.dedup.undo import undo, undoable
-
+    episode, colon, turn = given.rpartition(":")
+    if not colon or not turn.isdecimal() or not episode or len(given) > _LONGEST_AS_OF:
+        fail(f"--as-of {given} is no turn of an episode. Give both, as in --as-of 3:120.")
+    with suppress(MemoryStoreError):
         manager.store.reconcile()
-        found = undoable(manager.store.history)
-        if title is not None:
-            wanted = title.casefold().strip()
-            found = [one for one in found if wanted in one.titles()]
-        if not found:
-            fail("There is nothing to undo.")
-        if list_:
-            for one in found:
-                say(one.describe())
-            return
-        if not undo(manager.store, found[0]):
-            fail(f"It was changed since, so it can't be undone: {found[0].describe()}")
-        say(f"Undone: {found[0].describe()}")
+    names = {section.location_id: section.name for section in manager.store.document.sections}
+    which = int(episode) if episode.isdecimal() else episode
+    if not manager.knows_episode(which):
+        fail(f"--as-of {given}: nothing is on record of an episode {episode}.")
+    memories = manager.as_of(which, int(turn))
+    return [LocatedMemory(place, names.get(place, ""), one) for place, kept in memories.items() for one in kept]
 
 
-@app.command()
-def dedupe(
-    apply: Annotated[bool, typer.Option("--apply", help="Merge; without this, only show.")] = False,
-    threshold: Annotated[
-        float | None, typer.Option("--threshold", min=0, max=1, help="Cosine below which nothing is merged.")
-    ] = None,
-    provider: Annotated[str, typer.Option("--provider", help="Of vectors: auto, onnx, none ...")] = "auto",
-    workdir: Workdir = None,
-    file: File = None,
-    game: Game = None,
-) -> None:
-    """Show which memories say the same, place by place and why, and merge them if asked to."""
-    with opened(workdir, file, game, provider=provider) as manager:
-        merges = manager.consolidate(apply=False, threshold=threshold)
-        place = None
-        for merge in merges:
-            if merge.location_id != place:
-                place = merge.location_id
-                say(f"Location {place}: {merge.location_name}".rstrip(": "))
-            for line in merge.describe().splitlines():
-                say(f"  {line}")
-        repeats = number_of(len(merges), "memory repeats another", "memories repeat others")
-        if not merges or not apply:
-            say(f"{repeats}." + (" Merge with --apply." if merges else ""))
-            return
-        before = _copied(manager.store.file.path)
-        made = manager.merge(merges)
-        say(f"{repeats}, {made} merged. The file as it was: {before}. `memories undo` takes one back.")
+def _provenance_lines(one: "Provenance") -> Iterator[str]:
+    yield f"Location {one.location_id}: {one.location_name}".rstrip(": ")
+    yield f"  {described(one.memory)}" if one.memory else f"  {one.title}: not in the file any more"
+    yield from _origin_lines(one)
+    for seen in one.shown:
+        times = number_of(seen.times, "time", "times")
+        yield f"  shown {times} in episode {seen.episode}, from turn {seen.first_turn} to turn {seen.last_turn}"
+    yield from _at_most([_trial_line(trial) for trial in one.trials], _MOST_TRIALS, "earlier trials")
+    changes = [record for record in one.records if record is not one.made and record.change.kind != "credited"]
+    yield from _at_most([_change_line(record) for record in changes], _MOST_CHANGES, "earlier changes")
 
 
-def _copied(path: Path) -> Path:
-    names = (path.with_name(f"{path.name}.before-dedupe-{number}.backup") for number in range(1, 1000))
-    copy = next(name for name in names if not name.exists())
-    return Path(shutil.copy2(path, copy))
+def _origin_lines(one: "Provenance") -> Iterator[str]:
+    if one.made is None:
+        yield "  made before the history begins"
+        return
+    moment = one.made.moment
+    action = f" after “{moment.action}”" if moment and moment.action else ""
+    yield f"  made {_written(one.made)}{action}"
+    if moment and moment.response:
+        yield f"    the game said: {moment.response}"
+
+
+def _trial_line(trial: "Trial") -> str:
+    verdict = "worked" if trial.worked else "did not work"
+    return f"  followed in episode {trial.episode}, turn {trial.turn}: “{trial.action}” {verdict}: {trial.result}"
+
+
+def _change_line(record: "Record") -> str:
+    change = record.change
+    reason = change.reason or (change.after.superseded_by if change.after else None)
+    return f"  {change.kind} {_written(record)}{f': {reason}' if reason else ''}"
+
+
+def _at_most(lines: list[str], most: int, what: str) -> Iterator[str]:
+    if len(lines) > most:
+        yield f"  ({len(lines) - most} {what}; --json has them)"
+    yield from lines[-most:]
+
+
+@contextmanager
+def opened(
+    workdir: Path | None,
+    file: Path | None,
+    game: str | None = None,
+    *,
+    must_exist: bool = True,
+    provider: str | None = None,
+) -> "Iterator[SimpleMemoryManager]":
+    """Open the memory; errors of ours end the command with a message."""
+    from zorkgpt.memory.manager import SimpleMemoryManager
+
+    path = memory_path(workdir, file, game, make=not must_exist)
+    # These commands print what they have to say; `check` lists what is not understood.
+    logging.getLogger("zorkgpt").addHandler(logging.NullHandler())
+    try:
+        with SimpleMemoryManager(path=path, **_comparison(provider)) as manager:
+            if manager.store.recovered:
+                typer.echo(f"zorkgpt: {manager.store.recovered.describe()}", err=True)
+            if must_exist and not manager.store.file.path.exists():
+                fail(
+                    f"There is no memory file at {path}. "
+                    "Name its story with --game, its folder with --workdir, or itself with --file."
+                )
+            yield manager
+    except (MemoryStoreError, MemoryEditError) as error:
+        fail(str(error))
+
+
+def memory_path(workdir: Path | None, file: Path | None, game: str | None, *, make: bool = False) -> Path:
+    """Return the given memory file, or the one in the story's folder."""
+    if file is not None:
+        return file
+    found = run_paths(workdir, game, make=make)
+    return found.workdir / found.memory
+
+
+def _comparison(provider: str | None) -> dict[str, Any]:
+    """Return the manager's arguments for comparing memories; a configured model judges pairs that are unsure."""
+    if provider is None:
+        return {}
+    from session.game_configuration import GameConfiguration
+    from session.model_settings import model_settings
+    from zorkgpt.llm.client import LLMClient
+    from zorkgpt.memory.dedup.judge import ModelJudge
+
+    config = GameConfiguration.load(arguments={"embedding_provider": provider, "enable_semantic_deduplication": True})
+    models = model_settings(config)
+    return {"config": config, "judge": ModelJudge(LLMClient(models)) if models else None}
+
+
+def described(memory: "Memory") -> str:
+    """Return a memory with all that is known of it, in one line."""
+    state = "" if memory.status == "ACTIVE" else f", {memory.status.lower()}"
+    if memory.superseded_by and memory.superseded_by != "INVALIDATED":
+        state += f" by {memory.superseded_by!r}"
+    if memory.invalidation_reason:
+        state += f": {memory.invalidation_reason}"
+    seen = f", seen {memory.observation_count}x" if memory.observation_count > 1 else ""
+    seen += f", worked {memory.worked}/{memory.tried}" if memory.tried else ""
+    marks = "".join(f", {mark}" for mark in ("pinned", "vetoed") if getattr(memory, mark))
+    head = f"[{memory.category} {memory.persistence}{state}{marks}] {memory.title}"
+    return f"{head} ({_seen(memory)}{seen}): {memory.text}"
+
+
+def _seen(memory: "Memory") -> str:
+    """Return the episode and turn when it was learned, and when it was last confirmed if that was later."""
+    if memory.first_episode is None:
+        return f"episode {memory.episode}, turn {memory.turns}"
+    from zorkgpt.memory.storage.changes import seen_first, seen_last
+
+    first, last = seen_first(memory), seen_last(memory)
+    return f"episode {first.episode}, turn {first.turn} → episode {last.episode}, turn {last.turn}"
+
+
+def _written(record: "Record") -> str:
+    """Return when a record of the history was written, and by whom."""
+    moment = record.moment
+    turn = f"in episode {moment.episode}, turn {moment.turn}" if moment else ""
+    source = "" if record.source == "agent" else f"({record.source})"
+    return " ".join(filter(None, [turn, f"on {record.at[:10]} at {record.at[11:16]}", source]))
+
+
+def number_of(count: int, one: str, many: str) -> str:
+    """Return a count with its noun."""
+    return f"{count} {one if count == 1 else many}"
+
+
+def say(text: str, end: str = "\n") -> None:
+    """Print data: nothing in it controls the terminal."""
+    typer.echo("".join(char if char.isprintable() else "\ufffd" for char in text) + end, nl=False)
+
+
+def fail(message: str) -> NoReturn:
+    """End the command with a message."""
+    typer.echo(f"zorkgpt: {message}", err=True)
+    raise typer.Exit(ExitCode.BAD_INPUT)

@@ -18,15 +18,14 @@ from orchestration.progress import Watcher
 from session.checkpoint import Run
 from session.game_configuration import LOG_FILE, GameConfiguration
 from session.history import TurnRecord
-from zorkgpt.cli import exits
-from zorkgpt.cli.display import SHOWN_FOR_S, BarDisplay, console_for, display_for
+from zorkgpt.cli.display import SHOWN_FOR_S, BarDisplay, console_for, display_for, printable
 from zorkgpt.cli.human import HumanPlayer
-from zorkgpt.cli.lines import printable
-from zorkgpt.cli.pace import Pace
-from zorkgpt.cli.places import folder_of_story, places
-from zorkgpt.cli.stopping import STOP
-from zorkgpt.cli.summary import noted, summary_of, write_summary
-from zorkgpt.cli.view import page_beside
+from zorkgpt.cli.paths import run_paths, story_folder
+from zorkgpt.cli.process import ExitCode
+from zorkgpt.cli.progress import RunProgress
+from zorkgpt.cli.signals import STOP
+from zorkgpt.cli.summary import damage_lines, summary_of, write_summary
+from zorkgpt.cli.view import page_during_run
 from zorkgpt.errors import ConfigurationError
 from zorkgpt.llm.client import LLMClient
 from zorkgpt.log import logging_to
@@ -34,10 +33,10 @@ from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, EpisodeStarted
 from zorkgpt.runlog.story_folder import StoryMark, read_mark
 
 _EPISODES = 2
-_LONGEST_NUMBER = 18
+_MOST_DIGITS = 18
 """Digits of an episode's number."""
-# After an episode that ends so, the next one would end so too.
-_LAST_WORDS = ("error", "player stopped", "budget")
+# After an episode that ends for one of these reasons, the next one would too.
+_FINAL_REASONS = ("error", "player stopped", "budget")
 
 
 @dataclass(frozen=True)
@@ -65,61 +64,62 @@ class PlayOptions:
 
 
 def play_episodes(options: PlayOptions) -> int:
-    """Play, show it, sum it up. Returns the exit code.
+    """Play, show and sum up episodes. Returns the exit code.
 
     Raises:
         ZorkGPTError: the input can't be used, or the configured model can't be reached; nothing was played.
     """
-    saved, options = _to_be_resumed(options)
+    saved, options = _resumed(options)
     if saved is not None:
-        options = as_it_was(options, saved.checkpoint.run)
+        options = resumed_options(options, saved.checkpoint.run)
     config = _configuration(options)
     story = find_story(options.game)
     choice = _choose(options, config)
     if options.workdir is None:
-        config = _in_the_story_s_folder(config, story)
+        config = _with_story_folder(config, story)
     claim_workdir(config, story)
     wishes = Wishes(choice, story, options.seed or 1, options.remember, options.walkthrough, HumanPlayer)
-    endings = _Endings()
-    watchers = (endings, *_displays(options, config, story, choice), _TurnsEnd())
+    # Last, so that the displays have shown a turn before the run is interrupted after it.
+    watcher = _RunWatcher()
+    watchers = (*_displays(options, config, story, choice), watcher)
     log = Path(config.zork_game_workdir) / LOG_FILE
-    with logging_to(log) as damaged, page_beside(config, wanted=options.view) as stay:
+    with logging_to(log) as damaged, page_during_run(config, enabled=options.view) as keep_serving:
         if options.display == "live":
-            damaged.tell = _tell
+            damaged.tell = _print_damage
         resumed = saved.checkpoint.episode if saved else None
         interrupted = _play(config, wishes, watchers, options.episodes or _EPISODES, resumed)
-        _sum_up(options, config, story, choice, endings.events, damaged.found)
+        _sum_up(options, config, story, choice, watcher.endings, damaged.found)
         if not interrupted:
-            stay()
+            keep_serving()
     if interrupted:
-        return exits.INTERRUPTED
-    return exits.EPISODE_FAILED if any(end.reason == "error" for end in endings.events) else exits.OK
+        return ExitCode.INTERRUPTED
+    return ExitCode.EPISODE_FAILED if any(end.reason == "error" for end in watcher.endings) else ExitCode.OK
 
 
-def _in_the_story_s_folder(config: GameConfiguration, story: Story) -> GameConfiguration:
-    found = folder_of_story(config, StoryMark.of(story.summary()))
+def _with_story_folder(config: GameConfiguration, story: Story) -> GameConfiguration:
+    found = story_folder(config, StoryMark.of(story.summary()))
     if found.note:
         typer.echo(f"zorkgpt: {found.note}", err=True)
     return config.with_workdir(found.path)
 
 
-def _to_be_resumed(options: PlayOptions) -> tuple[Saved | None, PlayOptions]:
-    """The episode that goes on, and the options with its folder; None: a new one begins."""
+def _resumed(options: PlayOptions) -> tuple[Saved | None, PlayOptions]:
+    """Return the checkpoint of the episode to resume, and the options with its folder; None: a new one begins."""
     if options.resume is None:
         return None, options
-    if options.resume != "last" and not (options.resume.isdecimal() and len(options.resume) <= _LONGEST_NUMBER):
+    if options.resume != "last" and not (options.resume.isdecimal() and len(options.resume) <= _MOST_DIGITS):
         raise ConfigurationError(f"--resume takes the number of an episode, not {options.resume!r}.")
     config = _configuration(options)
     episode = None if options.resume == "last" else int(options.resume)
-    workdir = places(options.workdir, options.game).workdir
+    workdir = run_paths(options.workdir, options.game).workdir
     saved = unfinished(workdir, config.episode_log_file, episode=episode, max_turns=options.max_turns)
-    # A folder of all stories, as an earlier version kept it, is still to become the story's.
-    is_settled = options.workdir is not None or read_mark(workdir) is not None
-    return saved, replace(options, workdir=workdir if is_settled else None)
+    # An earlier version kept all stories in one folder, which has yet to become the story's.
+    has_own_folder = options.workdir is not None or read_mark(workdir) is not None
+    return saved, replace(options, workdir=workdir if has_own_folder else None)
 
 
-def as_it_was(options: PlayOptions, run: Run) -> PlayOptions:
-    """The options with which the episode was begun, where no others are given."""
+def resumed_options(options: PlayOptions, run: Run) -> PlayOptions:
+    """Fill in the options that the episode was begun with."""
     asked = None if options.player == "auto" else options.player
     return replace(
         options,
@@ -161,11 +161,11 @@ def _choose(options: PlayOptions, config: GameConfiguration) -> Choice:
     return choice
 
 
-class _Endings:
-    """Keeps how each episode ended."""
+class _RunWatcher:
+    """Keeps how each episode ended, and interrupts the run after a turn if a signal asked for that."""
 
     def __init__(self) -> None:
-        self.events: list[EpisodeEnded] = []
+        self.endings: list[EpisodeEnded] = []
 
     def episode_started(self, event: EpisodeStarted) -> None:
         pass
@@ -174,60 +174,44 @@ class _Endings:
         pass
 
     def turn_played(self, record: TurnRecord) -> None:
-        pass
+        STOP.raise_if_requested()
 
     def episode_ended(self, event: EpisodeEnded) -> None:
-        self.events.append(event)
-
-
-class _TurnsEnd:
-    """Here at the latest a run ends that is to be stopped."""
-
-    def episode_started(self, event: EpisodeStarted) -> None:
-        pass
-
-    def episode_resumed(self, event: EpisodeResumed) -> None:
-        pass
-
-    def turn_played(self, record: TurnRecord) -> None:
-        STOP.insist()
-
-    def episode_ended(self, event: EpisodeEnded) -> None:
-        pass
+        self.endings.append(event)
 
 
 def _displays(options: PlayOptions, config: GameConfiguration, story: Story, choice: Choice) -> tuple[Watcher, ...]:
-    pace = Pace(options.episodes or _EPISODES, config.max_turns_per_episode)
+    progress = RunProgress(options.episodes or _EPISODES, config.max_turns_per_episode)
     if choice.kind == "human":
         return ()
     if options.display != "live":
         console = console_for(sys.stderr)
-        return (pace, BarDisplay(console, pace)) if console.is_terminal else ()
+        return (progress, BarDisplay(console, progress)) if console.is_terminal else ()
     title = story.title or story.path.stem
     shown_for_s = SHOWN_FOR_S if options.delay_s is None else 0.0
     console = console_for(sys.stdout)
-    return (pace, display_for(console, title, choice, pace, shown_for_s=shown_for_s))
+    return (progress, display_for(console, title, choice, progress, shown_for_s=shown_for_s))
 
 
-def _tell(damaged: dict[str, str]) -> None:
+def _print_damage(damaged: dict[str, str]) -> None:
     console = console_for(sys.stdout)
-    for line in noted(damaged):
+    for line in damage_lines(damaged):
         console.print(Text(printable(line), "yellow"), soft_wrap=True)
 
 
 def _play(
     config: GameConfiguration, wishes: Wishes, watchers: tuple[Watcher, ...], episodes: int, resumed: int | None
 ) -> bool:
-    """Play so many episodes, the first of them perhaps a resumed one; True if a person cut them short."""
+    """Play episodes, the first of which may be a resumed one. Returns whether a signal interrupted them."""
     try:
         with assemble(config, wishes, watchers) as orchestrator:
             for number in range(episodes):
                 ended = orchestrator.play_episode(resume=None if number else resumed)
-                if ended.reason in _LAST_WORDS or STOP.asked:
+                if ended.reason in _FINAL_REASONS or STOP.requested:
                     break
     except KeyboardInterrupt:
         return True
-    return STOP.asked
+    return STOP.requested
 
 
 def _sum_up(

@@ -1,5 +1,6 @@
-"""What a run came to, for people and for scripts."""
+"""The summary of a run, for people and for scripts."""
 
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,18 +11,22 @@ from rich.table import Table
 from game_interface.story import Story
 from orchestration.players import Choice
 from session.game_configuration import LOG_FILE, GameConfiguration
-from zorkgpt.cli.account import account
-from zorkgpt.cli.lines import printable, score_line
+from zorkgpt.cli.display import printable, score_line
+from zorkgpt.llm.roles import Role
+from zorkgpt.runlog.episodes import FailureCount, count_failures, episodes_in, read_episode
 from zorkgpt.runlog.events import EpisodeEnded
-from zorkgpt.runlog.metrics import FailureCount, count_failures
-from zorkgpt.runlog.reader import episodes_in, read_episode
 
 _PLUG_IN = """To plug in a model (any OpenAI-compatible server, hosted or local):
   uv run python main.py --model NAME --base-url http://localhost:11434/v1
   or OPENAI_API_KEY in the environment and --model NAME for a hosted one"""
-_ROOM_FOR_A_TABLE = 76
+_TABLE_WIDTH = 76
+_TOO_MANY_DOWNGRADES = 0.05
+"""Share of the memories that a model made; above it, the prompt and the model misunderstand each other."""
 _LEARNING = ("turns", "turns_asked", "synthesized", "core_validation_downgrade", "persistence_corrected", "audit")
 _BRING_ZORK = """To play Zork: put your own zork.z5 into infrastructure/, or name a story with --game FILE"""
+
+EpisodeSummary = dict[str, Any]
+"""An episode in the summary."""
 
 
 def summary_of(
@@ -33,11 +38,11 @@ def summary_of(
     remembered: bool,
     damaged: list[dict[str, str]],
 ) -> dict[str, Any]:
-    """The summary as JSON values.
+    """Return the summary as JSON values.
 
     Args:
-        damaged: of each file that was not as it was left: what of it, which one, as what it was set aside, and what to
-            do if that was on purpose.
+        damaged: for each file that was damaged or missing: `what` is wrong, the `file`, its new name `set_aside`, and
+            the `way_out` if that was on purpose.
     """
     workdir = Path(config.zork_game_workdir)
     failures = _failures(workdir, config.episode_log_file)
@@ -45,7 +50,7 @@ def summary_of(
         "story": story.title or story.path.stem,
         "player": choice.kind,
         "why": choice.why,
-        "language_model": choice.models.of("agent").model if choice.kind == "model" and choice.models else None,
+        "language_model": choice.models.of(Role.AGENT).model if choice.kind == "model" and choice.models else None,
         "memory": remembered and config.simple_memory.enabled,
         "episodes": [_episode(end, failures.get(end.episode)) for end in ended],
         "damaged_files": damaged,
@@ -83,12 +88,10 @@ def _files(workdir: Path, config: GameConfiguration) -> dict[str, str]:
 
 
 def write_summary(console: Console, summary: dict[str, Any]) -> None:
-    """The summary as a table, with what to do next."""
+    """Print the summary as a table, with what to do next."""
     console.print()
     if summary["episodes"]:
-        console.print(
-            _table(summary["episodes"]) if console.width >= _ROOM_FOR_A_TABLE else _lines(summary["episodes"])
-        )
+        console.print(_table(summary["episodes"]) if console.width >= _TABLE_WIDTH else _lines(summary["episodes"]))
     else:
         console.print("No episode was played.")
     for episode in summary["episodes"]:
@@ -96,10 +99,10 @@ def write_summary(console: Console, summary: dict[str, Any]) -> None:
             console.print(printable(f"Episode {episode['episode']} ended early: {episode['message']}"))
     player = f"Player: {summary['player']}, because {summary['why']}."
     console.print(printable(player if summary["memory"] else f"{player} Memory was off."))
-    for line in account(summary["episodes"]):
+    for line in usage_report(summary["episodes"]):
         console.print(printable(line), soft_wrap=True)
     for one in summary["damaged_files"]:
-        for line in noted(one):
+        for line in damage_lines(one):
             console.print(printable(line), soft_wrap=True)
     for what, path in summary["files"].items():
         console.print(printable(f"  {what:<9} {path}"), soft_wrap=True)
@@ -107,14 +110,14 @@ def write_summary(console: Console, summary: dict[str, Any]) -> None:
         console.print(f"\n{_PLUG_IN}\n{_BRING_ZORK}")
 
 
-def noted(damaged: dict[str, str]) -> list[str]:
-    """What is to be said of a file that was not as it was left, in lines."""
+def damage_lines(damaged: dict[str, str]) -> list[str]:
+    """Return the lines about a file that was damaged or missing."""
     lines = [f"Note: {damaged['what']}: {damaged['set_aside'] or damaged['file']}"]
     return [*lines, f"      {damaged['way_out']}"] if damaged["way_out"] else lines
 
 
 def _lines(episodes: list[dict[str, Any]]) -> str:
-    """What the table says, for a terminal too narrow for it."""
+    """Return the content of the table for a terminal that is too narrow for it."""
     return "\n".join(
         f"Episode {episode['episode']}: {episode['ending']}, "
         f"score {score_line(episode['score'], episode['max_score'])}, "
@@ -143,3 +146,55 @@ def _table(episodes: list[dict[str, Any]]) -> Table:
             ", ".join(str(episode["memories"].get(kind, 0)) for kind in ("core", "permanent", "ephemeral")),
         )
     return table
+
+
+def usage_report(episodes: Iterable[EpisodeSummary]) -> Iterator[str]:
+    """Report in sentences what the models used and how their answers fared; nothing if there is nothing to say."""
+    episodes = list(episodes)
+    yield from _usage(episodes)
+    learned = _sums(episode["learning"] for episode in episodes)
+    if any("memory" in episode["model_usage"] for episode in episodes):
+        yield from _downgrades(learned)
+    yield from _contradictions(_sums(episode.get("deduplication", {}) for episode in episodes))
+    if contradicted := sum(episode["learning"].get("audit", {}).get("contradicted", 0) for episode in episodes):
+        yield f"{_memories(contradicted)} the fresh world contradicted, and marked as wrong."
+
+
+def _usage(episodes: list[EpisodeSummary]) -> Iterator[str]:
+    roles = {role for episode in episodes for role in episode["model_usage"]}
+    for role in sorted(roles):
+        used = _sums(episode["model_usage"].get(role, {}) for episode in episodes)
+        calls = int(used["calls"])
+        words = [f"{calls} calls", f"{int(used['prompt_tokens']):,} tokens read"]
+        words += [f"{int(used['completion_tokens']):,} written", f"{used['latency_s'] / max(calls, 1):.1f} s a call"]
+        words += [f"{int(used['failed'])} failed"] if used["failed"] else []
+        words += [f"{int(used['uncounted'])} not counted by the server"] if used["uncounted"] else []
+        words += [f"cost {used['cost']:.4f}"] if used["cost"] else []
+        yield f"Model as {role}: {', '.join(words)}."
+
+
+def _downgrades(learned: dict[str, float]) -> Iterator[str]:
+    made, downgraded = learned.get("synthesized", 0), learned.get("core_validation_downgrade", 0)
+    if made and downgraded / made > _TOO_MANY_DOWNGRADES:
+        yield (
+            f"{int(downgraded)} of {int(made)} memories were called core on a later visit and kept as permanent: "
+            "the prompt does not fit the memory model. Try another memory_model."
+        )
+
+
+def _contradictions(counts: dict[str, float]) -> Iterator[str]:
+    if kept := int(counts.get("contradictions_kept", 0)):
+        yield f"{kept} of the memories contradicted one that was known; both are kept, see `memories undo --list`."
+
+
+def _sums(rows: Iterable[dict[str, Any]]) -> dict[str, float]:
+    total: dict[str, float] = {}
+    for row in rows:
+        for name, value in row.items():
+            if isinstance(value, int | float):
+                total[name] = total.get(name, 0) + value
+    return total
+
+
+def _memories(count: int) -> str:
+    return "One memory that" if count == 1 else f"{count} memories that"

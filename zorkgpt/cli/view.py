@@ -1,4 +1,4 @@
-"""`view`: the page that shows a run."""
+"""The command `view`, and the page that shows a run while it is played."""
 
 import sys
 import threading
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from zorkgpt.cli.places import Places, places
+from zorkgpt.cli.paths import RunPaths, run_paths
 from zorkgpt.viewer.run_files import Names
 
 if TYPE_CHECKING:
@@ -23,51 +23,51 @@ def view_run(
     """Serve the page until Ctrl-C, or write it into one file.
 
     Raises:
-        ZorkGPTError: there is nothing to show, or no place to serve or write it.
+        ZorkGPTError: there is nothing to show, or it can't be served or written.
     """
-    found = places(run, game)
-    given, names = found.workdir, _names(found)
+    paths = run_paths(run, game)
+    workdir, names = paths.workdir, _names(paths)
     if export is not None:
         from zorkgpt.viewer.export import export_run
 
-        size = export_run(given, export, names=names)
+        size = export_run(workdir, export, names=names)
         typer.echo(f"Written to {export} ({size / 1e6:.1f} MB). It opens from disk, without a server.")
         return
     from zorkgpt.viewer.server import serve
 
-    serve(given, host=host, port=port, edit=edit, names=names, ready=partial(_tell, host))
+    serve(workdir, host=host, port=port, edit=edit, names=names, ready=partial(_report_address, host))
 
 
 @contextmanager
-def page_beside(config: "GameConfiguration", *, wanted: bool) -> Iterator[Callable[[], None]]:
-    """Show a run while it is played; what is given goes on with that until Ctrl-C, if a person sits at the terminal.
+def page_during_run(config: "GameConfiguration", *, enabled: bool) -> Iterator[Callable[[], None]]:
+    """Serve the page while a run is played; the function that is yielded keeps it up until Ctrl-C on a terminal.
 
     Raises:
         ViewerError: the page can't be served.
     """
-    if not wanted:
+    if not enabled:
         yield lambda: None
         return
     from zorkgpt.viewer.background import BackgroundPage
 
-    with BackgroundPage(Path(config.zork_game_workdir), names=_names(Places.of(config))) as page:
+    with BackgroundPage(Path(config.zork_game_workdir), names=_names(RunPaths.of(config))) as page:
         typer.echo(f"The run is shown at {page.address}", err=True)
-        yield lambda: _stay(page.address)
+        yield lambda: _keep_serving(page.address)
 
 
-def _stay(address: str) -> None:
+def _keep_serving(address: str) -> None:
     if sys.stdin.isatty() and sys.stdout.isatty():
         typer.echo(f"It is still shown at {address}; Ctrl-C ends that.", err=True)
         with suppress(KeyboardInterrupt):
             threading.Event().wait()
 
 
-def _tell(host: str | None, address: str) -> None:
+def _report_address(host: str | None, address: str) -> None:
     typer.echo(f"The run is shown at {address}")
     if host in ("0.0.0.0", "::"):
         typer.echo("On another machine, write this one's name or address in the place of that between // and the port.")
     typer.echo("Ctrl-C stops showing it.")
 
 
-def _names(found: Places) -> Names:
-    return Names(found.log, found.memory)
+def _names(paths: RunPaths) -> Names:
+    return Names(paths.log, paths.memory)

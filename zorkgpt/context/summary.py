@@ -10,6 +10,7 @@ from session.sections import ContextSection
 from zorkgpt.context.past import REASONED_TURNS, fitting_history
 from zorkgpt.context.section import first_sentences, last_sentences, newest
 from zorkgpt.llm.messages import LLM, Message
+from zorkgpt.llm.roles import Role
 from zorkgpt.llm.structured import form_of
 from zorkgpt.memory.learning.synthesis import RecentTurn
 from zorkgpt.prompts.render import one_line, render
@@ -54,7 +55,7 @@ class ModelSummarizer:
         self._llm = llm
 
     def summarize(self, overflow: Overflow) -> str:
-        answer = self._llm.complete(prompt_for(overflow), role="summary", response_model=SummaryAnswer)
+        answer = self._llm.complete(prompt_for(overflow), role=Role.SUMMARY, response_model=SummaryAnswer)
         return answer.parsed.summary.strip()
 
 

@@ -1,1 +1,1 @@
-"""Texts to vectors, by whatever is installed."""
+"""Text embeddings by whichever provider is installed."""

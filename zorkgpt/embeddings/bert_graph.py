@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-# From 20 on Gelu is an operator of its own; 9 is the file format that goes with it.
+# Gelu is an operator since opset 20, which goes with version 9 of the file format.
 _OPSET, _IR_VERSION = 20, 9
 
 
 def bert_graph(folder: Path) -> bytes:
-    """The serialised graph of the model in a folder with `config.json` and `model.safetensors`.
+    """Return the serialised graph of the model in a folder with `config.json` and `model.safetensors`.
 
     Raises:
-        OSError, KeyError, ValueError: the folder does not hold a BERT model.
+        OSError, KeyError, ValueError: the folder holds no BERT model.
     """
     from safetensors.numpy import load_file
 
@@ -33,7 +33,7 @@ def bert_graph(folder: Path) -> bytes:
 
 
 class _Graph:
-    """Nodes in the order of the computation; every method adds some and returns the name of the result."""
+    """Collects nodes in the order of computation; every method adds some and returns the name of the result."""
 
     def __init__(self, weights: dict[str, np.ndarray], config: dict[str, Any]) -> None:
         import onnx
@@ -79,7 +79,7 @@ class _Graph:
         return self.norm(summed, "embeddings.LayerNorm")
 
     def padding_bias(self) -> str:
-        """0 for a token, the most negative number for padding, of shape (batch, 1, 1, length)."""
+        """Add a bias of 0 for tokens and the lowest number for padding, of shape (batch, 1, 1, length)."""
         lowest = self.constant("lowest", np.array(np.finfo(np.float32).min, dtype=np.float32))
         mask = self.node("Cast", "attention_mask", to=self._onnx.TensorProto.FLOAT)
         missing = self.node("Sub", self.constant("one_f", np.array(1, dtype=np.float32)), mask)
@@ -116,4 +116,5 @@ class _Graph:
         graph = helper.make_graph(self._nodes, "bert", inputs, [output], constants)
         imports = [helper.make_opsetid("", _OPSET)]
         model = helper.make_model(graph, opset_imports=imports, ir_version=_IR_VERSION, producer_name="zorkgpt")
-        return model.SerializeToString()
+        serialised: bytes = model.SerializeToString()
+        return serialised

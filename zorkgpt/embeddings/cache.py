@@ -1,6 +1,6 @@
-"""Vectors on disk, so that what was embedded once is not embedded again.
+"""A cache of vectors on disk, so that no text is embedded twice.
 
-One NumPy archive beside the memories. It is disposable: whatever is wrong with it, it starts anew.
+It is one NumPy archive beside the memories, and disposable: a damaged one is built again.
 """
 
 import hashlib
@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from filelock import FileLock, Timeout
 
-from zorkgpt.embeddings.provider import EmbeddingProvider
+from zorkgpt.embeddings.provider import EmbeddingProvider, Vectors
 
 log = logging.getLogger(__name__)
 
@@ -22,9 +22,9 @@ _LOCK_WAIT_S = 5.0
 
 
 class VectorCache:
-    """Vectors by the hash of their text, of one model.
+    """Vectors of one model by the hash of their text.
 
-    Several processes may use one file: each write adds to what the others wrote.
+    Several processes may share a file: each write adds to what the others wrote.
     """
 
     def __init__(self, path: Path | None, provider: EmbeddingProvider) -> None:
@@ -37,12 +37,12 @@ class VectorCache:
         self._lock = threading.RLock()
         self._model = provider.model
         known = self._read()
-        self._vectors: dict[bytes, np.ndarray] = known or {}
+        self._vectors: dict[bytes, Vectors] = known or {}
         self._widths = set(map(len, self._vectors.values()))
         self._unsaved = False
-        self._said_unwritable = False
+        self._warned_unwritable = False
         self.rebuilds = int(known is None)
-        """How often it began anew: the file was of no use, the model changed, or it was asked for."""
+        """How often the cache was emptied: the file was unusable, the model changed, or `rebuild` was called."""
 
     def __len__(self) -> int:
         return len(self._vectors)
@@ -50,11 +50,11 @@ class VectorCache:
     def __contains__(self, text: str) -> bool:
         return _key(text) in self._vectors
 
-    def vectors(self, texts: Sequence[str]) -> np.ndarray:
-        """The vectors of texts, of shape (n, d); those that are not known yet are embedded together.
+    def vectors(self, texts: Sequence[str]) -> Vectors:
+        """Return the vectors of texts, of shape (n, d); those that are missing are embedded in one batch.
 
         Raises:
-            EmbeddingError: one that is not known could not be embedded.
+            EmbeddingError: a missing one could not be embedded.
         """
         with self._lock:
             keys = [_key(text) for text in texts]
@@ -67,12 +67,12 @@ class VectorCache:
             return np.stack([self._vectors[key] for key in keys])
 
     def save(self) -> bool:
-        """Put what is new on disk, together with what other processes put there; whether that was possible."""
+        """Write new vectors to disk, merged with those of other processes. Returns whether that was possible."""
         with self._lock:
             return not self._unsaved or self._write(keep=None)
 
     def prune(self, texts: Iterable[str]) -> int:
-        """Drop the vectors of all other texts, here and on disk; returns how many."""
+        """Drop the vectors of all other texts, here and on disk. Returns how many there were."""
         with self._lock:
             keep = {_key(text) for text in texts}
             before = len(self._vectors)
@@ -81,10 +81,10 @@ class VectorCache:
             return before - len(self._vectors)
 
     def rebuild(self, texts: Sequence[str]) -> None:
-        """Embed these texts anew, and keep nothing else.
+        """Embed these texts again, and keep nothing else.
 
         Raises:
-            EmbeddingError: they could not be embedded; the cache is empty then.
+            EmbeddingError: they could not be embedded; the cache is then empty.
         """
         with self._lock:
             self._drop()
@@ -99,7 +99,7 @@ class VectorCache:
             self._unsaved = True
 
     def _is_mixed(self) -> bool:
-        """Whether there are vectors that can't be compared: the provider fell back, or its server has another model."""
+        """Whether there are vectors of several models: the provider fell back, or its server changed the model."""
         return self._provider.model != self._model or len(self._widths) > 1
 
     def _drop(self) -> None:
@@ -108,8 +108,8 @@ class VectorCache:
         self._widths = set()
         self.rebuilds += 1
 
-    def _read(self) -> dict[bytes, np.ndarray] | None:
-        """What the file holds, nothing if there is none; None if it is damaged or of another model."""
+    def _read(self) -> dict[bytes, Vectors] | None:
+        """Return the vectors in the file, none if there is no file; None if it is damaged or of another model."""
         if self._path is None or not self._path.exists():
             return {}
         try:
@@ -125,7 +125,7 @@ class VectorCache:
             return None
 
     def _write(self, keep: set[bytes] | None) -> bool:
-        """Merge with the file and replace it; `keep` names what may stay of both, None everything."""
+        """Merge with the file and replace it; `keep` has the keys that may stay, None means all."""
         if self._path is None:
             self._unsaved = False
             return True
@@ -140,8 +140,8 @@ class VectorCache:
                 self._write_archive(part, merged)
                 os.replace(part, self._path)
         except (OSError, Timeout) as problem:
-            level = logging.DEBUG if self._said_unwritable else logging.WARNING
-            self._said_unwritable = True
+            level = logging.DEBUG if self._warned_unwritable else logging.WARNING
+            self._warned_unwritable = True
             log.log(level, "vector cache can't be written", extra={"path": self._path, "error": str(problem)})
             with suppress(OSError):
                 part.unlink()
@@ -149,7 +149,7 @@ class VectorCache:
         self._vectors, self._unsaved = merged, False
         return True
 
-    def _write_archive(self, path: Path, vectors: dict[bytes, np.ndarray]) -> None:
+    def _write_archive(self, path: Path, vectors: dict[bytes, Vectors]) -> None:
         keys = np.array([np.frombuffer(key, dtype=np.uint8) for key in vectors], dtype=np.uint8).reshape(-1, 16)
         rows = np.stack(list(vectors.values())) if vectors else np.zeros((0, 0), dtype=np.float32)
         with path.open("wb") as file:

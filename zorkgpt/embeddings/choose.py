@@ -1,14 +1,23 @@
-"""From a setting to a provider; nothing is loaded before its first use."""
+"""Choose a provider by a setting, with others to fall back on; nothing is loaded before its first use."""
 
+import logging
+import threading
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
-from zorkgpt.embeddings.fallback import FirstThatWorks
 from zorkgpt.embeddings.llm_provider import LLMEmbeddingProvider
 from zorkgpt.embeddings.onnx_provider import OnnxProvider
-from zorkgpt.embeddings.provider import EmbeddingProvider
+from zorkgpt.embeddings.provider import EmbeddingProvider, Vectors
 from zorkgpt.embeddings.sentence_transformers_provider import SentenceTransformerProvider
 from zorkgpt.embeddings.weights import DEFAULT_MODEL
+from zorkgpt.errors import EmbeddingError
+
+log = logging.getLogger(__name__)
+
+Answer = TypeVar("Answer")
+
+_FAILURES_IN_A_ROW = 3
 
 Choice = Literal["auto", "onnx", "sentence-transformers", "llm", "none"]
 
@@ -24,12 +33,12 @@ def choose_provider(
     batch_size: int = 32,
     cache_dir: Path | None = None,
     hub_timeout_s: float = 10.0,
-) -> FirstThatWorks | None:
-    """The provider of a setting, with those after it to fall back on for `auto`; None for `none`.
+) -> "FirstThatWorks | None":
+    """Return the provider of a setting, for `auto` with all others to fall back on; None for `none`.
 
     Args:
-        llm_client: of the shape of the OpenAI SDK's; without one no server is asked.
-        cache_dir: where a model that has to be built is kept; the user's cache folder by default.
+        llm_client: a client of the OpenAI SDK's shape; without one no server is asked.
+        cache_dir: where a model that had to be built is kept; by default the user's cache folder.
     """
     providers: list[EmbeddingProvider] = []
     if choice == "none":
@@ -42,3 +51,88 @@ def choose_provider(
     if choice in ("auto", "llm") and llm_client is not None:
         providers.append(LLMEmbeddingProvider(llm_client, llm_embedding_model, batch_size=batch_size))
     return FirstThatWorks(providers)
+
+
+class FirstThatWorks:
+    """Uses the first of several providers that works; when none is left, every call raises.
+
+    A provider that has worked before is dropped only after three failures in a row, so that a server that stumbles
+    once is not given up.
+    """
+
+    def __init__(self, providers: Sequence[EmbeddingProvider], *, load_timeout_s: float = 20.0) -> None:
+        """
+        Args:
+            providers: the best first.
+            load_timeout_s: how long a call waits while another thread loads the model.
+        """
+        self.providers = tuple(providers)
+        self._usable = list(providers)
+        self._load_timeout_s = load_timeout_s
+        self._lock = threading.Lock()
+        self._problems: list[str] = []
+        self._has_worked = False
+        self._failures = 0
+        self._last_model = providers[-1].model if providers else "none"
+
+    @property
+    def model(self) -> str:
+        """The model of the provider in use; it changes when one is dropped."""
+        return self._usable[0].model if self._usable else self._last_model
+
+    @property
+    def available(self) -> bool:
+        """Whether a provider is left; without one nothing is embedded any more."""
+        return bool(self._usable)
+
+    def embed(self, text: str) -> Vectors:
+        return self._ask(lambda provider: provider.embed(text))
+
+    def embed_batch(self, texts: list[str]) -> Vectors:
+        return self._ask(lambda provider: provider.embed_batch(texts))
+
+    def get_dimension(self) -> int:
+        return self._ask(lambda provider: provider.get_dimension())
+
+    def warm_up(self) -> threading.Thread:
+        """Load the model in the background, while the first turns are played."""
+        thread = threading.Thread(target=self._embed_once, name="zorkgpt-embeddings", daemon=True)
+        thread.start()
+        return thread
+
+    def _embed_once(self) -> None:
+        try:
+            self.embed("warm up")
+        except EmbeddingError as problem:
+            log.debug("embeddings are not to be had", extra={"error": str(problem)})
+
+    def _ask(self, question: Callable[[EmbeddingProvider], Answer]) -> Answer:
+        if not self._lock.acquire(timeout=self._load_timeout_s):
+            raise EmbeddingError(f"The embedding model is still loading after {self._load_timeout_s:g} s.")
+        try:
+            while self._usable:
+                try:
+                    answer = question(self._usable[0])
+                except EmbeddingError as problem:
+                    self._note_failure(problem)
+                    continue
+                self._note_success()
+                return answer
+        finally:
+            self._lock.release()
+        raise EmbeddingError(f"No embeddings: {'; '.join(self._problems) or 'no provider is configured'}")
+
+    def _note_success(self) -> None:
+        if not self._has_worked and self._problems:
+            log.warning("embeddings by the next best provider", extra={"model": self.model, "problems": self._problems})
+        self._has_worked, self._failures = True, 0
+
+    def _note_failure(self, problem: EmbeddingError) -> None:
+        self._failures += 1
+        if self._has_worked and self._failures < _FAILURES_IN_A_ROW:
+            raise problem
+        dropped = self._usable.pop(0)
+        self._problems.append(f"{type(dropped).__name__}: {problem}")
+        self._has_worked, self._failures = False, 0
+        if not self._usable:
+            log.warning("no embeddings, memories are compared by their words alone", extra={"problems": self._problems})

@@ -1,4 +1,4 @@
-"""Vectors from the letters alone: no model, no files, the same on every machine."""
+"""Embeddings by feature hashing: no model, no files, the same on every machine."""
 
 import re
 import zlib
@@ -6,27 +6,28 @@ from collections import Counter
 
 import numpy as np
 
+from zorkgpt.embeddings.provider import Vectors
 from zorkgpt.embeddings.vectors import unit
 
 
 class HashingEmbeddings:
-    """Texts that share words and parts of words are near each other; what they mean is not looked at.
+    """Makes texts similar that share words and parts of words, whatever they mean.
 
-    Feature hashing with signs: Weinberger et al., "Feature Hashing for Large Scale Multitask Learning", 2009.
+    Signed feature hashing: Weinberger et al., "Feature Hashing for Large Scale Multitask Learning", 2009.
     """
 
     def __init__(self, dimension: int = 256) -> None:
         self.model = f"hashing-{dimension}"
         self._dimension = dimension
 
-    def embed(self, text: str) -> np.ndarray:
+    def embed(self, text: str) -> Vectors:
         vector = np.zeros(self._dimension, dtype=np.float32)
         for feature, count in Counter(_features(text)).items():
             code = zlib.crc32(feature.encode("utf-8", "surrogatepass"))
             vector[(code >> 1) % self._dimension] += count if code & 1 else -count
         return unit(vector)
 
-    def embed_batch(self, texts: list[str]) -> np.ndarray:
+    def embed_batch(self, texts: list[str]) -> Vectors:
         return np.array([self.embed(text) for text in texts], dtype=np.float32).reshape(len(texts), self._dimension)
 
     def get_dimension(self) -> int:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from zorkgpt.embeddings.provider import Vectors
 from zorkgpt.embeddings.vectors import embed_whole, unit
 from zorkgpt.errors import EmbeddingError
 
@@ -13,14 +14,14 @@ _PIECE_CHARACTERS = 5_000
 
 
 class LLMEmbeddingProvider:
-    """A model behind `/embeddings`."""
+    """Embeds texts with a model behind `/embeddings`."""
 
     def __init__(
         self, client: Any, model: str = "text-embedding-3-small", *, batch_size: int = 32, timeout_s: float = 30.0
     ) -> None:
         """
         Args:
-            client: of the shape of the OpenAI SDK's (`client.embeddings.create(...)`).
+            client: a client of the OpenAI SDK's shape (`client.embeddings.create(...)`).
         """
         self.model = model
         self._client = client
@@ -28,32 +29,33 @@ class LLMEmbeddingProvider:
         self._timeout_s = timeout_s
         self._dimension: int | None = None
 
-    def embed(self, text: str) -> np.ndarray:
-        return self.embed_batch([text])[0]
+    def embed(self, text: str) -> Vectors:
+        vector: Vectors = self.embed_batch([text])[0]
+        return vector
 
-    def embed_batch(self, texts: list[str]) -> np.ndarray:
+    def embed_batch(self, texts: list[str]) -> Vectors:
         return embed_whole(texts, self.get_dimension(), _pieces, self._embed_pieces)
 
     def get_dimension(self) -> int:
         if self._dimension is None:
-            self._dimension = self._ask(["dimension"]).shape[1]
+            self._dimension = int(self._ask(["dimension"]).shape[1])
         return self._dimension
 
-    def _embed_pieces(self, pieces: list[str]) -> np.ndarray:
+    def _embed_pieces(self, pieces: list[str]) -> Vectors:
         starts = range(0, len(pieces), self._batch_size)
         return np.concatenate([self._ask(pieces[start : start + self._batch_size]) for start in starts])
 
-    def _ask(self, pieces: list[str]) -> np.ndarray:
+    def _ask(self, pieces: list[str]) -> Vectors:
         try:
             answer = self._client.embeddings.create(
                 model=self.model, input=pieces, encoding_format="float", timeout=self._timeout_s
             )
             rows = [entry.embedding for entry in sorted(answer.data, key=lambda entry: entry.index)]
-        except Exception as problem:  # any client of that shape, with errors of its own
+        except Exception as problem:  # any client of that shape, with exceptions of its own
             raise EmbeddingError(f"The server gave no embeddings of {self.model!r}: {problem}") from problem
         return self._checked(rows, len(pieces))
 
-    def _checked(self, rows: list[Any], asked: int) -> np.ndarray:
+    def _checked(self, rows: list[Any], asked: int) -> Vectors:
         lengths = {len(row) for row in rows if row is not None}
         if len(rows) != asked or len(lengths) != 1 or None in rows:
             raise EmbeddingError(

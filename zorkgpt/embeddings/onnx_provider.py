@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from zorkgpt.embeddings.provider import Vectors
 from zorkgpt.embeddings.vectors import cut_by_tokens, embed_whole, unit
 from zorkgpt.embeddings.weights import DEFAULT_MODEL, Weights, default_cache_dir, find_weights
 from zorkgpt.errors import EmbeddingError
@@ -20,13 +21,13 @@ _PIECE = _WINDOW - 16
 
 
 class OnnxProvider:
-    """`all-MiniLM-L6-v2`, loaded on first use."""
+    """Embeds texts with `all-MiniLM-L6-v2`, loaded on first use."""
 
     def __init__(self, *, batch_size: int = 32, cache_dir: Path | None = None, hub_timeout_s: float = 10.0) -> None:
         """
         Args:
-            cache_dir: where a graph that was built from weights is kept; the user's cache folder by default.
-            hub_timeout_s: how long the model hub may be silent.
+            cache_dir: where a graph that was built from weights is kept; by default the user's cache folder.
+            hub_timeout_s: how long the model hub may take to answer.
         """
         self.model = DEFAULT_MODEL
         self._batch_size = batch_size
@@ -37,10 +38,11 @@ class OnnxProvider:
         self._tokenizer: Any = None
         self._inputs: set[str] = set()
 
-    def embed(self, text: str) -> np.ndarray:
-        return self.embed_batch([text])[0]
+    def embed(self, text: str) -> Vectors:
+        vector: Vectors = self.embed_batch([text])[0]
+        return vector
 
-    def embed_batch(self, texts: list[str]) -> np.ndarray:
+    def embed_batch(self, texts: list[str]) -> Vectors:
         self._load()
         return embed_whole(texts, _DIMENSION, self._pieces, self._embed_pieces)
 
@@ -59,7 +61,7 @@ class OnnxProvider:
                 ) from problem
             except EmbeddingError:
                 raise
-            except Exception as problem:  # ONNX Runtime's errors have no base of their own
+            except Exception as problem:  # ONNX Runtime's exceptions have no common base class
                 log.warning("embedding model is damaged, built again", extra={"error": str(problem)})
                 self._open_rebuilt()
 
@@ -80,7 +82,7 @@ class OnnxProvider:
         tokenizer.no_padding()
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 3
-        # Threads that spin between calls would take the processor from the game and its model.
+        # Threads that spin between calls would take processor time from the game and its model.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         graph = weights.graph if isinstance(weights.graph, bytes) else str(weights.graph)
         session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
@@ -93,17 +95,17 @@ class OnnxProvider:
             return [text]
         return cut_by_tokens(text, self._tokenizer.encode(text, add_special_tokens=False).offsets, _PIECE)
 
-    def _embed_pieces(self, pieces: list[str]) -> np.ndarray:
+    def _embed_pieces(self, pieces: list[str]) -> Vectors:
         tokens = [encoding.ids for encoding in self._tokenizer.encode_batch(pieces)]
         vectors = np.empty((len(tokens), _DIMENSION), dtype=np.float32)
-        # Texts of like length together, so that little is computed for padding.
+        # Texts of similar length together, so that little is computed for padding.
         order = sorted(range(len(tokens)), key=lambda position: len(tokens[position]))
         for start in range(0, len(order), self._batch_size):
             batch = order[start : start + self._batch_size]
             vectors[batch] = self._run([tokens[position] for position in batch])
         return vectors
 
-    def _run(self, tokens: list[list[int]]) -> np.ndarray:
+    def _run(self, tokens: list[list[int]]) -> Vectors:
         shape = (len(tokens), max(map(len, tokens)))
         ids, mask = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
         for row, line in enumerate(tokens):
@@ -111,5 +113,5 @@ class OnnxProvider:
             mask[row, : len(line)] = 1
         given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
         hidden = self._session.run(None, {name: given[name] for name in self._inputs})[0]
-        # The mean over tokens, padding left out; unit length makes the division by their number needless.
+        # Mean pooling without padding; the normalisation makes the division by the number of tokens needless.
         return unit((hidden * mask[:, :, None].astype(np.float32)).sum(axis=1))

@@ -1,32 +1,35 @@
-"""What turns texts into vectors has to offer."""
+"""The protocol of an embedding provider."""
 
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 if TYPE_CHECKING:
     import numpy as np
 
+Vectors: TypeAlias = "np.ndarray[Any, np.dtype[np.float32]]"
+"""One vector or rows of them; named in a string, so that numpy is not loaded for it."""
+
 
 @runtime_checkable
 class EmbeddingProvider(Protocol):
-    """Texts to vectors whose dot product is the cosine similarity.
+    """Turns texts into vectors whose dot product is the cosine similarity.
 
-    Vectors are float32 and of unit length. A blank text says nothing: its vector is all zeros, so that it is similar
-    to no other. A text longer than the model's window is embedded in pieces, never cut.
+    Vectors are float32 and of unit length. The vector of a blank text is all zeros, so that it is similar to
+    no other. A text longer than the model's window is embedded in pieces, never truncated.
     """
 
     model: str
-    """Names the model: vectors of different models can't be compared, those of one model can, whoever computed them."""
+    """The model's name. Only vectors of the same model can be compared, whichever provider computed them."""
 
-    def embed(self, text: str) -> "np.ndarray":
-        """The vector of a text, of shape (d,).
+    def embed(self, text: str) -> Vectors:
+        """Return the vector of a text, of shape (d,).
 
         Raises:
             EmbeddingError: the text could not be embedded.
         """
         ...
 
-    def embed_batch(self, texts: list[str]) -> "np.ndarray":
-        """The vectors of several texts in their order, of shape (n, d); (0, d) for none.
+    def embed_batch(self, texts: list[str]) -> Vectors:
+        """Return the vectors of several texts in their order, of shape (n, d); (0, d) for none.
 
         Raises:
             EmbeddingError: at least one of them could not be embedded.
@@ -34,9 +37,9 @@ class EmbeddingProvider(Protocol):
         ...
 
     def get_dimension(self) -> int:
-        """The length d of the vectors; may load the model.
+        """Return the length d of the vectors; may load the model.
 
         Raises:
-            EmbeddingError: the model is not to be had.
+            EmbeddingError: the model is not available.
         """
         ...

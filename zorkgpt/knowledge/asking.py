@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from zorkgpt.knowledge.line import KnowledgeLine
 from zorkgpt.knowledge.synthesis import EpisodeStory, LessonsAnswer, LookBack, WisdomAnswer
 from zorkgpt.llm.messages import LLM, Message
+from zorkgpt.llm.roles import Role
 from zorkgpt.llm.structured import form_of
 from zorkgpt.prompts.render import render
 from zorkgpt.runlog.events import TurnPlayed
@@ -24,7 +25,7 @@ class ModelKnowledge:
     def lessons(self, asked: LookBack) -> LessonsAnswer:
         prompt = render("knowledge", asked=asked, form=form_of(LessonsAnswer))
         messages = [Message("system", prompt.system), Message("user", prompt.user)]
-        return self._llm.complete(messages, role="knowledge", response_model=LessonsAnswer).parsed
+        return self._llm.complete(messages, role=Role.KNOWLEDGE, response_model=LessonsAnswer).parsed
 
     def wisdom(self, asked: EpisodeStory) -> WisdomAnswer:
         told = telling(asked.turns)
@@ -32,7 +33,7 @@ class ModelKnowledge:
             "wisdom", story=asked, turns=told, left_out=len(asked.turns) - len(told), form=form_of(WisdomAnswer)
         )
         messages = [Message("system", prompt.system), Message("user", prompt.user)]
-        return self._llm.complete(messages, role="knowledge", response_model=WisdomAnswer).parsed
+        return self._llm.complete(messages, role=Role.KNOWLEDGE, response_model=WisdomAnswer).parsed
 
 
 def telling(turns: Sequence[TurnPlayed], most: int = _MOST_TURNS) -> tuple[TurnPlayed, ...]:

@@ -1,1 +1,1 @@
-"""The boundary to language models."""
+"""Asking language models."""

@@ -1,18 +1,19 @@
-"""Asking models on servers that speak OpenAI's chat-completions API."""
+"""The client for models on servers with OpenAI's chat-completions API."""
 
 import os
 import time
 from collections.abc import Callable
-from typing import Any
+from concurrent.futures import Future
+from dataclasses import dataclass
+from threading import Thread
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, SecretStr
 
 from zorkgpt.errors import BudgetExceeded, ConfigurationError, InvalidAnswer, LLMError, LLMUnreachable
 from zorkgpt.llm import wire
-from zorkgpt.llm.deadline import within
-from zorkgpt.llm.failures import as_llm_error, scrubbed
-from zorkgpt.llm.listing import ModelStatus, listed_models
-from zorkgpt.llm.messages import Answer, Completion, Message, Role, Usage
+from zorkgpt.llm.messages import LLM, Answer, Completion, Message, Usage
+from zorkgpt.llm.roles import Role
 from zorkgpt.llm.settings import LLMSettings
 from zorkgpt.llm.structured import ask_for
 from zorkgpt.llm.usage import CallRecord, Ledger, cost_of, price_of
@@ -26,11 +27,23 @@ _MORE_ROOM = 4
 Connect = Callable[[str, SecretStr | None, LLMSettings], Any]
 """Makes a client of the OpenAI SDK's shape for a base URL."""
 Endpoint = tuple[str, str]
-"""Base URL and model: what a server understands and how it fails is remembered by these."""
+"""Base URL and model: dialects and failures are remembered by these."""
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelStatus:
+    """A model that was found to answer."""
+
+    base_url: str
+    model: str
+    roles: tuple[Role, ...]
+    listed: tuple[str, ...] | None
+    """The models that the server lists; None: it has no list."""
 
 
 def connect_openai(base_url: str, api_key: SecretStr | None, settings: LLMSettings) -> Any:
-    """The SDK's own client, with its retries. The import takes a second, so it waits for the first call."""
+    """Make the SDK's own client, with its retries. The import takes a second, so it waits for the first call."""
     from openai import OpenAI
 
     # The SDK refuses to start without a key, and servers that need none ignore it.
@@ -39,7 +52,7 @@ def connect_openai(base_url: str, api_key: SecretStr | None, settings: LLMSettin
 
 
 class LLMClient:
-    """One client for all roles: model, address and sampling by role, usage and failures counted."""
+    """An `LLM` for all roles: each has its own model, server and sampling; usage and failures are counted."""
 
     def __init__(
         self,
@@ -50,10 +63,10 @@ class LLMClient:
     ) -> None:
         """
         Args:
-            on_call: told of every request that was sent, with prompt and answer; never with a key.
+            on_call: called after every request with its prompt and answer; a record never holds a key.
 
         Raises:
-            ConfigurationError: a ceiling on cost, and a model without a price.
+            ConfigurationError: there is a ceiling on cost, and a model without a price.
         """
         self.settings = settings
         self.usage = Ledger(settings)
@@ -69,7 +82,7 @@ class LLMClient:
         """Ask the model of this role.
 
         Raises:
-            LLMUnreachable: its server is not there, refuses key or model, or has failed too often in a row.
+            LLMUnreachable: its server is absent, refuses key or model, or has failed too often in a row.
             BudgetExceeded: the ceiling was reached by an earlier call.
             InvalidAnswer: it answered twice, and neither answer is usable.
             LLMError: this call failed; a later one may not.
@@ -79,28 +92,28 @@ class LLMClient:
         return ask_for(lambda question: self._ask(question, role, response_model), messages, response_model)
 
     def base_url(self, role: Role) -> str:
-        """Where the role's model is asked.
+        """Return the base URL of the server of a role.
 
         Raises:
-            ConfigurationError: the address holds a password. The SDK's transport logs addresses.
+            ConfigurationError: it holds a password, which the SDK's transport would log.
         """
         own = self.settings.of(role).base_url
         url = own or self.settings.base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
         if "@" in url:
             raise ConfigurationError(
-                f"The address of the role {role!r} holds a user name or password: it would show in logs. "
+                f"The address of the role {str(role)!r} holds a user name or password: it would show in logs. "
                 "Take it out, and put the key into OPENAI_API_KEY or client_api_key."
             )
         return url.rstrip("/")
 
     def check(self) -> tuple[ModelStatus, ...]:
-        """Whether every configured model can be asked, found out without playing.
+        """Check that every configured model answers.
 
-        A model that its server does not list is asked for a word, since some servers list only a part or take any name.
+        A model that its server does not list gets a short request, since some servers list only some or take any name.
 
         Raises:
-            LLMUnreachable: one can't, with the way out.
-            LLMError: a server is there, but has failed.
+            LLMUnreachable: one does not.
+            LLMError: a server is there, but failed.
         """
         roles: dict[Endpoint, list[Role]] = {}
         for role in self.settings.roles:
@@ -109,7 +122,7 @@ class LLMClient:
 
     def _check(self, base_url: str, model: str, roles: tuple[Role, ...]) -> ModelStatus:
         try:
-            listed = listed_models(self._connection(roles[0]))
+            listed = wire.listed_models(self._connection(roles[0]))
         except Exception as error:
             raise self._failed(roles[0], error) from None
         known = listed is not None and (model in listed or f"{model}:latest" in listed)
@@ -125,23 +138,23 @@ class LLMClient:
         raw = self._call(messages, role, response_model, limit)
         if raw.truncated or not raw.content:
             more = limit * _MORE_ROOM if limit and raw.truncated else limit
-            log.info("model answer cut or empty, asking once more", extra={"role": role, "max_tokens": more})
+            log.info("model answer cut or empty, asking once more", extra={"role": str(role), "max_tokens": more})
             try:
                 raw = self._call(messages, role, response_model, more)
             except (LLMUnreachable, BudgetExceeded):
                 raise
             except LLMError as error:
-                # Some servers refuse a limit beyond their context; what there is stays what there is.
-                log.warning("no more room to be had", extra={"role": role, "problem": str(error)})
+                # Some servers refuse a limit beyond their context window: keep the first answer.
+                log.warning("no more room to be had", extra={"role": str(role), "problem": str(error)})
         if not raw.content:
-            raise InvalidAnswer(self._emptiness(role, raw))
+            raise InvalidAnswer(self._no_content(role, raw))
         return Completion(raw.content, None, raw.usage, raw.reasoning, raw.truncated)
 
-    def _emptiness(self, role: Role, raw: wire.RawAnswer) -> str:
+    def _no_content(self, role: Role, raw: wire.RawAnswer) -> str:
         name = f"The model {self.settings.of(role).model!r} at {self.base_url(role)}"
         if raw.truncated:
-            return f"{name} used up its limit before it answered: raise max_tokens of the role {role!r}."
-        said = f": {scrubbed(raw.complaint, self._secrets())}" if raw.complaint else ""
+            return f"{name} used up its limit before it answered: raise max_tokens of the role {str(role)!r}."
+        said = f": {wire.scrubbed(raw.complaint, self._secrets())}" if raw.complaint else ""
         return f"{name} sent an empty answer twice{said}."
 
     def _call(
@@ -152,23 +165,23 @@ class LLMClient:
         try:
             raw = self._negotiate(messages, role, response_model, limit)
         except LLMError as error:
-            self._note(role, messages, None, time.monotonic() - started, error)
+            self._record(role, messages, None, time.monotonic() - started, error)
             raise
-        self._note(role, messages, raw, time.monotonic() - started, None)
+        self._record(role, messages, raw, time.monotonic() - started, None)
         return raw
 
     def _negotiate(
         self, messages: list[Message], role: Role, response_model: type[BaseModel] | None, limit: int | None
     ) -> wire.RawAnswer:
-        """Send the request, leaving out one by one what the server refuses; what it took is remembered."""
+        """Send the request, leave out parameters as the server refuses them, and remember what it accepts."""
         role_settings, endpoint = self.settings.of(role), self._endpoint(role)
         dialect = self._dialects.get(endpoint, wire.Dialect())
         while True:
             arguments = wire.request(role_settings, messages, dialect, limit=limit, response_model=response_model)
             try:
                 response = self._send(role, arguments)
-            # Whatever the SDK, its transport or a client that was handed in may raise becomes an error of ours.
-            # `from None`: their exceptions hold the request, and the request holds the key.
+            # The SDK, its transport or a client that was handed in may raise anything.
+            # `from None`: their exceptions hold the request, and that holds the key.
             except Exception as error:
                 change = wire.adapted(dialect, arguments, error)
                 if change is None:
@@ -184,9 +197,9 @@ class LLMClient:
     def _send(self, role: Role, arguments: dict[str, Any]) -> Any:
         connection = self._connection(role)
         try:
-            return within(self.settings.deadline_s, lambda: connection.chat.completions.create(**arguments))
+            return _within(self.settings.deadline_s, lambda: connection.chat.completions.create(**arguments))
         except TimeoutError:
-            # The call still waits in its thread; without its connection it ends.
+            # The call still waits in its thread; closing its connection ends it.
             del self._connections[self.base_url(role)]
             if self._connect is connect_openai:
                 connection.close()
@@ -200,13 +213,13 @@ class LLMClient:
 
     def _failed(self, role: Role, error: Exception) -> LLMError:
         endpoint, secrets = self._endpoint(role), self._secrets()
-        ours = as_llm_error(error, model=endpoint[1], base_url=endpoint[0], secrets=secrets)
+        ours = wire.as_llm_error(error, model=endpoint[1], base_url=endpoint[0], secrets=secrets)
         self._failures[endpoint] = self._failures.get(endpoint, 0) + 1
         if isinstance(ours, LLMUnreachable) or self._failures[endpoint] < self.settings.max_failures:
             return ours
         return LLMUnreachable(f"{self._failures[endpoint]} calls in a row have failed. The last: {ours}")
 
-    def _note(
+    def _record(
         self, role: Role, messages: list[Message], raw: wire.RawAnswer | None, latency_s: float, error: LLMError | None
     ) -> None:
         model, usage = self.settings.of(role).model, raw.usage if raw else Usage()
@@ -235,3 +248,54 @@ class LLMClient:
     def _secrets(self) -> list[str]:
         key = self._key()
         return [key.get_secret_value()] if key else []
+
+
+def as_llm(
+    client: Any,
+    *,
+    model: str | None = None,
+    settings: LLMSettings | None = None,
+    on_call: Callable[[CallRecord], None] | None = None,
+) -> LLM:
+    """Return the client itself if it is an `LLM`, or wrap a client of the OpenAI SDK's shape.
+
+    Args:
+        model: the model for every role, where no `settings` are given.
+
+    Raises:
+        ConfigurationError: it is neither, or no model is named.
+    """
+    if callable(getattr(client, "complete", None)):
+        llm: LLM = client
+        return llm
+    if not hasattr(getattr(getattr(client, "chat", None), "completions", None), "create"):
+        raise ConfigurationError(
+            f"{type(client).__name__} is no model client: it has neither complete() nor chat.completions.create()."
+        )
+    if settings is None:
+        if not model:
+            raise ConfigurationError(f"Say which model {type(client).__name__} is to ask: model=, or settings=.")
+        key = getattr(client, "api_key", None)
+        base_url = str(getattr(client, "base_url", "")) or type(client).__name__
+        settings = LLMSettings.single(model, base_url=base_url, api_key=key if isinstance(key, str) else None)
+    return LLMClient(settings, on_call=on_call, connect=lambda *_: client)
+
+
+def _within(seconds: float, call: Callable[[], Result]) -> Result:
+    """Return what the call returns, or raise what it raises.
+
+    A socket's own timeout starts anew with every byte, so a server that trickles would block the caller for ever.
+
+    Raises:
+        TimeoutError: it took longer. It is left running in a thread that does not keep the process alive.
+    """
+    outcome: Future[Result] = Future()
+
+    def run() -> None:
+        try:
+            outcome.set_result(call())
+        except BaseException as error:
+            outcome.set_exception(error)
+
+    Thread(target=run, daemon=True, name="model call").start()
+    return outcome.result(timeout=seconds)

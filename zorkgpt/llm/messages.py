@@ -1,12 +1,11 @@
-"""What goes to a language model and what comes back."""
+"""The messages of a chat, the completion that answers them, and the protocol of a model."""
 
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeVar
 
 from pydantic import BaseModel
 
-Role = Literal["agent", "critic", "extractor", "memory", "objectives", "knowledge", "summary"]
-ROLES: tuple[Role, ...] = ("agent", "critic", "extractor", "memory", "objectives", "knowledge", "summary")
+from zorkgpt.llm.roles import Role
 
 Answer = TypeVar("Answer", bound=BaseModel)
 
@@ -21,7 +20,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one call; None where the server did not say."""
+    """The tokens of one call; None where the server did not report them."""
 
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
@@ -29,25 +28,25 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A model's answer: the text with its reasoning taken out, and the typed value where one was asked for."""
+    """A model's answer without its reasoning, and the typed value where one was asked for."""
 
     content: str
     parsed: BaseModel | None = None
     usage: Usage = field(default_factory=Usage)
     reasoning: str = ""
     truncated: bool = False
-    """The answer was cut at the limit of its length."""
+    """Whether the answer was cut off at `max_tokens`."""
 
 
 class LLM(Protocol):
-    """Anything that answers a chat."""
+    """Anything that completes a chat."""
 
     def complete(
         self, messages: list[Message], *, role: Role, response_model: type[Answer] | None = None
     ) -> Completion:
         """Ask the model that serves this role.
 
-        With `response_model`, `parsed` is an instance of it.
+        With a `response_model`, `parsed` is an instance of it.
 
         Raises:
             LLMError: no usable answer, after the retries that make sense.

@@ -1,38 +1,40 @@
-"""A model that gives the answers it was given: for tests, examples and replays."""
+"""A model that gives prepared answers, for tests, examples and replays."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from pydantic import BaseModel
 
 from zorkgpt.errors import LLMError
-from zorkgpt.llm.messages import Answer, Completion, Message, Role
-from zorkgpt.llm.reasoning import split_reasoning
+from zorkgpt.llm.messages import Answer, Completion, Message
+from zorkgpt.llm.roles import Role
 from zorkgpt.llm.structured import ask_for
+from zorkgpt.llm.wire import split_reasoning
 
-Script = str | dict | BaseModel | Exception
-"""One answer: text, an object to be sent as JSON, or an error to raise."""
+Script = str | dict[str, Any] | BaseModel | Exception
+"""One answer: text, an object that is sent as JSON, or an error to raise."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScriptedCall:
-    """One question that was asked."""
+    """One request that was made."""
 
     role: Role
     messages: tuple[Message, ...]
 
     @property
     def prompt(self) -> str:
-        """All that was said, in one text."""
+        """All messages in one text."""
         return "\n\n".join(message.content for message in self.messages)
 
 
 class ScriptedLLM:
-    """Answers in order: one list for all roles, a list for each, or a function of messages and role.
+    """Gives answers in order: from one list for all roles, a list for each role, or a function of messages and role.
 
-    An answer is read as a real model's would be: reasoning is split off, and after one that does not fit the form
-    the next one is taken.
+    Answers are parsed like those of a real model: reasoning is split off, and an answer of the wrong form is followed
+    by a second request.
     """
 
     def __init__(
@@ -52,6 +54,13 @@ class ScriptedLLM:
     def complete(
         self, messages: list[Message], *, role: Role, response_model: type[Answer] | None = None
     ) -> Completion:
+        """Give the next answer.
+
+        Raises:
+            LLMError: the script has no answer left for this role.
+            InvalidAnswer: two answers in a row do not have the form of `response_model`.
+        """
+
         def ask(question: list[Message]) -> Completion:
             return self._answer(question, role)
 
@@ -69,10 +78,10 @@ class ScriptedLLM:
         for answer in script:
             return answer
         asked = sum(call.role == role for call in self.calls)
-        raise LLMError(f"The script has no answer left for the role {role!r}: this is question {asked} to it.")
+        raise LLMError(f"The script has no answer left for the role {str(role)!r}: this is question {asked} to it.")
 
 
-def _as_text(answer: str | dict | BaseModel) -> str:
+def _as_text(answer: str | dict[str, Any] | BaseModel) -> str:
     if isinstance(answer, BaseModel):
         return answer.model_dump_json()
     return answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)

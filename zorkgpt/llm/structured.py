@@ -1,4 +1,4 @@
-"""Typed answers: the form that is asked for, and reading what came back."""
+"""Typed answers: the JSON schema that is requested, and parsing what comes back."""
 
 import json
 import re
@@ -22,36 +22,38 @@ _LONGEST_QUOTE = 2_000
 
 
 def json_schema(model: type[BaseModel]) -> dict[str, Any]:
-    """The model's JSON schema in the strict dialect: every field required, no others, no defaults.
+    """Return the JSON schema of a pydantic model in strict form: every field required, no others, no defaults.
 
-    Limits on strings and uniqueness are left out, since servers refuse a schema over them; the model checks them.
+    Limits on strings and uniqueness are left out: servers refuse them, and pydantic checks them anyway.
     """
-    return _strict(model.model_json_schema())
+    return _strict_schema(model.model_json_schema())
 
 
 def _strict(node: Any) -> Any:
     if isinstance(node, list):
         return [_strict(part) for part in node]
-    if not isinstance(node, dict):
-        return node
+    return _strict_schema(node) if isinstance(node, dict) else node
+
+
+def _strict_schema(schema: dict[str, Any]) -> dict[str, Any]:
     dropped = {"default", "title", "uniqueItems", "minLength", "maxLength", "pattern"}
-    kept = {key: value for key, value in node.items() if key not in dropped or isinstance(value, dict)}
+    kept = {key: value for key, value in schema.items() if key not in dropped or isinstance(value, dict)}
     strict = {key: _strict(value) for key, value in kept.items()}
     if isinstance(strict.get("properties"), dict):
-        # A model's docstring is for its readers in code.
+        # The docstring of a pydantic model is written for readers of the code.
         strict.pop("description", None)
         strict |= {"required": list(strict["properties"]), "additionalProperties": False}
     return strict
 
 
 def form_of(model: type[BaseModel]) -> str:
-    """The form of the answer in words, for the end of a prompt."""
+    """Return the instruction at the end of a prompt that requests this form of answer."""
     schema = json.dumps(json_schema(model), ensure_ascii=False)
     return f"Answer with one JSON object and nothing else, of this JSON schema:\n{schema}"
 
 
 def read_answer(text: str, model: type[Answer]) -> Answer:
-    """The typed value in a model's answer: bare, fenced, with prose around it, or with plain slips in its JSON.
+    """Parse a model's answer: bare, fenced, with prose around it, or with small mistakes in its JSON.
 
     Raises:
         InvalidAnswer: there is no object in it, or none that fits.
@@ -61,15 +63,15 @@ def read_answer(text: str, model: type[Answer]) -> Answer:
         try:
             return model.model_validate(candidate)
         except ValidationError as error:
-            problem = _in_words(error)
+            problem = _described(error)
     raise InvalidAnswer(f"The answer is no valid {model.__name__}: {problem}")
 
 
-def _objects(text: str) -> Iterator[dict]:
-    # The last first: what stands before it is a draft or an example.
+def _objects(text: str) -> Iterator[dict[str, Any]]:
+    # The last one first: those before it are drafts or examples.
     parts = [*_FENCE.findall(text), text]
     for part in parts:
-        yield from reversed(list(_strict_objects(part)))
+        yield from reversed(list(_valid_objects(part)))
     for part in parts:
         repaired = _repaired(part)
         if repaired is not None:
@@ -77,8 +79,8 @@ def _objects(text: str) -> Iterator[dict]:
             yield repaired
 
 
-def _strict_objects(text: str) -> Iterator[dict]:
-    """The whole objects before the first that is broken: what is inside a broken one is no answer by itself."""
+def _valid_objects(text: str) -> Iterator[dict[str, Any]]:
+    """Yield the objects before the first invalid one: what is nested in an invalid one is no answer by itself."""
     start = _START.search(text)
     while start:
         try:
@@ -89,12 +91,12 @@ def _strict_objects(text: str) -> Iterator[dict]:
         start = _START.search(text, end)
 
 
-def _repaired(text: str) -> dict | None:
-    # Only an object that was closed: the rest of one that was cut off would be made up.
+def _repaired(text: str) -> dict[str, Any] | None:
+    # Only an object that was closed: the rest of one that was cut off would be invented.
     start, end = _START.search(text), text.rfind("}")
     if not start or end < start.start() or end - start.start() > _LONGEST_REPAIR:
         return None
-    # Most answers need no repair, so most runs need not load it.
+    # Most answers need no repair, so most runs need not load the library.
     import json_repair
 
     try:
@@ -104,7 +106,7 @@ def _repaired(text: str) -> dict | None:
     return value if isinstance(value, dict) and value else None
 
 
-def _in_words(error: ValidationError) -> str:
+def _described(error: ValidationError) -> str:
     lines = (
         f"{'.'.join(str(part) for part in problem['loc']) or 'the object'}: {problem['msg']}"
         for problem in error.errors(include_url=False, include_input=False)
@@ -113,10 +115,10 @@ def _in_words(error: ValidationError) -> str:
 
 
 def ask_for(ask: Callable[[list[Message]], Completion], messages: list[Message], model: type[Answer]) -> Completion:
-    """Ask, read, and if it can't be read ask once more with what was wrong.
+    """Ask for an answer of this form; if it can't be parsed, ask once more and say what was wrong.
 
     Raises:
-        InvalidAnswer: the second answer can't be read either.
+        InvalidAnswer: the second answer can't be parsed either.
     """
     messages = with_form(messages, model)
     completion = ask(messages)
@@ -124,13 +126,13 @@ def ask_for(ask: Callable[[list[Message]], Completion], messages: list[Message],
         parsed = read_answer(completion.content, model)
     except InvalidAnswer as problem:
         log.info("model answer not understood, asking once more", extra={"problem": str(problem)})
-        completion = ask([*messages, *_again(completion.content, problem)])
+        completion = ask([*messages, *_correction(completion.content, problem)])
         parsed = read_answer(completion.content, model)
     return Completion(completion.content, parsed, completion.usage, completion.reasoning, completion.truncated)
 
 
 def with_form(messages: list[Message], model: type[BaseModel]) -> list[Message]:
-    """The messages, with the form of the answer at their end unless it is in them already."""
+    """Append the form of the answer to the last message, unless a message holds it already."""
     form = form_of(model)
     if any(form in message.content for message in messages):
         return messages
@@ -138,6 +140,6 @@ def with_form(messages: list[Message], model: type[BaseModel]) -> list[Message]:
     return [*before, Message(last.speaker, f"{last.content}\n\n{form}")]
 
 
-def _again(content: str, problem: InvalidAnswer) -> list[Message]:
+def _correction(content: str, problem: InvalidAnswer) -> list[Message]:
     question = f"That can't be read. {problem}\nAnswer again: the JSON object only, of the schema above."
     return [Message("assistant", content[:_LONGEST_QUOTE]), Message("user", question)]

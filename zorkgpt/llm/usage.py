@@ -1,4 +1,4 @@
-"""What was asked, what it took and what it cost, by role and episode, under a ceiling."""
+"""Token usage and cost of model calls, by role and episode, and the ceiling on both."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
@@ -7,18 +7,35 @@ from itertools import chain
 from typing import Any
 
 from zorkgpt.errors import BudgetExceeded, ConfigurationError
-from zorkgpt.llm.messages import Message, Role, Usage
-from zorkgpt.llm.prices import LIST_PRICES
+from zorkgpt.llm.messages import Message, Usage
+from zorkgpt.llm.roles import Role
 from zorkgpt.llm.settings import LLMSettings, Price
 
-# Where a server does not say how many tokens it read and wrote, the ceiling counts more of them than there
-# usually are: English has about four characters to one.
+# English has about four characters to a token: where a server does not report usage, the estimate is rather too high.
 _CHARACTERS_PER_TOKEN = 3
+
+# As price pages of third parties named them in 2025.
+_LISTED = {
+    "gpt-5.1": Price(1.25, 10.0),
+    "gpt-5": Price(1.25, 10.0),
+    "gpt-5-mini": Price(0.25, 2.0),
+    "gpt-5-nano": Price(0.05, 0.4),
+    "gpt-4.1": Price(2.0, 8.0),
+    "gpt-4.1-mini": Price(0.4, 1.6),
+    "gpt-4.1-nano": Price(0.1, 0.4),
+    "gpt-4o": Price(2.5, 10.0),
+    "gpt-4o-mini": Price(0.15, 0.6),
+    "o3": Price(2.0, 8.0),
+    "o3-mini": Price(1.1, 4.4),
+    "o4-mini": Price(1.1, 4.4),
+}
+LIST_PRICES: Mapping[str, Price] = _LISTED | {f"{name}-20*": price for name, price in _LISTED.items()}
+"""List prices of OpenAI's models in US dollars, by name and by name with a date; configured prices come first."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallRecord:
-    """One request to a model and its end, for whoever keeps a log of them."""
+    """One request to a model with its answer or error."""
 
     role: Role
     model: str
@@ -27,23 +44,23 @@ class CallRecord:
     reasoning: str
     usage: Usage
     cost: float | None
-    """None: no price is known for the model, or the server did not count."""
+    """None: the model has no known price, or the server did not report usage."""
     latency_s: float
     error: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """Sums over some calls."""
+    """Sums over several calls."""
 
     calls: int = 0
     failed: int = 0
     uncounted: int = 0
-    """Calls of which the server did not tell the tokens."""
+    """Calls for which the server did not report usage."""
     prompt_tokens: int = 0
     completion_tokens: int = 0
     unpriced: int = 0
-    """Calls whose cost is not known; `cost` is without them."""
+    """Calls of unknown cost, which `cost` leaves out."""
     cost: float = 0.0
     latency_s: float = 0.0
 
@@ -52,6 +69,7 @@ class Tally:
 
     @classmethod
     def of(cls, call: CallRecord) -> "Tally":
+        """Return the counts of a single call."""
         counted = call.usage.prompt_tokens is not None and call.usage.completion_tokens is not None
         answered = call.error is None
         return cls(
@@ -68,42 +86,43 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class UsageSnapshot:
-    """The sums at one moment."""
+    """The sums at one point in time."""
 
     total: Tally
     by_role: Mapping[str, Tally]
     by_episode: Mapping[str, Tally]
 
-    def as_dict(self) -> dict:
+    def as_dict(self) -> dict[str, Any]:
+        """Return the sums as plain values."""
         return asdict(self)
 
 
 def price_of(model: str, prices: Mapping[str, Price]) -> Price | None:
-    """The first price whose pattern fits the model's name, these before the list prices; None if none does."""
+    """Return the first price whose pattern matches the model's name, list prices last; None if there is none."""
     known = chain(prices.items(), LIST_PRICES.items())
     return next((price for pattern, price in known if fnmatchcase(model, pattern)), None)
 
 
 def cost_of(usage: Usage, price: Price | None) -> float | None:
-    """What these tokens cost; None if price or tokens are not known."""
+    """Return the cost of a call; None if its price or its tokens are not known."""
     if price is None or usage.prompt_tokens is None or usage.completion_tokens is None:
         return None
     return (usage.prompt_tokens * price.prompt + usage.completion_tokens * price.completion) / 1e6
 
 
 def estimated(messages: list[Message], answer: str) -> Usage:
-    """A count that is rather too high, for a server that does not tell."""
+    """Estimate the usage of a call for a server that does not report it, rather too high than too low."""
     asked = sum(len(message.content) for message in messages)
     return Usage(asked // _CHARACTERS_PER_TOKEN + 1, len(answer) // _CHARACTERS_PER_TOKEN + 1)
 
 
 @dataclass
 class Ledger:
-    """Adds up calls and says when the ceiling is reached."""
+    """Adds up calls and enforces the ceilings on tokens and cost."""
 
     settings: LLMSettings
     episode: str = ""
-    """Set by whoever starts an episode; calls are counted under it from then on."""
+    """The episode that calls are counted under, set by whoever starts one."""
     _tallies: dict[tuple[str, Role], Tally] = field(default_factory=dict)
     _spent_tokens: int = 0
     _spent_cost: float = 0.0
@@ -117,11 +136,11 @@ class Ledger:
             raise ConfigurationError(
                 f"A ceiling on cost (max_cost={self.settings.max_cost}) needs the price of every model, and that of "
                 f"{', '.join(unpriced)} is not known. Add it to the prices "
-                "([tool.zorkgpt.llm.prices] in pyproject.toml), or set max_tokens instead."
+                "([tool.zorkgpt.llm.usage] in pyproject.toml), or set max_tokens instead."
             )
 
     def check_ceiling(self) -> None:
-        """Pass while there is something left to spend.
+        """Raise an error if a ceiling is reached.
 
         Raises:
             BudgetExceeded: the ceiling on tokens or cost is reached.
@@ -134,33 +153,36 @@ class Ledger:
 
     @property
     def spent(self) -> tuple[int, float]:
-        """Tokens and cost of all calls, with estimates of the tokens that a server does not tell."""
+        """Return the tokens and the cost of all calls, with estimates where a server did not report usage."""
         return self._spent_tokens, self._spent_cost
 
     def add(self, call: CallRecord) -> None:
+        """Count a call."""
         key = (self.episode, call.role)
         self._tallies[key] = self._tallies.get(key, Tally()) + Tally.of(call)
         if call.error is None:
-            guess = estimated(list(call.messages), call.answer + call.reasoning)
-            usage = guess if call.usage.prompt_tokens is None or call.usage.completion_tokens is None else call.usage
-            self._spent_tokens += usage.prompt_tokens + usage.completion_tokens
+            usage = call.usage
+            if usage.prompt_tokens is None or usage.completion_tokens is None:
+                usage = estimated(list(call.messages), call.answer + call.reasoning)
+            self._spent_tokens += (usage.prompt_tokens or 0) + (usage.completion_tokens or 0)
             self._spent_cost += cost_of(usage, price_of(call.model, self.settings.prices)) or 0.0
 
     def of_episode(self, episode: str) -> dict[str, Tally]:
-        """The sums of one episode by role."""
+        """Return the sums of one episode by role."""
         return {role: tally for (played, role), tally in self._tallies.items() if played == episode}
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as plain values for JSON."""
+        """Return the whole ledger as plain values for JSON."""
         tallies = [[episode, role, asdict(tally)] for (episode, role), tally in self._tallies.items()]
         return {"tallies": tallies, "tokens": self._spent_tokens, "cost": self._spent_cost}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on from there: what was spent counts against the ceiling."""
+        """Continue from what `to_dict` returned: what was spent then counts against the ceilings."""
         self._tallies = {(episode, role): Tally(**tally) for episode, role, tally in state["tallies"]}
         self._spent_tokens, self._spent_cost = int(state["tokens"]), float(state["cost"])
 
     def snapshot(self) -> UsageSnapshot:
+        """Return the sums in total, by role and by episode."""
         by_role: dict[str, Tally] = {}
         by_episode: dict[str, Tally] = {}
         for (episode, role), tally in self._tallies.items():

@@ -7,7 +7,7 @@ from zorkgpt.memory.models import Memory, episode_key
 from zorkgpt.memory.past.episode_memories import EpisodeMemories
 from zorkgpt.memory.storage.changes import Change
 from zorkgpt.memory.storage.history import History, Record
-from zorkgpt.runlog.reader import RUNS
+from zorkgpt.runlog.episodes import RUNS
 
 LOG_FILE = "episode_log.jsonl"
 

@@ -14,7 +14,7 @@ def asking(llm_client: Any, model: str, settings: MemorySettings) -> MemorySynth
     if llm_client is None:
         return None
     # Only here, so that a memory without a model loads nothing that asks one.
-    from zorkgpt.llm.wrap import as_llm
+    from zorkgpt.llm.client import as_llm
     from zorkgpt.memory.learning.model_synthesizer import ModelSynthesizer
 
     return ModelSynthesizer(as_llm(llm_client, model=model), history_window=settings.history_window)
@@ -24,7 +24,7 @@ def judging(llm_client: Any, model: str) -> "Judge | None":
     """Who tells whether two memories say the same, where their words leave it open."""
     if llm_client is None:
         return None
-    from zorkgpt.llm.wrap import as_llm
+    from zorkgpt.llm.client import as_llm
     from zorkgpt.memory.dedup.judge import ModelJudge
 
     return ModelJudge(as_llm(llm_client, model=model))

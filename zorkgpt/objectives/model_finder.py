@@ -7,6 +7,7 @@ from pydantic import BaseModel, Field, field_validator
 
 from session.history import TurnRecord
 from zorkgpt.llm.messages import LLM, Message
+from zorkgpt.llm.roles import Role
 from zorkgpt.llm.structured import form_of
 from zorkgpt.memory.recall.retrieval import estimated_tokens
 from zorkgpt.objectives.conditions import Kind
@@ -93,7 +94,7 @@ class ModelObjectiveFinder:
             LLMError: the model gave no usable answer.
         """
         messages = discovery_prompt(situation)
-        answer = self._llm.complete(messages, role="objectives", response_model=ObjectivesAnswer).parsed
+        answer = self._llm.complete(messages, role=Role.OBJECTIVES, response_model=ObjectivesAnswer).parsed
         listed = _listed(situation)
         return Findings(
             proposals=tuple(_proposal(one) for one in answer.new[:_MOST_NEW]),
@@ -118,7 +119,7 @@ class ModelObjectiveFinder:
             form=form_of(RefinementAnswer),
         )
         messages = [Message("system", prompt.system), Message("user", prompt.user)]
-        answer = self._llm.complete(messages, role="objectives", response_model=RefinementAnswer).parsed
+        answer = self._llm.complete(messages, role=Role.OBJECTIVES, response_model=RefinementAnswer).parsed
         listed = _listed(situation)
         numbers = [number for number in dict.fromkeys(answer.keep) if 1 <= number <= len(listed)]
         return [listed[number - 1].key for number in numbers[:most]]

@@ -1,1 +1,1 @@
-"""One template per question."""
+"""The prompts of all roles."""

@@ -1,21 +1,25 @@
-"""Templates to text: a missing variable is an error, and what others wrote is fenced."""
+"""Render prompt templates: a missing variable is an error, and text of others is fenced."""
 
 import re
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A question to a model: what is always so, and what is so now."""
+    """The system message and the user message of a question to a model."""
 
     system: str
     user: str
 
 
-def render(name: str, **values) -> Prompt:
-    """The blocks `system` and `user` of `<name>.md.j2`.
+def render(name: str, **values: object) -> Prompt:
+    """Render the blocks `system` and `user` of `<name>.md.j2`.
 
     Raises:
         jinja2.UndefinedError: the template names a value that is not given.
@@ -23,11 +27,11 @@ def render(name: str, **values) -> Prompt:
     template = _environment().get_template(f"{name}.md.j2")
     context = template.new_context(values)
     system, user = ("".join(template.blocks[block](context)).strip() for block in ("system", "user"))
-    return Prompt(_without_gaps(system), _without_gaps(user))
+    return Prompt(_without_blank_runs(system), _without_blank_runs(user))
 
 
 def fence(text: object) -> str:
-    """The text between two lines of backticks, more of them than stand together anywhere in it.
+    """Fence a text with more backticks than stand together anywhere in it.
 
     So nothing in it can end the fence: what a game or a model wrote stays data.
     """
@@ -38,21 +42,21 @@ def fence(text: object) -> str:
 
 
 def cut(text: str, most: int) -> str:
-    """The text's beginning, and a mark that more was there."""
+    """Cut a text to a length, with a mark where more was left out."""
     return text if len(text) <= most else f"{text[:most].rstrip()} [...]"
 
 
 def one_line(text: object) -> str:
-    """The text as one line between quotes that it holds none of: for data inside a sentence or a list."""
+    """Return a text as one quoted line without inner quotes, for data in a sentence or a list."""
     return '"' + " ".join(str(text).split()).replace('"', "'") + '"'
 
 
-def _without_gaps(text: str) -> str:
+def _without_blank_runs(text: str) -> str:
     return re.sub(r"\n{3,}", "\n\n", text)
 
 
 @cache
-def _environment():
+def _environment() -> "Environment":
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(

@@ -1,4 +1,4 @@
-"""What the log of an episode can say: one frozen value for each kind of line."""
+"""The events of an episode's log: one frozen value for each kind of line."""
 
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
@@ -49,7 +49,7 @@ class TurnPlayed:
     finished: bool
     victory: bool
     failed: bool
-    """It came to nothing: the whole state of the game is what it would be without it; looking and waiting never
+    """The action had no effect: the state of the game is what it would be without it; looking and waiting never
     count."""
     refused: str | None = None
     fault: str | None = None
@@ -59,65 +59,64 @@ class TurnPlayed:
     rejections: list[dict[str, Any]] = field(default_factory=list)
     """Proposals that were turned down before the action: action, reason, judge, score, obeyed."""
     critic_score: float | None = None
-    """Of the action itself, -1 to 1; None: no model judged it."""
+    """The critic's score of the action, -1 to 1; None: no model judged it."""
     effective: bool = True
-    """The action itself changed something beside the player's place; so are turns of which nobody wrote it down."""
+    """The action changed something beside the player's location; True in logs that did not record it."""
     extraction: dict[str, Any] | None = None
-    """What was read in the response: is_room_description, exits, combat, enemies, by; None: nobody read it."""
+    """What was extracted from the response: is_room_description, exits, combat, enemies, by; None: nothing was."""
     notices: list[str] = field(default_factory=list)
-    """What the player was told about its own play before it chose: that it goes in a circle, that it is stuck."""
+    """What the player was told about its own play before it chose, such as that it goes in a circle."""
     carried_before: list[list[Any]] | None = None
-    """What was held before the action, and all that was inside it: [number, name, number of what holds it]; None: not
-    known."""
+    """What was carried before the action, with contents: [number, name, number of the holder]; None: not known."""
     visible_before: list[list[Any]] | None = None
     """What was in sight before the action and not carried, in the same form; None: not known."""
     dark: bool = False
-    """Nothing could be seen before the action."""
+    """Whether it was dark before the action."""
     vehicle_id: int | None = None
-    """What the player sat in before the action; None: nothing."""
+    """The vehicle that the player was in before the action; None: none."""
     changed: list[list[Any]] = field(default_factory=list)
-    """Attributes that were set or cleared meanwhile: [number of the thing, its name, attribute, whether it is set]."""
+    """Attributes that the turn set or cleared: [number of the object, its name, attribute, whether it is set]."""
 
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeUpdated:
-    """The knowledge base is another than before."""
+    """The knowledge base changed."""
 
     kind: ClassVar[str] = "knowledge_updated"
     episode: int | str
     turn: int
-    """After this one; 0: as the episode began."""
+    """The turn before the change; 0: the beginning of the episode."""
     added: list[str]
     """Texts of new lines."""
     struck: list[str]
-    """Texts of lines that are not believed any more."""
+    """Texts of lines that were withdrawn."""
     text: str
-    """The whole file, or as much of its beginning as a line of the log should hold."""
+    """The file, cut to a length that suits a line of the log."""
 
 
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """The commands that were to lead back to an earlier state are played, or led elsewhere; the player goes on."""
+    """The commands that repeat the way to an earlier state were played, or led elsewhere; the player goes on."""
 
     kind: ClassVar[str] = "returned"
     episode: int
     turn: int
-    """The last one that was played again."""
+    """The last turn that was repeated."""
     from_episode: int
-    """Whose commands they were."""
+    """The episode whose commands were repeated."""
     from_turn: int
-    """The last one of them, in that episode."""
+    """The last of them in that episode."""
     commands: int
-    """How many there were to play."""
+    """The number of commands to play."""
     shortened: bool
-    """What changed nothing was left out."""
+    """Whether commands without effect were left out."""
     arrived: bool
     difference: str
-    """Where the way led elsewhere, what was other than expected; "" otherwise."""
+    """What differed where the way led elsewhere; "" otherwise."""
     at_turn: int
-    """Where it led elsewhere, the turn of that episode whose command did; 0 otherwise, and for commands put before."""
+    """The turn of that episode whose command led elsewhere; 0 otherwise, and for commands put before."""
     place: int | None
-    """What it was to lead to: place, score and inventory."""
+    """The place of the state that was to be reached; so `score` and `inventory`."""
     place_name: str
     score: int | None
     inventory: list[str]
@@ -125,12 +124,12 @@ class Returned:
 
 @dataclass(frozen=True, slots=True)
 class ObjectivesUpdated:
-    """The objectives are others than before, or what became of them is."""
+    """The objectives or their outcomes changed."""
 
     kind: ClassVar[str] = "objectives_updated"
     episode: int
     turn: int
-    """The last one that had been played."""
+    """The last turn that was played."""
     objectives: list[dict[str, Any]]
     """Those that are pursued, the most promising first, then those that this episode reached or gave up: text,
     condition, done_when, places, origin, scope, status ("open", "stale", "reached" or "abandoned"), given_up, and
@@ -139,12 +138,12 @@ class ObjectivesUpdated:
 
 @dataclass(frozen=True, slots=True)
 class ModelCalled:
-    """A question to a model, and its answer."""
+    """A request to a model, and its answer."""
 
     kind: ClassVar[str] = "model_called"
     episode: int | str
     turn: int
-    """The one that it was asked for; 0: before the first."""
+    """The turn that it was made for; 0: before the first."""
     time: str
     role: str
     model: str
@@ -163,19 +162,19 @@ class ModelCalled:
 
 @dataclass(frozen=True, slots=True)
 class EpisodeResumed:
-    """An episode that was cut short goes on; the turns after the checkpoint are played, and written, again."""
+    """An interrupted episode goes on; the turns after the checkpoint are played, and logged, again."""
 
     kind: ClassVar[str] = "episode_resumed"
     episode: int
     time: str
     turn: int
-    """The last one that was over."""
+    """The last completed turn."""
     max_turns: int
 
 
 @dataclass(frozen=True, slots=True)
 class EpisodeEnded:
-    """An episode is over, or was cut short: one that goes on after that has `EpisodeResumed` next."""
+    """An episode ended or was interrupted; if it goes on later, `EpisodeResumed` comes next."""
 
     kind: ClassVar[str] = "episode_ended"
     episode: int
@@ -190,7 +189,7 @@ class EpisodeEnded:
     memories: dict[str, int]
     """core, permanent, ephemeral, as they stood at the end."""
     message: str = ""
-    """What ended it, where that was an error."""
+    """The error that ended it, if one did."""
     metrics: dict[str, Any] = field(default_factory=dict)
 
 
@@ -218,19 +217,19 @@ _KINDS: dict[str, type[Event]] = {
     )
 }
 _FIELDS = {kind: tuple(field.name for field in fields(kind)) for kind in _KINDS.values()}
-"""Their values are plain already."""
+"""The fields of each kind, whose values are plain."""
 
 
 def to_record(event: Event) -> dict[str, Any]:
-    """The event as a JSON object."""
+    """Return the event as a JSON object."""
     return {"v": SCHEMA_VERSION, "event": event.kind} | {name: getattr(event, name) for name in _FIELDS[type(event)]}
 
 
 def from_record(record: dict[str, Any]) -> Event | None:
-    """The event that a JSON object holds; None if it is of a kind that a later version added.
+    """Return the event in a JSON object; None if it is of a kind that a later version added.
 
     Raises:
-        TypeError: a field that every such event has is missing.
+        TypeError: a required field is missing.
     """
     kind = _KINDS.get(record.get("event", ""))
     if kind is None:

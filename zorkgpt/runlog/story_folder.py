@@ -1,7 +1,7 @@
-"""The folder that keeps what is known of one story, and of no other: which one it is, and how it is found again.
+"""The folder of a story: which story it belongs to, how it is found again, and how it is made.
 
-A file in it, `story.json`, says which story it belongs to. Stories are told apart by the bytes of their files; names of
-files and folders are for people.
+A file in it, `story.json`, names its story. Stories are told apart by the bytes of their files; the names of files and
+folders are for people.
 """
 
 import os
@@ -18,17 +18,19 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from zorkgpt.encoding import as_json
 from zorkgpt.errors import WorkdirError
+from zorkgpt.runlog.episodes import RUNS, episodes_in, is_played, read_events, run_directory
 from zorkgpt.runlog.events import EpisodeStarted
-from zorkgpt.runlog.playing import is_played
-from zorkgpt.runlog.reader import RUNS, episodes_in, read_events, run_directory
 
 MARKER = "story.json"
+MAP_FILE = "map_state.json"
+STATE_FILE = "current_state.json"
+"""The default names of the map and of the running episode's state."""
 _LOCK = ".stories.lock"
-_PATIENCE_S = 30
-_LONGEST_NAME = 60
-"""Characters of a folder's name."""
-_NO_WORLD = (".lock", ".log")
-"""Endings of files without which nothing is lost."""
+_LOCK_TIMEOUT_S = 30
+_MOST_CHARACTERS = 60
+"""The limit of a folder's name."""
+_DISPOSABLE = (".lock", ".log")
+"""Suffixes of files that hold nothing worth keeping."""
 
 
 class StoryMark(BaseModel):
@@ -37,7 +39,7 @@ class StoryMark(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     sha256: str = Field(pattern="^[0-9a-f]{64}$")
-    """Of the story itself, taken out of a Blorb file where it was in one."""
+    """The hash of the story itself, extracted where it is in a Blorb file."""
     title: str | None = None
     """None: not known."""
     release: int | None = None
@@ -47,10 +49,10 @@ class StoryMark(BaseModel):
 
     @classmethod
     def of(cls, summary: Mapping[str, Any]) -> "StoryMark":
-        """From what the log of an episode says of its story.
+        """Make a mark from what the log of an episode says about its story.
 
         Raises:
-            ValidationError: it does not say which story it is.
+            ValidationError: it does not identify the story.
         """
         return cls.model_validate(dict(summary))
 
@@ -61,11 +63,11 @@ class StoryMark(BaseModel):
 
     @property
     def name(self) -> str:
-        """For people."""
+        """The name for people."""
         return self.title or Path(self.file).stem or self.sha256[:12]
 
     def __str__(self) -> str:
-        # Two builds of a story may differ in nothing else.
+        # Two builds of a story may differ in the hash only.
         release = "" if self.release is None else f"release {self.release}, serial {self.serial}, "
         return f"{self.name} ({release}sha256 {self.sha256[:12]}…)"
 
@@ -84,15 +86,15 @@ class StoryFolder:
 
 @dataclass(frozen=True)
 class FoundFolder:
-    """Where a story's world is kept from now on."""
+    """The folder where a story's files are kept from now on."""
 
     path: Path
     note: str = ""
-    """What a person should be told of files that were there before; "" if there is nothing to tell."""
+    """What to tell people about files that were there before; "" if there is nothing to tell."""
 
 
 def read_mark(folder: Path) -> StoryMark | None:
-    """Which story the folder belongs to; None if it has no marker.
+    """Return which story the folder belongs to; None if it has no marker.
 
     Raises:
         WorkdirError: the marker is damaged or can't be read.
@@ -112,7 +114,7 @@ def read_mark(folder: Path) -> StoryMark | None:
 
 
 def story_folders(root: Path) -> list[StoryFolder]:
-    """The stories' folders in this one, itself included if it is one; the one played last comes first.
+    """Return the story folders in `root`, itself included if it is one; the one played last comes first.
 
     Folders without a readable marker are left out.
     """
@@ -125,7 +127,7 @@ def story_folders(root: Path) -> list[StoryFolder]:
 
 
 def stories_of(folder: Path, log_name: str) -> dict[str, StoryMark]:
-    """Whose the folder is, by sha256: of one story by its marker or, without one, of those that its logs name.
+    """Return whose folder it is, by sha256: the story of its marker or, without one, those that its logs name.
 
     Raises:
         WorkdirError: the marker is damaged or can't be read.
@@ -135,28 +137,28 @@ def stories_of(folder: Path, log_name: str) -> dict[str, StoryMark]:
 
 
 def _stories_played(folder: Path, log_name: str) -> dict[str, StoryMark]:
-    told = {}
+    played = {}
     for episode in episodes_in(folder):
         with suppress(OSError, ValidationError):
             started = next(read_events(run_directory(folder, episode) / log_name), None)
             if isinstance(started, EpisodeStarted):
                 mark = StoryMark.of(started.story)
-                told[mark.sha256] = mark
-    return told
+                played[mark.sha256] = mark
+    return played
 
 
 def check_story(folder: Path, story: StoryMark, log_name: str) -> None:
-    """Pass if the folder is the story's, or nobody's yet; nothing is changed.
+    """Raise an error if the folder is another story's; nothing is changed.
 
     Raises:
         WorkdirError: it is another story's, by its marker or, without one, by the logs of its episodes.
     """
     theirs = stories_of(folder, log_name)
     if theirs and story.sha256 not in theirs:
-        raise _another_s(folder, next(iter(theirs.values())), story)
+        raise _wrong_story(folder, next(iter(theirs.values())), story)
 
 
-def _another_s(folder: Path, theirs: StoryMark, ours: StoryMark) -> WorkdirError:
+def _wrong_story(folder: Path, theirs: StoryMark, ours: StoryMark) -> WorkdirError:
     return WorkdirError(
         f"{folder} keeps memories, map and runs of {theirs}; {ours} can't be played there. Name another folder with "
         "--workdir or zork_game_workdir; without either, each story has a folder of its own."
@@ -164,7 +166,7 @@ def _another_s(folder: Path, theirs: StoryMark, ours: StoryMark) -> WorkdirError
 
 
 def mark_folder(folder: Path, story: StoryMark) -> None:
-    """Let the folder, which exists, be this story's, and the one that was played last.
+    """Mark an existing folder as this story's, and as the one that was played last.
 
     Raises:
         WorkdirError: it is another story's, or can't be written.
@@ -175,8 +177,8 @@ def mark_folder(folder: Path, story: StoryMark) -> None:
             _write_once(path, as_json(story.model_dump(), indented=True) + b"\n")
         mark = read_mark(folder)
         if mark and mark.sha256 != story.sha256:
-            raise _another_s(folder, mark, story)
-        # Another owner's marker can be read but not touched; only the order of the folders is affected.
+            raise _wrong_story(folder, mark, story)
+        # The marker of another user can be read but not touched; that affects only the order of the folders.
         with suppress(PermissionError):
             os.utime(path)
     except OSError as error:
@@ -184,7 +186,7 @@ def mark_folder(folder: Path, story: StoryMark) -> None:
 
 
 def _write_once(path: Path, data: bytes) -> None:
-    """Whole or not at all, and never over what another process has written meanwhile."""
+    """Write a file atomically, and never over one that another process has written meanwhile."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     temporary.write_bytes(data)
     try:
@@ -192,13 +194,13 @@ def _write_once(path: Path, data: bytes) -> None:
     except FileExistsError:
         pass
     except OSError:
-        # Where there are no second names.
+        # The file system has no hard links.
         os.replace(temporary, path)
     temporary.unlink(missing_ok=True)
 
 
 def kept_folder(root: Path, story: StoryMark, *, may_share: bool = True) -> Path | None:
-    """The folder in `root`, or `root` itself, that keeps this story's world; None: there is none yet.
+    """Return the folder of this story in `root`, or `root` itself; None: there is none yet.
 
     Args:
         may_share: whether there may be folders of other stories in a root that is one story's folder itself.
@@ -211,20 +213,20 @@ def kept_folder(root: Path, story: StoryMark, *, may_share: bool = True) -> Path
             return folder.path
     own = read_mark(root)
     if own and not may_share:
-        raise _another_s(root, own, story)
+        raise _wrong_story(root, own, story)
     return None
 
 
 def folder_for(
     root: Path, story: StoryMark, *, files: Sequence[str], log_name: str, may_share: bool = True
 ) -> FoundFolder:
-    """The story's folder in `root`, made if there is none yet.
+    """Return the story's folder in `root`, made if there is none yet.
 
-    What an earlier version kept directly in the root is moved into it if its logs tell that it is this story's.
+    What an earlier version kept directly in the root is moved into it if its logs show that it is this story's.
 
     Args:
         files: names of the files that a story's folder holds.
-        log_name: of an episode's log.
+        log_name: the name of an episode's log.
         may_share: see `kept_folder`.
 
     Raises:
@@ -254,10 +256,10 @@ def folder_for(
 @contextmanager
 def _locked(root: Path) -> Iterator[None]:
     try:
-        with FileLock(root / _LOCK, timeout=_PATIENCE_S):
+        with FileLock(root / _LOCK, timeout=_LOCK_TIMEOUT_S):
             yield
     except Timeout:
-        raise WorkdirError(f"{root / _LOCK} has been held by another process for {_PATIENCE_S} s.") from None
+        raise WorkdirError(f"{root / _LOCK} has been held by another process for {_LOCK_TIMEOUT_S} s.") from None
 
 
 def _new_folder(root: Path, story: StoryMark, files: Sequence[str], log_name: str) -> Path:
@@ -269,31 +271,31 @@ def _new_folder(root: Path, story: StoryMark, files: Sequence[str], log_name: st
 
 def _candidates(root: Path, story: StoryMark) -> Iterator[Path]:
     name = re.sub(r"[\W_]+", "-", unicodedata.normalize("NFKC", story.name).casefold())
-    name = name[:_LONGEST_NAME].strip("-") or "story"
+    name = name[:_MOST_CHARACTERS].strip("-") or "story"
     number = 1
     while True:
-        # A folder of episodes has that name already.
+        # The folder of the episodes has that name already.
         if number > 1 or name != RUNS:
             yield root / (name if number == 1 else f"{name}-{number}")
         number += 1
 
 
 def _is_free(folder: Path, story: StoryMark, files: Sequence[str], log_name: str) -> bool:
-    """Whether the folder is not there, empty, or was put there for this story by a person."""
+    """Whether the folder does not exist, is empty, or was made for this story by a person."""
     if read_mark(folder) is not None:
         return False
     if not folder.exists() and not folder.is_symlink():
         return True
     if not folder.is_dir():
         return False
-    told = _stories_played(folder, log_name)
-    if told:
-        return set(told) == {story.sha256}
-    return bool(_world_in(folder, files)) or next(folder.iterdir(), None) is None
+    played = _stories_played(folder, log_name)
+    if played:
+        return set(played) == {story.sha256}
+    return bool(_story_files_in(folder, files)) or next(folder.iterdir(), None) is None
 
 
-def _world_in(folder: Path, files: Sequence[str]) -> list[Path]:
-    """What of a world lies directly in a folder: runs come last."""
+def _story_files_in(folder: Path, files: Sequence[str]) -> list[Path]:
+    """Return the files of a story that are directly in a folder, the runs last."""
     begun = tuple(f"{Path(name).stem}." for name in files)
     found = [path for path in folder.iterdir() if path.name in (*files, RUNS) or path.name.startswith(begun)]
     return sorted(found, key=lambda path: (path.name == RUNS, path.name))
@@ -301,59 +303,62 @@ def _world_in(folder: Path, files: Sequence[str]) -> list[Path]:
 
 @dataclass(frozen=True)
 class _OldFiles:
-    """What an earlier version, which had one folder for all stories, kept directly in the root."""
+    """Files directly in the root, kept there by an earlier version that had one folder for all stories."""
 
     root: Path
     found: list[Path]
-    """The runs last: only they tell whose the files are, so that a move that was cut short goes on the next time."""
-    told: dict[str, StoryMark]
+    """The runs last: only they tell whose the files are, so an interrupted move goes on the next time."""
+    played: dict[str, StoryMark]
 
     @classmethod
     def of(cls, root: Path, files: Sequence[str], log_name: str) -> "_OldFiles":
-        # With a marker it is the folder of a story.
-        found = [] if read_mark(root) else _world_in(root, files)
-        if all(path.suffix in _NO_WORLD for path in found):
+        # A root with a marker is the folder of a story.
+        found = [] if read_mark(root) else _story_files_in(root, files)
+        if all(path.suffix in _DISPOSABLE for path in found):
             found = []
         return cls(root, found, _stories_played(root, log_name) if found else {})
 
     def are_of(self, story: StoryMark) -> bool:
-        return set(self.told) == {story.sha256}
+        """Whether all of them are this story's."""
+        return set(self.played) == {story.sha256}
 
     def check_not_played(self) -> None:
-        """
+        """Raise an error if one of their episodes is being played.
+
         Raises:
-            WorkdirError: an episode among them is being played.
+            WorkdirError: an episode is being played.
         """
         for episode in episodes_in(self.root) if self.found else ():
             if is_played(run_directory(self.root, episode)):
                 raise WorkdirError(f"Episode {episode} in {self.root} is being played: wait until it is over.")
 
     def can_move_to(self, folder: Path) -> bool:
-        """Whether a move overwrites nothing, and no link would lead elsewhere after it."""
+        """Whether a move would overwrite nothing and break no symbolic link."""
         return not any(path.is_symlink() or os.path.lexists(folder / path.name) for path in self.found)
 
     def move_to(self, folder: Path) -> None:
-        """
+        """Move all files to a folder.
+
         Raises:
-            OSError: one can't be moved; what was moved and what was not are both whole, and the next try goes on.
+            OSError: one can't be moved; no file is damaged, and the next try goes on.
         """
         for path in self.found:
             os.rename(path, folder / path.name)
 
     def explained(self, story: StoryMark, folder: Path) -> str:
-        """Why the files stay where they are; "" if there are none."""
+        """Explain why the files stay where they are; "" if there are none."""
         if not self.found:
             return ""
-        names = ", ".join(path.name for path in self.found if path.suffix not in _NO_WORLD)
+        names = ", ".join(path.name for path in self.found if path.suffix not in _DISPOSABLE)
         stay = f"Files of an earlier run are directly in {self.root} ({_plain(names)})"
         begins = f"They stay there, and {story.name} begins afresh in {folder}."
         adopt = f"To go on with them instead: --workdir {self.root}"
-        if not self.told:
+        if not self.played:
             return f"{stay} and don't tell which story they are of. {begins} {adopt}"
-        if story.sha256 not in self.told:
-            others = ", ".join(mark.name for mark in self.told.values())
+        if story.sha256 not in self.played:
+            others = ", ".join(mark.name for mark in self.played.values())
             return f"{stay}; they are of {others}. {begins}"
-        if len(self.told) > 1:
-            several = ", ".join(mark.name for mark in self.told.values())
+        if len(self.played) > 1:
+            several = ", ".join(mark.name for mark in self.played.values())
             return f"{stay}; they are of several stories: {several}. {begins} {adopt}"
         return f"{stay} and can't be moved: a link is among them, or {folder} has such a file. {begins} {adopt}"

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from zorkgpt.runlog.episodes import is_played
 from zorkgpt.runlog.events import SCHEMA_VERSION
-from zorkgpt.runlog.playing import is_played
 from zorkgpt.viewer.lines import Lines
 from zorkgpt.viewer.passing_threads import Happened
 from zorkgpt.viewer.values import number, objects, text, texts, whole_number

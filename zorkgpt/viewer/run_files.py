@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from zorkgpt.errors import RunLogError
-from zorkgpt.runlog.reader import MODEL_CALLS, RUNS, episodes_in, run_directory
+from zorkgpt.runlog.episodes import MODEL_CALLS, RUNS, episodes_in, run_directory
 from zorkgpt.viewer.call_index import CallIndex
 from zorkgpt.viewer.episode_index import EpisodeIndex
 from zorkgpt.viewer.map_timeline import MapTimeline

@@ -6,6 +6,7 @@ from typing import Literal, Protocol
 from pydantic import BaseModel, Field
 
 from zorkgpt.llm.messages import LLM, Message
+from zorkgpt.llm.roles import Role
 from zorkgpt.llm.structured import form_of
 from zorkgpt.memory.models import Memory
 from zorkgpt.prompts.render import render
@@ -52,7 +53,7 @@ class ModelJudge:
             "memory_judge", place=place, new=new, known=known, longest=_LONGEST_TEXT, form=form_of(Verdicts)
         )
         messages = [Message("system", prompt.system), Message("user", prompt.user)]
-        answer = self._llm.complete(messages, role="memory", response_model=Verdicts).parsed
+        answer = self._llm.complete(messages, role=Role.MEMORY, response_model=Verdicts).parsed
         # Two verdicts on one memory are none.
         numbers = [verdict.number for verdict in answer.verdicts]
         return {

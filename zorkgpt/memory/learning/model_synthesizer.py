@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 
 from zorkgpt.errors import InvalidAnswer
 from zorkgpt.llm.messages import LLM, Message
+from zorkgpt.llm.roles import Role
 from zorkgpt.llm.structured import form_of
 from zorkgpt.log import get_logger
 from zorkgpt.memory.learning.synthesis import RecentTurn, SynthesisRequest
@@ -98,7 +99,7 @@ class ModelSynthesizer:
         """
         messages = prompt_for(request, history_window=self._history_window)
         try:
-            completion = self._llm.complete(messages, role="memory", response_model=SynthesisAnswer)
+            completion = self._llm.complete(messages, role=Role.MEMORY, response_model=SynthesisAnswer)
         except InvalidAnswer as error:
             log.warning("memory synthesis skipped", extra={"location_id": request.location_id, "problem": str(error)})
             return None

@@ -11,7 +11,7 @@ from zorkgpt.memory.models import Memory, fields_of
 from zorkgpt.memory.storage.changes import is_current
 from zorkgpt.memory.storage.history import Record
 from zorkgpt.memory.storage.store import MemoryStore
-from zorkgpt.runlog.reader import RUNS, episodes_in
+from zorkgpt.runlog.episodes import RUNS, episodes_in
 
 LOG_FILE = "episode_log.jsonl"
 

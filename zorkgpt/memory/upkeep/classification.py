@@ -8,6 +8,7 @@ from pydantic import BaseModel
 
 from zorkgpt.errors import LLMError
 from zorkgpt.llm.messages import LLM, Message
+from zorkgpt.llm.roles import Role
 from zorkgpt.llm.structured import form_of
 from zorkgpt.log import get_logger
 from zorkgpt.memory.models import Memory
@@ -101,7 +102,9 @@ class ModelClassifier:
         )
         question = [Message("system", prompt.system), Message("user", prompt.user)]
         try:
-            said = self._llm.complete(question, role="memory", response_model=ClassificationAnswer).parsed.persistences
+            said = self._llm.complete(
+                question, role=Role.MEMORY, response_model=ClassificationAnswer
+            ).parsed.persistences
         except LLMError as error:
             log.warning("the model could not classify", extra={"location": located[0].location_id, "why": str(error)})
             said = []

@@ -1,4 +1,4 @@
-"""How far a run has come, how fast it goes, what it has cost, and how long it may still take."""
+"""The progress of a run: position, speed, cost and remaining time."""
 
 import time
 from collections import deque
@@ -8,18 +8,18 @@ from session.history import Spent, TurnRecord
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, EpisodeStarted
 
 _MEASURED_TURNS = 50
-"""The rate is that of the last so many turns."""
+"""The speed is measured over as many of the last turns."""
 _FEWEST_TURNS = 5
-"""Fewer say nothing of the rate."""
+"""Fewer don't tell the speed."""
 
 
-class Pace:
-    """A watcher that counts; displays ask it.
+class RunProgress:
+    """A watcher that counts turns and episodes for the displays.
 
     Args:
-        episodes: how many are to be played.
-        max_turns: of one episode.
-        now: seconds of a clock that never goes back.
+        episodes: how many will be played.
+        max_turns: the limit of one episode.
+        now: a monotonic clock, in seconds.
     """
 
     def __init__(self, episodes: int, max_turns: int, now: Callable[[], float] = time.monotonic) -> None:
@@ -51,36 +51,37 @@ class Pace:
 
     @property
     def turns_played(self) -> int:
+        """The turns of all episodes so far."""
         return sum(self._ended) + (self._turn or 0)
 
     @property
     def turns_left(self) -> int:
-        """If the episodes to come are as long as those that have ended were, or else as long as they may be."""
-        usual = round(sum(self._ended) / len(self._ended)) if self._ended else self._max_turns
+        """The remaining turns, if episodes are as long as those before them, or else as long as they may be."""
+        usual_turns = round(sum(self._ended) / len(self._ended)) if self._ended else self._max_turns
         running = self._turn is not None
-        of_the_running = max(0, usual - self._turn) if self._turn is not None else 0
-        return of_the_running + max(0, self._episodes - len(self._ended) - running) * usual
+        left_in_episode = max(0, usual_turns - self._turn) if self._turn is not None else 0
+        return left_in_episode + max(0, self._episodes - len(self._ended) - running) * usual_turns
 
     @property
     def turns_per_s(self) -> float | None:
-        """None: too few turns to tell."""
+        """The speed; None: too few turns to tell."""
         measured = len(self._times) - 1
         took = self._times[-1] - self._times[0] if measured >= _FEWEST_TURNS else 0.0
         return measured / took if took > 0 else None
 
     @property
     def seconds_left(self) -> float | None:
-        """None: not known yet."""
+        """The remaining time; None: not known yet."""
         rate = self.turns_per_s
         return self.turns_left / rate if rate else None
 
     def position(self) -> str:
-        """`episode 2 of 10  turn 31/400`."""
+        """Return the position, such as `episode 2 of 10  turn 31/400`."""
         episode = len(self._ended) + (self._turn is not None)
         return f"episode {max(1, episode)} of {self._episodes}  turn {self._turn or 0}/{self._max_turns}"
 
     def speed(self) -> str:
-        """`3.1 turns/s  12,840 tokens  cost 0.0214  about 18 min left`, as far as it is known."""
+        """Return what is known of speed and cost: `3.1 turns/s  12,840 tokens  cost 0.0214  about 18 min left`."""
         said = [] if (rate := self.turns_per_s) is None else [f"{rate:.3g} turns/s"]
         if self._spent:
             said.append(f"{self._spent.tokens:,} tokens")
@@ -91,7 +92,7 @@ class Pace:
 
 
 def duration(seconds: float) -> str:
-    """`40 s`, `12 min`, `3 h 5 min`."""
+    """Format a duration: `40 s`, `12 min`, `3 h 5 min`."""
     if seconds < 90:
         return f"{max(1, round(seconds))} s"
     minutes = round(seconds / 60)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from zorkgpt.cli.account import account
+from zorkgpt.cli.summary import usage_report
 
 TOOK = {
     "calls": 3,
@@ -21,19 +21,19 @@ def an_episode(**roles: dict) -> dict:
 
 
 def test_of_a_run_without_a_model_no_model_is_spoken_of():
-    assert "model" not in " ".join(account([an_episode()])).lower()
+    assert "model" not in " ".join(usage_report([an_episode()])).lower()
 
 
 @pytest.mark.parametrize("count", [1, 2])
 def test_what_contradicted_a_known_memory_is_said(count):
-    said = list(account([an_episode()] * count))
+    said = list(usage_report([an_episode()] * count))
     assert said[-1] == (
         f"{count} of the memories contradicted one that was known; both are kept, see `memories undo --list`."
     )
 
 
 def test_a_memory_model_that_takes_later_visits_for_first_ones_is_told():
-    said = list(account([an_episode(memory=TOOK)]))
+    said = list(usage_report([an_episode(memory=TOOK)]))
     assert said[0].startswith("Model as memory: 3 calls")
     assert said[1].startswith("2 of 10 memories were called core on a later visit")
     assert said[1].endswith("the prompt does not fit the memory model. Try another memory_model.")

@@ -1,4 +1,4 @@
-"""Where a run keeps what: in the story's folder, under names as configured, or the usual ones without the game."""
+"""The folder of a story and the names of the files in it, as configured."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 import typer
 
 from zorkgpt.errors import StoryFileNotFound, WorkdirError
-from zorkgpt.runlog.reader import RUNS
+from zorkgpt.runlog.episodes import EPISODE_LOG, RUNS
 from zorkgpt.runlog.story_folder import (
+    MAP_FILE,
     MARKER,
+    STATE_FILE,
     FoundFolder,
     StoryFolder,
     StoryMark,
@@ -25,17 +27,18 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Places:
-    """The folder of a story, and the names of files in it."""
+class RunPaths:
+    """The folder of a story, and the names of the files in it."""
 
-    workdir: Path = Path("game_files")
-    memory: str = "Memories.md"
-    map: str = "map_state.json"
-    state: str = "current_state.json"
-    log: str = "episode_log.jsonl"
+    workdir: Path
+    memory: str
+    map: str = MAP_FILE
+    state: str = STATE_FILE
+    log: str = EPISODE_LOG
 
     @classmethod
-    def of(cls, config: "GameConfiguration") -> "Places":
+    def of(cls, config: "GameConfiguration") -> "RunPaths":
+        """Return the paths that a configuration names."""
         return cls(
             workdir=Path(config.zork_game_workdir),
             memory=config.memory_file,
@@ -45,21 +48,21 @@ class Places:
         )
 
 
-def places(workdir: Path | None = None, game: str | None = None, *, make: bool = False) -> Places:
-    """What was played already: in this folder; of this game; else of the story that was played last.
+def run_paths(workdir: Path | None = None, game: str | None = None, *, make: bool = False) -> RunPaths:
+    """Return the paths of this folder, of this game, or else of the story that was played last.
 
-    Says on the standard error which story that is, if there are several.
+    Reports on the standard error which story that is, if there are several.
 
     Args:
-        make: Give a story that was not played yet its folder: the game, or the one that would be played without one.
+        make: make the folder of a story that was not played yet, by default of the one that `play` would choose.
 
     Raises:
         ConfigurationError: a setting is wrong.
         WorkdirError: the folder is another story's, or nothing is kept of the game.
         StoryError: there is no such game, or its file can't be used.
     """
-    found = configured_places()
-    if workdir is not None and (_keeps_a_world(workdir, found) or not story_folders(workdir)):
+    found = configured_paths()
+    if workdir is not None and (_holds_a_run(workdir, found) or not story_folders(workdir)):
         if game is not None and (mark := read_mark(workdir)):
             check_story(workdir, _story_named(game, [StoryFolder(workdir, mark)]), found.log)
         return replace(found, workdir=workdir)
@@ -67,13 +70,13 @@ def places(workdir: Path | None = None, game: str | None = None, *, make: bool =
     folders = story_folders(root)
     if game is not None:
         story = _story_named(game, folders)
-        folder = _folder_of(story, root, folders, found.log) or (_made(story) if make else None)
+        folder = _folder_of(story, root, folders, found.log) or (_new_folder(story) if make else None)
         if folder is None:
             raise WorkdirError(f"Nothing is kept of {story} in {root}: it was not played yet. Elsewhere: --workdir.")
         return replace(found, workdir=folder)
     if not folders:
         nothing_there = not (root / found.memory).exists()
-        return replace(found, workdir=_made() or root) if make and nothing_there else found
+        return replace(found, workdir=_new_folder() or root) if make and nothing_there else found
     last = folders[0]
     if len({folder.mark.sha256 for folder in folders}) > 1:
         played = f"the one played last is {last.mark.name} ({last.path})"
@@ -81,21 +84,24 @@ def places(workdir: Path | None = None, game: str | None = None, *, make: bool =
     return replace(found, workdir=last.path)
 
 
-def _keeps_a_world(folder: Path, named: Places) -> bool:
-    return any((folder / name).exists() for name in (MARKER, RUNS, named.memory, named.map))
+def _holds_a_run(folder: Path, paths: RunPaths) -> bool:
+    return any((folder / name).exists() for name in (MARKER, RUNS, paths.memory, paths.map))
 
 
-def configured_places() -> Places:
-    """With the working directory as it is configured, whatever is in it."""
+def configured_paths() -> RunPaths:
+    """Return the paths in the configured working directory, or the defaults where only the library is installed."""
     try:
         from session.game_configuration import GameConfiguration
     except ModuleNotFoundError:
-        return Places()
-    return Places.of(GameConfiguration.load())
+        from zorkgpt.memory.settings import settings_of
+
+        memory_file = settings_of(None).path
+        return RunPaths(memory_file.parent, memory_file.name)
+    return RunPaths.of(GameConfiguration.load())
 
 
-def folder_of_story(config: "GameConfiguration", story: StoryMark) -> FoundFolder:
-    """The story's own folder in the configured working directory, made if there is none.
+def story_folder(config: "GameConfiguration", story: StoryMark) -> FoundFolder:
+    """Find the story's own folder in the configured working directory, and make it if there is none.
 
     Raises:
         WorkdirError: the working directory is another story's folder, or can't be written.
@@ -109,18 +115,18 @@ def folder_of_story(config: "GameConfiguration", story: StoryMark) -> FoundFolde
     )
 
 
-def _made(story: StoryMark | None = None) -> Path | None:
-    """None: only the library is installed, and knows of no stories."""
+def _new_folder(story: StoryMark | None = None) -> Path | None:
+    """Make the folder of a story; None where only the library is installed, which knows no stories."""
     try:
         from game_interface.story import find_story
         from session.game_configuration import GameConfiguration
     except ModuleNotFoundError:
         return None
-    return folder_of_story(GameConfiguration.load(), story or StoryMark.of(find_story().summary())).path
+    return story_folder(GameConfiguration.load(), story or StoryMark.of(find_story().summary())).path
 
 
 def _story_named(game: str, folders: list[StoryFolder]) -> StoryMark:
-    """By its file, or by how its folder, its title or its file is called."""
+    """Find a story by its file, or by the name of its folder, its title or its file name."""
     try:
         from game_interface.story import find_story
 
@@ -143,5 +149,5 @@ def _folder_of(story: StoryMark, root: Path, folders: list[StoryFolder], log_nam
     for folder in folders:
         if folder.mark.sha256 == story.sha256:
             return folder.path
-    # What an earlier version kept there is moved when the story is played again.
+    # What an earlier version kept in the root is moved when the story is played again.
     return root if set(stories_of(root, log_name)) == {story.sha256} else None

@@ -11,9 +11,8 @@ from orchestration.players import Choice
 from session.game_configuration import GameConfiguration
 from session.history import Spent
 from tests.fixtures.runs import a_run, a_walkthrough
-from zorkgpt.cli.display import BarDisplay, LineDisplay, display_for
-from zorkgpt.cli.pace import Pace, duration
-from zorkgpt.cli.panels import PanelDisplay
+from zorkgpt.cli.display import BarDisplay, LineDisplay, PanelDisplay, display_for
+from zorkgpt.cli.progress import RunProgress, duration
 
 
 class Clock:
@@ -26,9 +25,9 @@ class Clock:
         return self.time
 
 
-def paced(tmp_path, *, episodes: int, turns: int) -> tuple[Pace, Clock, object]:
+def paced(tmp_path, *, episodes: int, turns: int) -> tuple[RunProgress, Clock, object]:
     clock = Clock()
-    pace = Pace(episodes, turns, clock)
+    pace = RunProgress(episodes, turns, clock)
     run = a_run(tmp_path, turns=turns, watchers=(pace,))
     run.reset_episode()
     return pace, clock, run
@@ -54,7 +53,7 @@ def test_nothing_is_said_of_the_rate_before_there_is_one(tmp_path):
 
 
 def test_the_episodes_to_come_are_taken_to_be_as_long_as_those_that_ended(tmp_path):
-    pace = Pace(4, 500, Clock())
+    pace = RunProgress(4, 500, Clock())
     with a_walkthrough(tmp_path, "look", "wait", "wait", watchers=(pace,)) as run:
         run.play_episode()
     assert (pace.turns_played, pace.turns_left) == (3, 9)
@@ -62,7 +61,7 @@ def test_the_episodes_to_come_are_taken_to_be_as_long_as_those_that_ended(tmp_pa
 
 
 def test_what_the_models_took_is_said(tmp_path):
-    pace = Pace(1, 40, Clock())
+    pace = RunProgress(1, 40, Clock())
     with a_run(tmp_path) as run:
         record = replace(run.process_turn(), spent=Spent(12840, 0.0214))
     pace.turn_played(record)
@@ -87,13 +86,13 @@ def test_durations_are_said_as_people_say_them(seconds, words):
 )
 def test_the_display_fits_the_terminal(width, height, terminal, kind):
     console = Console(width=width, height=height, file=io.StringIO(), force_terminal=terminal)
-    display = display_for(console, "A story", Choice("offline", "a test", None), Pace(1, 10))
+    display = display_for(console, "A story", Choice("offline", "a test", None), RunProgress(1, 10))
     assert type(display) is kind
 
 
 def test_lines_say_now_and_then_how_far_the_run_is(tmp_path):
     console = Console(width=100, file=io.StringIO())
-    pace = Pace(1, 60)
+    pace = RunProgress(1, 60)
     with a_run(tmp_path, turns=60, watchers=(pace, LineDisplay(console, "A story", pace))) as run:
         run.play_episode()
     said = [line for line in console.file.getvalue().splitlines() if "turns/s" in line]
@@ -104,7 +103,7 @@ def test_lines_say_now_and_then_how_far_the_run_is(tmp_path):
 def test_the_panels_show_position_rate_and_time_left(tmp_path):
     console = Console(width=130, height=40, file=io.StringIO(), force_terminal=True, color_system=None)
     clock = Clock()
-    pace = Pace(2, 20, clock)
+    pace = RunProgress(2, 20, clock)
     display = PanelDisplay(console, "A story", pace, 0.0)
     with a_run(tmp_path, turns=20, watchers=(pace,)) as run:
         run.reset_episode()
@@ -119,7 +118,7 @@ def test_the_panels_show_position_rate_and_time_left(tmp_path):
 
 def test_the_bar_leaves_nothing_behind(tmp_path):
     console = Console(width=130, file=io.StringIO(), force_terminal=True, legacy_windows=False)
-    pace = Pace(1, 20)
+    pace = RunProgress(1, 20)
     with a_run(tmp_path, turns=20, watchers=(pace, BarDisplay(console, pace))) as run:
         run.play_episode()
     drawn = console.file.getvalue()
@@ -130,7 +129,7 @@ def test_the_bar_leaves_nothing_behind(tmp_path):
 def test_turns_that_repeat_an_earlier_episode_are_labelled_wherever_they_show(tmp_path):
     lines = Console(width=100, file=io.StringIO())
     panels = Console(width=130, height=40, file=io.StringIO(), force_terminal=True, color_system=None)
-    pace = Pace(2, 30)
+    pace = RunProgress(2, 30)
     shown = PanelDisplay(panels, "A story", pace, 0.0)
     config = GameConfiguration(
         zork_game_workdir=str(tmp_path), max_turns_per_episode=30, embedding_provider="none", explore="return"

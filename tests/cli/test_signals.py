@@ -11,8 +11,8 @@ import pytest
 
 from tests.cli.test_play import ROOT, environment
 from tests.fixtures.kills import interrupt, interrupt_kept, interrupt_unheard, played
-from zorkgpt.cli import exits
-from zorkgpt.runlog.reader import last_end, read_episode
+from zorkgpt.cli.process import ExitCode
+from zorkgpt.runlog.episodes import last_end, read_episode
 
 
 def started(workdir) -> subprocess.Popen:
@@ -53,22 +53,22 @@ def test_any_moment_is_a_good_one_to_stop(tmp_path, number, after_s):
 
 @pytest.mark.parametrize("how", [interrupt, interrupt_unheard, interrupt_kept])
 def test_a_stop_comes_wherever_the_interrupt_goes(tmp_path, how):
-    assert played(tmp_path, "--episodes", "2", "--max-turns", "30", kill_at=150, how=how).code == exits.INTERRUPTED
+    assert played(tmp_path, "--episodes", "2", "--max-turns", "30", kill_at=150, how=how).code == ExitCode.INTERRUPTED
     assert [path.name for path in (tmp_path / "runs").iterdir()] == ["1"]
     assert last_end(read_episode(tmp_path, 1)).reason == "interrupted"
-    assert played(tmp_path, "--resume").code == exits.OK
+    assert played(tmp_path, "--resume").code == ExitCode.OK
     assert last_end(read_episode(tmp_path, 1)).turns == 30
 
 
 IN_A_DEL = """
 import os, signal, time
-from zorkgpt.cli.stopping import STOP
+from zorkgpt.cli.signals import STOP
 
 class Gone:
     def __del__(self):
         {what}
 
-STOP.listen()
+STOP.install()
 Gone()
 try:
     time.sleep({then_s})
@@ -90,7 +90,7 @@ def test_a_stop_that_python_ignores_is_not_waited_for_until_a_turn_ends():
 WHILE_A_FORM_IS_BUILT = """
 import os, signal
 from pydantic import GetCoreSchemaHandler, TypeAdapter
-from zorkgpt.cli.stopping import STOP
+from zorkgpt.cli.signals import STOP
 
 class Slow:
     @classmethod
@@ -99,7 +99,7 @@ class Slow:
         print("built to its end")
         return {"type": "any"}
 
-STOP.listen()
+STOP.install()
 try:
     TypeAdapter(list[Slow])
     signal.pause()

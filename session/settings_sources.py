@@ -1,0 +1,110 @@
+"""Read the configuration from arguments, the environment and a TOML file, in this order of precedence."""
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic_settings import (
+    BaseSettings,
+    EnvSettingsSource,
+    InitSettingsSource,
+    PydanticBaseSettingsSource,
+    PyprojectTomlConfigSettingsSource,
+    SettingsConfigDict,
+)
+
+from session.game_configuration import GameConfiguration, similar_names
+from session.sections import SECTIONS
+from zorkgpt.errors import ConfigurationError
+
+ENV_PREFIX = "ZORKGPT_"
+_DELIMITER = "__"
+_FALLBACKS = {"client_api_key": "OPENAI_API_KEY", "client_base_url": "OPENAI_BASE_URL"}
+
+
+def read_configuration(
+    pyproject: Path | None, environment: Mapping[str, str], arguments: Mapping[str, Any]
+) -> GameConfiguration:
+    """Merge all sources, key by key.
+
+    Args:
+        pyproject: None: the file in the current directory, if there is one.
+        arguments: flat names, tables, or both.
+
+    Raises:
+        ConfigurationError: a setting is unknown or wrong, or the file is missing or not TOML.
+    """
+    if pyproject is not None and not pyproject.is_file():
+        raise ConfigurationError(f"No configuration file at {pyproject}.")
+    variables = _setting_variables(environment)
+    fallbacks = {key: environment[name] for key, name in _FALLBACKS.items() if environment.get(name)}
+
+    class MergedConfiguration(BaseSettings, GameConfiguration):
+        # The one setting that is JSON in the environment is decoded by its section, with a message of its own.
+        model_config = SettingsConfigDict(
+            enable_decoding=False,
+            env_prefix=ENV_PREFIX,
+            env_nested_delimiter=_DELIMITER,
+            pyproject_toml_table_header=("tool", "zorkgpt"),
+        )
+
+        @classmethod
+        def settings_customise_sources(
+            cls,
+            settings_cls: type[BaseSettings],
+            init_settings: PydanticBaseSettingsSource,
+            env_settings: PydanticBaseSettingsSource,
+            dotenv_settings: PydanticBaseSettingsSource,
+            file_secret_settings: PydanticBaseSettingsSource,
+        ) -> tuple[PydanticBaseSettingsSource, ...]:
+            return (
+                init_settings,
+                _Environment(settings_cls, variables),
+                PyprojectTomlConfigSettingsSource(settings_cls, pyproject),
+                InitSettingsSource(settings_cls, {"llm": fallbacks} if fallbacks else {}),
+            )
+
+    try:
+        merged = MergedConfiguration(**arguments)
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigurationError(f"{pyproject or 'pyproject.toml'} can't be read as TOML: {error}") from None
+    return GameConfiguration(**{table: getattr(merged, table) for table in merged.model_fields_set})
+
+
+class _Environment(EnvSettingsSource):
+    """Takes the variables from a mapping, by default they are those of the process."""
+
+    def __init__(self, settings_cls: type[BaseSettings], variables: Mapping[str, str]) -> None:
+        self._variables = variables
+        super().__init__(settings_cls)
+
+    def _load_env_vars(self) -> Mapping[str, str | None]:
+        return {name.lower(): value for name, value in self._variables.items()}
+
+
+def _setting_variables(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that name a setting.
+
+    Raises:
+        ConfigurationError: one has the form of a setting's name and names none, or lacks an underscore.
+    """
+    names = {
+        f"{ENV_PREFIX}{table}{_DELIMITER}{key}".upper(): f"{ENV_PREFIX}{table}_{key}".upper()
+        for table, section in SECTIONS.items()
+        for key in section.model_fields
+    }
+    misspelt = {wrong: right for right, wrong in names.items()}
+    found = {}
+    for variable, value in environment.items():
+        name = variable.upper()
+        if name in names:
+            found[variable] = value
+        elif name.startswith(ENV_PREFIX) and _DELIMITER in name:
+            meant = name.removeprefix(ENV_PREFIX).lower().replace(_DELIMITER, ".", 1)
+            raise ConfigurationError(f"{variable} names no setting.{similar_names(meant)}")
+        elif name in misspelt:
+            raise ConfigurationError(
+                f"{variable} names no setting. Did you mean {misspelt[name]}, with two underscores?"
+            )
+    return found

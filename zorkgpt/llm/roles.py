@@ -1,0 +1,39 @@
+"""The roles that ask a model, one row for each."""
+
+from enum import StrEnum
+from typing import Self
+
+
+class Role(StrEnum):
+    """A role, where its model is configured, and the prompts that it sends.
+
+    A further role is a row here, a template in `zorkgpt/prompts/`, and the class that asks.
+    """
+
+    # name, settings, table of its sampling, templates
+    AGENT = "agent", ("agent",), "agent_sampling", ("agent",)
+    CRITIC = "critic", ("critic",), "critic_sampling", ("critic",)
+    EXTRACTOR = "extractor", ("info_ext",), "extractor_sampling", ("extractor",)
+    MEMORY = (
+        "memory",
+        ("memory", "info_ext"),
+        "memory_sampling",
+        ("memory_synthesis", "memory_judge", "memory_classify"),
+    )
+    OBJECTIVES = "objectives", ("analysis",), "analysis_sampling", ("objectives", "objectives_refine")
+    KNOWLEDGE = "knowledge", ("analysis",), "analysis_sampling", ("knowledge", "wisdom")
+    SUMMARY = "summary", ("analysis",), "analysis_sampling", ("context_summary",)
+
+    _value_: str
+    settings: tuple[str, ...]
+    """Prefixes of `<prefix>_model` and `<prefix>_base_url` in `[tool.zorkgpt.llm]`; the first with a model counts."""
+    sampling: str
+    """The table of `[tool.zorkgpt]` with its sampling."""
+    templates: tuple[str, ...]
+    """Names of the templates in `zorkgpt/prompts/`."""
+
+    def __new__(cls, name: str, settings: tuple[str, ...], sampling: str, templates: tuple[str, ...]) -> Self:
+        role = str.__new__(cls, name)
+        role._value_ = name
+        role.settings, role.sampling, role.templates = settings, sampling, templates
+        return role

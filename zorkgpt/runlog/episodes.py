@@ -1,0 +1,145 @@
+"""The episodes in a working directory: write their logs, read them, count failures, and see which is being played."""
+
+import json
+import logging
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from zorkgpt.encoding import as_json
+from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, Event, TurnPlayed, from_record, to_record
+
+log = logging.getLogger("zorkgpt.runlog")
+
+RUNS = "runs"
+EPISODE_LOG = "episode_log.jsonl"
+"""The default name of an episode's log."""
+MODEL_CALLS = "model_calls.jsonl"
+"""Beside the log of an episode: every request to a model, with its answer."""
+LOCK = "playing.lock"
+"""A file in the episode's folder, locked for as long as a process plays the episode."""
+PATIENCE_S = 0.2
+"""How long a player tries to get the lock: a process that only checks it holds it for an instant."""
+
+
+def run_directory(workdir: Path, episode: int | str) -> Path:
+    """Return the folder of an episode's files."""
+    return workdir / RUNS / str(episode)
+
+
+def episodes_in(workdir: Path) -> list[int]:
+    """Return the numbers of the episodes in a working directory, in order."""
+    runs = workdir / RUNS
+    if not runs.is_dir():
+        return []
+    return sorted(int(entry.name) for entry in runs.iterdir() if entry.is_dir() and entry.name.isdecimal())
+
+
+def read_events(path: Path, *, after: int = 0) -> Iterator[Event]:
+    """Yield the events of a log; a line that is incomplete or not understood is skipped and logged.
+
+    Args:
+        after: the byte to begin at, which follows the end of a line.
+    """
+    with path.open(encoding="utf-8", errors="replace") as file:
+        file.seek(after)
+        for number, line in enumerate(file, 1):
+            try:
+                event = from_record(json.loads(line))
+            except (ValueError, TypeError, AttributeError, RecursionError) as error:
+                log.warning(
+                    "a line of the run log is unreadable", extra={"path": str(path), "line": number, "why": str(error)}
+                )
+                continue
+            if event is not None:
+                yield event
+
+
+def read_episode(workdir: Path, episode: int, file_name: str = EPISODE_LOG) -> list[Event]:
+    """Return the events of an episode; none if it left no log."""
+    path = run_directory(workdir, episode) / file_name
+    return list(read_events(path)) if path.is_file() else []
+
+
+def last_end(events: Iterable[Event]) -> EpisodeEnded | None:
+    """Return how an episode ended, the last time if it was resumed; None if it goes on or was killed."""
+    end: EpisodeEnded | None = None
+    for event in events:
+        if isinstance(event, EpisodeEnded):
+            end = event
+        elif isinstance(event, EpisodeResumed):
+            end = None
+    return end
+
+
+class RunLogWriter:
+    """Appends events to the log of an episode, one JSON object a line, flushed when `write` returns."""
+
+    def __init__(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = path.open("ab")
+
+    def write(self, event: Event) -> None:
+        """Append an event."""
+        self._file.write(as_json(to_record(event)) + b"\n")
+        self._file.flush()
+
+    def close(self) -> None:
+        self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def is_played(directory: Path) -> bool | None:
+    """Return whether a process plays the episode now; None where that can't be determined."""
+    try:
+        import fcntl
+
+        with (directory / LOCK).open("rb") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return True
+            return False
+    except (ImportError, OSError):
+        # The system has no such locks, or none was ever made in this folder.
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class FailureCount:
+    """Counts of one episode's actions."""
+
+    episode: int
+    actions: int
+    failed: int
+    repeated: int
+    """Failed actions that had failed at the same place before, in this or an earlier episode."""
+
+    @property
+    def repeated_share(self) -> float:
+        """The share of repeated failures in all actions, in [0, 1]."""
+        return self.repeated / self.actions if self.actions else 0.0
+
+
+def count_failures(episodes: Iterable[Iterable[Event]]) -> Iterator[FailureCount]:
+    """Count the failures of each episode that has turns; the episodes are given in order, from the first one on."""
+    failed_before: set[tuple[int | None, str]] = set()
+    for events in episodes:
+        turns = [event for event in events if isinstance(event, TurnPlayed)]
+        repeated = 0
+        for turn in turns:
+            attempt = (turn.location_id, " ".join(turn.action.lower().split()))
+            if turn.failed:
+                repeated += attempt in failed_before
+                failed_before.add(attempt)
+        if turns:
+            yield FailureCount(turns[0].episode, len(turns), sum(turn.failed for turn in turns), repeated)
