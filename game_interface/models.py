@@ -39,6 +39,21 @@ class ThingState:
 
 
 @dataclass(frozen=True, slots=True)
+class PlacedObject:
+    """An object anywhere in the world, with the room that it is in."""
+
+    item: Item
+    room: Location | None
+    """The room that it is in, through whatever holds it; None: it is in no room."""
+    holder: int | None = None
+    """Object number of its holder; None where the room itself holds it."""
+    movable: bool = False
+    """It is known to be takeable or alive."""
+    states: tuple[str, ...] = ()
+    """See `ThingState.states`."""
+
+
+@dataclass(frozen=True, slots=True)
 class ObjectMove:
     """An object changed its parent in the object tree."""
 

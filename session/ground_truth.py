@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from game_interface.game import Game
 from game_interface.models import AttributeChange, Item, ObjectMove, Observation, ThingState, Transition
 from session.outcome import failed, is_passive
 from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.models import AttributeChanged, ObjectMoved, ThingAtHand, ZMachineContext
+from zorkgpt.memory.upkeep.audit import Thing
 
 _STATES = {"open": ("closed", "open"), "locked": ("unlocked", "locked"), "on": ("unlit", "lit")}
 """By the attribute that tells of it: the state without the attribute and with it."""
@@ -59,6 +61,22 @@ def ground_truth(
         state=_state(before, was),
         known_way=known_way,
         failed_before=failed_before,
+    )
+
+
+def audited_things(game: Game) -> tuple[Thing, ...]:
+    """Return every object of the world as it is now, as the audit of the memory takes it."""
+    return tuple(
+        Thing(
+            placed.item.num,
+            placed.item.name,
+            placed.room.num if placed.room else None,
+            placed.room.name if placed.room else "",
+            placed.holder,
+            placed.movable,
+            placed.states,
+        )
+        for placed in game.all_objects()
     )
 
 

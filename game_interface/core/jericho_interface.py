@@ -16,7 +16,7 @@ from game_interface.core.transcript import verdict, without_status_line
 from game_interface.core.worker import Snapshot, Worker, WorkerFailure
 from game_interface.core.zmachine import View, ZMachine
 from game_interface.language import Language, Scene
-from game_interface.models import Item, Location, Observation, ThingState, Transition
+from game_interface.models import Item, Location, Observation, PlacedObject, ThingState, Transition
 from game_interface.story import Story, find_story
 from zorkgpt.errors import CommandRefused, ConfigurationError, GameClosed, InterpreterError
 from zorkgpt.log import get_logger
@@ -313,6 +313,10 @@ class JerichoInterface:
         """One object as it is now, wherever it is."""
         now = self._now()
         return self._scenes.thing(now.view, number, now.observation)
+
+    def all_objects(self) -> tuple[PlacedObject, ...]:
+        """Return every named object of the world, the player and what it carries left out."""
+        return self._scenes.all_objects(self._now().view)
 
     @cached_property
     def _scenes(self) -> SceneReader:

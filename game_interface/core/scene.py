@@ -9,7 +9,7 @@ from game_interface.core.language import pairs
 from game_interface.core.observe import Reader
 from game_interface.core.zmachine import View
 from game_interface.language import Language, Scene
-from game_interface.models import Item, Observation, ThingState
+from game_interface.models import Item, Location, Observation, PlacedObject, ThingState
 
 
 class SceneReader:
@@ -58,6 +58,23 @@ class SceneReader:
                 thing = self._thing(view, self._reader.item(view, number), room, False)
                 if thing.states and thing.item.name:
                     found.append(replace(thing, holder=None, on_top=False))
+        return tuple(found)
+
+    def all_objects(self, view: View) -> tuple[PlacedObject, ...]:
+        """Return every named object, the player and what it carries left out."""
+        profile, found = self._reader.profile, []
+        for number in range(1, view.machine.object_count + 1):
+            item, above = self._reader.item(view, number), view.ancestors(number)
+            if not item.name or profile.player in (number, *above):
+                continue
+            if profile.rooms_parent:
+                # What is not below the rooms' parent is out of play.
+                above = above[: above.index(profile.rooms_parent)] if profile.rooms_parent in above else ()
+            room = Location(above[-1], view.name(above[-1])) if above and view.name(above[-1]) else None
+            named = profile.named_attributes(view, number)
+            movable = named.get("takeable", False) or named.get("animate", False)
+            holder = above[0] if len(above) > 1 else None
+            found.append(PlacedObject(item, room, holder, movable, tuple(_states(named))))
         return tuple(found)
 
     def _is_shared_scenery(self, view: View, number: int) -> bool:
