@@ -226,64 +226,115 @@ def _with_bytes(before: View, changed: Mapping[int, int]) -> View:
     return before.machine.view(bytes(memory))
 
 
-# Judging a turn
+# Comparing a turn
 
 
-def mark_independent_changes(
-    step: Transition,
-    before: View,
-    after: View,
-    reader: ViewReader,
-    known: Bookkeeping,
-    compare: Compare,
-    command: str,
-) -> Transition:
-    """Return the transition with what came about by itself marked, and whether anything unnamed was changed.
+@dataclass(frozen=True, slots=True)
+class Counterfactual:
+    """The turn that was played last, to be compared with branches in which the player did something else."""
 
-    Args:
-        compare: `Worker.compare` of the worker that has just played the step.
-        command: the action as it was sent to the interpreter.
+    before: View
+    after: View
+    command: str
+    """The action as it was sent to the interpreter."""
+    reader: ViewReader
+    known: Bookkeeping
+    compare: Compare
+    """`Worker.compare` of the worker that played the turn."""
 
-    Raises:
-        WorkerFailure: the interpreter did not survive a control.
-    """
-    quiet = _is_quiet(step)
-    moved, changed, unnamed = step.moved, step.changed, quiet
-    hidden = reader.hidden_changes(before, after)
-    # A player who was stunned before and no longer is can do now what was impossible then.
-    same_player = not any(number == reader.profile.player for number, *_ in hidden)
+    def mark(self, step: Transition) -> Transition:
+        """Return the transition with what came about by itself marked, and whether anything unnamed was changed.
 
-    def differs(compared: BranchComparison | None, idle: View) -> bool:
-        if compared is None:
+        Raises:
+            WorkerFailure: the interpreter did not survive a control.
+        """
+        quiet = _is_quiet(step)
+        moved, changed, unnamed = step.moved, step.changed, quiet
+        hidden = self.reader.hidden_changes(self.before, self.after)
+        # A player who was stunned before and no longer is can do now what was impossible then.
+        same_player = not any(number == self.reader.profile.player for number, *_ in hidden)
+        for control in self._controls(step):
+            if not quiet and not _by_the_action(moved, changed):
+                break
+            compared = self.compare(control, _SETTLING[-1:] if quiet else ())
+            if compared is None:
+                break
+            idle = _with_bytes(self.before, compared.control)
+            moved, changed = _marked((moved, changed), self.reader.changes_between(self.before, idle))
+            by_the_action = _by_the_action(moved, changed)
+            if not quiet or (by_the_action and self.known.control_moves[control] is not None):
+                break
+            same = same_player and self._is_same(compared, control, hidden)
+            if same and not by_the_action:
+                unnamed = self._may_be_chance(compared, control, step)
+                break
+        died_anyway = step.died and self._dies_anyway(step)
+        unnamed = unnamed and not _by_the_action(moved, changed)
+        return replace(step, moved=moved, changed=changed, unnamed_change=unnamed, died_anyway=died_anyway)
+
+    def _controls(self, step: Transition) -> tuple[str, ...]:
+        """Return the controls that take as many moves as the action; all if that is not known or none does."""
+        controls = tuple(self.known.control_moves)
+        if step.before.moves is None or step.after.moves is None:
+            return controls
+        moves = step.after.moves - step.before.moves
+        return tuple(each for each in controls if self.known.control_moves[each] in (moves, None)) or controls
+
+    def _is_same(self, compared: BranchComparison, control: str, hidden: frozenset[tuple[int, ...]]) -> bool:
+        """Return whether both branches end in the same state, bookkeeping left out."""
+        if self.reader.hidden_changes(self.before, _with_bytes(self.before, compared.control)) != hidden:
+            return False
+        if not self._unexplained(compared):
             return True
-        return bool(_unexplained(compared, before, known)) or reader.hidden_changes(before, idle) != hidden
-
-    for control in _controls(step, known):
-        if not quiet and not _by_the_action(moved, changed):
-            break
-        compared = compare(control, _SETTLING[-1:] if quiet else ())
-        if compared is None:
-            break
-        idle = _with_bytes(before, compared.control)
-        moved, changed = _marked((moved, changed), reader.changes_between(before, idle))
-        by_the_action = _by_the_action(moved, changed)
-        if not quiet or (by_the_action and known.control_moves[control] is not None):
-            break
         # All settling commands are seldom needed to overwrite what the parser keeps.
-        same = same_player and not (differs(compared, idle) and differs(compare(control, _SETTLING), idle))
-        if same and not by_the_action:
-            unnamed = (
-                bool(compared.surplus_draws)
-                and known.answers.isdisjoint(compared.differing)
-                and (
-                    # With a creature there it is likely a fight, in which the next blow may hit.
-                    bool(step.before.creatures) or _chance_decided(compare, control, before, reader, known, command)
-                )
-            )
-            break
-    died_anyway = step.died and _dies_anyway(step, before, reader, known, compare)
-    unnamed = unnamed and not _by_the_action(moved, changed)
-    return replace(step, moved=moved, changed=changed, unnamed_change=unnamed, died_anyway=died_anyway)
+        settled = self.compare(control, _SETTLING)
+        return settled is not None and not self._unexplained(settled)
+
+    def _unexplained(self, compared: BranchComparison) -> set[int]:
+        """Return the differing addresses outside the header, the object table and the bookkeeping."""
+        table = self.before.machine.table
+        return {
+            address
+            for address in compared.differing
+            if address >= _HEADER_BYTES
+            and not table.start <= address < table.stop
+            and address not in self.known.addresses
+        }
+
+    def _may_be_chance(self, compared: BranchComparison, control: str, step: Transition) -> bool:
+        """Return whether an action without effect may have one with other random numbers."""
+        if not compared.surplus_draws or not self.known.answers.isdisjoint(compared.differing):
+            return False
+        # With a creature there it is likely a fight, in which the next blow may hit.
+        return bool(step.before.creatures) or any(self._has_effect(control, each) for each in _FEW_RNG_ADVANCES)
+
+    def _has_effect(self, control: str, rng_advance: int) -> bool:
+        """Return whether the action has an effect once the random generator is advanced."""
+        otherwise = self.compare(self.command, (), rng_advance=rng_advance)
+        if otherwise is None or self.known.addresses.issuperset(otherwise.differing):
+            return False
+        # It may also be the rest of the world that fares differently.
+        compared = self.compare(control, _SETTLING, action=self.command, from_last_step=True, rng_advance=rng_advance)
+        if compared is None or compared.surplus_draws is None:
+            return False
+        before, reader = self.before, self.reader
+        acted, idle = _with_bytes(before, compared.action), _with_bytes(before, compared.control)
+        if reader.room(acted) != reader.room(before) or self._unexplained(compared):
+            return True
+        return _by_the_action(*_marked(reader.changes_between(before, acted), reader.changes_between(before, idle)))
+
+    def _dies_anyway(self, step: Transition) -> bool:
+        """Return whether doing nothing would have led to the same end, whatever chance decided."""
+        room, score = step.after.location and step.after.location.num, step.after.score
+        if room is None or score is None or (room, score) == (self.reader.room(self.before), step.before.score):
+            return False
+        for control in self._controls(step):
+            for rng_advance in (0, *_FEW_RNG_ADVANCES):
+                compared = self.compare(control, (), action=_NO_WORD, from_last_step=True, rng_advance=rng_advance)
+                idle = compared and self.reader.observe(_with_bytes(self.before, compared.control))
+                if idle and (idle.location and idle.location.num, idle.score) == (room, score):
+                    return True
+        return False
 
 
 def _is_quiet(step: Transition) -> bool:
@@ -292,29 +343,6 @@ def _is_quiet(step: Transition) -> bool:
     return not step.died and (before.location, before.vehicle, before.score, before.inventory) == (
         (after.location, after.vehicle, after.score, after.inventory)
     )
-
-
-def _controls(step: Transition, known: Bookkeeping) -> tuple[str, ...]:
-    """Return the controls that take as many moves as the action; all of them if that is not known or none does."""
-    controls = tuple(known.control_moves)
-    if step.before.moves is None or step.after.moves is None:
-        return controls
-    moves = step.after.moves - step.before.moves
-    return tuple(control for control in controls if known.control_moves[control] in (moves, None)) or controls
-
-
-def _dies_anyway(step: Transition, before: View, reader: ViewReader, known: Bookkeeping, compare: Compare) -> bool:
-    """Return whether doing nothing would have led to the same end, whatever chance decided."""
-    room, score = step.after.location and step.after.location.num, step.after.score
-    if room is None or score is None or (room, score) == (reader.room(before), step.before.score):
-        return False
-    for control in _controls(step, known):
-        for rng_advance in (0, *_FEW_RNG_ADVANCES):
-            compared = compare(control, (), action=_NO_WORD, from_last_step=True, rng_advance=rng_advance)
-            idle = compared and reader.observe(_with_bytes(before, compared.control))
-            if idle and (idle.location and idle.location.num, idle.score) == (room, score):
-                return True
-    return False
 
 
 def _by_the_action(moved: tuple[ObjectMove, ...], changed: tuple[AttributeChange, ...]) -> bool:
@@ -338,33 +366,3 @@ def _move_key(move: ObjectMove) -> tuple[int, int | None]:
 
 def _change_key(change: AttributeChange) -> tuple[int, str, bool]:
     return change.item.num, change.attribute, change.value
-
-
-def _unexplained(compared: BranchComparison, before: View, known: Bookkeeping) -> set[int]:
-    """Return the differing addresses outside the header, the object table and the bookkeeping."""
-    table = before.machine.table
-    return {
-        address
-        for address in compared.differing
-        if address >= _HEADER_BYTES and not table.start <= address < table.stop and address not in known.addresses
-    }
-
-
-def _chance_decided(
-    compare: Compare, control: str, before: View, reader: ViewReader, known: Bookkeeping, command: str
-) -> bool:
-    """Return whether the action would have had an effect with other random numbers."""
-    for rng_advance in _FEW_RNG_ADVANCES:
-        otherwise = compare(command, (), rng_advance=rng_advance)
-        if otherwise is None or known.addresses.issuperset(otherwise.differing):
-            continue
-        # It may also be the rest of the world that fares differently.
-        compared = compare(control, _SETTLING, action=command, from_last_step=True, rng_advance=rng_advance)
-        if compared is None or compared.surplus_draws is None:
-            continue
-        acted, idle = _with_bytes(before, compared.action), _with_bytes(before, compared.control)
-        if reader.room(acted) != reader.room(before) or _unexplained(compared, before, known):
-            return True
-        if _by_the_action(*_marked(reader.changes_between(before, acted), reader.changes_between(before, idle))):
-            return True
-    return False

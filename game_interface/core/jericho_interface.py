@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 
 from game_interface.core import discovery, grammar
-from game_interface.core.counterfactual import Bookkeeping, learn_bookkeeping, mark_independent_changes
+from game_interface.core.counterfactual import Bookkeeping, Counterfactual, learn_bookkeeping
 from game_interface.core.observe import ViewReader
 from game_interface.core.profile import Profile
 from game_interface.core.sanitize import SeveralCommands, clean_command
@@ -168,10 +168,9 @@ class JerichoInterface:
 
     def _mark_independent_changes(self, step: Transition, before: _State, after: _State, command: str) -> Transition:
         known = _bookkeeping[self.story.sha256]
+        turn = Counterfactual(before.view, after.view, command, self._reader, known, self._worker.compare)
         try:
-            return mark_independent_changes(
-                step, before.view, after.view, self._reader, known, self._worker.compare, command
-            )
+            return turn.mark(step)
         except WorkerFailure as failure:
             log.warning("interpreter replaced", extra={"control of": command, "failure": str(failure)})
             self._load(after.snapshot.state)
