@@ -30,9 +30,9 @@ def refusals(game: JerichoInterface) -> Iterator[tuple[str, str]]:
     yield from (("no way", direction) for direction in DIRECTIONS)
     if scene is None:
         return
-    absent = sorted(word for word, numbers in game.language.names.items() if not numbers & scene.near)
+    absent = sorted(word for word, numbers in game.language.names.items() if not numbers & scene.in_scope)
     yield from (("absent", f"take {word}") for word in absent[::97])
-    near = {word: numbers & scene.near for word, numbers in sorted(game.language.names.items())}
+    near = {word: numbers & scene.in_scope for word, numbers in sorted(game.language.names.items())}
     words = {number: word for word, numbers in near.items() if len(numbers) == 1 for number in numbers}
     yield from (("ambiguous", f"take {word}") for word, numbers in near.items() if len(numbers & scene.carried) > 1)
     for item in (*(now.visible or ()), *(now.carried or ())):

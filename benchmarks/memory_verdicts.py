@@ -464,7 +464,7 @@ class _Stock:
         return " ".join(words)
 
     def _is_name(self, word: str) -> bool:
-        return word in self._names or self._language.cut(word) in self._language.names
+        return word in self._names or self._language.truncate(word) in self._language.names
 
     def _asked(self, verb: str) -> dict[str, set]:
         answers: dict[str, set] = defaultdict(set)

@@ -9,7 +9,7 @@ from pathlib import Path
 from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.language import Scene
 from game_interface.models import ThingState, Transition
-from session.outcome import touched
+from session.outcome import affected_objects
 from zorkgpt.action_check import check_action
 from zorkgpt.memory.claims import OPPOSITE, Claim, Relation
 from zorkgpt.offline.phrases import is_dark, normal
@@ -169,7 +169,7 @@ class Replay:
         """Names of things that are not at hand in a state, as the parser knows them."""
         self.enter(state)
         names, scene = self.game.language.names, self.game.scene()
-        found = (word for word in sorted(names) if scene is not None and not names[word] & scene.near)
+        found = (word for word in sorted(names) if scene is not None and not names[word] & scene.in_scope)
         return list(islice(found, count))
 
     def _absent_of_two_words(self, state: State) -> list[str]:
@@ -177,10 +177,12 @@ class Replay:
         view, language, scene = self.game.memory, self.game.language, self.game.scene()
         if scene is None:
             return []
-        far = (number for number in range(1, view.machine.object_count + 1) if number not in scene.near)
+        far = (number for number in range(1, view.machine.object_count + 1) if number not in scene.in_scope)
         names = (view.name(number).lower().split() for number in far)
         known = language.names.keys() | language.adjectives
-        found = (" ".join(name) for name in names if len(name) == 2 and {language.cut(word) for word in name} <= known)
+        found = (
+            " ".join(name) for name in names if len(name) == 2 and {language.truncate(word) for word in name} <= known
+        )
         return list(islice(found, 1))
 
     def _is_deadly_ground(self, state: State, action: str) -> bool:
@@ -324,10 +326,10 @@ def _effects(step: Transition, scene: Scene | None) -> set[tuple]:
         scene: before it; None: the story does not tell what is at hand.
     """
     if scene is None:
-        near = {item.num for item in touched(step)}
+        near = {item.num for item in affected_objects(step)}
     else:
         seen = (step.before.visible, step.before.carried, step.after.visible, step.after.carried)
-        near = scene.near | {item.num for items in seen for item in items or ()}
+        near = scene.in_scope | {item.num for items in seen for item in items or ()}
     moved = {("moved", move.item.num, move.item.parent) for move in step.moved if move.item.num in near}
     flips = {("flip", flip.item.num, flip.attribute, flip.value) for flip in step.changed if flip.item.num in near}
     held = {("held", item.num) for item in {*(step.before.inventory or ())} ^ {*(step.after.inventory or ())}}

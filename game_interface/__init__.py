@@ -1,1 +1,1 @@
-"""The Z-machine: what it shows, what it knows, and how to talk to it safely."""
+"""The game: the `Game` protocol, its values, and the Z-machine that implements it."""

@@ -1,82 +1,85 @@
-"""What a story's parser understands, and what is at hand for it to mean: plain frozen values."""
+"""What a story's parser understands, and which objects a command can refer to: frozen values."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 
-class Place(StrEnum):
-    """What may stand at one place of a sentence."""
+class TokenKind(StrEnum):
+    """What a token of a grammar line matches."""
 
     WORD = "word"
-    """One of certain words."""
+    """One of certain words, usually prepositions."""
     NOUN = "noun"
-    """The name of something."""
+    """The name of an object in scope."""
     HELD = "held"
-    """The name of something in hand; the game does not pick it up by itself."""
+    """The name of an object that must be held; the game does not take it implicitly."""
     IN_REACH = "in reach"
-    """The name of something in hand, or of something that can be taken: the game picks it up by itself."""
+    """The name of an object that is held or can be taken: the game takes it implicitly."""
     PICKED_UP = "picked up"
-    """The name of something, which the game first picks up if it can."""
+    """The name of an object that the game tries to take first."""
     PERSON = "person"
-    """The name of somebody."""
+    """The name of an animate object."""
     FREE = "free"
-    """Anything, known to the parser or not."""
+    """Any text, known to the parser or not."""
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """One place of a sentence."""
+class GrammarToken:
+    """One token of a grammar line."""
 
-    place: Place
+    kind: TokenKind
     words: frozenset[str] = frozenset()
-    """The words that may stand here; of `Place.WORD` only."""
+    """The words that match; only for `TokenKind.WORD`."""
 
 
 @dataclass(frozen=True, slots=True)
-class Guess:
-    """A thing that a sentence leaves out: the game takes one with this attribute for it."""
+class ImpliedObject:
+    """An object that a command may leave out: the parser takes one in scope that has this attribute."""
 
-    place: Place
+    kind: TokenKind
     attribute: int
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
-    """One way to go on after a verb."""
+class GrammarLine:
+    """One syntax of a verb: the tokens that follow it."""
 
-    parts: tuple[Part, ...]
+    tokens: tuple[GrammarToken, ...]
     action: int
-    """The story's own number of what is done; the same for all verbs that do it."""
-    left_out: tuple["Guess", ...] = ()
-    """Things that were not named, and that the game looks for by itself."""
+    """The story's action number; the same for all synonyms."""
+    implied: tuple[ImpliedObject, ...] = ()
+    """Objects that this syntax does not name and that the parser looks for by itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """The words and sentences that one story's parser knows; the words are cut as its dictionary cuts them."""
+    """The dictionary and grammar of one story's parser; words are truncated as in its dictionary."""
 
-    letters: int
-    """How much of a word counts, in Z-characters: 6 or 9."""
+    word_length: int
+    """How many Z-characters of a word the dictionary keeps: 6 or 9."""
     words: frozenset[str]
-    verbs: Mapping[str, tuple[Form, ...] | None]
-    """Every verb with all of its forms; None: they are not known."""
+    verbs: Mapping[str, tuple[GrammarLine, ...] | None]
+    """Verb → its grammar lines; None: they are not known."""
     names: Mapping[str, frozenset[int]]
-    """A word → numbers of the objects that bear it as a name."""
+    """Word → the objects that it names."""
     adjectives: frozenset[str] = frozenset()
-    """Words that may stand before a name without being one."""
+    """Words that qualify a name without being one."""
     directions: frozenset[str] = frozenset()
     prepositions: frozenset[str] = frozenset()
-    fillers: frozenset[str] = frozenset()
-    """Words that stand for themselves: articles, conjunctions, pronouns."""
-    every_word_counts: bool = False
-    """A word that is in no dictionary spoils the sentence wherever it stands."""
-    guesses: bool = False
-    """What is left out at the end of a sentence the parser fills in, where only one thing fits."""
+    buzzwords: frozenset[str] = frozenset()
+    """Articles, conjunctions and pronouns."""
+    rejects_unknown_words: bool = False
+    """The parser refuses a command with a word that is not in the dictionary, wherever it stands."""
+    infers_omitted: bool = False
+    """The parser fills in a missing last noun if only one object fits."""
 
-    def cut(self, word: str) -> str:
-        """The word as the dictionary has it: letters take one Z-character, what else is printed two, the rest four."""
-        left, kept = self.letters, []
+    def truncate(self, word: str) -> str:
+        """Return the word as the dictionary holds it.
+
+        A letter takes one Z-character, other characters of the alphabet table two, everything else four.
+        """
+        left, kept = self.word_length, []
         for letter in word.lower():
             left -= 1 if "a" <= letter <= "z" else 2 if letter in "0123456789.,!?_#'\"/\\-:()" else 4
             if left < 0:
@@ -87,22 +90,22 @@ class Language:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """What a sentence can be about at one moment, by object number.
+    """The objects that a command can refer to now, by object number.
 
-    It errs on the side of more: what is not in it can't be meant, but what is in it need not be in sight.
+    It is a superset: an object that is not in scope cannot be referred to, one that is need not be visible.
     """
 
     held: frozenset[int]
-    """In the player's hands, directly."""
+    """Held by the player directly."""
     carried: frozenset[int]
-    """Held, and all that is inside it."""
+    """Held, and everything inside what is held."""
     here: frozenset[int]
     """In this room, and not carried."""
-    near: frozenset[int]
-    """All that may be meant: carried, here, or everywhere."""
+    in_scope: frozenset[int]
+    """Everything that can be referred to: carried, here, or present in every room."""
     words: frozenset[str] = frozenset()
-    """Words that this very place gives a meaning, beside the names of objects."""
+    """Words that mean something in this room although they name no object."""
     attributes: Mapping[int, Mapping[str, bool]] = field(default_factory=dict)
-    """Of what is carried or here; only those whose meaning is known."""
-    marks: Mapping[int, frozenset[int]] = field(default_factory=dict)
-    """The numbers of the attributes that are set, of all that is near."""
+    """Object → its attributes of known meaning, for everything carried or here."""
+    set_attributes: Mapping[int, frozenset[int]] = field(default_factory=dict)
+    """Object → the numbers of its attributes that are set, for everything in scope."""

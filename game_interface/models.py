@@ -1,11 +1,11 @@
-"""What the Z-machine says of one moment, and of the step between two: plain frozen values."""
+"""What a game tells of its current state, and of the transition between two: frozen values."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """A room, known by its object number; the name is for people."""
+    """A room, known by its object number; its name is for people."""
 
     num: int
     name: str
@@ -13,29 +13,44 @@ class Location:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """An object that is carried or seen."""
+    """An object."""
 
     num: int
     name: str
     parent: int = 0
-    """Object number of what holds it: the player, a container, the room; 0 for nothing."""
+    """Object number of its holder: the player, a container, the room; 0 for none."""
 
 
 @dataclass(frozen=True, slots=True)
 class ThingState:
-    """Something at hand: what holds it and what state it is in."""
+    """An object with its holder and its state."""
 
     item: Item
     holder: Item | None = None
-    """None: nothing does, or that is not known."""
+    """The container or supporter that holds it; None: the room or the player does, or it is not known."""
     on_top: bool = False
-    """It lies on its holder, not in it."""
+    """It is on its holder, not in it."""
     carried: bool = False
     fixed: bool = False
     """It can't be taken, as far as the story tells."""
     alive: bool = False
     states: tuple[str, ...] = ()
-    """Of "open", "closed", "locked", "unlocked", "lit", "unlit", those that are known of it."""
+    """Its known states out of "open", "closed", "locked", "unlocked", "lit" and "unlit"."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedObject:
+    """An object anywhere in the world, with the room that it is in."""
+
+    item: Item
+    room: Location | None
+    """The room that it is in, through whatever holds it; None: it is in no room."""
+    holder: int | None = None
+    """Object number of its holder; None where the room itself holds it."""
+    movable: bool = False
+    """It is known to be takeable or alive."""
+    states: tuple[str, ...] = ()
+    """See `ThingState.states`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +58,13 @@ class ObjectMove:
     """An object changed its parent in the object tree."""
 
     item: Item
-    """After the move."""
+    """The object after the move."""
     origin: Item | None
-    """What held it before; None: it was nowhere."""
+    """Its parent before; None: it had none."""
     destination: Item | None
-    """What holds it now; None: it is nowhere."""
+    """Its parent now; None: it has none."""
     by_itself: bool = False
-    """It would have come about without the action too, or can't be the player's doing: a creature roams elsewhere."""
+    """It would have happened without the action too, or can't be the player's doing: a creature roams elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,60 +73,60 @@ class AttributeChange:
 
     item: Item
     attribute: str
-    """Its name where the story's numbering is known ("open"), else "attribute 11"."""
+    """Its name if the meaning of the number is known ("open"), else "attribute 11"."""
     value: bool
     by_itself: bool = False
-    """As in `ObjectMove`: a lamp that burns down."""
+    """As in `ObjectMove`: a lamp burns down."""
 
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """One moment of the game. None means that this story's memory does not tell."""
+    """The state of the game. None means that the story does not tell."""
 
     location: Location | None
-    """The room, also when the player sits in a vehicle or in the dark."""
+    """The room, also if the player is in a vehicle or in the dark."""
     inventory: tuple[Item, ...] | None
     """What the player holds directly."""
     carried: tuple[Item, ...] | None
-    """What is held, and what is inside it, but for what is shut away in a closed container."""
+    """What is held and everything inside it, except in closed containers."""
     visible: tuple[Item, ...] | None
-    """In the room, in what is open there or transparent, and on supporters; never what the player holds."""
+    """In the room, in open or transparent containers and on supporters there; never what the player holds."""
     score: int | None
     moves: int | None
     vehicle: Location | None = None
     dark: bool = False
-    """Nothing can be seen here; off also where the story does not tell."""
+    """It is too dark to see; False also if the story does not tell."""
     creatures: tuple[Item, ...] | None = None
-    """What is alive of what is visible; None: the numbering of this story's attributes is not known."""
+    """The visible objects that are alive; None: it is not known which are."""
     circumstances: str = ""
-    """A digest of what decides whether an action works here, beside the place: what is carried, the dark, the vehicle,
-    and what at hand is open, locked or switched on."""
+    """A digest of what decides, beside the location, whether an action works: what is carried, darkness, the vehicle,
+    and which things at hand are open, locked or switched on."""
 
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """What one command did."""
+    """What one command did: the states before and after, and the changes between them."""
 
     before: Observation
     action: str
-    """As the player gave it."""
+    """The command as the player gave it."""
     response: str
     after: Observation
     moved: tuple[ObjectMove, ...] = ()
-    """Objects that changed parent, the player and what is shut away in closed containers left out."""
+    """Objects that changed parent, except the player and what is in closed containers."""
     changed: tuple[AttributeChange, ...] = ()
-    """Attributes that were set or cleared, the player's own and the game's bookkeeping (`visited`) left out."""
+    """Attributes that were set or cleared, except the player's own and the story's bookkeeping (`visited`)."""
     unnamed_change: bool = False
-    """No object above was moved or changed by the action, nor place, score or inventory, and yet it can't be said that
-    nothing was: another part of the story's memory differs, chance decided, or it could not be found out."""
+    """The action changed no object above, nor location, score or inventory, and yet it may have had an effect: another
+    part of the story's memory differs, chance decided, or it could not be determined."""
     died: bool = False
     """The player died on this turn; the game may go on."""
     died_anyway: bool = False
-    """Doing nothing would have come to the same end, as far as can be told."""
+    """Doing nothing would have led to the same end, as far as is known."""
     finished: bool = False
-    """The game has ended, in whatever way."""
+    """The game is over, in whatever way."""
     victory: bool = False
     refused: str | None = None
-    """Why the command never reached the interpreter; `response` holds the same text."""
+    """Why the command was not played; `response` holds the same text."""
     fault: str | None = None
-    """What the interpreter did wrong (hung, died); the game was put back to `before`."""
+    """How the engine failed on the command (hung, died); the game was put back to `before`."""

@@ -16,14 +16,14 @@ INFRASTRUCTURE = Path(__file__).resolve().parents[1] / "infrastructure"
 PLAYABLE = (3, 4, 5, 7, 8)
 _LARGEST = 512 * 1024
 _LARGEST_FILE = 256 << 20
-"""More is not read of a file: a Blorb may hold pictures and sounds beside the story, a disk image is none."""
-_HEADER = 64
+"""More is not read of a file. A Blorb may hold pictures and sounds beside the story; a disk image is no Blorb."""
+_HEADER_BYTES = 64
 _WAY_OUT = "Put a Z-machine story (.z3, .z5, .z8) into infrastructure/ or name one with --game."
 
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """A story file that passed every check, with its bytes: the file itself is not needed any more."""
+    """A story file that passed every check, with its bytes, so that the file is not needed any more."""
 
     path: Path
     data: bytes
@@ -33,18 +33,18 @@ class Story:
     sha256: str
     title: str | None
     profile: Profile
-    """What is known without playing."""
+    """What is known of its object, global and attribute numbers without playing."""
     bundled: bool = False
 
     def summary(self) -> dict[str, Any]:
-        """What a record of a run says of its story; the file's path is left out, since it is of one machine."""
+        """Return what the record of a run says of its story; without the path, which differs between machines."""
         known = ("version", "release", "serial", "sha256", "title", "bundled")
         return {"file": self.path.name} | {name: getattr(self, name) for name in known}
 
 
 @dataclass(frozen=True, slots=True)
 class FoundStory:
-    """A file that looks like a story by its name; either the story, or what is wrong with it."""
+    """A file with a story's name ending: the story, or what is wrong with it."""
 
     path: Path
     bundled: bool
@@ -53,7 +53,7 @@ class FoundStory:
 
 
 def find_story(name_or_path: str | Path | None = None, *, infrastructure: Path = INFRASTRUCTURE) -> Story:
-    """The story to play.
+    """Return the story to play.
 
     With a path or a name ("zork" for `infrastructure/zork.z5`), that one. Without, the first in `infrastructure/`,
     where owners put theirs, else the bundled one.
@@ -78,7 +78,7 @@ def find_story(name_or_path: str | Path | None = None, *, infrastructure: Path =
 
 
 def list_stories(*, infrastructure: Path = INFRASTRUCTURE) -> tuple[FoundStory, ...]:
-    """Every story file that is bundled or was put there, playable or not, in the order of preference."""
+    """Return every story file that is bundled or was put there, playable or not, in the order of preference."""
     found = []
     for path in _candidates(infrastructure):
         try:
@@ -141,7 +141,7 @@ def _profile(path: Path, header: Header, sha256: str) -> Profile:
 
 
 def checked(raw: bytes, name: str) -> bytes:
-    """The bytes of a playable story, taken out of a Blorb file where they are in one.
+    """Return the bytes of a playable story, extracted from a Blorb file where they are in one.
 
     Raises:
         StoryError: they can't be played; the message says why.
@@ -185,7 +185,7 @@ def _kind_problem(data: bytes) -> str | None:
 
 
 def _header_problem(data: bytes) -> str | None:
-    if len(data) < _HEADER:
+    if len(data) < _HEADER_BYTES:
         return f"it has only {len(data)} bytes, less than the header of a story."
     if len(data) > _LARGEST:
         return f"it has {len(data)} bytes, more than a Z-machine story can have ({_LARGEST})."
@@ -194,11 +194,11 @@ def _header_problem(data: bytes) -> str | None:
         return f"it is truncated: {len(data)} bytes of {header.length}. Get it again."
     inside = header.length or len(data)
     # The header's own length is rounded up to a unit, and files may be padded behind it.
-    if not _HEADER <= header.static <= len(data) or header.globals + 480 > inside + LENGTH_UNIT[header.version]:
+    if not _HEADER_BYTES <= header.static <= len(data) or header.globals + 480 > inside + LENGTH_UNIT[header.version]:
         return "its header is damaged (memory that ends outside the file)."
     for what, address in (("objects", header.objects), ("dictionary", header.dictionary), ("globals", header.globals)):
-        if not _HEADER <= address < len(data):
+        if not _HEADER_BYTES <= address < len(data):
             return f"its header is damaged (the {what} at {address:#x} are outside the file)."
-    if header.length and header.checksum and sum(data[_HEADER : header.length]) % 0x10000 != header.checksum:
+    if header.length and header.checksum and sum(data[_HEADER_BYTES : header.length]) % 0x10000 != header.checksum:
         return "it is damaged: its bytes don't add up to the checksum in its header. Get it again."
     return None

@@ -9,7 +9,7 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from game_interface.core.jericho_interface import JerichoInterface
+from game_interface.game import Game
 from managers.base import KeepsState, Manager
 from session import checkpoint, journal
 from session.checkpoint import Checkpoint, Run
@@ -70,7 +70,7 @@ class CheckpointManager:
         *,
         run: Run,
         asks_model: bool,
-        game: JerichoInterface,
+        game: Game,
         memory: SimpleMemoryManager | None,
         managers: Sequence[Manager],
         rollbacks: Sequence[Rollback] = (),

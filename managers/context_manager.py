@@ -9,7 +9,7 @@ from game_interface.models import Item, Location, Observation
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import TurnRecord
-from session.outcome import touched
+from session.outcome import affected_objects
 from zorkgpt.context.ahead import (
     Recall,
     dangers_ahead,
@@ -100,7 +100,7 @@ class ContextManager:
     def process_turn(self, record: TurnRecord) -> None:
         step = record.transition
         self._last_response = step.response
-        self._last_changed = touched(step)
+        self._last_changed = affected_objects(step)
         self._last_seen = step.after
         self.add_reasoning(record.turn, record.reasoning, step.action)
 

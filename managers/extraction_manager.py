@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from game_interface.models import Observation, Transition
-from session.extraction import NOTHING, Extraction, Said, opening, says_nothing, what_was_said
+from session.extraction import NOTHING, Extraction, GameText, has_nothing_to_extract, text_of_opening, text_of_turn
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import TurnRecord
@@ -46,7 +46,7 @@ class ExtractionManager:
 
     def of_opening(self, text: str, now: Observation) -> Extraction:
         """What the text says that the game begins with."""
-        return self._extract(opening(text, now)) if text.strip() else NOTHING
+        return self._extract(text_of_opening(text, now)) if text.strip() else NOTHING
 
     def resume_opening(self, text: str, now: Observation, extraction: Extraction) -> None:
         """What was read in the opening by a process that is gone."""
@@ -55,15 +55,15 @@ class ExtractionManager:
 
     def of_turn(self, step: Transition) -> Extraction:
         """What the text of a turn says that was just played."""
-        if says_nothing(step):
+        if has_nothing_to_extract(step):
             self._counts["nothing to read"] += 1
             return NOTHING
         place = step.after.location
         exits = tuple(self._known_exits(place.num)) if place else ()
         described = self._state.room_descriptions.get(place.num, ("", 0))[0] if place else ""
-        return self._extract(what_was_said(step, known_exits=exits, described=described))
+        return self._extract(text_of_turn(step, known_exits=exits, described=described))
 
-    def _extract(self, said: Said) -> Extraction:
+    def _extract(self, said: GameText) -> Extraction:
         known = self._read.get(_key(said.location.num if said.location else None, said.response))
         if known is not None:
             self._counts["read before"] += 1

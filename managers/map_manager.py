@@ -9,7 +9,7 @@ from game_interface.models import Transition
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import TurnRecord
-from session.outcome import came_to_something
+from session.outcome import moved_or_had_effect
 from zorkgpt.errors import ZorkGPTError
 from zorkgpt.memory.storage.file import MemoryFile
 from zorkgpt.memory.storage.rollback import Rollback
@@ -91,7 +91,7 @@ class MapManager:
         if record.turn > self._contained:
             self._learn(record)
             self._contained = self.graph.learned[record.episode] = record.turn
-        if step.before.location is not None and came_to_something(step):
+        if step.before.location is not None and moved_or_had_effect(step):
             self._worked.add((step.before.location.num, exit_name(step.action)))
 
     def _learn(self, record: TurnRecord) -> None:
@@ -111,7 +111,7 @@ class MapManager:
         if step.before.location is None or step.refused or step.fault:
             return
         room, action = step.before.location.num, exit_name(step.action)
-        if came_to_something(step):
+        if moved_or_had_effect(step):
             self.graph.add_attempt(room, action, None)
         elif (room, action) not in self._worked:
             # What worked before in this episode fails now for that very reason.

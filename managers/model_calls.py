@@ -7,7 +7,7 @@ from typing import Any
 
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.history import Spent, TurnRecord
+from session.history import TurnRecord, UsageTotals
 from session.log_entries import call_record, model_called
 from zorkgpt.llm.client import LLMClient
 from zorkgpt.llm.settings import LLMSettings
@@ -54,9 +54,9 @@ class ModelCalls:
         """
         self.client.usage.check_ceiling()
 
-    def spent(self) -> Spent:
+    def spent(self) -> UsageTotals:
         """What all calls of the run took."""
-        return Spent(*self.client.usage.spent)
+        return UsageTotals(*self.client.usage.spent)
 
     def usage(self) -> dict[str, dict[str, Any]]:
         """What the running episode's calls took, by role: the fields of `Tally`."""

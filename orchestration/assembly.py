@@ -4,6 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from game_interface.core.jericho_interface import JerichoInterface
+from game_interface.game import Game
+from game_interface.story import find_story
 from managers.base import Manager
 from managers.checkpoint_manager import CheckpointManager
 from managers.context_manager import ContextManager
@@ -44,17 +47,25 @@ __all__ = ["Wishes", "assemble", "claim_workdir", "prepare_workdir"]
 
 
 def assemble(
-    config: GameConfiguration, wishes: Wishes, watchers: Sequence[Watcher] = (), *, llm: LLM | None = None
+    config: GameConfiguration,
+    wishes: Wishes,
+    watchers: Sequence[Watcher] = (),
+    *,
+    llm: LLM | None = None,
+    game: Game | None = None,
 ) -> ZorkOrchestratorV2:
     """Everything that plays, ready for its first episode.
 
     Args:
         llm: serves every role in the stead of the models that are configured.
+        game: what is played, closed with the orchestrator; None: the story of `wishes`, by the Z-machine.
 
     Raises:
         ZorkGPTError: a part can't be had; the message says which and what to do.
     """
-    ground = lay_ground(config, wishes, llm)
+    if game is None:
+        game = JerichoInterface(story=wishes.story or find_story(), seed=wishes.seed)
+    ground = lay_ground(config, wishes, llm, game)
     player = _player(ground)
     managers = _managers(ground)
     learning = managers.in_order
@@ -136,7 +147,7 @@ def _context(
     return ContextManager(
         *ground.common("context"),
         graph=ground.world.graph,
-        vocabulary=ground.game.vocabulary,
+        vocabulary=tuple(sorted(ground.game.language.words)) if ground.game.language else (),
         memory=ground.memory,
         summarizer=ModelSummarizer(ground.llm) if summarises else None,
         recall=ground.recall,

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from logging import Logger
 from pathlib import Path
 
-from game_interface.core.jericho_interface import JerichoInterface
-from game_interface.story import Story, find_story
+from game_interface.game import Game, StoryIdentity
+from game_interface.story import Story
 from managers.episode_log import EpisodeLog
 from managers.map_manager import MapManager
 from managers.model_calls import ModelCalls
@@ -62,7 +62,7 @@ class Ground:
     memory: SimpleMemoryManager | None
     """None: nothing is remembered."""
     world: MapManager
-    game: JerichoInterface
+    game: Game
 
     def common(self, name: str) -> tuple[Logger, GameConfiguration, GameState]:
         """What every manager begins with."""
@@ -81,7 +81,7 @@ class Ground:
         return self.wishes.choice.kind in ("model", "offline")
 
 
-def lay_ground(config: GameConfiguration, wishes: Wishes, llm: LLM | None) -> Ground:
+def lay_ground(config: GameConfiguration, wishes: Wishes, llm: LLM | None, game: Game) -> Ground:
     """
     Args:
         llm: serves every role in the stead of the models that are configured.
@@ -89,8 +89,7 @@ def lay_ground(config: GameConfiguration, wishes: Wishes, llm: LLM | None) -> Gr
     Raises:
         ZorkGPTError: a part can't be had; the message says which and what to do.
     """
-    story = wishes.story or find_story()
-    claim_workdir(config, story)
+    claim_workdir(config, game.story)
     state = GameState()
     models = None
     if llm is None and wishes.choice.models:
@@ -99,13 +98,12 @@ def lay_ground(config: GameConfiguration, wishes: Wishes, llm: LLM | None) -> Gr
     memory = _memory(config, state, llm) if wishes.remember and config.simple_memory.enabled else None
     keeps_map = memory is not None if wishes.keep_map is None else wishes.keep_map
     world = MapManager(get_logger("map"), config, state, remember=keeps_map)
-    game = JerichoInterface(story=story, seed=wishes.seed)
     state.max_score = game.get_max_score()
     episode_log = EpisodeLog(get_logger("episodes"), config, state)
     return Ground(config, wishes, state, History(), episode_log, models, llm, memory, world, game)
 
 
-def claim_workdir(config: GameConfiguration, story: Story) -> None:
+def claim_workdir(config: GameConfiguration, story: StoryIdentity) -> None:
     """Make the working directory, and let it be this story's.
 
     Raises:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from game_interface.core.jericho_interface import JerichoInterface
+from game_interface.game import Game
 from managers.base import Manager
 from managers.checkpoint_manager import CheckpointManager
 from managers.context_manager import ContextManager
@@ -26,7 +26,7 @@ class Parts:
     """The game, the player and everything between them; `assembly` makes the real ones."""
 
     config: GameConfiguration
-    game: JerichoInterface
+    game: Game
     player: Player
     player_name: str
     """ "model", "offline", "walkthrough" or "human"."""

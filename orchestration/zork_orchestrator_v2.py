@@ -10,8 +10,8 @@ from managers.episode_synthesizer import EpisodeSynthesizer
 from orchestration.parts import Parts
 from orchestration.progress import Watcher
 from orchestration.turn import TurnCycle
-from session.fresh_world import things_of
 from session.game_state import GameState
+from session.ground_truth import audited_things
 from session.history import TurnRecord
 from zorkgpt.errors import BudgetExceeded, CheckpointError, StateError, ZorkGPTError
 from zorkgpt.memory.manager import SimpleMemoryManager
@@ -47,7 +47,7 @@ class ZorkOrchestratorV2:
         parts = self.parts
         opening = parts.game.reset()
         if parts.memory:
-            parts.memory.audit(things_of(parts.game))
+            parts.memory.audit(audited_things(parts.game))
         opened = self._cycle.open(opening)
         self._open = True
         event = self._episodes.open(

@@ -1,59 +1,59 @@
-"""What a turn's text says beyond the Z-machine: whether it describes the room, ways that it names, a fight."""
+"""What a turn's text tells beyond the Z-machine: whether it describes the room, the exits it names, a fight."""
 
 from dataclasses import dataclass
 from typing import Literal
 
 from game_interface.models import Item, Location, Observation, Transition
-from session.outcome import changed_something, is_passive
+from session.outcome import is_passive, world_changed
 
-Reader = Literal["model", "rules", "nobody"]
+ExtractedBy = Literal["model", "rules", "nobody"]
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """A text of the game, and what is certain of the moment in which it was printed."""
+class GameText:
+    """A text that the game printed, and what is certain of the state in which it was printed."""
 
     response: str
     location: Location | None = None
-    """Where the player is now."""
+    """The player's location after it was printed."""
     action: str = ""
-    """ "" for the opening."""
+    """The action that it answers; "" for the opening."""
     arrived: bool = False
-    """The player was elsewhere before."""
+    """The player was at another location before."""
     dark: bool = False
-    """Nothing can be seen here; off also where the story does not tell."""
+    """It is too dark to see; False also if the story does not tell."""
     things: tuple[str, ...] = ()
-    """Names of what is in sight."""
+    """Names of the visible objects."""
     creatures: tuple[str, ...] | None = None
-    """Those of them that are alive; None: not known."""
+    """Names of those that are alive; None: not known."""
     known_exits: tuple[str, ...] = ()
-    """Ways out of this place that are known already."""
+    """Exits of this location that are known already."""
     described: str = ""
-    """The text that described this place last, in this episode."""
+    """The last text in this episode that described this location."""
 
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """What was read in a text."""
+    """What was extracted from a text."""
 
     is_room_description: bool = False
-    """It tells how the place looks in which the player is now."""
+    """It describes the player's location."""
     exits: tuple[str, ...] = ()
-    """Directions, under their full names, in which it says that a way leads on from there."""
+    """Directions, under their full names, in which it names an exit."""
     combat: bool = False
-    """Somebody is fighting the player, or the player them."""
+    """A fight with the player is going on."""
     enemies: tuple[str, ...] = ()
-    """Whom."""
-    by: Reader = "nobody"
-    """Who read it; nobody: it was clear that there is nothing to read."""
+    """Names of whom the player fights."""
+    by: ExtractedBy = "nobody"
+    """Who extracted it; "nobody" if there was clearly nothing to extract."""
 
 
 NOTHING = Extraction()
 
 
-def what_was_said(step: Transition, *, known_exits: tuple[str, ...] = (), described: str = "") -> Said:
-    """The text of a turn."""
-    return Said(
+def text_of_turn(step: Transition, *, known_exits: tuple[str, ...] = (), described: str = "") -> GameText:
+    """Return the text that a turn printed."""
+    return GameText(
         response=step.response,
         location=step.after.location,
         action=step.action,
@@ -66,10 +66,10 @@ def what_was_said(step: Transition, *, known_exits: tuple[str, ...] = (), descri
     )
 
 
-def opening(text: str, now: Observation) -> Said:
-    """The text that the game begins with."""
+def text_of_opening(text: str, now: Observation) -> GameText:
+    """Return the text that the game begins with."""
     things = _names(now.visible or ())
-    return Said(text, now.location, arrived=True, dark=now.dark, things=things, creatures=_creatures(now))
+    return GameText(text, now.location, arrived=True, dark=now.dark, things=things, creatures=_creatures(now))
 
 
 def _names(items: tuple[Item, ...]) -> tuple[str, ...]:
@@ -80,13 +80,13 @@ def _creatures(now: Observation) -> tuple[str, ...] | None:
     return None if now.creatures is None else _names(now.creatures)
 
 
-def says_nothing(step: Transition) -> bool:
-    """Whether it is clear without reading that a turn's text says nothing of the place or of a fight.
+def has_nothing_to_extract(step: Transition) -> bool:
+    """Return whether it is clear without reading that a turn's text tells nothing of the room or of a fight.
 
-    That is what never reached the game, what ended it, and what it answered without letting any time pass: its parser
-    did not understand.
+    That holds for commands that never reached the game, for the end of the game, and for answers that took no game
+    time: the parser did not understand.
     """
     if step.refused or step.fault or step.finished or not step.response.strip():
         return True
     no_time_passed = step.before.moves is not None and step.before.moves == step.after.moves
-    return no_time_passed and not is_passive(step.action) and not changed_something(step)
+    return no_time_passed and not is_passive(step.action) and not world_changed(step)

@@ -1,15 +1,17 @@
-"""The Z-machine's account of a turn, in the words of the memory."""
+"""Translate what the game tells of a turn, or of the whole world, into the values that the memory takes."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 
+from game_interface.game import Game
 from game_interface.models import AttributeChange, Item, ObjectMove, Observation, ThingState, Transition
 from session.outcome import failed, is_passive
 from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.models import AttributeChanged, ObjectMoved, ThingAtHand, ZMachineContext
+from zorkgpt.memory.upkeep.audit import Thing
 
 _STATES = {"open": ("closed", "open"), "locked": ("unlocked", "locked"), "on": ("unlit", "lit")}
-"""By the attribute that tells of it: the state without the attribute and with it."""
+"""Attribute → the state of a thing without it and with it."""
 
 
 def ground_truth(
@@ -22,23 +24,23 @@ def ground_truth(
     known_way: bool = False,
     failed_before: bool = False,
 ) -> ZMachineContext:
-    """What is certain of a turn.
+    """Return the ground truth of a turn.
 
     Args:
         turn: its number in the episode.
-        first_visit: of the place that it will be kept at, see `SimpleMemoryManager.is_first_visit`.
-        before: what was at hand before the action.
-        after: what is at hand now.
+        first_visit: whether the location that it will be stored at is visited for the first time, see
+            `SimpleMemoryManager.is_first_visit`.
+        before: the things at hand before the action.
+        after: the things at hand now.
         known_way: the action is a walk, and the map knew that it leads here.
-        failed_before: the action is a walk that led nowhere when it was tried last.
+        failed_before: the action is a walk that led nowhere when it was last tried.
     """
     was, now = step.before, step.after
     source, destination = was.location, now.location
-    known = was.score is not None and now.score is not None
     return ZMachineContext(
         score_before=was.score,
         score_after=now.score,
-        score_delta=now.score - was.score if known else 0,
+        score_delta=0 if was.score is None or now.score is None else now.score - was.score,
         location_before=source.num if source else None,
         location_after=destination.num if destination else None,
         location_changed=source != destination,
@@ -59,6 +61,22 @@ def ground_truth(
         state=_state(before, was),
         known_way=known_way,
         failed_before=failed_before,
+    )
+
+
+def audited_things(game: Game) -> tuple[Thing, ...]:
+    """Return every object of the world as it is now, for the audit of the memory."""
+    return tuple(
+        Thing(
+            placed.item.num,
+            placed.item.name,
+            placed.room.num if placed.room else None,
+            placed.room.name if placed.room else "",
+            placed.holder,
+            placed.movable,
+            placed.states,
+        )
+        for placed in game.all_objects()
     )
 
 
@@ -99,13 +117,13 @@ def _thing(thing: ThingState) -> ThingAtHand:
 
 
 def _things(step: Transition, before: Sequence[ThingState], after: Sequence[ThingState]) -> tuple[ThingAtHand, ...]:
-    """What is at hand now, and what was before and stayed where it was, all as it is now."""
+    """Return the things at hand now, and those that were at hand before and stayed behind, in their current state."""
     was, now = ({thing.item.num: thing for thing in things} for things in (before, after))
     moved = {move.item.num for move in step.moved}
     left_behind = step.before.location != step.after.location
 
     def is_elsewhere(thing: ThingState | None) -> bool:
-        """Moved itself, or in something that was."""
+        """Return whether it was moved, itself or with what holds it."""
         while thing is not None:
             holder = thing.holder.num if thing.holder else None
             if not moved.isdisjoint((thing.item.num, holder)):
@@ -125,14 +143,14 @@ def _things(step: Transition, before: Sequence[ThingState], after: Sequence[Thin
 def _as_changed(thing: ThingState, changes: Sequence[AttributeChange]) -> ThingState:
     states = thing.states
     for change in changes:
-        told = _STATES.get(change.attribute)
-        if told is not None and change.item.num == thing.item.num:
-            states = tuple(told[change.value] if state in told else state for state in states)
+        pair = _STATES.get(change.attribute)
+        if pair is not None and change.item.num == thing.item.num:
+            states = tuple(pair[change.value] if state in pair else state for state in states)
     return replace(thing, states=states)
 
 
 def _state(things: Sequence[ThingState], was: Observation) -> tuple[Claim, ...]:
-    """What of the things at hand an action's outcome may depend on."""
+    """Return the states of the things at hand that an action's outcome may depend on."""
     found = [Claim(Relation.DARK)] if was.dark else []
     for thing in things:
         states = [*(["carried"] if thing.carried else []), *thing.states]

@@ -1,4 +1,4 @@
-"""What happened, turn by turn."""
+"""The record of each turn, and the recent turns of the running episode."""
 
 from collections import deque
 from dataclasses import dataclass
@@ -10,31 +10,31 @@ from zorkgpt.memory.models import MemoryEvent
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """A proposed action that was turned down before it could cost a turn."""
+    """A proposed action that was rejected before it could cost a turn."""
 
     action: str
     reason: str
     judge: str
-    """Who turned it down: "story" (its grammar and objects) or "model"."""
+    """Who rejected it: "story" (by its grammar and objects) or "model"."""
     score: float | None = None
-    """The model's, -1 to 1."""
+    """The model's score, -1 to 1; None: the model was not asked."""
     obeyed: bool = True
-    """Off: the judge had been wrong too often, so the action was played all the same."""
+    """False: the judge had been wrong too often, so the action was played all the same."""
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
-    """What the models of a run have taken so far."""
+class UsageTotals:
+    """The tokens and cost of a run's models so far."""
 
     tokens: int
-    """Read and written."""
+    """Prompt and completion tokens."""
     cost: float
-    """Of the models whose prices are known."""
+    """The cost of those models whose prices are known."""
 
 
 @dataclass(frozen=True, slots=True)
 class TurnRecord:
-    """One turn, as everything that learns, shows or measures gets to see it."""
+    """One turn: what managers learn from, the event log stores, the viewer shows and the evaluation measures."""
 
     episode: int
     turn: int
@@ -42,27 +42,27 @@ class TurnRecord:
     transition: Transition
     reasoning: str
     player: str
-    """Who chose the action: "model", "offline", "walkthrough", "human", "given", or "return" where the commands of an
-    earlier episode were repeated."""
+    """Who chose the action: "model", "offline", "walkthrough", "human", "given", or "return" for a repeated command of
+    an earlier episode."""
     memory_shown: str
-    """What was known of the place, as the player saw it before choosing."""
+    """The memories of the location, as the player saw them before choosing."""
     memory_events: tuple[MemoryEvent, ...] = ()
-    """What memory made of the turn."""
+    """What changed in memory because of the turn."""
     duration_s: float = 0.0
     rejections: tuple[Rejection, ...] = ()
-    """What was proposed for this turn and turned down, oldest first."""
+    """The rejected proposals for this turn, oldest first."""
     critic_score: float | None = None
-    """Of the action that was played, -1 to 1; None: the critic's model did not judge it."""
-    spent: Spent | None = None
-    """By the run, this turn included; None: no model is asked through the configuration."""
+    """The critic's score of the action that was played, -1 to 1; None: the critic's model did not judge it."""
+    spent: UsageTotals | None = None
+    """The usage of the run up to and including this turn; None: no configured model is asked."""
     extraction: Extraction | None = None
-    """What was read in the response; None: nobody read it."""
+    """What was extracted from the response; None: nothing tried to."""
     notices: tuple[str, ...] = ()
-    """What the player was told about its own play before it chose."""
+    """What the player was told about its own progress before it chose."""
 
 
 class History:
-    """The turns of the running episode, the last `capacity` of them."""
+    """The last `capacity` turns of the running episode."""
 
     def __init__(self, capacity: int = 1000) -> None:
         self._turns: deque[TurnRecord] = deque(maxlen=capacity)
@@ -71,11 +71,13 @@ class History:
         return len(self._turns)
 
     def add(self, record: TurnRecord) -> None:
+        """Append a turn."""
         self._turns.append(record)
 
     def recent(self, count: int) -> tuple[TurnRecord, ...]:
-        """The last `count` turns, oldest first."""
+        """Return the last `count` turns, oldest first."""
         return tuple(self._turns)[-count:] if count > 0 else ()
 
     def clear(self) -> None:
+        """Forget all turns."""
         self._turns.clear()

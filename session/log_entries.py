@@ -7,7 +7,7 @@ from typing import Any
 
 from game_interface.models import Item
 from session.history import TurnRecord
-from session.outcome import effective, failed
+from session.outcome import failed, had_effect
 from zorkgpt.llm.messages import Message, Usage
 from zorkgpt.llm.usage import CallRecord
 from zorkgpt.once import once
@@ -45,7 +45,7 @@ def turn_played(record: TurnRecord) -> TurnPlayed:
         duration_s=round(record.duration_s, 6),
         rejections=[_plain(rejection) for rejection in record.rejections],
         critic_score=record.critic_score,
-        effective=effective(step),
+        effective=had_effect(step),
         extraction=_plain(record.extraction) if record.extraction else None,
         notices=list(record.notices),
         carried_before=_things(step.before.inventory if step.before.carried is None else step.before.carried),

@@ -11,13 +11,13 @@ _PASSIVE = _LOOKING | _SENSING | _WAITING
 
 
 def is_passive(action: str) -> bool:
-    """Looking, sensing or waiting."""
+    """Return whether the action only looks, senses or waits."""
     verb, *_ = [*action.lower().split(), "wait"]
     return verb in _PASSIVE
 
 
-def changed_something(step: Transition) -> bool:
-    """Place, score, inventory, object tree or attributes are not what they were, by whomever it was done."""
+def world_changed(step: Transition) -> bool:
+    """Return whether location, score, inventory, object tree or attributes changed, whatever the cause."""
     before, after = step.before, step.after
     return bool(
         step.moved
@@ -33,34 +33,35 @@ def changed_something(step: Transition) -> bool:
 
 
 def failed(step: Transition) -> bool:
-    """The action was meant to change something and did not, whatever else went on in the world meanwhile."""
-    return not is_passive(step.action) and not came_to_something(step)
+    """Return whether the action was meant to change something and did not; other changes in the world don't count."""
+    return not is_passive(step.action) and not moved_or_had_effect(step)
 
 
-def came_to_something(step: Transition) -> bool:
-    """The action led elsewhere, or changed something itself."""
-    return step.before.location != step.after.location or effective(step)
+def moved_or_had_effect(step: Transition) -> bool:
+    """Return whether the action led to another location or had an effect."""
+    return step.before.location != step.after.location or had_effect(step)
 
 
 @once
-def touched(step: Transition) -> tuple[Item, ...]:
-    """What the action moved or changed, wherever it is; what came about by itself is not its doing.
+def affected_objects(step: Transition) -> tuple[Item, ...]:
+    """Return the objects that the action itself moved or changed, wherever they are.
 
-    A walk touches nothing in this sense: what is here then differs because here is elsewhere. Many stories move their
-    scenery along with the player.
+    Changes that came about by themselves are left out. A walk affects nothing in this sense: what is here differs
+    because here is another location, and many stories move their scenery along with the player.
     """
     if step.before.location != step.after.location:
         return ()
-    acted_on = (one.item for one in (*step.moved, *step.changed) if not one.by_itself)
-    return tuple({item.num: item for item in acted_on}.values())
+    moved = (move.item for move in step.moved if not move.by_itself)
+    changed = (change.item for change in step.changed if not change.by_itself)
+    return tuple({item.num: item for item in (*moved, *changed)}.values())
 
 
 @once
-def effective(step: Transition) -> bool:
-    """The action itself changed something beside the player's place; what goes on by itself is not its doing."""
+def had_effect(step: Transition) -> bool:
+    """Return whether the action itself changed something beside the player's location."""
     before, after = step.before, step.after
     return bool(
-        touched(step)
+        affected_objects(step)
         or step.unnamed_change
         or step.died
         or step.finished

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.critic import Tally, sort_out, trials
+from game_interface.core.grammar import read_language
 from game_interface.core.jericho_interface import JerichoInterface
-from game_interface.core.language import language_of
 from game_interface.core.zmachine import ZMachine
-from game_interface.language import Form, Language, Part, Place, Scene
+from game_interface.language import GrammarLine, GrammarToken, Language, Scene, TokenKind
 from tests.fixtures.stories import LIBRARY_STORY, bare_story, build
 from tests.fixtures.walkthrough import (
     BUNDLED_SEED,
@@ -21,18 +21,19 @@ from tests.fixtures.walkthrough import (
 )
 from zorkgpt.action_check import CONFIDENCE, PASSED, ValidationResult, check_action
 
-NOUN, WITH = Part(Place.NOUN), Part(Place.WORD, frozenset({"with"}))
+NOUN, HELD = GrammarToken(TokenKind.NOUN), GrammarToken(TokenKind.HELD)
+WITH, TO = (GrammarToken(TokenKind.WORD, frozenset({word})) for word in ("with", "to"))
 LANGUAGE = Language(
-    letters=6,
+    word_length=6,
     words=frozenset({"take", "open", "close", "hit", "sing", "give", "to", "with", "lamp", "box", "bell", "brass"})
     | {"rat", "north", "the", "and", "it", "all", "statue", "look"},
     verbs={
-        "take": (Form((NOUN,), 1),),
-        "open": (Form((NOUN,), 2), Form((NOUN, WITH, Part(Place.HELD)), 2)),
-        "close": (Form((NOUN,), 3),),
-        "hit": (Form((NOUN, WITH, Part(Place.HELD)), 4),),
-        "give": (Form((Part(Place.HELD), Part(Place.WORD, frozenset({"to"})), Part(Place.PERSON)), 5),),
-        "sing": (Form((), 6),),
+        "take": (GrammarLine((NOUN,), 1),),
+        "open": (GrammarLine((NOUN,), 2), GrammarLine((NOUN, WITH, HELD), 2)),
+        "close": (GrammarLine((NOUN,), 3),),
+        "hit": (GrammarLine((NOUN, WITH, HELD), 4),),
+        "give": (GrammarLine((HELD, TO, GrammarToken(TokenKind.PERSON)), 5),),
+        "sing": (GrammarLine((), 6),),
         "look": None,
     },
     names={
@@ -45,14 +46,14 @@ LANGUAGE = Language(
     adjectives=frozenset({"brass"}),
     directions=frozenset({"north"}),
     prepositions=frozenset({"with", "to"}),
-    every_word_counts=True,
+    rejects_unknown_words=True,
 )
 PORTABLE = {"takeable": True, "portable": True, "fixed": False, "openable": False, "open": False, "animate": False}
 SCENE = Scene(
     held=frozenset({1}),
     carried=frozenset({1}),
     here=frozenset({2, 4, 5}),
-    near=frozenset({1, 2, 4, 5, 9}),
+    in_scope=frozenset({1, 2, 4, 5, 9}),
     attributes={
         1: PORTABLE,
         2: PORTABLE | {"openable": True},
@@ -107,7 +108,7 @@ def test_what_the_game_would_refuse_is_rejected_with_a_reason(action, why):
 )
 def test_what_it_may_do_passes(action):
     words = LANGUAGE.words | {"go", "turn", "at", "dial", "g"}
-    verbs = {**LANGUAGE.verbs, "go": (Form((NOUN,), 7),), "turn": None}
+    verbs = {**LANGUAGE.verbs, "go": (GrammarLine((NOUN,), 7),), "turn": None}
     assert check_action(action, replace(LANGUAGE, words=words, verbs=verbs), SCENE) == PASSED
 
 
@@ -131,7 +132,7 @@ def test_a_thing_that_answers_in_its_own_way_is_left_to_the_game():
 
 
 def test_the_last_things_may_be_left_to_a_parser_that_guesses():
-    language = replace(LANGUAGE, guesses=True)
+    language = replace(LANGUAGE, infers_omitted=True)
     assert check_action("hit statue", language, SCENE) == check_action("take", language, SCENE) == PASSED
 
 
@@ -145,7 +146,7 @@ def test_any_text_gets_a_verdict_and_a_rejection_gives_a_reason(action, answerin
     ("letters", "word", "kept"), [(6, "Lantern", "lanter"), (9, "commission", "commissio"), (6, "air-pump", "air-p")]
 )
 def test_words_are_cut_as_the_dictionary_cuts_them(letters, word, kept):
-    assert Language(letters, frozenset(), {}, {}).cut(word) == kept
+    assert Language(letters, frozenset(), {}, {}).truncate(word) == kept
 
 
 STORIES = [
@@ -186,7 +187,10 @@ def test_infocom_s_grammar_and_names_are_read_from_the_story(zork1):
     with JerichoInterface(zork1) as game:
         language, scene = game.language, game.scene()
         assert all(language.verbs.values())
-        assert Form((Part(Place.HELD), Part(Place.WORD, frozenset({"d", "down"})), NOUN), 18) in language.verbs["drop"]
+        assert (
+            GrammarLine((HELD, GrammarToken(TokenKind.WORD, frozenset({"d", "down"})), NOUN), 18)
+            in language.verbs["drop"]
+        )
         tried = ("open mailbox", "take mailbox", "take sword", "examine house")
         passed = [action for action in tried if check_action(action, language, scene).valid]
         assert passed == ["open mailbox", "examine house"]
@@ -195,17 +199,17 @@ def test_infocom_s_grammar_and_names_are_read_from_the_story(zork1):
 def test_inform_s_grammar_and_names_are_read_from_the_story(bundled_story):
     with JerichoInterface(bundled_story) as game:
         language = game.language
-        into = Part(Place.WORD, frozenset({"in", "inside", "into"}))
+        into = GrammarToken(TokenKind.WORD, frozenset({"in", "inside", "into"}))
         assert all(language.verbs.values())
-        assert language.guesses
-        assert (NOUN, into, NOUN) in {form.parts for form in language.verbs["put"]}
+        assert language.infers_omitted
+        assert (NOUN, into, NOUN) in {form.tokens for form in language.verbs["put"]}
 
 
 def test_a_grammar_that_does_not_add_up_is_not_known(bundled_story):
     story = bytearray(bundled_story.read_bytes())
     static = ZMachine(bytes(story)).header.static
     story[static : static + 2] = b"\xff\xff"
-    language = language_of(ZMachine(bytes(story)))
+    language = read_language(ZMachine(bytes(story)))
     assert set(language.verbs.values()) == {None}
     assert check_action("take moon", language, None) == PASSED
 

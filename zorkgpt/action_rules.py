@@ -1,21 +1,22 @@
-"""What stands against doing something to a thing that is at hand, by the thing's attributes."""
+"""Objections to doing something with an object at hand, by the object's attributes."""
 
 from collections.abc import Callable, Iterable
 
-from game_interface.language import Form, Language, Place, Scene
+from game_interface.language import GrammarLine, Language, Scene, TokenKind
 
 Rule = Callable[[int, Scene], str | None]
-"""Why this object will not do, as the end of a sentence that begins with its name; None if it may."""
+"""Returns why the object will not do, as the end of a sentence that begins with its name; None if it may."""
+Meaning = tuple[TokenKind, tuple[str, ...], frozenset[int] | str | None]
+"""A token's kind, the words that fill it, and the objects that they mean: or why there are none, or None if unknown."""
 
-
-_PICKING_UP = (Place.IN_REACH, Place.PICKED_UP)
+_PICKING_UP = (TokenKind.IN_REACH, TokenKind.PICKED_UP)
 
 
 def objection(
-    form: Form, place: Place, phrase: Iterable[str], meant: Iterable[int], language: Language, scene: Scene
+    line: GrammarLine, kind: TokenKind, phrase: Iterable[str], meant: Iterable[int], language: Language, scene: Scene
 ) -> str | None:
-    """Why none of the objects that are meant will do; None if one may, or if nothing is known of it."""
-    for rule in (_BY_PLACE.get(place), _BY_ACTION.get(_deed(form, language))):
+    """Return why none of the objects that are meant will do; None if one may, or if nothing is known."""
+    for rule in (_BY_KIND.get(kind), _BY_VERB.get(_standard_verb(line, language))):
         if rule is None:
             continue
         found = [rule(number, scene) for number in meant]
@@ -24,46 +25,44 @@ def objection(
     return None
 
 
-def missing(form: Form, scene: Scene) -> str | None:
-    """Why the game can't guess what the form leaves out; None if it may."""
-    # Having found the first, the game may do without the second.
-    for guess in form.left_out[:1]:
-        if not any(guess.attribute in marks for marks in scene.marks.values()):
+def missing(line: GrammarLine, scene: Scene) -> str | None:
+    """Return why the parser can't infer the object that the command leaves out; None if it may."""
+    # Having found the first, the parser may do without the second.
+    for implied in line.implied[:1]:
+        if not any(implied.attribute in is_set for is_set in scene.set_attributes.values()):
             return "Something is missing in that sentence, and nothing here fits: name the other thing too."
     return None
 
 
-def picks_up(form: Form, meanings: Iterable[tuple], scene: Scene) -> bool:
-    """Whether the game might pick something up before it refuses the rest: then it is not without effect."""
-    wanted = {number for place, _, meant in meanings if place in _PICKING_UP and _known(meant) for number in meant}
-    for guess in form.left_out:
-        if guess.place in _PICKING_UP:
-            wanted |= {number for number, marks in scene.marks.items() if guess.attribute in marks}
+def picks_up(line: GrammarLine, meanings: Iterable[Meaning], scene: Scene) -> bool:
+    """Return whether the game may take something implicitly before it refuses the rest, which is an effect."""
+    wanted: set[int] = set()
+    for kind, _, meant in meanings:
+        if kind in _PICKING_UP and isinstance(meant, frozenset):
+            wanted |= meant
+    for implied in line.implied:
+        if implied.kind in _PICKING_UP:
+            wanted |= {number for number, is_set in scene.set_attributes.items() if implied.attribute in is_set}
     return any(number not in scene.carried and not _is(number, "fixed", scene) for number in wanted)
 
 
-def _known(meant: object) -> bool:
-    return isinstance(meant, frozenset)
-
-
-def _deed(form: Form, language: Language) -> tuple[str, ...] | None:
-    """The deed that everybody knows and that is the same as this form's, on one thing alone."""
-    if sum(part.place is not Place.WORD for part in form.parts) != 1:
+def _standard_verb(line: GrammarLine, language: Language) -> tuple[str, ...] | None:
+    """Return the verb of `_BY_VERB` that does the same as this line with one object; None if there is none."""
+    if sum(token.kind is not TokenKind.WORD for token in line.tokens) != 1:
         return None
-    return next((deed for deed in _BY_ACTION if deed and form.action in _actions(deed, language)), None)
+    return next((verb for verb in _BY_VERB if verb and line.action in _actions(verb, language)), None)
 
 
-def _actions(deed: tuple[str, ...], language: Language) -> set[int]:
-    """What is done if nothing but the name of a thing follows these words."""
-    verb, *words = deed
-    return {form.action for form in language.verbs.get(verb) or () if _is_said_with(form, words)}
+def _actions(verb: tuple[str, ...], language: Language) -> set[int]:
+    """Return the action numbers of these words followed by one object."""
+    first, *words = verb
+    return {line.action for line in language.verbs.get(first) or () if _is_words_and_object(line, words)}
 
 
-def _is_said_with(form: Form, words: list[str]) -> bool:
-    *before, thing = form.parts or (None,)
-    if thing is None or thing.place is Place.WORD or len(before) != len(words):
+def _is_words_and_object(line: GrammarLine, words: list[str]) -> bool:
+    if not line.tokens or line.tokens[-1].kind is TokenKind.WORD or len(line.tokens) != len(words) + 1:
         return False
-    return all(word in part.words for word, part in zip(words, before, strict=True))
+    return all(word in token.words for word, token in zip(words, line.tokens[:-1], strict=True))
 
 
 def _is(number: int, attribute: str, scene: Scene) -> bool | None:
@@ -76,13 +75,13 @@ def _take(number: int, scene: Scene) -> str | None:
     return "can't be taken" if number in scene.here and _is(number, "fixed", scene) else None
 
 
-def _ordinary(number: int, scene: Scene) -> bool:
-    """It can be taken, or surely can't: what is neither answers in a way of its own."""
+def _is_ordinary(number: int, scene: Scene) -> bool:
+    """Return whether it is portable or fixed; anything else has an action routine of its own."""
     return bool(_is(number, "portable", scene) or _is(number, "fixed", scene))
 
 
 def _open(number: int, scene: Scene) -> str | None:
-    if not _ordinary(number, scene):
+    if not _is_ordinary(number, scene):
         return None
     if _is(number, "openable", scene) is False:
         return "can't be opened"
@@ -90,7 +89,7 @@ def _open(number: int, scene: Scene) -> str | None:
 
 
 def _close(number: int, scene: Scene) -> str | None:
-    if not _ordinary(number, scene):
+    if not _is_ordinary(number, scene):
         return None
     if _is(number, "openable", scene) is False:
         return "can't be closed"
@@ -102,7 +101,7 @@ def _switch(number: int, scene: Scene) -> str | None:
 
 
 def _hold(number: int, scene: Scene) -> str | None:
-    return "is not in your hands" if number in scene.here and _ordinary(number, scene) else None
+    return "is not in your hands" if number in scene.here and _is_ordinary(number, scene) else None
 
 
 def _reach(number: int, scene: Scene) -> str | None:
@@ -115,8 +114,8 @@ def _person(number: int, scene: Scene) -> str | None:
     return "is nobody to do that to" if lifeless else None
 
 
-_BY_PLACE: dict[Place, Rule] = {Place.HELD: _hold, Place.IN_REACH: _reach, Place.PERSON: _person}
-_BY_ACTION: dict[tuple[str, ...] | None, Rule] = {
+_BY_KIND: dict[TokenKind, Rule] = {TokenKind.HELD: _hold, TokenKind.IN_REACH: _reach, TokenKind.PERSON: _person}
+_BY_VERB: dict[tuple[str, ...] | None, Rule] = {
     ("take",): _take,
     ("open",): _open,
     ("close",): _close,

@@ -4,7 +4,7 @@ from typing import Any, Protocol
 
 from pydantic import BaseModel, Field, field_validator
 
-from session.extraction import Extraction, Said
+from session.extraction import Extraction, GameText
 from zorkgpt.errors import LLMError
 from zorkgpt.llm.messages import LLM, Message
 from zorkgpt.llm.roles import Role
@@ -22,7 +22,7 @@ _LONGEST_NAME = 60
 class Extractor(Protocol):
     """Reads what the game printed."""
 
-    def extract(self, said: Said) -> Extraction:
+    def extract(self, said: GameText) -> Extraction:
         """What the text says; never raises over a text or a model."""
         ...
 
@@ -56,7 +56,7 @@ class ModelExtractor:
         self.failures = 0
         """How often the model gave no answer that could be read."""
 
-    def extract(self, said: Said) -> Extraction:
+    def extract(self, said: GameText) -> Extraction:
         try:
             completion = self._llm.complete(prompt_for(said), role=Role.EXTRACTOR, response_model=ExtractionAnswer)
         except LLMError as error:
@@ -70,13 +70,13 @@ class ModelExtractor:
             log.warning("extractor's model failed, reading by rules", extra={"problem": str(error)})
 
 
-def prompt_for(said: Said) -> list[Message]:
+def prompt_for(said: GameText) -> list[Message]:
     """The question to the model."""
     prompt = render("extractor", said=said, form=form_of(ExtractionAnswer))
     return [Message("system", prompt.system), Message("user", prompt.user)]
 
 
-def checked(answer: ExtractionAnswer, said: Said) -> Extraction:
+def checked(answer: ExtractionAnswer, said: GameText) -> Extraction:
     """What of the answer can be so: ways have the names of directions, and in the dark no place is described."""
     named = (canonical_direction(way.replace("-", "")) for way in answer.exits)
     enemies = (" ".join(enemy.split())[:_LONGEST_NAME] for enemy in answer.enemies if enemy.strip())

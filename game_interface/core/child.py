@@ -1,10 +1,10 @@
-"""The interpreter's own process: loads one story and answers requests over a socket until its parent is gone.
+"""The interpreter process: loads one story and answers requests over a socket until its parent is gone.
 
 Started as a program with a socket's file descriptor, its parent's id, the story's path and the seed. It imports nothing
 of the project, so that it starts quickly and nothing can go wrong in it but Jericho. Standard output is no channel: the
 interpreter itself writes there.
 
-A message is a length (4 bytes, big-endian) and that many bytes; a request is one letter and its argument: `_answer`.
+A message is a length (4 bytes, big-endian) and that many bytes; a request is a letter and an argument, see `_answer`.
 """
 
 import contextlib
@@ -19,7 +19,10 @@ import threading
 import time
 import warnings
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
+
+_State: TypeAlias = tuple[Any, ...]
+"""As `FrotzEnv.get_state` returns it: memory and stack as numpy arrays, six numbers, the random generator, the text."""
 
 LENGTH = struct.Struct(">I")
 READY = b"ready"
@@ -33,13 +36,13 @@ STATE = struct.Struct(">IIIqqqqqqqq")
 
 _PARENT_CHECK_S = 0.5
 _MOST_DRAWS = 64
-_FACTOR, _RANGE = 0x015A4E35, 1 << 32
-"""Of the interpreter's random generator, a linear congruential one of which 32 bits count."""
+_RNG_FACTOR, _RNG_RANGE = 0x015A4E35, 1 << 32
+"""The interpreter's random generator is linear congruential, modulo 2**32."""
 _LARGEST_FILE = 16 << 20
 
 
 def receive(channel: socket.socket) -> bytes:
-    """The next message.
+    """Return the next message.
 
     Raises:
         EOFError: the other side is gone.
@@ -60,11 +63,12 @@ def _receive_exactly(channel: socket.socket, size: int) -> bytes:
 
 
 def send(channel: socket.socket, message: bytes) -> None:
+    """Send a message."""
     channel.sendall(LENGTH.pack(len(message)) + message)
 
 
 class _Interpreter:
-    """Jericho, spoken to in bytes."""
+    """Wraps Jericho with requests and answers in bytes."""
 
     def __init__(self, path: str, seed: int) -> None:
         warnings.simplefilter("ignore")
@@ -73,11 +77,11 @@ class _Interpreter:
         self._env = FrotzEnv(path, seed=seed)
         self._library = self._env.frotz_lib
         self._supported = self._env.is_fully_supported
-        self._before: tuple | None = None
-        """The state before the last step; None if something else came last."""
-        self._now: tuple = ()
+        self._before: _State | None = None
+        """The state before the last step; None if the last request was not a step."""
+        self._now: _State = ()
         self._settled: dict[tuple[str, ...], Any] = {}
-        """The memory after the last step and these commands."""
+        """Settling commands → the memory after the last step and these commands."""
 
     def hello(self) -> bytes:
         if not self._supported:
@@ -107,39 +111,40 @@ class _Interpreter:
         return self._snapshot("")
 
     def compare(self, asked: dict[str, Any]) -> bytes:
-        """What differs between an action and a control, both played from one state; the game stays where it is.
+        """Return the differences between an action and a control played from one state; the game does not move.
 
-        Asked are the `control`, the commands `then` that follow both, so that what the parser keeps of a command is
-        overwritten, and an `action`: None for the last step. An action begins where the game is, with `again` where the
-        last step began. The random generator is first turned on by `turns` numbers.
+        The arguments are those of `Worker.compare`.
         """
         now, action, then = self._now, asked["action"], tuple(asked["then"])
-        start = self._before if action is None or asked["again"] else now
+        start = self._before if action is None or asked["from_last_step"] else now
         if start is None:
             return b"null"
         try:
-            start = _turned(start, asked["turns"])
+            start = _with_rng_advanced(start, asked["rng_advance"])
             done, settled = (now, None) if action is None else self._played(start, action, then)
             if action is None:
                 if then not in self._settled:
                     self._settled[then] = self._played(now, None, then)[1]
                 settled = self._settled[then]
             other, other_settled = self._played(start, asked["control"], then)
-            drawn = _drawn(start, done), _drawn(start, other)
-            surplus = None if None in drawn else drawn[0] - drawn[1]
+            by_action, by_control = _draws_between(start, done), _draws_between(start, other)
+            surplus = None if by_action is None or by_control is None else by_action - by_control
             if surplus is not None and surplus > 0:
                 # What the action drew for itself must not change what chance brings to the rest of the world.
-                other, other_settled = self._played(_turned(start, surplus), asked["control"], then)
-            left = (settled != other_settled).nonzero()[0].tolist()
-            told = {"left": left, "drawn": surplus, "control": _differing(start, other)}
+                other, other_settled = self._played(_with_rng_advanced(start, surplus), asked["control"], then)
+            answer = {
+                "differing": (settled != other_settled).nonzero()[0].tolist(),
+                "surplus_draws": surplus,
+                "control": _changed_bytes(start, other),
+            }
             if action is not None:
-                told["action"] = _differing(start, done)
-            return json.dumps(told).encode()
+                answer["action"] = _changed_bytes(start, done)
+            return json.dumps(answer).encode()
         finally:
             self._env.set_state(now)
 
-    def _played(self, start: tuple, command: str | None, then: tuple[str, ...]) -> tuple[tuple, Any]:
-        """The state after the command, and the memory after those that follow it."""
+    def _played(self, start: _State, command: str | None, then: tuple[str, ...]) -> tuple[_State, Any]:
+        """Return the state after the command, and the memory after the settling commands that follow it."""
         self._env.set_state(start)
         if command is not None:
             self._library.step(command.encode("ascii") + b"\n")
@@ -151,7 +156,7 @@ class _Interpreter:
     def _snapshot(self, text: str) -> bytes:
         self._before, self._now, self._settled = None, self._env.get_state(), {}
         ram, stack, pc, sp, fp, frames, opcode, rng, narrative = self._now
-        stack[: 2 * sp] = 0  # it grows downwards: what is left there of earlier calls is no part of the state
+        stack[: 2 * sp] = 0  # it grows downwards: leftovers of earlier calls are no part of the state
         packed = STATE.pack(ram.size, stack.size, len(narrative), pc, sp, fp, frames, opcode, *map(int, rng))
         state = b"".join((packed, ram.tobytes(), stack.tobytes(), narrative))
         encoded = text.encode()
@@ -164,28 +169,28 @@ class _Interpreter:
         return SNAPSHOT.pack(len(encoded), len(state), over, won, halted, score, moves) + encoded + state
 
 
-def _drawn(start: tuple, end: tuple) -> int | None:
-    """How many random numbers were drawn between two states; None if that can't be told."""
+def _draws_between(start: _State, end: _State) -> int | None:
+    """Return how many random numbers were drawn between two states; None if it is not known."""
     (value, *others), (wanted, *others_then) = start[7], end[7]
-    value, wanted = int(value) % _RANGE, int(wanted) % _RANGE
+    value, wanted = int(value) % _RNG_RANGE, int(wanted) % _RNG_RANGE
     for count in range(_MOST_DRAWS if others == others_then else 0):
         if value == wanted:
             return count
-        value = (_FACTOR * value + 1) % _RANGE
+        value = (_RNG_FACTOR * value + 1) % _RNG_RANGE
     return None
 
 
-def _turned(state: tuple, count: int) -> tuple:
-    """The state after this many random numbers were drawn."""
+def _with_rng_advanced(state: _State, count: int) -> _State:
+    """Return the state as if this many random numbers had been drawn."""
     value, *others = state[7]
     for _ in range(count):
-        value = (_FACTOR * int(value) + 1) % _RANGE
-    signed = int(value) - _RANGE if int(value) >= _RANGE // 2 else int(value)
+        value = (_RNG_FACTOR * int(value) + 1) % _RNG_RANGE
+    signed = int(value) - _RNG_RANGE if int(value) >= _RNG_RANGE // 2 else int(value)
     return (*state[:7], (signed, *others), *state[8:])
 
 
-def _differing(before: tuple, after: tuple) -> list[list[int]]:
-    """The addresses whose bytes differ, and these bytes as they are afterwards."""
+def _changed_bytes(before: _State, after: _State) -> list[list[int]]:
+    """Return the addresses in memory whose bytes differ, and these bytes afterwards."""
     where = (before[0] != after[0]).nonzero()[0]
     return [where.tolist(), after[0][where].tolist()]
 
@@ -203,8 +208,8 @@ def _answer(interpreter: _Interpreter, request: bytes) -> bytes:
     raise ValueError(f"unknown request {kind!r}")
 
 
-def _leave_with_the_parent(parent: int, folder: Path) -> None:
-    """End this process when its parent has ended, even while the interpreter hangs."""
+def _exit_with_parent(parent: int, folder: Path) -> None:
+    """End this process when its parent has ended, even if the interpreter hangs."""
     while os.getppid() == parent:
         time.sleep(_PARENT_CHECK_S)
     shutil.rmtree(folder, ignore_errors=True)
@@ -212,8 +217,9 @@ def _leave_with_the_parent(parent: int, folder: Path) -> None:
 
 
 def main(descriptor: str, parent: str, path: str, seed: str) -> None:
+    """Serve requests until the parent closes the socket or ends."""
     folder = Path(path).parent
-    threading.Thread(target=_leave_with_the_parent, args=(int(parent), folder), daemon=True).start()
+    threading.Thread(target=_exit_with_parent, args=(int(parent), folder), daemon=True).start()
     # What the story makes the interpreter write must not fill the disk, nor a crash leave a core.
     largest = _LARGEST_FILE
     if (allowed := resource.getrlimit(resource.RLIMIT_FSIZE)[1]) != resource.RLIM_INFINITY:

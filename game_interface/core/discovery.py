@@ -1,7 +1,7 @@
-"""Finding out about an unknown story by trying moves on a saved state, and watching what changes.
+"""Discover the profile of an unknown story by trying moves on a saved state and watching what changes.
 
-The object that changes its place with every move is the player; what its ways have in common at the top holds all
-rooms; a global that always holds the room is the location. What is not beyond doubt stays None.
+The object whose parent changes with every move is the player; the nearest ancestor that both ends of every move share
+is the parent of all rooms; a global that always holds the room is the location. Whatever is in doubt stays None.
 """
 
 from collections import Counter
@@ -34,61 +34,59 @@ _GLOBALS = 240
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
-    """A state that can be gone back to, and what it looks like."""
+class SavedState:
+    """An interpreter state to return to, with a view of its memory."""
 
     state: bytes
     view: View
 
 
-Attempt = Callable[[Moment, str], Moment | None]
-"""Plays a command from a moment; None if the interpreter did not survive it."""
+TryCommand = Callable[[SavedState, str], SavedState | None]
+"""Plays a command from a saved state; None if the interpreter did not survive it."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Trial:
+    """The memory before and after one direction was tried."""
+
     before: View
     after: View
 
 
 def with_table(profile: Profile, player: int, max_score: int) -> Profile:
-    """The profile with what Jericho's table of games says; 0 stands for nothing there."""
+    """Return the profile completed from Jericho's table of games, where 0 stands for not known."""
     return replace(profile, player=profile.player or player or None, max_score=profile.max_score or max_score or None)
 
 
-def discover(profile: Profile, header: Header, opening: Moment, attempt: Attempt) -> Profile:
-    """The profile with what trying moves tells filled in; what it held already is kept."""
-    trials = [trial for trial in _trials(opening, attempt) if changes(trial.before, trial.after).moved]
+def discover(profile: Profile, header: Header, opening: SavedState, try_command: TryCommand) -> Profile:
+    """Return the profile completed by trying moves; what it holds already is kept."""
+    trials = [trial for trial in _trials(opening, try_command) if changes(trial.before, trial.after).moved]
     player = profile.player or _player(profile, trials)
     if player is None:
         return profile
-    walks = [trial for trial in trials if _went(trial, player)]
+    walks = [trial for trial in trials if trial.before.parent(player) != trial.after.parent(player)]
     profile = replace(profile, player=player)
     if not walks:
         return profile
     if profile.rooms_parent is None:
         profile = replace(profile, rooms_parent=_rooms_parent(walks, player))
-    return _inform(profile, walks) if header.compiler else profile
+    return _with_inform_library(profile, player, walks) if header.compiler else profile
 
 
-def _trials(opening: Moment, attempt: Attempt) -> Iterator[_Trial]:
-    """Every direction from the opening, and from where these lead, breadth first."""
+def _trials(opening: SavedState, try_command: TryCommand) -> Iterator[_Trial]:
+    """Try every direction from the opening and from where these lead, breadth first."""
     reached, seen, tried = [opening], {opening.view.fingerprint()}, 0
     while reached and tried < _MAX_TRIALS:
         here = reached.pop(0)
         for direction in DIRECTIONS:
             tried += 1
-            there = attempt(here, direction)
+            there = try_command(here, direction)
             if there is None:
                 continue
             yield _Trial(here.view, there.view)
             if (look := there.view.fingerprint()) not in seen:
                 seen.add(look)
                 reached.append(there)
-
-
-def _went(trial: _Trial, player: int) -> bool:
-    return trial.before.parent(player) != trial.after.parent(player)
 
 
 def _player(profile: Profile, trials: list[_Trial]) -> int | None:
@@ -114,7 +112,7 @@ def _stands_where_the_globals_say(profile: Profile, number: int, trials: list[_T
 
 
 def _rooms_parent(walks: list[_Trial], player: int) -> int:
-    """The nearest thing that both ends of every walk are in; 0 if there is none."""
+    """Return the nearest ancestor that both ends of every walk share; 0 if there is none."""
     shared: set[int] | None = None
     order: tuple[int, ...] = ()
     for walk in walks:
@@ -124,9 +122,8 @@ def _rooms_parent(walks: list[_Trial], player: int) -> int:
     return next((number for number in order if number in (shared or ())), 0)
 
 
-def _inform(profile: Profile, walks: list[_Trial]) -> Profile:
-    """The library's globals and attributes, as far as the walks bear them out."""
-    player = profile.player
+def _with_inform_library(profile: Profile, player: int, walks: list[_Trial]) -> Profile:
+    """Return the profile with the globals and attributes of Inform's library that the walks confirm."""
     base = next((first for first in (0, 1) if _holds_the_room(first, walks, player)), None)
     if base is not None and profile.location_global is None:
         profile = replace(profile, location_global=base)
@@ -150,7 +147,7 @@ def _inform(profile: Profile, walks: list[_Trial]) -> Profile:
 def _holds_the_room(index: int, walks: list[_Trial], player: int) -> bool:
     views = [view for walk in walks for view in (walk.before, walk.after)]
     in_room = [view.global_value(index) in view.ancestors(player) for view in views]
-    # In the dark it holds an object of its own, so a few may differ.
+    # In the dark it holds the object `thedark`, so a few may differ.
     return sum(in_room) >= 0.6 * len(in_room)
 
 

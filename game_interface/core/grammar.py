@@ -1,158 +1,260 @@
-"""Reads from a story file how its parser's verbs may be used.
+"""Read a story's dictionary and grammar: the words that its parser knows, and the syntax of its verbs.
 
-Two layouts are known: Infocom's, with eight bytes a line, and the second one of Inform (Technical Manual, section 8.6).
-Both keep a table of addresses where static memory begins, one for each verb; the last verb has number 255 minus the
-count. Whatever does not add up in every byte is taken for neither, and its forms are not known.
+Two layouts of the grammar are known: Infocom's, with eight bytes a line, and Inform's second one (Technical Manual,
+section 8.6). Both keep a table of addresses, one for each verb, at the start of static memory; the last verb has number
+255 minus the count. A table that does not match a layout in every byte is rejected, and its grammar is unknown.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
 
-from game_interface.core.zmachine import ZMachine
-from game_interface.language import Form, Guess, Part, Place
+from game_interface.core.sanitize import is_meta
+from game_interface.core.zmachine import DictionaryEntry, View, ZMachine, word_at
+from game_interface.language import GrammarLine, GrammarToken, ImpliedObject, Language, TokenKind
 
-_INFOCOM_PREPOSITION = 0x08
-_INFOCOM_LINE = 8
+# Part-of-speech flags, in a dictionary entry's first data byte: Infocom's and Inform's (Technical Manual, section 5).
+_VERB, _ADJECTIVE, _DIRECTION, _BUZZWORD = 0x40, 0x20, 0x10, 0x04
+_INFORM_VERB, _INFORM_META = 0x01, 0x02
+_PREPOSITION = 0x08  # in both
+# Infocom: the two low bits say to which part of speech the first of the two values belongs.
+_PREPOSITION_FIRST, _VERB_FIRST = 0, 1
+_INFORM_NAME_PROPERTY = 1
+
+_INFOCOM_LINE_BYTES = 8
 _HAVE, _TAKE = 0x02, 0x08
-_INFORM_END = 15
-_INFORM_ELEMENTARY = {0: Place.NOUN, 1: Place.IN_REACH, 2: Place.NOUN, 3: Place.NOUN, 4: Place.NOUN, 5: Place.NOUN} | {
-    6: Place.PERSON
+_INFORM_END_OF_LINE = 15
+_INFORM_ELEMENTARY = {
+    0: TokenKind.NOUN,
+    1: TokenKind.IN_REACH,
+    2: TokenKind.NOUN,
+    3: TokenKind.NOUN,
+    4: TokenKind.NOUN,
+    5: TokenKind.NOUN,
+    6: TokenKind.PERSON,
 }
-_MOST_LINES = 120
+_MOST_LINES, _MOST_TOKENS = 120, 32
 
-Forms = tuple[Form, ...]
-
-
-def forms_of_verbs(machine: ZMachine) -> dict[int, Forms]:
-    """A verb's number → every form that it has; empty if the story keeps its grammar in another way."""
-    return _inform(machine) if machine.header.compiler else _infocom(machine)
+Syntax = dict[int, tuple[GrammarLine, ...]]
+"""Verb number → its grammar lines."""
 
 
-def _word(story: bytes, address: int) -> int:
-    return int.from_bytes(story[address : address + 2], "big")
+def read_language(machine: ZMachine) -> Language:
+    """Return what the story file says of its parser; the story is not run."""
+    inform = bool(machine.header.compiler)
+    syntax = _inform_syntax(machine) if inform else _infocom_syntax(machine)
+    entries = [entry for entry in machine.dictionary if entry.text and len(entry.flags) >= 2]
+
+    def number_of(verb: DictionaryEntry) -> int:
+        return verb.flags[1] if inform else _infocom_value(verb.flags, _VERB_FIRST)
+
+    def flagged(flag: int) -> frozenset[str]:
+        return frozenset(entry.text for entry in entries if entry.flags[0] & flag)
+
+    return Language(
+        word_length=6 if machine.header.version <= 3 else 9,
+        words=frozenset(entry.text for entry in entries),
+        verbs={
+            entry.text: syntax.get(number_of(entry))
+            for entry in entries
+            if entry.flags[0] & (_INFORM_VERB if inform else _VERB)
+        },
+        names=_object_names(machine),
+        adjectives=frozenset() if inform else flagged(_ADJECTIVE),
+        directions=frozenset() if inform else flagged(_DIRECTION),
+        prepositions=flagged(_PREPOSITION),
+        buzzwords=frozenset() if inform else flagged(_BUZZWORD),
+        # Inform's parser may take any text as a topic; Infocom's looks up every word first.
+        rejects_unknown_words=not inform,
+        infers_omitted=inform,
+    )
 
 
-def _addresses(machine: ZMachine) -> list[int]:
-    """Where each verb's forms begin; the first of them begin where the table of addresses ends."""
-    story, table = machine.story, machine.header.static
-    end = _word(story, table)
-    if not table < end <= table + 512 or (end - table) % 2:
-        return []
-    found = [_word(story, at) for at in range(table, end, 2)]
-    return found if all(end <= address < machine.header.dictionary for address in found) else []
+# Dictionary
 
 
-# Infocom
+def vocabulary(machine: ZMachine) -> tuple[str, ...]:
+    """Return every word of the dictionary, truncated to six (version 3) or nine letters."""
+    return tuple(entry.text for entry in machine.dictionary if entry.text)
 
 
-def value_of(flags: bytes, kind: int) -> int:
-    """The number that a word has as one part of speech: the two low bits say whose number comes first."""
-    return flags[1] if flags[0] & 3 == kind else flags[2]
+def verbs(machine: ZMachine) -> tuple[str, ...]:
+    """Return the verbs, without the meta verbs that `clean_command` refuses."""
+    is_verb = _is_inform_verb if machine.header.compiler else _is_infocom_verb
+    return tuple(
+        entry.text
+        for entry in machine.dictionary
+        if entry.flags and is_verb(entry.flags[0]) and entry.text[:1].isalpha() and not is_meta(entry.text)
+    )
 
 
-def _infocom(machine: ZMachine) -> dict[int, Forms]:
-    if machine.header.version > 3:
-        return {}
-    addresses = sorted(set(_addresses(machine)))
-    story = machine.story
-    for address, following in pairwise(addresses):
-        # A byte of nothing may stand between two of them.
-        if following - (address + 1 + story[address] * _INFOCOM_LINE) not in (0, 1):
-            return {}
-    prepositions = _infocom_prepositions(machine)
-    forms = {address: tuple(_infocom_forms(story, address, prepositions)) for address in addresses}
-    return {255 - index: forms[address] for index, address in enumerate(_addresses(machine))}
+def _is_inform_verb(flags: int) -> bool:
+    return bool(flags & _INFORM_VERB) and not flags & _INFORM_META
 
 
-def _infocom_prepositions(machine: ZMachine) -> dict[int, frozenset[str]]:
-    found: dict[int, set[str]] = defaultdict(set)
-    for entry in machine.dictionary:
-        if entry.flags[0] & _INFOCOM_PREPOSITION:
-            found[value_of(entry.flags, 0)].add(entry.text)
-    return {number: frozenset(words) for number, words in found.items()}
-
-
-def _infocom_forms(story: bytes, address: int, prepositions: dict[int, frozenset[str]]) -> Iterator[Form]:
-    for line in range(story[address]):
-        at = address + 1 + line * _INFOCOM_LINE
-        count, first_word, second_word, finds_first, finds_second, first, second, action = story[at : at + 8]
-        one, other = (
-            (Part(Place.WORD, prepositions.get(word, frozenset())),) if word else ()
-            for word in (first_word, second_word)
-        )
-        thing, with_it = Part(_infocom_place(first)), Part(_infocom_place(second))
-        guess_first, guess_second = Guess(thing.place, finds_first), Guess(with_it.place, finds_second)
-        if count == 0:
-            yield Form(one, action)
-        if count == 1 and finds_first:
-            yield Form(one, action, (guess_first,))
-        if count == 2 and finds_first and finds_second:
-            yield Form(one, action, (guess_first, guess_second))
-        if count == 1 or (count == 2 and finds_second):
-            guesses = (guess_second,) if count == 2 else ()
-            yield Form((*one, thing), action, guesses)
-            if one:
-                yield Form((thing, *one), action, guesses)
-        if count == 2:
-            yield Form((*one, thing, *other, with_it), action)
-
-
-def _infocom_place(where: int) -> Place:
-    if where & _HAVE:
-        return Place.IN_REACH if where & _TAKE else Place.HELD
-    return Place.PICKED_UP if where & _TAKE else Place.NOUN
-
-
-# Inform
-
-
-def _inform(machine: ZMachine) -> dict[int, Forms]:
-    words = word_addresses(machine)
-    found: dict[int, Forms] = {}
-    for index, address in enumerate(_addresses(machine)):
-        forms = _inform_forms(machine.story, address, words)
-        if forms is None:
-            return {}
-        found[255 - index] = forms
-    return found
+def _is_infocom_verb(flags: int) -> bool:
+    return bool(flags & _VERB)
 
 
 def word_addresses(machine: ZMachine) -> dict[int, str]:
-    """Where in memory each word of the dictionary is."""
+    """Return address → word, for every entry of the dictionary."""
     story, start = machine.story, machine.header.dictionary
     at = start + 1 + story[start]
     return {at + 3 + index * story[at]: entry.text for index, entry in enumerate(machine.dictionary)}
 
 
-def _inform_forms(story: bytes, address: int, words: dict[int, str]) -> Forms | None:
-    forms, at = [], address + 1
+def _object_names(machine: ZMachine) -> dict[str, frozenset[int]]:
+    words, opening = word_addresses(machine), machine.view(b"")
+    key = _INFORM_NAME_PROPERTY if machine.header.compiler else _name_property(opening, words)
+    found: dict[str, set[int]] = defaultdict(set)
+    for number in range(1, machine.object_count + 1):
+        for address in property_words(opening.properties(number).get(key, b"")):
+            if address in words:
+                found[words[address]].add(number)
+    return {word: frozenset(numbers) for word, numbers in found.items()}
+
+
+def _name_property(opening: View, words: dict[int, str]) -> int:
+    """Return the property that holds only dictionary addresses, in most objects that have it; 0 if there is none."""
+    fitting: Counter[int] = Counter()
+    for number in range(1, opening.machine.object_count + 1):
+        for key, value in opening.properties(number).items():
+            only_words = len(value) % 2 == 0 and all(address in words for address in property_words(value))
+            # One exception outweighs any agreement: the property holds something else.
+            fitting[key] += 1 if only_words else -opening.machine.object_count
+    key, count = max(fitting.items(), key=lambda item: item[1], default=(0, 0))
+    return key if count > 0 else 0
+
+
+def property_words(value: bytes) -> list[int]:
+    """Return a property's value as 16-bit words."""
+    return [value[at] << 8 | value[at + 1] for at in range(0, len(value) - 1, 2)]
+
+
+# Grammar
+
+
+def _grammar_addresses(machine: ZMachine) -> list[int]:
+    """Return where each verb's lines begin; [] if this is no grammar table.
+
+    The first verb's lines begin where the table of addresses ends.
+    """
+    story, table = machine.story, machine.header.static
+    end = word_at(story, table)
+    if not table < end <= table + 512 or (end - table) % 2:
+        return []
+    addresses = [word_at(story, at) for at in range(table, end, 2)]
+    return addresses if all(end <= address < machine.header.dictionary for address in addresses) else []
+
+
+def _infocom_value(flags: bytes, part_of_speech: int) -> int:
+    """Return the number that a word has as a part of speech."""
+    return flags[1] if flags[0] & 3 == part_of_speech else flags[2]
+
+
+def _infocom_syntax(machine: ZMachine) -> Syntax:
+    if machine.header.version > 3:
+        return {}
+    story, by_verb = machine.story, _grammar_addresses(machine)
+    addresses = sorted(set(by_verb))
+    for address, following in pairwise(addresses):
+        # There may be one byte of padding between two verbs.
+        if following - (address + 1 + story[address] * _INFOCOM_LINE_BYTES) not in (0, 1):
+            return {}
+    prepositions = _infocom_prepositions(machine)
+    lines = {address: tuple(_infocom_lines(story, address, prepositions)) for address in addresses}
+    return {255 - index: lines[address] for index, address in enumerate(by_verb)}
+
+
+def _infocom_prepositions(machine: ZMachine) -> dict[int, frozenset[str]]:
+    found: dict[int, set[str]] = defaultdict(set)
+    for entry in machine.dictionary:
+        if entry.flags[0] & _PREPOSITION:
+            found[_infocom_value(entry.flags, _PREPOSITION_FIRST)].add(entry.text)
+    return {number: frozenset(words) for number, words in found.items()}
+
+
+def _infocom_lines(story: bytes, address: int, prepositions: dict[int, frozenset[str]]) -> Iterator[GrammarLine]:
+    for line in range(story[address]):
+        at = address + 1 + line * _INFOCOM_LINE_BYTES
+        (
+            objects,
+            first_preposition,
+            second_preposition,
+            first_implied,
+            second_implied,
+            first_options,
+            second_options,
+            action,
+        ) = story[at : at + _INFOCOM_LINE_BYTES]
+        before_first, before_second = (
+            (GrammarToken(TokenKind.WORD, prepositions.get(word, frozenset())),) if word else ()
+            for word in (first_preposition, second_preposition)
+        )
+        first, second = GrammarToken(_infocom_kind(first_options)), GrammarToken(_infocom_kind(second_options))
+        no_first = ImpliedObject(first.kind, first_implied)
+        no_second = ImpliedObject(second.kind, second_implied)
+        if objects == 0:
+            yield GrammarLine(before_first, action)
+        if objects == 1 and first_implied:
+            yield GrammarLine(before_first, action, (no_first,))
+        if objects == 2 and first_implied and second_implied:
+            yield GrammarLine(before_first, action, (no_first, no_second))
+        if objects == 1 or (objects == 2 and second_implied):
+            implied = (no_second,) if objects == 2 else ()
+            yield GrammarLine((*before_first, first), action, implied)
+            if before_first:  # "turn on lamp", "turn lamp on"
+                yield GrammarLine((first, *before_first), action, implied)
+        if objects == 2:
+            yield GrammarLine((*before_first, first, *before_second, second), action)
+
+
+def _infocom_kind(options: int) -> TokenKind:
+    if options & _HAVE:
+        return TokenKind.IN_REACH if options & _TAKE else TokenKind.HELD
+    return TokenKind.PICKED_UP if options & _TAKE else TokenKind.NOUN
+
+
+def _inform_syntax(machine: ZMachine) -> Syntax:
+    words = word_addresses(machine)
+    found: Syntax = {}
+    for index, address in enumerate(_grammar_addresses(machine)):
+        lines = _inform_lines(machine.story, address, words)
+        if lines is None:
+            return {}
+        found[255 - index] = lines
+    return found
+
+
+def _inform_lines(story: bytes, address: int, words: dict[int, str]) -> tuple[GrammarLine, ...] | None:
+    lines, at = [], address + 1
     if story[address] > _MOST_LINES:
         return None
     for _ in range(story[address]):
-        action, at = _word(story, at) & 0x3FF, at + 2
-        parts: list[Part] = []
-        while story[at] != _INFORM_END:
-            kind, value, at = story[at], _word(story, at + 1), at + 3
-            part = _inform_part(kind & 15, value, words)
-            if part is None or len(parts) > 32:
+        action, at = word_at(story, at) & 0x3FF, at + 2
+        tokens: list[GrammarToken] = []
+        while story[at] != _INFORM_END_OF_LINE:
+            kind, value, at = story[at], word_at(story, at + 1), at + 3
+            token = _inform_token(kind & 15, value, words)
+            if token is None or len(tokens) > _MOST_TOKENS:
                 return None
-            if kind & 0x10 and parts and parts[-1].place == part.place == Place.WORD:  # "in" / "into"
-                parts[-1] = Part(Place.WORD, parts[-1].words | part.words)
-            elif kind & 0x10:
-                parts[-1:] = [Part(Place.FREE)]
+            is_alternative = kind & 0x10  # "in" / "into"
+            if is_alternative and tokens and tokens[-1].kind == token.kind == TokenKind.WORD:
+                tokens[-1] = GrammarToken(TokenKind.WORD, tokens[-1].words | token.words)
+            elif is_alternative:
+                tokens[-1:] = [GrammarToken(TokenKind.FREE)]
             else:
-                parts.append(part)
-        forms.append(Form(tuple(parts), action))
+                tokens.append(token)
+        lines.append(GrammarLine(tuple(tokens), action))
         at += 1
-    return tuple(forms)
+    return tuple(lines)
 
 
-def _inform_part(kind: int, value: int, words: dict[int, str]) -> Part | None:
+def _inform_token(kind: int, value: int, words: dict[int, str]) -> GrammarToken | None:
     if kind == 1:
-        return Part(_INFORM_ELEMENTARY.get(value, Place.FREE))
+        return GrammarToken(_INFORM_ELEMENTARY.get(value, TokenKind.FREE))
     if kind == 2:
-        return Part(Place.WORD, frozenset({words[value]})) if value in words else None
-    if kind in (3, 4):  # a thing that a routine, or an attribute, lets pass
-        return Part(Place.NOUN)
-    return Part(Place.FREE) if kind in (5, 6) else None
+        return GrammarToken(TokenKind.WORD, frozenset({words[value]})) if value in words else None
+    if kind in (3, 4):  # a noun that a routine or an attribute filters
+        return GrammarToken(TokenKind.NOUN)
+    return GrammarToken(TokenKind.FREE) if kind in (5, 6) else None

@@ -1,24 +1,26 @@
-"""The only face of the Z-machine that the rest of the house sees."""
+"""The Z-machine as a `Game`: one story, played by Jericho in a worker process."""
 
+import struct
 import weakref
+import zlib
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from types import TracebackType
 
-from game_interface.core import discovery, savestate, words
-from game_interface.core.control import Bookkeeping, bookkeeping_of, without_the_action
-from game_interface.core.language import language_of
-from game_interface.core.observe import Reader
+from game_interface.core import discovery, grammar
+from game_interface.core.counterfactual import Bookkeeping, Counterfactual, learn_bookkeeping
+from game_interface.core.observe import ViewReader
 from game_interface.core.profile import Profile
 from game_interface.core.sanitize import SeveralCommands, clean_command
 from game_interface.core.scene import SceneReader
-from game_interface.core.transcript import verdict, without_status_line
+from game_interface.core.transcript import read_ending, without_status_line
 from game_interface.core.worker import Snapshot, Worker, WorkerFailure
 from game_interface.core.zmachine import View, ZMachine
 from game_interface.language import Language, Scene
-from game_interface.models import Item, Location, Observation, ThingState, Transition
+from game_interface.models import Item, Location, Observation, PlacedObject, ThingState, Transition
 from game_interface.story import Story, find_story
-from zorkgpt.errors import CommandRefused, ConfigurationError, GameClosed, InterpreterError
+from zorkgpt.errors import CommandRefused, ConfigurationError, GameClosed, InterpreterError, StateError
 from zorkgpt.log import get_logger
 
 log = get_logger("zorkgpt.game")
@@ -26,13 +28,17 @@ log = get_logger("zorkgpt.game")
 TIME_LIMIT_S = 5.0
 """A command of a healthy story takes well under a millisecond."""
 _LARGEST_SEED = 2**31 - 1
+_SAVE_MAGIC = b"ZGPTSAV1"
+_SAVE_HEADER = struct.Struct(">8s32sI?")
+"""Magic number, the story's sha256, CRC-32 of the interpreter's state, whether the game had ended."""
+
 _bookkeeping: dict[str, Bookkeeping] = {}
-"""By the story's sha256: what one game of a story has learned serves all others in this process."""
+"""Story's sha256 → its bookkeeping, learned once for all games in this process."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Moment:
-    """Where the game is, in every form that is needed of it."""
+class _State:
+    """The current state of the game, in every form that is needed of it."""
 
     snapshot: Snapshot
     view: View
@@ -43,17 +49,17 @@ class _Moment:
 class JerichoInterface:
     """One game of one story, played in a process of its own.
 
-    The game begins with `start`, or with the first question. Nothing that a command does ends this process: a hung
-    or dead interpreter is replaced and put back to the state before the command, and the turn says so
-    (`Transition.fault`).
+    The game begins with `start`, or with the first question. No command ends this process: an interpreter that hangs or
+    dies is replaced and put back to the state before the command, and the turn says so (`Transition.fault`).
 
     Args:
-        rom_path: A story file, or the name of one that `find_story` knows; None: the one that it finds.
-        seed: Of the interpreter's random generator, 1 or more. Same seed, same commands: same text.
-        time_limit_s: After this long without an answer the interpreter is killed.
-        allow_lookahead: Permit questions that try moves on a saved state. That is a handicap in the sense of the
+        rom_path: a story file, or the name of one that `find_story` knows; None: the first one that it finds.
+        seed: seed of the interpreter's random generator, 1 or more. Same seed, same commands: same text.
+        time_limit_s: after this long without an answer the interpreter is killed.
+        allow_lookahead: permit questions that try moves on a saved state. That is a handicap in the sense of the
             literature: whoever uses it says so in the report.
-        several_commands: What becomes of "open door. go north": "refuse", or "first" for its first command alone.
+        several_commands: what becomes of "open door. go north": "refuse", or "first" to play only the first command.
+        story: the story, if it was loaded already.
 
     Raises:
         StoryError: the story can't be found or played.
@@ -77,118 +83,116 @@ class JerichoInterface:
         self.story = story or find_story(rom_path)
         self.allow_lookahead = allow_lookahead
         self.fault_count = 0
+        """How often the interpreter was replaced."""
         self._several = several_commands
         self._machine = ZMachine(self.story.data)
-        self._reader = Reader(self.story.profile)
+        self._reader = ViewReader(self.story.profile)
         self._worker = Worker(self.story.data, seed=seed, time_limit_s=time_limit_s)
-        self._moment: _Moment | None = None
-        self._seen: tuple[_Moment, Scene | None] | None = None
-        """The scene that was asked for last, and of when."""
+        self._state: _State | None = None
+        """None: not begun."""
+        self._scene: tuple[_State, Scene | None] | None = None
+        """The last scene that was asked for, and the state it belongs to."""
         self._opening: str = ""
         self._knows_bookkeeping = False
         self._closed = False
         self.died = False
         """The player died on the last turn; the game may go on."""
         self.finished = False
-        """The game has ended, in whatever way; only `reset` and `restore_state` go on from here."""
+        """The game is over; only `reset` and `restore_state` go on from here."""
         self.victory = False
         weakref.finalize(self, self._worker.kill)
 
-    # The game's life
+    # Lifecycle
 
     def start(self) -> str:
-        """Begin, and return the opening text. Begun already: the opening text again."""
-        self._now()
+        """Begin the game if it has not begun, and return the opening text."""
+        self._current()
         return self._opening
 
     def reset(self) -> str:
-        """Begin anew with the same seed, and return the opening text."""
+        """Begin a new game with the same seed, and return the opening text."""
         self._check_open()
-        first = self._moment is None
-        snapshot = self._from_the_beginning()
-        if first:
-            self._learn_the_story(snapshot)
-            snapshot = self._from_the_beginning()
-        self.died = self.finished = self.victory = False
-        self._moment = self._moment_of(snapshot)
-        self._opening = self._moment.text
-        return self._opening
+        return self._begin().text
 
     def close(self) -> None:
-        """End the interpreter's process. Closing twice does no harm; anything else afterwards raises GameClosed."""
+        """End the interpreter process. Closing twice does no harm; any other call afterwards raises GameClosed."""
         self._closed = True
         self._worker.kill()
 
     def __enter__(self) -> "JerichoInterface":
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
         self.close()
 
     # Acting
 
     def send_command(self, action: str) -> str:
-        """Play a command and return what the game says; for a refused one, why it was refused."""
+        """Play a command and return what the game prints; for a refused one, why it was refused."""
         return self.act(action).response
 
     def act(self, action: str) -> Transition:
         """Play a command and return everything that it did."""
-        here = self._now()
+        before = self._current()
         try:
             if self.finished:
                 raise CommandRefused("The game has ended. Only a new episode goes on from here.")
             command = clean_command(action, several=self._several)
         except CommandRefused as refusal:
             self.died = False
-            return self._standing_still(action, refused=str(refusal))
-        self._learn_bookkeeping()
+            return self._without_effect(before, action, refused=str(refusal))
+        self._learn_bookkeeping(before)
         try:
             snapshot = self._worker.step(command.encode("ascii"))
         except WorkerFailure as failure:
-            return self._recovered(action, failure)
-        there = self._moment = self._moment_of(snapshot)
-        self._judge(there)
-        seen = (items for now in (here.observation, there.observation) for items in (now.visible, now.carried))
-        near = {item.num for items in seen for item in items or ()}
-        moved, changed = self._reader.moved(here.view, there.view, near)
+            return self._recover(before, action, failure)
+        after = self._state = self._read(snapshot)
+        self._note_ending(after)
+        seen = (items for now in (before.observation, after.observation) for items in (now.visible, now.carried))
+        at_hand = {item.num for items in seen for item in items or ()}
+        moved, changed = self._reader.changes_between(before.view, after.view, at_hand)
         step = Transition(
-            before=here.observation,
+            before=before.observation,
             action=action,
-            response=there.text,
-            after=there.observation,
+            response=after.text,
+            after=after.observation,
             moved=moved,
             changed=changed,
             died=self.died,
             finished=self.finished,
             victory=self.victory,
         )
-        return step if step.finished else self._told_apart(step, here.view, there.view, command)
+        return step if step.finished else self._mark_independent_changes(step, before, after, command)
 
-    def _told_apart(self, step: Transition, before: View, after: View, command: str) -> Transition:
-        """What the action did, apart from what would have come about without it."""
+    def _mark_independent_changes(self, step: Transition, before: _State, after: _State, command: str) -> Transition:
         known = _bookkeeping[self.story.sha256]
+        turn = Counterfactual(before.view, after.view, command, self._reader, known, self._worker.compare)
         try:
-            return without_the_action(step, before, after, self._reader, known, self._worker.compare, command)
+            return turn.mark(step)
         except WorkerFailure as failure:
             log.warning("interpreter replaced", extra={"control of": command, "failure": str(failure)})
-            self._go_to(self._moment.snapshot.state)
+            self._load(after.snapshot.state)
             return replace(step, unnamed_change=True)
 
-    def _standing_still(self, action: str, *, refused: str | None = None, fault: str | None = None) -> Transition:
-        here = self._now().observation
+    def _without_effect(
+        self, now: _State, action: str, *, refused: str | None = None, fault: str | None = None
+    ) -> Transition:
+        """Return the transition of a command that left the game as it was."""
         return Transition(
-            before=here,
+            before=now.observation,
             action=action,
             response=refused or fault or "",
-            after=here,
+            after=now.observation,
             finished=self.finished,
             victory=self.victory,
             refused=refused,
             fault=fault,
         )
 
-    def _recovered(self, action: str, failure: WorkerFailure) -> Transition:
-        """A new interpreter at the state before the command.
+    def _recover(self, before: _State, action: str, failure: WorkerFailure) -> Transition:
+        """Go back, in a new interpreter, to the state before the command.
 
         Raises:
             InterpreterError: that failed too.
@@ -196,10 +200,216 @@ class JerichoInterface:
         self.fault_count += 1
         self.died = False
         log.warning("interpreter replaced", extra={"action": str(action)[:80], "failure": str(failure)})
-        self._go_to(self._moment.snapshot.state)
-        return self._standing_still(action, fault=f"On this command {failure}. The game is as it was before it.")
+        self._load(before.snapshot.state)
+        return self._without_effect(
+            before, action, fault=f"On this command {failure}. The game is as it was before it."
+        )
 
-    def _go_to(self, state: bytes) -> Snapshot:
+    def _note_ending(self, now: _State) -> None:
+        snapshot = now.snapshot
+        ending = read_ending(
+            now.text,
+            deadflag=self._reader.deadflag(now.view),
+            over=snapshot.game_over,
+            won=snapshot.victory,
+            halted=snapshot.halted,
+        )
+        self.died, self.finished, self.victory = ending.died, ending.finished, ending.victory
+
+    # Observing
+
+    def observe(self) -> Observation:
+        """Return the room, things and score as they are now."""
+        return self._current().observation
+
+    def get_location_structured(self) -> Location | None:
+        """Return the room; None if it is not known."""
+        return self.observe().location
+
+    def get_inventory_structured(self) -> tuple[Item, ...] | None:
+        """Return what the player holds directly; None if it is not known."""
+        return self.observe().inventory
+
+    def get_visible_objects_in_location(self) -> tuple[Item, ...] | None:
+        """Return what is visible, without what the player holds; None if it is not known."""
+        return self.observe().visible
+
+    def get_object_attributes(self, obj: Item | Location | int) -> dict[str, bool]:
+        """Return every attribute of known meaning by name; empty if none is known for this story."""
+        number = obj if isinstance(obj, int) else obj.num
+        return self._reader.profile.named_attributes(self._current().view, number)
+
+    def get_score(self) -> tuple[int | None, int | None]:
+        """Return score and moves."""
+        now = self.observe()
+        return now.score, now.moves
+
+    def get_max_score(self) -> int | None:
+        """Return the highest score that can be reached; None if it is not known."""
+        self._current()
+        return self._reader.profile.max_score
+
+    def is_dead(self) -> bool:
+        """Return whether the player died on the last turn."""
+        return self.died
+
+    @property
+    def world_state(self) -> bytes:
+        """A digest of the object tree and the room: if it is equal, nothing moved and no attribute changed."""
+        now = self._current()
+        room = now.observation.location
+        return now.view.fingerprint() + (room.num if room else 0).to_bytes(2, "big")
+
+    @property
+    def memory(self) -> View:
+        """The story's memory as it is now, for questions that no method answers."""
+        return self._current().view
+
+    @property
+    def profile(self) -> Profile:
+        """The story's object, global and attribute numbers, after trying moves where that was needed."""
+        self._current()
+        return self._reader.profile
+
+    @property
+    def seed(self) -> int:
+        """The seed of the interpreter's random generator."""
+        return self._worker.seed
+
+    @property
+    def unknowns(self) -> tuple[str, ...]:
+        """What this story does not tell, and is therefore None or empty."""
+        now, profile = self.observe(), self.profile
+        known = {name: getattr(now, name) for name in ("location", "inventory", "visible", "score", "moves")}
+        known |= {"attributes": profile.attributes or None, "max_score": profile.max_score}
+        return tuple(name for name, value in known.items() if value is None)
+
+    # Language
+
+    @cached_property
+    def vocabulary(self) -> tuple[str, ...]:
+        """Every word that the story's parser knows, truncated to six (version 3) or nine letters."""
+        return grammar.vocabulary(self._machine)
+
+    def get_valid_verbs(self) -> tuple[str, ...]:
+        """Return the parser's verbs, without those that `clean_command` refuses."""
+        self._check_open()
+        return grammar.verbs(self._machine)
+
+    @cached_property
+    def language(self) -> Language:
+        """The dictionary and grammar of the story's parser, and the names of things."""
+        return grammar.read_language(self._machine)
+
+    def scene(self) -> Scene | None:
+        """Return what a command can refer to now; None if this story does not tell."""
+        now = self._current()
+        if self._scene is None or self._scene[0] is not now:
+            self._scene = now, self._scenes.scene(now.view, now.observation)
+        return self._scene[1]
+
+    def things(self) -> tuple[ThingState, ...]:
+        """Return what is visible, carried or otherwise at hand, with what holds it and the states that it is in."""
+        now = self._current()
+        return self._scenes.things(now.view, now.observation, self.scene())
+
+    def thing(self, number: int) -> ThingState:
+        """Return one object as it is now, wherever it is."""
+        now = self._current()
+        return self._scenes.thing(now.view, number, now.observation)
+
+    def all_objects(self) -> tuple[PlacedObject, ...]:
+        """Return every named object of the world, the player and what it carries left out."""
+        return self._scenes.all_objects(self._current().view)
+
+    @cached_property
+    def _scenes(self) -> SceneReader:
+        return SceneReader(self._reader, self._current().view, self.language)
+
+    # Saving
+
+    def save_state(self) -> bytes:
+        """Return the state, random generator included, for `restore_state` in this or any other process."""
+        state, sha256 = self._current().snapshot.state, bytes.fromhex(self.story.sha256)
+        return _SAVE_HEADER.pack(_SAVE_MAGIC, sha256, zlib.crc32(state), self.finished) + state
+
+    def restore_state(self, saved: bytes) -> None:
+        """Go to a saved state.
+
+        Raises:
+            StateError: it is damaged or of another story; the game is where it was.
+        """
+        self._current()
+        state, finished = _unpacked(saved, self.story.sha256)
+        self._state = self._read(self._load(state))
+        self.died = self.victory = False
+        self.finished = finished
+
+    # Lookahead
+
+    def get_valid_exits(self) -> list[str]:
+        """Return the directions that lead to another room, found by trying each on a saved state.
+
+        Raises:
+            ConfigurationError: the game was opened without `allow_lookahead`.
+        """
+        if not self.allow_lookahead:
+            raise ConfigurationError(
+                "get_valid_exits tries moves before they are made, which is a handicap; "
+                "open the game with allow_lookahead=True to have it."
+            )
+        here = self._current()
+        try:
+            return [direction for direction in discovery.DIRECTIONS if self._leads_elsewhere(here, direction)]
+        finally:
+            self._load(here.snapshot.state)
+
+    def _leads_elsewhere(self, here: _State, direction: str) -> bool:
+        there = self._try(discovery.SavedState(here.snapshot.state, here.view), direction)
+        return there is not None and self._reader.room(there.view) not in (None, self._reader.room(here.view))
+
+    # The interpreter
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise GameClosed(f"The game of {self.story.path.name} is closed. Open a new JerichoInterface to play on.")
+
+    def _current(self) -> _State:
+        self._check_open()
+        return self._state or self._begin()
+
+    def _begin(self) -> _State:
+        snapshot = self._restart_story()
+        if self._state is None:
+            self._learn_profile(snapshot)
+            snapshot = self._restart_story()
+        self.died = self.finished = self.victory = False
+        state = self._state = self._read(snapshot)
+        self._opening = state.text
+        return state
+
+    def _read(self, snapshot: Snapshot) -> _State:
+        view, text = self._machine.view(snapshot.memory), snapshot.text
+        if self._worker.supported:
+            observation = self._reader.observe(view, score=snapshot.score, moves=snapshot.moves)
+        else:
+            observation = self._reader.observe(view)
+            text = without_status_line(text, self.story.version)
+        return _State(snapshot, view, observation, text.strip())
+
+    def _restart_story(self) -> Snapshot:
+        try:
+            return self._worker.reset()
+        except WorkerFailure:
+            pass  # the next call starts a new process
+        try:
+            return self._worker.reset()
+        except WorkerFailure as failure:
+            raise InterpreterError(
+                f"The story {self.story.path} can't be started: {failure}. It may be damaged; get it again."
+            ) from failure
+
+    def _load(self, state: bytes) -> Snapshot:
         try:
             return self._worker.load(state)
         except WorkerFailure:
@@ -211,216 +421,57 @@ class JerichoInterface:
                 f"The interpreter for {self.story.path} could not be brought back: {failure}. Start the episode again."
             ) from failure
 
-    def _judge(self, moment: _Moment) -> None:
-        snapshot, flag = moment.snapshot, self._reader.deadflag(moment.view)
-        told = verdict(
-            moment.text, deadflag=flag, over=snapshot.game_over, won=snapshot.victory, halted=snapshot.halted
-        )
-        self.died, self.finished, self.victory = told.died, told.finished, told.victory
-
-    # Looking
-
-    def observe(self) -> Observation:
-        """Place, things and score, as they are now."""
-        return self._now().observation
-
-    def get_location_structured(self) -> Location | None:
-        return self.observe().location
-
-    def get_inventory_structured(self) -> tuple[Item, ...] | None:
-        return self.observe().inventory
-
-    def get_visible_objects_in_location(self) -> tuple[Item, ...] | None:
-        return self.observe().visible
-
-    def get_object_attributes(self, obj: Item | Location | int) -> dict[str, bool]:
-        """Whether each attribute whose meaning is known is set; empty if this story's numbering is not known."""
-        number = obj if isinstance(obj, int) else obj.num
-        return self._reader.profile.named_attributes(self._now().view, number)
-
-    def get_score(self) -> tuple[int | None, int | None]:
-        """Score and moves."""
-        now = self.observe()
-        return now.score, now.moves
-
-    def get_max_score(self) -> int | None:
-        self._now()
-        return self._reader.profile.max_score
-
-    def is_dead(self) -> bool:
-        return self.died
-
-    @property
-    def world_state(self) -> bytes:
-        """A digest of the object tree and the place: equal digests, nothing has moved and no attribute changed."""
-        now = self._now()
-        place = now.observation.location
-        return now.view.fingerprint() + (place.num if place else 0).to_bytes(2, "big")
-
-    @property
-    def memory(self) -> View:
-        """The story's memory as it is now, for whoever needs more than the questions here."""
-        return self._now().view
-
-    @property
-    def profile(self) -> Profile:
-        """What is known of this story's numbering, after trying moves where that was needed."""
-        self._now()
-        return self._reader.profile
-
-    @property
-    def seed(self) -> int:
-        return self._worker.seed
-
-    @property
-    def unknowns(self) -> tuple[str, ...]:
-        """What this story does not tell, and is None or empty therefore."""
-        now, profile = self.observe(), self.profile
-        told = {name: getattr(now, name) for name in ("location", "inventory", "visible", "score", "moves")}
-        told |= {"attributes": profile.attributes or None, "max_score": profile.max_score}
-        return tuple(name for name, value in told.items() if value is None)
-
-    # Words
-
-    @cached_property
-    def vocabulary(self) -> tuple[str, ...]:
-        """Every word that the story's parser knows, cut to six (version 3) or nine letters."""
-        return words.vocabulary(self._machine)
-
-    def get_valid_verbs(self) -> tuple[str, ...]:
-        """The parser's verbs, without those that the gate refuses."""
-        self._check_open()
-        return words.verbs(self._machine)
-
-    @cached_property
-    def language(self) -> Language:
-        """What the story's parser understands: its words, its verbs' forms, and the names of things."""
-        return language_of(self._machine)
-
-    def scene(self) -> Scene | None:
-        """What a command can be about now; None if this story does not tell."""
-        now = self._now()
-        if self._seen is None or self._seen[0] is not now:
-            self._seen = now, self._scenes.scene(now.view, now.observation)
-        return self._seen[1]
-
-    def things(self) -> tuple[ThingState, ...]:
-        """What is in sight, in hand or otherwise at hand now, with what holds it and the state that it is in."""
-        now = self._now()
-        return self._scenes.things(now.view, now.observation, self.scene())
-
-    def thing(self, number: int) -> ThingState:
-        """One object as it is now, wherever it is."""
-        now = self._now()
-        return self._scenes.thing(now.view, number, now.observation)
-
-    @cached_property
-    def _scenes(self) -> SceneReader:
-        return SceneReader(self._reader, self._now().view, self.language)
-
-    # Saving
-
-    def save_state(self) -> bytes:
-        """This moment, random generator included, for `restore_state` in this or any other process."""
-        return savestate.pack(savestate.SavedState(self._now().snapshot.state, self.finished), self.story.sha256)
-
-    def restore_state(self, saved: bytes) -> None:
-        """Go to a saved moment.
-
-        Raises:
-            StateError: it is damaged or of another story; the game is where it was.
-        """
-        self._now()
-        state = savestate.unpack(saved, self.story.sha256)
-        self._moment = self._moment_of(self._go_to(state.interpreter))
-        self.died = self.victory = False
-        self.finished = state.finished
-
-    # Looking ahead
-
-    def get_valid_exits(self) -> list[str]:
-        """The directions that lead somewhere else from here, found by trying each on a saved state.
-
-        Raises:
-            ConfigurationError: the game was opened without `allow_lookahead`.
-        """
-        if not self.allow_lookahead:
-            raise ConfigurationError(
-                "get_valid_exits tries moves before they are made, which is a handicap; "
-                "open the game with allow_lookahead=True to have it."
-            )
-        here = self._now()
-        room = self._reader.room(here.view)
+    def _try(self, start: discovery.SavedState, command: str) -> discovery.SavedState | None:
+        """Play a command from a saved state; None if the interpreter did not survive it."""
         try:
-            return [direction for direction in discovery.DIRECTIONS if self._leads_on(here, direction, room)]
-        finally:
-            self._go_to(here.snapshot.state)
-
-    def _leads_on(self, here: _Moment, direction: str, room: int | None) -> bool:
-        there = self._attempt(discovery.Moment(here.snapshot.state, here.view), direction)
-        return there is not None and self._reader.room(there.view) not in (None, room)
-
-    # Inside
-
-    def _check_open(self) -> None:
-        if self._closed:
-            raise GameClosed(f"The game of {self.story.path.name} is closed. Open a new JerichoInterface to play on.")
-
-    def _now(self) -> _Moment:
-        self._check_open()
-        if self._moment is None:
-            self.reset()
-        return self._moment
-
-    def _moment_of(self, snapshot: Snapshot) -> _Moment:
-        view = self._machine.view(snapshot.memory)
-        told = (snapshot.score, snapshot.moves) if self._worker.supported else (None, None)
-        text = snapshot.text
-        if not self._worker.supported:
-            text = without_status_line(text, self.story.version)
-        return _Moment(snapshot, view, self._reader.observe(view, score=told[0], moves=told[1]), text.strip())
-
-    def _from_the_beginning(self) -> Snapshot:
-        for last_try in (False, True):
-            try:
-                return self._worker.reset()
-            except WorkerFailure as failure:
-                if last_try:
-                    raise InterpreterError(
-                        f"The story {self.story.path} can't be started: {failure}. It may be damaged; get it again."
-                    ) from failure
-        raise AssertionError("unreachable")
-
-    def _learn_the_story(self, opening: Snapshot) -> None:
-        """Complete the profile: Jericho's own table first, then by trying moves."""
-        known = self.story.profile
-        if known.player is None:
-            beginning = discovery.Moment(opening.state, self._machine.view(opening.memory))
-            known = discovery.with_table(known, self._worker.player_object, self._worker.max_score)
-            known = discovery.discover(known, self._machine.header, beginning, self._attempt)
-            log.info("story explored", extra={"player": known.player, "location_global": known.location_global})
-        self._reader = Reader(known)
-
-    def _learn_bookkeeping(self) -> None:
-        """Before the first command, and back to where the game is."""
-        if self._knows_bookkeeping:
-            return
-        key, here = self.story.sha256, self._now().snapshot.state
-        if key not in _bookkeeping:
-            opening = self._from_the_beginning()
-            beginning = self._machine.view(opening.memory)
-            _bookkeeping[key] = bookkeeping_of(
-                self._worker, self._reader, beginning, self.language, lambda: self._go_to(opening.state)
-            )
-            self._go_to(here)
-        known = _bookkeeping[key]
-        self._reader = Reader(self._reader.profile, known.attributes, known.own_attributes)
-        self._knows_bookkeeping = True
-
-    def _attempt(self, moment: discovery.Moment, command: str) -> discovery.Moment | None:
-        try:
-            self._worker.load(moment.state)
+            self._worker.load(start.state)
             tried = self._worker.step(command.encode("ascii"))
         except WorkerFailure:
             return None
-        return discovery.Moment(tried.state, self._machine.view(tried.memory))
+        return discovery.SavedState(tried.state, self._machine.view(tried.memory))
+
+    def _learn_profile(self, opening: Snapshot) -> None:
+        """Complete the profile: from Jericho's own table first, then by trying moves."""
+        profile = self.story.profile
+        if profile.player is None:
+            start = discovery.SavedState(opening.state, self._machine.view(opening.memory))
+            profile = discovery.with_table(profile, self._worker.player_object, self._worker.max_score)
+            profile = discovery.discover(profile, self._machine.header, start, self._try)
+            log.info("story explored", extra={"player": profile.player, "location_global": profile.location_global})
+        self._reader = ViewReader(profile)
+
+    def _learn_bookkeeping(self, here: _State) -> None:
+        """Learn the story's bookkeeping before the first command, and come back."""
+        if self._knows_bookkeeping:
+            return
+        key = self.story.sha256
+        if key not in _bookkeeping:
+            opening = self._restart_story()
+            view = self._machine.view(opening.memory)
+            _bookkeeping[key] = learn_bookkeeping(
+                self._worker, self._reader, view, self.language, lambda: self._load(opening.state)
+            )
+            self._load(here.snapshot.state)
+        known = _bookkeeping[key]
+        self._reader = ViewReader(self._reader.profile, known.attributes, known.own_attributes)
+        self._knows_bookkeeping = True
+
+
+def _unpacked(saved: bytes, story_sha256: str) -> tuple[bytes, bool]:
+    """Return the interpreter's state and whether the game had ended.
+
+    Raises:
+        StateError: it is damaged or of another story, which would hang the interpreter.
+    """
+    if not isinstance(saved, bytes) or len(saved) < _SAVE_HEADER.size or not saved.startswith(_SAVE_MAGIC):
+        raise StateError("This is not a saved state. Pass the value that save_state() returned, unchanged.")
+    _, stamp, checksum, finished = _SAVE_HEADER.unpack_from(saved)
+    if stamp.hex() != story_sha256:
+        raise StateError(
+            f"The saved state is of another story (sha256 {stamp.hex()[:12]}…, not {story_sha256[:12]}…). "
+            "Load the story that it was saved from."
+        )
+    state = saved[_SAVE_HEADER.size :]
+    if zlib.crc32(state) != checksum:
+        raise StateError(f"The saved state of {len(saved)} bytes is damaged. Use an earlier one.")
+    return state, finished

@@ -1,4 +1,4 @@
-"""What a story needs beyond the Standard: the player's object, where score and death are kept, what attributes mean."""
+"""What the Standard does not fix in a story: the player object, the globals for score and death, attribute meanings."""
 
 import json
 from collections.abc import Mapping
@@ -11,15 +11,18 @@ from zorkgpt.errors import StoryError, reason_of
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
-    """An attribute that follows from others: one of these is set (or none is named), and none of those."""
+class DerivedAttribute:
+    """A named attribute that is computed from the attributes that are set."""
 
     any_of: frozenset[int] = frozenset()
+    """One of these has to be set; empty: no such condition."""
     none_of: frozenset[int] = frozenset()
-    otherwise: "Rule | None" = None
-    """Another way for it to follow."""
+    """None of these may be set."""
+    otherwise: "DerivedAttribute | None" = None
+    """An alternative condition."""
 
     def holds(self, attributes: frozenset[int]) -> bool:
+        """Return whether an object with these attributes has the derived one."""
         if (not self.any_of or self.any_of & attributes) and not self.none_of & attributes:
             return True
         return self.otherwise is not None and self.otherwise.holds(attributes)
@@ -27,7 +30,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """The numbers of one story. None means not known."""
+    """The object, global and attribute numbers of one story. None means not known."""
 
     title: str | None = None
     player: int | None = None
@@ -35,27 +38,30 @@ class Profile:
     score_global: int | None = None
     moves_global: int | None = None
     deadflag_global: int | None = None
-    """Inform's: 0 while the game goes on, 2 when it is won, anything else when it is lost."""
+    """Inform's `deadflag`: 0 while the game goes on, 2 when it is won, anything else when it is lost."""
     max_score: int | None = None
     rooms_parent: int | None = None
-    """What every room is in; 0: rooms are in nothing."""
+    """The parent of every room; 0: rooms have no parent."""
     attributes: Mapping[str, int] = field(default_factory=dict)
-    rules: Mapping[str, Rule] = field(default_factory=dict)
+    """Name → attribute number."""
+    derived: Mapping[str, DerivedAttribute] = field(default_factory=dict)
 
     def attribute_name(self, number: int) -> str:
+        """Return the attribute's name, or "attribute 11" if its meaning is not known."""
         return next((name for name, known in self.attributes.items() if known == number), f"attribute {number}")
 
     def named_attributes(self, view: View, number: int) -> dict[str, bool]:
-        """Every attribute whose meaning is known, by name; empty if none is."""
+        """Return every attribute of known meaning, by name; empty if none is known."""
         is_set = view.attributes(number)
         named = {name: known in is_set for name, known in self.attributes.items()}
-        return named | {name: rule.holds(is_set) for name, rule in self.rules.items()}
+        return named | {name: rule.holds(is_set) for name, rule in self.derived.items()}
 
     def numbers_of(self, *names: str) -> frozenset[int]:
-        """The attributes of these names, as far as they are known."""
+        """Return the numbers of the named attributes, as far as they are known."""
         return frozenset(self.attributes[name] for name in names if name in self.attributes)
 
     def has(self, view: View, number: int, name: str) -> bool:
+        """Return whether an object has the named attribute; False also if its number is not known."""
         known = self.attributes.get(name)
         return known is not None and view.attribute(number, known)
 
@@ -67,14 +73,14 @@ INFORM_ATTRIBUTES: Mapping[str, int] = MappingProxyType(
     | {"supporter": 20, "switchable": 21, "talkable": 22, "transparent": 23, "visited": 24, "worn": 26}
 )
 _INFORM_FIXED = frozenset({0, 17, 19})
-INFORM_RULES: Mapping[str, Rule] = MappingProxyType(
+INFORM_DERIVED: Mapping[str, DerivedAttribute] = MappingProxyType(
     {
-        "takeable": Rule(none_of=_INFORM_FIXED),
-        "portable": Rule(none_of=_INFORM_FIXED),
-        "fixed": Rule(any_of=_INFORM_FIXED),
+        "takeable": DerivedAttribute(none_of=_INFORM_FIXED),
+        "portable": DerivedAttribute(none_of=_INFORM_FIXED),
+        "fixed": DerivedAttribute(any_of=_INFORM_FIXED),
     }
 )
-"""Portable is what is taken, and fixed what is not, without any way of its own to answer; else it is neither."""
+"""Portable: taken without special handling. Fixed: refused without special handling. Other objects are neither."""
 
 _ZORK1_ATTRIBUTES = (
     {"visited": 3, "concealed": 7, "supporter": 10, "open": 11, "transparent": 12, "scenery": 14, "readable": 16}
@@ -91,13 +97,13 @@ _KNOWN = {
         max_score=350,
         rooms_parent=82,
         attributes=_ZORK1_ATTRIBUTES,
-        rules={
-            "openable": Rule(any_of=frozenset({19, 23}), none_of=frozenset({10, 30})),
-            # 13 marks what answers to being taken in its own way; containers only say why not, but for those with 9.
-            "portable": Rule(any_of=frozenset({17}), none_of=frozenset({13})),
-            "fixed": Rule(
+        derived={
+            "openable": DerivedAttribute(any_of=frozenset({19, 23}), none_of=frozenset({10, 30})),
+            # 13 marks objects with an action routine for taking them; containers' routines only explain, except with 9.
+            "portable": DerivedAttribute(any_of=frozenset({17}), none_of=frozenset({13})),
+            "fixed": DerivedAttribute(
                 none_of=frozenset({13, 17}),
-                otherwise=Rule(any_of=frozenset({19}), none_of=frozenset({9, 14, 17, 30})),
+                otherwise=DerivedAttribute(any_of=frozenset({19}), none_of=frozenset({9, 14, 17, 30})),
             ),
         },
     )
@@ -105,7 +111,7 @@ _KNOWN = {
 
 
 def standard_profile(header: Header) -> Profile:
-    """What the release number or the Standard itself tells: section 8.2 fixes three globals up to version 3."""
+    """Return what release and serial number or the Standard tell: section 8.2 fixes three globals up to version 3."""
     if known := _KNOWN.get((header.release, header.serial)):
         return known
     if header.version > 3:
@@ -116,28 +122,28 @@ def standard_profile(header: Header) -> Profile:
 
 
 def read_profile(path: Path, story_sha256: str) -> Profile | None:
-    """The profile that lies beside a bundled story; None if it was made for another build of it.
+    """Return the profile beside a bundled story; None if it was made for another build.
 
     Raises:
         StoryError: it is not a JSON object with these keys.
     """
     try:
-        told = json.loads(path.read_text("utf-8"))
-        if told["sha256"] != story_sha256:
+        stored = json.loads(path.read_text("utf-8"))
+        if stored["sha256"] != story_sha256:
             return None
-        places = told["globals"]
-        attributes = {name: int(number) for name, number in told["attributes"].items()}
+        numbers = stored["globals"]
+        attributes = {name: int(number) for name, number in stored["attributes"].items()}
         return Profile(
-            title=told.get("title"),
-            player=told["player_object"] or None,
-            location_global=places["location"],
-            score_global=places["score"],
-            moves_global=places["turns"],
-            deadflag_global=places.get("deadflag"),
-            max_score=told.get("max_score"),
+            title=stored.get("title"),
+            player=stored["player_object"] or None,
+            location_global=numbers["location"],
+            score_global=numbers["score"],
+            moves_global=numbers["turns"],
+            deadflag_global=numbers.get("deadflag"),
+            max_score=stored.get("max_score"),
             rooms_parent=0,
             attributes=attributes,
-            rules={} if "takeable" in attributes else INFORM_RULES,
+            derived={} if "takeable" in attributes else INFORM_DERIVED,
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise StoryError(
@@ -146,4 +152,5 @@ def read_profile(path: Path, story_sha256: str) -> Profile | None:
 
 
 def with_inform_names(profile: Profile) -> Profile:
-    return replace(profile, attributes=INFORM_ATTRIBUTES, rules=INFORM_RULES)
+    """Return the profile with the attributes of Inform's library."""
+    return replace(profile, attributes=INFORM_ATTRIBUTES, derived=INFORM_DERIVED)

@@ -1,4 +1,4 @@
-"""The one gate that every command passes before it reaches the interpreter."""
+"""Check and clean every command before it reaches the interpreter."""
 
 import re
 import unicodedata
@@ -7,10 +7,10 @@ from typing import Literal
 from zorkgpt.errors import CommandRefused
 
 MAX_LENGTH = 80
-"""Longer ones are written past the story's input buffer (100 for Infocom, 120 for Inform) into its memory."""
+"""Longer commands overflow the story's input buffer (100 bytes for Infocom, 120 for Inform)."""
 
 SeveralCommands = Literal["refuse", "first"]
-"""What becomes of "open door. go north": a refusal, or its first command alone."""
+"""What becomes of "open door. go north": it is refused, or only its first command is played."""
 
 _PLAIN = str.maketrans(
     {"‘": "'", "’": "'", "‚": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "–": "-", "—": "-", "−": "-"}
@@ -34,7 +34,7 @@ _SEPARATOR = re.compile(
 
 
 def clean_command(text: str, *, several: SeveralCommands = "refuse") -> str:
-    """The command as it may be sent: one line of printable ASCII, one command, at most 80 characters.
+    """Return the command as it may be sent: one line of printable ASCII, one command, at most 80 characters.
 
     Curly quotes, dashes and accents become their plain forms; runs of blanks become one.
 
@@ -89,7 +89,7 @@ def _one_command(line: str, several: SeveralCommands) -> str:
 
 
 def _split(line: str) -> list[str]:
-    """The commands in a line; what is between double quotes is never split."""
+    """Return the commands in a line; text in double quotes is never split."""
     quotes = [match.span() for match in _QUOTED.finditer(line)]
     cuts = [m.span() for m in _SEPARATOR.finditer(line) if not any(a <= m.start() < b for a, b in quotes)]
     ends = [begin for begin, _ in cuts] + [len(line)]
@@ -113,7 +113,7 @@ def _refuse_meta(command: str) -> None:
 
 
 def is_meta(word: str) -> bool:
-    """Whether a word, alone, commands the interpreter rather than the game."""
+    """Return whether a word alone is a meta command: one to the interpreter rather than to the game."""
     return word in _META or any(
         len(meta) >= _SIGNIFICANT and word[:_SIGNIFICANT] == meta[:_SIGNIFICANT] for meta in _META
     )

@@ -1,4 +1,4 @@
-"""What the printed text alone tells: where the status line is, and how a game says that it is over."""
+"""What only the printed text tells: where the status line is, and how a game says that it is over."""
 
 import re
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ _STATUS_BEFORE = re.compile(
     r"\A\s*(?:>\s*)?[^\n]*?\s{2,}(?:(?:Score|Time)\s*:[^\n]*|-?\d+/\d+\s*)(?:\n|\Z)", re.IGNORECASE
 )
 _STATUS_AFTER = re.compile(r"(?:\A|\n)\s*>(?:\s*|\s{8,}.*)\Z", re.DOTALL)
-_PROMPT_BEFORE = re.compile(r"\A\s*>[ \t]*(?=\n|\Z)")  # printed behind the last text, sent with this one
+_PROMPT_BEFORE = re.compile(r"\A\s*>[ \t]*(?=\n|\Z)")  # printed after the last text, sent with this one
 
 _STARS = r"\*{3,}\s*"
 _DIED = re.compile(
@@ -25,37 +25,39 @@ _FINAL_SCORE = re.compile(
 
 
 def without_status_line(text: str, version: int) -> str:
-    """The text of a story that Jericho does not know, without status line and prompt."""
+    """Return the text of a story that Jericho does not know, without status line and prompt."""
     stripped = _STATUS_BEFORE.sub("", text) if version <= 3 else _STATUS_AFTER.sub("", text)
     return _PROMPT_BEFORE.sub("", stripped)
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """Two facts that are easily taken for one, and a third."""
+class Ending:
+    """Whether a turn ended a life or the game."""
 
     died: bool
-    """On this turn; some games go on after it."""
+    """The player died on this turn; some games go on."""
     finished: bool
+    """The game is over."""
     victory: bool
 
 
-def verdict(
+def read_ending(
     text: str, *, deadflag: int | None = None, over: bool = False, won: bool = False, halted: bool = False
-) -> Verdict:
-    """What a turn did to the player.
+) -> Ending:
+    """Return whether the player died, and whether the game is over.
 
     Args:
-        text: What the game printed.
-        deadflag: Inform's variable, which is exact; None where it is not known.
-        over: Jericho's flag for a death, of games that it knows. So is `won`.
-        halted: The emulator has stopped.
+        text: what the game printed.
+        deadflag: Inform's variable of that name, which is exact; None where it is not known.
+        over: Jericho's flag for a death, only set for games that it knows.
+        won: Jericho's flag for a victory, as above.
+        halted: the emulator has stopped.
     """
     says_died = bool(_DIED.search(text))
     if deadflag is not None:
-        return Verdict(died=says_died or deadflag not in (0, 2), finished=deadflag != 0, victory=deadflag == 2)
+        return Ending(died=says_died or deadflag not in (0, 2), finished=deadflag != 0, victory=deadflag == 2)
     victory = won or bool(_WON.search(text))
     died = (over or says_died) and not victory
-    # A death that the game takes back does not sum up the score.
+    # A game that resurrects the player does not print the final score.
     finished = victory or halted or bool(_FINAL_QUESTION.search(text)) or (died and bool(_FINAL_SCORE.search(text)))
-    return Verdict(died, finished, victory)
+    return Ending(died, finished, victory)

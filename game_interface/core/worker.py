@@ -1,4 +1,4 @@
-"""The interpreter in a process of its own, with a time limit on every request."""
+"""Run the interpreter in a process of its own, with a time limit on every request."""
 
 import contextlib
 import json
@@ -15,25 +15,25 @@ from game_interface.core import child
 from zorkgpt.errors import InterpreterError
 
 START_LIMIT_S = 30.0
-"""For Python and Jericho to be loaded, on a slow disk; the story comes after that."""
-_LAST_WORDS = 300
+"""Time for Python and Jericho to load, on a slow disk; the story's own time comes after that."""
+_LAST_OUTPUT_BYTES = 300
 
 
 class WorkerFailure(Exception):
-    """The interpreter's process hung or died; it is gone, and `restart` brings a new one."""
+    """The interpreter process hung or died; it is gone, and the next request starts a new one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The interpreter after one request."""
+    """The state of the interpreter after one request."""
 
     text: str
     memory: bytes
-    """The story's changeable memory."""
+    """The story's dynamic memory."""
     state: bytes
     """Everything that `load` needs, the random generator included."""
     game_over: bool
-    """Jericho's flag; of the games that it knows only. So are the next three."""
+    """Jericho's flag. This one and the next three are only set for games that Jericho knows."""
     victory: bool
     score: int
     moves: int
@@ -41,6 +41,7 @@ class Snapshot:
 
     @classmethod
     def unpack(cls, answer: bytes) -> "Snapshot":
+        """Read an answer of the interpreter process."""
         text_size, state_size, over, won, halted, score, moves = child.SNAPSHOT.unpack_from(answer)
         at = child.SNAPSHOT.size + text_size
         text = answer[child.SNAPSHOT.size : at].decode()
@@ -51,24 +52,32 @@ class Snapshot:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
-    """An action beside a control that was played from the same state."""
+class BranchComparison:
+    """An action compared with a control command that was played from the same state."""
 
-    left: tuple[int, ...]
-    """Addresses whose bytes differ between the two, after the same commands have followed both."""
-    drawn: int | None
-    """How many random numbers the action drew more than the control; None: that can't be told."""
+    differing: tuple[int, ...]
+    """Addresses whose bytes differ between the two branches, after the same settling commands."""
+    surplus_draws: int | None
+    """How many more random numbers the action drew than the control; None: it is not known."""
     control: dict[int, int]
-    """What the control changed in the memory: address → byte."""
+    """What the control changed in memory: address → byte."""
     action: dict[int, int]
-    """What the action did; empty for the step that was played last."""
+    """What the action changed in memory; empty if it is the last step."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Connection:
+    """A running interpreter process."""
+
+    process: subprocess.Popen[bytes]
+    channel: socket.socket
 
 
 class Worker:
-    """One interpreter, one story. Whatever happens to it, this process goes on.
+    """One interpreter process with one story. Whatever happens to it, this process goes on.
 
-    The story is written to a folder of the worker's own, under a name that the interpreter can bear, and that folder is
-    its working directory: neither a removed story file nor a `chdir` nor a file that the story writes touches anything.
+    The story is copied to a temporary folder, under a name that the interpreter accepts, and that folder is its working
+    directory: neither a removed story file nor a `chdir` nor a file that the story writes does any harm.
 
     Raises:
         WorkerFailure: from every method but `kill`, if the process hung or died. It is then gone.
@@ -78,24 +87,25 @@ class Worker:
         self._story = story
         self.seed = seed
         self.time_limit_s = time_limit_s
-        self._process: subprocess.Popen | None = None
-        self._channel: socket.socket | None = None
+        self._connection: _Connection | None = None
         self._folder: Path | None = None
         self.supported = False
+        """Whether Jericho knows the game."""
         self.player_object = 0
         self.max_score = 0
 
     @property
     def pid(self) -> int | None:
-        return self._process.pid if self._process else None
+        """The id of the process; None if none is running."""
+        return self._connection.process.pid if self._connection else None
 
-    def restart(self) -> None:
-        """A fresh process with the story loaded; the old one, if any, is killed."""
+    def _start(self) -> _Connection:
+        """Start a process with the story loaded; an old one is killed."""
         self.kill()
-        path = self._put_story()
+        self._folder, path = self._copy_story()
         ours, theirs = socket.socketpair()
         with theirs, open(self._folder / "output.txt", "wb") as output:
-            self._process = subprocess.Popen(
+            process = subprocess.Popen(
                 [
                     sys.executable,
                     "-P",
@@ -113,30 +123,35 @@ class Worker:
                 start_new_session=True,  # Ctrl-C is for the parent
                 env={**os.environ, "PYTHONPATH": os.pathsep.join(os.path.abspath(entry) for entry in sys.path)},
             )
-        self._channel = ours
-        self._receive(START_LIMIT_S)
-        self.supported, self.player_object, self.max_score = child.HELLO.unpack(self._receive(self.time_limit_s))
+        connection = self._connection = _Connection(process, ours)
+        self._receive(connection, START_LIMIT_S)
+        hello = self._receive(connection, self.time_limit_s)
+        self.supported, self.player_object, self.max_score = child.HELLO.unpack(hello)
+        return connection
 
-    def _put_story(self) -> Path:
+    def _copy_story(self) -> tuple[Path, Path]:
+        """Return a new temporary folder, and the story's path in it."""
+        folder: Path | None = None
         try:
-            self._folder = Path(tempfile.mkdtemp(prefix="zorkgpt-story-"))
-            # The header tells the version; the name only has to have a dot and the letter z.
-            path = self._folder / "story.z5"
+            folder = Path(tempfile.mkdtemp(prefix="zorkgpt-story-"))
+            # The header tells the version; the name only needs a dot and the letter z.
+            path = folder / "story.z5"
             path.write_bytes(self._story)
         except OSError as error:
-            self.kill()
+            if folder:
+                shutil.rmtree(folder, ignore_errors=True)
             raise InterpreterError(
                 f"The story can't be put into {tempfile.gettempdir()}: {error.strerror}. "
                 "Make room there, or name another folder in TMPDIR."
             ) from None
-        return path
+        return folder, path
 
     def reset(self) -> Snapshot:
-        """From the story's beginning."""
+        """Begin the story anew."""
         return Snapshot.unpack(self._ask(b"R%d" % self.seed))
 
     def step(self, command: bytes) -> Snapshot:
-        """One command, unchecked: the gate is elsewhere."""
+        """Play one command. It is not checked here, see `clean_command`."""
         return Snapshot.unpack(self._ask(b"S" + command))
 
     def load(self, state: bytes) -> Snapshot:
@@ -144,73 +159,92 @@ class Worker:
         return Snapshot.unpack(self._ask(b"L" + state))
 
     def compare(
-        self, control: str, then: tuple[str, ...], *, action: str | None = None, again: bool = False, turns: int = 0
-    ) -> Comparison | None:
-        """The last step, or another action, beside a control; the game stays where it is.
+        self,
+        control: str,
+        then: tuple[str, ...],
+        *,
+        action: str | None = None,
+        from_last_step: bool = False,
+        rng_advance: int = 0,
+    ) -> BranchComparison | None:
+        """Compare the last step, or another action, with a control; the game does not move.
 
         Args:
-            then: commands that follow both, so that what the parser keeps of a command is overwritten.
-            action: played from where the game is; None: the last step.
-            again: the action is played from where the last step began.
-            turns: random numbers that are drawn before both.
+            control: a command without effect.
+            then: settling commands that follow both, to overwrite what the parser keeps of a command.
+            action: played from the current state; None: the last step.
+            from_last_step: the action is played from the state before the last step instead.
+            rng_advance: how many random numbers are drawn before both.
 
         Returns:
             None if there was no step to compare.
         """
-        asked = {"control": control, "then": then, "action": action, "again": again, "turns": turns}
-        told = json.loads(self._ask(b"C" + json.dumps(asked).encode()))
-        if told is None:
+        asked = {
+            "control": control,
+            "then": then,
+            "action": action,
+            "from_last_step": from_last_step,
+            "rng_advance": rng_advance,
+        }
+        answer = json.loads(self._ask(b"C" + json.dumps(asked).encode()))
+        if answer is None:
             return None
-        changed = {which: dict(zip(*told[which], strict=True)) for which in ("control", "action") if which in told}
-        return Comparison(tuple(told["left"]), told["drawn"], changed["control"], changed.get("action", {}))
+        return BranchComparison(
+            tuple(answer["differing"]),
+            answer["surplus_draws"],
+            control=dict(zip(*answer["control"], strict=True)),
+            action=dict(zip(*answer.get("action", ((), ())), strict=True)),
+        )
 
     def _ask(self, request: bytes) -> bytes:
-        if self._channel is None:
-            self.restart()
+        connection = self._connection or self._start()
         try:
-            self._channel.settimeout(self.time_limit_s)
-            child.send(self._channel, request)
+            connection.channel.settimeout(self.time_limit_s)
+            child.send(connection.channel, request)
         except OSError as error:
-            raise self._failure(f"can't be reached ({error})") from None
-        return self._receive(self.time_limit_s)
+            raise self._failure(connection, f"can't be reached ({error})") from None
+        return self._receive(connection, self.time_limit_s)
 
-    def _receive(self, limit_s: float) -> bytes:
-        # The limit is for each part of a message; there are few, and a stall in one is enough to kill.
-        self._channel.settimeout(limit_s)
+    def _receive(self, connection: _Connection, limit_s: float) -> bytes:
+        # The limit applies to each part of a message; there are few, and a stall in one is enough to kill.
+        connection.channel.settimeout(limit_s)
         try:
-            return child.receive(self._channel)
+            return child.receive(connection.channel)
         except TimeoutError:
-            raise self._failure(f"gave no answer within {limit_s:g} s and was killed") from None
+            raise self._failure(connection, f"gave no answer within {limit_s:g} s and was killed") from None
         except (EOFError, OSError):
-            raise self._failure("died") from None
+            raise self._failure(connection, "died") from None
 
-    def _failure(self, what: str) -> WorkerFailure:
+    def _failure(self, connection: _Connection, what: str) -> WorkerFailure:
         if what == "died":
-            what = f"died ({self._how_it_ended()})"
-        words = self._last_words()
+            what = f"died ({_exit_reason(connection.process)})"
+        output = self._last_output()
         self.kill()
-        return WorkerFailure(f"the interpreter {what}{f', saying: {words}' if words else ''}")
+        return WorkerFailure(f"the interpreter {what}{f', saying: {output}' if output else ''}")
 
-    def _how_it_ended(self) -> str:
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            code = self._process.wait(timeout=2)
-            return f"signal {-code}" if code < 0 else f"exit code {code}"
-        return "it closed the connection"
-
-    def _last_words(self) -> str:
+    def _last_output(self) -> str:
+        """Return the last line that the process wrote to its standard output or error; "" for none."""
+        if self._folder is None:
+            return ""
         with contextlib.suppress(OSError):
-            said = (self._folder / "output.txt").read_bytes()[-_LAST_WORDS:].decode(errors="replace")
-            lines = [line.strip() for line in said.splitlines() if line.strip()]
+            tail = (self._folder / "output.txt").read_bytes()[-_LAST_OUTPUT_BYTES:].decode(errors="replace")
+            lines = [line.strip() for line in tail.splitlines() if line.strip()]
             return lines[-1] if lines else ""
         return ""
 
     def kill(self) -> None:
         """End the process, if there is one, and remove its folder."""
-        if self._channel:
-            self._channel.close()
-        if self._process:
-            self._process.kill()
-            self._process.wait()
+        if self._connection:
+            self._connection.channel.close()
+            self._connection.process.kill()
+            self._connection.process.wait()
         if self._folder:
             shutil.rmtree(self._folder, ignore_errors=True)
-        self._process = self._channel = self._folder = None
+        self._connection = self._folder = None
+
+
+def _exit_reason(process: subprocess.Popen[bytes]) -> str:
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        code = process.wait(timeout=2)
+        return f"signal {-code}" if code < 0 else f"exit code {code}"
+    return "it closed the connection"

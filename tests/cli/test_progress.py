@@ -9,7 +9,7 @@ from rich.console import Console
 from orchestration.assembly import Wishes, assemble
 from orchestration.players import Choice
 from session.game_configuration import GameConfiguration
-from session.history import Spent
+from session.history import UsageTotals
 from tests.fixtures.runs import a_run, a_walkthrough
 from zorkgpt.cli.display import BarDisplay, LineDisplay, PanelDisplay, display_for
 from zorkgpt.cli.progress import RunProgress, duration
@@ -63,7 +63,7 @@ def test_the_episodes_to_come_are_taken_to_be_as_long_as_those_that_ended(tmp_pa
 def test_what_the_models_took_is_said(tmp_path):
     pace = RunProgress(1, 40, Clock())
     with a_run(tmp_path) as run:
-        record = replace(run.process_turn(), spent=Spent(12840, 0.0214))
+        record = replace(run.process_turn(), spent=UsageTotals(12840, 0.0214))
     pace.turn_played(record)
     assert pace.speed() == "12,840 tokens  cost 0.0214"
 

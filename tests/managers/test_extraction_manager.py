@@ -8,7 +8,7 @@ from game_interface.story import find_story
 from managers.extraction_manager import ExtractionManager
 from orchestration.assembly import Wishes, assemble
 from orchestration.players import Choice
-from session.extraction import NOTHING, Extraction, Said
+from session.extraction import NOTHING, Extraction, GameText
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import TurnRecord
@@ -23,10 +23,10 @@ class Reader:
     """Says the same of every text, and remembers what it was asked."""
 
     def __init__(self) -> None:
-        self.asked: list[Said] = []
+        self.asked: list[GameText] = []
         self.extraction = Extraction(True, ("up",), by="model")
 
-    def extract(self, said: Said) -> Extraction:
+    def extract(self, said: GameText) -> Extraction:
         self.asked.append(said)
         return self.extraction
 

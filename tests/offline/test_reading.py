@@ -8,7 +8,7 @@ import pytest
 
 from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.models import Location, Transition
-from session.extraction import Extraction, Said, opening, says_nothing, what_was_said
+from session.extraction import Extraction, GameText, has_nothing_to_extract, text_of_opening, text_of_turn
 from tests.fixtures.walkthrough import BUNDLED_SEED, ZORK1_SEED, get_bundled_walkthrough, get_zork1_walkthrough
 from zorkgpt.offline.reading import RuleExtractor, below_the_heading
 
@@ -18,7 +18,7 @@ BRIEF = "Hall\nThere is a lamp here."
 
 
 def read(response: str, **certain) -> Extraction:
-    return RuleExtractor().extract(Said(response, HALL, **certain))
+    return RuleExtractor().extract(GameText(response, HALL, **certain))
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_what_describes_a_room(response, certain, describes):
 def test_ways_are_read_only_in_a_description_and_not_in_the_place_s_name():
     there = Location(3, "North of House")
     text = "North of House\nA path leads east. The windows are boarded."
-    assert RuleExtractor().extract(Said(text, there, "north", arrived=True)).exits == ("east",)
+    assert RuleExtractor().extract(GameText(text, there, "north", arrived=True)).exits == ("east",)
     assert read("You can't go north.", action="north").exits == ()
 
 
@@ -103,13 +103,13 @@ def account_of(story: Path, commands: Iterable[str], seed: int) -> Account:
     with JerichoInterface(story, seed=seed) as game:
         text = game.start()
         seen = {game.observe().location.num}
-        assert rules.extract(opening(text, game.observe())).is_room_description
+        assert rules.extract(text_of_opening(text, game.observe())).is_room_description
         for turn, command in enumerate(commands, 1):
             step = game.act(command)
             place = step.after.location
             extraction = Extraction()
-            if not says_nothing(step):
-                extraction = rules.extract(what_was_said(step, described=described.get(place.num, "")))
+            if not has_nothing_to_extract(step):
+                extraction = rules.extract(text_of_turn(step, described=described.get(place.num, "")))
             if extraction.is_room_description:
                 described[place.num] = step.response
             account.add(turn, step, extraction, _is_described(game, step), seen)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from game_interface.models import AttributeChange, Item, Location, ObjectMove, Observation, Transition
-from session.outcome import came_to_something, changed_something, failed, is_passive
+from session.outcome import failed, is_passive, moved_or_had_effect, world_changed
 
 LAMP, CAT = Item(7, "lamp", 1), Item(9, "sleepy cat", 2)
 HERE = Observation(Location(1, "Here"), (), (LAMP,), (), score=0, moves=1)
@@ -53,8 +53,8 @@ def test_what_the_action_changed_in_another_room_is_an_outcome():
 def test_what_changed_something_that_has_no_name_did_not_fail():
     step = replace(NOTHING, unnamed_change=True)
     assert not failed(step)
-    assert came_to_something(step)
-    assert changed_something(step)
+    assert moved_or_had_effect(step)
+    assert world_changed(step)
 
 
 def test_where_the_story_does_not_tell_what_is_in_sight_any_change_is_an_outcome():

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from game_interface.models import AttributeChange, Item, Location, ObjectMove, Observation, Transition
-from session.outcome import effective, touched
+from session.outcome import affected_objects, had_effect
 
 HALL, YARD = Location(1, "Hall"), Location(2, "Yard")
 DOOR, CAT = Item(7, "oak door", 0), Item(9, "sleepy cat", 2)
@@ -13,19 +13,19 @@ OPENED = AttributeChange(DOOR, "open", True)
 
 def test_what_the_action_names_it_has_touched_though_it_is_in_no_room():
     step = Transition(NOW, "open door", "The door opens.", NOW, changed=(OPENED,))
-    assert touched(step) == (DOOR,)
-    assert effective(step)
+    assert affected_objects(step) == (DOOR,)
+    assert had_effect(step)
 
 
 def test_what_comes_about_by_itself_is_not_the_actions_doing():
     wandered = ObjectMove(CAT, Item(2, "Yard"), Item(3, "Lane"), by_itself=True)
     step = Transition(NOW, "push wall", "Nothing.", NOW, moved=(wandered,))
-    assert touched(step) == ()
-    assert not effective(step)
+    assert affected_objects(step) == ()
+    assert not had_effect(step)
 
 
 def test_a_walk_does_nothing_unless_it_scores_or_changes_what_is_held():
     walked = Transition(NOW, "north", "Yard", replace(NOW, location=YARD), changed=(OPENED,))
-    assert not effective(walked)
-    assert effective(replace(walked, after=replace(NOW, location=YARD, score=5)))
-    assert effective(replace(walked, after=replace(NOW, location=YARD, inventory=(CAT,))))
+    assert not had_effect(walked)
+    assert had_effect(replace(walked, after=replace(NOW, location=YARD, score=5)))
+    assert had_effect(replace(walked, after=replace(NOW, location=YARD, inventory=(CAT,))))

@@ -241,11 +241,11 @@ def audit(
     path = memory_path(workdir, file, game)
     with opened(None, path) as manager:
         from game_interface.core.jericho_interface import JerichoInterface
-        from session.fresh_world import things_of
+        from session.ground_truth import audited_things
         from zorkgpt.memory.upkeep.audit import tally
 
         with JerichoInterface(story=_story_of(path.parent, game), seed=seed) as fresh:
-            findings = manager.audit(things_of(fresh), apply=not dry_run)
+            findings = manager.audit(audited_things(fresh), apply=not dry_run)
         for finding in findings:
             located = finding.located
             say(f"{finding.verdict.value}: {located.location_id} {located.location_name}: {described(located.memory)}")

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from game_interface.models import Observation, Transition
 from session.history import TurnRecord
-from session.outcome import came_to_something
+from session.outcome import moved_or_had_effect
 from zorkgpt.objectives.conditions import Kind, WayOf, gain, happened, in_sight, normal, stands
 from zorkgpt.objectives.finder import Judgement
 from zorkgpt.objectives.models import (
@@ -221,7 +221,7 @@ def _promise(one: Objective) -> tuple:
 
 def _came_of(step: Transition) -> _Came | None:
     """None: the action came to nothing."""
-    if not came_to_something(step):
+    if not moved_or_had_effect(step):
         return None
     touched = {change.item.num for change in (*step.moved, *step.changed)}
     return _Came(

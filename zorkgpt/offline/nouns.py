@@ -60,14 +60,14 @@ class Nouns:
             return
         listed = {item.num for item in beside} | scene.carried
         for word in dict.fromkeys(words_of(text)):
-            numbers = self._numbers(word) & scene.near
+            numbers = self._numbers(word) & scene.in_scope
             if numbers and not numbers & listed and canonical_direction(word) is None and word not in _PRONOUNS:
                 listed |= numbers
                 yield word
 
     def _numbers(self, word: str) -> frozenset[int]:
-        return self._language.names.get(self._language.cut(word), frozenset()) if self._language else frozenset()
+        return self._language.names.get(self._language.truncate(word), frozenset()) if self._language else frozenset()
 
     def _describes(self, word: str, item: Item) -> bool:
         language = self._language
-        return language.cut(word) in language.adjectives or item.num in self._numbers(word)
+        return language.truncate(word) in language.adjectives or item.num in self._numbers(word)

@@ -3,7 +3,7 @@
 import re
 from itertools import pairwise
 
-from session.extraction import Extraction, Said
+from session.extraction import Extraction, GameText
 from zorkgpt.world.directions import directions_in
 
 # Stories of every maker print the place's name on a line of its own above its description, at times with what the
@@ -27,7 +27,7 @@ _YOU = re.compile(r"\byou(?:r|rs)?\b", re.IGNORECASE)
 class RuleExtractor:
     """An `Extractor` that asks nobody."""
 
-    def extract(self, said: Said) -> Extraction:
+    def extract(self, said: GameText) -> Extraction:
         body = below_the_heading(said.response, said.location.name if said.location else "")
         describes = _describes(said, body)
         enemies = _enemies(said)
@@ -49,7 +49,7 @@ def below_the_heading(text: str, name: str) -> str | None:
     return None
 
 
-def _describes(said: Said, body: str | None) -> bool:
+def _describes(said: GameText, body: str | None) -> bool:
     looked = " ".join(said.action.lower().split()) in _LOOKS
     if said.dark or body == "":
         return False
@@ -59,7 +59,7 @@ def _describes(said: Said, body: str | None) -> bool:
     return looked or not _is_brief(said, body)
 
 
-def _is_brief(said: Said, body: str) -> bool:
+def _is_brief(said: GameText, body: str) -> bool:
     """On coming back most stories print only what lies there: not what the place's description began with."""
     before = below_the_heading(said.described, said.location.name if said.location else "")
     return before is not None and _first_sentence(before) != _first_sentence(body)
@@ -69,20 +69,20 @@ def _first_sentence(text: str) -> str:
     return " ".join(_SENTENCE_END.split(text, maxsplit=1)[0].split())
 
 
-def _enemies(said: Said) -> tuple[str, ...]:
+def _enemies(said: GameText) -> tuple[str, ...]:
     """Who is still there, and was named next to a blow and the player, or attacked by the player."""
     others = said.things if said.creatures is None else said.creatures
     return tuple(dict.fromkeys(name for name in others if _named(name, _blows(said)) or _is_attacked(name, said)))
 
 
-def _blows(said: Said) -> str:
+def _blows(said: GameText) -> str:
     sentences = _SENTENCE_END.split(said.response)
     # "The troll swings its axe. It misses you by a hair.": the player is often named one sentence later.
     near = [" ".join(pair) for pair in pairwise([*sentences, ""]) if _BLOW.search(pair[0])]
     return " ".join(text for text in near if _YOU.search(text))
 
 
-def _is_attacked(name: str, said: Said) -> bool:
+def _is_attacked(name: str, said: GameText) -> bool:
     # A door can be hit too, so it has to be certain that this is somebody.
     verb = said.action.lower().split()[:1]
     return said.creatures is not None and bool(verb) and verb[0] in _ATTACKS and _named(name, said.action)

@@ -6,7 +6,7 @@ from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.core.worker import Worker
 from game_interface.models import Transition
 from session.ground_truth import ground_truth
-from session.outcome import effective, failed
+from session.outcome import failed, had_effect
 from tests.fixtures.stories import bare_story, build
 from tests.fixtures.walkthrough import (
     ZORK1_SEED,
@@ -58,7 +58,7 @@ def by_itself(step: Transition) -> set[str]:
 @pytest.mark.parametrize("action", ["Press yellow button", "Turn bolt with wrench"])
 def test_what_changed_only_a_variable_did_not_fail(zork, action):
     step = until(zork, action)
-    assert (named(step), step.unnamed_change, failed(step), effective(step)) == (set(), True, False, True)
+    assert (named(step), step.unnamed_change, failed(step), had_effect(step)) == (set(), True, False, True)
     truth = ground_truth(step, turn=1, first_visit=False)
     assert (truth.nothing_changed, truth.unnamed_change, truth.acted) == (False, True, False)
 
@@ -184,7 +184,7 @@ def test_the_game_goes_on_as_if_no_control_had_been_played(zork1, bundled_story)
         with JerichoInterface(path, seed=seed) as game:
             for command in commands:
                 game.act(command)
-                assert game._moment.snapshot.state == worker.step(command.encode()).state
+                assert game._state.snapshot.state == worker.step(command.encode()).state
         worker.kill()
 
 

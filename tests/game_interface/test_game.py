@@ -1,0 +1,127 @@
+"""What every implementation of the `Game` protocol promises."""
+
+import inspect
+
+import pytest
+
+from game_interface.core.jericho_interface import JerichoInterface
+from game_interface.game import Game
+from tests.fixtures.small_world import WALKTHROUGH, SmallWorld
+from tests.fixtures.walkthrough import get_bundled_walkthrough
+from zorkgpt.errors import GameClosed, StateError
+
+
+@pytest.fixture(params=["jericho", "small world"])
+def game(request, bundled_story):
+    made: Game = SmallWorld() if request.param == "small world" else JerichoInterface(bundled_story)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def commands(game) -> list[str]:
+    return list(WALKTHROUGH) if isinstance(game, SmallWorld) else get_bundled_walkthrough()[:25]
+
+
+def test_it_answers_to_every_name_of_the_protocol(game):
+    for name, member in vars(Game).items():
+        if not name.startswith("_"):
+            theirs = getattr(type(game), name, None) or getattr(game, name)
+            if callable(member):
+                assert len(inspect.signature(theirs).parameters) == len(inspect.signature(member).parameters), name
+
+
+def test_a_new_game_begins_where_every_game_begins(game, commands):
+    opening, beginning = game.reset(), game.observe()
+    game.act(commands[0])
+    assert (game.reset(), game.observe()) == (opening, beginning)
+    assert opening.strip()
+
+
+def test_one_transition_begins_where_the_last_one_ended(game, commands):
+    game.reset()
+    now = game.observe()
+    for command in commands:
+        step = game.act(command)
+        assert (step.before, step.action) == (now, command)
+        now = game.observe()
+        assert step.after == now
+        assert (step.refused, step.fault) == (None, None)
+
+
+def test_the_same_commands_give_the_same_game(game, commands):
+    runs = []
+    for _ in range(2):
+        game.reset()
+        runs.append([game.act(command) for command in commands])
+    assert runs[0] == runs[1]
+
+
+@pytest.mark.parametrize("action", ["", "   "])
+def test_a_refused_command_leaves_the_game_as_it_is_and_says_why(game, action):
+    game.reset()
+    before = game.observe()
+    step = game.act(action)
+    assert step.refused
+    assert step.response == step.refused
+    assert step.before == step.after == before == game.observe()
+
+
+def test_a_saved_state_brings_everything_back(game, commands):
+    game.reset()
+    for command in commands[:5]:
+        game.act(command)
+    saved, things, objects = game.save_state(), game.things(), game.all_objects()
+    rest = [game.act(command) for command in commands[5:]]
+    game.restore_state(saved)
+    assert (game.things(), game.all_objects()) == (things, objects)
+    assert [game.act(command) for command in commands[5:]] == rest
+
+
+@pytest.mark.parametrize("saved", [b"", b"{}", b"no state at all", bytes(200)])
+def test_a_damaged_state_is_refused_and_the_game_stays_where_it_is(game, commands, saved):
+    game.reset()
+    game.act(commands[0])
+    before = game.observe()
+    with pytest.raises(StateError):
+        game.restore_state(saved)
+    assert game.observe() == before
+
+
+def test_what_is_visible_or_carried_can_be_referred_to_and_is_at_hand(game, commands):
+    game.reset()
+    for command in commands:
+        if game.act(command).finished:
+            break
+        now, scene = game.observe(), game.scene()
+        numbers = {item.num for item in (*now.visible, *now.carried)}
+        assert numbers <= scene.in_scope
+        assert numbers <= {thing.item.num for thing in game.things()}
+        assert {item.num for item in now.inventory} == scene.held <= scene.carried
+        assert all(game.get_object_attributes(number) == scene.attributes[number] for number in numbers)
+
+
+def test_all_objects_are_in_the_room_in_which_the_player_sees_them(game, commands):
+    game.reset()
+    for command in commands[:10]:
+        game.act(command)
+        now = game.observe()
+        placed = {each.item.num: each for each in game.all_objects()}
+        assert placed.keys().isdisjoint(item.num for item in now.carried)
+        assert {placed[item.num].room for item in now.visible if item.name} <= {now.location}
+
+
+def test_the_story_says_which_one_it_is(game):
+    summary = game.story.summary()
+    assert summary["sha256"] == game.story.sha256
+    assert len(bytes.fromhex(game.story.sha256)) == 32
+    assert game.get_max_score() > 0
+
+
+def test_a_closed_game_raises_and_closing_twice_does_no_harm(game):
+    game.reset()
+    game.close()
+    game.close()
+    for question in (game.reset, game.observe, game.scene, game.things, game.save_state, lambda: game.act("look")):
+        with pytest.raises(GameClosed):
+            question()

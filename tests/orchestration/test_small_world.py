@@ -1,0 +1,161 @@
+"""Whole episodes with memory in a world without a Z-machine: the loop needs nothing but the `Game` protocol."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from game_interface.game import Game
+from managers.checkpoint_manager import read_saved
+from tests.fixtures.runs import CtrlC, a_run, a_walkthrough
+from tests.fixtures.small_world import (
+    CLIFF,
+    COTTAGE,
+    EXITS,
+    JETTY,
+    KEY,
+    LAMP_ROOM,
+    MAX_SCORE,
+    PANTRY,
+    WALKTHROUGH,
+    SmallWorld,
+)
+from zorkgpt.errors import WorkdirError
+from zorkgpt.runlog.episodes import read_episode
+from zorkgpt.runlog.events import TurnPlayed
+from zorkgpt.world.map_file import load_map
+
+
+def the_walkthrough(workdir: Path, *, game: Game | None = None, **options):
+    return a_walkthrough(workdir, *WALKTHROUGH, game=game or SmallWorld(), **options)
+
+
+def turns_of(workdir: Path, episode: int = 1) -> list[tuple]:
+    turns = [event for event in read_episode(workdir, episode) if isinstance(event, TurnPlayed)]
+    return [(turn.turn, turn.action, turn.response, turn.memory_shown, turn.memory_events) for turn in turns]
+
+
+def remembered(run) -> dict[int, list[tuple[str, str]]]:
+    cache = run.simple_memory.memory_cache
+    return {place: [(memory.title, memory.persistence) for memory in cache[place]] for place in sorted(cache)}
+
+
+def test_a_walkthrough_wins_and_every_memory_stands_where_it_belongs(tmp_path):
+    with the_walkthrough(tmp_path) as run:
+        end = run.play_episode()
+        kept = remembered(run)
+    assert (end.reason, end.score, end.max_score, end.turns) == ("victory", MAX_SCORE, MAX_SCORE, len(WALKTHROUGH))
+    first_sight = ("At first sight", "core")
+    assert kept == {
+        JETTY: [first_sight],
+        COTTAGE: [
+            first_sight,
+            ("“unlock door with key” works", "permanent"),
+            ("“open door” works", "permanent"),
+        ],
+        PANTRY: [first_sight, ("“open box” works", "permanent"), ("“take oil” scores", "permanent")],
+        LAMP_ROOM: [first_sight, ("“turn on beacon” scores", "permanent")],
+    }
+
+
+def test_the_map_is_what_was_walked(tmp_path):
+    with the_walkthrough(tmp_path) as run:
+        run.play_episode()
+        graph = run.parts.map.graph
+    walked = {(JETTY, "north"), (COTTAGE, "east"), (PANTRY, "west"), (COTTAGE, "up")}
+    for known in (graph, load_map(tmp_path / "map_state.json")):
+        ways = {(room, way): to for room in known.rooms for way, to in known.exits(room).items()}
+        assert ways == {way: EXITS[way] for way in walked}
+        assert known.rooms[LAMP_ROOM].name == "Lamp Room"
+
+
+def test_the_next_episode_is_told_what_the_first_one_learned_also_in_another_process(tmp_path):
+    with the_walkthrough(tmp_path) as run:
+        run.play_episode()
+    with the_walkthrough(tmp_path) as run:
+        end = run.play_episode()
+    assert (end.episode, end.reason) == (2, "victory")
+    shown = {action: memory for _, action, _, memory, _ in turns_of(tmp_path, 2)}
+    assert "“take oil” scores: Scores 5 points." in shown["open box"]
+    assert "“unlock door with key” works" in shown["unlock door with key"]
+
+
+def test_what_was_dropped_is_forgotten_and_what_killed_is_not(tmp_path):
+    commands = ("take key", "north", "drop key", "south", "west", "down")
+    with a_walkthrough(tmp_path, *commands, game=SmallWorld()) as run:
+        end = run.play_episode()
+        dropped = [memory.title for memory in run.simple_memory.ephemeral_cache[COTTAGE]]
+        run.reset_episode()
+        assert (end.reason, end.deaths) == ("death", 1)
+        assert dropped == ["“drop key” works"]
+        assert "drop key" not in run.simple_memory.get_location_memory(COTTAGE)
+        assert "“down” kills" in run.simple_memory.get_location_memory(CLIFF)
+
+
+def test_a_memory_that_the_fresh_world_contradicts_is_marked_as_wrong(tmp_path):
+    class MovedKey(SmallWorld):
+        """The same story with the key elsewhere, as after a new edition."""
+
+        def reset(self) -> str:
+            super().reset()
+            self._state.parents[KEY] = PANTRY
+            return self._described()
+
+    with the_walkthrough(tmp_path) as run:
+        run.play_episode()
+        assert "brass key" in run.simple_memory.get_location_memory(JETTY)
+    with the_walkthrough(tmp_path, game=MovedKey()) as run:
+        run.reset_episode()
+        assert run.simple_memory.get_location_memory(JETTY) == ""
+
+
+def test_the_offline_player_plays_by_the_worlds_own_grammar_and_learns_from_its_death(tmp_path):
+    with a_run(tmp_path, turns=40, game=SmallWorld()) as run:
+        ends = [run.play_episode() for _ in range(3)]
+        graph = run.parts.map.graph
+        ways = {(room, way): to for room in graph.rooms for way, to in graph.exits(room).items()}
+    assert ways.items() <= EXITS.items()
+    assert [end.deaths for end in ends] == [1, 0, 0]
+    assert [end.score for end in ends] == [0, 5, 5]
+    turns = [event for event in read_episode(tmp_path, 1) if isinstance(event, TurnPlayed)]
+    assert not any("make sense" in turn.response for turn in turns)
+
+
+@pytest.mark.parametrize("at", [1, 4, 9])
+def test_an_interrupted_episode_goes_on_from_its_checkpoint(tmp_path, at):
+    with the_walkthrough(tmp_path / "whole") as run:
+        whole = run.play_episode()
+    with the_walkthrough(tmp_path / "cut", watchers=(CtrlC(at),)) as run, pytest.raises(KeyboardInterrupt):
+        run.play_episode()
+    saved = read_saved(tmp_path / "cut" / "runs" / "1")
+    assert saved.checkpoint.run.title == "The Lighthouse"
+    with the_walkthrough(tmp_path / "cut") as run:
+        end = run.play_episode(resume=1)
+    assert (end.reason, end.turns, end.score, end.memories) == ("victory", whole.turns, whole.score, whole.memories)
+    assert turns_of(tmp_path / "cut") == turns_of(tmp_path / "whole")
+
+
+def test_its_folder_is_no_other_storys(tmp_path):
+    with the_walkthrough(tmp_path) as run:
+        run.play_episode()
+    with pytest.raises(WorkdirError, match="The Lighthouse"):
+        a_run(tmp_path)
+
+
+def test_no_jericho_is_loaded_and_no_process_started(tmp_path):
+    code = """
+import subprocess, sys
+from pathlib import Path
+from tests.fixtures.runs import a_walkthrough
+from tests.fixtures.small_world import WALKTHROUGH, SmallWorld
+
+def refuse(*arguments, **options):
+    raise AssertionError("a process was started")
+
+subprocess.Popen = refuse
+with a_walkthrough(Path(sys.argv[1]), *WALKTHROUGH, game=SmallWorld()) as run:
+    assert run.play_episode().reason == "victory"
+assert "jericho" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True, timeout=120)
