@@ -55,7 +55,7 @@ from zorkgpt.memory.models import Memory
 from zorkgpt.memory.recall.search import LocatedMemory
 from zorkgpt.memory.storage.changes import is_current
 from zorkgpt.memory.storage.history import History
-from zorkgpt.offline.nouns import Nouns, words_of
+from zorkgpt.offline.candidates import Nouns, words_of
 from zorkgpt.offline.phrases import Outcome, normal, read_title
 from zorkgpt.world.directions import DIRECTIONS, canonical_direction
 from zorkgpt.world.graph import MapGraph

@@ -12,19 +12,18 @@ from session.game_state import GameState
 from session.history import History, TurnRecord
 from session.log_entries import turn_played
 from zorkgpt.errors import LLMError, MemoryStoreError
-from zorkgpt.knowledge.applying import Near, applying, near, of_place
 from zorkgpt.knowledge.document import Document, render
-from zorkgpt.knowledge.keeper import KnowledgeKeeper
 from zorkgpt.knowledge.patterns import form, is_general
+from zorkgpt.knowledge.retrieval import Near, applying, near, of_place
 from zorkgpt.knowledge.revision import Revision
 from zorkgpt.knowledge.revision import key as line_key
 from zorkgpt.knowledge.store import KnowledgeStore
-from zorkgpt.knowledge.synthesis import EpisodeStory, KnowledgeSynthesizer, mean_critic_score
-from zorkgpt.knowledge.wisdom import is_worth_it
+from zorkgpt.knowledge.synthesis import EpisodeStory, KnowledgeSynthesizer, is_worth_it, mean_critic_score
+from zorkgpt.knowledge.updater import KnowledgeKeeper
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.storage.rollback import Rollback
-from zorkgpt.offline.lessons import RuleKnowledge
+from zorkgpt.offline.knowledge import RuleKnowledge
 from zorkgpt.runlog.events import EpisodeEnded, Event, KnowledgeUpdated, TurnPlayed
 from zorkgpt.runlog.reader import read_episode
 from zorkgpt.world.directions import canonical_direction

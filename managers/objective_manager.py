@@ -12,13 +12,10 @@ from session.game_state import GameState
 from session.history import History, TurnRecord
 from zorkgpt.errors import LLMError, ZorkGPTError
 from zorkgpt.memory.models import Memory
-from zorkgpt.objectives.book import ObjectiveBook
-from zorkgpt.objectives.file import ObjectivesFile
-from zorkgpt.objectives.finder import ObjectiveFinder, Situation
-from zorkgpt.objectives.models import Moment, Objective, Status
-from zorkgpt.objectives.plain import book_to_dict, kept, restore_book
-from zorkgpt.objectives.proposals import Known, settled
-from zorkgpt.objectives.shown import line_of
+from zorkgpt.objectives.file import ObjectivesFile, book_to_dict, kept, restore_book
+from zorkgpt.objectives.finder import Known, ObjectiveFinder, Situation, settled
+from zorkgpt.objectives.models import Moment, Objective, Status, line_of
+from zorkgpt.objectives.tracker import ObjectiveBook
 from zorkgpt.offline.objectives import RuleObjectiveFinder
 from zorkgpt.once import once
 from zorkgpt.runlog.events import ObjectivesUpdated

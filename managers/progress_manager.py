@@ -6,8 +6,7 @@ from typing import Any
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import TurnRecord
-from zorkgpt.world.newness import Newness
-from zorkgpt.world.recurrence import Circle, Recurrences
+from zorkgpt.world.progress import Circle, Newness, Recurrences
 
 
 class ProgressManager:

@@ -11,11 +11,10 @@ from managers.episode_log import EpisodeLog
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import TurnRecord
-from zorkgpt.explore.archive import Way
-from zorkgpt.explore.choice import most_promising
-from zorkgpt.explore.journey import Journey
-from zorkgpt.explore.reading import ArchiveReader
+from zorkgpt.explore.archive import Way, most_promising
+from zorkgpt.explore.replay import Journey
 from zorkgpt.explore.trail import standing
+from zorkgpt.explore.trail_file import ArchiveReader
 from zorkgpt.runlog.events import Returned
 
 _WAY = TypeAdapter(Way)

@@ -25,17 +25,17 @@ from zorkgpt.agent import Agent
 from zorkgpt.context.summary import ModelSummarizer
 from zorkgpt.critic import Critic
 from zorkgpt.errors import ConfigurationError
-from zorkgpt.explore.reading import TrailReader
+from zorkgpt.explore.trail_file import TrailReader
 from zorkgpt.extractor import Extractor, ModelExtractor
-from zorkgpt.knowledge.asking import ModelKnowledge
+from zorkgpt.knowledge.model_synthesizer import ModelKnowledge
 from zorkgpt.llm.messages import LLM
 from zorkgpt.objectives.model_finder import ModelObjectiveFinder
 from zorkgpt.offline.explorer import OfflineExplorer, Proven
-from zorkgpt.offline.lessons import RuleKnowledge
-from zorkgpt.offline.notes import what_came_of
+from zorkgpt.offline.extractor import RuleExtractor
+from zorkgpt.offline.knowledge import RuleKnowledge
 from zorkgpt.offline.objectives import RuleObjectiveFinder
-from zorkgpt.offline.proven import ProvenStep, plan_of
-from zorkgpt.offline.reading import RuleExtractor
+from zorkgpt.offline.scoring_plan import ProvenStep, plan_of
+from zorkgpt.offline.state import what_came_of
 from zorkgpt.offline.walkthrough import WalkthroughPlayer
 from zorkgpt.player import Player
 from zorkgpt.returning import ReturningPlayer

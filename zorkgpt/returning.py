@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Protocol, runtime_checkable
 
-from zorkgpt.explore.journey import Journey
+from zorkgpt.explore.replay import Journey
 from zorkgpt.player import AgentDecision, Player, PlayerContext, TakesNotes
 
 RETURN = "return"

@@ -3,8 +3,7 @@
 from dataclasses import replace
 
 from tests.fixtures.trails import a_step, a_trail
-from zorkgpt.explore.archive import SAFE_TURNS, Archive, archive_of
-from zorkgpt.explore.choice import most_promising
+from zorkgpt.explore.archive import SAFE_TURNS, Archive, archive_of, most_promising
 from zorkgpt.explore.trail import Trail, standing
 from zorkgpt.runlog.events import Returned
 

@@ -6,9 +6,8 @@ from hypothesis import strategies as st
 
 from tests.fixtures.knowledge import a_line
 from tests.knowledge.test_line import lines
-from zorkgpt.knowledge.document import Document, is_damaged, parse, render
-from zorkgpt.knowledge.sections import ORDER, Section
-from zorkgpt.knowledge.taken import Taken
+from zorkgpt.knowledge.document import Document, Taken, is_damaged, parse, render
+from zorkgpt.knowledge.line import ORDER, Section
 
 HAND = """My knowledge
 ============

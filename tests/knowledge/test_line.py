@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.fixtures.memory import FORGERIES
-from zorkgpt.knowledge.line import KnowledgeLine, Place, read, write
-from zorkgpt.knowledge.sections import ORDER, Section, section_of
+from zorkgpt.knowledge.line import ORDER, KnowledgeLine, Place, Section, read, section_of, write
 from zorkgpt.memory.storage.escaping import one_line
 
 LINE = KnowledgeLine(Section.DANGERS, "The dark bites.", 2, 14, 20, borne_out=3)

@@ -6,9 +6,9 @@ from managers.knowledge_manager import is_way
 from tests.fixtures.knowledge import places
 from tests.fixtures.memory import memory
 from zorkgpt.knowledge.document import Document
+from zorkgpt.knowledge.line import Section
 from zorkgpt.knowledge.patterns import Pattern, patterns, take_in, withdrawn
 from zorkgpt.knowledge.revision import Revision
-from zorkgpt.knowledge.sections import Section
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.recall.search import LocatedMemory
 

@@ -6,9 +6,8 @@ import pytest
 
 from tests.fixtures.knowledge import a_line, places
 from zorkgpt.knowledge.document import Document, parse, render
-from zorkgpt.knowledge.line import KnowledgeLine
+from zorkgpt.knowledge.line import KnowledgeLine, Section
 from zorkgpt.knowledge.revision import Lessons, Proposal, Revision
-from zorkgpt.knowledge.sections import Section
 
 KEY = "The brass key unlocks the stone door."
 

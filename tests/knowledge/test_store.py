@@ -8,7 +8,7 @@ import pytest
 
 from tests.fixtures.knowledge import a_line
 from zorkgpt.errors import MemoryStoreError
-from zorkgpt.knowledge.sections import Section
+from zorkgpt.knowledge.line import Section
 from zorkgpt.knowledge.store import KnowledgeStore
 from zorkgpt.memory.storage.file import Disk
 

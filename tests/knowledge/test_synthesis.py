@@ -6,8 +6,7 @@ from dataclasses import replace
 import pytest
 
 from tests.fixtures.knowledge import a_line, a_turn, an_episode
-from zorkgpt.knowledge.line import KnowledgeLine
-from zorkgpt.knowledge.sections import Section
+from zorkgpt.knowledge.line import KnowledgeLine, Section
 from zorkgpt.knowledge.synthesis import EpisodeStory, LessonsAnswer, LookBack, WisdomAnswer, lessons_of
 
 TRAP = [[7, "trap door", "open", True]]

@@ -14,7 +14,7 @@ from tests.fixtures.runs import OFFLINE, CtrlC, a_walkthrough
 from tests.fixtures.walkthrough import ZORK1_SEED, get_bundled_walkthrough, get_zork1_walkthrough
 from zorkgpt.errors import LLMError, LLMUnreachable
 from zorkgpt.knowledge.document import Document, parse
-from zorkgpt.knowledge.sections import Section
+from zorkgpt.knowledge.line import Section
 from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.runlog.events import EpisodeEnded, KnowledgeUpdated
 from zorkgpt.runlog.reader import last_end, read_episode

@@ -4,8 +4,8 @@ import pytest
 
 from game_interface.models import AttributeChange, Item, Location, ObjectMove
 from tests.fixtures.objectives import CELLAR, CHEST, LAMP, a_book, at, seen_on, turn, walked, wanted
+from zorkgpt.objectives.finder import Known, Proposal, settled
 from zorkgpt.objectives.models import Moment, Status
-from zorkgpt.objectives.proposals import Known, Proposal, settled
 
 
 def ended(records, kind: str, **proposal) -> tuple[Status, list[int]]:

@@ -10,9 +10,8 @@ from zorkgpt.errors import InvalidAnswer, LLMError
 from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.memory.recall.retrieval import estimated_tokens
 from zorkgpt.objectives.conditions import Kind
-from zorkgpt.objectives.finder import Findings, Judgement, Situation
+from zorkgpt.objectives.finder import Findings, Judgement, Known, Proposal, Situation
 from zorkgpt.objectives.model_finder import ModelObjectiveFinder, discovery_prompt
-from zorkgpt.objectives.proposals import Known, Proposal
 
 
 def situation(**changed) -> Situation:

@@ -9,11 +9,10 @@ from hypothesis import strategies as st
 from game_interface.models import Item, Location, Observation
 from zorkgpt.memory.learning.synthesis import SynthesisRequest
 from zorkgpt.memory.models import Memory, ZMachineContext
-from zorkgpt.offline.candidates import Tier, candidates
+from zorkgpt.offline.candidates import Nouns, Tier, candidates
 from zorkgpt.offline.explorer import OfflineExplorer
-from zorkgpt.offline.notes import PlaceNotes
-from zorkgpt.offline.nouns import Nouns
 from zorkgpt.offline.phrases import Outcome, normal, read_title, shortened, title_of
+from zorkgpt.offline.state import PlaceNotes
 from zorkgpt.offline.walkthrough import WalkthroughPlayer
 from zorkgpt.player import PlayerContext, PlayerStopped
 from zorkgpt.world.graph import MapGraph

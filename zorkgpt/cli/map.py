@@ -36,7 +36,7 @@ def show(workdir: Workdir = None, game: Game = None, out: Out = None) -> None:
 @app.command()
 def svg(workdir: Workdir = None, game: Game = None, out: Out = None) -> None:
     """The map as a picture, laid out by the compass."""
-    from zorkgpt.world.drawing import draw
+    from zorkgpt.world.export import draw
 
     found = places(workdir, game)
     graph = _graph(found)
@@ -46,7 +46,7 @@ def svg(workdir: Workdir = None, game: Game = None, out: Out = None) -> None:
 @app.command()
 def graphml(workdir: Workdir = None, game: Game = None, out: Out = None) -> None:
     """The map as GraphML, for programs that analyse graphs."""
-    from zorkgpt.world.graphml import graphml as rendered
+    from zorkgpt.world.export import graphml as rendered
 
     _write(rendered(_graph(places(workdir, game))), out)
 

@@ -48,7 +48,7 @@ def page_beside(config: "GameConfiguration", *, wanted: bool) -> Iterator[Callab
     if not wanted:
         yield lambda: None
         return
-    from zorkgpt.viewer.background import BackgroundPage
+    from zorkgpt.viewer.server import BackgroundPage
 
     with BackgroundPage(Path(config.zork_game_workdir), names=_names(Places.of(config))) as page:
         typer.echo(f"The run is shown at {page.address}", err=True)

@@ -5,9 +5,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from zorkgpt.knowledge.line import Place
+from zorkgpt.knowledge.line import Place, Section
 from zorkgpt.knowledge.revision import Proposal, Revision, key
-from zorkgpt.knowledge.sections import Section
 from zorkgpt.memory.models import Memory, MemoryStatus
 from zorkgpt.memory.recall.search import LocatedMemory
 from zorkgpt.memory.storage.escaping import one_line

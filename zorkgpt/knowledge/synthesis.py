@@ -1,4 +1,4 @@
-"""What is asked when the turns of an episode are looked back at, and how an answer becomes lessons."""
+"""What is asked about turns and episodes, the form of the answer, and how an answer becomes updates of lines."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -7,10 +7,9 @@ from typing import Literal, Protocol
 
 from pydantic import BaseModel, Field
 
-from zorkgpt.knowledge.evidence import Try, TurnsOf, allows
-from zorkgpt.knowledge.line import KnowledgeLine
+from zorkgpt.knowledge.claims import Try, TurnsOf, allows
+from zorkgpt.knowledge.line import KnowledgeLine, Section
 from zorkgpt.knowledge.revision import Lessons, Proposal
-from zorkgpt.knowledge.sections import Section
 from zorkgpt.runlog.events import TurnPlayed
 
 MOST_NEW = 40
@@ -197,3 +196,18 @@ def mean_critic_score(turns: Sequence[TurnPlayed]) -> float | None:
     """None: no turn was judged by a model."""
     scores = [turn.critic_score for turn in turns if turn.critic_score is not None]
     return sum(scores) / len(scores) if scores else None
+
+
+LEAST_SCORE = 50
+LEAST_TURNS = 100
+LEAST_CRITIC_SCORE = 0.3
+
+
+def is_worth_it(story: EpisodeStory) -> bool:
+    """It ended in death, scored, lasted, or was played well in the critic's eyes."""
+    return bool(story.turns) and (
+        story.reason == "death"
+        or (story.score or 0) >= LEAST_SCORE
+        or len(story.turns) >= LEAST_TURNS
+        or (story.critic_score or 0.0) >= LEAST_CRITIC_SCORE
+    )

@@ -1,12 +1,108 @@
-"""The questions about objectives, and whoever answers them: a model, or rules."""
+"""What is asked about objectives, who answers, and how a proposal becomes an objective."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+from game_interface.models import Observation
 from session.history import TurnRecord
-from zorkgpt.objectives.models import Objective
-from zorkgpt.objectives.proposals import Known, Proposal
+from zorkgpt.objectives.conditions import Condition, Kind, in_words, normal, stands
+from zorkgpt.objectives.models import Moment, Objective, Scope
+
+SCORE_BY = "score_by"
+"""Beside the kinds: that many points more than now."""
+_LONGEST_TEXT = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """What somebody would like to be pursued; nothing of it is checked."""
+
+    text: str
+    kind: str = Kind.TEXT
+    thing: int | str | None = None
+    """Number or name."""
+    place: int | str | None = None
+    """Number or name, of a room or of a thing that holds others."""
+    points: int | None = None
+    way: str = ""
+    done_when: str = ""
+    """In words; used where the condition can't be checked."""
+    places: tuple[int | str, ...] = ()
+    scope: str = Scope.EPISODE
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What was seen in play, by number."""
+
+    now: Observation
+    rooms: Mapping[int, str]
+    """Of all episodes."""
+    things: Mapping[int, str]
+    visited: Collection[int] = ()
+    """In this episode."""
+    max_score: int | None = None
+
+
+def settled(proposal: Proposal, known: Known, origin: Moment) -> Objective | None:
+    """The objective; None if it says nothing, or is so already.
+
+    A condition that names what was never seen becomes one in words.
+    """
+    text = " ".join(proposal.text.split())[:_LONGEST_TEXT].rstrip()
+    if not normal(text):
+        return None
+    words = " ".join(proposal.done_when.split())[:_LONGEST_TEXT].rstrip() or text
+    condition = _checkable(proposal, known) or Condition(Kind.TEXT, text=words)
+    condition = replace(condition, text=in_words(condition, known.rooms, known.things))
+    if stands(condition, known.now, known.visited):
+        return None
+    places = [number for place in proposal.places if (number := _number(place, known.rooms)) is not None]
+    if condition.place in known.rooms:
+        places.insert(0, condition.place)
+    # So many points more than now means nothing in another episode.
+    lasting = proposal.scope == Scope.WORLD and not (proposal.kind == SCORE_BY and condition.checkable)
+    scope = Scope.WORLD if lasting else Scope.EPISODE
+    return Objective(text, condition, origin, scope, tuple(dict.fromkeys(places)), progressed=origin.turn)
+
+
+def _checkable(proposal: Proposal, known: Known) -> Condition | None:
+    thing = _number(proposal.thing, known.things)
+    room = _number(proposal.place, known.rooms)
+    match proposal.kind:
+        case Kind.SCORE | "score_by":
+            return _score(proposal, known)
+        case Kind.HOLDS | Kind.OPENED if thing is not None:
+            return Condition(Kind(proposal.kind), thing=thing)
+        case Kind.AT | Kind.VISITED | Kind.SCORED_AT if room is not None:
+            return Condition(Kind(proposal.kind), place=room)
+        case Kind.THING_AT if thing is not None:
+            holder = room if room is not None else _number(proposal.place, known.things)
+            return None if holder in (None, thing) else Condition(Kind.THING_AT, thing=thing, place=holder)
+        case Kind.WAY_TRIED if room is not None and normal(proposal.way):
+            return Condition(Kind.WAY_TRIED, place=room, way=" ".join(proposal.way.split()))
+    return None
+
+
+def _score(proposal: Proposal, known: Known) -> Condition | None:
+    if proposal.points is None or proposal.points <= 0 or known.now.score is None:
+        return None
+    points = proposal.points + (known.now.score if proposal.kind == SCORE_BY else 0)
+    if known.max_score is not None and points > known.max_score:
+        return None
+    return Condition(Kind.SCORE, points=points)
+
+
+def _number(named: int | str | None, seen: Mapping[int, str]) -> int | None:
+    """The number of what is named; None if it was not seen, or the name is that of several."""
+    if isinstance(named, str) and named.strip().isascii() and named.strip().isdigit():
+        named = int(named)
+    if isinstance(named, int):
+        return named if named in seen else None
+    wanted = normal(named or "")
+    found = [number for number, name in seen.items() if wanted and normal(name) == wanted]
+    return found[0] if len(found) == 1 else None
 
 
 @dataclass(frozen=True, slots=True)

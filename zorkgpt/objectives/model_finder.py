@@ -10,10 +10,8 @@ from zorkgpt.llm.messages import LLM, Message
 from zorkgpt.llm.structured import form_of
 from zorkgpt.memory.recall.retrieval import estimated_tokens
 from zorkgpt.objectives.conditions import Kind
-from zorkgpt.objectives.finder import Findings, Judgement, Situation
-from zorkgpt.objectives.models import Objective, Scope
-from zorkgpt.objectives.proposals import SCORE_BY, Proposal
-from zorkgpt.objectives.shown import line_of
+from zorkgpt.objectives.finder import SCORE_BY, Findings, Judgement, Proposal, Situation
+from zorkgpt.objectives.models import Objective, Scope, line_of
 from zorkgpt.prompts.render import render
 
 _MOST_NEW = 5

@@ -1,6 +1,6 @@
 """An objective: what is wanted, how to tell that it is done, and what became of it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Literal
@@ -123,3 +123,19 @@ def _last(evidence: Iterable[Evidence]) -> tuple[Evidence, ...]:
     """One for each turn, the newest few."""
     by_moment = {one.moment: one for one in sorted(evidence, reverse=True)}
     return tuple(by_moment[moment] for moment in sorted(by_moment)[-_MOST_EVIDENCE:])
+
+
+def line_of(one: Objective, rooms: Mapping[int, str]) -> str:
+    """What is wanted, when it is done, where, and what is known of it."""
+    parts = [one.text.rstrip(".")]
+    if one.condition.text != one.text:
+        parts.append(f"done when {one.condition.text}".rstrip("."))
+    if places := [f"{rooms[place]} ({place})" for place in one.places if place in rooms]:
+        parts.append(f"at {', '.join(places)}")
+    if one.evidence:
+        last = one.evidence[-1]
+        how = f"by {last.words}" if last.judge == "game" else f"when the game said {last.words}"
+        parts.append(f"reached in episode {last.moment.episode}, turn {last.moment.turn}, {how}")
+    if one.status is Status.STALE:
+        parts.append("nothing has come of it for a while")
+    return "; ".join(parts)

@@ -12,14 +12,8 @@ from typing import Any, Protocol
 from game_interface.language import Language, Scene
 from zorkgpt.action_check import check_action
 from zorkgpt.memory.models import Memory
-from zorkgpt.offline.candidates import COST, STEEP, Tier, candidates, exit_candidates
-from zorkgpt.offline.mind import LastTurn, Mind
-from zorkgpt.offline.notes import PlaceNotes
-from zorkgpt.offline.nouns import Nouns
-from zorkgpt.offline.phrases import Outcome, is_dark, is_laden, normal
-from zorkgpt.offline.plan import Plan
-from zorkgpt.offline.proven import ProvenStep
-from zorkgpt.offline.reflexes import (
+from zorkgpt.offline.candidates import COST, STEEP, Nouns, Tier, candidates, exit_candidates
+from zorkgpt.offline.immediate_actions import (
     ballast,
     blow,
     is_stuck_aboard,
@@ -28,11 +22,13 @@ from zorkgpt.offline.reflexes import (
     names_of_held,
     weapon_in_sight,
 )
+from zorkgpt.offline.phrases import Outcome, is_dark, is_laden, normal
+from zorkgpt.offline.scoring_plan import Plan, ProvenStep
+from zorkgpt.offline.state import LastTurn, Mind, PlaceNotes
 from zorkgpt.player import AgentDecision, PlayerContext
 from zorkgpt.world.directions import canonical_direction, directions_in, exit_name
-from zorkgpt.world.graph import MapGraph
+from zorkgpt.world.graph import Danger, MapGraph
 from zorkgpt.world.movement import MoveKind
-from zorkgpt.world.routes import Danger
 
 Recall = Callable[[int], Iterable[Memory]]
 """Location → what is remembered of it and still believed."""

@@ -7,9 +7,8 @@ from game_interface.models import Item, Transition
 from session.outcome import failed
 from zorkgpt.memory.models import Memory
 from zorkgpt.objectives.conditions import Condition, Kind, normal
-from zorkgpt.objectives.finder import Findings, Situation
+from zorkgpt.objectives.finder import Findings, Proposal, Situation
 from zorkgpt.objectives.models import Objective, Scope, Status
-from zorkgpt.objectives.proposals import Proposal
 from zorkgpt.offline.phrases import Outcome, read_title
 
 _MOST_OF_A_RULE = 2

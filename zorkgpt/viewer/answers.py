@@ -2,12 +2,73 @@
 
 from typing import Any
 
-from zorkgpt.viewer.comparison import compared
 from zorkgpt.viewer.episode_index import EpisodeIndex
-from zorkgpt.viewer.map_drawing import drawn
+from zorkgpt.viewer.json_lines import SHOWN_CHARACTERS, cut, number, objects, plain, text, texts, whole_number
+from zorkgpt.viewer.map import drawn
 from zorkgpt.viewer.run_files import RunFiles
-from zorkgpt.viewer.turn_rows import turn_row
-from zorkgpt.viewer.values import cut, plain, whole_number
+
+_LONG = ("opening", "action", "reasoning", "response", "memory_shown", "refused", "fault")
+_PLAIN = ("died", "finished", "victory", "failed")
+_NUMBERS = ("turn", "location_id", "location_after_id", "score_before", "score", "moves")
+
+
+def turn_row(record: dict[str, Any], calls: list[dict[str, Any]], *, limit: int = SHOWN_CHARACTERS) -> dict[str, Any]:
+    """The turn, with its model calls; `cut` names the texts that are longer than `limit`."""
+    row: dict[str, Any] = {name: whole_number(record.get(name)) for name in _NUMBERS}
+    row |= {name: bool(record.get(name)) for name in _PLAIN}
+    row |= {name: cut(record[name], limit) for name in _LONG if record.get(name)}
+    row |= {name: cut(record.get(name), 200) for name in ("player", "location", "location_after")}
+    row["seconds"] = number(record.get("duration_s"))
+    row["inventory"] = texts(record.get("inventory"), 200)
+    row["memory_events"] = [_event(one) for one in objects(record.get("memory_events"), 50)]
+    row["rejections"] = [_rejection(one, limit) for one in objects(record.get("rejections"), 50)]
+    row["critic_score"] = number(record.get("critic_score"))
+    row["extraction"] = _extraction(record.get("extraction"))
+    row["calls"] = calls
+    row["cut"] = [name for name in _LONG if len(text(record.get(name))) > limit]
+    return row
+
+
+def _event(event: dict[str, Any]) -> dict[str, Any]:
+    row: dict[str, Any] = {"location_id": whole_number(event.get("location_id"))}
+    return row | {name: cut(event.get(name), 2000) for name in event if name != "location_id"}
+
+
+def _extraction(given: Any) -> dict[str, Any] | None:
+    """What was read in the response; None: nobody read it."""
+    if not isinstance(given, dict):
+        return None
+    return plain(given, 200, depth=2)
+
+
+def _rejection(one: dict[str, Any], limit: int) -> dict[str, Any]:
+    row: dict[str, Any] = {name: cut(one.get(name), limit) for name in ("action", "reason", "judge")}
+    return row | {"score": number(one.get("score")), "obeyed": one.get("obeyed", True) is not False}
+
+
+def compared(one: EpisodeIndex, other: EpisodeIndex) -> dict[str, Any]:
+    """The first turn on which they do not do, or do not get, the same.
+
+    Returns:
+        `same`: turns from the first on that are alike; `parted`: the turn after them, None if neither has one;
+        `by`: "action", "outcome" or "end" (one of them was over).
+    """
+    same, by = 0, None
+    for same, (mine, theirs) in enumerate(zip(_turns(one), _turns(other), strict=False), 1):
+        if mine != theirs:
+            same, by = same - 1, "action" if mine[0] != theirs[0] else "outcome"
+            break
+    if by is None and len(one) != len(other):
+        by = "end"
+    return {"one": one.episode, "other": other.episode, "same": same, "parted": same + 1 if by else None, "by": by}
+
+
+def _turns(index: EpisodeIndex) -> list[tuple]:
+    """(action, place before, place after, score) of each."""
+    columns = index.columns
+    actions = (" ".join(action.lower().split()) for action in index.actions)
+    return list(zip(actions, columns["places"], columns["places_after"], columns["scores"], strict=True))
+
 
 PAGE_TURNS = 20
 WHOLE_CHARACTERS = 2_000_000

@@ -1,4 +1,4 @@
-"""The log of one episode: where each turn stands in the file, and what is needed of all turns at once."""
+"""Indexes of an episode's two logs: where each turn and model call is, and what is needed of all turns at once."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -6,10 +6,68 @@ from typing import Any
 
 from zorkgpt.runlog.events import SCHEMA_VERSION
 from zorkgpt.runlog.playing import is_played
-from zorkgpt.viewer.lines import Lines
-from zorkgpt.viewer.passing_threads import Happened
-from zorkgpt.viewer.values import number, objects, text, texts, whole_number
+from zorkgpt.viewer.json_lines import Lines, cut, number, objects, text, texts, whole_number
+from zorkgpt.viewer.memory_threads import Happened
 from zorkgpt.world.directions import directions_in, exit_name
+
+_CHARACTERS = 400_000
+
+
+class CallIndex:
+    """What is known of `model_calls.jsonl` so far; `refresh` reads on."""
+
+    def __init__(self, path: Path) -> None:
+        self._begin(path)
+
+    def _begin(self, path: Path) -> None:
+        self._lines = Lines(path)
+        self.calls: list[dict[str, Any]] = []
+        """In brief: everything but the texts."""
+        self._where: list[tuple[int, int]] = []
+        self._of_turn: dict[int, list[int]] = {}
+
+    def refresh(self) -> None:
+        if self._lines.was_replaced():
+            self._begin(self._lines.path)
+        for start, length, record in self._lines.new():
+            if record.get("event") == "model_called":
+                turn = whole_number(record.get("turn")) or 0
+                self._of_turn.setdefault(turn, []).append(len(self.calls))
+                self.calls.append(_brief(record, len(self.calls), turn))
+                self._where.append((start, length))
+
+    def of_turn(self, turn: int) -> list[dict[str, Any]]:
+        return [self.calls[index] for index in self._of_turn.get(turn, ())]
+
+    def whole(self, index: int) -> dict[str, Any] | None:
+        """With the exact prompt and answer; None if there is no such call."""
+        if not 0 <= index < len(self.calls):
+            return None
+        record = self._lines.at(*self._where[index])
+        messages = [
+            {"speaker": cut(one.get("speaker"), 50), "content": cut(one.get("content"), _CHARACTERS)}
+            for one in objects(record.get("messages"))
+        ]
+        return self.calls[index] | {
+            "messages": messages,
+            "answer": cut(record.get("answer"), _CHARACTERS),
+            "reasoning": cut(record.get("reasoning"), _CHARACTERS),
+        }
+
+
+def _brief(record: dict[str, Any], index: int, turn: int) -> dict[str, Any]:
+    return {
+        "call": index,
+        "turn": turn,
+        "role": cut(record.get("role"), 60),
+        "model": cut(record.get("model"), 120),
+        "prompt_tokens": whole_number(record.get("prompt_tokens")),
+        "completion_tokens": whole_number(record.get("completion_tokens")),
+        "cost": number(record.get("cost")),
+        "latency_s": number(record.get("latency_s")),
+        "error": cut(text(record.get("error")), 2000) or None,
+    }
+
 
 FAILED, DIED, VICTORY, REFUSED, REJECTED, WROTE, REPEATED, CONTESTED = (1 << bit for bit in range(8))
 """What a turn is marked with in `marks`."""

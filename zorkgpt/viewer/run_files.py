@@ -8,12 +8,10 @@ from typing import Any
 
 from zorkgpt.errors import RunLogError
 from zorkgpt.runlog.reader import MODEL_CALLS, RUNS, episodes_in, run_directory
-from zorkgpt.viewer.call_index import CallIndex
-from zorkgpt.viewer.episode_index import EpisodeIndex
-from zorkgpt.viewer.map_timeline import MapTimeline
-from zorkgpt.viewer.memory_threads import MemoryThreads
-from zorkgpt.viewer.passing_threads import passing_threads
-from zorkgpt.viewer.values import moment, text, whole_number
+from zorkgpt.viewer.episode_index import CallIndex, EpisodeIndex
+from zorkgpt.viewer.json_lines import moment, text, whole_number
+from zorkgpt.viewer.map import MapTimeline
+from zorkgpt.viewer.memory_threads import MemoryThreads, passing_threads
 
 _MOST_EPISODES = 10**9
 """With its turn, the number of an episode must fit the page's own numbers."""

@@ -1,4 +1,4 @@
-"""The map: rooms by number, the ways between them that were walked, how else the player got about, what was in vain."""
+"""The map: rooms by number, the connections between them, other moves, failed actions, and routes."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -6,10 +6,124 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import networkx as nx
+
 from zorkgpt.world.directions import DIRECTIONS, exit_name
 from zorkgpt.world.movement import WAYS, Move, MoveKind
-from zorkgpt.world.routes import Danger, RouteFinder
-from zorkgpt.world.way import Way
+
+# A way is sure after a few walks, and doubted quickly: (walks + 1) / (tries + 2), Laplace's rule of succession.
+_PRIOR_WALKS, _PRIOR_TRIES = 1, 2
+
+
+@dataclass(slots=True)
+class Way:
+    """Where it led, each time; several rooms if it is left to chance."""
+
+    ends: dict[int, int] = field(default_factory=dict)
+    """Room → walks that ended there, the latest last."""
+    failures: int = 0
+    """Tries that led nowhere."""
+    kind: MoveKind = MoveKind.WALKED
+
+    def walk(self, to_id: int, kind: MoveKind) -> None:
+        self.ends[to_id] = self.ends.pop(to_id, 0) + 1
+        # What can be walked needs no vehicle, whatever it was taken with at other times.
+        if kind is MoveKind.WALKED or len(self.ends) == 1 == self.ends[to_id]:
+            self.kind = kind
+
+    @property
+    def leads_to(self) -> int:
+        """The room where it ended most often; of several, the latest."""
+        if len(self.ends) == 1:
+            (room,) = self.ends
+            return room
+        return max(reversed(self.ends), key=self.ends.__getitem__)
+
+    @property
+    def walks(self) -> int:
+        """That ended where it leads to."""
+        return self.ends[self.leads_to]
+
+    @property
+    def contradictions(self) -> int:
+        """Tries that ended elsewhere or nowhere."""
+        return sum(self.ends.values()) - self.walks + self.failures
+
+    @property
+    def confidence(self) -> float:
+        return (self.walks + _PRIOR_WALKS) / (self.walks + self.contradictions + _PRIOR_TRIES)
+
+    @property
+    def shares(self) -> dict[int, float]:
+        """Room → part of the walks that ended there; they sum to 1."""
+        walks = sum(self.ends.values())
+        return {room: count / walks for room, count in sorted(self.ends.items())}
+
+
+def failures_behind(confidence: float, walks: int, elsewhere: int = 0) -> int:
+    """How many failures a confidence was computed from: `Way.confidence`, solved for them."""
+    tries = (walks + _PRIOR_WALKS) / confidence - _PRIOR_TRIES
+    return max(0, round(tries - walks - elsewhere))
+
+
+Danger = int | tuple[int, str]
+"""A room, or one way out of a room."""
+Routes = dict[int, list[str]]
+"""Every room that can be reached → the ways that lead there, nearest first."""
+
+_MOST_KEPT = 64
+"""Answers; a map on which nothing changes can be asked from everywhere."""
+
+
+class RouteFinder:
+    """The ways between rooms as a directed graph, each with what it costs to rely on it."""
+
+    def __init__(self) -> None:
+        self._graph = nx.DiGraph()
+        self._found: dict[tuple[int, frozenset[Danger]], Routes] = {}
+        """What was asked for since a way last changed."""
+
+    def clear(self) -> None:
+        self._graph.clear()
+        self._found.clear()
+
+    def replace(self, room_id: int, ways: Iterable[tuple[str, int, float]]) -> None:
+        """These are the ways out of a room from now on: name, destination, cost above 0."""
+        self._found.clear()
+        self._graph.add_node(room_id)
+        self._graph.remove_edges_from(list(self._graph.out_edges(room_id)))
+        for name, leads_to, cost in sorted(ways, key=lambda way: (way[2], way[0])):
+            if leads_to != room_id:
+                if not self._graph.has_edge(room_id, leads_to):
+                    self._graph.add_edge(room_id, leads_to, ways=[])
+                self._graph.edges[room_id, leads_to]["ways"].append((name, cost))
+
+    def routes(self, from_id: int, dangers: Collection[Danger] = ()) -> Routes:
+        """Every room that can be reached; not to be changed."""
+        if from_id not in self._graph:
+            return {from_id: []}
+        asked = from_id, frozenset(dangers)
+        if asked not in self._found:
+            if len(self._found) >= _MOST_KEPT:
+                self._found.clear()
+            self._found[asked] = self._find(*asked)
+        return self._found[asked]
+
+    def _find(self, from_id: int, dangers: frozenset[Danger]) -> Routes:
+        taken: dict[tuple[int, int], str] = {}
+
+        def cost(start: int, end: int, edge: dict) -> float | None:
+            if end in dangers:
+                return None
+            for name, cost in edge["ways"]:
+                if (start, name) not in dangers:
+                    taken[start, end] = name
+                    return cost
+            return None
+
+        paths = nx.single_source_dijkstra_path(self._graph, from_id, weight=cost)
+        return {room: [taken[step] for step in nx.utils.pairwise(path)] for room, path in paths.items()}
+
 
 # A word that moves the player is taken where walking would be a long way round.
 _COST_OF_A_TRANSPORT = 3.0
@@ -290,7 +404,7 @@ class MapGraph:
     # Keeping
 
     def to_dict(self) -> dict[str, Any]:
-        from zorkgpt.world.map_format import to_dict
+        from zorkgpt.world.map_file import to_dict
 
         return to_dict(self)
 
@@ -301,7 +415,7 @@ class MapGraph:
         Raises:
             KeyError, TypeError, ValueError, AttributeError: it is not such a map.
         """
-        from zorkgpt.world.map_format import from_dict
+        from zorkgpt.world.map_file import from_dict
 
         return from_dict(state, exit_failure_threshold)
 

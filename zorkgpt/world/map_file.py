@@ -2,14 +2,130 @@
 
 import json
 import logging
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from zorkgpt.encoding import as_json
 from zorkgpt.errors import MapFileError, reason_of
 from zorkgpt.memory.storage.file import MemoryFile
-from zorkgpt.world.graph import MapGraph
-from zorkgpt.world.map_format import sightings
+from zorkgpt.world.graph import MapGraph, Sighting, Way, failures_behind
+from zorkgpt.world.movement import Move, MoveKind
+
+# Enough digits to tell from a confidence how many failures it was computed from.
+_DIGITS = 6
+
+
+def to_dict(graph: MapGraph) -> dict[str, Any]:
+    ways = [(f"{room}_{name}", way) for room, name, way in graph.ways()]
+    return {
+        "rooms": {
+            str(room.id): {"id": room.id, "name": room.name, "exits": sorted(room.exits)}
+            for room in graph.rooms.values()
+        },
+        "connections": {str(room): ends for room, ends in graph.connections.items()},
+        "connection_confidence": {key: round(way.confidence, _DIGITS) for key, way in ways},
+        "connection_verifications": {key: way.walks for key, way in ways},
+        "connection_shares": {key: _keyed_by_text(way.ends) for key, way in ways if len(way.ends) > 1},
+        "connection_kinds": {key: str(way.kind) for key, way in ways if way.kind is not MoveKind.WALKED},
+        "exit_failure_counts": {
+            f"{room}_{name}": count
+            for room, counts in graph.exit_failure_counts.items()
+            for name, count in counts.items()
+        },
+        "pruned_exits": {str(room): sorted(names) for room, names in graph.pruned_exits.items()},
+        "in_vain": {str(room): tried for room, tried in graph.in_vain.items() if tried},
+        "in_vain_after": {
+            str(room): {way: sorted(done) for way, done in ways.items()}
+            for room, ways in graph.in_vain_after.items()
+            if ways
+        },
+        "other_moves": [
+            {"from": move.from_id, "way": move.way, "to": move.to_id, "kind": str(move.kind), "times": times}
+            for move, times in graph.moves.items()
+        ],
+    }
+
+
+def from_dict(state: dict[str, Any], exit_failure_threshold: int | None) -> MapGraph:
+    """The map that `to_dict` gave; what an earlier version did not write is left out.
+
+    Raises:
+        KeyError, TypeError, ValueError, AttributeError: it is not such a map.
+    """
+    graph = MapGraph(exit_failure_threshold=exit_failure_threshold)
+    for number, room in state["rooms"].items():
+        graph.add_room(int(number), str(room["name"])).exits.update(map(str, room.get("exits", ())))
+    _read_failures(graph, state)
+    for number, ends in state["connections"].items():
+        graph.add_room(int(number), "")
+        for name, leads_to in ends.items():
+            graph.restore_way(int(number), str(name), _way(state, f"{number}_{name}", int(leads_to)))
+    after = state.get("in_vain_after", {})
+    for number, tried in state.get("in_vain", {}).items():
+        for action, said in tried.items():
+            graph.add_attempt(int(number), str(action), str(said), map(str, after.get(number, {}).get(action, ())))
+    for move in state.get("other_moves", ()):
+        kept = Move(int(move["from"]), str(move["way"]), int(move["to"]), MoveKind(move["kind"]))
+        graph.add_move(kept)
+        graph.moves[kept] = int(move["times"])
+    graph.unsaved.clear()
+    return graph
+
+
+def _way(state: dict[str, Any], key: str, leads_to: int) -> Way:
+    verified = state.get("connection_verifications", {}).get(key, 1)
+    kind = MoveKind(state.get("connection_kinds", {}).get(key, MoveKind.WALKED))
+    # Version 1 wrote [walks, contradictions].
+    if isinstance(verified, list):
+        return Way({leads_to: max(1, int(verified[0]))}, int(verified[1]), kind)
+    walks = max(1, int(verified))
+    shares = state.get("connection_shares", {}).get(key, {})
+    ends = {int(room): int(count) for room, count in shares.items()} or {leads_to: walks}
+    confidence = float(state.get("connection_confidence", {}).get(key, 1.0))
+    elsewhere = sum(ends.values()) - walks
+    return Way(ends, failures_behind(confidence, walks, elsewhere) if confidence > 0 else 0, kind)
+
+
+def _read_failures(graph: MapGraph, state: dict[str, Any]) -> None:
+    for key, count in state.get("exit_failure_counts", {}).items():
+        # Version 1 wrote {room: {way: count}}.
+        counts = count if isinstance(count, dict) else {key.partition("_")[2]: count}
+        kept = graph.exit_failure_counts.setdefault(int(key.partition("_")[0]), {})
+        kept.update((str(name), int(number)) for name, number in counts.items())
+    for number, names in state.get("pruned_exits", {}).items():
+        counts = graph.exit_failure_counts.setdefault(int(number), {})
+        for name in names:
+            counts[str(name)] = max(counts.get(str(name), 0), graph.exit_failure_threshold or 1)
+
+
+def sightings(graph: MapGraph) -> Iterator[Sighting]:
+    """Everything that a map holds, as what another map can learn from."""
+    for room in graph.rooms.values():
+        yield "add_room", (room.id, room.name)
+        yield from (("add_exit", (room.id, name)) for name in sorted(room.exits))
+    for room_id, name, way in graph.ways():
+        lasting = graph.exit_failure_counts.get(room_id, {}).get(name, 0)
+        yield from [("add_failure", (room_id, name))] * (way.failures - lasting)
+        for end, walks in way.ends.items():
+            yield from [("add_connection", (room_id, name, end, way.kind))] * walks
+    for room_id, counts in graph.exit_failure_counts.items():
+        for name, count in counts.items():
+            yield from [("add_failure", (room_id, name))] * count
+    for room_id, tried in graph.in_vain.items():
+        after = graph.in_vain_after.get(room_id, {})
+        yield from (
+            ("add_attempt", (room_id, action, said, tuple(sorted(after.get(action, ())))))
+            for action, said in tried.items()
+        )
+    for move, times in graph.moves.items():
+        yield from [("add_move", (move,))] * times
+
+
+def _keyed_by_text(ends: dict[int, int]) -> dict[str, int]:
+    return {str(room): count for room, count in ends.items()}
+
 
 log = logging.getLogger("zorkgpt.world")
 

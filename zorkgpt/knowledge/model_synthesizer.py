@@ -1,0 +1,48 @@
+"""Ask a model what turns and episodes teach."""
+
+from collections.abc import Sequence
+
+from zorkgpt.knowledge.synthesis import EpisodeStory, LessonsAnswer, LookBack, WisdomAnswer
+from zorkgpt.llm.messages import LLM, Message
+from zorkgpt.llm.structured import form_of
+from zorkgpt.prompts.render import render
+from zorkgpt.runlog.events import TurnPlayed
+
+_MOST_TURNS = 150
+"""Of an episode that are told; where there are more, those in which something came of it."""
+
+
+class ModelKnowledge:
+    """Asks the model of the role `knowledge`."""
+
+    asks_a_model = True
+
+    def __init__(self, llm: LLM) -> None:
+        self._llm = llm
+
+    def lessons(self, asked: LookBack) -> LessonsAnswer:
+        prompt = render("knowledge", asked=asked, form=form_of(LessonsAnswer))
+        messages = [Message("system", prompt.system), Message("user", prompt.user)]
+        return self._llm.complete(messages, role="knowledge", response_model=LessonsAnswer).parsed
+
+    def wisdom(self, asked: EpisodeStory) -> WisdomAnswer:
+        told = telling(asked.turns)
+        prompt = render(
+            "wisdom", story=asked, turns=told, left_out=len(asked.turns) - len(told), form=form_of(WisdomAnswer)
+        )
+        messages = [Message("system", prompt.system), Message("user", prompt.user)]
+        return self._llm.complete(messages, role="knowledge", response_model=WisdomAnswer).parsed
+
+
+def telling(turns: Sequence[TurnPlayed], most: int = _MOST_TURNS) -> tuple[TurnPlayed, ...]:
+    """The turns that tell most of an episode, in their order: deaths and points, then the others from the end."""
+    if len(turns) <= most:
+        return tuple(turns)
+    last = turns[-1].turn
+    ranked = sorted(turns, key=lambda turn: (not (turn.died or _scored(turn)), turn.failed, last - turn.turn))
+    kept = {turn.turn for turn in ranked[:most]}
+    return tuple(turn for turn in turns if turn.turn in kept)
+
+
+def _scored(turn: TurnPlayed) -> bool:
+    return turn.score is not None and turn.score_before is not None and turn.score > turn.score_before

@@ -1,0 +1,177 @@
+"""Detect whether an episode makes progress: how long nothing was new, and whether the world is as it was before."""
+
+from collections import Counter, deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from game_interface.models import Item, Observation, Transition
+from session.history import TurnRecord
+
+
+class Newness:
+    """Counts the turns since anything was new."""
+
+    def __init__(self) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        self._places: set[int] = set()
+        self._objects: set[int] = set()
+        self._best: int | None = None
+        self._last = 0
+
+    def learn(self, record: TurnRecord) -> int:
+        """Take over a turn; how many have passed since the last one that brought something new, 0: this one did."""
+        step = record.transition
+        if not self._places and not self._objects:
+            self._take_in(step.before)
+            self._last = record.turn - 1
+        remembered = any(event.kind == "added" for event in record.memory_events)
+        if self._take_in(step.after) or remembered:
+            self._last = record.turn
+        return record.turn - self._last
+
+    def _take_in(self, now: Observation) -> bool:
+        places = {now.location.num} if now.location else set()
+        objects = {item.num for items in (now.visible, now.carried) for item in items or ()}
+        scored = now.score is not None and (self._best is None or now.score > self._best)
+        new = scored or not places <= self._places or not objects <= self._objects
+        self._places |= places
+        self._objects |= objects
+        self._best = now.score if scored else self._best
+        return new
+
+
+_Change = int | tuple[int, str]
+"""An object that has another parent than at the beginning, or (object, attribute) that has another value."""
+_RESTLESS_FROM = 2
+_SHORTEST_CIRCLE = 4
+"""Turns. To go somewhere and come back is no circle yet; to do it twice is."""
+_REPEATED_FROM = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Circle:
+    """What was done led back to where it began."""
+
+    since: int
+    """The turn after which the world was as it is now."""
+    turns: int
+    """How many were played since then."""
+    repeated: str = ""
+    """The action that was answered in the same way each time, where nothing at all has changed; else ""."""
+    times: int = 0
+    """How often it was."""
+    unnamed: bool = False
+    """Since then something was changed that is no object's place or attribute, so the world may differ after all."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Moment:
+    turn: int
+    place: int | None
+    vehicle: int | None
+    score: int | None
+    carried: frozenset[int]
+    changes: dict[_Change, int]
+    """What differs from how the episode began, and how."""
+    action: str = ""
+    response: str = ""
+    unnamed: int = 0
+    """Turns so far that changed what has no name."""
+
+
+class Recurrences:
+    """Knows the world of the last `window` turns again: place, score, what is carried, every parent and attribute.
+
+    What changes by itself is left out: a creature that roams, or a lamp that flickers, somewhere else would make every
+    moment a new one. It is known by having changed out of sight more than once.
+    """
+
+    def __init__(self, window: int) -> None:
+        self._past: deque[_Moment] = deque(maxlen=window)
+        self.clear()
+
+    def clear(self) -> None:
+        self._past.clear()
+        self._origins: dict[_Change, int] = {}
+        self._changes: dict[_Change, int] = {}
+        self._out_of_sight: Counter[_Change] = Counter()
+        self._unnamed = 0
+
+    def learn(self, turn: int, step: Transition) -> Circle | None:
+        """Take over a turn; the circle that it closed, None if it closed none."""
+        if not self._past:
+            if step.before.location is not None:
+                self._changes[step.before.location.num, "seen"] = True
+            self._past.append(self._moment(turn - 1, step.before))
+        near = _near(step)
+        for move in step.moved:
+            origin, destination = _number(move.origin), _number(move.destination)
+            self._change(move.item.num, origin, destination, seen=bool(near & {move.item.num, origin, destination}))
+        for flip in step.changed:
+            self._change((flip.item.num, flip.attribute), not flip.value, flip.value, seen=flip.item.num in near)
+        if step.after.location is not None:
+            # A place that was not seen before is something new, though nothing else is.
+            self._changes[step.after.location.num, "seen"] = True
+        self._unnamed += step.unnamed_change
+        now = self._moment(turn, step.after, " ".join(step.action.lower().split()), step.response)
+        same = [past for past in self._past if self._equal(past, now)]
+        self._past.append(now)
+        return _circle(same, now) if same else None
+
+    def _change(self, what: _Change, before: int, after: int, *, seen: bool) -> None:
+        self._out_of_sight[what] += not seen
+        if self._origins.setdefault(what, before) == after:
+            self._changes.pop(what, None)
+        else:
+            self._changes[what] = after
+
+    def _moment(self, turn: int, seen: Observation, action: str = "", response: str = "") -> _Moment:
+        return _Moment(
+            turn,
+            seen.location.num if seen.location else None,
+            seen.vehicle.num if seen.vehicle else None,
+            seen.score,
+            frozenset(item.num for item in seen.carried or ()),
+            dict(self._changes),
+            action,
+            response,
+            self._unnamed,
+        )
+
+    def _equal(self, one: _Moment, other: _Moment) -> bool:
+        if (one.place, one.vehicle, one.score, one.carried) != (other.place, other.vehicle, other.score, other.carried):
+            return False
+        differing = {what for what, _ in one.changes.items() ^ other.changes.items()}
+        return all(self._out_of_sight[what] >= _RESTLESS_FROM for what in differing)
+
+
+def _circle(same: Sequence[_Moment], now: _Moment) -> Circle | None:
+    """The circle that leads from moments with the same world to now.
+
+    Args:
+        same: oldest first, one at least.
+    """
+    turns = now.turn - same[0].turn
+    if same[-1].turn < now.turn - 1:
+        unnamed = now.unnamed != same[0].unnamed
+        return Circle(same[0].turn, turns, unnamed=unnamed) if turns >= _SHORTEST_CIRCLE else None
+    alike = [past for past in same if (past.action, past.response) == (now.action, now.response)]
+    if len(alike) + 1 < _REPEATED_FROM:
+        return None
+    unnamed = now.unnamed != alike[0].unnamed
+    return Circle(alike[0].turn, now.turn - alike[0].turn, now.action, len(alike) + 1, unnamed)
+
+
+def _near(step: Transition) -> set[int]:
+    """What the player saw, held or stood in, before or after."""
+    near = set()
+    for moment in (step.before, step.after):
+        near |= {item.num for items in (moment.visible, moment.carried) for item in items or ()}
+        near |= {place.num for place in (moment.location, moment.vehicle) if place is not None}
+    return near
+
+
+def _number(holder: Item | None) -> int:
+    return holder.num if holder else 0
