@@ -6,8 +6,8 @@ import pytest
 
 from tests.fixtures.knowledge import a_line, a_turn, an_episode
 from zorkgpt.knowledge.line import KnowledgeLine
-from zorkgpt.knowledge.synthesis import EpisodeStory, LookBack
-from zorkgpt.offline.knowledge import RuleKnowledge
+from zorkgpt.knowledge.synthesis import EpisodeReview, TurnReview
+from zorkgpt.offline.knowledge import RuleKnowledgeSynthesizer
 
 LAMP = [9, "brass lamp", 1]
 BELL = [8, "silver bell", 5]
@@ -17,8 +17,8 @@ SCORES = "“take lamp” at Kitchen (5) scores 5 points."
 
 def learned(*turns, known=(), earlier=(), origins=None):
     episodes = origins or {}
-    return RuleKnowledge().lessons(
-        LookBack(2, turns, known, earlier, turns_of=lambda episode: episodes.get(episode, ()))
+    return RuleKnowledgeSynthesizer().lessons(
+        TurnReview(2, turns, known, earlier, turns_of=lambda episode: episodes.get(episode, ()))
     )
 
 
@@ -76,7 +76,7 @@ def test_a_command_that_never_reaches_the_game_is_syntax():
 
 
 def test_the_form_of_commands_that_worked_with_different_things_is_syntax():
-    tries = [
+    attempts = [
         a_turn(1, "put silver bell in brass lamp", carried_before=[LAMP], visible_before=[BELL]),
         a_turn(2, "put lamp in bell", carried_before=[LAMP], visible_before=[BELL]),
         a_turn(3, "take lamp", visible_before=[LAMP]),
@@ -85,15 +85,17 @@ def test_the_form_of_commands_that_worked_with_different_things_is_syntax():
         a_turn(6, "wave bell", carried_before=[BELL], failed=True),
     ]
     form = ("syntax", "Commands of the form “put … in …” work, for example “put silver bell in brass lamp”.")
-    assert new(*tries) == [form]
-    assert new(tries[1], earlier=tries[:1]) == [form]
+    assert new(*attempts) == [form]
+    assert new(attempts[1], earlier=attempts[:1]) == [form]
     known = (a_line(form[1]),)
-    assert (new(*tries, known=known), learned(*tries, known=known).borne_out) == ([], [1])
+    assert (new(*attempts, known=known), learned(*attempts, known=known).borne_out) == ([], [1])
 
 
 def test_what_the_parser_refuses_is_no_knowledge():
-    tries = [a_turn(at, f"push {what}", "That does nothing.", failed=True) for at, what in enumerate(("a", "b", "c"))]
-    assert new(*tries) == []
+    attempts = [
+        a_turn(at, f"push {what}", "That does nothing.", failed=True) for at, what in enumerate(("a", "b", "c"))
+    ]
+    assert new(*attempts) == []
 
 
 def test_a_line_of_long_names_and_commands_still_fits():
@@ -108,8 +110,8 @@ def test_a_line_of_long_names_and_commands_still_fits():
 
 def test_of_forms_only_a_handful_is_kept():
     verbs = [f"verb{number}" for number in range(12)]
-    tries = [a_turn(1, f"{verb} {what}", carried_before=[LAMP, BELL]) for verb in verbs for what in ("lamp", "bell")]
-    assert len(new(*tries)) == 8
+    attempts = [a_turn(1, f"{verb} {what}", carried_before=[LAMP, BELL]) for verb in verbs for what in ("lamp", "bell")]
+    assert len(new(*attempts)) == 8
 
 
 # What turns say of a line
@@ -225,20 +227,20 @@ def test_a_miss_never_strikes_what_held_in_the_same_look_back():
 
 
 def test_an_episode_that_beat_the_others_teaches_the_order_of_its_points():
-    story = EpisodeStory(
+    story = EpisodeReview(
         3, "turn limit", (a_turn(1, "take lamp", score=5), a_turn(2, "take gem", score_before=5, score=9))
     )
-    [insight] = RuleKnowledge().wisdom(story).new
+    [insight] = RuleKnowledgeSynthesizer().wisdom(story).new
     assert insight.text == (
         "Episode 3 ended with 9 points after 2 turns. Points came, in this order, by “take lamp” at Kitchen (5), "
         "“take gem” at Kitchen (5)."
     )
     known: KnowledgeLine = a_line(insight.text)
-    assert RuleKnowledge().wisdom(replace(story, known=(known,))).new == []
+    assert RuleKnowledgeSynthesizer().wisdom(replace(story, known=(known,))).new == []
 
 
 def test_an_order_that_is_too_long_for_a_line_says_how_much_is_missing():
     turns = tuple(a_turn(at, f"take thing number {at}", score_before=at - 1, score=at) for at in range(1, 31))
-    [insight] = RuleKnowledge().wisdom(EpisodeStory(1, "turn limit", turns)).new
+    [insight] = RuleKnowledgeSynthesizer().wisdom(EpisodeReview(1, "turn limit", turns)).new
     assert len(insight.text) <= 400
     assert insight.text.endswith(" more.")

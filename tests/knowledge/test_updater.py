@@ -5,8 +5,8 @@ from dataclasses import replace
 from tests.fixtures.knowledge import a_turn, an_episode
 from zorkgpt.knowledge.line import KnowledgeLine
 from zorkgpt.knowledge.store import KnowledgeStore
-from zorkgpt.knowledge.updater import KnowledgeKeeper
-from zorkgpt.offline.knowledge import RuleKnowledge
+from zorkgpt.knowledge.updater import KnowledgeUpdater
+from zorkgpt.offline.knowledge import RuleKnowledgeSynthesizer
 from zorkgpt.runlog.events import TurnPlayed
 
 HIT = a_turn(0, "attack rat with stick", "It falls.", score=5)
@@ -21,7 +21,7 @@ def over(tmp_path, *episodes: tuple[TurnPlayed, ...]) -> KnowledgeLine:
         for number, turns in enumerate(episodes, 1)
     }
     store = KnowledgeStore(tmp_path / "knowledgebase.md")
-    keeper = KnowledgeKeeper(store, RuleKnowledge(), turns_of=lambda episode: played.get(episode, ()))
+    keeper = KnowledgeUpdater(store, RuleKnowledgeSynthesizer(), turns_of=lambda episode: played.get(episode, ()))
     for turns in played.values():
         keeper.learn(turns)
     return next(line for line in store.document.lines if " scores " in line.text)

@@ -3,22 +3,22 @@
 import pytest
 
 from tests.fixtures.objectives import THINGS, at, known
-from zorkgpt.objectives.conditions import Condition, Kind
-from zorkgpt.objectives.finder import Proposal, settled
-from zorkgpt.objectives.models import Moment, Objective, Scope
+from zorkgpt.objectives.conditions import Condition, ConditionKind
+from zorkgpt.objectives.finder import ObjectiveProposal, objective_from_proposal
+from zorkgpt.objectives.models import EpisodeTurn, Objective, Scope
 
-NOW = Moment(1, 15)
+NOW = EpisodeTurn(1, 15)
 
 
 def of(text: str = "Do it", *, seen=None, **proposal) -> Objective | None:
-    return settled(Proposal(text, **proposal), seen or known(), NOW)
+    return objective_from_proposal(ObjectiveProposal(text, **proposal), seen or known(), NOW)
 
 
 def test_a_thing_may_be_named_by_number_or_by_name():
     by_number = of("Take the lamp", kind="holds", thing=10, scope="world", places=(1, "Cellar", 99))
     assert by_number == Objective(
         "Take the lamp",
-        Condition(Kind.HOLDS, thing=10, text="you carry brass lamp"),
+        Condition(ConditionKind.HOLDS, thing=10, text="you carry brass lamp"),
         NOW,
         Scope.WORLD,
         places=(1, 2),
@@ -52,13 +52,13 @@ def test_a_thing_may_be_named_by_number_or_by_name():
 )
 def test_a_condition_on_what_was_never_seen_becomes_one_in_words(proposal):
     assert of("Do it", done_when="The game says so.", **proposal).condition == Condition(
-        Kind.TEXT, text="The game says so."
+        ConditionKind.TEXT, text="The game says so."
     )
 
 
 def test_a_name_that_two_things_have_names_neither():
     twins = known(things=THINGS | {12: "Brass Lamp"})
-    assert of(kind="holds", thing="brass lamp", seen=twins).condition.kind is Kind.TEXT
+    assert of(kind="holds", thing="brass lamp", seen=twins).condition.kind is ConditionKind.TEXT
     assert of(kind="holds", thing=12, seen=twins).condition.thing == 12
 
 

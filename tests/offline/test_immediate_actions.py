@@ -9,15 +9,15 @@ from game_interface.language import Scene
 from game_interface.models import Item, Location, Observation
 from zorkgpt.offline.candidates import Nouns
 from zorkgpt.offline.immediate_actions import (
-    ballast,
-    blow,
     is_stuck_aboard,
     is_threatened,
-    learn_of_last,
+    item_to_drop,
+    next_blow,
+    update_after_last_turn,
     weapon_in_sight,
 )
 from zorkgpt.offline.phrases import is_dark, is_hostile, is_laden
-from zorkgpt.offline.state import LastTurn, Mind
+from zorkgpt.offline.state import ExplorerState, LastTurn
 from zorkgpt.player import PlayerContext
 
 CAVE = Location(1, "Cave")
@@ -29,23 +29,23 @@ SCENE = Scene(frozenset({6, 7, 8}), frozenset({6, 7, 8}), frozenset({5}), frozen
 NOUNS = Nouns()
 
 
-def after(action: str, *, score: int = 10, aboard: bool = False) -> Mind:
-    return Mind(last=LastTurn(CAVE.num, action, score, aboard))
+def after(action: str, *, score: int = 10, aboard: bool = False) -> ExplorerState:
+    return ExplorerState(last=LastTurn(CAVE.num, action, score, aboard))
 
 
 def test_whoever_attacks_is_fought_with_a_weapon():
-    assert blow(Mind(), CONTEXT, NOUNS, SCENE) == "attack ugly ogre with sword"
+    assert next_blow(ExplorerState(), CONTEXT, NOUNS, SCENE) == "attack ugly ogre with sword"
 
 
 def test_a_weapon_that_somebody_died_with_comes_second():
-    strike = blow(Mind(), CONTEXT, NOUNS, SCENE, ["attack ugly ogre with sword"])
+    strike = next_blow(ExplorerState(), CONTEXT, NOUNS, SCENE, ["attack ugly ogre with sword"])
     assert strike == "attack ugly ogre with club"
 
 
 def test_who_killed_elsewhere_roams_about_and_is_not_fought():
-    assert blow(Mind(), CONTEXT, NOUNS, SCENE, roaming=["attack ugly ogre with sword"]) is None
-    assert is_threatened(Mind(), CONTEXT, NOUNS, SCENE)
-    assert not is_threatened(Mind(), replace(CONTEXT, response="It grins."), NOUNS, SCENE)
+    assert next_blow(ExplorerState(), CONTEXT, NOUNS, SCENE, roaming=["attack ugly ogre with sword"]) is None
+    assert is_threatened(ExplorerState(), CONTEXT, NOUNS, SCENE)
+    assert not is_threatened(ExplorerState(), replace(CONTEXT, response="It grins."), NOUNS, SCENE)
 
 
 def test_a_weapon_that_lies_here_is_taken_up_by_whoever_has_none():
@@ -56,31 +56,31 @@ def test_a_weapon_that_lies_here_is_taken_up_by_whoever_has_none():
 
 
 def test_a_fight_goes_on_until_nobody_stands_there():
-    mind = after("attack ugly ogre with sword")
-    assert blow(mind, replace(CONTEXT, response="It grins."), NOUNS, SCENE) == "attack ugly ogre with sword"
+    state = after("attack ugly ogre with sword")
+    assert next_blow(state, replace(CONTEXT, response="It grins."), NOUNS, SCENE) == "attack ugly ogre with sword"
     gone = replace(CONTEXT, observation=replace(NOW, visible=()), response="It runs.")
-    assert blow(mind, gone, NOUNS, SCENE) is None
+    assert next_blow(state, gone, NOUNS, SCENE) is None
 
 
 def test_whoever_does_no_harm_is_left_alone():
-    assert blow(Mind(), replace(CONTEXT, response="An ogre sits here, knitting."), NOUNS, SCENE) is None
-    assert blow(Mind(), replace(CONTEXT, response="Blood drips from the roof."), NOUNS, SCENE) is None
+    assert next_blow(ExplorerState(), replace(CONTEXT, response="An ogre sits here, knitting."), NOUNS, SCENE) is None
+    assert next_blow(ExplorerState(), replace(CONTEXT, response="Blood drips from the roof."), NOUNS, SCENE) is None
 
 
 def test_a_fight_that_leads_to_nothing_ends():
-    mind = Mind()
-    strikes = [blow(mind, CONTEXT, NOUNS, SCENE) for _ in range(40)]
+    state = ExplorerState()
+    strikes = [next_blow(state, CONTEXT, NOUNS, SCENE) for _ in range(40)]
     assert strikes[0] is not None
     assert strikes[-1] is None
 
 
 def test_what_is_good_for_nothing_makes_room_for_something_else():
-    mind = after("take ring")
-    learn_of_last(mind, CAVE.num, replace(CONTEXT, response="Your load is too heavy."), ("stone",))
-    assert mind.wanted == "take ring"
-    assert ballast(mind, CONTEXT, NOUNS, SCENE) == "round stone"
-    mind.valued.add("round stone")
-    assert ballast(mind, CONTEXT, NOUNS, SCENE) is None
+    state = after("take ring")
+    update_after_last_turn(state, CAVE.num, replace(CONTEXT, response="Your load is too heavy."), ("stone",))
+    assert state.wanted == "take ring"
+    assert item_to_drop(state, CONTEXT, NOUNS, SCENE) == "round stone"
+    state.valued.add("round stone")
+    assert item_to_drop(state, CONTEXT, NOUNS, SCENE) is None
 
 
 @pytest.mark.parametrize(
@@ -93,18 +93,18 @@ def test_what_is_good_for_nothing_makes_room_for_something_else():
     ],
 )
 def test_points_tell_what_a_thing_is_worth_and_where_it_belongs(action, score, held, remembered):
-    mind = after(action, score=score)
-    learn_of_last(mind, CAVE.num, CONTEXT, held)
-    assert {name: getattr(mind, name) for name in remembered} == remembered
+    state = after(action, score=score)
+    update_after_last_turn(state, CAVE.num, CONTEXT, held)
+    assert {name: getattr(state, name) for name in remembered} == remembered
 
 
 def test_what_was_switched_on_gives_light_while_it_is_held():
-    mind = after("turn on lamp")
-    learn_of_last(mind, CAVE.num, replace(CONTEXT, changed=(Item(9, "lamp", 4),)), ("lamp",))
-    mind.held = ("lamp",)
-    assert mind.lit
-    mind.held = ()
-    assert not mind.lit
+    state = after("turn on lamp")
+    update_after_last_turn(state, CAVE.num, replace(CONTEXT, changed=(Item(9, "lamp", 4),)), ("lamp",))
+    state.held = ("lamp",)
+    assert state.lit
+    state.held = ()
+    assert not state.lit
 
 
 def test_a_vehicle_that_does_not_go_there_is_left():
@@ -132,7 +132,9 @@ def test_the_usual_words_of_loads_and_fights_are_known():
 
 
 def test_a_mind_comes_back_as_it_was():
-    mind = Mind(7, (1, "north"), LastTurn(1, "put ring in box", None, True), ("lamp",), "lamp", 3, "take x", "y", "up")
-    mind.valued, mind.useful, mind.given_up = {"ring", "egg"}, {"lamp"}, {"leaf"}
-    mind.blows, mind.holders = {"attack ogre with club": 2}, {1: ["in box"]}
-    assert Mind.from_dict(json.loads(json.dumps(mind.to_dict()))) == mind
+    state = ExplorerState(
+        7, (1, "north"), LastTurn(1, "put ring in box", None, True), ("lamp",), "lamp", 3, "take x", "y", "up"
+    )
+    state.valued, state.useful, state.given_up = {"ring", "egg"}, {"lamp"}, {"leaf"}
+    state.blows, state.holders = {"attack ogre with club": 2}, {1: ["in box"]}
+    assert ExplorerState.from_dict(json.loads(json.dumps(state.to_dict()))) == state

@@ -8,7 +8,7 @@ from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.learning.synthesis import SynthesisRequest
 from zorkgpt.memory.models import AttributeChanged, Memory, ObjectMoved, ThingAtHand, ZMachineContext
 from zorkgpt.offline.memory_synthesizer import FIRST_SIGHT, RuleSynthesizer
-from zorkgpt.offline.phrases import Outcome, title_of, whole_sentences
+from zorkgpt.offline.phrases import ActionOutcome, title_of, whole_sentences
 
 LAMP = ThingAtHand(7, "brass lamp", states=("unlit",))
 DOOR = ThingAtHand(8, "oak door", fixed=True, states=("closed",))
@@ -31,22 +31,22 @@ def taught(action: str, response: str, truth: ZMachineContext = TRUTH, **more):
 @pytest.mark.parametrize(
     ("truth", "category", "outcome", "text"),
     [
-        (replace(TRUTH, died=True), "DANGER", Outcome.KILLS, "Doing this here is deadly. All is well in here."),
-        (replace(TRUTH, score_delta=5), "SUCCESS", Outcome.SCORES, "Scores 5 points. All is well in here."),
-        (OPENED, "SUCCESS", Outcome.WORKS, "The oak door is then open. All is well in here."),
+        (replace(TRUTH, died=True), "DANGER", ActionOutcome.KILLS, "Doing this here is deadly. All is well in here."),
+        (replace(TRUTH, score_delta=5), "SUCCESS", ActionOutcome.SCORES, "Scores 5 points. All is well in here."),
+        (OPENED, "SUCCESS", ActionOutcome.WORKS, "The oak door is then open. All is well in here."),
         (
             replace(TRUTH, changed=(AttributeChanged(7, "brass lamp", "on", True),)),
             "SUCCESS",
-            Outcome.WORKS,
+            ActionOutcome.WORKS,
             "The brass lamp is then lit. All is well in here.",
         ),
         (
             replace(TRUTH, moved=(ObjectMoved(11, "troll", 1, "Hall", None, "nowhere"),)),
             "SUCCESS",
-            Outcome.WORKS,
+            ActionOutcome.WORKS,
             "The troll is then gone. All is well in here.",
         ),
-        (TOOK, "SUCCESS", Outcome.TAKES, "The brass lamp is here. It can be taken. All is well in here."),
+        (TOOK, "SUCCESS", ActionOutcome.TAKES, "The brass lamp is here. It can be taken. All is well in here."),
     ],
 )
 def test_ground_truth_decides_what_a_turn_teaches(truth, category, outcome, text):
@@ -154,7 +154,7 @@ def test_a_first_sight_that_is_known_stays_as_it_is_and_one_that_shows_more_repl
 
 
 def test_a_failure_of_an_older_file_that_is_overcome_is_superseded():
-    failed = Memory("FAILURE", title_of("open door", Outcome.FAILS), 1, "1", 0, "text", "permanent")
+    failed = Memory("FAILURE", title_of("open door", ActionOutcome.FAILS), 1, "1", 0, "text", "permanent")
     assert taught("open door", "It opens.", OPENED, memories=(failed,)).supersedes_memory_titles == {failed.title}
 
 

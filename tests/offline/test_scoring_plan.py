@@ -9,9 +9,9 @@ from tests.fixtures.runs import CtrlC, a_run
 from tests.fixtures.trails import a_step, a_trail
 from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.models import Memory
-from zorkgpt.offline.phrases import Outcome
-from zorkgpt.offline.scoring_plan import Need, Plan, ProvenStep, plan_of
-from zorkgpt.offline.state import what_came_of
+from zorkgpt.offline.phrases import ActionOutcome
+from zorkgpt.offline.scoring_plan import Need, ScoringPlan, ScoringStep, scoring_steps
+from zorkgpt.offline.state import remembered_outcome
 from zorkgpt.runlog.events import TurnPlayed
 from zorkgpt.runlog.metrics import count_failures
 from zorkgpt.runlog.reader import read_episode
@@ -40,11 +40,13 @@ def actions(steps) -> list[str]:
     return [step.action for step in steps]
 
 
-def safe(step: ProvenStep) -> bool:
+def safe(step: ScoringStep) -> bool:
     return True
 
 
-def played_out(plan: Plan, *, place: int = 1, failing: tuple[str, ...] = (), held: tuple[str, ...] = ()) -> list[str]:
+def played_out(
+    plan: ScoringPlan, *, place: int = 1, failing: tuple[str, ...] = (), held: tuple[str, ...] = ()
+) -> list[str]:
     """Every step is reached at once, and does what it did before unless it is failing."""
     done = []
     while len(done) < 30 and (found := plan.next(place, held, ROUTES, safe)):
@@ -58,14 +60,14 @@ def played_out(plan: Plan, *, place: int = 1, failing: tuple[str, ...] = (), hel
 
 
 def test_a_plan_holds_what_did_something_up_to_the_last_points():
-    steps = plan_of([a_trail(*TREASURE)])
+    steps = scoring_steps([a_trail(*TREASURE)])
     assert actions(steps) == ["take leaflet", "take brass key", "unlock chest with key", "take gold"]
     assert [step.need for step in steps] == [Need.WHEN_STUCK, Need.ALWAYS, Need.IN_PASSING, Need.ALWAYS]
-    assert steps[-1] == ProvenStep(2, "take gold", 10, yields=("gold",))
+    assert steps[-1] == ScoringStep(2, "take gold", 10, yields=("gold",))
 
 
 def test_what_another_episode_scored_comes_before_what_followed_it_there():
-    steps = plan_of([a_trail(*TREASURE), a_trail(*PEARL, episode=2)])
+    steps = scoring_steps([a_trail(*TREASURE), a_trail(*PEARL, episode=2)])
     assert [step.action for step in steps if step.need is not Need.WHEN_STUCK] == [
         *("take pearl", "take brass key", "unlock chest with key", "take gold", "east")
     ]
@@ -73,18 +75,22 @@ def test_what_another_episode_scored_comes_before_what_followed_it_there():
 
 
 def test_nothing_scored_is_no_plan():
-    assert plan_of([a_trail("north > 2", "south > 1")]) == ()
-    assert played_out(Plan()) == []
+    assert scoring_steps([a_trail("north > 2", "south > 1")]) == ()
+    assert played_out(ScoringPlan()) == []
 
 
 def test_what_is_not_needed_is_left_out_and_what_is_needed_comes_in_order():
-    assert played_out(Plan(plan_of([a_trail(*TREASURE)]))) == ["take brass key", "unlock chest with key", "take gold"]
+    assert played_out(ScoringPlan(scoring_steps([a_trail(*TREASURE)]))) == [
+        "take brass key",
+        "unlock chest with key",
+        "take gold",
+    ]
 
 
 def test_a_step_whose_condition_does_not_hold_is_postponed():
-    key = ProvenStep(2, "take key", 0, yields=("key",))
-    chest = ProvenStep(1, "unlock chest with key", 7, held=("key",))
-    plan = Plan([chest, key, ProvenStep(3, "take pearl", 5)])
+    key = ScoringStep(2, "take key", 0, yields=("key",))
+    chest = ScoringStep(1, "unlock chest with key", 7, held=("key",))
+    plan = ScoringPlan([chest, key, ScoringStep(3, "take pearl", 5)])
     assert plan.next(1, (), ROUTES, safe) == (key, ["north"])
     plan.note(2, "take key", failed=False)
     assert plan.next(2, ("key",), {**ROUTES, 1: ["south"]}, safe) == (chest, ["south"])
@@ -92,32 +98,34 @@ def test_a_step_whose_condition_does_not_hold_is_postponed():
 
 @pytest.mark.parametrize("where", [{1: []}, {1: [], 2: ["north"]}])
 def test_what_can_not_be_reached_is_passed_over(where):
-    plan = Plan([ProvenStep(3, "take pearl", 5), ProvenStep(2, "take gold", 5)])
+    plan = ScoringPlan([ScoringStep(3, "take pearl", 5), ScoringStep(2, "take gold", 5)])
     found = plan.next(1, (), where, safe)
     assert (found and found[0].action) == ("take gold" if 2 in where else None)
 
 
 def test_what_fails_is_tried_again_only_after_something_has_changed_and_not_for_ever():
-    plan = Plan([ProvenStep(1, "push rug", 0, need=Need.WHEN_STUCK), ProvenStep(1, "down", 25), ProvenStep(2, "x", 1)])
+    plan = ScoringPlan(
+        [ScoringStep(1, "push rug", 0, need=Need.WHEN_STUCK), ScoringStep(1, "down", 25), ScoringStep(2, "x", 1)]
+    )
     assert played_out(plan, failing=("down",)) == ["down", "x", "down", "push rug", "down"]
 
 
 def test_where_a_proven_step_fails_what_else_was_done_before_it_is_worth_a_detour():
-    plan = Plan([ProvenStep(3, "push button", 0, need=Need.WHEN_STUCK), ProvenStep(1, "north", 5)])
+    plan = ScoringPlan([ScoringStep(3, "push button", 0, need=Need.WHEN_STUCK), ScoringStep(1, "north", 5)])
     assert played_out(plan, failing=("north",)) == ["north", "push button", "north"]
 
 
 def test_a_plan_comes_back_as_it_was():
-    plan = Plan(plan_of([a_trail(*TREASURE)]))
+    plan = ScoringPlan(scoring_steps([a_trail(*TREASURE)]))
     step, _ = plan.next(1, (), ROUTES, safe)
     plan.note(step.place, step.action, failed=False)
     first = json.loads(json.dumps(plan.changes()))
     step, _ = plan.next(2, step.yields, {2: []}, safe)
     plan.note(step.place, step.action, failed=True)
     second = json.loads(json.dumps(plan.changes()))
-    again = Plan()
+    again = ScoringPlan()
     for changes in (first, second):
-        again.take_over(changes)
+        again.apply_changes(changes)
     assert again.changes() == plan.changes()
     assert again.next(2, ("brass key",), {2: []}, safe) == plan.next(2, ("brass key",), {2: []}, safe)
 
@@ -128,18 +136,18 @@ DARK = (Claim(Relation.DARK),)
 @pytest.mark.parametrize(
     ("fields", "outcome"),
     [
-        ({"outcome": "died", "category": "DANGER"}, Outcome.KILLS),
-        ({"outcome": "died", "category": "DANGER", "when": DARK}, Outcome.KILLS_UNLIT),
-        ({"outcome": "changed", "score_change": 5}, Outcome.SCORES),
-        ({"outcome": "changed", "claims": (Claim(Relation.CARRIED, 7, "lamp"),)}, Outcome.TAKES),
-        ({"outcome": "changed"}, Outcome.WORKS),
-        ({"outcome": "to 12"}, Outcome.LEADS),
-        ({"outcome": "nothing", "category": "FAILURE"}, Outcome.FAILS),
+        ({"outcome": "died", "category": "DANGER"}, ActionOutcome.KILLS),
+        ({"outcome": "died", "category": "DANGER", "when": DARK}, ActionOutcome.KILLS_UNLIT),
+        ({"outcome": "changed", "score_change": 5}, ActionOutcome.SCORES),
+        ({"outcome": "changed", "claims": (Claim(Relation.CARRIED, 7, "lamp"),)}, ActionOutcome.TAKES),
+        ({"outcome": "changed"}, ActionOutcome.WORKS),
+        ({"outcome": "to 12"}, ActionOutcome.LEADS),
+        ({"outcome": "nothing", "category": "FAILURE"}, ActionOutcome.FAILS),
     ],
 )
 def test_a_memory_is_read_by_its_fields_whoever_worded_it(fields, outcome):
     memory = Memory("NOTE", "In a model's own words", 1, "1", 0, "text", "permanent", action="Rub  LAMP")
-    assert what_came_of(replace(memory, **fields)) == ("rub lamp", outcome)
+    assert remembered_outcome(replace(memory, **fields)) == ("rub lamp", outcome)
 
 
 # In play, on the bundled story

@@ -41,23 +41,23 @@ def test_the_squares_between_two_are_those_on_the_line():
 
 
 @given(SIGHTINGS)
-def test_every_room_has_a_square_of_its_own(sightings):
-    graph = walked(sightings)
+def test_every_room_has_a_square_of_its_own(map_changes):
+    graph = walked(map_changes)
     squares = lay_out(graph.rooms, graph.connections)
     assert squares.keys() == graph.rooms.keys()
     assert len(set(squares.values())) == len(squares)
 
 
 @given(SIGHTINGS, st.text(), st.text(min_size=1))
-def test_a_drawing_is_xml_with_every_room_once_whatever_the_words(sightings, name, action):
-    graph = walked([*sightings, ("add_room", (1, name)), ("add_connection", (1, action, 2))])
+def test_a_drawing_is_xml_with_every_room_once_whatever_the_words(map_changes, name, action):
+    graph = walked([*map_changes, ("add_room", (1, name)), ("add_connection", (1, action, 2))])
     untried = graph.frontiers({1: [action, "north"]})
     drawn = ElementTree.fromstring(draw(graph, here=1, dangers={2, (1, "north")}, untried=untried))
     groups = [group.get("id") for group in drawn.iter(f"{SVG}g")]
     assert sorted(groups) == sorted(f"room-{room}" for room in graph.rooms)
     read = nx.parse_graphml(graphml(graph), node_type=int, force_multigraph=True)
     assert set(read.nodes) == set(graph.rooms)
-    assert read.number_of_edges() == sum(len(way.ends) for _, _, way in graph.ways()) + len(graph.moves)
+    assert read.number_of_edges() == sum(len(way.ends) for _, _, way in graph.all_connections()) + len(graph.moves)
 
 
 def test_a_drawing_tells_ways_apart():

@@ -14,7 +14,7 @@ from session.history import TurnRecord
 from tests.fixtures.walkthrough import BUNDLED_SEED, ZORK1_SEED, get_bundled_walkthrough, get_zork1_walkthrough
 from zorkgpt.memory.models import MemoryEvent
 from zorkgpt.world.directions import OPPOSITE, canonical_direction
-from zorkgpt.world.progress import Circle, Newness, Recurrences
+from zorkgpt.world.progress import Loop, NoveltyTracker, RecurrenceDetector
 
 LAMP, CAT = Item(5, "lamp"), Item(6, "cat")
 SHUT = Observation(Location(1, "Hall"), (), (), (LAMP,), 0, 0)
@@ -26,14 +26,14 @@ def toggled(value: bool, *others: ObjectMove) -> Transition:
     return Transition(SHUT, "turn lamp", "Click.", SHUT, moved=others, changed=(change,))
 
 
-def circles(steps: Iterable[Transition], window: int = 20) -> list[Circle | None]:
-    recurrences = Recurrences(window)
+def circles(steps: Iterable[Transition], window: int = 20) -> list[Loop | None]:
+    recurrences = RecurrenceDetector(window)
     return [recurrences.learn(turn, step) for turn, step in enumerate(steps, 1)]
 
 
 def test_what_was_done_and_undone_twice_is_a_circle():
     steps = [toggled(True), toggled(False), toggled(True), toggled(False)]
-    assert circles(steps) == [None, None, None, Circle(0, 4)]
+    assert circles(steps) == [None, None, None, Loop(0, 4)]
 
 
 def test_a_circle_is_known_only_within_the_window():
@@ -50,7 +50,7 @@ def test_another_score_or_another_burden_is_another_world():
 
 def test_the_same_answer_three_times_is_a_circle_and_three_answers_are_none():
     push = Transition(SHUT, "Push  wall", "Nothing happens.", SHUT)
-    assert circles([push] * 4)[2:] == [Circle(1, 2, "push wall", 3), Circle(1, 3, "push wall", 4)]
+    assert circles([push] * 4)[2:] == [Loop(1, 2, "push wall", 3), Loop(1, 3, "push wall", 4)]
     assert circles([replace(push, response=f"Ouch {number}.") for number in range(9)]) == [None] * 9
 
 
@@ -58,7 +58,7 @@ def test_a_creature_that_roams_out_of_sight_makes_no_moment_new():
     rooms = [Item(number, f"room {number}") for number in (11, 12, 13, 14, 15, 16, 17)]
     roaming = [ObjectMove(CAT, one, other) for one, other in pairwise(rooms)]
     steps = [toggled(number % 2 == 0, move) for number, move in enumerate(roaming)]
-    assert circles(steps)[3] == Circle(0, 4)
+    assert circles(steps)[3] == Loop(0, 4)
 
 
 def test_what_the_player_moves_in_sight_counts_however_often():
@@ -82,7 +82,7 @@ def record(turn: int, step: Transition, *events: MemoryEvent) -> TurnRecord:
     ids=["place", "object", "score"],
 )
 def test_a_place_an_object_and_a_score_are_new_once(step):
-    newness = Newness()
+    newness = NoveltyTracker()
     idle = Transition(SHUT, "wait", "", SHUT)
     assert [newness.learn(record(turn, one)) for turn, one in enumerate([idle, idle, step, idle, step], 1)] == [
         1,
@@ -94,22 +94,22 @@ def test_a_place_an_object_and_a_score_are_new_once(step):
 
 
 def test_a_memory_is_new_and_one_that_is_seen_again_is_not():
-    newness = Newness()
+    newness = NoveltyTracker()
     idle = Transition(SHUT, "wait", "", SHUT)
     added, again = (MemoryEvent(kind, 1, "Lamp", "permanent") for kind in ("added", "seen again"))
     assert [newness.learn(record(1, idle, added)), newness.learn(record(2, idle, again))] == [0, 1]
 
 
 def test_points_that_are_lost_and_won_back_are_not_new():
-    newness = Newness()
+    newness = NoveltyTracker()
     poorer = replace(SHUT, score=-5)
     steps = [Transition(SHUT, "die", "", poorer), Transition(poorer, "wait", "", SHUT)]
     assert [newness.learn(record(turn, step)) for turn, step in enumerate(steps, 1)] == [1, 2]
 
 
-def told_on_the_way(story: Path, commands: list[str], seed: int) -> tuple[list[Circle], list[bool], int]:
+def told_on_the_way(story: Path, commands: list[str], seed: int) -> tuple[list[Loop], list[bool], int]:
     """Circles on the way, whether each step back and forth four times is one, and the longest time without news."""
-    recurrences, newness = Recurrences(20), Newness()
+    recurrences, newness = RecurrenceDetector(20), NoveltyTracker()
     found, back_and_forth, longest = [], [], 0
     with JerichoInterface(story, seed=seed) as game:
         game.start()
@@ -125,7 +125,7 @@ def told_on_the_way(story: Path, commands: list[str], seed: int) -> tuple[list[C
 
 
 def _closes(
-    game: JerichoInterface, recurrences: Recurrences, turn: int, step: Transition, back: str, way: str
+    game: JerichoInterface, recurrences: RecurrenceDetector, turn: int, step: Transition, back: str, way: str
 ) -> list[bool]:
     """Whether going back and forth is noticed; [] where there is no way back."""
     walked = [game.act(command) for command in (back, way) * 4]

@@ -74,7 +74,7 @@ def _here(found: Places) -> int | None:
 
 
 def _room(graph: "MapGraph", room_id: int, here: bool) -> list[str]:
-    ways = (graph.way(room_id, name) for name in graph.connections.get(room_id, {}))
+    ways = (graph.connection(room_id, name) for name in graph.connections.get(room_id, {}))
     named = zip(graph.connections.get(room_id, {}), ways, strict=True)
     lines = [f"{room_id} {graph.rooms[room_id].name}{' (the player is here)' if here else ''}"]
     for name, way in named:
@@ -94,7 +94,7 @@ def _room(graph: "MapGraph", room_id: int, here: bool) -> list[str]:
 
 
 def _summary(graph: "MapGraph") -> str:
-    ways, frontiers = sum(1 for _ in graph.ways()), len(graph.frontiers())
+    ways, frontiers = sum(1 for _ in graph.all_connections()), len(graph.frontiers())
     return f"Rooms: {len(graph.rooms)}. Ways: {ways}. Rooms with something left to try: {frontiers}."
 
 

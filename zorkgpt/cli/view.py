@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from zorkgpt.cli.places import Places, places
-from zorkgpt.viewer.run_files import Names
+from zorkgpt.viewer.run_files import RunFileNames
 
 if TYPE_CHECKING:
     from session.game_configuration import GameConfiguration
@@ -69,5 +69,5 @@ def _tell(host: str | None, address: str) -> None:
     typer.echo("Ctrl-C stops showing it.")
 
 
-def _names(found: Places) -> Names:
-    return Names(found.log, found.memory)
+def _names(found: Places) -> RunFileNames:
+    return RunFileNames(found.log, found.memory)

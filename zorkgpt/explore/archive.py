@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from zorkgpt.explore.replay import Attempts, Way, length_of_way, way_along
-from zorkgpt.explore.trail import Standing, Step, Trail
+from zorkgpt.explore.replay import ReplayFailures, ReplayRoute, route_along, route_length
+from zorkgpt.explore.trail import ObservedState, Trail, TrailStep
 from zorkgpt.runlog.events import Returned
 
 SAFE_TURNS = 5
@@ -16,7 +16,7 @@ SAFE_TURNS = 5
 class Cell:
     """All moments of all episodes in which place, inventory and score were the same."""
 
-    standing: Standing
+    standing: ObservedState
     place_name: str
     trail: Trail
     """The episode that has the shortest way here."""
@@ -32,9 +32,9 @@ class Cell:
 class Archive:
     """The cells of all episodes that began from the same world: the same story, the same seed."""
 
-    cells: dict[Standing, Cell] = field(default_factory=dict)
+    cells: dict[ObservedState, Cell] = field(default_factory=dict)
     episodes: int = 0
-    _attempts: dict[int, Attempts] = field(default_factory=dict)
+    _failures: dict[int, ReplayFailures] = field(default_factory=dict)
     """Episode → how walking its way again went."""
 
     def add(self, trail: Trail, returned: Returned | None = None) -> None:
@@ -47,13 +47,13 @@ class Archive:
         if returned:
             self._note(returned, trail)
         last = len(trail.steps) - (SAFE_TURNS if trail.deadly else 0)
-        seen: set[Standing] = set()
+        seen: set[ObservedState] = set()
         for end, step in enumerate(trail.steps[: max(0, last)], 1):
             if step.standing not in seen:
                 seen.add(step.standing)
                 self._reach(step, trail, end)
 
-    def _reach(self, step: Step, trail: Trail, end: int) -> None:
+    def _reach(self, step: TrailStep, trail: Trail, end: int) -> None:
         cell = self.cells.get(step.standing)
         if cell is None:
             cell = self.cells[step.standing] = Cell(step.standing, step.place_name, trail, end)
@@ -63,8 +63,8 @@ class Archive:
 
     def _note(self, returned: Returned, trail: Trail) -> None:
         if returned.shortened and not returned.arrived:
-            self._attempts_on(returned.from_episode).failed_at(returned.at_turn)
-        goal = Standing(returned.place, tuple(returned.inventory), returned.score)
+            self._failures_of(returned.from_episode).failed_at(returned.at_turn)
+        goal = ObservedState(returned.place, tuple(returned.inventory), returned.score)
         highest = max((step.standing.score or 0 for step in trail.steps), default=0)
         if (cell := self.cells.get(goal)) and highest <= (goal.score or 0):
             cell.barren += 1
@@ -73,15 +73,15 @@ class Archive:
         """How many commands the way to a cell has."""
         return self._length(cell.trail, cell.end)
 
-    def way_to(self, cell: Cell) -> Way:
+    def route_to(self, cell: Cell) -> ReplayRoute:
         """The commands that lead to a cell."""
-        return way_along(cell.trail, cell.end, self._attempts_on(cell.trail.episode))
+        return route_along(cell.trail, cell.end, self._failures_of(cell.trail.episode))
 
     def _length(self, trail: Trail, end: int) -> int:
-        return length_of_way(trail, end, self._attempts_on(trail.episode))
+        return route_length(trail, end, self._failures_of(trail.episode))
 
-    def _attempts_on(self, episode: int) -> Attempts:
-        return self._attempts.setdefault(episode, Attempts())
+    def _failures_of(self, episode: int) -> ReplayFailures:
+        return self._failures.setdefault(episode, ReplayFailures())
 
 
 def archive_of(episodes: Iterable[tuple[Trail, Returned | None]]) -> Archive:

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from zorkgpt.explore.trail import Standing, Step, Trail, checksum
+from zorkgpt.explore.trail import ObservedState, Trail, TrailStep, checksum
 
 
-def shortenings(start: int | None, steps: Sequence[Step]) -> Iterator[tuple[int, ...]]:
+def shortenings(start: int | None, steps: Sequence[TrailStep]) -> Iterator[tuple[int, ...]]:
     """For each step the indices of the steps that should lead to the same standing, in order.
 
     Kept is what itself changed something, and the shortest part of the walk between two such steps. That it leads to
@@ -45,23 +45,23 @@ _IDLE = "look"
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class ReplayRoute:
     """Commands that lead to a cell, with what each of them should lead to."""
 
-    goal: Standing
+    goal: ObservedState
     place_name: str
     episode: int
     """Whose way it is."""
     turn: int
     """How many of that episode's commands lead there."""
-    steps: tuple[Step, ...]
+    steps: tuple[TrailStep, ...]
     turns: tuple[int, ...]
     """Which turn of that episode each step was, from 1; 0: it was put before."""
     shortened: bool
 
 
 @dataclass
-class Attempts:
+class ReplayFailures:
     """How walking one episode's way again went, where it was shortened and led elsewhere."""
 
     failures: list[int] = field(default_factory=list)
@@ -79,27 +79,27 @@ class Attempts:
         return max((turn for turn in self.failures if turn <= end), default=0) if self.before(end) > MOST_DRAWS else 0
 
 
-def way_along(trail: Trail, end: int, attempts: Attempts) -> Way:
+def route_along(trail: Trail, end: int, failures: ReplayFailures) -> ReplayRoute:
     """The way to the standing after `end` steps of a trail.
 
     Same commands, same chance: word for word, a way always leads where it led. A shortened one draws anew, and so does
     the same with an idle command before it.
     """
-    kept = _kept(trail, end, attempts)
-    idle = () if attempts.word_for_word(end) else (_idle_step(trail),) * attempts.before(end)
+    kept = _kept(trail, end, failures)
+    idle = () if failures.word_for_word(end) else (_idle_step(trail),) * failures.before(end)
     steps = (*idle, *(trail.steps[index] for index in kept))
     turns = (*(0 for _ in idle), *(index + 1 for index in kept))
     last = trail.steps[end - 1]
     shortened = turns != tuple(range(1, end + 1))
-    return Way(last.standing, last.place_name, trail.episode, end, steps, turns, shortened)
+    return ReplayRoute(last.standing, last.place_name, trail.episode, end, steps, turns, shortened)
 
 
-def length_of_way(trail: Trail, end: int, attempts: Attempts) -> int:
-    return len(_kept(trail, end, attempts)) + (0 if attempts.word_for_word(end) else attempts.before(end))
+def route_length(trail: Trail, end: int, failures: ReplayFailures) -> int:
+    return len(_kept(trail, end, failures)) + (0 if failures.word_for_word(end) else failures.before(end))
 
 
-def _kept(trail: Trail, end: int, attempts: Attempts) -> tuple[int, ...]:
-    exact = attempts.word_for_word(end)
+def _kept(trail: Trail, end: int, failures: ReplayFailures) -> tuple[int, ...]:
+    exact = failures.word_for_word(end)
     if not exact:
         return _short_ways(trail)[end - 1]
     rest = trail.steps[exact:end]
@@ -112,37 +112,37 @@ def _short_ways(trail: Trail) -> tuple[tuple[int, ...], ...]:
     return tuple(shortenings(trail.start, trail.steps))
 
 
-def _idle_step(trail: Trail) -> Step:
-    return Step(_IDLE, Standing(trail.start, (), None), "the beginning", 0, effective=False)
+def _idle_step(trail: Trail) -> TrailStep:
+    return TrailStep(_IDLE, ObservedState(trail.start, (), None), "the beginning", 0, effective=False)
 
 
 @dataclass
 class Journey:
     """The commands of a way, one after the other, for as long as they lead where they should."""
 
-    way: Way
+    route: ReplayRoute
     done: int = 0
     """How many of its commands were played."""
     difference: str = ""
     """Why it broke off; "" if it did not."""
 
     @property
-    def next(self) -> Step | None:
+    def next(self) -> TrailStep | None:
         """The step that is to be played now; None if the journey is over."""
-        if self.difference or self.done >= len(self.way.steps):
+        if self.difference or self.done >= len(self.route.steps):
             return None
-        return self.way.steps[self.done]
+        return self.route.steps[self.done]
 
     @property
     def arrived(self) -> bool:
-        return not self.difference and self.done == len(self.way.steps)
+        return not self.difference and self.done == len(self.route.steps)
 
     @property
     def turn_of_difference(self) -> int:
         """Which turn of the earlier episode led elsewhere this time; 0: none did."""
-        return self.way.turns[self.done - 1] if self.difference else 0
+        return self.route.turns[self.done - 1] if self.difference else 0
 
-    def follow(self, action: str, now: Standing, response: str) -> None:
+    def follow(self, action: str, now: ObservedState, response: str) -> None:
         """A turn was played: go on with the next step, or break off if this one did not lead where it did before."""
         expected = self.next
         if expected is None:
@@ -153,7 +153,7 @@ class Journey:
         else:
             self.difference = self._difference(expected, now, response)
 
-    def _difference(self, expected: Step, now: Standing, response: str) -> str:
+    def _difference(self, expected: TrailStep, now: ObservedState, response: str) -> str:
         then = expected.standing
         if now.place != then.place:
             return f"after {expected.action!r} the player was not at {expected.place_name}"
@@ -163,6 +163,6 @@ class Journey:
         if missing := Counter(then.inventory) - Counter(now.inventory):
             return f"after {expected.action!r} there was no {', '.join(sorted(missing))} in hand"
         # On a shortened way the clocks have advanced less, and so the game may say something else.
-        if not self.way.shortened and checksum(response) != expected.said:
+        if not self.route.shortened and checksum(response) != expected.said:
             return f"after {expected.action!r} the game said something else"
         return ""

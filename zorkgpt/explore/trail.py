@@ -8,7 +8,7 @@ from zorkgpt.runlog.events import EpisodeStarted, Event, TurnPlayed
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class ObservedState:
     """Where a game stands, as far as a player could tell: what a cell of the archive is known by."""
 
     place: int | None
@@ -20,11 +20,11 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class TrailStep:
     """A command, and what stood after it."""
 
     action: str
-    standing: Standing
+    standing: ObservedState
     place_name: str
     said: int
     """A checksum of the response."""
@@ -39,7 +39,7 @@ class Trail:
     episode: int
     start: int | None
     """Number of the room in which the story begins."""
-    steps: tuple[Step, ...]
+    steps: tuple[TrailStep, ...]
     deadly: bool
     """The player died after the last step."""
 
@@ -48,13 +48,13 @@ def checksum(response: str) -> int:
     return crc32(response.encode("utf-8", "replace"))
 
 
-def standing(place: int | None, inventory: Iterable[str], score: int | None) -> Standing:
-    return Standing(place, tuple(sorted(inventory)), score)
+def observed_state(place: int | None, inventory: Iterable[str], score: int | None) -> ObservedState:
+    return ObservedState(place, tuple(sorted(inventory)), score)
 
 
 def trail_of(started: EpisodeStarted, events: Iterable[Event]) -> Trail:
     """The way of an episode; commands that never reached the game are left out."""
-    steps: list[Step] = []
+    steps: list[TrailStep] = []
     deadly = False
     for turn in events:
         if not isinstance(turn, TurnPlayed) or turn.refused or turn.fault:
@@ -63,9 +63,9 @@ def trail_of(started: EpisodeStarted, events: Iterable[Event]) -> Trail:
             deadly = True
             break
         steps.append(
-            Step(
+            TrailStep(
                 turn.action,
-                standing(turn.location_after_id, turn.inventory, turn.score),
+                observed_state(turn.location_after_id, turn.inventory, turn.score),
                 turn.location_after,
                 checksum(turn.response),
                 turn.effective,

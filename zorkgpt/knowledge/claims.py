@@ -7,8 +7,9 @@ from enum import StrEnum
 from functools import lru_cache
 from itertools import pairwise
 
-from zorkgpt.knowledge.line import KnowledgeLine, Section
+from zorkgpt.knowledge.line import KnowledgeLine, KnowledgeSection
 from zorkgpt.runlog.events import TurnPlayed
+from zorkgpt.text import normalized_action
 
 _ACTION_LIMIT = 80
 _PLACE_LIMIT = 60
@@ -26,7 +27,7 @@ _BOOKKEEPING = frozenset({"visited", "moved", "workflag"})
 """Attributes that games keep for themselves."""
 
 
-class Outcome(StrEnum):
+class ClaimKind(StrEnum):
     """What a line says of an action."""
 
     DEATH = "death"
@@ -40,69 +41,69 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class KnowledgeClaim:
     """What a line says in fields."""
 
-    outcome: Outcome
+    kind: ClaimKind
     action: str
-    """In its normal form; of `Outcome.UNDERSTOOD` a form of commands, with "…" for things; of `Outcome.BEST` the
+    """In its normal form; of `ClaimKind.UNDERSTOOD` a form of commands, with "…" for things; of `ClaimKind.BEST` the
     points, as they are written."""
     place: int | None = None
     """None: wherever it is tried."""
 
     def is_about(self, turn: TurnPlayed) -> bool:
         """Whether the turn is a try of it."""
-        if self.outcome is Outcome.BEST:
+        if self.kind is ClaimKind.BEST:
             return False
-        if self.outcome is Outcome.UNDERSTOOD:
+        if self.kind is ClaimKind.UNDERSTOOD:
             return self.action == form_of_command(turn)
-        return normal(turn.action) == self.action and self.place in (None, turn.location_id)
+        return normalized_action(turn.action) == self.action and self.place in (None, turn.location_id)
 
     def is_borne_out(self, turn: TurnPlayed) -> bool:
         """Whether a turn that it is about came out as it says."""
-        if self.outcome is Outcome.DEATH:
+        if self.kind is ClaimKind.DEATH:
             return turn.died
-        if self.outcome is Outcome.POINTS:
-            return gain(turn) > 0
-        if self.outcome is Outcome.REFUSED:
+        if self.kind is ClaimKind.POINTS:
+            return points_gained(turn) > 0
+        if self.kind is ClaimKind.REFUSED:
             return turn.refused is not None
         return worked(turn)
 
 
 _AT = r"“(?P<action>[^”]+)” at .*? \((?P<place>\d+)\)"
 _FORMS = (
-    (Outcome.DEATH, re.compile(rf"The player died on {_AT}")),
-    (Outcome.POINTS, re.compile(rf"{_AT} scores\b")),
-    (Outcome.REFUSED, re.compile(r"“(?P<action>[^”]+)” is not accepted\b")),
-    (Outcome.UNDERSTOOD, re.compile(r"Commands of the form “(?P<action>[^”]+)” work\b")),
-    (Outcome.BEST, re.compile(r"Episode .+? ended with (?P<action>\d+) points?\b")),
+    (ClaimKind.DEATH, re.compile(rf"The player died on {_AT}")),
+    (ClaimKind.POINTS, re.compile(rf"{_AT} scores\b")),
+    (ClaimKind.REFUSED, re.compile(r"“(?P<action>[^”]+)” is not accepted\b")),
+    (ClaimKind.UNDERSTOOD, re.compile(r"Commands of the form “(?P<action>[^”]+)” work\b")),
+    (ClaimKind.BEST, re.compile(r"Episode .+? ended with (?P<action>\d+) points?\b")),
     # As earlier versions worded it.
-    (Outcome.DEATH, re.compile(rf"{_AT} kills\b")),
+    (ClaimKind.DEATH, re.compile(rf"{_AT} kills\b")),
 )
 
 
 @lru_cache(4096)
-def claim_of(text: str) -> Claim | None:
+def parse_claim(text: str) -> KnowledgeClaim | None:
     """What a line says in fields; None if it is not in one of the fixed forms."""
-    for outcome, form in _FORMS:
+    for kind, form in _FORMS:
         if found := form.match(text):
             place = found.groupdict().get("place")
-            return Claim(outcome, normal(found["action"]), None if place is None else int(place))
+            return KnowledgeClaim(kind, normalized_action(found["action"]), None if place is None else int(place))
     return None
 
 
 def death_line(turn: TurnPlayed) -> str:
     """Of a turn on which the player died, with the last that the game said before it."""
-    text = f"The player died on “{command(turn)}” at {place(turn)}: "
+    text = f"The player died on “{quoted_command(turn)}” at {numbered_place(turn)}: "
     return text + _last(turn, min(_LAST_WORDS_LIMIT, LONGEST - len(text)))
 
 
 def points_line(turn: TurnPlayed, earlier: Sequence[TurnPlayed]) -> str:
     """Of a turn that scored, with what was done at that place before it."""
-    text = f"“{command(turn)}” at {place(turn)} scores {_points(gain(turn))}"
+    text = f"“{quoted_command(turn)}” at {numbered_place(turn)} scores {_points(points_gained(turn))}"
     if turn.location_after_id != turn.location_id:
         text += f" and leads to {_place(turn.location_after, turn.location_after_id)}"
-    before = list(dict.fromkeys(f"“{command(one)}”" for one in _preparing(turn, earlier)))[-_MOST_PREPARING:]
+    before = list(dict.fromkeys(f"“{quoted_command(one)}”" for one in _preparing(turn, earlier)))[-_MOST_PREPARING:]
     while before:
         *rest, last = before
         done = f"{', '.join(rest)} and {last} were" if rest else f"{last} was"
@@ -115,18 +116,18 @@ def points_line(turn: TurnPlayed, earlier: Sequence[TurnPlayed]) -> str:
 
 def refused_line(turn: TurnPlayed) -> str:
     """Of a command that never reached the game."""
-    return f"“{command(turn)}” is not accepted: {cut(turn.response, _REASON_LIMIT) or '(no response)'}"
+    return f"“{quoted_command(turn)}” is not accepted: {cut(turn.response, _REASON_LIMIT) or '(no response)'}"
 
 
 def form_line(form: str, example: TurnPlayed) -> str:
     """Of commands of one form that worked."""
-    return f"Commands of the form “{form}” work, for example “{command(example)}”."
+    return f"Commands of the form “{form}” work, for example “{quoted_command(example)}”."
 
 
 def best_line(episode: int | str, turns: Sequence[TurnPlayed], score: int) -> str:
     """Of an episode as a whole, with the order in which its points came."""
     text = f"Episode {episode} ended with {_points(score)} after {len(turns)} turns. Points came, in this order, by "
-    steps = [f"“{command(turn)}” at {place(turn)}" for turn in turns if gain(turn) > 0]
+    steps = [f"“{quoted_command(turn)}” at {numbered_place(turn)}" for turn in turns if points_gained(turn) > 0]
     told = steps
     while told and len(f"{text}{', '.join(told)} and {len(steps)} more.") > LONGEST:
         told = told[:-1]
@@ -136,7 +137,7 @@ def best_line(episode: int | str, turns: Sequence[TurnPlayed], score: int) -> st
 
 def form_of_command(turn: TurnPlayed) -> str | None:
     """The command with "…" for the names of what was at hand: "put … in …"; None if it names nothing of that."""
-    verb, *words = normal(turn.action).split(" ")
+    verb, *words = normalized_action(turn.action).split(" ")
     names = [frozenset(re.findall(r"[^\W_]+", str(name).lower())) for _, name, _ in _at_hand(turn)]
     made, at = [verb], 0
     while at < len(words):
@@ -159,7 +160,7 @@ def worked(turn: TurnPlayed) -> bool:
     return turn.refused is None and turn.fault is None and not turn.failed and turn.effective
 
 
-def gain(turn: TurnPlayed) -> int:
+def points_gained(turn: TurnPlayed) -> int:
     """The points of the turn; 0 also where the story does not tell."""
     return 0 if turn.score is None or turn.score_before is None else turn.score - turn.score_before
 
@@ -169,17 +170,12 @@ def changes_of(turn: TurnPlayed) -> list[tuple[int, str, bool]]:
     return [(number, name, value) for number, _, name, value in turn.changed if name not in _BOOKKEEPING]
 
 
-def normal(action: str) -> str:
-    """The same action, written the same way."""
-    return " ".join(action.lower().split())
-
-
-def command(turn: TurnPlayed) -> str:
+def quoted_command(turn: TurnPlayed) -> str:
     """The action as it stands between quotes in a line."""
-    return cut(normal(turn.action).replace("”", ""), _ACTION_LIMIT)
+    return cut(normalized_action(turn.action).replace("”", ""), _ACTION_LIMIT)
 
 
-def place(turn: TurnPlayed) -> str:
+def numbered_place(turn: TurnPlayed) -> str:
     """Where the action was taken, with its number."""
     return _place(turn.location, turn.location_id)
 
@@ -226,7 +222,7 @@ def _preparing(turn: TurnPlayed, earlier: Sequence[TurnPlayed]) -> list[TurnPlay
         one
         for one, following in pairwise(turns)
         if one.location_id == one.location_after_id == turn.location_id
-        and " " in normal(one.action)
+        and " " in normalized_action(one.action)
         and worked(one)
         and changes_of(one)
         and _numbers(one.carried_before) == _numbers(following.carried_before)
@@ -244,19 +240,19 @@ def _numbers(things: list[list] | None) -> set[int]:
 TurnsOf = Callable[[int | str], Sequence[TurnPlayed]]
 """The turns of an episode, oldest first; empty if they are not at hand."""
 
-_OF_DEATH = (Section.DANGERS, Section.DEATHS, Section.DEATH_PATTERNS)
+_OF_DEATH = (KnowledgeSection.DANGERS, KnowledgeSection.DEATHS, KnowledgeSection.DEATH_PATTERNS)
 _SEEN_FROM_AFAR = frozenset({"open", "locked", "on", "light", "burning"})
 """Attributes that count also of things that are out of sight: many a door stands in no room."""
 
 
 @dataclass(frozen=True, slots=True)
-class Try:
+class Attempt:
     """A turn, with the turns of its episode before it."""
 
     turn: TurnPlayed
     earlier: Sequence[TurnPlayed]
 
-    def has_come_out_before(self, claim: Claim) -> bool:
+    def has_come_out_before(self, claim: KnowledgeClaim) -> bool:
         """Whether what the claim says came about in this episode already."""
         return any(claim.is_about(one) and claim.is_borne_out(one) for one in self.earlier)
 
@@ -266,15 +262,15 @@ class Try:
         return [one for one in self.earlier if _is_same_action(one, self.turn)]
 
 
-def try_of(line: KnowledgeLine, turns_of: TurnsOf) -> Try | None:
+def origin_of(line: KnowledgeLine, turns_of: TurnsOf) -> Attempt | None:
     """The turn that the line was learned from; None if it was several, or is not at hand."""
     if line.first_turn != line.last_turn:
         return None
     turns = [turn for turn in turns_of(line.episode) if turn.turn <= line.first_turn]
-    return Try(turns[-1], turns[:-1]) if turns and turns[-1].turn == line.first_turn else None
+    return Attempt(turns[-1], turns[:-1]) if turns and turns[-1].turn == line.first_turn else None
 
 
-def speaks_against(claim: Claim, new: Try, origin: Try | None) -> bool | None:
+def contradicts(claim: KnowledgeClaim, new: Attempt, origin: Attempt | None) -> bool | None:
     """Whether the try shows the contrary of the claim. None: it would, but nobody knows what state one of them was in.
 
     Args:
@@ -283,40 +279,40 @@ def speaks_against(claim: Claim, new: Try, origin: Try | None) -> bool | None:
     turn = new.turn
     if turn.fault is not None or not claim.is_about(turn) or claim.is_borne_out(turn):
         return False
-    if claim.outcome is Outcome.REFUSED:
+    if claim.kind is ClaimKind.REFUSED:
         return True
     # Points are given once in an episode, and that a form has worked stays so.
-    if claim.outcome is Outcome.UNDERSTOOD or turn.refused is not None or new.has_come_out_before(claim):
+    if claim.kind is ClaimKind.UNDERSTOOD or turn.refused is not None or new.has_come_out_before(claim):
         return False
     if origin is None or not (claim.is_about(origin.turn) and claim.is_borne_out(origin.turn)):
         return None
-    if claim.outcome is Outcome.POINTS and origin.turn.score_before != turn.score_before:
+    if claim.kind is ClaimKind.POINTS and origin.turn.score_before != turn.score_before:
         return False
     return _is_same_state(origin, new)
 
 
-def allows(line: KnowledgeLine, new: Try, turns_of: TurnsOf) -> bool:
+def may_contradict(line: KnowledgeLine, new: Attempt, turns_of: TurnsOf) -> bool:
     """Whether somebody may say that the turn contradicts the line: ground truth does not show that it can't.
 
     What a line says is decided by its fields: those of a fixed form, else those of the turn it was learned from.
     """
-    origin = try_of(line, turns_of)
-    if claim := claim_of(line.text):
-        return speaks_against(claim, new, origin) is not False
+    origin = origin_of(line, turns_of)
+    if claim := parse_claim(line.text):
+        return contradicts(claim, new, origin) is not False
     if origin is None or not _is_same_action(origin.turn, new.turn):
         return True
     if line.section in _OF_DEATH and origin.turn.died:
         return not new.turn.died
-    if line.section is Section.PUZZLES and gain(origin.turn) > 0:
-        return all(gain(one) <= 0 for one in (new.turn, *new.same_before))
+    if line.section is KnowledgeSection.PUZZLES and points_gained(origin.turn) > 0:
+        return all(points_gained(one) <= 0 for one in (new.turn, *new.same_before))
     return True
 
 
 def _is_same_action(one: TurnPlayed, other: TurnPlayed) -> bool:
-    return one.location_id == other.location_id and normal(one.action) == normal(other.action)
+    return one.location_id == other.location_id and normalized_action(one.action) == normalized_action(other.action)
 
 
-def _is_same_state(origin: Try, new: Try) -> bool | None:
+def _is_same_state(origin: Attempt, new: Attempt) -> bool | None:
     """None: it is not known of one of them."""
     then, now = _state(origin), _state(new)
     if then is None or now is None:
@@ -325,7 +321,7 @@ def _is_same_state(origin: Try, new: Try) -> bool | None:
     return then == now and _done_there(origin) <= _done_there(new)
 
 
-def _state(one: Try) -> tuple | None:
+def _state(one: Attempt) -> tuple | None:
     """What was at hand and how it was, with what is open, locked or lit elsewhere; None: the log does not tell."""
     turn = one.turn
     if turn.carried_before is None or turn.visible_before is None:
@@ -345,11 +341,11 @@ def _state(one: Try) -> tuple | None:
     return carried, visible, turn.dark, turn.vehicle_id, told
 
 
-def _done_there(one: Try) -> set[str]:
+def _done_there(one: Attempt) -> set[str]:
     return {
-        normal(before.action)
+        normalized_action(before.action)
         for before in one.earlier
         if before.location_id == before.location_after_id == one.turn.location_id
         and not before.failed
-        and " " in normal(before.action)
+        and " " in normalized_action(before.action)
     }

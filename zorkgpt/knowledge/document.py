@@ -5,7 +5,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from zorkgpt.knowledge.line import ORDER, TOPICS, WISDOM, KnowledgeLine, Section, heading_level, read, section_of, write
+from zorkgpt.knowledge.line import (
+    ORDER,
+    TOPICS,
+    WISDOM,
+    KnowledgeLine,
+    KnowledgeSection,
+    heading_level,
+    parse_line,
+    render_line,
+    section_of,
+)
 from zorkgpt.memory.storage.escaping import HIDDEN, decode, encode, escape, unescape
 
 _MOST_EPISODES = 50
@@ -18,7 +28,7 @@ _EPISODE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class ProcessedTurns:
     """How far an episode has been taken in."""
 
     until: int = 0
@@ -29,23 +39,23 @@ class Taken:
     """It is over, and they are still to be drawn."""
 
 
-Ledger = Mapping[str, Taken]
+Ledger = Mapping[str, ProcessedTurns]
 """By the episode's name, in the order in which they were first taken in."""
 
 
-def write_ledger(ledger: Ledger) -> str:
+def render_ledger(ledger: Ledger) -> str:
     """The row, without its end."""
     episodes = list(ledger.items())[-_MOST_EPISODES:]
-    return f"<!-- taken in: {'; '.join(_entry(name, taken) for name, taken in episodes)} -->"
+    return f"<!-- taken in: {'; '.join(_entry(name, processed) for name, processed in episodes)} -->"
 
 
-def read_ledger(row: str) -> dict[str, Taken] | None:
+def parse_ledger(row: str) -> dict[str, ProcessedTurns] | None:
     """None: the row is something else. What is not understood in it is passed over."""
     found = _ROW.fullmatch(row)
     if found is None:
         return None
     return {
-        unescape(one["episode"]): Taken(
+        unescape(one["episode"]): ProcessedTurns(
             int(one["until"]),
             None if one["concluded"] is None else int(one["concluded"]),
             bool(one["due"]),
@@ -54,12 +64,12 @@ def read_ledger(row: str) -> dict[str, Taken] | None:
     }
 
 
-def _entry(name: str, taken: Taken) -> str:
+def _entry(name: str, processed: ProcessedTurns) -> str:
     parts = [
         f"Ep{escape(name, _NAME)}",
-        f"until T{taken.until}",
-        *([] if taken.concluded is None else [f"concluded at T{taken.concluded}"]),
-        *(["to be concluded"] if taken.due else []),
+        f"until T{processed.until}",
+        *([] if processed.concluded is None else [f"concluded at T{processed.concluded}"]),
+        *(["to be concluded"] if processed.due else []),
     ]
     return ", ".join(parts)
 
@@ -73,22 +83,22 @@ class Row:
     """A row of the file with its end, and what it is to us."""
 
     raw: str
-    section: Section | None = None
+    section: KnowledgeSection | None = None
     """The one that it stands in; None: one of a person's own, or none."""
     line: KnowledgeLine | None = None
-    opens: Section | None = None
+    opens: KnowledgeSection | None = None
     """The section of which it is the heading."""
     hidden: bool = False
     """Inside of code or of a comment: data, whatever it looks like."""
 
 
 @dataclass(frozen=True)
-class Document:
+class KnowledgeDocument:
     """What is in the file, in its order. Never changed in place."""
 
     rows: tuple[Row, ...] = ()
     eol: str = "\n"
-    taken: Mapping[str, Taken] = field(default_factory=dict)
+    processed: Mapping[str, ProcessedTurns] = field(default_factory=dict)
 
     @cached_property
     def lines(self) -> tuple[KnowledgeLine, ...]:
@@ -106,83 +116,83 @@ class Document:
         return found
 
     @cached_property
-    def by_hand(self) -> tuple[tuple[Section, str], ...]:
+    def by_hand(self) -> tuple[tuple[KnowledgeSection, str], ...]:
         """The lists that people wrote into our sections, point by point; those that they struck left out."""
         return tuple(_points(self.rows))
 
-    def added(self, line: KnowledgeLine) -> "Document":
+    def added(self, line: KnowledgeLine) -> "KnowledgeDocument":
         """With a new line at the end of its section."""
         rows = list(self.rows) or _blank(self.eol)
         if not any(row.opens is line.section for row in rows):
             rows = _with_section(rows, line.section, self.eol)
         at = max(number for number, row in enumerate(rows) if row.opens is line.section or _fills(row, line.section))
         rows[at] = _ended(rows[at], self.eol)
-        new = [Row(write(line) + self.eol, line.section, line)]
+        new = [Row(render_line(line) + self.eol, line.section, line)]
         if rows[at].opens:
             if at + 1 < len(rows) and not rows[at + 1].raw.strip():
                 at += 1
             else:
                 new.insert(0, Row(self.eol, line.section))
         following = rows[at + 1].raw if at + 1 < len(rows) else ""
-        if heading_level(following) or read_ledger(following) is not None:
+        if heading_level(following) or parse_ledger(following) is not None:
             new.append(Row(self.eol, line.section))
         rows[at + 1 : at + 1] = new
         return replace(self, rows=tuple(rows))
 
-    def changed(self, old: KnowledgeLine, new: KnowledgeLine) -> "Document":
+    def changed(self, old: KnowledgeLine, new: KnowledgeLine) -> "KnowledgeDocument":
         """With another line in the place of this very one (by identity)."""
         rows = tuple(
-            Row(write(new) + row.raw[len(row.raw.rstrip("\r\n")) :], row.section, new) if row.line is old else row
+            Row(render_line(new) + row.raw[len(row.raw.rstrip("\r\n")) :], row.section, new) if row.line is old else row
             for row in self.rows
         )
         return replace(self, rows=rows)
 
-    def with_taken(self, episode: int | str, taken: Taken) -> "Document":
+    def with_processed(self, episode: int | str, processed: ProcessedTurns) -> "KnowledgeDocument":
         """With a note of how far this episode has been taken in."""
-        ledger = dict(self.taken) | {str(episode): taken}
+        ledger = dict(self.processed) | {str(episode): processed}
         rows = list(self.rows) or _blank(self.eol)
-        notes = [number for number, row in enumerate(rows) if read_ledger(row.raw) is not None]
+        notes = [number for number, row in enumerate(rows) if parse_ledger(row.raw) is not None]
         for number in reversed(notes[1:]):
             del rows[number]
-        note = Row(write_ledger(ledger) + self.eol)
+        note = Row(render_ledger(ledger) + self.eol)
         if notes:
             rows[notes[0]] = note
         else:
             rows[-1] = _ended(rows[-1], self.eol)
             rows += [Row(self.eol), note] if rows[-1].raw.strip() else [note]
-        return replace(self, rows=tuple(rows), taken=ledger)
+        return replace(self, rows=tuple(rows), processed=ledger)
 
 
-def parse(data: bytes) -> Document:
+def parse(data: bytes) -> KnowledgeDocument:
     """The document in these bytes, whatever they are."""
     *ended, last = decode(data).split("\n")
     raws = [*(f"{raw}\n" for raw in ended), *([last] if last else [])]
     eol = "\r\n" if raws and raws[0].endswith("\r\n") else "\n"
     hidden = _out_of_sight(raws)
     rows: list[Row] = []
-    section: Section | None = None
-    ledger: dict[str, Taken] = {}
+    section: KnowledgeSection | None = None
+    ledger: dict[str, ProcessedTurns] = {}
     within_insights = False
     for number, raw in enumerate(raws):
-        if (found := read_ledger(raw)) is not None:
+        if (found := parse_ledger(raw)) is not None:
             ledger |= found
             rows.append(Row(raw))
         elif number in hidden:
             rows.append(Row(raw, section, hidden=True))
         elif level := heading_level(raw):
             opens = section_of(raw)
-            if level < 3 or opens in TOPICS or opens is Section.INSIGHTS:
-                within_insights = opens is Section.INSIGHTS
+            if level < 3 or opens in TOPICS or opens is KnowledgeSection.INSIGHTS:
+                within_insights = opens is KnowledgeSection.INSIGHTS
             opens = opens if within_insights or opens not in WISDOM else None
             # A heading of a person's own ends our section, unless it is one within a list of theirs.
             section = opens or (section if level > 3 else None)
             rows.append(Row(raw, section, opens=opens))
         else:
-            rows.append(Row(raw, section, read(raw, section) if section else None))
-    return Document(tuple(rows), eol, ledger)
+            rows.append(Row(raw, section, parse_line(raw, section) if section else None))
+    return KnowledgeDocument(tuple(rows), eol, ledger)
 
 
-def render(document: Document) -> bytes:
+def render(document: KnowledgeDocument) -> bytes:
     return encode("".join(row.raw for row in document.rows))
 
 
@@ -221,11 +231,11 @@ def _end_of_block(raws: list[str], start: int) -> int | None:
             return next((at for at in later if raws[at].lstrip().startswith(fence)), None)
     if opening.startswith("<!--") and "-->" not in opening:
         # The end of our own note is not the end of a comment that a person has left open.
-        return next((at for at in later if "-->" in raws[at] and read_ledger(raws[at]) is None), None)
+        return next((at for at in later if "-->" in raws[at] and parse_ledger(raws[at]) is None), None)
     return None
 
 
-def _points(rows: tuple[Row, ...]) -> Iterator[tuple[Section, str]]:
+def _points(rows: tuple[Row, ...]) -> Iterator[tuple[KnowledgeSection, str]]:
     section, text = None, ""
     for row in rows:
         goes_on = bool(text) and not row.hidden and row.raw[:1] in (" ", "\t") and bool(row.raw.strip())
@@ -242,7 +252,7 @@ def _points(rows: tuple[Row, ...]) -> Iterator[tuple[Section, str]]:
         yield section, text
 
 
-def _fills(row: Row, section: Section) -> bool:
+def _fills(row: Row, section: KnowledgeSection) -> bool:
     return row.section is section and bool(row.raw.strip())
 
 
@@ -254,10 +264,10 @@ def _blank(eol: str) -> list[Row]:
     return rows
 
 
-def _with_section(rows: list[Row], section: Section, eol: str) -> list[Row]:
+def _with_section(rows: list[Row], section: KnowledgeSection, eol: str) -> list[Row]:
     """With a heading for the section, before the first that comes later in the order."""
-    if section in WISDOM and not any(row.opens is Section.INSIGHTS for row in rows):
-        rows = _with_section(rows, Section.INSIGHTS, eol)
+    if section in WISDOM and not any(row.opens is KnowledgeSection.INSIGHTS for row in rows):
+        rows = _with_section(rows, KnowledgeSection.INSIGHTS, eol)
     rows = list(rows)
     at = _place_for(rows, section)
     if at:
@@ -268,12 +278,12 @@ def _with_section(rows: list[Row], section: Section, eol: str) -> list[Row]:
     return rows
 
 
-def _place_for(rows: list[Row], section: Section) -> int:
+def _place_for(rows: list[Row], section: KnowledgeSection) -> int:
     """Where its heading goes."""
     start = 0
-    end = next((number for number, row in enumerate(rows) if read_ledger(row.raw) is not None), len(rows))
+    end = next((number for number, row in enumerate(rows) if parse_ledger(row.raw) is not None), len(rows))
     if section in WISDOM:
-        start = next(number for number, row in enumerate(rows) if row.opens is Section.INSIGHTS) + 1
+        start = next(number for number, row in enumerate(rows) if row.opens is KnowledgeSection.INSIGHTS) + 1
         outside = (number for number in range(start, end) if not rows[number].hidden and _is_outside(rows[number]))
         end = next(outside, end)
     later = ORDER[ORDER.index(section) + 1 :]
@@ -282,7 +292,7 @@ def _place_for(rows: list[Row], section: Section) -> int:
 
 def _is_outside(row: Row) -> bool:
     """Whether nothing from here on stands below the heading of the insights."""
-    opens_another = row.opens in TOPICS or row.opens is Section.INSIGHTS
+    opens_another = row.opens in TOPICS or row.opens is KnowledgeSection.INSIGHTS
     return opens_another or heading_level(row.raw) in (1, 2)
 
 

@@ -7,7 +7,7 @@ from enum import StrEnum
 from zorkgpt.memory.storage.escaping import HIDDEN, escape, one_line, unescape
 
 
-class Section(StrEnum):
+class KnowledgeSection(StrEnum):
     """What a line is about. The last four stand under the one before them."""
 
     DANGERS = "DANGERS & THREATS"
@@ -27,10 +27,10 @@ class Section(StrEnum):
         return f"{'###' if self in WISDOM else '##'} {self}"
 
 
-ORDER = tuple(Section)
-WISDOM = ORDER[ORDER.index(Section.INSIGHTS) + 1 :]
+ORDER = tuple(KnowledgeSection)
+WISDOM = ORDER[ORDER.index(KnowledgeSection.INSIGHTS) + 1 :]
 """What is drawn from whole episodes."""
-TOPICS = ORDER[: ORDER.index(Section.INSIGHTS)]
+TOPICS = ORDER[: ORDER.index(KnowledgeSection.INSIGHTS)]
 """What is drawn from the turns of one."""
 
 _HEADING = re.compile(r"(#{1,6})[ \t]+(.*?)[ \t#]*")
@@ -42,7 +42,7 @@ def heading_level(row: str) -> int:
     return len(found[1]) if found else 0
 
 
-def section_of(row: str) -> Section | None:
+def section_of(row: str) -> KnowledgeSection | None:
     """The section that a heading opens, at whatever level and in whatever case; None: one of a person's own."""
     found = _HEADING.fullmatch(row.rstrip("\r\n"))
     return _BY_NAME.get(_plain(found[2])) if found else None
@@ -52,7 +52,7 @@ def _plain(name: str) -> str:
     return " ".join(re.findall(r"[^\W_]+", name.casefold().replace("&", " and ")))
 
 
-_BY_NAME = {_plain(section): section for section in Section}
+_BY_NAME = {_plain(section): section for section in KnowledgeSection}
 
 
 _TEXT = re.compile(rf"[\\*~<>&`\[\]|{HIDDEN}]|^[#\-+_=(]")
@@ -69,7 +69,7 @@ _PARTS = re.compile(r'(?:[^;"\\]|\\.|"(?:[^"\\]|\\.)*")+|"')
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PatternPlace:
     """Where something was found to hold."""
 
     number: int
@@ -80,7 +80,7 @@ class Place:
 class KnowledgeLine:
     """A piece of knowledge, since when it is known, and what has come of it."""
 
-    section: Section
+    section: KnowledgeSection
     text: str
     episode: int | str
     """The one that it was learned in."""
@@ -95,7 +95,7 @@ class KnowledgeLine:
     """It is not believed any more."""
     reason: str = ""
     """Why it was struck; "" if a person struck it. A person took it back if it is not struck any more."""
-    places: tuple[Place, ...] = ()
+    places: tuple[PatternPlace, ...] = ()
     """Where it was found, if it is a pattern across places."""
     extra: tuple[str, ...] = ()
     """Parts of the mark that only a later version understands, as they stand."""
@@ -115,13 +115,13 @@ class KnowledgeLine:
         return new
 
 
-def write(line: KnowledgeLine) -> str:
+def render_line(line: KnowledgeLine) -> str:
     """The row of the file, without its end."""
     text = escape(line.text, _TEXT)
     return f"- {f'~~{text}~~' if line.struck else text} *({_mark(line)})*"
 
 
-def read(row: str, section: Section) -> KnowledgeLine | None:
+def parse_line(row: str, section: KnowledgeSection) -> KnowledgeLine | None:
     """The line that a row holds; None: it is none of ours."""
     found = _LINE.fullmatch(row.rstrip("\r\n"))
     if found is None:
@@ -165,7 +165,7 @@ def _with_part(line: KnowledgeLine, part: str) -> KnowledgeLine:
     if found := _BECAUSE.fullmatch(part):
         return replace(line, reason=unescape(found["reason"]))
     if found := _PLACES.fullmatch(part):
-        places = (Place(int(one["number"]), unescape(one["name"])) for one in _PLACE.finditer(found["places"]))
+        places = (PatternPlace(int(one["number"]), unescape(one["name"])) for one in _PLACE.finditer(found["places"]))
         return replace(line, places=tuple(places))
     return replace(line, extra=(*line.extra, part)) if part else line
 

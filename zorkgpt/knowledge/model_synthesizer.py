@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from zorkgpt.knowledge.synthesis import EpisodeStory, LessonsAnswer, LookBack, WisdomAnswer
+from zorkgpt.knowledge.synthesis import EpisodeReview, LessonsAnswer, TurnReview, WisdomAnswer
 from zorkgpt.llm.messages import LLM, Message
 from zorkgpt.llm.structured import form_of
 from zorkgpt.prompts.render import render
@@ -12,7 +12,7 @@ _MOST_TURNS = 150
 """Of an episode that are told; where there are more, those in which something came of it."""
 
 
-class ModelKnowledge:
+class ModelKnowledgeSynthesizer:
     """Asks the model of the role `knowledge`."""
 
     asks_a_model = True
@@ -20,13 +20,13 @@ class ModelKnowledge:
     def __init__(self, llm: LLM) -> None:
         self._llm = llm
 
-    def lessons(self, asked: LookBack) -> LessonsAnswer:
+    def lessons(self, asked: TurnReview) -> LessonsAnswer:
         prompt = render("knowledge", asked=asked, form=form_of(LessonsAnswer))
         messages = [Message("system", prompt.system), Message("user", prompt.user)]
         return self._llm.complete(messages, role="knowledge", response_model=LessonsAnswer).parsed
 
-    def wisdom(self, asked: EpisodeStory) -> WisdomAnswer:
-        told = telling(asked.turns)
+    def wisdom(self, asked: EpisodeReview) -> WisdomAnswer:
+        told = most_informative(asked.turns)
         prompt = render(
             "wisdom", story=asked, turns=told, left_out=len(asked.turns) - len(told), form=form_of(WisdomAnswer)
         )
@@ -34,7 +34,7 @@ class ModelKnowledge:
         return self._llm.complete(messages, role="knowledge", response_model=WisdomAnswer).parsed
 
 
-def telling(turns: Sequence[TurnPlayed], most: int = _MOST_TURNS) -> tuple[TurnPlayed, ...]:
+def most_informative(turns: Sequence[TurnPlayed], most: int = _MOST_TURNS) -> tuple[TurnPlayed, ...]:
     """The turns that tell most of an episode, in their order: deaths and points, then the others from the end."""
     if len(turns) <= most:
         return tuple(turns)

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from zorkgpt.knowledge.line import Place, Section
-from zorkgpt.knowledge.revision import Proposal, Revision, key
+from zorkgpt.knowledge.line import KnowledgeSection, PatternPlace
+from zorkgpt.knowledge.revision import ProposedLine, Revision, line_key
 from zorkgpt.memory.models import Memory, MemoryStatus
 from zorkgpt.memory.recall.search import LocatedMemory
 from zorkgpt.memory.storage.escaping import one_line
@@ -15,8 +15,8 @@ LEAST_PLACES = 3
 _HERE = "this place"
 _LONGEST = 400
 _SECTIONS = {
-    "DANGER": Section.DANGERS,
-    "SUCCESS": Section.STRATEGIES,
+    "DANGER": KnowledgeSection.DANGERS,
+    "SUCCESS": KnowledgeSection.STRATEGIES,
 }
 _COMMAND = re.compile("“(?P<action>[^”]+)” ")
 
@@ -25,13 +25,13 @@ _COMMAND = re.compile("“(?P<action>[^”]+)” ")
 class Pattern:
     """What holds at several places."""
 
-    section: Section
+    section: KnowledgeSection
     text: str
-    places: tuple[Place, ...]
+    places: tuple[PatternPlace, ...]
     """In the order of their numbers."""
 
 
-def form(memory: Memory, place_name: str) -> str:
+def general_form(memory: Memory, place_name: str) -> str:
     """What the memory says, with the place's own name taken out."""
     return _form(memory.title, memory.text, place_name)
 
@@ -71,7 +71,7 @@ def _command(title: str) -> str | None:
     return found["action"] if found else None
 
 
-def patterns(memories: Sequence[LocatedMemory], is_way: Callable[[str], bool]) -> list[Pattern]:
+def find_patterns(memories: Sequence[LocatedMemory], is_way: Callable[[str], bool]) -> list[Pattern]:
     """What is remembered in the same form, word for word, at three places or more."""
     found: dict[str, list[LocatedMemory]] = {}
     for located in memories:
@@ -79,10 +79,10 @@ def patterns(memories: Sequence[LocatedMemory], is_way: Callable[[str], bool]) -
             found.setdefault(_key(located), []).append(located)
     made = []
     for same in found.values():
-        places = {one.location_id: Place(one.location_id, one.location_name) for one in same}
-        text = form(same[0].memory, same[0].location_name)
+        places = {one.location_id: PatternPlace(one.location_id, one.location_name) for one in same}
+        text = general_form(same[0].memory, same[0].location_name)
         if len(places) >= LEAST_PLACES and len(text) <= _LONGEST:
-            section = _SECTIONS.get(same[0].memory.category, Section.LESSONS)
+            section = _SECTIONS.get(same[0].memory.category, KnowledgeSection.LESSONS)
             made.append(Pattern(section, text, tuple(places[number] for number in sorted(places))))
     return made
 
@@ -97,7 +97,7 @@ def withdrawn(memories: Sequence[LocatedMemory]) -> Mapping[str, frozenset[int]]
     return {said: frozenset(places - believed.get(said, set())) for said, places in disbelieved.items()}
 
 
-def take_in(
+def record_patterns(
     revision: Revision,
     found: Iterable[Pattern],
     gone: Mapping[str, frozenset[int]],
@@ -107,12 +107,12 @@ def take_in(
 ) -> None:
     """Each pattern as a line, with more places if it is there, and without those where it is believed no more."""
     for pattern in found:
-        revision.find(Proposal(pattern.section, pattern.text, episode, turn, turn, pattern.places))
+        revision.add_pattern(ProposedLine(pattern.section, pattern.text, episode, turn, turn, pattern.places))
     for line in revision.document.lines:
-        left = gone.get(key(line), frozenset())
+        left = gone.get(line_key(line), frozenset())
         if not line.struck and not left.isdisjoint(place.number for place in line.places):
             revision.withdraw(line, left)
 
 
 def _key(located: LocatedMemory) -> str:
-    return form(located.memory, located.location_name).casefold()
+    return general_form(located.memory, located.location_name).casefold()

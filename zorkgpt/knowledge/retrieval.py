@@ -7,18 +7,24 @@ from functools import lru_cache
 from typing import TypeVar
 
 from game_interface.models import Observation
-from zorkgpt.knowledge.document import Document
-from zorkgpt.knowledge.line import ORDER, KnowledgeLine, Section
+from zorkgpt.knowledge.document import KnowledgeDocument
+from zorkgpt.knowledge.line import ORDER, KnowledgeLine, KnowledgeSection
 from zorkgpt.memory.recall.retrieval import estimated_tokens
 
-_OF_THE_PLACE = (Section.DANGERS, Section.PUZZLES, Section.DEATHS, Section.DEATH_PATTERNS, Section.DISCOVERIES)
+_OF_THE_PLACE = (
+    KnowledgeSection.DANGERS,
+    KnowledgeSection.PUZZLES,
+    KnowledgeSection.DEATHS,
+    KnowledgeSection.DEATH_PATTERNS,
+    KnowledgeSection.DISCOVERIES,
+)
 """What these say is of no use where nothing that they name is near."""
 _LEAST_WORD = 3
 _Line = TypeVar("_Line")
 
 
 @dataclass(frozen=True, slots=True)
-class Near:
+class Surroundings:
     """What decides which lines apply to a moment."""
 
     place: int | None
@@ -27,41 +33,41 @@ class Near:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class RelevantLine:
     """A line that is put before the player."""
 
-    section: Section
+    section: KnowledgeSection
     text: str
     """As it is told: with its evidence where it did not always hold."""
     line: KnowledgeLine | None
     """None: a person wrote it."""
 
 
-def of_place(document: Document, location_id: int | None, budget: int) -> tuple[KnowledgeLine, ...]:
+def patterns_at(document: KnowledgeDocument, location_id: int | None, budget: int) -> tuple[KnowledgeLine, ...]:
     """The patterns across places that were found here too, as many as fit into half of the budget, in tokens."""
     found = document.by_place.get(location_id, ()) if location_id is not None else ()
-    here = sorted(found, key=lambda line: (line.section is not Section.DANGERS, -line.borne_out))
+    here = sorted(found, key=lambda line: (line.section is not KnowledgeSection.DANGERS, -line.borne_out))
     return tuple(_fitting(here, budget // 2, _told))
 
 
-def near(now: Observation) -> Near:
+def surroundings_of(now: Observation) -> Surroundings:
     things = (*(now.visible or ()), *(now.carried or now.inventory or ()))
     names = [thing.name for thing in things] + ([now.location.name] if now.location else [])
     words = tuple(found for name in dict.fromkeys(names) if (found := _words(name)))
-    return Near(now.location.num if now.location else None, words)
+    return Surroundings(now.location.num if now.location else None, words)
 
 
-def applying(document: Document, here: Near, budget: int) -> tuple[Shown, ...]:
+def relevant_lines(document: KnowledgeDocument, here: Surroundings, budget: int) -> tuple[RelevantLine, ...]:
     """What is shown, in `budget` tokens, none cut: what was found here, what names something near, what is general."""
-    first = of_place(document, here.place, budget)
+    first = patterns_at(document, here.place, budget)
     left = budget - sum(_cost(_told(line)) for line in first)
     ours = (
-        Shown(line.section, _told(line), line)
+        RelevantLine(line.section, _told(line), line)
         for line in document.lines
         # Those that were found here are of some place.
         if not line.struck and not (line.places and line in first)
     )
-    theirs = (Shown(section, text, None) for section, text in document.by_hand)
+    theirs = (RelevantLine(section, text, None) for section, text in document.by_hand)
     any_word = frozenset().union(*here.names)
     ranked = []
     for shown in (*ours, *theirs):
@@ -71,10 +77,10 @@ def applying(document: Document, here: Near, budget: int) -> tuple[Shown, ...]:
             ranked.append((_rank(shown, named), shown))
     ranked.sort(key=lambda one: one[0])
     rest = _fitting([shown for _, shown in ranked], left, lambda shown: shown.text)
-    return (*(Shown(line.section, _told(line), line) for line in first), *rest)
+    return (*(RelevantLine(line.section, _told(line), line) for line in first), *rest)
 
 
-def _rank(shown: Shown, named: int) -> tuple:
+def _rank(shown: RelevantLine, named: int) -> tuple:
     sure = shown.line.borne_out - shown.line.contradicted if shown.line else 0
     # What a person wrote down is believed as what has been borne out once.
     return -min(named, 2), shown.section not in _OF_THE_PLACE, -(sure if shown.line else 1), ORDER.index(shown.section)

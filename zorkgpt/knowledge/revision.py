@@ -6,30 +6,30 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
-from zorkgpt.knowledge.claims import Outcome, claim_of
-from zorkgpt.knowledge.document import Document
-from zorkgpt.knowledge.line import KnowledgeLine, Place, Section
+from zorkgpt.knowledge.claims import ClaimKind, parse_claim
+from zorkgpt.knowledge.document import KnowledgeDocument
+from zorkgpt.knowledge.line import KnowledgeLine, KnowledgeSection, PatternPlace
 from zorkgpt.memory.contrast.decision import compare
 from zorkgpt.memory.storage.escaping import one_line
 
 
 @dataclass(frozen=True, slots=True)
-class Proposal:
+class ProposedLine:
     """Something that was learned."""
 
-    section: Section
+    section: KnowledgeSection
     text: str
     episode: int | str
     first_turn: int
     last_turn: int
-    places: tuple[Place, ...] = ()
+    places: tuple[PatternPlace, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Lessons:
+class LineUpdates:
     """What some turns teach."""
 
-    new: tuple[Proposal, ...] = ()
+    new: tuple[ProposedLine, ...] = ()
     borne_out: tuple[KnowledgeLine, ...] = ()
     """Lines that the turns bear out."""
     contradicted: tuple[tuple[KnowledgeLine, str], ...] = ()
@@ -42,13 +42,13 @@ class Lessons:
 class Revision:
     """A document on its way to the next; each line is counted at most once in it."""
 
-    document: Document
+    document: KnowledgeDocument
     added: list[str] = field(default_factory=list)
     struck: list[str] = field(default_factory=list)
     counts: Counter = field(default_factory=Counter)
     _counted: set[str] = field(default_factory=set)
 
-    def take_in(self, lessons: Lessons) -> "Revision":
+    def apply(self, lessons: LineUpdates) -> "Revision":
         """All of the lessons, first what has come of the lines that are there."""
         for line in lessons.borne_out:
             self._bear_out(line)
@@ -58,7 +58,7 @@ class Revision:
             self.learn(proposal)
         return self
 
-    def learn(self, proposal: Proposal) -> None:
+    def learn(self, proposal: ProposedLine) -> None:
         """A new line; one that says what is known bears it out, whatever else says something like it."""
         new = _line(proposal)
         if not new.text:
@@ -86,9 +86,9 @@ class Revision:
     def line_of(self, text: str) -> KnowledgeLine | None:
         """The line of exactly these words, the struck too."""
         wanted = _folded(text)
-        return next((line for line in self.document.lines if key(line) == wanted), None)
+        return next((line for line in self.document.lines if line_key(line) == wanted), None)
 
-    def find(self, proposal: Proposal) -> None:
+    def add_pattern(self, proposal: ProposedLine) -> None:
         """A pattern across places: a line of its own, whatever else says something like it."""
         known = self.line_of(proposal.text)
         if known is None:
@@ -101,7 +101,7 @@ class Revision:
             self.counts["known by hand"] += 1
             return
         self.document = self.document.added(new)
-        self._counted.add(key(new))
+        self._counted.add(line_key(new))
         self.added.append(new.text)
 
     def withdraw(self, line: KnowledgeLine, numbers: Iterable[int]) -> None:
@@ -113,13 +113,13 @@ class Revision:
         elif not line.struck and not line.reason:
             self._replace(line, replace(line, struck=True, reason="not remembered of any place any more"))
 
-    def _extend(self, line: KnowledgeLine, places: Iterable[Place]) -> None:
+    def _extend(self, line: KnowledgeLine, places: Iterable[PatternPlace]) -> None:
         """Found at more places, which together bear it out once."""
         known = {place.number for place in line.places}
         more = tuple(place for place in places if place.number not in known)
         if more:
-            first = key(line) not in self._counted
-            self._counted.add(key(line))
+            first = line_key(line) not in self._counted
+            self._counted.add(line_key(line))
             longer = replace(line, places=(*line.places, *more))
             self._replace(line, longer.with_evidence(borne_out=int(first)))
 
@@ -146,9 +146,9 @@ class Revision:
     def _once(self, line: KnowledgeLine) -> KnowledgeLine | None:
         """The line as it stands now, the first time that it is asked for; somebody may have taken it out."""
         current = self.line_of(line.text)
-        if current is None or key(current) in self._counted:
+        if current is None or line_key(current) in self._counted:
             return None
-        self._counted.add(key(current))
+        self._counted.add(line_key(current))
         return current
 
     def _replace(self, old: KnowledgeLine, new: KnowledgeLine) -> None:
@@ -157,7 +157,7 @@ class Revision:
             self.struck.append(new.text)
 
 
-def _line(proposal: Proposal) -> KnowledgeLine:
+def _line(proposal: ProposedLine) -> KnowledgeLine:
     return KnowledgeLine(
         proposal.section,
         one_line(proposal.text),
@@ -169,11 +169,11 @@ def _line(proposal: Proposal) -> KnowledgeLine:
 
 
 def _best_points(line: KnowledgeLine) -> int | None:
-    claim = claim_of(line.text)
-    return int(claim.action) if claim and claim.outcome is Outcome.BEST else None
+    claim = parse_claim(line.text)
+    return int(claim.action) if claim and claim.kind is ClaimKind.BEST else None
 
 
-def key(line: KnowledgeLine) -> str:
+def line_key(line: KnowledgeLine) -> str:
     """What makes a line the same one: its words."""
     return _folded(line.text)
 
@@ -194,7 +194,7 @@ def _relation(older: str, newer: str) -> str:
     if _folded(older) == _folded(newer):
         return "same"
     # Where both say it in fields, these decide.
-    if (claim := claim_of(older)) and (other := claim_of(newer)):
+    if (claim := parse_claim(older)) and (other := parse_claim(newer)):
         return "same" if claim == other else "unsure"
     # A command in quotes is meant to the letter: of “open door” and “close door” both may be so.
     if _quoted(older) != _quoted(newer):

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from zorkgpt.errors import MemoryStoreError
-from zorkgpt.knowledge.document import Document, is_damaged, parse, render
+from zorkgpt.knowledge.document import KnowledgeDocument, is_damaged, parse, render
 from zorkgpt.memory.storage.file import LOCK_TIMEOUT_S, Disk, MemoryFile, Stamp
 from zorkgpt.memory.storage.recovery import reread_or_recover
 
@@ -24,18 +24,18 @@ class KnowledgeStore:
         self.recovered = False
         """Whether the file was missing or damaged and its backup has taken its place."""
         self._guard = threading.RLock()
-        self._document = Document()
+        self._document = KnowledgeDocument()
         self._stamp: Stamp | None = None
         if not self._reread():
             with self.file.locked():
                 self._reread_or_recover()
 
     @property
-    def document(self) -> Document:
+    def document(self) -> KnowledgeDocument:
         """As it was seen last."""
         return self._document
 
-    def refresh(self) -> Document:
+    def refresh(self) -> KnowledgeDocument:
         """See what other processes and people wrote; a file that is missing or damaged just now is not believed.
 
         Raises:
@@ -53,10 +53,10 @@ class KnowledgeStore:
             MemoryStoreError: it can't be read.
         """
         with self._guard:
-            self._document, self._stamp = Document(), None
+            self._document, self._stamp = KnowledgeDocument(), None
             self._reread()
 
-    def apply(self, change: Callable[[Document], Document]) -> bool:
+    def apply(self, change: Callable[[KnowledgeDocument], KnowledgeDocument]) -> bool:
         """Change the document as it is on disk now; on disk when this returns. False: there was nothing to change.
 
         `change` may be called more than once.

@@ -7,9 +7,9 @@ from typing import Literal, Protocol
 
 from pydantic import BaseModel, Field
 
-from zorkgpt.knowledge.claims import Try, TurnsOf, allows
-from zorkgpt.knowledge.line import KnowledgeLine, Section
-from zorkgpt.knowledge.revision import Lessons, Proposal
+from zorkgpt.knowledge.claims import Attempt, TurnsOf, may_contradict
+from zorkgpt.knowledge.line import KnowledgeLine, KnowledgeSection
+from zorkgpt.knowledge.revision import LineUpdates, ProposedLine
 from zorkgpt.runlog.events import TurnPlayed
 
 MOST_NEW = 40
@@ -25,7 +25,7 @@ def no_turns(episode: int | str) -> Sequence[TurnPlayed]:
 
 
 @dataclass(frozen=True, slots=True)
-class LookBack:
+class TurnReview:
     """The turns that are to be learned from, and what is known already."""
 
     episode: int | str
@@ -39,14 +39,14 @@ class LookBack:
     """What a person wrote down: known too, and nobody else's to judge."""
     turns_of: TurnsOf = no_turns
 
-    def tries(self) -> Iterator[Try]:
+    def attempts(self) -> Iterator[Attempt]:
         """Each of the turns, with those before it."""
         told = (*self.earlier, *self.turns)
-        return (Try(turn, told[:at]) for at, turn in enumerate(told) if at >= len(self.earlier))
+        return (Attempt(turn, told[:at]) for at, turn in enumerate(told) if at >= len(self.earlier))
 
 
 @dataclass(frozen=True, slots=True)
-class EpisodeStory:
+class EpisodeReview:
     """A whole episode, and what is known already."""
 
     episode: int | str
@@ -60,9 +60,9 @@ class EpisodeStory:
     """What a person wrote down."""
     turns_of: TurnsOf = no_turns
 
-    def tries(self) -> Iterator[Try]:
+    def attempts(self) -> Iterator[Attempt]:
         """Each of the turns, with those before it."""
-        return (Try(turn, self.turns[:at]) for at, turn in enumerate(self.turns))
+        return (Attempt(turn, self.turns[:at]) for at, turn in enumerate(self.turns))
 
     @property
     def score(self) -> int | None:
@@ -121,7 +121,7 @@ class KnowledgeSynthesizer(Protocol):
     asks_a_model: bool
     """So that it takes time and may fail."""
 
-    def lessons(self, asked: LookBack) -> LessonsAnswer:
+    def lessons(self, asked: TurnReview) -> LessonsAnswer:
         """What these turns teach.
 
         Raises:
@@ -129,7 +129,7 @@ class KnowledgeSynthesizer(Protocol):
         """
         ...
 
-    def wisdom(self, asked: EpisodeStory) -> WisdomAnswer:
+    def wisdom(self, asked: EpisodeReview) -> WisdomAnswer:
         """What this episode teaches beyond itself.
 
         Raises:
@@ -138,21 +138,23 @@ class KnowledgeSynthesizer(Protocol):
         ...
 
 
-_SECTIONS: dict[str, Section] = {
-    "dangers": Section.DANGERS,
-    "puzzles": Section.PUZZLES,
-    "strategies": Section.STRATEGIES,
-    "deaths": Section.DEATHS,
-    "syntax": Section.SYNTAX,
-    "lessons": Section.LESSONS,
-    "death_patterns": Section.DEATH_PATTERNS,
-    "environment": Section.ENVIRONMENT,
-    "meta_strategies": Section.META_STRATEGIES,
-    "discoveries": Section.DISCOVERIES,
+_SECTIONS: dict[str, KnowledgeSection] = {
+    "dangers": KnowledgeSection.DANGERS,
+    "puzzles": KnowledgeSection.PUZZLES,
+    "strategies": KnowledgeSection.STRATEGIES,
+    "deaths": KnowledgeSection.DEATHS,
+    "syntax": KnowledgeSection.SYNTAX,
+    "lessons": KnowledgeSection.LESSONS,
+    "death_patterns": KnowledgeSection.DEATH_PATTERNS,
+    "environment": KnowledgeSection.ENVIRONMENT,
+    "meta_strategies": KnowledgeSection.META_STRATEGIES,
+    "discoveries": KnowledgeSection.DISCOVERIES,
 }
 
 
-def lessons_of(answer: LessonsAnswer | WisdomAnswer, asked: LookBack | EpisodeStory, counts: Counter) -> Lessons:
+def updates_from(
+    answer: LessonsAnswer | WisdomAnswer, asked: TurnReview | EpisodeReview, counts: Counter
+) -> LineUpdates:
     """The answer in lines instead of numbers.
 
     What names no line or says both of one is left out and counted, and so is a contradiction that names none of the
@@ -167,24 +169,24 @@ def lessons_of(answer: LessonsAnswer | WisdomAnswer, asked: LookBack | EpisodeSt
         held.discard(number)
         denied.pop(number, None)
     new = []
-    known_from = asked.earlier[0].turn if isinstance(asked, LookBack) and asked.earlier else first
+    known_from = asked.earlier[0].turn if isinstance(asked, TurnReview) and asked.earlier else first
     for one in answer.new:
         shown = [turn for turn in one.turns if known_from <= turn <= last] or [first, last]
-        new.append(Proposal(_SECTIONS[one.section], one.text, episode, min(shown), max(shown)))
+        new.append(ProposedLine(_SECTIONS[one.section], one.text, episode, min(shown), max(shown)))
     contradicted = []
     for number in sorted(denied):
         line, said = known[number - 1], denied[number]
         if shows := _that_shows(line, said, asked, counts):
             contradicted.append((line, f"Ep{episode}, T{shows}: {said.reason}"))
-    return Lessons(tuple(new), tuple(known[number - 1] for number in sorted(held)), tuple(contradicted))
+    return LineUpdates(tuple(new), tuple(known[number - 1] for number in sorted(held)), tuple(contradicted))
 
 
 def _that_shows(
-    line: KnowledgeLine, said: Contradiction, asked: LookBack | EpisodeStory, counts: Counter
+    line: KnowledgeLine, said: Contradiction, asked: TurnReview | EpisodeReview, counts: Counter
 ) -> int | None:
     """The first of the named turns that may contradict the line."""
-    named = [one for one in asked.tries() if one.turn.turn in said.turns]
-    shows = next((one.turn.turn for one in named if allows(line, one, asked.turns_of)), None)
+    named = [one for one in asked.attempts() if one.turn.turn in said.turns]
+    shows = next((one.turn.turn for one in named if may_contradict(line, one, asked.turns_of)), None)
     if not named:
         counts["contradictions without a turn"] += 1
     elif shows is None:
@@ -203,7 +205,7 @@ LEAST_TURNS = 100
 LEAST_CRITIC_SCORE = 0.3
 
 
-def is_worth_it(story: EpisodeStory) -> bool:
+def is_worth_concluding(story: EpisodeReview) -> bool:
     """It ended in death, scored, lasted, or was played well in the critic's eyes."""
     return bool(story.turns) and (
         story.reason == "death"

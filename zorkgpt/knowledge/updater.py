@@ -7,12 +7,12 @@ from dataclasses import replace
 
 from zorkgpt.errors import InvalidAnswer
 from zorkgpt.knowledge.claims import TurnsOf
-from zorkgpt.knowledge.document import Document, Taken
+from zorkgpt.knowledge.document import KnowledgeDocument, ProcessedTurns
 from zorkgpt.knowledge.line import KnowledgeLine
-from zorkgpt.knowledge.patterns import patterns, take_in, withdrawn
-from zorkgpt.knowledge.revision import Lessons, Revision
+from zorkgpt.knowledge.patterns import find_patterns, record_patterns, withdrawn
+from zorkgpt.knowledge.revision import LineUpdates, Revision
 from zorkgpt.knowledge.store import KnowledgeStore
-from zorkgpt.knowledge.synthesis import EpisodeStory, KnowledgeSynthesizer, LookBack, lessons_of, no_turns
+from zorkgpt.knowledge.synthesis import EpisodeReview, KnowledgeSynthesizer, TurnReview, no_turns, updates_from
 from zorkgpt.log import get_logger
 from zorkgpt.memory.recall.search import LocatedMemory
 from zorkgpt.runlog.events import TurnPlayed
@@ -26,7 +26,7 @@ TRIES_TO_STRIKE = 3
 held again: fights and the like are decided by chance."""
 
 
-class KnowledgeKeeper:
+class KnowledgeUpdater:
     """Every turn is learned from once, and every episode is concluded once, however often it is asked for.
 
     Args:
@@ -51,9 +51,9 @@ class KnowledgeKeeper:
         self._turns_of = turns_of
         self._is_way = is_way
 
-    def taken(self, episode: int | str) -> Taken:
+    def processed(self, episode: int | str) -> ProcessedTurns:
         """How far the episode has been taken in."""
-        return self.store.document.taken.get(str(episode), Taken())
+        return self.store.document.processed.get(str(episode), ProcessedTurns())
 
     def learn(self, turns: Sequence[TurnPlayed], earlier: Sequence[TurnPlayed] = ()) -> Revision:
         """Take in what turns of one episode teach, and the patterns that memory shows by now.
@@ -64,30 +64,30 @@ class KnowledgeKeeper:
         """
         self.store.refresh()
         episode, last = turns[0].episode, turns[-1].turn
-        lessons = Lessons()
-        if fresh := [turn for turn in turns if turn.turn > self.taken(episode).until]:
+        lessons = LineUpdates()
+        if fresh := [turn for turn in turns if turn.turn > self.processed(episode).until]:
             before = (*earlier, *turns[: len(turns) - len(fresh)])
             lessons = self._lessons(
-                LookBack(episode, tuple(fresh), self._known(), before, self._by_hand(), self._turns_of)
+                TurnReview(episode, tuple(fresh), self._known(), before, self._by_hand(), self._turns_of)
             )
         remembered = self._remembered()
-        found = patterns(remembered, self._is_way)
+        found = find_patterns(remembered, self._is_way)
         gone = withdrawn(remembered)
 
-        def change(revision: Revision) -> Document:
-            before, taken = revision.document, revision.document.taken.get(str(episode), Taken())
-            if taken.until < last:
-                revision.take_in(lessons)
-            take_in(revision, found, gone, episode=episode, turn=last)
-            if revision.document is not before or taken.until < last:
-                revision.document = revision.document.with_taken(
-                    episode, Taken(max(last, taken.until), taken.concluded, taken.due)
+        def change(revision: Revision) -> KnowledgeDocument:
+            before, processed = revision.document, revision.document.processed.get(str(episode), ProcessedTurns())
+            if processed.until < last:
+                revision.apply(lessons)
+            record_patterns(revision, found, gone, episode=episode, turn=last)
+            if revision.document is not before or processed.until < last:
+                revision.document = revision.document.with_processed(
+                    episode, ProcessedTurns(max(last, processed.until), processed.concluded, processed.due)
                 )
             return revision.document
 
         return self._revised(change)
 
-    def conclude(self, story: EpisodeStory) -> Revision:
+    def conclude(self, story: EpisodeReview) -> Revision:
         """Take in what a whole episode teaches beyond itself.
 
         Raises:
@@ -101,12 +101,12 @@ class KnowledgeKeeper:
         asked = replace(story, known=self._known(), by_hand=self._by_hand(), turns_of=self._turns_of)
         lessons = self._lessons(asked)
 
-        def change(revision: Revision) -> Document:
+        def change(revision: Revision) -> KnowledgeDocument:
             if self._is_concluded(revision.document, story):
                 return revision.document
-            revision.take_in(lessons)
-            until = revision.document.taken.get(str(story.episode), Taken()).until
-            return revision.document.with_taken(story.episode, Taken(until, concluded=last))
+            revision.apply(lessons)
+            until = revision.document.processed.get(str(story.episode), ProcessedTurns()).until
+            return revision.document.with_processed(story.episode, ProcessedTurns(until, concluded=last))
 
         return self._revised(change)
 
@@ -117,26 +117,26 @@ class KnowledgeKeeper:
             MemoryStoreError: the file could not be read or written.
         """
 
-        def change(document: Document) -> Document:
-            taken = document.taken.get(str(episode), Taken())
-            if taken.due == due:
+        def change(document: KnowledgeDocument) -> KnowledgeDocument:
+            processed = document.processed.get(str(episode), ProcessedTurns())
+            if processed.due == due:
                 return document
-            return document.with_taken(episode, Taken(taken.until, taken.concluded, due))
+            return document.with_processed(episode, ProcessedTurns(processed.until, processed.concluded, due))
 
         self.store.apply(change)
 
     def due(self) -> list[str]:
         """The episodes from which lessons are still to be drawn."""
-        return [name for name, taken in self.store.document.taken.items() if taken.due]
+        return [name for name, processed in self.store.document.processed.items() if processed.due]
 
-    def _lessons(self, asked: LookBack | EpisodeStory) -> Lessons:
+    def _lessons(self, asked: TurnReview | EpisodeReview) -> LineUpdates:
         teacher = self._synthesizer
         with self._unusable_answers_counted():
-            answer = teacher.lessons(asked) if isinstance(asked, LookBack) else teacher.wisdom(asked)
-            lessons = lessons_of(answer, asked, self.counts)
+            answer = teacher.lessons(asked) if isinstance(asked, TurnReview) else teacher.wisdom(asked)
+            lessons = updates_from(answer, asked, self.counts)
             # A model has judged whether chance was in play; rules can only try again.
             return replace(lessons, enough=1 if teacher.asks_a_model else TRIES_TO_STRIKE)
-        return Lessons()
+        return LineUpdates()
 
     @contextmanager
     def _unusable_answers_counted(self) -> Iterator[None]:
@@ -149,20 +149,20 @@ class KnowledgeKeeper:
                 log.warning("nothing learned: the model's answer is unusable", extra={"problem": str(error)})
 
     def _known(self) -> tuple:
-        return most_telling(self.store.document.lines, _MOST_KNOWN)
+        return best_supported(self.store.document.lines, _MOST_KNOWN)
 
     def _by_hand(self) -> tuple[str, ...]:
         return tuple(text for _, text in self.store.document.by_hand[:_MOST_KNOWN])
 
     @staticmethod
-    def _is_concluded(document: Document, story: EpisodeStory) -> bool:
-        concluded = document.taken.get(str(story.episode), Taken()).concluded
+    def _is_concluded(document: KnowledgeDocument, story: EpisodeReview) -> bool:
+        concluded = document.processed.get(str(story.episode), ProcessedTurns()).concluded
         return concluded is not None and concluded >= story.turns[-1].turn
 
-    def _revised(self, change: Callable[[Revision], Document]) -> Revision:
+    def _revised(self, change: Callable[[Revision], KnowledgeDocument]) -> Revision:
         made = [Revision(self.store.document)]
 
-        def apply(document: Document) -> Document:
+        def apply(document: KnowledgeDocument) -> KnowledgeDocument:
             made[0] = Revision(document)
             return change(made[0])
 
@@ -171,7 +171,7 @@ class KnowledgeKeeper:
         return made[0]
 
 
-def most_telling(lines: Iterable[KnowledgeLine], most: int) -> tuple[KnowledgeLine, ...]:
+def best_supported(lines: Iterable[KnowledgeLine], most: int) -> tuple[KnowledgeLine, ...]:
     """The believed lines that are put before a model: if they are many, those with most evidence."""
     believed = [line for line in lines if not line.struck]
     if len(believed) <= most:

@@ -8,11 +8,11 @@ from functools import cached_property, lru_cache
 from game_interface.models import Observation, Transition
 from zorkgpt.once import once
 
-WayOf = Callable[[str], str]
+ExitNamer = Callable[[str], str]
 """Action → the name of the way that it takes, however it was typed."""
 
 
-class Kind(StrEnum):
+class ConditionKind(StrEnum):
     """What a condition is about; all but the last are checked against the Z-machine."""
 
     SCORE = "score"
@@ -35,7 +35,7 @@ class Kind(StrEnum):
     """Only a reader can judge."""
 
 
-FINDINGS = frozenset({Kind.VISITED, Kind.WAY_TRIED, Kind.TEXT})
+FINDINGS = frozenset({ConditionKind.VISITED, ConditionKind.WAY_TRIED, ConditionKind.TEXT})
 """What is found out stays found out; the others describe a state of the world, which a restart undoes."""
 
 
@@ -43,7 +43,7 @@ FINDINGS = frozenset({Kind.VISITED, Kind.WAY_TRIED, Kind.TEXT})
 class Condition:
     """One condition; which fields are set depends on the kind. Numbers are object numbers."""
 
-    kind: Kind
+    kind: ConditionKind
     thing: int | None = None
     place: int | None = None
     points: int | None = None
@@ -54,51 +54,51 @@ class Condition:
     @property
     def checkable(self) -> bool:
         """The Z-machine tells."""
-        return self.kind is not Kind.TEXT
+        return self.kind is not ConditionKind.TEXT
 
     @cached_property
     def key(self) -> str:
         """The same for conditions that say the same."""
-        words = "" if self.checkable else normal(self.text)
-        parts = (self.kind, self.thing, self.place, self.points, normal(self.way), words)
+        words = "" if self.checkable else normalized_text(self.text)
+        parts = (self.kind, self.thing, self.place, self.points, normalized_text(self.way), words)
         return ":".join(str(part) for part in parts if part not in (None, ""))
 
 
 @lru_cache(1024)
-def normal(text: str) -> str:
+def normalized_text(text: str) -> str:
     """The same words, written the same way."""
     letters = "".join(letter if letter.isalnum() else " " for letter in text.casefold())
     return " ".join(letters.split())
 
 
-def stands(condition: Condition, now: Observation, visited: Collection[int]) -> bool:
+def is_met(condition: Condition, now: Observation, visited: Collection[int]) -> bool:
     """Whether it is so at this moment; False for what is known only while it happens."""
     match condition.kind:
-        case Kind.SCORE:
+        case ConditionKind.SCORE:
             return now.score is not None and now.score >= condition.points
-        case Kind.HOLDS:
+        case ConditionKind.HOLDS:
             return condition.thing in _carried(now)
-        case Kind.AT:
+        case ConditionKind.AT:
             return now.location is not None and now.location.num == condition.place
-        case Kind.VISITED:
+        case ConditionKind.VISITED:
             return condition.place in visited
-        case Kind.THING_AT:
+        case ConditionKind.THING_AT:
             return _is_at(condition.thing, condition.place, now)
     return False
 
 
-def happened(condition: Condition, step: Transition, way_of: WayOf) -> bool:
+def came_about(condition: Condition, step: Transition, exit_name_of: ExitNamer) -> bool:
     """Whether this turn brought about what is known only while it happens."""
     here = step.before.location.num if step.before.location else None
     match condition.kind:
-        case Kind.OPENED:
+        case ConditionKind.OPENED:
             opened = {change.item.num for change in step.changed if change.attribute == "open" and change.value}
             return condition.thing in opened & in_sight(step)
-        case Kind.WAY_TRIED:
-            return here == condition.place and way_of(step.action) == way_of(condition.way)
-        case Kind.SCORED_AT:
-            return here == condition.place and gain(step) > 0
-        case Kind.THING_AT:
+        case ConditionKind.WAY_TRIED:
+            return here == condition.place and exit_name_of(step.action) == exit_name_of(condition.way)
+        case ConditionKind.SCORED_AT:
+            return here == condition.place and score_gain(step) > 0
+        case ConditionKind.THING_AT:
             # What is put into something closed is out of sight at once.
             put = {move.item.num for move in step.moved if move.destination and move.destination.num == condition.place}
             return condition.thing in put & in_sight(step)
@@ -121,7 +121,7 @@ def _carried(now: Observation) -> frozenset[int]:
     return frozenset(item.num for item in now.carried or now.inventory or ())
 
 
-def gain(step: Transition) -> int:
+def score_gain(step: Transition) -> int:
     """Points that a turn brought; 0 where the story does not tell."""
     before, after = step.before.score, step.after.score
     return 0 if before is None or after is None else after - before
@@ -141,25 +141,25 @@ def _is_at(thing: int | None, place: int | None, now: Observation) -> bool:
     return False
 
 
-def in_words(condition: Condition, rooms: Mapping[int, str], things: Mapping[int, str]) -> str:
+def describe(condition: Condition, rooms: Mapping[int, str], things: Mapping[int, str]) -> str:
     """What the Z-machine is asked, as a person reads it."""
     thing = things.get(condition.thing or 0, "")
     place = f"{rooms.get(condition.place or 0) or things.get(condition.place or 0, '')} ({condition.place})"
     match condition.kind:
-        case Kind.SCORE:
+        case ConditionKind.SCORE:
             return f"the score is {condition.points} or more"
-        case Kind.HOLDS:
+        case ConditionKind.HOLDS:
             return f"you carry {thing}"
-        case Kind.AT:
+        case ConditionKind.AT:
             return f"you are at {place}"
-        case Kind.VISITED:
+        case ConditionKind.VISITED:
             return f"you were at {place} in this episode"
-        case Kind.THING_AT:
+        case ConditionKind.THING_AT:
             return f"{thing} is at {place}"
-        case Kind.OPENED:
+        case ConditionKind.OPENED:
             return f"{thing} was opened"
-        case Kind.WAY_TRIED:
+        case ConditionKind.WAY_TRIED:
             return f"{condition.way} was tried from {place}"
-        case Kind.SCORED_AT:
+        case ConditionKind.SCORED_AT:
             return f"an action at {place} scored"
     return condition.text

@@ -11,9 +11,9 @@ from typing import Any
 from zorkgpt.encoding import as_json
 from zorkgpt.errors import ObjectivesFileError, reason_of
 from zorkgpt.memory.storage.file import MemoryFile, Stamp
-from zorkgpt.objectives.conditions import Condition, Kind
-from zorkgpt.objectives.models import Evidence, Moment, Objective, Scope, Status, merged
-from zorkgpt.objectives.tracker import ObjectiveBook
+from zorkgpt.objectives.conditions import Condition, ConditionKind
+from zorkgpt.objectives.models import EpisodeTurn, Objective, ObjectiveEvidence, ObjectiveStatus, Scope, merged
+from zorkgpt.objectives.tracker import ObjectiveTracker
 from zorkgpt.once import once
 
 _FIELDS = {"thing": int, "place": int, "points": int, "way": str, "text": str}
@@ -24,7 +24,7 @@ _OF_A_CONDITION = tuple(field.name for field in fields(Condition))
 
 
 @once
-def kept(objective: Objective) -> dict[str, Any]:
+def objective_to_dict(objective: Objective) -> dict[str, Any]:
     """What outlives the episode."""
     condition = ((name, getattr(objective.condition, name)) for name in _OF_A_CONDITION)
     return {
@@ -40,8 +40,8 @@ def kept(objective: Objective) -> dict[str, Any]:
     }
 
 
-def objective_of(value: dict[str, Any]) -> Objective:
-    """The objective that `kept` gave.
+def objective_from_dict(value: dict[str, Any]) -> Objective:
+    """The objective that `objective_to_dict` gave.
 
     Raises:
         KeyError, TypeError, ValueError, AttributeError: it is no such value.
@@ -58,7 +58,7 @@ def objective_of(value: dict[str, Any]) -> Objective:
 
 
 def _condition(value: dict[str, Any]) -> Condition:
-    kind = Kind(value["kind"])
+    kind = ConditionKind(value["kind"])
     fields = {name: of(value[name]) for name, of in _FIELDS.items() if name in value}
     needed = _NEEDED.get(kind, ())
     if missing := [name for name in needed if name not in fields]:
@@ -67,73 +67,73 @@ def _condition(value: dict[str, Any]) -> Condition:
 
 
 _NEEDED = {
-    Kind.SCORE: ("points",),
-    Kind.HOLDS: ("thing",),
-    Kind.OPENED: ("thing",),
-    Kind.AT: ("place",),
-    Kind.VISITED: ("place",),
-    Kind.SCORED_AT: ("place",),
-    Kind.THING_AT: ("thing", "place"),
-    Kind.WAY_TRIED: ("place", "way"),
+    ConditionKind.SCORE: ("points",),
+    ConditionKind.HOLDS: ("thing",),
+    ConditionKind.OPENED: ("thing",),
+    ConditionKind.AT: ("place",),
+    ConditionKind.VISITED: ("place",),
+    ConditionKind.SCORED_AT: ("place",),
+    ConditionKind.THING_AT: ("thing", "place"),
+    ConditionKind.WAY_TRIED: ("place", "way"),
 }
 
 
-def _plain(moment: Moment) -> dict[str, int]:
+def _plain(moment: EpisodeTurn) -> dict[str, int]:
     return {"episode": moment.episode, "turn": moment.turn}
 
 
-def _moment(value: dict[str, Any]) -> Moment:
-    return Moment(int(value["episode"]), int(value["turn"]))
+def _moment(value: dict[str, Any]) -> EpisodeTurn:
+    return EpisodeTurn(int(value["episode"]), int(value["turn"]))
 
 
-def _evidence(value: dict[str, Any]) -> Evidence:
+def _evidence(value: dict[str, Any]) -> ObjectiveEvidence:
     judge = value["judge"]
     if judge not in ("game", "model"):
         raise ValueError(f"no such judge: {judge!r}")
-    return Evidence(_moment(value), judge, str(value["words"]), int(value["gain"]))
+    return ObjectiveEvidence(_moment(value), judge, str(value["words"]), int(value["gain"]))
 
 
-def book_to_dict(book: ObjectiveBook) -> dict[str, Any]:
-    """Everything that a book holds."""
+def tracker_to_dict(tracker: ObjectiveTracker) -> dict[str, Any]:
+    """Everything that a tracker holds."""
     return {
-        "objectives": [_in_episode(one) for one in book.objectives.values()],
-        **{name: sorted(getattr(book, name)) for name in _SETS},
-        "things": {str(number): name for number, name in book.things.items()},
-        "last": _plain(book.last) if book.last else None,
-        "counts": dict(book.counts),
+        "objectives": [_in_episode(one) for one in tracker.objectives.values()],
+        **{name: sorted(getattr(tracker, name)) for name in _SETS},
+        "things": {str(number): name for number, name in tracker.things.items()},
+        "last": _plain(tracker.last) if tracker.last else None,
+        "counts": dict(tracker.counts),
     }
 
 
 @once
 def _in_episode(one: Objective) -> dict[str, Any]:
     now = {"scope": str(one.scope), "status": str(one.status), "progressed": one.progressed, "rank": one.rank}
-    return kept(one) | now
+    return objective_to_dict(one) | now
 
 
-def restore_book(book: ObjectiveBook, state: dict[str, Any]) -> None:
-    """Make a book hold what `book_to_dict` gave.
+def restore_tracker(tracker: ObjectiveTracker, state: dict[str, Any]) -> None:
+    """Make a tracker hold what `tracker_to_dict` gave.
 
     Raises:
-        KeyError, TypeError, ValueError, AttributeError: it is no such value; the book is what it was.
+        KeyError, TypeError, ValueError, AttributeError: it is no such value; the tracker is what it was.
     """
     objectives = [_of_episode(value) for value in state["objectives"]]
     sets = {name: {int(number) for number in state[name]} for name in _SETS}
     things = {int(number): str(name) for number, name in state["things"].items()}
     last = _moment(state["last"]) if state["last"] else None
     counts = {str(name): int(count) for name, count in state["counts"].items()}
-    book.hold(objectives)
-    vars(book).update(sets)
-    book.things, book.last = things, last
-    book.counts.clear()
-    book.counts.update(counts)
-    book.revision += 1
+    tracker.replace_all(objectives)
+    vars(tracker).update(sets)
+    tracker.things, tracker.last = things, last
+    tracker.counts.clear()
+    tracker.counts.update(counts)
+    tracker.revision += 1
 
 
 def _of_episode(value: dict[str, Any]) -> Objective:
     return replace(
-        objective_of(value),
+        objective_from_dict(value),
         scope=Scope(value["scope"]),
-        status=Status(value["status"]),
+        status=ObjectiveStatus(value["status"]),
         progressed=int(value["progressed"]),
         rank=int(value["rank"]),
     )
@@ -176,7 +176,7 @@ class ObjectivesFile:
         with self._file.locked():
             before = self._undamaged()
             after = _joined([*before, *objectives])
-            if [kept(one) for one in after] != [kept(one) for one in before]:
+            if [objective_to_dict(one) for one in after] != [objective_to_dict(one) for one in before]:
                 self._stamp, self._holds = self._file.write(_rendered(after)) or (), after
 
     def _now(self) -> list[Objective]:
@@ -214,7 +214,7 @@ def _parsed(data: bytes, path: Path) -> list[Objective]:
             f"{path} was written by a later version of this program: its format is {version}, "
             f"and formats up to {VERSION} are known here. Use that version, or another --workdir. The file is kept."
         )
-    return _joined(objective_of(value) for value in state["objectives"])
+    return _joined(objective_from_dict(value) for value in state["objectives"])
 
 
 def _rendered(objectives: list[Objective]) -> bytes:
@@ -223,4 +223,4 @@ def _rendered(objectives: list[Objective]) -> bytes:
         "total_objectives": len(objectives),
         "timestamp": datetime.now(UTC).isoformat(timespec="seconds"),
     }
-    return as_json({"objectives": [kept(one) for one in objectives], "metadata": metadata}, indented=True)
+    return as_json({"objectives": [objective_to_dict(one) for one in objectives], "metadata": metadata}, indented=True)

@@ -6,8 +6,8 @@ from typing import Protocol
 
 from game_interface.models import Observation
 from session.history import TurnRecord
-from zorkgpt.objectives.conditions import Condition, Kind, in_words, normal, stands
-from zorkgpt.objectives.models import Moment, Objective, Scope
+from zorkgpt.objectives.conditions import Condition, ConditionKind, describe, is_met, normalized_text
+from zorkgpt.objectives.models import EpisodeTurn, Objective, Scope
 
 SCORE_BY = "score_by"
 """Beside the kinds: that many points more than now."""
@@ -15,11 +15,11 @@ _LONGEST_TEXT = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Proposal:
+class ObjectiveProposal:
     """What somebody would like to be pursued; nothing of it is checked."""
 
     text: str
-    kind: str = Kind.TEXT
+    kind: str = ConditionKind.TEXT
     thing: int | str | None = None
     """Number or name."""
     place: int | str | None = None
@@ -33,7 +33,7 @@ class Proposal:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class SeenWorld:
     """What was seen in play, by number."""
 
     now: Observation
@@ -45,18 +45,18 @@ class Known:
     max_score: int | None = None
 
 
-def settled(proposal: Proposal, known: Known, origin: Moment) -> Objective | None:
+def objective_from_proposal(proposal: ObjectiveProposal, known: SeenWorld, origin: EpisodeTurn) -> Objective | None:
     """The objective; None if it says nothing, or is so already.
 
     A condition that names what was never seen becomes one in words.
     """
     text = " ".join(proposal.text.split())[:_LONGEST_TEXT].rstrip()
-    if not normal(text):
+    if not normalized_text(text):
         return None
     words = " ".join(proposal.done_when.split())[:_LONGEST_TEXT].rstrip() or text
-    condition = _checkable(proposal, known) or Condition(Kind.TEXT, text=words)
-    condition = replace(condition, text=in_words(condition, known.rooms, known.things))
-    if stands(condition, known.now, known.visited):
+    condition = _checkable(proposal, known) or Condition(ConditionKind.TEXT, text=words)
+    condition = replace(condition, text=describe(condition, known.rooms, known.things))
+    if is_met(condition, known.now, known.visited):
         return None
     places = [number for place in proposal.places if (number := _number(place, known.rooms)) is not None]
     if condition.place in known.rooms:
@@ -67,31 +67,31 @@ def settled(proposal: Proposal, known: Known, origin: Moment) -> Objective | Non
     return Objective(text, condition, origin, scope, tuple(dict.fromkeys(places)), progressed=origin.turn)
 
 
-def _checkable(proposal: Proposal, known: Known) -> Condition | None:
+def _checkable(proposal: ObjectiveProposal, known: SeenWorld) -> Condition | None:
     thing = _number(proposal.thing, known.things)
     room = _number(proposal.place, known.rooms)
     match proposal.kind:
-        case Kind.SCORE | "score_by":
+        case ConditionKind.SCORE | "score_by":
             return _score(proposal, known)
-        case Kind.HOLDS | Kind.OPENED if thing is not None:
-            return Condition(Kind(proposal.kind), thing=thing)
-        case Kind.AT | Kind.VISITED | Kind.SCORED_AT if room is not None:
-            return Condition(Kind(proposal.kind), place=room)
-        case Kind.THING_AT if thing is not None:
+        case ConditionKind.HOLDS | ConditionKind.OPENED if thing is not None:
+            return Condition(ConditionKind(proposal.kind), thing=thing)
+        case ConditionKind.AT | ConditionKind.VISITED | ConditionKind.SCORED_AT if room is not None:
+            return Condition(ConditionKind(proposal.kind), place=room)
+        case ConditionKind.THING_AT if thing is not None:
             holder = room if room is not None else _number(proposal.place, known.things)
-            return None if holder in (None, thing) else Condition(Kind.THING_AT, thing=thing, place=holder)
-        case Kind.WAY_TRIED if room is not None and normal(proposal.way):
-            return Condition(Kind.WAY_TRIED, place=room, way=" ".join(proposal.way.split()))
+            return None if holder in (None, thing) else Condition(ConditionKind.THING_AT, thing=thing, place=holder)
+        case ConditionKind.WAY_TRIED if room is not None and normalized_text(proposal.way):
+            return Condition(ConditionKind.WAY_TRIED, place=room, way=" ".join(proposal.way.split()))
     return None
 
 
-def _score(proposal: Proposal, known: Known) -> Condition | None:
+def _score(proposal: ObjectiveProposal, known: SeenWorld) -> Condition | None:
     if proposal.points is None or proposal.points <= 0 or known.now.score is None:
         return None
     points = proposal.points + (known.now.score if proposal.kind == SCORE_BY else 0)
     if known.max_score is not None and points > known.max_score:
         return None
-    return Condition(Kind.SCORE, points=points)
+    return Condition(ConditionKind.SCORE, points=points)
 
 
 def _number(named: int | str | None, seen: Mapping[int, str]) -> int | None:
@@ -100,8 +100,8 @@ def _number(named: int | str | None, seen: Mapping[int, str]) -> int | None:
         named = int(named)
     if isinstance(named, int):
         return named if named in seen else None
-    wanted = normal(named or "")
-    found = [number for number, name in seen.items() if wanted and normal(name) == wanted]
+    wanted = normalized_text(named or "")
+    found = [number for number, name in seen.items() if wanted and normalized_text(name) == wanted]
     return found[0] if len(found) == 1 else None
 
 
@@ -111,7 +111,7 @@ class Situation:
 
     episode: int
     turn: int
-    known: Known
+    known: SeenWorld
     turns: tuple[TurnRecord, ...]
     """Since the last look, oldest first."""
     objectives: tuple[Objective, ...] = ()
@@ -130,7 +130,7 @@ class Situation:
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class ReachedReport:
     """Somebody holds that an objective in words was reached."""
 
     key: str
@@ -143,8 +143,8 @@ class Judgement:
 class Findings:
     """What a look at the last turns gave."""
 
-    proposals: tuple[Proposal, ...] = ()
-    reached: tuple[Judgement, ...] = ()
+    proposals: tuple[ObjectiveProposal, ...] = ()
+    reached: tuple[ReachedReport, ...] = ()
 
 
 class ObjectiveFinder(Protocol):

@@ -9,9 +9,9 @@ from session.history import TurnRecord
 from zorkgpt.llm.messages import LLM, Message
 from zorkgpt.llm.structured import form_of
 from zorkgpt.memory.recall.retrieval import estimated_tokens
-from zorkgpt.objectives.conditions import Kind
-from zorkgpt.objectives.finder import SCORE_BY, Findings, Judgement, Proposal, Situation
-from zorkgpt.objectives.models import Objective, Scope, line_of
+from zorkgpt.objectives.conditions import ConditionKind
+from zorkgpt.objectives.finder import SCORE_BY, Findings, ObjectiveProposal, ReachedReport, Situation
+from zorkgpt.objectives.models import Objective, Scope, prompt_line
 from zorkgpt.prompts.render import render
 
 _MOST_NEW = 5
@@ -44,7 +44,7 @@ class NewObjective(BaseModel):
     def _known_kind(cls, given: Any) -> Any:
         # One condition of an unknown kind is no reason to lose the rest of the answer.
         name = given.strip().lower() if isinstance(given, str) else given
-        return name if name in (*Kind, SCORE_BY) else Kind.TEXT.value
+        return name if name in (*ConditionKind, SCORE_BY) else ConditionKind.TEXT.value
 
     @field_validator("scope", mode="before")
     @classmethod
@@ -96,7 +96,7 @@ class ModelObjectiveFinder:
         return Findings(
             proposals=tuple(_proposal(one) for one in answer.new[:_MOST_NEW]),
             reached=tuple(
-                Judgement(listed[one.number - 1].key, one.turn, one.quote)
+                ReachedReport(listed[one.number - 1].key, one.turn, one.quote)
                 for one in answer.reached
                 if 1 <= one.number <= len(listed)
             ),
@@ -153,12 +153,12 @@ def _listed(situation: Situation) -> tuple[Objective, ...]:
 
 
 def _lines(objectives: Iterable[Objective], situation: Situation) -> list[str]:
-    return [line_of(one, situation.known.rooms) for one in objectives]
+    return [prompt_line(one, situation.known.rooms) for one in objectives]
 
 
-def _proposal(one: NewObjective) -> Proposal:
+def _proposal(one: NewObjective) -> ObjectiveProposal:
     values = one.model_dump() | {"places": tuple(one.places)}
-    return Proposal(**values)
+    return ObjectiveProposal(**values)
 
 
 def _places_of(turns: Iterable[TurnRecord]) -> list[int]:

@@ -5,14 +5,14 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Literal
 
-from zorkgpt.objectives.conditions import FINDINGS, Condition, Kind, normal
+from zorkgpt.objectives.conditions import FINDINGS, Condition, ConditionKind, normalized_text
 
 _MOST_EVIDENCE = 5
 _GIVEN_UP_FOR_GOOD = 3
 """Episodes in which nothing came of an objective that was never reached, after which it is not opened again."""
 
 
-class Status(StrEnum):
+class ObjectiveStatus(StrEnum):
     """What became of an objective in the running episode."""
 
     OPEN = "open"
@@ -33,7 +33,7 @@ class Scope(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Moment:
+class EpisodeTurn:
     """A turn of an episode."""
 
     episode: int
@@ -41,10 +41,10 @@ class Moment:
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Evidence:
+class ObjectiveEvidence:
     """When an objective was reached, and how that is known."""
 
-    moment: Moment
+    moment: EpisodeTurn
     judge: Literal["game", "model"]
     """The Z-machine's memory, or a model that read what the game said."""
     words: str
@@ -59,11 +59,11 @@ class Objective:
 
     text: str
     condition: Condition
-    origin: Moment
+    origin: EpisodeTurn
     scope: Scope = Scope.EPISODE
     places: tuple[int, ...] = ()
-    status: Status = Status.OPEN
-    evidence: tuple[Evidence, ...] = ()
+    status: ObjectiveStatus = ObjectiveStatus.OPEN
+    evidence: tuple[ObjectiveEvidence, ...] = ()
     """The last times that it was reached, in this and earlier episodes, oldest first."""
     given_up: tuple[int, ...] = ()
     """Episodes in which nothing came of it."""
@@ -75,21 +75,21 @@ class Objective:
     @property
     def key(self) -> str:
         """The same for objectives that are the same."""
-        return self.condition.key if self.condition.checkable else f"{Kind.TEXT}:{normal(self.text)}"
+        return self.condition.key if self.condition.checkable else f"{ConditionKind.TEXT}:{normalized_text(self.text)}"
 
     @property
     def pursued(self) -> bool:
-        return self.status in (Status.OPEN, Status.STALE)
+        return self.status in (ObjectiveStatus.OPEN, ObjectiveStatus.STALE)
 
 
-def reached(objective: Objective, evidence: Evidence) -> Objective:
+def reached(objective: Objective, evidence: ObjectiveEvidence) -> Objective:
     """It is done, and this shows it."""
-    return replace(objective, status=Status.REACHED, evidence=_last((*objective.evidence, evidence)))
+    return replace(objective, status=ObjectiveStatus.REACHED, evidence=_last((*objective.evidence, evidence)))
 
 
 def abandoned(objective: Objective, episode: int) -> Objective:
     """Nothing came of it in this episode."""
-    return replace(objective, status=Status.ABANDONED, given_up=tuple(sorted({*objective.given_up, episode})))
+    return replace(objective, status=ObjectiveStatus.ABANDONED, given_up=tuple(sorted({*objective.given_up, episode})))
 
 
 def restarted(objective: Objective) -> Objective:
@@ -99,9 +99,11 @@ def restarted(objective: Objective) -> Objective:
     """
     fresh = replace(objective, progressed=0, rank=0)
     if objective.evidence:
-        return replace(fresh, status=Status.REACHED if objective.condition.kind in FINDINGS else Status.OPEN)
+        return replace(
+            fresh, status=ObjectiveStatus.REACHED if objective.condition.kind in FINDINGS else ObjectiveStatus.OPEN
+        )
     hopeless = len(objective.given_up) >= _GIVEN_UP_FOR_GOOD
-    return replace(fresh, status=Status.ABANDONED if hopeless else Status.OPEN)
+    return replace(fresh, status=ObjectiveStatus.ABANDONED if hopeless else ObjectiveStatus.OPEN)
 
 
 def merged(one: Objective, other: Objective) -> Objective:
@@ -119,13 +121,13 @@ def _wording(one: Objective) -> tuple:
     return one.origin, one.text, one.places, str(one.condition)
 
 
-def _last(evidence: Iterable[Evidence]) -> tuple[Evidence, ...]:
+def _last(evidence: Iterable[ObjectiveEvidence]) -> tuple[ObjectiveEvidence, ...]:
     """One for each turn, the newest few."""
     by_moment = {one.moment: one for one in sorted(evidence, reverse=True)}
     return tuple(by_moment[moment] for moment in sorted(by_moment)[-_MOST_EVIDENCE:])
 
 
-def line_of(one: Objective, rooms: Mapping[int, str]) -> str:
+def prompt_line(one: Objective, rooms: Mapping[int, str]) -> str:
     """What is wanted, when it is done, where, and what is known of it."""
     parts = [one.text.rstrip(".")]
     if one.condition.text != one.text:
@@ -136,6 +138,6 @@ def line_of(one: Objective, rooms: Mapping[int, str]) -> str:
         last = one.evidence[-1]
         how = f"by {last.words}" if last.judge == "game" else f"when the game said {last.words}"
         parts.append(f"reached in episode {last.moment.episode}, turn {last.moment.turn}, {how}")
-    if one.status is Status.STALE:
+    if one.status is ObjectiveStatus.STALE:
         parts.append("nothing has come of it for a while")
     return "; ".join(parts)

@@ -7,14 +7,22 @@ from dataclasses import dataclass, replace
 from game_interface.models import Observation, Transition
 from session.history import TurnRecord
 from session.outcome import came_to_something
-from zorkgpt.objectives.conditions import Kind, WayOf, gain, happened, in_sight, normal, stands
-from zorkgpt.objectives.finder import Judgement
+from zorkgpt.objectives.conditions import (
+    ConditionKind,
+    ExitNamer,
+    came_about,
+    in_sight,
+    is_met,
+    normalized_text,
+    score_gain,
+)
+from zorkgpt.objectives.finder import ReachedReport
 from zorkgpt.objectives.models import (
-    Evidence,
-    Moment,
+    EpisodeTurn,
     Objective,
+    ObjectiveEvidence,
+    ObjectiveStatus,
     Scope,
-    Status,
     abandoned,
     merged,
     reached,
@@ -35,22 +43,22 @@ class _Came:
     scored: bool
 
     def concerns(self, one: Objective) -> bool:
-        if self.scored and one.condition.kind is Kind.SCORE:
+        if self.scored and one.condition.kind is ConditionKind.SCORE:
             return True
         return not self.places.isdisjoint(one.places) or one.condition.thing in self.things
 
 
-class ObjectiveBook:
+class ObjectiveTracker:
     """Every objective by its key, and what was seen in this episode.
 
     Args:
         stale_after: turns without progress after which an objective is stale; after twice as many it is abandoned.
-        way_of: under which name a way is known, however it was typed.
+        exit_name_of: under which name a way is known, however it was typed.
     """
 
-    def __init__(self, *, stale_after: int, way_of: WayOf) -> None:
+    def __init__(self, *, stale_after: int, exit_name_of: ExitNamer) -> None:
         self._stale_after = stale_after
-        self._way_of = way_of
+        self._way_of = exit_name_of
         self.objectives: dict[str, Objective] = {}
         self.visited: set[int] = set()
         self.scored: set[int] = set()
@@ -59,7 +67,7 @@ class ObjectiveBook:
         """Things that the player has carried in this episode."""
         self.things: dict[int, str] = {}
         """Number → name of everything that was in sight or carried in this episode."""
-        self.last: Moment | None = None
+        self.last: EpisodeTurn | None = None
         """The turn that was taken over last."""
         self.counts: Counter[str] = Counter()
         """What happened in this episode."""
@@ -68,44 +76,44 @@ class ObjectiveBook:
         self._order: list[Objective] | None = None
         """The pursued ones as they are shown; None: to be sorted anew."""
 
-    def restart(self, kept: Iterable[Objective], *, remember: bool = True) -> None:
+    def start_episode(self, kept: Iterable[Objective], *, remember: bool = True) -> None:
         """A new episode: what is of the world is open again or stays reached, and the rest is gone.
 
         Args:
             kept: what was kept of earlier episodes.
-            remember: whether what this book holds of the world is kept too.
+            remember: whether what this tracker holds of the world is kept too.
         """
         own = [one for one in self.objectives.values() if remember and one.scope is Scope.WORLD]
         known: dict[str, Objective] = {}
         for one in (*own, *kept):
             known[one.key] = restarted(merged(known[one.key], one) if one.key in known else one)
-        self.hold(known.values())
+        self.replace_all(known.values())
         for of_the_episode in (self.visited, self.scored, self.carried, self.things, self.counts):
             of_the_episode.clear()
         self.last = None
         self.revision += 1
 
-    def hold(self, objectives: Iterable[Objective]) -> None:
+    def replace_all(self, objectives: Iterable[Objective]) -> None:
         """These and no others."""
         self.objectives = {one.key: one for one in objectives}
         self._order = None
 
     # Turns
 
-    def take_over(self, record: TurnRecord) -> None:
+    def update(self, record: TurnRecord) -> None:
         """Check every objective against this turn; a turn that was taken over before changes nothing."""
-        moment = Moment(record.episode, record.turn)
+        moment = EpisodeTurn(record.episode, record.turn)
         if self.last is not None and moment <= self.last:
             return
         self.last = moment
         step = record.transition
         for now in (step.before, step.after):
             self._see(now)
-        if gain(step) > 0 and step.before.location is not None:
+        if score_gain(step) > 0 and step.before.location is not None:
             self.scored.add(step.before.location.num)
         came_of = _came_of(step)
         for one in list(self.objectives.values()):
-            if one.status is not Status.REACHED:
+            if one.status is not ObjectiveStatus.REACHED:
                 after = self._after(one, record, came_of)
                 if after is not one:
                     self._put(after)
@@ -119,15 +127,17 @@ class ObjectiveBook:
 
     def _after(self, one: Objective, record: TurnRecord, came_of: _Came | None) -> Objective:
         step = record.transition
-        done = stands(one.condition, step.after, self.visited) or happened(one.condition, step, self._way_of)
+        done = is_met(one.condition, step.after, self.visited) or came_about(one.condition, step, self._way_of)
         if done and not step.refused and not step.fault:
             self.counts["reached_by_ground_truth"] += 1
-            evidence = Evidence(Moment(record.episode, record.turn), "game", _line(step.action), gain(step))
+            evidence = ObjectiveEvidence(
+                EpisodeTurn(record.episode, record.turn), "game", _line(step.action), score_gain(step)
+            )
             return reached(one, evidence)
         if not one.pursued:
             return one
         if came_of is not None and came_of.concerns(one):
-            return replace(one, status=Status.OPEN, progressed=record.turn)
+            return replace(one, status=ObjectiveStatus.OPEN, progressed=record.turn)
         return self._aged(one, record)
 
     def _aged(self, one: Objective, record: TurnRecord) -> Objective:
@@ -135,9 +145,9 @@ class ObjectiveBook:
         if idle >= 2 * self._stale_after:
             self.counts["dropped"] += 1
             return abandoned(one, record.episode)
-        if idle >= self._stale_after and one.status is Status.OPEN:
+        if idle >= self._stale_after and one.status is ObjectiveStatus.OPEN:
             self.counts["stale"] += 1
-            return replace(one, status=Status.STALE)
+            return replace(one, status=ObjectiveStatus.STALE)
         return one
 
     # Updates
@@ -153,9 +163,9 @@ class ObjectiveBook:
             elif _wanted_again(known, one):
                 self.counts["taken_up_again"] += 1
                 scope = Scope.WORLD if Scope.WORLD in (known.scope, one.scope) else Scope.EPISODE
-                self._put(replace(known, status=Status.OPEN, progressed=one.progressed, scope=scope, rank=0))
+                self._put(replace(known, status=ObjectiveStatus.OPEN, progressed=one.progressed, scope=scope, rank=0))
 
-    def judge(self, judgements: Iterable[Judgement], turns: Mapping[int, TurnRecord]) -> None:
+    def accept_reports(self, judgements: Iterable[ReachedReport], turns: Mapping[int, TurnRecord]) -> None:
         """Take over that objectives in words were reached, where the turns bear it out."""
         for said in judgements:
             one, record = self.objectives.get(said.key), turns.get(said.turn)
@@ -165,11 +175,11 @@ class ObjectiveBook:
                 self.counts["unsupported"] += 1
                 continue
             self.counts["reached_by_model"] += 1
-            moment = Moment(record.episode, record.turn)
-            evidence = Evidence(moment, "model", _line(said.quote), gain(record.transition))
+            moment = EpisodeTurn(record.episode, record.turn)
+            evidence = ObjectiveEvidence(moment, "model", _line(said.quote), score_gain(record.transition))
             self._put(reached(one, evidence))
 
-    def keep(self, keys: Sequence[str]) -> None:
+    def prioritize(self, keys: Sequence[str]) -> None:
         """Pursue these, in this order, and no others."""
         order = {key: rank for rank, key in enumerate(dict.fromkeys(keys), 1)}
         for one in self.pursued():
@@ -178,7 +188,7 @@ class ObjectiveBook:
             else:
                 self.counts["refined"] += 1
                 # Laid aside for this episode; that is no sign that nothing can come of it.
-                self._put(replace(one, status=Status.ABANDONED))
+                self._put(replace(one, status=ObjectiveStatus.ABANDONED))
 
     def _put(self, one: Objective) -> None:
         known = self.objectives.get(one.key)
@@ -203,20 +213,20 @@ class ObjectiveBook:
         settled = [one for one in self.settled() if _ended_in(one, episode)]
         return [*self.pursued(), *settled]
 
-    def of_the_world(self) -> list[Objective]:
+    def lasting(self) -> list[Objective]:
         return [one for one in self.objectives.values() if one.scope is Scope.WORLD]
 
 
 def _ended_in(one: Objective, episode: int) -> bool:
-    if one.status is Status.REACHED:
+    if one.status is ObjectiveStatus.REACHED:
         return any(shown.moment.episode == episode for shown in one.evidence)
-    given_up_before = restarted(one).status is Status.ABANDONED and episode not in one.given_up
+    given_up_before = restarted(one).status is ObjectiveStatus.ABANDONED and episode not in one.given_up
     return not given_up_before
 
 
 def _promise(one: Objective) -> tuple:
     gained = max((shown.gain for shown in one.evidence), default=0)
-    return one.status is Status.STALE, one.rank or 1_000, len(one.given_up), -gained, one.origin
+    return one.status is ObjectiveStatus.STALE, one.rank or 1_000, len(one.given_up), -gained, one.origin
 
 
 def _came_of(step: Transition) -> _Came | None:
@@ -227,21 +237,21 @@ def _came_of(step: Transition) -> _Came | None:
     return _Came(
         places=frozenset(place.num for place in (step.before.location, step.after.location) if place is not None),
         things=frozenset(touched & in_sight(step)),
-        scored=gain(step) > 0,
+        scored=score_gain(step) > 0,
     )
 
 
 def _wanted_again(known: Objective, again: Objective) -> bool:
-    if known.status in (Status.STALE, Status.ABANDONED):
+    if known.status in (ObjectiveStatus.STALE, ObjectiveStatus.ABANDONED):
         return True
     # In words, and reached in an earlier episode: whether the restart undid it, only who asks for it again can say.
     before = all(shown.moment.episode < again.origin.episode for shown in known.evidence)
-    return known.status is Status.REACHED and not known.condition.checkable and before
+    return known.status is ObjectiveStatus.REACHED and not known.condition.checkable and before
 
 
-def _bears_out(said: Judgement, record: TurnRecord, one: Objective) -> bool:
+def _bears_out(said: ReachedReport, record: TurnRecord, one: Objective) -> bool:
     """The turn came after the objective was set, and the game said on it what is quoted, not just a word or two."""
-    quote, response = normal(said.quote), normal(record.transition.response)
+    quote, response = normalized_text(said.quote), normalized_text(record.transition.response)
     since = one.origin.turn if one.origin.episode == record.episode else 0
     telling = len(quote.split()) >= _FEWEST_WORDS or (quote and quote == response)
     return bool(telling) and record.turn > since and f" {quote} " in f" {response} "

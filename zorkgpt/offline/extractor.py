@@ -4,6 +4,7 @@ import re
 from itertools import pairwise
 
 from session.extraction import Extraction, Said
+from zorkgpt.text import normalized_action
 from zorkgpt.world.directions import directions_in
 
 # Stories of every maker print the place's name on a line of its own above its description, at times with what the
@@ -50,7 +51,7 @@ def below_the_heading(text: str, name: str) -> str | None:
 
 
 def _describes(said: Said, body: str | None) -> bool:
-    looked = " ".join(said.action.lower().split()) in _LOOKS
+    looked = normalized_action(said.action) in _LOOKS
     if said.dark or body == "":
         return False
     if body is None:

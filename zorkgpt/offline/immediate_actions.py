@@ -7,7 +7,7 @@ from game_interface.language import Scene
 from game_interface.models import Observation
 from zorkgpt.offline.candidates import Nouns, words_of
 from zorkgpt.offline.phrases import is_hostile, is_laden
-from zorkgpt.offline.state import LastTurn, Mind
+from zorkgpt.offline.state import ExplorerState, LastTurn
 from zorkgpt.player import PlayerContext
 from zorkgpt.world.directions import OPPOSITE, canonical_direction
 
@@ -19,36 +19,36 @@ def names_of_held(now: Observation, nouns: Nouns) -> tuple[str, ...]:
     return tuple(name for item in now.inventory or () if (name := nouns.name(item)))
 
 
-def learn_of_last(mind: Mind, here: int, context: PlayerContext, held: tuple[str, ...]) -> None:
+def update_after_last_turn(state: ExplorerState, here: int, context: PlayerContext, held: tuple[str, ...]) -> None:
     """What came of the turn before.
 
     Args:
         held: what is carried now.
     """
-    mind.wanted = mind.take_back = None
-    if mind.last is None:
+    state.wanted = state.take_back = None
+    if state.last is None:
         return
-    last, stayed = mind.last, mind.last.place == here
+    last, stayed = state.last, state.last.place == here
     scored = _scored(last, context)
     verb, _, rest = last.action.partition(" ")
     if verb == "take":
         if scored:
-            mind.valued.add(rest)
+            state.valued.add(rest)
         if stayed and is_laden(context.response):
-            mind.wanted = last.action
+            state.wanted = last.action
     elif verb == "put":
         thing = re.split(" (?:in|on) ", rest)[0]
         if scored:
             # It is where it belongs.
-            mind.given_up.add(thing)
+            state.given_up.add(thing)
         elif stayed and thing not in held:
-            mind.take_back = thing
+            state.take_back = thing
     elif last.action.startswith("turn on ") and context.changed:
-        mind.lamp = last.action.removeprefix("turn on ")
-        mind.useful.add(mind.lamp)
+        state.lamp = last.action.removeprefix("turn on ")
+        state.useful.add(state.lamp)
     way = canonical_direction(last.action)
     if way and not stayed:
-        mind.way_back = OPPOSITE[way]
+        state.way_back = OPPOSITE[way]
 
 
 def _scored(last: LastTurn, context: PlayerContext) -> bool:
@@ -56,8 +56,8 @@ def _scored(last: LastTurn, context: PlayerContext) -> bool:
     return last.score is not None and now is not None and now > last.score
 
 
-def blow(
-    mind: Mind,
+def next_blow(
+    state: ExplorerState,
     context: PlayerContext,
     nouns: Nouns,
     scene: Scene | None,
@@ -77,20 +77,20 @@ def blow(
         for item in context.observation.inventory or ()
         if scene.attributes.get(item.num, {}).get("weapon") and (name := nouns.name(item))
     ]
-    for enemy in _enemies(mind, context, nouns, scene):
+    for enemy in _enemies(state, context, nouns, scene):
         if any(struck.startswith(f"attack {enemy} ") for struck in roaming):
             continue
         strikes = [f"attack {enemy} with {weapon}" for weapon in weapons]
         for strike in sorted(strikes, key=lambda one: one in fatal):
-            if mind.blows.get(strike, 0) < _MOST_BLOWS:
-                mind.blows[strike] = mind.blows.get(strike, 0) + 1
+            if state.blows.get(strike, 0) < _MOST_BLOWS:
+                state.blows[strike] = state.blows.get(strike, 0) + 1
                 return strike
     return None
 
 
-def is_threatened(mind: Mind, context: PlayerContext, nouns: Nouns, scene: Scene | None) -> bool:
+def is_threatened(state: ExplorerState, context: PlayerContext, nouns: Nouns, scene: Scene | None) -> bool:
     """Somebody here means harm."""
-    return scene is not None and any(_enemies(mind, context, nouns, scene))
+    return scene is not None and any(_enemies(state, context, nouns, scene))
 
 
 def weapon_in_sight(context: PlayerContext, nouns: Nouns, scene: Scene | None) -> str | None:
@@ -108,10 +108,10 @@ def weapon_in_sight(context: PlayerContext, nouns: Nouns, scene: Scene | None) -
     return None
 
 
-def _enemies(mind: Mind, context: PlayerContext, nouns: Nouns, scene: Scene) -> Iterator[str]:
+def _enemies(state: ExplorerState, context: PlayerContext, nouns: Nouns, scene: Scene) -> Iterator[str]:
     """Whoever the game says means harm; and who was struck and still stands, whatever is said of it."""
     said = words_of(context.response) if is_hostile(context.response) else []
-    struck = mind.last.action if mind.last else ""
+    struck = state.last.action if state.last else ""
     for being in context.observation.visible or ():
         name = nouns.name(being)
         if not name or not scene.attributes.get(being.num, {}).get("animate"):
@@ -120,21 +120,21 @@ def _enemies(mind: Mind, context: PlayerContext, nouns: Nouns, scene: Scene) -> 
             yield name
 
 
-def ballast(mind: Mind, context: PlayerContext, nouns: Nouns, scene: Scene | None) -> str | None:
+def item_to_drop(state: ExplorerState, context: PlayerContext, nouns: Nouns, scene: Scene | None) -> str | None:
     """What is carried and was good for nothing yet, where something else could not be taken for its weight."""
-    if mind.wanted is None:
+    if state.wanted is None:
         return None
     for item in context.observation.inventory or ():
         name, told = nouns.name(item), scene.attributes.get(item.num, {}) if scene else {}
         tool = told.get("weapon") or told.get("tool") or told.get("light")
-        if name and not tool and name not in mind.valued | mind.useful:
+        if name and not tool and name not in state.valued | state.useful:
             return name
     return None
 
 
-def is_stuck_aboard(mind: Mind, here: int, context: PlayerContext) -> bool:
+def is_stuck_aboard(state: ExplorerState, here: int, context: PlayerContext) -> bool:
     """A direction was tried in a vehicle, and led nowhere."""
-    last = mind.last
+    last = state.last
     if context.observation.vehicle is None or last is None or last.place != here or not last.aboard:
         return False
     return canonical_direction(last.action) not in (None, "out")

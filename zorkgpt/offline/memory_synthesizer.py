@@ -17,7 +17,7 @@ from zorkgpt.memory.models import (
     Persistence,
     ThingAtHand,
 )
-from zorkgpt.offline.phrases import Outcome, is_dark, title_of, whole_sentences
+from zorkgpt.offline.phrases import ActionOutcome, is_dark, title_of, whole_sentences
 
 _TEXT_LIMIT = 200
 _MOST_THINGS = 10
@@ -52,9 +52,11 @@ def _of_action(request: SynthesisRequest) -> MemorySynthesisResponse:
         return NOTHING
     if truth.died:
         unlit = is_dark(request.response) or any(is_dark(turn.response) for turn in request.history)
-        return _fact(request, "DANGER", Outcome.KILLS_UNLIT if unlit else Outcome.KILLS, "Doing this here is deadly.")
+        return _fact(
+            request, "DANGER", ActionOutcome.KILLS_UNLIT if unlit else ActionOutcome.KILLS, "Doing this here is deadly."
+        )
     if truth.score_delta > 0:
-        return _fact(request, "SUCCESS", Outcome.SCORES, f"{_points(truth.score_delta)} {_effects(request)}")
+        return _fact(request, "SUCCESS", ActionOutcome.SCORES, f"{_points(truth.score_delta)} {_effects(request)}")
     if truth.location_changed:
         # Plain ways are on the map.
         return _conditional_way(request) if truth.failed_before else NOTHING
@@ -63,9 +65,9 @@ def _of_action(request: SynthesisRequest) -> MemorySynthesisResponse:
     if lost := _lost(request):
         claims = tuple(claim for thing in lost for claim in thing.claims()[:1])
         text = _sentence(claim.in_words() for claim in claims)
-        return _fact(request, "NOTE", Outcome.WORKS, text, persistence="ephemeral", claims=claims)
+        return _fact(request, "NOTE", ActionOutcome.WORKS, text, persistence="ephemeral", claims=claims)
     if effects := _effects(request):
-        return _fact(request, "SUCCESS", Outcome.WORKS, effects)
+        return _fact(request, "SUCCESS", ActionOutcome.WORKS, effects)
     return NOTHING
 
 
@@ -82,7 +84,7 @@ def _conditional_way(request: SynthesisRequest) -> MemorySynthesisResponse:
     now = f" Now {', '.join(states)}." if states else ""
     text = f"Leads to {place}, though not always.{now}"
     claims = (way,) if truth.location_after is not None else ()
-    return _fact(request, "SUCCESS", Outcome.LEADS, text, claims=claims)
+    return _fact(request, "SUCCESS", ActionOutcome.LEADS, text, claims=claims)
 
 
 def _gained(request: SynthesisRequest) -> list[ObjectMoved]:
@@ -111,7 +113,7 @@ def _taken(request: SynthesisRequest, gained: Sequence[ObjectMoved]) -> MemorySy
         return NOTHING
     claims = tuple(_lay(request, move) for move in found)
     text = _sentence(claim.in_words() for claim in claims)
-    return _fact(request, "SUCCESS", Outcome.TAKES, f"{text} It can be taken.", claims=claims)
+    return _fact(request, "SUCCESS", ActionOutcome.TAKES, f"{text} It can be taken.", claims=claims)
 
 
 def _lay(request: SynthesisRequest, move: ObjectMoved) -> Claim:
@@ -219,7 +221,7 @@ def _sight(
 def _fact(
     request: SynthesisRequest,
     category: Category,
-    outcome: Outcome,
+    outcome: ActionOutcome,
     text: str,
     *,
     persistence: Persistence = "permanent",
@@ -228,7 +230,7 @@ def _fact(
     title = title_of(request.action, outcome)
     standing = {memory.title: memory for memory in request.memories}
     known = standing.get(title)
-    overcome = title_of(request.action, Outcome.FAILS)
+    overcome = title_of(request.action, ActionOutcome.FAILS)
     return MemorySynthesisResponse(
         should_remember=True,
         category=category,
@@ -237,7 +239,7 @@ def _fact(
         persistence=persistence,
         action=request.action,
         claims=claims,
-        supersedes_memory_titles={overcome} if outcome is not Outcome.KILLS and overcome in standing else set(),
+        supersedes_memory_titles={overcome} if outcome is not ActionOutcome.KILLS and overcome in standing else set(),
         reasoning=f"rule: the action {outcome}",
     )
 

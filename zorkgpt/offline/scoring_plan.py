@@ -8,7 +8,7 @@ from enum import IntEnum
 from typing import Any
 
 from zorkgpt.explore.trail import Trail
-from zorkgpt.offline.phrases import normal
+from zorkgpt.text import normalized_action
 from zorkgpt.world.directions import canonical_direction, exit_name
 
 _LIGHTING = ("turn on ", "switch on ", "light ")
@@ -27,7 +27,7 @@ class Need(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class ProvenStep:
+class ScoringStep:
     """One command that did something in an episode that scored after it."""
 
     place: int
@@ -48,14 +48,14 @@ class ProvenStep:
         return self.place, self.action
 
 
-def plan_of(trails: Iterable[Trail]) -> tuple[ProvenStep, ...]:
+def scoring_steps(trails: Iterable[Trail]) -> tuple[ScoringStep, ...]:
     """The steps of the episode that scored highest, in its order, and what other episodes scored beside it.
 
     Of several that scored as high, the one that took the fewest turns to it.
     """
     best = sorted(trails, key=_highest)
     times: Counter[tuple[int, str]] = Counter()
-    plan: list[ProvenStep] = []
+    plan: list[ScoringStep] = []
     for trail in best:
         steps = _steps_of(trail)
         times.update(step.key for step in steps)
@@ -73,21 +73,21 @@ def _highest(trail: Trail) -> tuple[int, int]:
     return -highest, scores.index(highest) if scores else 0
 
 
-def _steps_of(trail: Trail) -> list[ProvenStep]:
+def _steps_of(trail: Trail) -> list[ScoringStep]:
     """What did something, in order; of what was done again the first time."""
-    steps: dict[tuple[int, str], ProvenStep] = {}
+    steps: dict[tuple[int, str], ScoringStep] = {}
     place, held, score = trail.start, (), 0
     for step in trail.steps:
         now = step.standing
         gain = max(0, (now.score or 0) - (score or 0))
-        action = exit_name(normal(step.action))
+        action = exit_name(normalized_action(step.action))
         # A way that changed something without leading anywhere is a warning, if anything.
         warned = now.place == place and canonical_direction(action) is not None
         if place is not None and (gain or (step.effective and not warned)):
             yields = tuple((Counter(now.inventory) - Counter(held)).keys())
             spoken_of = tuple(name for name in held if _is_named(name, action))
             need = Need.IN_PASSING if now.inventory == held else Need.WHEN_STUCK
-            done = ProvenStep(place, action, gain, spoken_of, yields, need)
+            done = ScoringStep(place, action, gain, spoken_of, yields, need)
             known = steps.get(done.key)
             if known is None or gain > known.gain:
                 # Later in order: what was done before it again may have been what it needed.
@@ -97,10 +97,10 @@ def _steps_of(trail: Trail) -> list[ProvenStep]:
     return list(steps.values())
 
 
-def _rated(steps: Sequence[ProvenStep], known: Iterable[tuple[int, str]]) -> list[ProvenStep]:
+def _rated(steps: Sequence[ScoringStep], known: Iterable[tuple[int, str]]) -> list[ScoringStep]:
     """The same steps, each with whether it is needed for what scores, as far as that can be told beforehand."""
     wanted: set[str] = set()
-    rated: list[ProvenStep] = []
+    rated: list[ScoringStep] = []
     for step in reversed(steps):
         scores = step.gain > 0 and step.key not in known
         if scores or step.action.startswith(_LIGHTING) or wanted.intersection(step.yields):
@@ -113,13 +113,13 @@ def _rated(steps: Sequence[ProvenStep], known: Iterable[tuple[int, str]]) -> lis
     return rated[::-1]
 
 
-def _is_about_more(step: ProvenStep) -> bool:
+def _is_about_more(step: ScoringStep) -> bool:
     """It names something beside what is held: whom to strike, what to unlock."""
     own = {word for name in step.held for word in _words(name)}
     return len([word for word in _words(step.action) if word not in own]) >= _FIGHTING_WORDS
 
 
-def _merged(plan: list[ProvenStep], steps: Sequence[ProvenStep]) -> list[ProvenStep]:
+def _merged(plan: list[ScoringStep], steps: Sequence[ScoringStep]) -> list[ScoringStep]:
     """Both in one order: what only the second has comes before whatever followed it there and is in the first too."""
     merged, waiting = list(plan), []
     for step in steps:
@@ -148,15 +148,15 @@ _MOST_WALKS = 40
 """Turns of walking towards one step."""
 
 
-class Plan:
+class ScoringPlan:
     """The steps of one episode, in their order; what can't be done now is passed over until something has changed."""
 
-    def __init__(self, steps: Iterable[ProvenStep] = ()) -> None:
+    def __init__(self, steps: Iterable[ScoringStep] = ()) -> None:
         self._steps = list(steps)
         self._done: set[int] = set()
         self._failures: Counter[int] = Counter()
         self._failed_at: dict[int, int] = {}
-        """Step → how much had been brought about when it failed last."""
+        """TrailStep → how much had been brought about when it failed last."""
         self._walks: Counter[int] = Counter()
         self._progress = 0
         self._stuck = False
@@ -168,8 +168,8 @@ class Plan:
         here: int,
         held: Collection[str],
         routes: Mapping[int, list[str]],
-        is_safe: Callable[[ProvenStep], bool],
-    ) -> tuple[ProvenStep, list[str]] | None:
+        is_safe: Callable[[ScoringStep], bool],
+    ) -> tuple[ScoringStep, list[str]] | None:
         """The step to take, and the way to its place; None: there is nothing that can be done now.
 
         Args:
@@ -231,7 +231,7 @@ class Plan:
         self._is_told = True
         return told
 
-    def take_over(self, changes: dict[str, Any]) -> None:
+    def apply_changes(self, changes: dict[str, Any]) -> None:
         """Be as the one was that gave these; the first of an episode first."""
         if changes["steps"] is not None:
             self._steps = [_step(told) for told in changes["steps"]]
@@ -260,7 +260,7 @@ class Plan:
         return self._is_open(number) and not waits and step.place in routes and set(step.held) <= set(held)
 
 
-def _step(told: dict[str, Any]) -> ProvenStep:
-    return ProvenStep(
+def _step(told: dict[str, Any]) -> ScoringStep:
+    return ScoringStep(
         **told | {"held": tuple(told["held"]), "yields": tuple(told["yields"]), "need": Need(told["need"])}
     )

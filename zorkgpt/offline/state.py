@@ -10,7 +10,8 @@ from typing import Any
 from zorkgpt.memory.claims import Relation
 from zorkgpt.memory.models import Memory
 from zorkgpt.offline.candidates import COST, Candidate, Tier, words_of
-from zorkgpt.offline.phrases import Outcome, is_dark, is_unlocked, normal, read_title
+from zorkgpt.offline.phrases import ActionOutcome, is_dark, is_unlocked, parse_title
+from zorkgpt.text import normalized_action
 from zorkgpt.world.directions import canonical_direction
 
 
@@ -27,7 +28,7 @@ class LastTurn:
 
 
 @dataclass
-class Mind:
+class ExplorerState:
     """Of one episode. Things are known by the names that the parser takes for them."""
 
     turn: int = 0
@@ -76,7 +77,7 @@ class Mind:
         return state
 
     @classmethod
-    def from_dict(cls, state: dict[str, Any]) -> "Mind":
+    def from_dict(cls, state: dict[str, Any]) -> "ExplorerState":
         told = dict(state)
         told |= {name: set(told[name]) for name in ("valued", "useful", "given_up")}
         told["walking"] = tuple(told["walking"]) if told["walking"] else None
@@ -88,32 +89,32 @@ class Mind:
         return cls(**told)
 
 
-_ORDER = list(Outcome)
+_ORDER = list(ActionOutcome)
 _MOST_REOPENED = 6
 _UNDOING = ("drop ", "put ")
-_REWARDING = frozenset({Outcome.SCORES, Outcome.TAKES})
-_DEADLY = frozenset({Outcome.KILLS, Outcome.KILLS_UNLIT})
+_REWARDING = frozenset({ActionOutcome.SCORES, ActionOutcome.TAKES})
+_DEADLY = frozenset({ActionOutcome.KILLS, ActionOutcome.KILLS_UNLIT})
 
 
-def what_came_of(memory: Memory) -> tuple[str, Outcome] | None:
+def remembered_outcome(memory: Memory) -> tuple[str, ActionOutcome] | None:
     """The action that a memory tells of, and its outcome; None if it tells of none.
 
     By its fields; a memory from before there were any by its title, as the rules word it.
     """
     if not (memory.action and memory.outcome):
-        return read_title(memory)
-    action = normal(memory.action)
+        return parse_title(memory)
+    action = normalized_action(memory.action)
     if memory.outcome == "died":
         unlit = any(claim.relation is Relation.DARK for claim in (*memory.when, *memory.claims)) or is_dark(memory.text)
-        return action, Outcome.KILLS_UNLIT if unlit else Outcome.KILLS
+        return action, ActionOutcome.KILLS_UNLIT if unlit else ActionOutcome.KILLS
     if (memory.score_change or 0) > 0:
-        return action, Outcome.SCORES
+        return action, ActionOutcome.SCORES
     if memory.outcome == "changed":
         taken = any(claim.relation is Relation.CARRIED for claim in memory.claims)
-        return action, Outcome.TAKES if taken else Outcome.WORKS
+        return action, ActionOutcome.TAKES if taken else ActionOutcome.WORKS
     if memory.outcome == "nothing":
-        return action, Outcome.FAILS if memory.category == "FAILURE" else Outcome.TELLS
-    return action, Outcome.LEADS
+        return action, ActionOutcome.FAILS if memory.category == "FAILURE" else ActionOutcome.TELLS
+    return action, ActionOutcome.LEADS
 
 
 @dataclass
@@ -124,7 +125,7 @@ class PlaceNotes:
     """In this episode."""
     done: set[str] = field(default_factory=set)
     """In this episode."""
-    remembered: dict[str, Outcome] = field(default_factory=dict)
+    remembered: dict[str, ActionOutcome] = field(default_factory=dict)
     known_before: frozenset[str] = frozenset()
     """What was remembered when the episode began."""
     failed_before: dict[str, str] = field(default_factory=dict)
@@ -163,7 +164,7 @@ class PlaceNotes:
         return cls(
             visited=state["visited"],
             done=set(state["done"]),
-            remembered={action: Outcome(outcome) for action, outcome in state["remembered"].items()},
+            remembered={action: ActionOutcome(outcome) for action, outcome in state["remembered"].items()},
             known_before=frozenset(state["known_before"]),
             failed_before=dict(state["failed_before"]),
             refusals=dict(state["refusals"]),
@@ -182,12 +183,12 @@ class PlaceNotes:
             return
         self._told, self.remembered = told, {}
         for memory in memories:
-            if known := what_came_of(memory):
+            if known := remembered_outcome(memory):
                 action, outcome = known
                 known_as = self.remembered.get(action, outcome)
                 self.remembered[action] = min(known_as, outcome, key=_ORDER.index)
-                self.dark = self.dark or outcome is Outcome.KILLS_UNLIT
-                if outcome is Outcome.FAILS:
+                self.dark = self.dark or outcome is ActionOutcome.KILLS_UNLIT
+                if outcome is ActionOutcome.FAILS:
                     self.refusals.setdefault(action, memory.text)
             elif memory.persistence == "core" and is_dark(memory.text):
                 self.dark = True
@@ -227,7 +228,7 @@ class PlaceNotes:
             ways: which ways out it may have changed too.
         """
         words = set(nouns)
-        remembered = {action for action, outcome in self.remembered.items() if outcome is Outcome.FAILS}
+        remembered = {action for action, outcome in self.remembered.items() if outcome is ActionOutcome.FAILS}
         for action in (self.in_vain | remembered).union(self.failed_before):
             barred = canonical_direction(action) and words & set(words_of(self._said_to(action)))
             concerned = barred or words & set(action.split()) or action in ways
@@ -250,7 +251,7 @@ class PlaceNotes:
         return any(map(is_unlocked, answers))
 
     @cached_property
-    def deadly(self) -> tuple[tuple[str, Outcome], ...]:
+    def deadly(self) -> tuple[tuple[str, ActionOutcome], ...]:
         """What somebody died of here."""
         return tuple((action, outcome) for action, outcome in self.remembered.items() if outcome in _DEADLY)
 
@@ -261,16 +262,18 @@ class PlaceNotes:
 
     def _pending(self) -> Iterator[tuple[Tier, str]]:
         # Someone died here of something other than a way out.
-        hurry = any(came is Outcome.KILLS and canonical_direction(action) is None for action, came in self.deadly)
+        hurry = any(came is ActionOutcome.KILLS and canonical_direction(action) is None for action, came in self.deadly)
         for action, outcome in self.remembered.items():
             # What failed when it was tried last was there for the taking in another state of the world.
-            lapsed = action in self.failed_before and outcome is not Outcome.SCORES
+            lapsed = action in self.failed_before and outcome is not ActionOutcome.SCORES
             if action not in self.done and not hurry and not lapsed:
                 if outcome in _REWARDING:
                     yield Tier.REWARD, action
                 # A way that changed something without leading anywhere is a warning, if anything.
                 elif (
-                    outcome is Outcome.WORKS and canonical_direction(action) is None and not action.startswith(_UNDOING)
+                    outcome is ActionOutcome.WORKS
+                    and canonical_direction(action) is None
+                    and not action.startswith(_UNDOING)
                 ):
                     yield Tier.PREPARE, action
         for action, tier in self.offered.items():

@@ -2,9 +2,10 @@
 
 from typing import Any
 
+from zorkgpt.text import normalized_action
 from zorkgpt.viewer.episode_index import EpisodeIndex
-from zorkgpt.viewer.json_lines import SHOWN_CHARACTERS, cut, number, objects, plain, text, texts, whole_number
-from zorkgpt.viewer.map import drawn
+from zorkgpt.viewer.json_lines import SHOWN_CHARACTERS, cut, json_safe, number, objects, text, texts, whole_number
+from zorkgpt.viewer.map import map_picture
 from zorkgpt.viewer.run_files import RunFiles
 
 _LONG = ("opening", "action", "reasoning", "response", "memory_shown", "refused", "fault")
@@ -38,7 +39,7 @@ def _extraction(given: Any) -> dict[str, Any] | None:
     """What was read in the response; None: nobody read it."""
     if not isinstance(given, dict):
         return None
-    return plain(given, 200, depth=2)
+    return json_safe(given, 200, depth=2)
 
 
 def _rejection(one: dict[str, Any], limit: int) -> dict[str, Any]:
@@ -46,7 +47,7 @@ def _rejection(one: dict[str, Any], limit: int) -> dict[str, Any]:
     return row | {"score": number(one.get("score")), "obeyed": one.get("obeyed", True) is not False}
 
 
-def compared(one: EpisodeIndex, other: EpisodeIndex) -> dict[str, Any]:
+def compare_episodes(one: EpisodeIndex, other: EpisodeIndex) -> dict[str, Any]:
     """The first turn on which they do not do, or do not get, the same.
 
     Returns:
@@ -66,7 +67,7 @@ def compared(one: EpisodeIndex, other: EpisodeIndex) -> dict[str, Any]:
 def _turns(index: EpisodeIndex) -> list[tuple]:
     """(action, place before, place after, score) of each."""
     columns = index.columns
-    actions = (" ".join(action.lower().split()) for action in index.actions)
+    actions = map(normalized_action, index.actions)
     return list(zip(actions, columns["places"], columns["places_after"], columns["scores"], strict=True))
 
 
@@ -76,7 +77,7 @@ _NOTE_CHARACTERS = 60_000
 _QUIET_S = 60
 
 
-class NotThere(LookupError):
+class NotInRun(LookupError):
     """What was asked for is not part of the run."""
 
 
@@ -128,7 +129,7 @@ class Answers:
             index = self._episode(episode)
             position = index.position(turn)
             if position is None:
-                raise NotThere(f"Episode {episode} has no turn {turn}.")
+                raise NotInRun(f"Episode {episode} has no turn {turn}.")
             calls = self._files.calls_of(episode).of_turn(turn)
             return turn_row(index.record(position), calls, limit=WHOLE_CHARACTERS)
 
@@ -138,7 +139,7 @@ class Answers:
             self._episode(episode)
             found = self._files.calls_of(episode).whole(call)
         if found is None:
-            raise NotThere(f"Episode {episode} has no model call {call}.")
+            raise NotInRun(f"Episode {episode} has no model call {call}.")
         return found
 
     def map(self) -> dict[str, Any]:
@@ -146,7 +147,7 @@ class Answers:
         with files.lock:
             names = files.room_names()
             if self._map is None or self._map[0] != (files.map.changes, names):
-                self._map = ((files.map.changes, names), drawn(files.map, names))
+                self._map = ((files.map.changes, names), map_picture(files.map, names))
             return self._map[1]
 
     def place(self, place: int) -> dict[str, Any]:
@@ -166,12 +167,12 @@ class Answers:
 
     def compare(self, one: int, other: int) -> dict[str, Any]:
         with self._files.lock:
-            return compared(self._episode(one), self._episode(other))
+            return compare_episodes(self._episode(one), self._episode(other))
 
     def _episode(self, number: int) -> EpisodeIndex:
         index = self._files.episodes.get(number)
         if index is None:
-            raise NotThere(f"There is no episode {number} here.")
+            raise NotInRun(f"There is no episode {number} here.")
         return index
 
 
@@ -217,5 +218,5 @@ def note_row(turn: int, kind: str, record: dict[str, Any]) -> dict[str, Any]:
     for name, value in record.items():
         if name in ("v", "event", "turn", "episode", "kind"):
             continue
-        row[cut(name, 80)] = plain(value, _NOTE_CHARACTERS)
+        row[cut(name, 80)] = json_safe(value, _NOTE_CHARACTERS)
     return row

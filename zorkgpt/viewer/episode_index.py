@@ -6,8 +6,8 @@ from typing import Any
 
 from zorkgpt.runlog.events import SCHEMA_VERSION
 from zorkgpt.runlog.playing import is_played
-from zorkgpt.viewer.json_lines import Lines, cut, number, objects, text, texts, whole_number
-from zorkgpt.viewer.memory_threads import Happened
+from zorkgpt.viewer.json_lines import JsonLines, cut, number, objects, text, texts, whole_number
+from zorkgpt.viewer.memory_threads import MemoryEvent
 from zorkgpt.world.directions import directions_in, exit_name
 
 _CHARACTERS = 400_000
@@ -20,7 +20,7 @@ class CallIndex:
         self._begin(path)
 
     def _begin(self, path: Path) -> None:
-        self._lines = Lines(path)
+        self._lines = JsonLines(path)
         self.calls: list[dict[str, Any]] = []
         """In brief: everything but the texts."""
         self._where: list[tuple[int, int]] = []
@@ -78,7 +78,7 @@ NOTED = ("objectives_updated", "knowledge_updated", "returned", "episode_resumed
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class MapStep:
     """What a turn says of the map."""
 
     before: int | None
@@ -101,20 +101,20 @@ class EpisodeIndex:
         self._begin(path)
 
     def _begin(self, path: Path) -> None:
-        self._lines = Lines(path)
+        self._lines = JsonLines(path)
         self.started: dict[str, Any] = {}
         self.ended: dict[str, Any] = {}
         self.later_version: int | None = None
         """The schema of a line that a later version of this program wrote."""
         self.columns: dict[str, list] = {name: [] for name in COLUMNS}
         self.actions: list[str] = []
-        self.steps: list[Step] = []
+        self.steps: list[MapStep] = []
         self.names: dict[int, str] = {}
         self.notes: list[tuple[int, str, tuple[int, int]]] = []
         """(turn, kind, where) of the events in `NOTED`, in order."""
-        self.passing: dict[int, list[Happened]] = {}
+        self.ephemeral_events: dict[int, list[MemoryEvent]] = {}
         """By place: what became of the memories of this episode only."""
-        self.passed = 0
+        self.ephemeral_changes = 0
         """How much there is of that."""
         self._where: list[tuple[int, int]] = []
 
@@ -219,8 +219,8 @@ class EpisodeIndex:
         for event in objects(record.get("memory_events")):
             place = whole_number(event.get("location_id"))
             if event.get("persistence") == "ephemeral" and place is not None:
-                self.passing.setdefault(place, []).append((turn, event))
-                self.passed += 1
+                self.ephemeral_events.setdefault(place, []).append((turn, event))
+                self.ephemeral_changes += 1
         self.ended = {}
 
     def _take_back(self, turn: int) -> None:
@@ -232,14 +232,14 @@ class EpisodeIndex:
             for column in (*self.columns.values(), self.actions, self.steps, self._where):
                 column.pop()
         self.notes = [note for note in self.notes if note[0] < turn]
-        for place, events in self.passing.items():
-            self.passing[place] = [event for event in events if event[0] < turn]
+        for place, events in self.ephemeral_events.items():
+            self.ephemeral_events[place] = [event for event in events if event[0] < turn]
 
 
-def _step(record: dict[str, Any], before: int | None, after: int | None) -> Step:
+def _step(record: dict[str, Any], before: int | None, after: int | None) -> MapStep:
     void = bool(record.get("refused") or record.get("fault"))
     died = bool(record.get("died"))
-    return Step(before, after, text(record.get("action"))[:200], died, void, () if void else _exits(record))
+    return MapStep(before, after, text(record.get("action"))[:200], died, void, () if void else _exits(record))
 
 
 def _exits(record: dict[str, Any]) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ SHOWN_CHARACTERS = 4000
 _SPAN = 1_000_000
 
 
-def moment(episode: int, turn: int) -> int:
+def turn_key(episode: int, turn: int) -> int:
     """A turn of an episode as one number: later is larger."""
     return episode * _SPAN + turn
 
@@ -48,7 +48,7 @@ def objects(value: Any, count: int = 500) -> list[dict[str, Any]]:
     return [one for one in value[:count] if isinstance(one, dict)] if isinstance(value, list) else []
 
 
-def plain(value: Any, limit: int = SHOWN_CHARACTERS, *, depth: int = 4) -> Any:
+def json_safe(value: Any, limit: int = SHOWN_CHARACTERS, *, depth: int = 4) -> Any:
     """Whatever a log may hold, bounded in length and depth, and with numbers that every reader of JSON knows."""
     if value is None or isinstance(value, bool):
         return value
@@ -56,9 +56,9 @@ def plain(value: Any, limit: int = SHOWN_CHARACTERS, *, depth: int = 4) -> Any:
         known = whole_number(value) if isinstance(value, int) else number(value)
         return text(value) if known is None else known
     if isinstance(value, list) and depth:
-        return [plain(one, limit, depth=depth - 1) for one in value[:200]]
+        return [json_safe(one, limit, depth=depth - 1) for one in value[:200]]
     if isinstance(value, dict) and depth:
-        return {cut(name, 80): plain(one, limit, depth=depth - 1) for name, one in list(value.items())[:60]}
+        return {cut(name, 80): json_safe(one, limit, depth=depth - 1) for name, one in list(value.items())[:60]}
     return cut(value, limit)
 
 
@@ -66,7 +66,7 @@ _CHUNK_BYTES = 1 << 24
 _HEAD_BYTES = 1024
 
 
-class Lines:
+class JsonLines:
     """The lines of a file, each once, with where it stands."""
 
     def __init__(self, path: Path) -> None:
@@ -89,7 +89,7 @@ class Lines:
         return max(0.0, time.time() - now.st_mtime) if now else 0.0
 
     def was_replaced(self) -> bool:
-        """Another file is there now, or another text in it; begin again with a new `Lines`."""
+        """Another file is there now, or another text in it; begin again with a new `JsonLines`."""
         now = self._state()
         if now is None:
             return self.end > 0

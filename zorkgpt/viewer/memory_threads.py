@@ -5,20 +5,20 @@ from pathlib import Path
 from typing import Any
 
 from zorkgpt.memory.models import INVALIDATION_MARKER
-from zorkgpt.viewer.json_lines import Lines, cut, moment, plain, text, whole_number
+from zorkgpt.viewer.json_lines import JsonLines, cut, json_safe, text, turn_key, whole_number
 
 _END = 999_999
 """After every turn: the episode is over, and its memories with it."""
-Happened = tuple[int, dict[str, Any]]
+MemoryEvent = tuple[int, dict[str, Any]]
 """A turn, and what it did to a memory."""
 
 
-def passing_threads(episode: int, events: list[Happened]) -> list[list[dict[str, Any]]]:
+def ephemeral_threads(episode: int, events: list[MemoryEvent]) -> list[list[dict[str, Any]]]:
     """Of one place."""
     threads: list[list[dict[str, Any]]] = []
     for turn, event in events:
         title, kind = cut(event.get("title")), cut(event.get("kind"), 40)
-        version = {"at": moment(episode, turn), "kind": kind}
+        version = {"at": turn_key(episode, turn), "kind": kind}
         if kind == "added":
             threads.append([version | {"set": _new(event, title, episode, turn)}])
         elif thread := _open(threads, title):
@@ -26,7 +26,7 @@ def passing_threads(episode: int, events: list[Happened]) -> list[list[dict[str,
             if change:
                 thread.append(version | {"set": change})
     for thread in threads:
-        thread.append({"at": moment(episode, _END), "kind": "the episode ended", "set": {}, "gone": True})
+        thread.append({"at": turn_key(episode, _END), "kind": "the episode ended", "set": {}, "gone": True})
     return threads
 
 
@@ -77,7 +77,7 @@ class MemoryThreads:
         self._begin(path)
 
     def _begin(self, path: Path) -> None:
-        self._lines = Lines(path)
+        self._lines = JsonLines(path)
         self._threads: dict[int, list[list[dict[str, Any]]]] = {}
         self._current: dict[int, dict[tuple[str, str], tuple[list, dict[str, Any]]]] = {}
         """Place → title and text → the thread that holds it now, with its fields."""
@@ -122,7 +122,7 @@ class MemoryThreads:
         if thread is None:
             thread = []
             self._threads.setdefault(place, []).append(thread)
-        version = _version(row, moment(episode, turn), known)
+        version = _version(row, turn_key(episode, turn), known)
         thread.append(version)
         if isinstance(after, dict):
             current[_key(after)] = thread, known | version["set"]
@@ -130,7 +130,7 @@ class MemoryThreads:
 
 def _version(row: dict[str, Any], at: int, known: dict[str, Any]) -> dict[str, Any]:
     after, other = row.get("after"), row.get("other")
-    now = plain(after) if isinstance(after, dict) else {}
+    now = json_safe(after) if isinstance(after, dict) else {}
     version: dict[str, Any] = {"at": at, "kind": cut(row.get("kind"), 40), "time": cut(row.get("at"), 40)}
     if row.get("source") not in (None, "agent"):
         version["source"] = cut(row.get("source"), 40)

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import FrameType
 
 from zorkgpt.errors import ViewerError
-from zorkgpt.viewer.run_files import Names, open_run
+from zorkgpt.viewer.run_files import RunFileNames, open_run
 
 PORT = 8765
 _BACKLOG = 128
@@ -26,7 +26,7 @@ def serve(
     port: int | None = None,
     edit: bool = False,
     may_be_empty: bool = False,
-    names: Names | None = None,
+    names: RunFileNames | None = None,
     ready: Callable[[str], None],
 ) -> None:
     """Serve a run; `ready` is told the address once the page can be opened there.
@@ -47,10 +47,10 @@ def serve(
             f"The viewer needs {error.name}, which is not installed: "
             "pip install 'zorkgpt[viewer]', or `uv sync` in a checkout."
         ) from None
-    from zorkgpt.viewer.guard import Rules
+    from zorkgpt.viewer.guard import AccessRules
 
     files = open_run(given, may_be_empty=may_be_empty, names=names)
-    rules = Rules.of(host, edit=edit)
+    rules = AccessRules.of(host, edit=edit)
     listening = _listen(host or "127.0.0.1", port)
     config = uvicorn.Config(
         make_app(files, rules),
@@ -111,8 +111,8 @@ class BackgroundPage:
         ViewerError: the page can't be served.
     """
 
-    def __init__(self, workdir: Path, *, names: Names | None = None) -> None:
-        names = names or Names()
+    def __init__(self, workdir: Path, *, names: RunFileNames | None = None) -> None:
+        names = names or RunFileNames()
         command = [sys.executable, "-m", __name__, str(workdir.resolve()), names.log, names.memory]
         # A session of its own: a Ctrl-C is the game's, which then ends the page.
         self._process = subprocess.Popen(
@@ -151,7 +151,7 @@ def _main(workdir: str, log: str, memory: str) -> None:
         os.nice(_NICENESS)
     threading.Thread(target=_end_with_the_parent, daemon=True).start()
     try:
-        serve(Path(workdir), may_be_empty=True, names=Names(log, memory), ready=_tell)
+        serve(Path(workdir), may_be_empty=True, names=RunFileNames(log, memory), ready=_tell)
     except ViewerError as error:
         _tell(str(error))
 

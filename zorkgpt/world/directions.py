@@ -3,6 +3,8 @@
 import re
 from functools import lru_cache
 
+from zorkgpt.text import normalized_action
+
 OPPOSITE = {
     "north": "south",
     "south": "north",
@@ -44,7 +46,7 @@ _GOING = ("go ", "walk ", "run ", "head ")
 @lru_cache(maxsize=4096)
 def canonical_direction(action: str) -> str | None:
     """The direction that an action goes: "go nw" → "northwest"; None if it is no plain direction."""
-    words = " ".join(action.lower().split())
+    words = normalized_action(action)
     for verb in _GOING:
         words = words.removeprefix(verb)
     words = _SHORT.get(words, words)
@@ -54,7 +56,7 @@ def canonical_direction(action: str) -> str | None:
 @lru_cache(maxsize=4096)
 def exit_name(action: str) -> str:
     """Under which name a way is kept: its direction, or the action that took it ("enter window")."""
-    return canonical_direction(action) or " ".join(action.lower().split())
+    return canonical_direction(action) or normalized_action(action)
 
 
 def directions_in(text: str) -> tuple[str, ...]:

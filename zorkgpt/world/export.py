@@ -8,7 +8,7 @@ import networkx as nx
 
 from zorkgpt.world.directions import OPPOSITE
 from zorkgpt.world.graph import Danger, MapGraph
-from zorkgpt.world.layout import BOX, COMPASS, Sheet, Square, lay_out, scaled
+from zorkgpt.world.layout import BOX, COMPASS, PixelLayout, Square, lay_out, scaled
 from zorkgpt.world.movement import MoveKind
 
 _STUB = 15
@@ -54,10 +54,10 @@ def draw(
         dangers: Rooms and (room, way) to warn of.
         untried: Room → ways to show as open ends.
     """
-    return _Drawing(graph, here, set(dangers), untried or {}).svg()
+    return _SvgMap(graph, here, set(dangers), untried or {}).svg()
 
 
-class _Drawing:
+class _SvgMap:
     def __init__(
         self, graph: MapGraph, here: int | None, dangers: set[Danger], untried: Mapping[int, Collection[str]]
     ) -> None:
@@ -67,7 +67,7 @@ class _Drawing:
         self._dangerous_rooms = {danger[0] if isinstance(danger, tuple) else danger for danger in dangers}
         self._untried = untried
         self._connections = {room: graph.exits(room) for room in graph.rooms}
-        self._sheet = Sheet(lay_out(graph.rooms, self._connections))
+        self._pixels = PixelLayout(lay_out(graph.rooms, self._connections))
         self._labels: list[str] = []
         self._notes: dict[int, int] = {}
         """Room → how many notes are below it already."""
@@ -75,7 +75,7 @@ class _Drawing:
         """Sides that a line leaves or reaches."""
 
     def svg(self) -> str:
-        width, height = self._sheet.size
+        width, height = self._pixels.size
         ways = sum(map(len, self._connections.values()))
         lines = [*self._ways(), *self._stubs()]
         self._note_other_moves()
@@ -123,12 +123,12 @@ class _Drawing:
             leaving = COMPASS[name]
             arriving = COMPASS[back] if back else (-leaving[0], -leaving[1])
             yield self._line("way", room, leaving, other, arriving, one_way=back is None, danger=danger)
-        elif self._sheet.distance(room, other) > _FAR:
+        elif self._pixels.distance(room, other) > _FAR:
             self._note(room, f"{name} → {self._name(other)}", danger)
             if back:
                 self._note(other, f"{back} → {self._name(room)}", danger)
         else:
-            leaving, arriving = self._sheet.toward(room, other), self._sheet.toward(other, room)
+            leaving, arriving = self._pixels.toward(room, other), self._pixels.toward(other, room)
             yield self._line("way other", room, leaving, other, arriving, one_way=back is None, danger=danger)
             self._label(room, leaving, name, danger)
             if back:
@@ -138,10 +138,10 @@ class _Drawing:
         self, kind: str, room: int, leaving: Square, other: int, arriving: Square, *, one_way: bool, danger: bool
     ) -> str:
         self._used |= {(room, leaving), (other, arriving)}
-        path = self._sheet.path(room, leaving, other, arriving)
+        path = self._pixels.path(room, leaving, other, arriving)
         arrow = ' marker-end="url(#arrow)"' if one_way else ""
-        title = _shown(f"{self._name(room)} {'→' if one_way else '–'} {self._name(other)}")
-        return f'<path class="{kind}{_red(danger)}" d="{path}"{arrow}><title>{title}</title></path>'
+        title = _svg_text(f"{self._name(room)} {'→' if one_way else '–'} {self._name(other)}")
+        return f'<path class="{kind}{_danger_class(danger)}" d="{path}"{arrow}><title>{title}</title></path>'
 
     def _stubs(self) -> Iterator[str]:
         for room, names in self._untried.items():
@@ -152,7 +152,7 @@ class _Drawing:
                     self._note(room, f"{name}: not tried", False)
 
     def _stub(self, room: int, side: Square) -> str:
-        (x, y), (dx, dy) = self._sheet.port(room, side), scaled(side, _STUB)
+        (x, y), (dx, dy) = self._pixels.port(room, side), scaled(side, _STUB)
         if (room, side) in self._used:
             x, y = (x, y + _BESIDE_A_LINE) if side[0] else (x + _BESIDE_A_LINE, y)
         return (
@@ -164,17 +164,17 @@ class _Drawing:
 
     def _rooms(self) -> Iterator[str]:
         for room in self._graph.rooms:
-            x, y = self._sheet.centre(room)
+            x, y = self._pixels.centre(room)
             danger = room in self._dangerous_rooms
             here = " here" if room == self._here else ""
             lines = wrap(shorten(self._name(room), 34, placeholder="…"), 17)[:2]
             first = y + 1 - 6.5 * (len(lines) - 1)
             words = "".join(
-                f'<text x="{x:g}" y="{first + 13 * number:g}">{_shown(line)}</text>'
+                f'<text x="{x:g}" y="{first + 13 * number:g}">{_svg_text(line)}</text>'
                 for number, line in enumerate(lines)
             )
             yield (
-                f'<g class="room{here}{_red(danger)}" id="room-{room}">'
+                f'<g class="room{here}{_danger_class(danger)}" id="room-{room}">'
                 f'<rect x="{x - BOX[0] / 2:g}" y="{y - BOX[1] / 2:g}" width="{BOX[0]}" height="{BOX[1]}" rx="5"/>'
                 f"{words}"
                 f'<text class="id" x="{x:g}" y="{y + BOX[1] / 2 - 4:g}">{"⚠ " if danger else ""}{room}</text></g>'
@@ -188,32 +188,33 @@ class _Drawing:
     def _note(self, room: int, words: str, danger: bool) -> None:
         """A line of text below a room, beside where a line may leave it."""
         number = self._notes[room] = self._notes.get(room, 0) + 1
-        x, y = self._sheet.centre(room)
+        x, y = self._pixels.centre(room)
         self._labels.append(
-            f'<text class="label note{_red(danger)}" x="{x + 5:g}" y="{y + BOX[1] / 2 + 10 * number:g}">'
-            f"{_shown(words, 26)}</text>"
+            f'<text class="label note{_danger_class(danger)}" x="{x + 5:g}" y="{y + BOX[1] / 2 + 10 * number:g}">'
+            f"{_svg_text(words, 26)}</text>"
         )
 
     def _label(self, room: int, side: Square, words: str, danger: bool) -> None:
         """What a line is called, where it leaves."""
-        (x, y), (dx, dy) = self._sheet.port(room, side), scaled(side, 12)
+        (x, y), (dx, dy) = self._pixels.port(room, side), scaled(side, 12)
         if not side[1]:
             dx, dy = side[0] * 16, -6
         self._labels.append(
-            f'<text class="label{_red(danger)}" x="{x + dx:.0f}" y="{y + dy + 3:.0f}">{_shown(words, 20)}</text>'
+            f'<text class="label{_danger_class(danger)}" x="{x + dx:.0f}" y="{y + dy + 3:.0f}">'
+            f"{_svg_text(words, 20)}</text>"
         )
 
     def _name(self, room: int) -> str:
         return self._graph.rooms[room].name or f"Room {room}"
 
 
-def _shown(words: str, limit: int = 80) -> str:
+def _svg_text(words: str, limit: int = 80) -> str:
     """Text as it may stand in the picture. Names and actions are data: nothing in them may end it."""
     printable = "".join(char if char.isprintable() else "\ufffd" for char in words)
     return escape(shorten(printable, limit, placeholder="…"))
 
 
-def _red(danger: bool) -> str:
+def _danger_class(danger: bool) -> str:
     return " danger" if danger else ""
 
 
@@ -229,7 +230,7 @@ def graphml(graph: MapGraph) -> str:
     document = nx.MultiDiGraph()
     for room in graph.rooms.values():
         document.add_node(room.id, name=_text(room.name))
-    for room_id, name, way in graph.ways():
+    for room_id, name, way in graph.all_connections():
         for end, share in way.shares.items():
             document.add_edge(
                 room_id,

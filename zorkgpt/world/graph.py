@@ -16,7 +16,7 @@ _PRIOR_WALKS, _PRIOR_TRIES = 1, 2
 
 
 @dataclass(slots=True)
-class Way:
+class Connection:
     """Where it led, each time; several rooms if it is left to chance."""
 
     ends: dict[int, int] = field(default_factory=dict)
@@ -60,8 +60,8 @@ class Way:
         return {room: count / walks for room, count in sorted(self.ends.items())}
 
 
-def failures_behind(confidence: float, walks: int, elsewhere: int = 0) -> int:
-    """How many failures a confidence was computed from: `Way.confidence`, solved for them."""
+def failures_from_confidence(confidence: float, walks: int, elsewhere: int = 0) -> int:
+    """How many failures a confidence was computed from: `Connection.confidence`, solved for them."""
     tries = (walks + _PRIOR_WALKS) / confidence - _PRIOR_TRIES
     return max(0, round(tries - walks - elsewhere))
 
@@ -127,7 +127,7 @@ class RouteFinder:
 
 # A word that moves the player is taken where walking would be a long way round.
 _COST_OF_A_TRANSPORT = 3.0
-Sighting = tuple[str, tuple]
+MapChange = tuple[str, tuple]
 """What was learned, as the name of the method that learns it and its arguments."""
 
 
@@ -159,7 +159,7 @@ class MapGraph:
         """Room → way → what had come to something there in the same episode before the way led nowhere."""
         self.moves: Counter[Move] = Counter()
         """How often the player came elsewhere by something that is no way."""
-        self.unsaved: list[Sighting] = []
+        self.unsaved: list[MapChange] = []
         """What was learned since the map was last read or written, in order."""
         self.contains: dict[int, int] = {}
         """Episode → the last of its turns that the file says it has learned."""
@@ -167,7 +167,7 @@ class MapGraph:
         """The same of the episodes that this process plays; these count before the file's."""
         self.kept_as: object = None
         """Which version of which file this map was when it was last read or written; only the file layer asks."""
-        self._ways: dict[int, dict[str, Way]] = {}
+        self._connections: dict[int, dict[str, Connection]] = {}
         self._routes = RouteFinder()
 
     def clear(self) -> None:
@@ -180,7 +180,7 @@ class MapGraph:
             self.unsaved,
             self.contains,
             self.learned,
-            self._ways,
+            self._connections,
             self._routes,
         ):
             kept.clear()
@@ -207,12 +207,12 @@ class MapGraph:
     def add_connection(self, from_id: int, direction: str, to_id: int, kind: MoveKind = MoveKind.WALKED) -> None:
         """A way was walked: it works, and what it led to before is borne out or contradicted."""
         name = exit_name(direction)
-        self._ways.setdefault(from_id, {}).setdefault(name, Way()).walk(to_id, MoveKind(kind))
+        self._connections.setdefault(from_id, {}).setdefault(name, Connection()).walk(to_id, MoveKind(kind))
         self.exit_failure_counts.get(from_id, {}).pop(name, None)
         self.add_room(from_id, "").exits.add(name)
         self.add_room(to_id, "")
         self.unsaved.append(("add_connection", (from_id, name, to_id, kind)))
-        self._draw(from_id)
+        self._update_routes(from_id)
 
     def add_move(self, move: Move) -> None:
         """The player came elsewhere, on a way or by something else."""
@@ -223,7 +223,7 @@ class MapGraph:
         self.add_room(move.to_id, "")
         self.moves[move] += 1
         self.unsaved.append(("add_move", (move,)))
-        self._draw(move.from_id)
+        self._update_routes(move.from_id)
 
     def add_failure(self, from_id: int, direction: str) -> int:
         """A way was tried and did not lead anywhere. Returns how often that happened since it last worked."""
@@ -231,9 +231,9 @@ class MapGraph:
         self.add_room(from_id, "")
         failures = self.exit_failure_counts.setdefault(from_id, {})
         failures[name] = failures.get(name, 0) + 1
-        if way := self._ways.get(from_id, {}).get(name):
+        if way := self._connections.get(from_id, {}).get(name):
             way.failures += 1
-            self._draw(from_id)
+            self._update_routes(from_id)
         self.unsaved.append(("add_failure", (from_id, name)))
         return failures[name]
 
@@ -268,27 +268,27 @@ class MapGraph:
 
     def reopen(self) -> None:
         """The world begins anew: what once led somewhere, and was shut later on, is open again."""
-        shut = [(room, name) for room, name in self._failed() if name in self._ways.get(room, {})]
+        shut = [(room, name) for room, name in self._failed() if name in self._connections.get(room, {})]
         for room, name in shut:
             del self.exit_failure_counts[room][name]
-            self._draw(room)
+            self._update_routes(room)
         if shut:
             self.unsaved.append(("reopen", ()))
 
-    def restore_way(self, from_id: int, name: str, way: Way) -> None:
+    def restore_connection(self, from_id: int, name: str, way: Connection) -> None:
         """Take over a way as it was kept."""
-        self._ways.setdefault(from_id, {})[name] = way
+        self._connections.setdefault(from_id, {})[name] = way
         for room_id in (from_id, *way.ends):
             self.add_room(room_id, "")
         self.rooms[from_id].exits.add(name)
-        self._draw(from_id)
+        self._update_routes(from_id)
 
-    def learn(self, sightings: Iterable[Sighting]) -> None:
+    def apply_changes(self, map_changes: Iterable[MapChange]) -> None:
         """Learn what another map of the same world has learned."""
-        for method, arguments in sightings:
+        for method, arguments in map_changes:
             getattr(self, method)(*arguments)
 
-    def become(self, other: "MapGraph") -> None:
+    def replace_with(self, other: "MapGraph") -> None:
         """Hold what another map holds, which is not to be used any longer."""
         vars(self).update(vars(other))
 
@@ -297,7 +297,7 @@ class MapGraph:
     @property
     def connections(self) -> dict[int, dict[str, int]]:
         """Room → way → room."""
-        return {room: {name: way.leads_to for name, way in ways.items()} for room, ways in self._ways.items()}
+        return {room: {name: way.leads_to for name, way in ways.items()} for room, ways in self._connections.items()}
 
     @property
     def pruned_exits(self) -> dict[int, set[str]]:
@@ -312,33 +312,33 @@ class MapGraph:
         failures = self.exit_failure_counts.get(room_id, {}).get(exit_name(direction), 0)
         return self.exit_failure_threshold is not None and failures >= self.exit_failure_threshold
 
-    def ways(self) -> Iterator[tuple[int, str, Way]]:
+    def all_connections(self) -> Iterator[tuple[int, str, Connection]]:
         """Every way that was walked, with the room that it leaves and its name."""
-        for room, ways in self._ways.items():
+        for room, ways in self._connections.items():
             yield from ((room, name, way) for name, way in ways.items())
 
-    def way(self, from_id: int, direction: str) -> Way | None:
+    def connection(self, from_id: int, direction: str) -> Connection | None:
         """None: never walked."""
-        return self._ways.get(from_id, {}).get(exit_name(direction))
+        return self._connections.get(from_id, {}).get(exit_name(direction))
 
     def leads_to(self, from_id: int, direction: str) -> int | None:
         """Where a way, or else an action that transports, led most often; None if it never led anywhere."""
-        way = self.way(from_id, direction)
+        way = self.connection(from_id, direction)
         return way.leads_to if way else self._transports(from_id).get(exit_name(direction))
 
     def confidence(self, from_id: int, direction: str) -> float:
         """How sure a way is, in (0, 1); 0.0 if it was never walked."""
-        way = self.way(from_id, direction)
+        way = self.connection(from_id, direction)
         return way.confidence if way else 0.0
 
     def shares(self, from_id: int, direction: str) -> dict[int, float]:
         """Room → part of the walks on this way that ended there: several where chance decides, {} if never walked."""
-        way = self.way(from_id, direction)
+        way = self.connection(from_id, direction)
         return way.shares if way else {}
 
     def exits(self, room_id: int) -> dict[str, int]:
-        """Way → room, of the ways out of this room that were walked and are not pruned."""
-        ways = self._ways.get(room_id, {})
+        """Connection → room, of the ways out of this room that were walked and are not pruned."""
+        ways = self._connections.get(room_id, {})
         return {name: way.leads_to for name, way in ways.items() if not self.is_pruned(room_id, name)}
 
     @property
@@ -350,7 +350,7 @@ class MapGraph:
         """Ways out of a room that it is said to have, and of `candidates`, that nobody took or failed to take."""
         room = self.rooms.get(room_id)
         offered = {*(room.exits if room else ()), *map(exit_name, candidates)}
-        tried = {*self._ways.get(room_id, {}), *self.exit_failure_counts.get(room_id, {})}
+        tried = {*self._connections.get(room_id, {}), *self.exit_failure_counts.get(room_id, {})}
         return tuple(sorted(offered - tried, key=_by_compass))
 
     def frontiers(self, candidates: Mapping[int, Iterable[str]] | None = None) -> dict[int, tuple[str, ...]]:
@@ -390,15 +390,15 @@ class MapGraph:
         led.sort(key=lambda item: item[0])
         return {move.way: move.to_id for _, move in led if move.kind is MoveKind.TRANSPORTED}
 
-    def _draw(self, from_id: int) -> None:
+    def _update_routes(self, from_id: int) -> None:
         """Bring the ways out of a room up to date for the routes."""
         ways = [
             (name, way.leads_to, 1 / way.confidence)
-            for name, way in self._ways.get(from_id, {}).items()
+            for name, way in self._connections.get(from_id, {}).items()
             if not self.is_pruned(from_id, name)
         ]
         transports = self._transports(from_id).items()
-        ways += [(name, to, _COST_OF_A_TRANSPORT) for name, to in transports if self.way(from_id, name) is None]
+        ways += [(name, to, _COST_OF_A_TRANSPORT) for name, to in transports if self.connection(from_id, name) is None]
         self._routes.replace(from_id, ways)
 
     # Keeping

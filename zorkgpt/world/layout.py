@@ -179,7 +179,7 @@ _LEAST_BEND = 36.0
 _BOW = (110.0, 70.0)
 
 
-class Sheet:
+class PixelLayout:
     """The squares of a layout, as points. A side of a room is a direction: (1, -1) is its upper right corner."""
 
     def __init__(self, squares: Mapping[int, Square]) -> None:

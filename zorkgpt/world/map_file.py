@@ -10,7 +10,7 @@ from typing import Any
 from zorkgpt.encoding import as_json
 from zorkgpt.errors import MapFileError, reason_of
 from zorkgpt.memory.storage.file import MemoryFile
-from zorkgpt.world.graph import MapGraph, Sighting, Way, failures_behind
+from zorkgpt.world.graph import Connection, MapChange, MapGraph, failures_from_confidence
 from zorkgpt.world.movement import Move, MoveKind
 
 # Enough digits to tell from a confidence how many failures it was computed from.
@@ -18,7 +18,7 @@ _DIGITS = 6
 
 
 def to_dict(graph: MapGraph) -> dict[str, Any]:
-    ways = [(f"{room}_{name}", way) for room, name, way in graph.ways()]
+    ways = [(f"{room}_{name}", way) for room, name, way in graph.all_connections()]
     return {
         "rooms": {
             str(room.id): {"id": room.id, "name": room.name, "exits": sorted(room.exits)}
@@ -61,7 +61,7 @@ def from_dict(state: dict[str, Any], exit_failure_threshold: int | None) -> MapG
     for number, ends in state["connections"].items():
         graph.add_room(int(number), "")
         for name, leads_to in ends.items():
-            graph.restore_way(int(number), str(name), _way(state, f"{number}_{name}", int(leads_to)))
+            graph.restore_connection(int(number), str(name), _way(state, f"{number}_{name}", int(leads_to)))
     after = state.get("in_vain_after", {})
     for number, tried in state.get("in_vain", {}).items():
         for action, said in tried.items():
@@ -74,18 +74,18 @@ def from_dict(state: dict[str, Any], exit_failure_threshold: int | None) -> MapG
     return graph
 
 
-def _way(state: dict[str, Any], key: str, leads_to: int) -> Way:
+def _way(state: dict[str, Any], key: str, leads_to: int) -> Connection:
     verified = state.get("connection_verifications", {}).get(key, 1)
     kind = MoveKind(state.get("connection_kinds", {}).get(key, MoveKind.WALKED))
     # Version 1 wrote [walks, contradictions].
     if isinstance(verified, list):
-        return Way({leads_to: max(1, int(verified[0]))}, int(verified[1]), kind)
+        return Connection({leads_to: max(1, int(verified[0]))}, int(verified[1]), kind)
     walks = max(1, int(verified))
     shares = state.get("connection_shares", {}).get(key, {})
     ends = {int(room): int(count) for room, count in shares.items()} or {leads_to: walks}
     confidence = float(state.get("connection_confidence", {}).get(key, 1.0))
     elsewhere = sum(ends.values()) - walks
-    return Way(ends, failures_behind(confidence, walks, elsewhere) if confidence > 0 else 0, kind)
+    return Connection(ends, failures_from_confidence(confidence, walks, elsewhere) if confidence > 0 else 0, kind)
 
 
 def _read_failures(graph: MapGraph, state: dict[str, Any]) -> None:
@@ -100,12 +100,12 @@ def _read_failures(graph: MapGraph, state: dict[str, Any]) -> None:
             counts[str(name)] = max(counts.get(str(name), 0), graph.exit_failure_threshold or 1)
 
 
-def sightings(graph: MapGraph) -> Iterator[Sighting]:
+def map_changes(graph: MapGraph) -> Iterator[MapChange]:
     """Everything that a map holds, as what another map can learn from."""
     for room in graph.rooms.values():
         yield "add_room", (room.id, room.name)
         yield from (("add_exit", (room.id, name)) for name in sorted(room.exits))
-    for room_id, name, way in graph.ways():
+    for room_id, name, way in graph.all_connections():
         lasting = graph.exit_failure_counts.get(room_id, {}).get(name, 0)
         yield from [("add_failure", (room_id, name))] * (way.failures - lasting)
         for end, walks in way.ends.items():
@@ -150,9 +150,9 @@ def save_map(graph: MapGraph, file: MemoryFile) -> None:
             theirs = _understood(file, data, graph.exit_failure_threshold)
             if theirs is not None:
                 known_there = graph.kept_as is not None and graph.kept_as[0] == file.path
-                theirs.learn(list(graph.unsaved if known_there else sightings(graph)))
+                theirs.apply_changes(list(graph.unsaved if known_there else map_changes(graph)))
                 theirs.learned = graph.learned
-                graph.become(theirs)
+                graph.replace_with(theirs)
         file.write(_rendered(graph))
         graph.unsaved.clear()
         graph.kept_as = (file.path, file.stamp())

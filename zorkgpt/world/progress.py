@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from game_interface.models import Item, Observation, Transition
 from session.history import TurnRecord
+from zorkgpt.text import normalized_action
 
 
-class Newness:
+class NoveltyTracker:
     """Counts the turns since anything was new."""
 
     def __init__(self) -> None:
@@ -51,7 +52,7 @@ _REPEATED_FROM = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Circle:
+class Loop:
     """What was done led back to where it began."""
 
     since: int
@@ -67,7 +68,7 @@ class Circle:
 
 
 @dataclass(frozen=True, slots=True)
-class _Moment:
+class _WorldState:
     turn: int
     place: int | None
     vehicle: int | None
@@ -81,7 +82,7 @@ class _Moment:
     """Turns so far that changed what has no name."""
 
 
-class Recurrences:
+class RecurrenceDetector:
     """Knows the world of the last `window` turns again: place, score, what is carried, every parent and attribute.
 
     What changes by itself is left out: a creature that roams, or a lamp that flickers, somewhere else would make every
@@ -89,7 +90,7 @@ class Recurrences:
     """
 
     def __init__(self, window: int) -> None:
-        self._past: deque[_Moment] = deque(maxlen=window)
+        self._past: deque[_WorldState] = deque(maxlen=window)
         self.clear()
 
     def clear(self) -> None:
@@ -99,7 +100,7 @@ class Recurrences:
         self._out_of_sight: Counter[_Change] = Counter()
         self._unnamed = 0
 
-    def learn(self, turn: int, step: Transition) -> Circle | None:
+    def learn(self, turn: int, step: Transition) -> Loop | None:
         """Take over a turn; the circle that it closed, None if it closed none."""
         if not self._past:
             if step.before.location is not None:
@@ -115,7 +116,7 @@ class Recurrences:
             # A place that was not seen before is something new, though nothing else is.
             self._changes[step.after.location.num, "seen"] = True
         self._unnamed += step.unnamed_change
-        now = self._moment(turn, step.after, " ".join(step.action.lower().split()), step.response)
+        now = self._moment(turn, step.after, normalized_action(step.action), step.response)
         same = [past for past in self._past if self._equal(past, now)]
         self._past.append(now)
         return _circle(same, now) if same else None
@@ -127,8 +128,8 @@ class Recurrences:
         else:
             self._changes[what] = after
 
-    def _moment(self, turn: int, seen: Observation, action: str = "", response: str = "") -> _Moment:
-        return _Moment(
+    def _moment(self, turn: int, seen: Observation, action: str = "", response: str = "") -> _WorldState:
+        return _WorldState(
             turn,
             seen.location.num if seen.location else None,
             seen.vehicle.num if seen.vehicle else None,
@@ -140,14 +141,14 @@ class Recurrences:
             self._unnamed,
         )
 
-    def _equal(self, one: _Moment, other: _Moment) -> bool:
+    def _equal(self, one: _WorldState, other: _WorldState) -> bool:
         if (one.place, one.vehicle, one.score, one.carried) != (other.place, other.vehicle, other.score, other.carried):
             return False
         differing = {what for what, _ in one.changes.items() ^ other.changes.items()}
         return all(self._out_of_sight[what] >= _RESTLESS_FROM for what in differing)
 
 
-def _circle(same: Sequence[_Moment], now: _Moment) -> Circle | None:
+def _circle(same: Sequence[_WorldState], now: _WorldState) -> Loop | None:
     """The circle that leads from moments with the same world to now.
 
     Args:
@@ -156,12 +157,12 @@ def _circle(same: Sequence[_Moment], now: _Moment) -> Circle | None:
     turns = now.turn - same[0].turn
     if same[-1].turn < now.turn - 1:
         unnamed = now.unnamed != same[0].unnamed
-        return Circle(same[0].turn, turns, unnamed=unnamed) if turns >= _SHORTEST_CIRCLE else None
+        return Loop(same[0].turn, turns, unnamed=unnamed) if turns >= _SHORTEST_CIRCLE else None
     alike = [past for past in same if (past.action, past.response) == (now.action, now.response)]
     if len(alike) + 1 < _REPEATED_FROM:
         return None
     unnamed = now.unnamed != alike[0].unnamed
-    return Circle(alike[0].turn, now.turn - alike[0].turn, now.action, len(alike) + 1, unnamed)
+    return Loop(alike[0].turn, now.turn - alike[0].turn, now.action, len(alike) + 1, unnamed)
 
 
 def _near(step: Transition) -> set[int]:
