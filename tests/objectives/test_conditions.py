@@ -19,7 +19,7 @@ def ended(records, kind: str, **proposal) -> tuple[ObjectiveStatus, list[int]]:
     for record in records:
         tracker.update(record)
     after = tracker.objectives[one.key]
-    return after.status, [shown.moment.turn for shown in after.evidence]
+    return after.status, [shown.turn.turn for shown in after.evidence]
 
 
 @pytest.mark.parametrize(

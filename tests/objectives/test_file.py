@@ -150,4 +150,4 @@ def test_processes_that_play_at_once_share_one_file(tmp_path):
         *(f"Find number {own * 100 + number}" for own in (1, 2, 3) for number in range(1, 16)),
     }
     [both] = [one for one in found if one.condition.checkable]
-    assert [shown.moment for shown in both.evidence] == [EpisodeTurn(1, 1), EpisodeTurn(2, 1), EpisodeTurn(3, 1)]
+    assert [shown.turn for shown in both.evidence] == [EpisodeTurn(1, 1), EpisodeTurn(2, 1), EpisodeTurn(3, 1)]

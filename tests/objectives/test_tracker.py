@@ -103,7 +103,7 @@ def test_of_the_world_it_outlives_the_episode_and_what_the_restart_undid_is_want
         "Take the lamp": ObjectiveStatus.OPEN,
         "Try north": ObjectiveStatus.REACHED,
     }
-    assert tracker.objectives[take.key].evidence[0].moment == EpisodeTurn(1, 1)
+    assert tracker.objectives[take.key].evidence[0].turn == EpisodeTurn(1, 1)
     assert (tracker.last, tracker.visited, tracker.things, dict(tracker.counts)) == (None, set(), {}, {})
 
 

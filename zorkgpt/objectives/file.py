@@ -20,39 +20,39 @@ _FIELDS = {"thing": int, "place": int, "points": int, "way": str, "text": str}
 
 
 _SETS = ("visited", "scored", "carried")
-_OF_A_CONDITION = tuple(field.name for field in fields(Condition))
+_CONDITION_FIELDS = tuple(field.name for field in fields(Condition))
 
 
 @once
 def objective_to_dict(objective: Objective) -> dict[str, Any]:
-    """What outlives the episode."""
-    condition = ((name, getattr(objective.condition, name)) for name in _OF_A_CONDITION)
+    """Return the part of an objective that outlives the episode, as plain values for JSON."""
+    condition = ((name, getattr(objective.condition, name)) for name in _CONDITION_FIELDS)
     return {
         "text": objective.text,
         "condition": {name: value for name, value in condition if value not in (None, "")},
         "places": list(objective.places),
-        "origin": _plain(objective.origin),
+        "origin": _turn_to_dict(objective.origin),
         "reached": [
-            _plain(one.moment) | {"judge": one.judge, "words": one.words, "gain": one.gain}
-            for one in objective.evidence
+            _turn_to_dict(evidence.turn) | {"judge": evidence.judge, "words": evidence.words, "gain": evidence.gain}
+            for evidence in objective.evidence
         ],
         "given_up": list(objective.given_up),
     }
 
 
 def objective_from_dict(value: dict[str, Any]) -> Objective:
-    """The objective that `objective_to_dict` gave.
+    """Return the objective that `objective_to_dict` was given.
 
     Raises:
-        KeyError, TypeError, ValueError, AttributeError: it is no such value.
+        KeyError, TypeError, ValueError, AttributeError: `value` has another form.
     """
     return Objective(
         text=str(value["text"]),
         condition=_condition(value["condition"]),
-        origin=_moment(value["origin"]),
+        origin=_turn_from_dict(value["origin"]),
         scope=Scope.WORLD,
         places=tuple(int(place) for place in value["places"]),
-        evidence=tuple(sorted(_evidence(one) for one in value["reached"])),
+        evidence=tuple(sorted(_evidence(reached) for reached in value["reached"])),
         given_up=tuple(sorted(int(episode) for episode in value["given_up"])),
     )
 
@@ -78,11 +78,11 @@ _NEEDED = {
 }
 
 
-def _plain(moment: EpisodeTurn) -> dict[str, int]:
-    return {"episode": moment.episode, "turn": moment.turn}
+def _turn_to_dict(stamp: EpisodeTurn) -> dict[str, int]:
+    return {"episode": stamp.episode, "turn": stamp.turn}
 
 
-def _moment(value: dict[str, Any]) -> EpisodeTurn:
+def _turn_from_dict(value: dict[str, Any]) -> EpisodeTurn:
     return EpisodeTurn(int(value["episode"]), int(value["turn"]))
 
 
@@ -90,46 +90,51 @@ def _evidence(value: dict[str, Any]) -> ObjectiveEvidence:
     judge = value["judge"]
     if judge not in ("game", "model"):
         raise ValueError(f"no such judge: {judge!r}")
-    return ObjectiveEvidence(_moment(value), judge, str(value["words"]), int(value["gain"]))
+    return ObjectiveEvidence(_turn_from_dict(value), judge, str(value["words"]), int(value["gain"]))
 
 
 def tracker_to_dict(tracker: ObjectiveTracker) -> dict[str, Any]:
-    """Everything that a tracker holds."""
+    """Return the whole state of a tracker as plain values for JSON."""
     return {
-        "objectives": [_in_episode(one) for one in tracker.objectives.values()],
+        "objectives": [_with_episode_state(objective) for objective in tracker.objectives.values()],
         **{name: sorted(getattr(tracker, name)) for name in _SETS},
         "things": {str(number): name for number, name in tracker.things.items()},
-        "last": _plain(tracker.last) if tracker.last else None,
+        "last": _turn_to_dict(tracker.last) if tracker.last else None,
         "counts": dict(tracker.counts),
     }
 
 
 @once
-def _in_episode(one: Objective) -> dict[str, Any]:
-    now = {"scope": str(one.scope), "status": str(one.status), "progressed": one.progressed, "rank": one.rank}
-    return objective_to_dict(one) | now
+def _with_episode_state(objective: Objective) -> dict[str, Any]:
+    episode_state = {
+        "scope": str(objective.scope),
+        "status": str(objective.status),
+        "progressed": objective.progressed,
+        "rank": objective.rank,
+    }
+    return objective_to_dict(objective) | episode_state
 
 
 def restore_tracker(tracker: ObjectiveTracker, state: dict[str, Any]) -> None:
-    """Make a tracker hold what `tracker_to_dict` gave.
+    """Replace the state of a tracker by one that `tracker_to_dict` returned.
 
     Raises:
-        KeyError, TypeError, ValueError, AttributeError: it is no such value; the tracker is what it was.
+        KeyError, TypeError, ValueError, AttributeError: `state` has another form; the tracker is unchanged.
     """
-    objectives = [_of_episode(value) for value in state["objectives"]]
+    objectives = [_from_episode_state(value) for value in state["objectives"]]
     sets = {name: {int(number) for number in state[name]} for name in _SETS}
     things = {int(number): str(name) for number, name in state["things"].items()}
-    last = _moment(state["last"]) if state["last"] else None
+    last = _turn_from_dict(state["last"]) if state["last"] else None
     counts = {str(name): int(count) for name, count in state["counts"].items()}
     tracker.replace_all(objectives)
-    vars(tracker).update(sets)
+    tracker.visited, tracker.scored, tracker.carried = (sets[name] for name in _SETS)
     tracker.things, tracker.last = things, last
     tracker.counts.clear()
     tracker.counts.update(counts)
     tracker.revision += 1
 
 
-def _of_episode(value: dict[str, Any]) -> Objective:
+def _from_episode_state(value: dict[str, Any]) -> Objective:
     return replace(
         objective_from_dict(value),
         scope=Scope(value["scope"]),
@@ -147,12 +152,12 @@ _DAMAGE = (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, Rec
 
 
 class ObjectivesFile:
-    """`objectives.json`. What stands in it is read again only when somebody else has changed it.
+    """`objectives.json`, read again only when another process has changed it.
 
-    A file that holds no objectives is set aside under another name, so that nothing writes over it.
+    A damaged file is set aside under another name, so that nothing overwrites it.
 
     Both methods raise:
-        MemoryStoreError: the file can't be locked, read or written; it is what it was.
+        MemoryStoreError: the file can't be locked, read or written; it is unchanged.
         ObjectivesFileError: a later version wrote it.
     """
 
@@ -160,23 +165,25 @@ class ObjectivesFile:
         self._file = MemoryFile(path)
         self._stamp: Stamp = ()
         self._holds: list[Objective] = []
-        """With this stamp."""
+        """The objectives in the file when it had this stamp."""
 
     def load(self) -> list[Objective]:
-        """What earlier episodes left; nothing if there is no file."""
+        """Return the objectives of earlier episodes; none if there is no file."""
         try:
             return list(self._now())
         except _DAMAGE:
-            # Looked at again under the lock: only one of several processes moves it.
+            # Checked again under the lock, so that only one of several processes sets it aside.
             with self._file.locked():
                 return list(self._undamaged())
 
     def save(self, objectives: Iterable[Objective]) -> None:
-        """Write them together with those that the file holds, whole or not at all."""
+        """Merge these objectives into the file, atomically."""
         with self._file.locked():
             before = self._undamaged()
             after = _joined([*before, *objectives])
-            if [objective_to_dict(one) for one in after] != [objective_to_dict(one) for one in before]:
+            if [objective_to_dict(objective) for objective in after] != [
+                objective_to_dict(objective) for objective in before
+            ]:
                 self._stamp, self._holds = self._file.write(_rendered(after)) or (), after
 
     def _now(self) -> list[Objective]:
@@ -186,7 +193,7 @@ class ObjectivesFile:
         return self._holds
 
     def _undamaged(self) -> list[Objective]:
-        """The objectives that it holds; none if it is damaged, and then it is out of the way."""
+        """Return the objectives in the file; if it is damaged, set it aside and return none."""
         try:
             return self._now()
         except _DAMAGE as error:
@@ -198,12 +205,12 @@ class ObjectivesFile:
 
 
 def _joined(objectives: Iterable[Objective]) -> list[Objective]:
-    """One for each key; of too many those go first that were never reached and are the oldest."""
+    """Merge objectives with the same key; if there are too many, drop the oldest that were never reached first."""
     by_key: dict[str, Objective] = {}
-    for one in objectives:
-        by_key[one.key] = merged(by_key[one.key], one) if one.key in by_key else one
-    worth = sorted(by_key.values(), key=lambda one: (bool(one.evidence), one.origin), reverse=True)
-    return sorted(worth[:_MOST_KEPT], key=lambda one: (one.origin, one.key))
+    for objective in objectives:
+        by_key[objective.key] = merged(by_key[objective.key], objective) if objective.key in by_key else objective
+    worth = sorted(by_key.values(), key=lambda objective: (bool(objective.evidence), objective.origin), reverse=True)
+    return sorted(worth[:_MOST_KEPT], key=lambda objective: (objective.origin, objective.key))
 
 
 def _parsed(data: bytes, path: Path) -> list[Objective]:
@@ -223,4 +230,6 @@ def _rendered(objectives: list[Objective]) -> bytes:
         "total_objectives": len(objectives),
         "timestamp": datetime.now(UTC).isoformat(timespec="seconds"),
     }
-    return as_json({"objectives": [objective_to_dict(one) for one in objectives], "metadata": metadata}, indented=True)
+    return as_json(
+        {"objectives": [objective_to_dict(objective) for objective in objectives], "metadata": metadata}, indented=True
+    )

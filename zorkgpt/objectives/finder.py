@@ -10,45 +10,45 @@ from zorkgpt.objectives.conditions import Condition, ConditionKind, describe, is
 from zorkgpt.objectives.models import EpisodeTurn, Objective, Scope
 
 SCORE_BY = "score_by"
-"""Beside the kinds: that many points more than now."""
+"""A kind of proposal beside the kinds of conditions: so many points more than now."""
 _LONGEST_TEXT = 200
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectiveProposal:
-    """What somebody would like to be pursued; nothing of it is checked."""
+    """An objective that a model or a rule proposes; nothing in it is checked yet."""
 
     text: str
     kind: str = ConditionKind.TEXT
     thing: int | str | None = None
     """Number or name."""
     place: int | str | None = None
-    """Number or name, of a room or of a thing that holds others."""
+    """Number or name of a room, or of a thing that holds others."""
     points: int | None = None
     way: str = ""
     done_when: str = ""
-    """In words; used where the condition can't be checked."""
+    """The condition in words, used if it can't be checked."""
     places: tuple[int | str, ...] = ()
     scope: str = Scope.EPISODE
 
 
 @dataclass(frozen=True, slots=True)
 class SeenWorld:
-    """What was seen in play, by number."""
+    """The rooms and things that were seen in play, by number."""
 
     now: Observation
     rooms: Mapping[int, str]
-    """Of all episodes."""
+    """Rooms of all episodes."""
     things: Mapping[int, str]
     visited: Collection[int] = ()
-    """In this episode."""
+    """Rooms visited in this episode."""
     max_score: int | None = None
 
 
 def objective_from_proposal(proposal: ObjectiveProposal, known: SeenWorld, origin: EpisodeTurn) -> Objective | None:
-    """The objective; None if it says nothing, or is so already.
+    """Return the objective that is proposed; None if the proposal is empty or already true.
 
-    A condition that names what was never seen becomes one in words.
+    A condition that names something that was never seen becomes a condition in words.
     """
     text = " ".join(proposal.text.split())[:_LONGEST_TEXT].rstrip()
     if not normalized_text(text):
@@ -59,7 +59,7 @@ def objective_from_proposal(proposal: ObjectiveProposal, known: SeenWorld, origi
     if is_met(condition, known.now, known.visited):
         return None
     places = [number for place in proposal.places if (number := _number(place, known.rooms)) is not None]
-    if condition.place in known.rooms:
+    if condition.place is not None and condition.place in known.rooms:
         places.insert(0, condition.place)
     # So many points more than now means nothing in another episode.
     lasting = proposal.scope == Scope.WORLD and not (proposal.kind == SCORE_BY and condition.checkable)
@@ -95,7 +95,7 @@ def _score(proposal: ObjectiveProposal, known: SeenWorld) -> Condition | None:
 
 
 def _number(named: int | str | None, seen: Mapping[int, str]) -> int | None:
-    """The number of what is named; None if it was not seen, or the name is that of several."""
+    """Return the number of what is named; None if it was not seen, or the name is ambiguous."""
     if isinstance(named, str) and named.strip().isascii() and named.strip().isdigit():
         named = int(named)
     if isinstance(named, int):
@@ -107,51 +107,51 @@ def _number(named: int | str | None, seen: Mapping[int, str]) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """Everything that is known when objectives are looked for."""
+    """Everything that a finder is told."""
 
     episode: int
     turn: int
     known: SeenWorld
     turns: tuple[TurnRecord, ...]
-    """Since the last look, oldest first."""
+    """The turns since the last update, oldest first."""
     objectives: tuple[Objective, ...] = ()
-    """The pursued ones, in the order in which they are shown."""
+    """The pursued objectives, in the order in which they are shown."""
     settled: tuple[Objective, ...] = ()
-    """The others: reached or abandoned, in this or earlier episodes."""
+    """The reached and abandoned objectives, of this and earlier episodes."""
     scored: Collection[int] = ()
     """Rooms in which an action scored in this episode."""
     carried: Collection[int] = ()
     """Things that were carried in this episode."""
     untried: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
-    """Room → ways that it is said to have and nobody tried; the nearest rooms first."""
+    """Room → known exits that nobody has tried; the nearest rooms first."""
     memories: tuple[str, ...] = ()
-    """What is remembered of the places that this is about, a line each."""
+    """Memories of the places involved, a line each."""
     knowledge: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class ReachedReport:
-    """Somebody holds that an objective in words was reached."""
+    """The statement of a finder that an objective in words was reached."""
 
     key: str
     turn: int
     quote: str
-    """What the game said on that turn, word for word."""
+    """The game's text on that turn, verbatim."""
 
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What a look at the last turns gave."""
+    """New proposals, and objectives that are reported as reached."""
 
     proposals: tuple[ObjectiveProposal, ...] = ()
     reached: tuple[ReachedReport, ...] = ()
 
 
 class ObjectiveFinder(Protocol):
-    """Finds what is worth pursuing."""
+    """Finds objectives that are worth pursuing."""
 
     def discover(self, situation: Situation) -> Findings:
-        """New objectives, and those in words that were reached.
+        """Return new objectives, and the objectives in words that were reached.
 
         Raises:
             LLMError: a model was asked and gave no answer.
@@ -159,7 +159,7 @@ class ObjectiveFinder(Protocol):
         ...
 
     def refine(self, situation: Situation, most: int) -> Sequence[str]:
-        """The keys of the pursued objectives that are worth keeping, the most promising first, at most `most`.
+        """Return the keys of at most `most` pursued objectives that are worth keeping, the most promising first.
 
         Raises:
             LLMError: a model was asked and gave no answer.

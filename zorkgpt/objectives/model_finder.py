@@ -1,7 +1,7 @@
-"""Asking a model what is worth pursuing, what of it is done, and what to keep of too much."""
+"""Ask a model for new objectives, for those that were reached, and for those worth keeping."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from pydantic import BaseModel, Field, field_validator
 
@@ -27,7 +27,7 @@ KindName = Literal[
 
 
 class NewObjective(BaseModel):
-    """One objective that the model would like to be pursued."""
+    """An objective that the model proposes."""
 
     text: str = Field(max_length=300, description="what is wanted, in one short sentence")
     kind: KindName = Field("text", description="which condition tells that it is done")
@@ -42,7 +42,7 @@ class NewObjective(BaseModel):
     @field_validator("kind", mode="before")
     @classmethod
     def _known_kind(cls, given: Any) -> Any:
-        # One condition of an unknown kind is no reason to lose the rest of the answer.
+        # A condition of an unknown kind must not cost the rest of the answer.
         name = given.strip().lower() if isinstance(given, str) else given
         return name if name in (*ConditionKind, SCORE_BY) else ConditionKind.TEXT.value
 
@@ -58,7 +58,7 @@ class NewObjective(BaseModel):
 
 
 class ReachedObjective(BaseModel):
-    """One numbered objective that the turns show to be done."""
+    """A numbered objective that the turns show to be reached."""
 
     number: int
     turn: int = Field(description="the turn that shows it")
@@ -66,33 +66,33 @@ class ReachedObjective(BaseModel):
 
 
 class ObjectivesAnswer(BaseModel):
-    """The form that the model fills in."""
+    """The form of the answer to a discovery prompt."""
 
     new: list[NewObjective] = Field(default_factory=list, description=f"at most {_MOST_NEW}")
     reached: list[ReachedObjective] = Field(default_factory=list)
 
 
 class RefinementAnswer(BaseModel):
-    """The numbers of what is worth keeping."""
+    """The form of the answer to a refinement prompt."""
 
     keep: list[int]
 
 
 class ModelObjectiveFinder:
-    """Asks the model of the role `objectives`."""
+    """An `ObjectiveFinder` that asks the model of the role `objectives`."""
 
     def __init__(self, llm: LLM) -> None:
         self._llm = llm
 
     def discover(self, situation: Situation) -> Findings:
-        """What the model finds in the last turns.
+        """Return what the model finds in the last turns.
 
         Raises:
             LLMError: the model gave no usable answer.
         """
         messages = discovery_prompt(situation)
-        answer = self._llm.complete(messages, role="objectives", response_model=ObjectivesAnswer).parsed
-        listed = _listed(situation)
+        completion = self._llm.complete(messages, role="objectives", response_model=ObjectivesAnswer)
+        answer, listed = cast(ObjectivesAnswer, completion.parsed), _listed(situation)
         return Findings(
             proposals=tuple(_proposal(one) for one in answer.new[:_MOST_NEW]),
             reached=tuple(
@@ -103,7 +103,7 @@ class ModelObjectiveFinder:
         )
 
     def refine(self, situation: Situation, most: int) -> Sequence[str]:
-        """What the model would keep; a number that is none of the list is left out.
+        """Return the keys of what the model would keep; unknown numbers are ignored.
 
         Raises:
             LLMError: the model gave no usable answer.
@@ -116,14 +116,14 @@ class ModelObjectiveFinder:
             form=form_of(RefinementAnswer),
         )
         messages = [Message("system", prompt.system), Message("user", prompt.user)]
-        answer = self._llm.complete(messages, role="objectives", response_model=RefinementAnswer).parsed
-        listed = _listed(situation)
+        completion = self._llm.complete(messages, role="objectives", response_model=RefinementAnswer)
+        answer, listed = cast(RefinementAnswer, completion.parsed), _listed(situation)
         numbers = [number for number in dict.fromkeys(answer.keep) if 1 <= number <= len(listed)]
         return [listed[number - 1].key for number in numbers[:most]]
 
 
 def discovery_prompt(situation: Situation) -> list[Message]:
-    """The question to the model, every part of it within a budget."""
+    """Return the discovery prompt, each part within its token budget."""
     known = situation.known
     recent = set(_places_of(situation.turns))
     rooms = sorted(known.rooms.items(), key=lambda room: room[0] not in recent)
@@ -137,7 +137,7 @@ def discovery_prompt(situation: Situation) -> list[Message]:
         done=_lines(situation.settled[-_MOST_SETTLED:], situation),
         turns=_newest_that_fit(situation.turns),
         rooms=_that_fit([f"{number} {name}" for number, name in rooms], "places"),
-        things=_that_fit([f"{number} {name}" for number, name in reversed(known.things.items())], "things"),
+        things=_that_fit([f"{number} {name}" for number, name in reversed(list(known.things.items()))], "things"),
         ways=ways[:_MOST_WAYS],
         memories=_that_fit(situation.memories, "memories"),
         knowledge=_that_fit(situation.knowledge, "knowledge"),
@@ -166,7 +166,7 @@ def _places_of(turns: Iterable[TurnRecord]) -> list[int]:
 
 
 def _newest_that_fit(turns: Sequence[TurnRecord]) -> list[TurnRecord]:
-    """The newest turns that fit the budget, oldest first."""
+    """Return the latest turns that fit into the budget, oldest first."""
     left, kept = _TOKENS["turns"], []
     for turn in reversed(turns):
         left -= estimated_tokens(turn.transition.response[:_LONGEST_RESPONSE]) + 30
