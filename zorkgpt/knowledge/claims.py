@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from itertools import pairwise
+from typing import Any
 
 from zorkgpt.knowledge.line import KnowledgeLine, KnowledgeSection
 from zorkgpt.runlog.events import TurnPlayed
@@ -15,11 +16,11 @@ _ACTION_LIMIT = 80
 _PLACE_LIMIT = 60
 _REASON_LIMIT = 160
 _LAST_WORDS_LIMIT = 260
-"""What kills is often told some sentences before the end."""
+"""The cause of a death is often told some sentences before the end."""
 _SLOT = "…"
 _MOST_PREPARING = 3
 LONGEST = 390
-"""Characters of a line."""
+"""The most characters of a line."""
 # What the game prints below the last words about a death: "**** You have died ****", and how to go on.
 _STARS = re.compile(r"^[ \t]*\*{3,}.*", re.MULTILINE | re.DOTALL)
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
@@ -28,12 +29,12 @@ _BOOKKEEPING = frozenset({"visited", "moved", "workflag"})
 
 
 class ClaimKind(StrEnum):
-    """What a line says of an action."""
+    """What a line claims of an action."""
 
     DEATH = "death"
     POINTS = "points"
     REFUSED = "refused"
-    """It never reaches the game."""
+    """The action never reaches the game."""
     UNDERSTOOD = "understood"
     """Commands of this form have worked."""
     BEST = "best"
@@ -42,17 +43,16 @@ class ClaimKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeClaim:
-    """What a line says in fields."""
+    """The claim of a line, as fields that later turns can decide."""
 
     kind: ClaimKind
     action: str
-    """In its normal form; of `ClaimKind.UNDERSTOOD` a form of commands, with "…" for things; of `ClaimKind.BEST` the
-    points, as they are written."""
+    """The normalized action; for `UNDERSTOOD` a form of commands with "…" for things; for `BEST` the points as text."""
     place: int | None = None
-    """None: wherever it is tried."""
+    """None: anywhere."""
 
     def is_about(self, turn: TurnPlayed) -> bool:
-        """Whether the turn is a try of it."""
+        """Return whether the turn tests the claim."""
         if self.kind is ClaimKind.BEST:
             return False
         if self.kind is ClaimKind.UNDERSTOOD:
@@ -60,7 +60,7 @@ class KnowledgeClaim:
         return normalized_action(turn.action) == self.action and self.place in (None, turn.location_id)
 
     def is_borne_out(self, turn: TurnPlayed) -> bool:
-        """Whether a turn that it is about came out as it says."""
+        """Return whether a turn that tests the claim supports it."""
         if self.kind is ClaimKind.DEATH:
             return turn.died
         if self.kind is ClaimKind.POINTS:
@@ -77,14 +77,14 @@ _FORMS = (
     (ClaimKind.REFUSED, re.compile(r"“(?P<action>[^”]+)” is not accepted\b")),
     (ClaimKind.UNDERSTOOD, re.compile(r"Commands of the form “(?P<action>[^”]+)” work\b")),
     (ClaimKind.BEST, re.compile(r"Episode .+? ended with (?P<action>\d+) points?\b")),
-    # As earlier versions worded it.
+    # The wording of earlier versions.
     (ClaimKind.DEATH, re.compile(rf"{_AT} kills\b")),
 )
 
 
 @lru_cache(4096)
 def parse_claim(text: str) -> KnowledgeClaim | None:
-    """What a line says in fields; None if it is not in one of the fixed forms."""
+    """Return the claim of a line; None if it is in none of the fixed forms."""
     for kind, form in _FORMS:
         if found := form.match(text):
             place = found.groupdict().get("place")
@@ -93,17 +93,17 @@ def parse_claim(text: str) -> KnowledgeClaim | None:
 
 
 def death_line(turn: TurnPlayed) -> str:
-    """Of a turn on which the player died, with the last that the game said before it."""
+    """Return the line about a turn on which the player died, with the game's last words before it."""
     text = f"The player died on “{quoted_command(turn)}” at {numbered_place(turn)}: "
-    return text + _last(turn, min(_LAST_WORDS_LIMIT, LONGEST - len(text)))
+    return text + _last_sentences(turn, min(_LAST_WORDS_LIMIT, LONGEST - len(text)))
 
 
 def points_line(turn: TurnPlayed, earlier: Sequence[TurnPlayed]) -> str:
-    """Of a turn that scored, with what was done at that place before it."""
+    """Return the line about a turn that scored, with what was done at that place before it."""
     text = f"“{quoted_command(turn)}” at {numbered_place(turn)} scores {_points(points_gained(turn))}"
     if turn.location_after_id != turn.location_id:
         text += f" and leads to {_place(turn.location_after, turn.location_after_id)}"
-    before = list(dict.fromkeys(f"“{quoted_command(one)}”" for one in _preparing(turn, earlier)))[-_MOST_PREPARING:]
+    before = list(dict.fromkeys(f"“{quoted_command(one)}”" for one in _preparations(turn, earlier)))[-_MOST_PREPARING:]
     while before:
         *rest, last = before
         done = f"{', '.join(rest)} and {last} were" if rest else f"{last} was"
@@ -115,17 +115,17 @@ def points_line(turn: TurnPlayed, earlier: Sequence[TurnPlayed]) -> str:
 
 
 def refused_line(turn: TurnPlayed) -> str:
-    """Of a command that never reached the game."""
+    """Return the line about a command that never reached the game."""
     return f"“{quoted_command(turn)}” is not accepted: {cut(turn.response, _REASON_LIMIT) or '(no response)'}"
 
 
 def form_line(form: str, example: TurnPlayed) -> str:
-    """Of commands of one form that worked."""
+    """Return the line about commands of one form that worked."""
     return f"Commands of the form “{form}” work, for example “{quoted_command(example)}”."
 
 
 def best_line(episode: int | str, turns: Sequence[TurnPlayed], score: int) -> str:
-    """Of an episode as a whole, with the order in which its points came."""
+    """Return the line about an episode as a whole, with the order in which it scored."""
     text = f"Episode {episode} ended with {_points(score)} after {len(turns)} turns. Points came, in this order, by "
     steps = [f"“{quoted_command(turn)}” at {numbered_place(turn)}" for turn in turns if points_gained(turn) > 0]
     told = steps
@@ -136,9 +136,9 @@ def best_line(episode: int | str, turns: Sequence[TurnPlayed], score: int) -> st
 
 
 def form_of_command(turn: TurnPlayed) -> str | None:
-    """The command with "…" for the names of what was at hand: "put … in …"; None if it names nothing of that."""
+    """Return the command with "…" for the names of things at hand: "put … in …"; None if it names none."""
     verb, *words = normalized_action(turn.action).split(" ")
-    names = [frozenset(re.findall(r"[^\W_]+", str(name).lower())) for _, name, _ in _at_hand(turn)]
+    names = [frozenset(re.findall(r"[^\W_]+", str(name).lower())) for _, name, _ in _things_at_hand(turn)]
     made, at = [verb], 0
     while at < len(words):
         ends = (_end_of_name(words, at, name) for name in names)
@@ -156,32 +156,32 @@ def _end_of_name(words: Sequence[str], start: int, name: frozenset[str]) -> int:
 
 
 def worked(turn: TurnPlayed) -> bool:
-    """The parser took the command, and it changed something."""
+    """Return whether the parser accepted the command and it changed something."""
     return turn.refused is None and turn.fault is None and not turn.failed and turn.effective
 
 
 def points_gained(turn: TurnPlayed) -> int:
-    """The points of the turn; 0 also where the story does not tell."""
+    """Return the points scored on the turn; 0 if the story has no score."""
     return 0 if turn.score is None or turn.score_before is None else turn.score - turn.score_before
 
 
 def changes_of(turn: TurnPlayed) -> list[tuple[int, str, bool]]:
-    """The attributes that were set or cleared, without those that games keep for themselves."""
+    """Return the attributes that were set or cleared, without the games' bookkeeping."""
     return [(number, name, value) for number, _, name, value in turn.changed if name not in _BOOKKEEPING]
 
 
 def quoted_command(turn: TurnPlayed) -> str:
-    """The action as it stands between quotes in a line."""
+    """Return the action as it is quoted in a line."""
     return cut(normalized_action(turn.action).replace("”", ""), _ACTION_LIMIT)
 
 
 def numbered_place(turn: TurnPlayed) -> str:
-    """Where the action was taken, with its number."""
+    """Return the name of the place where the action was taken, with its number."""
     return _place(turn.location, turn.location_id)
 
 
 def cut(text: str, limit: int) -> str:
-    """One line of at most `limit` characters: its first sentences where they fit, else its first words."""
+    """Return one line of at most `limit` characters: the first sentences if any fit, else the first words."""
     line = " ".join(text.split())
     if len(line) <= limit:
         return line
@@ -191,8 +191,8 @@ def cut(text: str, limit: int) -> str:
     return head[: max(head.rfind(" "), limit // 2)] + "…"
 
 
-def _last(turn: TurnPlayed, limit: int) -> str:
-    """The last sentences of the response that fit, those before what is printed about every death."""
+def _last_sentences(turn: TurnPlayed, limit: int) -> str:
+    """Return the last sentences that fit, without what is printed about every death."""
     sentences = _SENTENCE_END.split(" ".join(_STARS.sub("", turn.response).split()))
     last = " ".join(reversed(_fitting(reversed(sentences), limit)))
     return last or cut(sentences[-1], limit) or "(no response)"
@@ -215,8 +215,8 @@ def _place(name: str, number: int | None) -> str:
     return f"{cut(name, _PLACE_LIMIT) or 'a place'} ({number or 0})"
 
 
-def _preparing(turn: TurnPlayed, earlier: Sequence[TurnPlayed]) -> list[TurnPlayed]:
-    """What opened, lit or otherwise changed a thing at this place, and neither took nor laid down anything."""
+def _preparations(turn: TurnPlayed, earlier: Sequence[TurnPlayed]) -> list[TurnPlayed]:
+    """Return the earlier turns that changed a thing at this place without taking or dropping anything."""
     turns = [*earlier, turn]
     return [
         one
@@ -229,41 +229,41 @@ def _preparing(turn: TurnPlayed, earlier: Sequence[TurnPlayed]) -> list[TurnPlay
     ]
 
 
-def _at_hand(turn: TurnPlayed) -> list[list]:
+def _things_at_hand(turn: TurnPlayed) -> list[list[Any]]:
     return [*(turn.carried_before or ()), *(turn.visible_before or ())]
 
 
-def _numbers(things: list[list] | None) -> set[int]:
+def _numbers(things: list[list[Any]] | None) -> set[int]:
     return {number for number, _, _ in things or ()}
 
 
 TurnsOf = Callable[[int | str], Sequence[TurnPlayed]]
-"""The turns of an episode, oldest first; empty if they are not at hand."""
+"""Returns the turns of an episode, oldest first; none if they are not available."""
 
-_OF_DEATH = (KnowledgeSection.DANGERS, KnowledgeSection.DEATHS, KnowledgeSection.DEATH_PATTERNS)
-_SEEN_FROM_AFAR = frozenset({"open", "locked", "on", "light", "burning"})
-"""Attributes that count also of things that are out of sight: many a door stands in no room."""
+_DEATH_SECTIONS = (KnowledgeSection.DANGERS, KnowledgeSection.DEATHS, KnowledgeSection.DEATH_PATTERNS)
+_GLOBAL_ATTRIBUTES = frozenset({"open", "locked", "on", "light", "burning"})
+"""Attributes that are compared for things out of sight too: a door is often in no room."""
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """A turn, with the turns of its episode before it."""
+    """A turn, with the turns before it in its episode."""
 
     turn: TurnPlayed
     earlier: Sequence[TurnPlayed]
 
     def has_come_out_before(self, claim: KnowledgeClaim) -> bool:
-        """Whether what the claim says came about in this episode already."""
+        """Return whether an earlier turn of the episode supported the claim."""
         return any(claim.is_about(one) and claim.is_borne_out(one) for one in self.earlier)
 
     @property
     def same_before(self) -> list[TurnPlayed]:
-        """The same action at the same place, earlier in the episode."""
+        """The earlier turns of the episode with the same action at the same place."""
         return [one for one in self.earlier if _is_same_action(one, self.turn)]
 
 
 def origin_of(line: KnowledgeLine, turns_of: TurnsOf) -> Attempt | None:
-    """The turn that the line was learned from; None if it was several, or is not at hand."""
+    """Return the attempt that the line was learned from; None if there were several, or it is not available."""
     if line.first_turn != line.last_turn:
         return None
     turns = [turn for turn in turns_of(line.episode) if turn.turn <= line.first_turn]
@@ -271,10 +271,13 @@ def origin_of(line: KnowledgeLine, turns_of: TurnsOf) -> Attempt | None:
 
 
 def contradicts(claim: KnowledgeClaim, new: Attempt, origin: Attempt | None) -> bool | None:
-    """Whether the try shows the contrary of the claim. None: it would, but nobody knows what state one of them was in.
+    """Return whether an attempt contradicts a claim: the same action at the same place in the same state.
 
     Args:
-        origin: what the claim was learned from; None: not at hand.
+        origin: the attempt that the claim was learned from; None: not available.
+
+    Returns:
+        None: it would contradict the claim, but the state of one of the attempts is not known.
     """
     turn = new.turn
     if turn.fault is not None or not claim.is_about(turn) or claim.is_borne_out(turn):
@@ -292,16 +295,16 @@ def contradicts(claim: KnowledgeClaim, new: Attempt, origin: Attempt | None) -> 
 
 
 def may_contradict(line: KnowledgeLine, new: Attempt, turns_of: TurnsOf) -> bool:
-    """Whether somebody may say that the turn contradicts the line: ground truth does not show that it can't.
+    """Return whether ground truth permits the statement that the turn contradicts the line.
 
-    What a line says is decided by its fields: those of a fixed form, else those of the turn it was learned from.
+    The fields of the line's claim decide, or else the fields of the turn that it was learned from.
     """
     origin = origin_of(line, turns_of)
     if claim := parse_claim(line.text):
         return contradicts(claim, new, origin) is not False
     if origin is None or not _is_same_action(origin.turn, new.turn):
         return True
-    if line.section in _OF_DEATH and origin.turn.died:
+    if line.section in _DEATH_SECTIONS and origin.turn.died:
         return not new.turn.died
     if line.section is KnowledgeSection.PUZZLES and points_gained(origin.turn) > 0:
         return all(points_gained(one) <= 0 for one in (new.turn, *new.same_before))
@@ -313,16 +316,16 @@ def _is_same_action(one: TurnPlayed, other: TurnPlayed) -> bool:
 
 
 def _is_same_state(origin: Attempt, new: Attempt) -> bool | None:
-    """None: it is not known of one of them."""
+    """Return whether both attempts began in the same state; None if one of the states is not known."""
     then, now = _state(origin), _state(new)
     if then is None or now is None:
         return None
-    # What was looked at or done there may have made it possible, even where no object tells of it.
-    return then == now and _done_there(origin) <= _done_there(new)
+    # What was looked at or done there may have made it possible, even if no object shows it.
+    return then == now and _actions_there(origin) <= _actions_there(new)
 
 
-def _state(one: Attempt) -> tuple | None:
-    """What was at hand and how it was, with what is open, locked or lit elsewhere; None: the log does not tell."""
+def _state(one: Attempt) -> tuple[object, ...] | None:
+    """Return what was at hand and in which state, with what is open, locked or lit elsewhere; None if not logged."""
     turn = one.turn
     if turn.carried_before is None or turn.visible_before is None:
         return None
@@ -335,13 +338,13 @@ def _state(one: Attempt) -> tuple | None:
     at_hand = {number for number, _ in carried | visible}
     different: set[tuple[int, str]] = set()
     for before in one.earlier:
-        # Set and cleared again is as it was.
+        # An attribute that was set and cleared again is as it was.
         different ^= {(number, name) for number, name, _ in changes_of(before)}
-    told = frozenset(flip for flip in different if flip[0] in at_hand or flip[1] in _SEEN_FROM_AFAR)
+    told = frozenset(flip for flip in different if flip[0] in at_hand or flip[1] in _GLOBAL_ATTRIBUTES)
     return carried, visible, turn.dark, turn.vehicle_id, told
 
 
-def _done_there(one: Attempt) -> set[str]:
+def _actions_there(one: Attempt) -> set[str]:
     return {
         normalized_action(before.action)
         for before in one.earlier

@@ -29,28 +29,28 @@ _EPISODE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class ProcessedTurns:
-    """How far an episode has been taken in."""
+    """How far an episode has been processed."""
 
     until: int = 0
     """The last turn that was learned from."""
     concluded: int | None = None
-    """The turn at which lessons were drawn from the episode as a whole; None: they were not."""
+    """The last turn when lessons were drawn from the episode as a whole; None: they were not yet."""
     due: bool = False
-    """It is over, and they are still to be drawn."""
+    """Whether the episode is over and still to be concluded."""
 
 
 Ledger = Mapping[str, ProcessedTurns]
-"""By the episode's name, in the order in which they were first taken in."""
+"""Episode name → its processed turns, in the order in which the episodes were first processed."""
 
 
 def render_ledger(ledger: Ledger) -> str:
-    """The row, without its end."""
+    """Return the row of the file, without its line ending."""
     episodes = list(ledger.items())[-_MOST_EPISODES:]
     return f"<!-- taken in: {'; '.join(_entry(name, processed) for name, processed in episodes)} -->"
 
 
 def parse_ledger(row: str) -> dict[str, ProcessedTurns] | None:
-    """None: the row is something else. What is not understood in it is passed over."""
+    """Return the processed episodes in a row, skipping unknown parts; None if it is another kind of row."""
     found = _ROW.fullmatch(row)
     if found is None:
         return None
@@ -80,21 +80,21 @@ _BULLETS = ("- ", "* ", "+ ")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row of the file with its end, and what it is to us."""
+    """A row of the file with its line ending, and its meaning."""
 
     raw: str
     section: KnowledgeSection | None = None
-    """The one that it stands in; None: one of a person's own, or none."""
+    """The section that it belongs to; None: none, or a section that a person added."""
     line: KnowledgeLine | None = None
     opens: KnowledgeSection | None = None
     """The section of which it is the heading."""
     hidden: bool = False
-    """Inside of code or of a comment: data, whatever it looks like."""
+    """Inside a code block or a comment, so never parsed."""
 
 
 @dataclass(frozen=True)
 class KnowledgeDocument:
-    """What is in the file, in its order. Never changed in place."""
+    """The content of the file, in its order. Never changed in place."""
 
     rows: tuple[Row, ...] = ()
     eol: str = "\n"
@@ -102,12 +102,12 @@ class KnowledgeDocument:
 
     @cached_property
     def lines(self) -> tuple[KnowledgeLine, ...]:
-        """Ours, the struck too."""
+        """All lines with evidence, including those that are struck."""
         return tuple(row.line for row in self.rows if row.line is not None)
 
     @cached_property
     def by_place(self) -> Mapping[int, Sequence[KnowledgeLine]]:
-        """The patterns across places that are believed, by the number of each place where they were found."""
+        """Number of a place → the patterns found there that are not struck."""
         found: dict[int, list[KnowledgeLine]] = {}
         for line in self.lines:
             if not line.struck:
@@ -117,16 +117,18 @@ class KnowledgeDocument:
 
     @cached_property
     def by_hand(self) -> tuple[tuple[KnowledgeSection, str], ...]:
-        """The lists that people wrote into our sections, point by point; those that they struck left out."""
+        """The list items that people wrote into our sections, except those that they struck."""
         return tuple(_points(self.rows))
 
     def added(self, line: KnowledgeLine) -> "KnowledgeDocument":
-        """With a new line at the end of its section."""
-        rows = list(self.rows) or _blank(self.eol)
+        """Return the document with a new line at the end of its section."""
+        rows = list(self.rows) or _empty_document(self.eol)
         if not any(row.opens is line.section for row in rows):
             rows = _with_section(rows, line.section, self.eol)
-        at = max(number for number, row in enumerate(rows) if row.opens is line.section or _fills(row, line.section))
-        rows[at] = _ended(rows[at], self.eol)
+        at = max(
+            number for number, row in enumerate(rows) if row.opens is line.section or _has_content(row, line.section)
+        )
+        rows[at] = _with_eol(rows[at], self.eol)
         new = [Row(render_line(line) + self.eol, line.section, line)]
         if rows[at].opens:
             if at + 1 < len(rows) and not rows[at + 1].raw.strip():
@@ -140,7 +142,7 @@ class KnowledgeDocument:
         return replace(self, rows=tuple(rows))
 
     def changed(self, old: KnowledgeLine, new: KnowledgeLine) -> "KnowledgeDocument":
-        """With another line in the place of this very one (by identity)."""
+        """Return the document with `old`, compared by identity, replaced by `new`."""
         rows = tuple(
             Row(render_line(new) + row.raw[len(row.raw.rstrip("\r\n")) :], row.section, new) if row.line is old else row
             for row in self.rows
@@ -148,9 +150,9 @@ class KnowledgeDocument:
         return replace(self, rows=rows)
 
     def with_processed(self, episode: int | str, processed: ProcessedTurns) -> "KnowledgeDocument":
-        """With a note of how far this episode has been taken in."""
+        """Return the document with how far this episode has been processed."""
         ledger = dict(self.processed) | {str(episode): processed}
-        rows = list(self.rows) or _blank(self.eol)
+        rows = list(self.rows) or _empty_document(self.eol)
         notes = [number for number, row in enumerate(rows) if parse_ledger(row.raw) is not None]
         for number in reversed(notes[1:]):
             del rows[number]
@@ -158,17 +160,17 @@ class KnowledgeDocument:
         if notes:
             rows[notes[0]] = note
         else:
-            rows[-1] = _ended(rows[-1], self.eol)
+            rows[-1] = _with_eol(rows[-1], self.eol)
             rows += [Row(self.eol), note] if rows[-1].raw.strip() else [note]
         return replace(self, rows=tuple(rows), processed=ledger)
 
 
 def parse(data: bytes) -> KnowledgeDocument:
-    """The document in these bytes, whatever they are."""
+    """Parse any bytes into a document."""
     *ended, last = decode(data).split("\n")
     raws = [*(f"{raw}\n" for raw in ended), *([last] if last else [])]
     eol = "\r\n" if raws and raws[0].endswith("\r\n") else "\n"
-    hidden = _out_of_sight(raws)
+    hidden = _hidden_rows(raws)
     rows: list[Row] = []
     section: KnowledgeSection | None = None
     ledger: dict[str, ProcessedTurns] = {}
@@ -184,7 +186,7 @@ def parse(data: bytes) -> KnowledgeDocument:
             if level < 3 or opens in TOPICS or opens is KnowledgeSection.INSIGHTS:
                 within_insights = opens is KnowledgeSection.INSIGHTS
             opens = opens if within_insights or opens not in WISDOM else None
-            # A heading of a person's own ends our section, unless it is one within a list of theirs.
+            # A heading that a person added ends our section, unless it is a deeper one.
             section = opens or (section if level > 3 else None)
             rows.append(Row(raw, section, opens=opens))
         else:
@@ -197,7 +199,7 @@ def render(document: KnowledgeDocument) -> bytes:
 
 
 def is_damaged(data: bytes) -> bool:
-    """Beyond use: nothing but blanks or zeros, or bytes that are no text."""
+    """Return whether the file is unusable: only blanks or zeros, or bytes that are not text."""
     if not data.strip(b"\x00 \t\r\n"):
         return True
     if any(row.opens for row in parse(data).rows):
@@ -209,8 +211,8 @@ def is_damaged(data: bytes) -> bool:
     return b"\x00" in data
 
 
-def _out_of_sight(raws: list[str]) -> set[int]:
-    """Rows inside of code and comments that are closed again."""
+def _hidden_rows(raws: list[str]) -> set[int]:
+    """Return the numbers of the rows inside code blocks and comments that are closed."""
     hidden: set[int] = set()
     number = 0
     while number < len(raws):
@@ -223,14 +225,14 @@ def _out_of_sight(raws: list[str]) -> set[int]:
 
 
 def _end_of_block(raws: list[str], start: int) -> int | None:
-    """Where the code or the comment ends that begins in this row; None: none begins, or it never ends."""
+    """Return the last row of the code block or comment that begins here; None if none begins, or it is not closed."""
     opening = raws[start].lstrip()
     later = range(start + 1, len(raws))
     for fence in ("```", "~~~"):
         if opening.startswith(fence):
             return next((at for at in later if raws[at].lstrip().startswith(fence)), None)
     if opening.startswith("<!--") and "-->" not in opening:
-        # The end of our own note is not the end of a comment that a person has left open.
+        # The end of our ledger is not the end of a comment that a person has left open.
         return next((at for at in later if "-->" in raws[at] and parse_ledger(raws[at]) is None), None)
     return None
 
@@ -252,12 +254,12 @@ def _points(rows: tuple[Row, ...]) -> Iterator[tuple[KnowledgeSection, str]]:
         yield section, text
 
 
-def _fills(row: Row, section: KnowledgeSection) -> bool:
+def _has_content(row: Row, section: KnowledgeSection) -> bool:
     return row.section is section and bool(row.raw.strip())
 
 
-def _blank(eol: str) -> list[Row]:
-    """A new file, with all of its sections."""
+def _empty_document(eol: str) -> list[Row]:
+    """Return the rows of a new file with all sections."""
     rows = [Row(_TITLE + eol)]
     for section in ORDER:
         rows += [Row(eol), Row(section.heading + eol, section, opens=section)]
@@ -265,36 +267,36 @@ def _blank(eol: str) -> list[Row]:
 
 
 def _with_section(rows: list[Row], section: KnowledgeSection, eol: str) -> list[Row]:
-    """With a heading for the section, before the first that comes later in the order."""
+    """Return the rows with a heading for the section, before the first one that comes later in the order."""
     if section in WISDOM and not any(row.opens is KnowledgeSection.INSIGHTS for row in rows):
         rows = _with_section(rows, KnowledgeSection.INSIGHTS, eol)
     rows = list(rows)
-    at = _place_for(rows, section)
+    at = _heading_position(rows, section)
     if at:
-        rows[at - 1] = _ended(rows[at - 1], eol)
+        rows[at - 1] = _with_eol(rows[at - 1], eol)
     before = [Row(eol)] if at and rows[at - 1].raw.strip() else []
     after = [Row(eol, section)] if at < len(rows) else []
     rows[at:at] = [*before, Row(section.heading + eol, section, opens=section), *after]
     return rows
 
 
-def _place_for(rows: list[Row], section: KnowledgeSection) -> int:
-    """Where its heading goes."""
+def _heading_position(rows: list[Row], section: KnowledgeSection) -> int:
+    """Return where the heading of a missing section is inserted."""
     start = 0
     end = next((number for number, row in enumerate(rows) if parse_ledger(row.raw) is not None), len(rows))
     if section in WISDOM:
         start = next(number for number, row in enumerate(rows) if row.opens is KnowledgeSection.INSIGHTS) + 1
-        outside = (number for number in range(start, end) if not rows[number].hidden and _is_outside(rows[number]))
+        outside = (number for number in range(start, end) if not rows[number].hidden and _leaves_insights(rows[number]))
         end = next(outside, end)
     later = ORDER[ORDER.index(section) + 1 :]
     return next((number for number in range(start, end) if rows[number].opens in later), end)
 
 
-def _is_outside(row: Row) -> bool:
-    """Whether nothing from here on stands below the heading of the insights."""
+def _leaves_insights(row: Row) -> bool:
+    """Return whether the row ends the insights section."""
     opens_another = row.opens in TOPICS or row.opens is KnowledgeSection.INSIGHTS
     return opens_another or heading_level(row.raw) in (1, 2)
 
 
-def _ended(row: Row, eol: str) -> Row:
+def _with_eol(row: Row, eol: str) -> Row:
     return row if row.raw.endswith("\n") else replace(row, raw=row.raw + eol)

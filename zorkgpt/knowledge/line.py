@@ -8,7 +8,7 @@ from zorkgpt.memory.storage.escaping import HIDDEN, escape, one_line, unescape
 
 
 class KnowledgeSection(StrEnum):
-    """What a line is about. The last four stand under the one before them."""
+    """The sections of the file. The last four are subsections of `INSIGHTS`."""
 
     DANGERS = "DANGERS & THREATS"
     PUZZLES = "PUZZLE SOLUTIONS"
@@ -29,21 +29,21 @@ class KnowledgeSection(StrEnum):
 
 ORDER = tuple(KnowledgeSection)
 WISDOM = ORDER[ORDER.index(KnowledgeSection.INSIGHTS) + 1 :]
-"""What is drawn from whole episodes."""
+"""The sections for lessons from whole episodes."""
 TOPICS = ORDER[: ORDER.index(KnowledgeSection.INSIGHTS)]
-"""What is drawn from the turns of one."""
+"""The sections for lessons from turns."""
 
 _HEADING = re.compile(r"(#{1,6})[ \t]+(.*?)[ \t#]*")
 
 
 def heading_level(row: str) -> int:
-    """1 to 6; 0 for a row that is no heading."""
+    """Return the level of a heading, 1 to 6; 0 for any other row."""
     found = _HEADING.fullmatch(row.rstrip("\r\n"))
     return len(found[1]) if found else 0
 
 
 def section_of(row: str) -> KnowledgeSection | None:
-    """The section that a heading opens, at whatever level and in whatever case; None: one of a person's own."""
+    """Return the section that a heading opens, in any level and case; None if it is none of ours."""
     found = _HEADING.fullmatch(row.rstrip("\r\n"))
     return _BY_NAME.get(_plain(found[2])) if found else None
 
@@ -70,7 +70,7 @@ _PARTS = re.compile(r'(?:[^;"\\]|\\.|"(?:[^"\\]|\\.)*")+|"')
 
 @dataclass(frozen=True, slots=True)
 class PatternPlace:
-    """Where something was found to hold."""
+    """A place where a pattern was found."""
 
     number: int
     name: str
@@ -78,34 +78,34 @@ class PatternPlace:
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeLine:
-    """A piece of knowledge, since when it is known, and what has come of it."""
+    """A piece of knowledge, when it was learned, and the evidence since then."""
 
     section: KnowledgeSection
     text: str
     episode: int | str
-    """The one that it was learned in."""
+    """The episode in which it was learned."""
     first_turn: int
     last_turn: int
-    """It was learned from these turns."""
+    """The last of the turns from which it was learned."""
     borne_out: int = 0
-    """How often since."""
+    """How often later turns supported it."""
     contradicted: int = 0
-    """How often since."""
+    """How often later turns contradicted it."""
     struck: bool = False
-    """It is not believed any more."""
+    """Whether it is no longer believed."""
     reason: str = ""
-    """Why it was struck; "" if a person struck it. A person took it back if it is not struck any more."""
+    """Why it was struck; "" if a person struck it. A line with a reason that is not struck was restored by a person."""
     places: tuple[PatternPlace, ...] = ()
     """Where it was found, if it is a pattern across places."""
     extra: tuple[str, ...] = ()
-    """Parts of the mark that only a later version understands, as they stand."""
+    """Parts of the mark that only a later version understands, verbatim."""
 
     def with_evidence(
         self, *, borne_out: int = 0, contradicted: int = 0, reason: str = "", enough: int = 1
     ) -> "KnowledgeLine":
-        """With what has come of it since; struck when it was contradicted `enough` times and never borne out.
+        """Return the line with more evidence; struck if it was contradicted `enough` times and never borne out.
 
-        What a person has struck, or taken back, stays as it is.
+        A line that a person has struck or restored keeps that state.
         """
         new = replace(self, borne_out=self.borne_out + borne_out, contradicted=self.contradicted + contradicted)
         if self.struck:
@@ -116,13 +116,13 @@ class KnowledgeLine:
 
 
 def render_line(line: KnowledgeLine) -> str:
-    """The row of the file, without its end."""
+    """Return the row of the file, without its line ending."""
     text = escape(line.text, _TEXT)
     return f"- {f'~~{text}~~' if line.struck else text} *({_mark(line)})*"
 
 
 def parse_line(row: str, section: KnowledgeSection) -> KnowledgeLine | None:
-    """The line that a row holds; None: it is none of ours."""
+    """Parse a row of the file; None if it is not a line with evidence."""
     found = _LINE.fullmatch(row.rstrip("\r\n"))
     if found is None:
         return None

@@ -1,6 +1,7 @@
 """Ask a model what turns and episodes teach."""
 
 from collections.abc import Sequence
+from typing import cast
 
 from zorkgpt.knowledge.synthesis import EpisodeReview, LessonsAnswer, TurnReview, WisdomAnswer
 from zorkgpt.llm.messages import LLM, Message
@@ -9,11 +10,11 @@ from zorkgpt.prompts.render import render
 from zorkgpt.runlog.events import TurnPlayed
 
 _MOST_TURNS = 150
-"""Of an episode that are told; where there are more, those in which something came of it."""
+"""The most turns of an episode that the prompt shows."""
 
 
 class ModelKnowledgeSynthesizer:
-    """Asks the model of the role `knowledge`."""
+    """A `KnowledgeSynthesizer` that asks the model of the role `knowledge`."""
 
     asks_a_model = True
 
@@ -23,7 +24,7 @@ class ModelKnowledgeSynthesizer:
     def lessons(self, asked: TurnReview) -> LessonsAnswer:
         prompt = render("knowledge", asked=asked, form=form_of(LessonsAnswer))
         messages = [Message("system", prompt.system), Message("user", prompt.user)]
-        return self._llm.complete(messages, role="knowledge", response_model=LessonsAnswer).parsed
+        return cast(LessonsAnswer, self._llm.complete(messages, role="knowledge", response_model=LessonsAnswer).parsed)
 
     def wisdom(self, asked: EpisodeReview) -> WisdomAnswer:
         told = most_informative(asked.turns)
@@ -31,11 +32,11 @@ class ModelKnowledgeSynthesizer:
             "wisdom", story=asked, turns=told, left_out=len(asked.turns) - len(told), form=form_of(WisdomAnswer)
         )
         messages = [Message("system", prompt.system), Message("user", prompt.user)]
-        return self._llm.complete(messages, role="knowledge", response_model=WisdomAnswer).parsed
+        return cast(WisdomAnswer, self._llm.complete(messages, role="knowledge", response_model=WisdomAnswer).parsed)
 
 
 def most_informative(turns: Sequence[TurnPlayed], most: int = _MOST_TURNS) -> tuple[TurnPlayed, ...]:
-    """The turns that tell most of an episode, in their order: deaths and points, then the others from the end."""
+    """Return the most informative turns in their order: deaths and points, then the latest others."""
     if len(turns) <= most:
         return tuple(turns)
     last = turns[-1].turn

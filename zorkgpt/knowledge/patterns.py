@@ -1,4 +1,4 @@
-"""Patterns across places: what memory says of several places in the same form."""
+"""Patterns across places: statements that memory makes about several places in the same words."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -23,16 +23,16 @@ _COMMAND = re.compile("“(?P<action>[^”]+)” ")
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """What holds at several places."""
+    """A statement that holds at several places."""
 
     section: KnowledgeSection
     text: str
     places: tuple[PatternPlace, ...]
-    """In the order of their numbers."""
+    """Sorted by their numbers."""
 
 
 def general_form(memory: Memory, place_name: str) -> str:
-    """What the memory says, with the place's own name taken out."""
+    """Return the memory's title and text with the place's own name replaced."""
     return _form(memory.title, memory.text, place_name)
 
 
@@ -45,11 +45,11 @@ def _form(title: str, said: str, place_name: str) -> str:
 
 
 def is_general(memory: Memory, is_way: Callable[[str], bool]) -> bool:
-    """Whether it is of a kind that may hold elsewhere too.
+    """Return whether a memory is of a kind that may hold elsewhere too.
 
-    How a place is found at the beginning is its own, where a way leads too; what failed says something of the state
-    that it was tried in; what is true of one episode or not confirmed is no ground to build on, what a person has
-    pinned to its place stays there, and what one has vetoed counts for nothing.
+    Not general are: how a place is at the beginning and where its exits lead (specific to the place), failures
+    (specific to the state in which they happened), memories of one episode or not confirmed, and memories that a
+    person has pinned or vetoed.
 
     Args:
         is_way: whether a command is a direction.
@@ -66,13 +66,13 @@ def is_general(memory: Memory, is_way: Callable[[str], bool]) -> bool:
 
 @lru_cache(4096)
 def _command(title: str) -> str | None:
-    """What it begins with, in quotes; None if it is about no command."""
+    """Return the quoted command that the title begins with; None if there is none."""
     found = _COMMAND.match(title)
     return found["action"] if found else None
 
 
 def find_patterns(memories: Sequence[LocatedMemory], is_way: Callable[[str], bool]) -> list[Pattern]:
-    """What is remembered in the same form, word for word, at three places or more."""
+    """Return the statements that memories make in the same words at `LEAST_PLACES` places or more."""
     found: dict[str, list[LocatedMemory]] = {}
     for located in memories:
         if is_general(located.memory, is_way):
@@ -88,7 +88,7 @@ def find_patterns(memories: Sequence[LocatedMemory], is_way: Callable[[str], boo
 
 
 def withdrawn(memories: Sequence[LocatedMemory]) -> Mapping[str, frozenset[int]]:
-    """By form, the places at which memory has come to disbelieve it, or a person has vetoed it."""
+    """Return form → the places where it was superseded or vetoed and no other memory states it."""
     believed: dict[str, set[int]] = {}
     disbelieved: dict[str, set[int]] = {}
     for located in memories:
@@ -105,7 +105,7 @@ def record_patterns(
     episode: int | str,
     turn: int,
 ) -> None:
-    """Each pattern as a line, with more places if it is there, and without those where it is believed no more."""
+    """Add each pattern as a line, or its new places to the existing line, and remove places where it was withdrawn."""
     for pattern in found:
         revision.add_pattern(ProposedLine(pattern.section, pattern.text, episode, turn, turn, pattern.places))
     for line in revision.document.lines:

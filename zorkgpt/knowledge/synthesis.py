@@ -20,34 +20,34 @@ Theme = Literal["death_patterns", "environment", "meta_strategies", "discoveries
 
 
 def no_turns(episode: int | str) -> Sequence[TurnPlayed]:
-    """Where no turns but those that are asked about are at hand."""
+    """Return no turns: for reviews without access to earlier episodes."""
     return ()
 
 
 @dataclass(frozen=True, slots=True)
 class TurnReview:
-    """The turns that are to be learned from, and what is known already."""
+    """The turns to learn from, and what is known already."""
 
     episode: int | str
     turns: tuple[TurnPlayed, ...]
     """Oldest first."""
     known: tuple[KnowledgeLine, ...] = ()
-    """Lines that are believed; an answer names them by their number from 1 on."""
+    """Lines that are not struck; an answer refers to them by their numbers, from 1."""
     earlier: tuple[TurnPlayed, ...] = ()
-    """The turns of the episode before these, as far as they are at hand."""
+    """The turns of the episode before these, as far as they are available."""
     by_hand: tuple[str, ...] = ()
-    """What a person wrote down: known too, and nobody else's to judge."""
+    """What people wrote: known too, and not to be judged."""
     turns_of: TurnsOf = no_turns
 
     def attempts(self) -> Iterator[Attempt]:
-        """Each of the turns, with those before it."""
+        """Yield each turn with the turns before it."""
         told = (*self.earlier, *self.turns)
         return (Attempt(turn, told[:at]) for at, turn in enumerate(told) if at >= len(self.earlier))
 
 
 @dataclass(frozen=True, slots=True)
 class EpisodeReview:
-    """A whole episode, and what is known already."""
+    """A whole episode to learn from, and what is known already."""
 
     episode: int | str
     reason: str
@@ -55,13 +55,13 @@ class EpisodeReview:
     turns: tuple[TurnPlayed, ...]
     known: tuple[KnowledgeLine, ...] = ()
     critic_score: float | None = None
-    """The mean over the turns that the critic's model judged; None: none was."""
+    """The mean over the turns that a model judged; None: there were none."""
     by_hand: tuple[str, ...] = ()
-    """What a person wrote down."""
+    """What people wrote: known too, and not to be judged."""
     turns_of: TurnsOf = no_turns
 
     def attempts(self) -> Iterator[Attempt]:
-        """Each of the turns, with those before it."""
+        """Yield each turn with the turns before it."""
         return (Attempt(turn, self.turns[:at]) for at, turn in enumerate(self.turns))
 
     @property
@@ -74,7 +74,7 @@ class EpisodeReview:
 
 
 class NewLesson(BaseModel):
-    """A line to be added."""
+    """A new line from turns, as the answer words it."""
 
     section: Topic
     text: str = Field(max_length=400, description="one or two sentences that help on in a later episode")
@@ -82,7 +82,7 @@ class NewLesson(BaseModel):
 
 
 class NewInsight(BaseModel):
-    """The same of the episode as a whole."""
+    """A new line from a whole episode, as the answer words it."""
 
     section: Theme
     text: str = Field(max_length=400, description="one or two sentences that help on in a later episode")
@@ -90,7 +90,7 @@ class NewInsight(BaseModel):
 
 
 class Contradiction(BaseModel):
-    """A line that did not hold."""
+    """A known line that the turns contradict."""
 
     number: int
     turns: list[int] = Field(
@@ -100,7 +100,7 @@ class Contradiction(BaseModel):
 
 
 class LessonsAnswer(BaseModel):
-    """What the turns teach."""
+    """The form of the answer about turns."""
 
     new: list[NewLesson] = Field(default_factory=list, max_length=MOST_NEW)
     borne_out: list[int] = Field(default_factory=list, max_length=500, description="numbers of lines that held")
@@ -108,7 +108,7 @@ class LessonsAnswer(BaseModel):
 
 
 class WisdomAnswer(BaseModel):
-    """What the episode teaches."""
+    """The form of the answer about an episode."""
 
     new: list[NewInsight] = Field(default_factory=list, max_length=MOST_NEW)
     borne_out: list[int] = Field(default_factory=list, max_length=500, description="numbers of lines that held")
@@ -116,13 +116,13 @@ class WisdomAnswer(BaseModel):
 
 
 class KnowledgeSynthesizer(Protocol):
-    """Says what turns and episodes teach."""
+    """Finds what turns and episodes teach."""
 
     asks_a_model: bool
-    """So that it takes time and may fail."""
+    """Whether it takes time and may fail."""
 
     def lessons(self, asked: TurnReview) -> LessonsAnswer:
-        """What these turns teach.
+        """Return what these turns teach.
 
         Raises:
             LLMError: a model was asked and gave no usable answer.
@@ -130,7 +130,7 @@ class KnowledgeSynthesizer(Protocol):
         ...
 
     def wisdom(self, asked: EpisodeReview) -> WisdomAnswer:
-        """What this episode teaches beyond itself.
+        """Return what this episode teaches for others.
 
         Raises:
             LLMError: a model was asked and gave no usable answer.
@@ -153,12 +153,12 @@ _SECTIONS: dict[str, KnowledgeSection] = {
 
 
 def updates_from(
-    answer: LessonsAnswer | WisdomAnswer, asked: TurnReview | EpisodeReview, counts: Counter
+    answer: LessonsAnswer | WisdomAnswer, asked: TurnReview | EpisodeReview, counts: Counter[str]
 ) -> LineUpdates:
-    """The answer in lines instead of numbers.
+    """Convert an answer into updates of lines.
 
-    What names no line or says both of one is left out and counted, and so is a contradiction that names none of the
-    turns, or only such as can't contradict the line by their own ground truth.
+    Numbers that name no line, or a line that is said both to hold and not to hold, are ignored and counted, and so are
+    contradictions without a turn that could contradict the line according to ground truth.
     """
     known, turns = asked.known, asked.turns
     episode, first, last = turns[0].episode, turns[0].turn, turns[-1].turn
@@ -182,9 +182,9 @@ def updates_from(
 
 
 def _that_shows(
-    line: KnowledgeLine, said: Contradiction, asked: TurnReview | EpisodeReview, counts: Counter
+    line: KnowledgeLine, said: Contradiction, asked: TurnReview | EpisodeReview, counts: Counter[str]
 ) -> int | None:
-    """The first of the named turns that may contradict the line."""
+    """Return the first of the named turns that may contradict the line."""
     named = [one for one in asked.attempts() if one.turn.turn in said.turns]
     shows = next((one.turn.turn for one in named if may_contradict(line, one, asked.turns_of)), None)
     if not named:
@@ -195,7 +195,7 @@ def _that_shows(
 
 
 def mean_critic_score(turns: Sequence[TurnPlayed]) -> float | None:
-    """None: no turn was judged by a model."""
+    """Return the critic's mean score; None if no turn was judged by a model."""
     scores = [turn.critic_score for turn in turns if turn.critic_score is not None]
     return sum(scores) / len(scores) if scores else None
 
@@ -206,7 +206,7 @@ LEAST_CRITIC_SCORE = 0.3
 
 
 def is_worth_concluding(story: EpisodeReview) -> bool:
-    """It ended in death, scored, lasted, or was played well in the critic's eyes."""
+    """Return whether an episode is worth drawing lessons from: it ended in death, scored, was long or played well."""
     return bool(story.turns) and (
         story.reason == "death"
         or (story.score or 0) >= LEAST_SCORE

@@ -20,18 +20,18 @@ from zorkgpt.runlog.events import TurnPlayed
 log = get_logger(__name__)
 
 _MOST_KNOWN = 120
-"""Lines that are put before a synthesizer."""
+"""The most lines that a synthesizer is shown."""
 TRIES_TO_STRIKE = 3
-"""So often something else has to come of the same action in the same state before rules disbelieve a line that never
-held again: fights and the like are decided by chance."""
+"""The number of contradictions after which rules strike a line that never held again: fights and the like are decided
+by chance."""
 
 
 class KnowledgeUpdater:
-    """Every turn is learned from once, and every episode is concluded once, however often it is asked for.
+    """Processes every turn once, and concludes every episode once, however often it is called.
 
     Args:
-        remembered: all memories with their places, for finding patterns across them.
-        turns_of: the turns of an episode, as far as they are at hand: what a line was learned from.
+        remembered: returns all memories with their places, for finding patterns across them.
+        turns_of: returns the turns of an episode, as far as they are available: a line was learned from them.
         is_way: whether a command is a direction.
     """
 
@@ -45,18 +45,18 @@ class KnowledgeUpdater:
         is_way: Callable[[str], bool] = lambda action: False,
     ) -> None:
         self.store = store
-        self.counts: Counter = Counter()
+        self.counts: Counter[str] = Counter()
         self._synthesizer = synthesizer
         self._remembered = remembered
         self._turns_of = turns_of
         self._is_way = is_way
 
     def processed(self, episode: int | str) -> ProcessedTurns:
-        """How far the episode has been taken in."""
+        """Return how far the episode has been processed."""
         return self.store.document.processed.get(str(episode), ProcessedTurns())
 
     def learn(self, turns: Sequence[TurnPlayed], earlier: Sequence[TurnPlayed] = ()) -> Revision:
-        """Take in what turns of one episode teach, and the patterns that memory shows by now.
+        """Learn from turns of one episode, and record the patterns across memories.
 
         Raises:
             LLMError: the model could not be asked; nothing was changed.
@@ -67,8 +67,8 @@ class KnowledgeUpdater:
         lessons = LineUpdates()
         if fresh := [turn for turn in turns if turn.turn > self.processed(episode).until]:
             before = (*earlier, *turns[: len(turns) - len(fresh)])
-            lessons = self._lessons(
-                TurnReview(episode, tuple(fresh), self._known(), before, self._by_hand(), self._turns_of)
+            lessons = self._synthesize(
+                TurnReview(episode, tuple(fresh), self._known_lines(), before, self._manual_lines(), self._turns_of)
             )
         remembered = self._remembered()
         found = find_patterns(remembered, self._is_way)
@@ -85,10 +85,10 @@ class KnowledgeUpdater:
                 )
             return revision.document
 
-        return self._revised(change)
+        return self._apply(change)
 
     def conclude(self, story: EpisodeReview) -> Revision:
-        """Take in what a whole episode teaches beyond itself.
+        """Learn from a whole episode what is useful in others.
 
         Raises:
             LLMError: the model could not be asked; nothing was changed.
@@ -98,8 +98,8 @@ class KnowledgeUpdater:
         last = story.turns[-1].turn
         if self._is_concluded(self.store.document, story):
             return Revision(self.store.document)
-        asked = replace(story, known=self._known(), by_hand=self._by_hand(), turns_of=self._turns_of)
-        lessons = self._lessons(asked)
+        asked = replace(story, known=self._known_lines(), by_hand=self._manual_lines(), turns_of=self._turns_of)
+        lessons = self._synthesize(asked)
 
         def change(revision: Revision) -> KnowledgeDocument:
             if self._is_concluded(revision.document, story):
@@ -108,10 +108,10 @@ class KnowledgeUpdater:
             until = revision.document.processed.get(str(story.episode), ProcessedTurns()).until
             return revision.document.with_processed(story.episode, ProcessedTurns(until, concluded=last))
 
-        return self._revised(change)
+        return self._apply(change)
 
     def note(self, episode: int | str, *, due: bool) -> None:
-        """Write down whether lessons are still to be drawn from an episode that is over.
+        """Record whether an episode that is over is still to be concluded.
 
         Raises:
             MemoryStoreError: the file could not be read or written.
@@ -126,21 +126,21 @@ class KnowledgeUpdater:
         self.store.apply(change)
 
     def due(self) -> list[str]:
-        """The episodes from which lessons are still to be drawn."""
+        """Return the names of the episodes that are still to be concluded."""
         return [name for name, processed in self.store.document.processed.items() if processed.due]
 
-    def _lessons(self, asked: TurnReview | EpisodeReview) -> LineUpdates:
-        teacher = self._synthesizer
+    def _synthesize(self, asked: TurnReview | EpisodeReview) -> LineUpdates:
+        synthesizer = self._synthesizer
         with self._unusable_answers_counted():
-            answer = teacher.lessons(asked) if isinstance(asked, TurnReview) else teacher.wisdom(asked)
+            answer = synthesizer.lessons(asked) if isinstance(asked, TurnReview) else synthesizer.wisdom(asked)
             lessons = updates_from(answer, asked, self.counts)
-            # A model has judged whether chance was in play; rules can only try again.
-            return replace(lessons, enough=1 if teacher.asks_a_model else TRIES_TO_STRIKE)
+            # A model has judged whether chance was involved; rules can only wait for more attempts.
+            return replace(lessons, enough=1 if synthesizer.asks_a_model else TRIES_TO_STRIKE)
         return LineUpdates()
 
     @contextmanager
     def _unusable_answers_counted(self) -> Iterator[None]:
-        """An answer that can't be read teaches nothing; the first one is said."""
+        """Count answers that can't be read, and log the first one."""
         try:
             yield
         except InvalidAnswer as error:
@@ -148,10 +148,10 @@ class KnowledgeUpdater:
             if self.counts["unusable answers"] == 1:
                 log.warning("nothing learned: the model's answer is unusable", extra={"problem": str(error)})
 
-    def _known(self) -> tuple:
+    def _known_lines(self) -> tuple[KnowledgeLine, ...]:
         return best_supported(self.store.document.lines, _MOST_KNOWN)
 
-    def _by_hand(self) -> tuple[str, ...]:
+    def _manual_lines(self) -> tuple[str, ...]:
         return tuple(text for _, text in self.store.document.by_hand[:_MOST_KNOWN])
 
     @staticmethod
@@ -159,7 +159,7 @@ class KnowledgeUpdater:
         concluded = document.processed.get(str(story.episode), ProcessedTurns()).concluded
         return concluded is not None and concluded >= story.turns[-1].turn
 
-    def _revised(self, change: Callable[[Revision], KnowledgeDocument]) -> Revision:
+    def _apply(self, change: Callable[[Revision], KnowledgeDocument]) -> Revision:
         made = [Revision(self.store.document)]
 
         def apply(document: KnowledgeDocument) -> KnowledgeDocument:
@@ -172,7 +172,7 @@ class KnowledgeUpdater:
 
 
 def best_supported(lines: Iterable[KnowledgeLine], most: int) -> tuple[KnowledgeLine, ...]:
-    """The believed lines that are put before a model: if they are many, those with most evidence."""
+    """Return the lines that are not struck; if there are too many, those with the most evidence."""
     believed = [line for line in lines if not line.struck]
     if len(believed) <= most:
         return tuple(believed)
