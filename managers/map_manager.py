@@ -143,7 +143,7 @@ class MapManager:
 
     def _reread(self) -> None:
         """The file may have been put back: what it held of later turns goes, and what it holds is learned no more."""
-        if self.graph.kept_as is None or self.graph.kept_as == (self._file.path, self._file.stamp()):
+        if self.graph.file_version is None or self.graph.file_version == (self._file.path, self._file.stamp()):
             return
         self.graph.replace_with(self._kept())
         self.resume_episode()

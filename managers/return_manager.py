@@ -54,10 +54,10 @@ class ReturnManager:
         self.journey = None
         number = self._state.episode_id
         archive = self._reader.refresh(before=number if isinstance(number, int) else None)
-        if not archive.episodes and self._reader.of_another_world:
+        if not archive.episodes and self._reader.from_other_worlds:
             self._log.warning(
                 "no return: every earlier episode was of another story or seed",
-                extra={"episodes": self._reader.of_another_world},
+                extra={"episodes": self._reader.from_other_worlds},
             )
         if cell := most_promising(archive, self._untried, self._max_turns):
             way = archive.route_to(cell)

@@ -9,36 +9,36 @@ from zorkgpt.explore.trail import ObservedState, Trail, TrailStep
 from zorkgpt.runlog.events import Returned
 
 SAFE_TURNS = 5
-"""So many turns before a death nothing is promising any more."""
+"""States within so many turns before a death are not archived."""
 
 
 @dataclass(slots=True)
 class Cell:
-    """All moments of all episodes in which place, inventory and score were the same."""
+    """All turns of all episodes with the same observed state."""
 
     standing: ObservedState
     place_name: str
     trail: Trail
-    """The episode that has the shortest way here."""
+    """The episode with the shortest route to it."""
     end: int
-    """How many of its steps lead here."""
+    """The number of its steps that lead here."""
     visits: int = 0
-    """Episodes that came here."""
+    """The number of episodes that reached it."""
     barren: int = 0
-    """Returns to it after which nothing higher was reached."""
+    """The number of returns to it after which no higher score was reached."""
 
 
 @dataclass
 class Archive:
-    """The cells of all episodes that began from the same world: the same story, the same seed."""
+    """The cells of all episodes with the same story and seed."""
 
     cells: dict[ObservedState, Cell] = field(default_factory=dict)
     episodes: int = 0
     _failures: dict[int, ReplayFailures] = field(default_factory=dict)
-    """Episode → how walking its way again went."""
+    """Episode → the failures of replaying it."""
 
     def add(self, trail: Trail, returned: Returned | None = None) -> None:
-        """Take in an episode; give them in the order in which they were played.
+        """Add an episode; episodes must be added in the order in which they were played.
 
         Args:
             returned: how its return to an earlier cell went, if it began with one.
@@ -70,11 +70,11 @@ class Archive:
             cell.barren += 1
 
     def length(self, cell: Cell) -> int:
-        """How many commands the way to a cell has."""
+        """Return the number of commands of the route to a cell."""
         return self._length(cell.trail, cell.end)
 
     def route_to(self, cell: Cell) -> ReplayRoute:
-        """The commands that lead to a cell."""
+        """Return the route to a cell."""
         return route_along(cell.trail, cell.end, self._failures_of(cell.trail.episode))
 
     def _length(self, trail: Trail, end: int) -> int:
@@ -94,25 +94,25 @@ def archive_of(episodes: Iterable[tuple[Trail, Returned | None]]) -> Archive:
 # Go-Explore and its successors choose by chance, with weights that fall with the number of choices; with tens of
 # episodes instead of millions of frames the highest promise is taken instead, and what was in vain lowers it.
 _UNTRIED = 1.0
-"""Of each way at the place that nobody has taken, up to `_MOST_UNTRIED`."""
+"""Points for each untried exit at the place, up to `_MOST_UNTRIED`."""
 _MOST_UNTRIED = 3
 _NEW = 2.0
-"""Of a cell that one episode came to; shared among them where there were several."""
+"""Points for a cell, divided by the number of episodes that reached it."""
 _BARREN = 6.0
-"""Off for each return to this very cell that led to nothing higher."""
+"""Deducted for each return to this cell that led to no higher score."""
 _BARREN_BESIDE = 1.0
-"""Off for each such return to another cell of the same score."""
+"""Deducted for each such return to another cell with the same score."""
 _LONG_WAY = 8.0
-"""Off if the way takes all turns of the episode; in proportion if it takes some."""
+"""Deducted in proportion to the part of the episode's turns that the route takes."""
 _MOST_OF_THE_EPISODE = 0.75
-"""A way that leaves less than the rest for exploring is not taken."""
+"""A route that takes more than this part of the episode is not taken."""
 
 Untried = Callable[[int], int]
-"""Number of a room → how many ways out of it nobody has tried."""
+"""Number of a room → the number of its untried exits."""
 
 
 def promise(cell: Cell, length: int, barren_beside: int, untried: int, max_turns: int) -> float:
-    """What returning to a cell may be worth, at the end of a way of `length` commands."""
+    """Return the value of returning to a cell by a route of `length` commands, in points of the game's score."""
     return (
         (cell.standing.score or 0)
         + _UNTRIED * min(untried, _MOST_UNTRIED)
@@ -124,7 +124,7 @@ def promise(cell: Cell, length: int, barren_beside: int, untried: int, max_turns
 
 
 def most_promising(archive: Archive, untried: Untried, max_turns: int) -> Cell | None:
-    """The cell to return to; None if nothing is worth it: no cell promises more than the beginning does."""
+    """Return the cell to return to; None if no cell promises more than the beginning."""
     barren: Counter[int | None] = Counter()
     for cell in archive.cells.values():
         barren[cell.standing.score] += cell.barren

@@ -9,18 +9,18 @@ from zorkgpt.explore.trail import ObservedState, Trail, TrailStep, checksum
 
 
 def shortenings(start: int | None, steps: Sequence[TrailStep]) -> Iterator[tuple[int, ...]]:
-    """For each step the indices of the steps that should lead to the same standing, in order.
+    """Yield for each step the indices of the steps that should lead to the same state, in order.
 
-    Kept is what itself changed something, and the shortest part of the walk between two such steps. That it leads to
-    the same is an assumption: clocks and the random generator have advanced less, and a change that no object shows is
-    taken for none. Whoever plays a shortened way compares.
+    Steps that changed something are kept, and the shortest part of the walk between two of them. That this leads to the
+    same state is an assumption: clocks and the random generator have advanced less, and changes that no object shows
+    are not noticed. So a replay compares each step with the original.
 
     Args:
         start: number of the room before the first step.
     """
     kept: list[int] = []
     passed: list[int | None] = [start]
-    """The places on the walk since the last effective step, the one where it was taken first."""
+    """The places on the walk since the last effective step, beginning with the place of that step."""
     before = start
     for index, step in enumerate(steps):
         place = step.standing.place
@@ -39,54 +39,58 @@ def shortenings(start: int | None, steps: Sequence[TrailStep]) -> Iterator[tuple
         yield tuple(kept)
 
 
-MOST_DRAWS = 1
-"""So often a shortened way that led elsewhere is tried with other luck, before its commands are taken word for word."""
+MAX_SHORTENED_RETRIES = 1
+"""So often a shortened route that failed is tried again with other random numbers, before it is replayed verbatim."""
 _IDLE = "look"
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayRoute:
-    """Commands that lead to a cell, with what each of them should lead to."""
+    """The commands that lead to a cell, with the expected state after each."""
 
     goal: ObservedState
     place_name: str
     episode: int
-    """Whose way it is."""
+    """The episode that it repeats."""
     turn: int
-    """How many of that episode's commands lead there."""
+    """The number of that episode's commands that lead there."""
     steps: tuple[TrailStep, ...]
     turns: tuple[int, ...]
-    """Which turn of that episode each step was, from 1; 0: it was put before."""
+    """The turn of that episode for each step, from 1; 0 for an idle step put before."""
     shortened: bool
 
 
 @dataclass
 class ReplayFailures:
-    """How walking one episode's way again went, where it was shortened and led elsewhere."""
+    """The failures of replaying one episode by a shortened route."""
 
     failures: list[int] = field(default_factory=list)
-    """After which of its turns, from 1."""
+    """The turns of that episode, from 1, after which the replay differed."""
 
     def failed_at(self, turn: int) -> None:
         self.failures.append(turn)
 
     def before(self, end: int) -> int:
-        """How many failed on the way to step `end`."""
+        """Return the number of failures up to step `end`."""
         return sum(turn <= end for turn in self.failures)
 
-    def word_for_word(self, end: int) -> int:
-        """How many steps, from the first on, are not to be shortened any more on the way to step `end`."""
-        return max((turn for turn in self.failures if turn <= end), default=0) if self.before(end) > MOST_DRAWS else 0
+    def verbatim_steps(self, end: int) -> int:
+        """Return the number of first steps that must be replayed verbatim on the way to step `end`."""
+        return (
+            max((turn for turn in self.failures if turn <= end), default=0)
+            if self.before(end) > MAX_SHORTENED_RETRIES
+            else 0
+        )
 
 
 def route_along(trail: Trail, end: int, failures: ReplayFailures) -> ReplayRoute:
-    """The way to the standing after `end` steps of a trail.
+    """Return the route to the state after `end` steps of a trail.
 
-    Same commands, same chance: word for word, a way always leads where it led. A shortened one draws anew, and so does
-    the same with an idle command before it.
+    The same commands give the same random numbers, so a verbatim route always leads to the same state. A shortened
+    route gets other random numbers, and so does the same route with an idle command before it.
     """
-    kept = _kept(trail, end, failures)
-    idle = () if failures.word_for_word(end) else (_idle_step(trail),) * failures.before(end)
+    kept = _kept_indices(trail, end, failures)
+    idle = () if failures.verbatim_steps(end) else (_idle_step(trail),) * failures.before(end)
     steps = (*idle, *(trail.steps[index] for index in kept))
     turns = (*(0 for _ in idle), *(index + 1 for index in kept))
     last = trail.steps[end - 1]
@@ -95,20 +99,20 @@ def route_along(trail: Trail, end: int, failures: ReplayFailures) -> ReplayRoute
 
 
 def route_length(trail: Trail, end: int, failures: ReplayFailures) -> int:
-    return len(_kept(trail, end, failures)) + (0 if failures.word_for_word(end) else failures.before(end))
+    return len(_kept_indices(trail, end, failures)) + (0 if failures.verbatim_steps(end) else failures.before(end))
 
 
-def _kept(trail: Trail, end: int, failures: ReplayFailures) -> tuple[int, ...]:
-    exact = failures.word_for_word(end)
-    if not exact:
-        return _short_ways(trail)[end - 1]
-    rest = trail.steps[exact:end]
-    *_, kept = [(), *shortenings(trail.steps[exact - 1].standing.place, rest)]
-    return (*range(exact), *(exact + index for index in kept))
+def _kept_indices(trail: Trail, end: int, failures: ReplayFailures) -> tuple[int, ...]:
+    verbatim = failures.verbatim_steps(end)
+    if not verbatim:
+        return _shortened_indices(trail)[end - 1]
+    rest = trail.steps[verbatim:end]
+    *_, kept = [(), *shortenings(trail.steps[verbatim - 1].standing.place, rest)]
+    return (*range(verbatim), *(verbatim + index for index in kept))
 
 
 @lru_cache(maxsize=1024)
-def _short_ways(trail: Trail) -> tuple[tuple[int, ...], ...]:
+def _shortened_indices(trail: Trail) -> tuple[tuple[int, ...], ...]:
     return tuple(shortenings(trail.start, trail.steps))
 
 
@@ -118,17 +122,17 @@ def _idle_step(trail: Trail) -> TrailStep:
 
 @dataclass
 class Journey:
-    """The commands of a way, one after the other, for as long as they lead where they should."""
+    """A replay of a route, which stops at the first step that does not lead to the expected state."""
 
     route: ReplayRoute
     done: int = 0
-    """How many of its commands were played."""
+    """The number of commands that were played."""
     difference: str = ""
-    """Why it broke off; "" if it did not."""
+    """Why the replay stopped early; "" if it did not."""
 
     @property
     def next(self) -> TrailStep | None:
-        """The step that is to be played now; None if the journey is over."""
+        """The next step; None if the journey is over."""
         if self.difference or self.done >= len(self.route.steps):
             return None
         return self.route.steps[self.done]
@@ -139,11 +143,11 @@ class Journey:
 
     @property
     def turn_of_difference(self) -> int:
-        """Which turn of the earlier episode led elsewhere this time; 0: none did."""
+        """The turn of the earlier episode that led elsewhere this time; 0: none did."""
         return self.route.turns[self.done - 1] if self.difference else 0
 
     def follow(self, action: str, now: ObservedState, response: str) -> None:
-        """A turn was played: go on with the next step, or break off if this one did not lead where it did before."""
+        """Process a turn: go on with the next step, or stop if this one did not lead to the expected state."""
         expected = self.next
         if expected is None:
             return
@@ -159,10 +163,10 @@ class Journey:
             return f"after {expected.action!r} the player was not at {expected.place_name}"
         if then.score is not None and now.score != then.score:
             return f"after {expected.action!r} the score was {now.score} instead of {then.score}"
-        # Whoever has more than was carried then has lost nothing.
+        # Carrying more than then is fine; only missing things count.
         if missing := Counter(then.inventory) - Counter(now.inventory):
             return f"after {expected.action!r} there was no {', '.join(sorted(missing))} in hand"
-        # On a shortened way the clocks have advanced less, and so the game may say something else.
+        # On a shortened route the clocks have advanced less, so the response may differ.
         if not self.route.shortened and checksum(response) != expected.said:
             return f"after {expected.action!r} the game said something else"
         return ""

@@ -1,4 +1,4 @@
-"""An episode as a way that can be walked again: its commands, and where each of them led."""
+"""An episode as a trail that can be replayed: its commands, and the state after each."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,19 +9,19 @@ from zorkgpt.runlog.events import EpisodeStarted, Event, TurnPlayed
 
 @dataclass(frozen=True, slots=True)
 class ObservedState:
-    """Where a game stands, as far as a player could tell: what a cell of the archive is known by."""
+    """The state of a game as a player can observe it: the key of a cell in the archive."""
 
     place: int | None
-    """Number of the room; None if the story does not tell."""
+    """Number of the room; None if it is not known."""
     inventory: tuple[str, ...]
     """Names of what is held, in alphabetical order."""
     score: int | None
-    """None: not known, or of no matter."""
+    """None: not known, or irrelevant."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrailStep:
-    """A command, and what stood after it."""
+    """A command, and the state after it."""
 
     action: str
     standing: ObservedState
@@ -29,7 +29,7 @@ class TrailStep:
     said: int
     """A checksum of the response."""
     effective: bool
-    """The action itself changed something, or nobody wrote down whether it did."""
+    """Whether the action itself changed something; True if that was not logged."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,10 +38,10 @@ class Trail:
 
     episode: int
     start: int | None
-    """Number of the room in which the story begins."""
+    """Number of the room where the episode began."""
     steps: tuple[TrailStep, ...]
     deadly: bool
-    """The player died after the last step."""
+    """Whether the player died after the last step."""
 
 
 def checksum(response: str) -> int:
@@ -53,7 +53,7 @@ def observed_state(place: int | None, inventory: Iterable[str], score: int | Non
 
 
 def trail_of(started: EpisodeStarted, events: Iterable[Event]) -> Trail:
-    """The way of an episode; commands that never reached the game are left out."""
+    """Return the trail of an episode, without commands that never reached the game."""
     steps: list[TrailStep] = []
     deadly = False
     for turn in events:

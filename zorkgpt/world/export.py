@@ -6,15 +6,14 @@ from textwrap import shorten, wrap
 
 import networkx as nx
 
-from zorkgpt.world.directions import OPPOSITE
 from zorkgpt.world.graph import Danger, MapGraph
-from zorkgpt.world.layout import BOX, COMPASS, PixelLayout, Square, lay_out, scaled
+from zorkgpt.world.layout import BOX, COMPASS, PixelLayout, Square, lay_out, paired_exit, scaled
 from zorkgpt.world.movement import MoveKind
 
 _STUB = 15
 _BESIDE_A_LINE = 9
 _FAR = 2
-"""Squares; what is further and no compass direction is told by a label instead of a line."""
+"""Squares; an exit that is no compass direction and leads further gets a label instead of a line."""
 _STYLE = """
 text { font-family: "DejaVu Sans", Verdana, sans-serif; fill: #222; text-anchor: middle }
 .room rect { fill: #fffdf6; stroke: #333; stroke-width: 1.5 }
@@ -47,12 +46,12 @@ def draw(
     dangers: Collection[Danger] = (),
     untried: Mapping[int, Collection[str]] | None = None,
 ) -> str:
-    """The map as SVG.
+    """Return the map as SVG.
 
     Args:
-        here: The room that is highlighted.
-        dangers: Rooms and (room, way) to warn of.
-        untried: Room → ways to show as open ends.
+        here: The room to highlight.
+        dangers: Rooms and (room, exit) to mark as dangerous.
+        untried: Room → exits to show as open ends.
     """
     return _SvgMap(graph, here, set(dangers), untried or {}).svg()
 
@@ -70,9 +69,9 @@ class _SvgMap:
         self._pixels = PixelLayout(lay_out(graph.rooms, self._connections))
         self._labels: list[str] = []
         self._notes: dict[int, int] = {}
-        """Room → how many notes are below it already."""
+        """Room → the number of notes below it."""
         self._used: set[tuple[int, Square]] = set()
-        """Sides that a line leaves or reaches."""
+        """(Room, side) where a line begins or ends."""
 
     def svg(self) -> str:
         width, height = self._pixels.size
@@ -101,19 +100,9 @@ class _SvgMap:
         for room, ways in self._connections.items():
             for name, other in ways.items():
                 if (room, name) not in drawn:
-                    back = self._way_back(room, name, other, drawn)
+                    back = paired_exit(self._connections, room, name, other, drawn)
                     drawn |= {(room, name)} | ({(other, back)} if back else set())
                     yield from self._way(room, name, other, back)
-
-    def _way_back(self, room: int, name: str, other: int, drawn: set[tuple[int, str]]) -> str | None:
-        """The way back that shares a line with a way: its opposite, or else one that has no opposite of its own."""
-        if room == other:
-            return None
-        returns = [way for way, to in self._connections[other].items() if to == room and (other, way) not in drawn]
-        if OPPOSITE.get(name) in returns:
-            return OPPOSITE[name]
-        free = [way for way in returns if self._connections[room].get(OPPOSITE.get(way, "")) != other]
-        return next((way for way in free if (way in COMPASS) == (name in COMPASS)), None)
 
     def _way(self, room: int, name: str, other: int, back: str | None) -> Iterator[str]:
         danger = bool({(room, name), (other, back), room, other} & self._dangers)
@@ -186,7 +175,7 @@ class _SvgMap:
                 self._note(move.from_id, f"{move.way} ⇢ {self._name(move.to_id)}", False)
 
     def _note(self, room: int, words: str, danger: bool) -> None:
-        """A line of text below a room, beside where a line may leave it."""
+        """Add a line of text below a room, beside the port in the middle."""
         number = self._notes[room] = self._notes.get(room, 0) + 1
         x, y = self._pixels.centre(room)
         self._labels.append(
@@ -195,7 +184,7 @@ class _SvgMap:
         )
 
     def _label(self, room: int, side: Square, words: str, danger: bool) -> None:
-        """What a line is called, where it leaves."""
+        """Label a line where it leaves the room."""
         (x, y), (dx, dy) = self._pixels.port(room, side), scaled(side, 12)
         if not side[1]:
             dx, dy = side[0] * 16, -6
@@ -209,7 +198,7 @@ class _SvgMap:
 
 
 def _svg_text(words: str, limit: int = 80) -> str:
-    """Text as it may stand in the picture. Names and actions are data: nothing in them may end it."""
+    """Return a text escaped for SVG, shortened and printable: names and actions are untrusted data."""
     printable = "".join(char if char.isprintable() else "\ufffd" for char in words)
     return escape(shorten(printable, limit, placeholder="…"))
 
@@ -222,10 +211,10 @@ _NOT_IN_XML = str.maketrans(dict.fromkeys((*range(9), 11, 12, *range(14, 32), 65
 
 
 def graphml(graph: MapGraph) -> str:
-    """Rooms as nodes, with their names; ways and other moves as edges.
+    """Return the map as GraphML: rooms as nodes with their names, connections and other moves as edges.
 
-    A way that chance decides is an edge for each room it ended in. An edge says its action, its kind, how sure it is
-    and its share of the walks; `times` is how often it was taken.
+    A connection with several destinations is an edge for each. An edge has its action, kind, confidence and share of
+    the walks; `times` is how often it was taken.
     """
     document = nx.MultiDiGraph()
     for room in graph.rooms.values():
@@ -248,5 +237,5 @@ def graphml(graph: MapGraph) -> str:
 
 
 def _text(words: str) -> str:
-    # XML has no way to write these characters.
+    # XML can't represent these characters.
     return "".join("\ufffd" if "\ud800" <= char <= "\udfff" else char for char in words.translate(_NOT_IN_XML))

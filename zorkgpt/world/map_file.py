@@ -13,7 +13,7 @@ from zorkgpt.memory.storage.file import MemoryFile
 from zorkgpt.world.graph import Connection, MapChange, MapGraph, failures_from_confidence
 from zorkgpt.world.movement import Move, MoveKind
 
-# Enough digits to tell from a confidence how many failures it was computed from.
+# Enough digits to compute the number of failures from a confidence.
 _DIGITS = 6
 
 
@@ -49,10 +49,10 @@ def to_dict(graph: MapGraph) -> dict[str, Any]:
 
 
 def from_dict(state: dict[str, Any], exit_failure_threshold: int | None) -> MapGraph:
-    """The map that `to_dict` gave; what an earlier version did not write is left out.
+    """Return the map that `to_dict` was given, or that an earlier version wrote.
 
     Raises:
-        KeyError, TypeError, ValueError, AttributeError: it is not such a map.
+        KeyError, TypeError, ValueError, AttributeError: `state` has another form.
     """
     graph = MapGraph(exit_failure_threshold=exit_failure_threshold)
     for number, room in state["rooms"].items():
@@ -61,7 +61,7 @@ def from_dict(state: dict[str, Any], exit_failure_threshold: int | None) -> MapG
     for number, ends in state["connections"].items():
         graph.add_room(int(number), "")
         for name, leads_to in ends.items():
-            graph.restore_connection(int(number), str(name), _way(state, f"{number}_{name}", int(leads_to)))
+            graph.restore_connection(int(number), str(name), _connection(state, f"{number}_{name}", int(leads_to)))
     after = state.get("in_vain_after", {})
     for number, tried in state.get("in_vain", {}).items():
         for action, said in tried.items():
@@ -74,7 +74,7 @@ def from_dict(state: dict[str, Any], exit_failure_threshold: int | None) -> MapG
     return graph
 
 
-def _way(state: dict[str, Any], key: str, leads_to: int) -> Connection:
+def _connection(state: dict[str, Any], key: str, leads_to: int) -> Connection:
     verified = state.get("connection_verifications", {}).get(key, 1)
     kind = MoveKind(state.get("connection_kinds", {}).get(key, MoveKind.WALKED))
     # Version 1 wrote [walks, contradictions].
@@ -101,7 +101,7 @@ def _read_failures(graph: MapGraph, state: dict[str, Any]) -> None:
 
 
 def map_changes(graph: MapGraph) -> Iterator[MapChange]:
-    """Everything that a map holds, as what another map can learn from."""
+    """Yield the whole content of a map as changes that another map can apply."""
     for room in graph.rooms.values():
         yield "add_room", (room.id, room.name)
         yield from (("add_exit", (room.id, name)) for name in sorted(room.exits))
@@ -131,37 +131,37 @@ log = logging.getLogger("zorkgpt.world")
 
 VERSION = 2
 _MOST_EPISODES = 100
-"""That the file says of how far it contains them: a killed one older than these is learned again on resuming."""
+"""The most episodes whose progress the file records: an older one that is resumed is learned again."""
 _DAMAGE = (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError)
 
 
 def save_map(graph: MapGraph, file: MemoryFile) -> None:
-    """Write the map, whole or not at all, with what other processes have written since it was read.
+    """Write the map atomically, merged with what other processes have written since it was read.
 
-    Afterwards the graph holds both.
+    Afterwards the graph contains both.
 
     Raises:
-        MemoryStoreError: the file can't be locked, read or written; it is what it was.
+        MemoryStoreError: the file can't be locked, read or written; it is unchanged.
         MapFileError: a later version wrote it.
     """
     with file.locked():
         data, stamp = file.read()
-        if data is not None and graph.kept_as != (file.path, stamp):
-            theirs = _understood(file, data, graph.exit_failure_threshold)
+        if data is not None and graph.file_version != (file.path, stamp):
+            theirs = _parsed_or_set_aside(file, data, graph.exit_failure_threshold)
             if theirs is not None:
-                known_there = graph.kept_as is not None and graph.kept_as[0] == file.path
+                known_there = graph.file_version is not None and graph.file_version[0] == file.path
                 theirs.apply_changes(list(graph.unsaved if known_there else map_changes(graph)))
                 theirs.learned = graph.learned
                 graph.replace_with(theirs)
         file.write(_rendered(graph))
         graph.unsaved.clear()
-        graph.kept_as = (file.path, file.stamp())
+        graph.file_version = (file.path, file.stamp())
 
 
 def load_map(path: Path, *, exit_failure_threshold: int | None = 2) -> MapGraph:
-    """The map of earlier episodes; an empty one if there is none.
+    """Return the map of earlier episodes; an empty one if there is none.
 
-    A file that is no map is set aside under another name, so that nothing writes over it.
+    A damaged file is set aside under another name, so that nothing overwrites it.
 
     Raises:
         MemoryStoreError: the file can't be read.
@@ -169,15 +169,15 @@ def load_map(path: Path, *, exit_failure_threshold: int | None = 2) -> MapGraph:
     """
     file = MemoryFile(path)
     data, stamp = file.read()
-    graph = None if data is None else _understood(file, data, exit_failure_threshold)
+    graph = None if data is None else _parsed_or_set_aside(file, data, exit_failure_threshold)
     if graph is None:
         return MapGraph(exit_failure_threshold=exit_failure_threshold)
-    graph.kept_as = (file.path, stamp)
+    graph.file_version = (file.path, stamp)
     return graph
 
 
 def read_map(path: Path) -> MapGraph | None:
-    """The map of a file that is only looked at; None if there is none.
+    """Read a map without changing its file; None if there is none.
 
     Raises:
         MemoryStoreError: the file can't be read.
@@ -192,8 +192,8 @@ def read_map(path: Path) -> MapGraph | None:
         ) from None
 
 
-def _understood(file: MemoryFile, data: bytes, exit_failure_threshold: int | None) -> MapGraph | None:
-    """The map of these bytes; None if they are none, and then the file is out of the way."""
+def _parsed_or_set_aside(file: MemoryFile, data: bytes, exit_failure_threshold: int | None) -> MapGraph | None:
+    """Return the map in these bytes; None if they are damaged, and then the file is set aside."""
     try:
         return _parsed(data, file.path, exit_failure_threshold)
     except _DAMAGE as error:

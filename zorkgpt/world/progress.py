@@ -10,7 +10,7 @@ from zorkgpt.text import normalized_action
 
 
 class NoveltyTracker:
-    """Counts the turns since anything was new."""
+    """Counts the turns since the last new room, object, best score or memory of the episode."""
 
     def __init__(self) -> None:
         self.clear()
@@ -22,17 +22,17 @@ class NoveltyTracker:
         self._last = 0
 
     def learn(self, record: TurnRecord) -> int:
-        """Take over a turn; how many have passed since the last one that brought something new, 0: this one did."""
+        """Process a turn; return the number of turns since the last one with something new, 0 if this one had it."""
         step = record.transition
         if not self._places and not self._objects:
-            self._take_in(step.before)
+            self._observe(step.before)
             self._last = record.turn - 1
         remembered = any(event.kind == "added" for event in record.memory_events)
-        if self._take_in(step.after) or remembered:
+        if self._observe(step.after) or remembered:
             self._last = record.turn
         return record.turn - self._last
 
-    def _take_in(self, now: Observation) -> bool:
+    def _observe(self, now: Observation) -> bool:
         places = {now.location.num} if now.location else set()
         objects = {item.num for items in (now.visible, now.carried) for item in items or ()}
         scored = now.score is not None and (self._best is None or now.score > self._best)
@@ -44,27 +44,27 @@ class NoveltyTracker:
 
 
 _Change = int | tuple[int, str]
-"""An object that has another parent than at the beginning, or (object, attribute) that has another value."""
-_RESTLESS_FROM = 2
-_SHORTEST_CIRCLE = 4
-"""Turns. To go somewhere and come back is no circle yet; to do it twice is."""
-_REPEATED_FROM = 3
+"""An object whose parent differs from the beginning, or (object, attribute) whose value does."""
+_MIN_UNSEEN_CHANGES = 2
+_MIN_LOOP_TURNS = 4
+"""Turns. Going somewhere and coming back is no loop yet; doing it twice is."""
+_MIN_REPETITIONS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """What was done led back to where it began."""
+    """A sequence of turns that led back to an earlier state of the world."""
 
     since: int
-    """The turn after which the world was as it is now."""
+    """The turn after which the world was in the same state as now."""
     turns: int
-    """How many were played since then."""
+    """The number of turns since then."""
     repeated: str = ""
-    """The action that was answered in the same way each time, where nothing at all has changed; else ""."""
+    """The action that got the same response each time without changing anything; "" if it is a longer loop."""
     times: int = 0
-    """How often it was."""
+    """How often the action was repeated."""
     unnamed: bool = False
-    """Since then something was changed that is no object's place or attribute, so the world may differ after all."""
+    """Whether something changed meanwhile that is no object's parent or attribute, so the world may differ after all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,18 +75,19 @@ class _WorldState:
     score: int | None
     carried: frozenset[int]
     changes: dict[_Change, int]
-    """What differs from how the episode began, and how."""
+    """The differences from the beginning of the episode."""
     action: str = ""
     response: str = ""
     unnamed: int = 0
-    """Turns so far that changed what has no name."""
+    """The number of turns so far that changed something other than parents and attributes."""
 
 
 class RecurrenceDetector:
-    """Knows the world of the last `window` turns again: place, score, what is carried, every parent and attribute.
+    """Detects that the world is in the same state as within the last `window` turns.
 
-    What changes by itself is left out: a creature that roams, or a lamp that flickers, somewhere else would make every
-    moment a new one. It is known by having changed out of sight more than once.
+    The state is the place, the score, what is carried, and every parent and attribute. Objects that change by
+    themselves, such as a roaming creature, are ignored, since they would make every state new; they are recognized by
+    having changed out of sight more than once.
     """
 
     def __init__(self, window: int) -> None:
@@ -101,25 +102,25 @@ class RecurrenceDetector:
         self._unnamed = 0
 
     def learn(self, turn: int, step: Transition) -> Loop | None:
-        """Take over a turn; the circle that it closed, None if it closed none."""
+        """Process a turn; return the loop that it closed, None if it closed none."""
         if not self._past:
             if step.before.location is not None:
                 self._changes[step.before.location.num, "seen"] = True
-            self._past.append(self._moment(turn - 1, step.before))
-        near = _near(step)
+            self._past.append(self._world_state(turn - 1, step.before))
+        near = _at_hand(step)
         for move in step.moved:
             origin, destination = _number(move.origin), _number(move.destination)
             self._change(move.item.num, origin, destination, seen=bool(near & {move.item.num, origin, destination}))
         for flip in step.changed:
             self._change((flip.item.num, flip.attribute), not flip.value, flip.value, seen=flip.item.num in near)
         if step.after.location is not None:
-            # A place that was not seen before is something new, though nothing else is.
+            # A place that was not seen before makes the state new, even if nothing else changed.
             self._changes[step.after.location.num, "seen"] = True
         self._unnamed += step.unnamed_change
-        now = self._moment(turn, step.after, normalized_action(step.action), step.response)
+        now = self._world_state(turn, step.after, normalized_action(step.action), step.response)
         same = [past for past in self._past if self._equal(past, now)]
         self._past.append(now)
-        return _circle(same, now) if same else None
+        return _loop(same, now) if same else None
 
     def _change(self, what: _Change, before: int, after: int, *, seen: bool) -> None:
         self._out_of_sight[what] += not seen
@@ -128,7 +129,7 @@ class RecurrenceDetector:
         else:
             self._changes[what] = after
 
-    def _moment(self, turn: int, seen: Observation, action: str = "", response: str = "") -> _WorldState:
+    def _world_state(self, turn: int, seen: Observation, action: str = "", response: str = "") -> _WorldState:
         return _WorldState(
             turn,
             seen.location.num if seen.location else None,
@@ -145,29 +146,29 @@ class RecurrenceDetector:
         if (one.place, one.vehicle, one.score, one.carried) != (other.place, other.vehicle, other.score, other.carried):
             return False
         differing = {what for what, _ in one.changes.items() ^ other.changes.items()}
-        return all(self._out_of_sight[what] >= _RESTLESS_FROM for what in differing)
+        return all(self._out_of_sight[what] >= _MIN_UNSEEN_CHANGES for what in differing)
 
 
-def _circle(same: Sequence[_WorldState], now: _WorldState) -> Loop | None:
-    """The circle that leads from moments with the same world to now.
+def _loop(same: Sequence[_WorldState], now: _WorldState) -> Loop | None:
+    """Return the loop from earlier turns with the same state to now.
 
     Args:
-        same: oldest first, one at least.
+        same: the earlier states, oldest first, at least one.
     """
     turns = now.turn - same[0].turn
     if same[-1].turn < now.turn - 1:
         unnamed = now.unnamed != same[0].unnamed
-        return Loop(same[0].turn, turns, unnamed=unnamed) if turns >= _SHORTEST_CIRCLE else None
+        return Loop(same[0].turn, turns, unnamed=unnamed) if turns >= _MIN_LOOP_TURNS else None
     alike = [past for past in same if (past.action, past.response) == (now.action, now.response)]
-    if len(alike) + 1 < _REPEATED_FROM:
+    if len(alike) + 1 < _MIN_REPETITIONS:
         return None
     unnamed = now.unnamed != alike[0].unnamed
     return Loop(alike[0].turn, now.turn - alike[0].turn, now.action, len(alike) + 1, unnamed)
 
 
-def _near(step: Transition) -> set[int]:
-    """What the player saw, held or stood in, before or after."""
-    near = set()
+def _at_hand(step: Transition) -> set[int]:
+    """Return what the player saw, carried or was in, before or after the turn."""
+    near: set[int] = set()
     for moment in (step.before, step.after):
         near |= {item.num for items in (moment.visible, moment.carried) for item in items or ()}
         near |= {place.num for place in (moment.location, moment.vehicle) if place is not None}
