@@ -42,9 +42,9 @@ from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.recall.search import LocatedMemory
 from zorkgpt.memory.storage.changes import is_current
 from zorkgpt.memory.storage.history import History
-from zorkgpt.offline.phrases import normal
 from zorkgpt.runlog.episodes import count_failures, episodes_in, read_episode
 from zorkgpt.runlog.events import TurnPlayed
+from zorkgpt.text import normalized_action
 from zorkgpt.world.directions import exit_name
 from zorkgpt.world.graph import MapGraph
 
@@ -172,7 +172,11 @@ def _plain(verdicts: Iterable[Verdict]) -> list[Judged]:
     for verdict in verdicts:
         memory, place = verdict.located.memory, verdict.located.location_id
         saying = saying_of(memory)
-        fact = (saying.action, saying.kind, normal(memory.text)) if saying else ("", "", normal(memory.text))
+        fact = (
+            (saying.action, saying.kind, normalized_action(memory.text))
+            if saying
+            else ("", "", normalized_action(memory.text))
+        )
         elsewhere = told.setdefault(fact, place) != place
         found.append(
             Judged(

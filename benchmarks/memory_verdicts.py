@@ -55,8 +55,9 @@ from zorkgpt.memory.models import Memory
 from zorkgpt.memory.recall.search import LocatedMemory
 from zorkgpt.memory.storage.changes import is_current
 from zorkgpt.memory.storage.history import History
-from zorkgpt.offline.nouns import Nouns, words_of
-from zorkgpt.offline.phrases import Outcome, normal, read_title
+from zorkgpt.offline.candidates import Nouns, words_of
+from zorkgpt.offline.phrases import ActionOutcome, parse_title
+from zorkgpt.text import normalized_action
 from zorkgpt.world.directions import DIRECTIONS, canonical_direction
 from zorkgpt.world.graph import MapGraph
 
@@ -113,16 +114,16 @@ class Saying:
 
 _WHEREABOUTS = (Relation.HERE, Relation.IN, Relation.ON)
 _BY_TITLE = {
-    Outcome.KILLS: "died",
-    Outcome.KILLS_UNLIT: "died",
-    Outcome.SCORES: "",
-    Outcome.TAKES: "changed",
-    Outcome.WORKS: "changed",
-    Outcome.LEADS: "to",
-    Outcome.TELLS: "told",
-    Outcome.FAILS: "nothing",
+    ActionOutcome.KILLS: "died",
+    ActionOutcome.KILLS_UNLIT: "died",
+    ActionOutcome.SCORES: "",
+    ActionOutcome.TAKES: "changed",
+    ActionOutcome.WORKS: "changed",
+    ActionOutcome.LEADS: "to",
+    ActionOutcome.TELLS: "told",
+    ActionOutcome.FAILS: "nothing",
 }
-_DARK = (Outcome.KILLS_UNLIT,)
+_DARK = (ActionOutcome.KILLS_UNLIT,)
 _BY_CATEGORY = {"FAILURE": "nothing", "DANGER": "died"}
 _LEADS_TO = re.compile(r"\bleads to (?P<name>[^.]+)\.", re.IGNORECASE)
 
@@ -130,17 +131,17 @@ _LEADS_TO = re.compile(r"\bleads to (?P<name>[^.]+)\.", re.IGNORECASE)
 def saying_of(memory: Memory) -> Saying | None:
     """None: it is of no action."""
     score = memory.score_change or 0
-    title = read_title(memory)
+    title = parse_title(memory)
     if memory.action:
         outcome = memory.outcome or (_BY_TITLE[title[1]] if title else _BY_CATEGORY.get(memory.category, ""))
-        if outcome == "nothing" and title and title[1] is Outcome.TELLS:
+        if outcome == "nothing" and title and title[1] is ActionOutcome.TELLS:
             outcome = "told"
-        return Saying(normal(memory.action), outcome, score, in_the_dark=bool(title) and title[1] in _DARK)
+        return Saying(normalized_action(memory.action), outcome, score, in_the_dark=bool(title) and title[1] in _DARK)
     if title is None:
         return None
     action, outcome = title
     told = _BY_TITLE[outcome] or ("to" if _LEADS_TO.search(memory.text) else "changed")
-    return Saying(action, told, score, gains=outcome is Outcome.TAKES, in_the_dark=outcome in _DARK)
+    return Saying(action, told, score, gains=outcome is ActionOutcome.TAKES, in_the_dark=outcome in _DARK)
 
 
 def difference(saying: Saying, memory: Memory, tried: Tried) -> str:
@@ -343,7 +344,7 @@ class _Judge:
         if turn is None and isinstance(memory.episode, int) and (last := re.search(r"\d+$", memory.turns)):
             turn = memory.episode, int(last[0])
         step = replay.steps.get(turn) if turn else None
-        if step is None or normal(step.action) != action:
+        if step is None or normalized_action(step.action) != action:
             return None
         state = replay.state(turn[0], turn[1] - 1)
         return state if state and state.place == one.location_id else None

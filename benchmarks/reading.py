@@ -19,7 +19,7 @@ from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import TurnRecord
 from tests.fixtures.walkthrough import get_bundled_walkthrough
-from zorkgpt.offline.reading import RuleExtractor
+from zorkgpt.offline.extractor import RuleExtractor
 
 
 def play(game: JerichoInterface, commands: list[str], folder: str) -> None:

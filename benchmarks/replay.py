@@ -12,9 +12,10 @@ from game_interface.models import ThingState, Transition
 from session.outcome import affected_objects
 from zorkgpt.action_check import check_action
 from zorkgpt.memory.claims import OPPOSITE, Claim, Relation
-from zorkgpt.offline.phrases import is_dark, normal
+from zorkgpt.offline.phrases import is_dark
 from zorkgpt.runlog.episodes import episodes_in, read_episode
 from zorkgpt.runlog.events import TurnPlayed
+from zorkgpt.text import normalized_action
 from zorkgpt.world.directions import DIRECTIONS, canonical_direction
 
 CONTROLS = ("look", "inventory", "examine me")
@@ -103,7 +104,7 @@ class Replay:
         self._note(State(episode, 0, _place(game), game.save_state(), scored))
         for turn, action in enumerate(actions, 1):
             before, globals_before = self._states[episode, turn - 1], _globals(game)
-            attempt = before.place, normal(action)
+            attempt = before.place, normalized_action(action)
             self.taken[attempt].append(before)
             step = self.steps[episode, turn] = game.act(action)
             self._changes.update(_differing(globals_before, _globals(game)))

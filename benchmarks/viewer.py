@@ -143,7 +143,7 @@ def _memory(page) -> tuple[float, int]:
 @contextmanager
 def watched(workdir: Path, watchers: int) -> Iterator[int]:
     """The page beside a run, its process's number, and so many who follow it from a process of their own."""
-    from zorkgpt.viewer.background import BackgroundPage
+    from zorkgpt.viewer.server import BackgroundPage
 
     workdir.mkdir(parents=True)
     with BackgroundPage(workdir) as page:

@@ -12,19 +12,17 @@ from session.game_state import GameState
 from session.history import History, TurnRecord
 from session.log_entries import turn_played
 from zorkgpt.errors import LLMError, MemoryStoreError
-from zorkgpt.knowledge.applying import Near, applying, near, of_place
-from zorkgpt.knowledge.document import Document, render
-from zorkgpt.knowledge.keeper import KnowledgeKeeper
-from zorkgpt.knowledge.patterns import form, is_general
-from zorkgpt.knowledge.revision import Revision
-from zorkgpt.knowledge.revision import key as line_key
+from zorkgpt.knowledge.document import KnowledgeDocument, render
+from zorkgpt.knowledge.patterns import general_form, is_general
+from zorkgpt.knowledge.retrieval import Surroundings, patterns_at, relevant_lines, surroundings_of
+from zorkgpt.knowledge.revision import Revision, line_key
 from zorkgpt.knowledge.store import KnowledgeStore
-from zorkgpt.knowledge.synthesis import EpisodeStory, KnowledgeSynthesizer, mean_critic_score
-from zorkgpt.knowledge.wisdom import is_worth_it
+from zorkgpt.knowledge.synthesis import EpisodeReview, KnowledgeSynthesizer, is_worth_concluding, mean_critic_score
+from zorkgpt.knowledge.updater import KnowledgeUpdater
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.storage.rollback import Rollback
-from zorkgpt.offline.lessons import RuleKnowledge
+from zorkgpt.offline.knowledge import RuleKnowledgeSynthesizer
 from zorkgpt.runlog.episodes import read_episode
 from zorkgpt.runlog.events import EpisodeEnded, Event, KnowledgeUpdated, TurnPlayed
 from zorkgpt.world.directions import canonical_direction
@@ -73,13 +71,13 @@ class KnowledgeManager:
         self._log = logger
         self._config = config
         self._state = game_state
-        synthesizer = synthesizer or RuleKnowledge()
+        synthesizer = synthesizer or RuleKnowledgeSynthesizer()
         self._history = History() if history is None else history
         self._keeps_history = history is None
         self._asks_a_model = synthesizer.asks_a_model
         self._episode_log = episode_log or EpisodeLog(logger, config, game_state)
         self._workdir = Path(config.zork_game_workdir)
-        self._keeper = KnowledgeKeeper(
+        self._keeper = KnowledgeUpdater(
             KnowledgeStore(self._workdir / config.knowledge_file),
             synthesizer,
             remembered=memory.all_memories if memory else tuple,
@@ -91,7 +89,7 @@ class KnowledgeManager:
         self._not_before = 0
         self._played: dict[int, TurnPlayed] = {}
         """The turns of the history, as they were looked at last."""
-        self._shown: tuple[Document, Near, tuple[str, ...]] | None = None
+        self._shown: tuple[KnowledgeDocument, Surroundings, tuple[str, ...]] | None = None
         """Of which document, where, and what was told last."""
         self._past: dict[int, tuple[TurnPlayed, ...]] = {}
         """Episodes that are over, as far as they were asked for in this one."""
@@ -119,7 +117,7 @@ class KnowledgeManager:
         if not self._begun:
             self._begin()
         turn = self._state.turn_count
-        since = turn - self._keeper.taken(self._state.episode_id).until
+        since = turn - self._keeper.processed(self._state.episode_id).until
         if since >= self._config.knowledge_update_interval and turn >= self._not_before:
             self.update()
 
@@ -129,7 +127,7 @@ class KnowledgeManager:
         if not turns:
             return True
         self._refresh()
-        until = self._keeper.taken(self._state.episode_id).until
+        until = self._keeper.processed(self._state.episode_id).until
         new = [turn for turn in turns if turn.turn > until]
         # Not every turn: a server that fails is given time.
         self._not_before = self._state.turn_count + self._config.knowledge_update_interval
@@ -161,21 +159,21 @@ class KnowledgeManager:
     def lines(self, now: Observation) -> tuple[str, ...]:
         """What the player is told, the most to the point first, within `knowledge_tokens`."""
         self._refresh()
-        document, here = self._keeper.store.document, near(now)
+        document, here = self._keeper.store.document, surroundings_of(now)
         if self._shown is None or self._shown[0] is not document or self._shown[1] != here:
-            self._shown = document, here, tuple(shown.text for shown in applying(document, here, self._budget))
+            self._shown = document, here, tuple(shown.text for shown in relevant_lines(document, here, self._budget))
         return self._shown[2]
 
     def of_this_place_only(self, location_id: int, location_name: str, memories: Sequence[Memory]) -> list[Memory]:
         """The memories that no pattern says which is shown at this place; those that a person has pinned stay."""
-        lines = of_place(self._keeper.store.document, location_id, self._budget)
+        lines = patterns_at(self._keeper.store.document, location_id, self._budget)
         told = {line_key(line) for line in lines}
         if not told:
             return list(memories)
         return [
             memory
             for memory in memories
-            if not is_general(memory, is_way) or form(memory, location_name).casefold() not in told
+            if not is_general(memory, is_way) or general_form(memory, location_name).casefold() not in told
         ]
 
     def rollback(self) -> Rollback:
@@ -234,7 +232,7 @@ class KnowledgeManager:
         reason = next((event.reason for event in reversed(events) if isinstance(event, EpisodeEnded)), "")
         self._log.info("an earlier episode is concluded", extra={"episode": episode, "turns": len(turns)})
         if turns:
-            until = self._keeper.taken(episode).until
+            until = self._keeper.processed(episode).until
             new = [turn for turn in turns if turn.turn > until] or turns[-1:]
             if not self._done(lambda: self._keeper.learn(new, turns[: len(turns) - len(new)])):
                 return False
@@ -243,8 +241,8 @@ class KnowledgeManager:
         return self._note(episode, due=False)
 
     def _conclude_story(self, episode: int | str, reason: str, turns: Sequence[TurnPlayed]) -> bool:
-        story = EpisodeStory(episode, reason, tuple(turns), critic_score=mean_critic_score(turns))
-        if not self._config.enable_inter_episode_synthesis or not is_worth_it(story):
+        story = EpisodeReview(episode, reason, tuple(turns), critic_score=mean_critic_score(turns))
+        if not self._config.enable_inter_episode_synthesis or not is_worth_concluding(story):
             return True
         return self._done(lambda: self._keeper.conclude(story))
 

@@ -143,16 +143,16 @@ class MapManager:
 
     def _reread(self) -> None:
         """The file may have been put back: what it held of later turns goes, and what it holds is learned no more."""
-        if self.graph.kept_as is None or self.graph.kept_as == (self._file.path, self._file.stamp()):
+        if self.graph.file_version is None or self.graph.file_version == (self._file.path, self._file.stamp()):
             return
-        self.graph.become(self._kept())
+        self.graph.replace_with(self._kept())
         self.resume_episode()
 
     def get_status(self) -> dict[str, Any]:
         graph = self.graph
         metrics = {
             "rooms": len(graph.rooms),
-            "connections": sum(1 for _ in graph.ways()),
+            "connections": sum(1 for _ in graph.all_connections()),
             "pruned_exits": sum(map(len, graph.pruned_exits.values())),
             "frontiers": len(graph.frontiers()),
             "deaths": len(graph.deadly),

@@ -12,13 +12,10 @@ from session.game_state import GameState
 from session.history import History, TurnRecord
 from zorkgpt.errors import LLMError, ZorkGPTError
 from zorkgpt.memory.models import Memory
-from zorkgpt.objectives.book import ObjectiveBook
-from zorkgpt.objectives.file import ObjectivesFile
-from zorkgpt.objectives.finder import ObjectiveFinder, Situation
-from zorkgpt.objectives.models import Moment, Objective, Status
-from zorkgpt.objectives.plain import book_to_dict, kept, restore_book
-from zorkgpt.objectives.proposals import Known, settled
-from zorkgpt.objectives.shown import line_of
+from zorkgpt.objectives.file import ObjectivesFile, objective_to_dict, restore_tracker, tracker_to_dict
+from zorkgpt.objectives.finder import ObjectiveFinder, SeenWorld, Situation, objective_from_proposal
+from zorkgpt.objectives.models import EpisodeTurn, Objective, ObjectiveStatus, prompt_line
+from zorkgpt.objectives.tracker import ObjectiveTracker
 from zorkgpt.offline.objectives import RuleObjectiveFinder
 from zorkgpt.once import once
 from zorkgpt.runlog.events import ObjectivesUpdated
@@ -73,18 +70,18 @@ class ObjectiveManager:
         self._knowledge = knowledge
         self._remember = remember
         self._file = ObjectivesFile(Path(config.zork_game_workdir) / config.objectives_file)
-        self.book = ObjectiveBook(stale_after=config.objective_stale_after_turns, way_of=exit_name)
-        self._updated: Moment | None = None
+        self.tracker = ObjectiveTracker(stale_after=config.objective_stale_after_turns, exit_name_of=exit_name)
+        self._updated: EpisodeTurn | None = None
         self._told: list[dict[str, Any]] = []
         self._saved: list[dict[str, Any]] = []
         self._seen = -1
         self._warned: set[str] = set()
-        self.book.restart(self._file.load() if remember else ())
+        self.tracker.start_episode(self._file.load() if remember else ())
 
     def reset_episode(self) -> None:
         """What is of the world is kept, with what other processes have found meanwhile."""
         found, problem = self._found()
-        self.book.restart(found, remember=self._remember)
+        self.tracker.start_episode(found, remember=self._remember)
         if problem:
             self._note("file", "the objectives could not be read", problem)
         self._updated, self._told = None, []
@@ -98,29 +95,29 @@ class ObjectiveManager:
         """Check each objective against the Z-machine."""
         if self._keeps_history:
             self._history.add(record)
-        self.book.take_over(record)
+        self.tracker.update(record)
 
     def process_periodic_update(self) -> None:
         """Look for new ones and thin them out when that is due, once a turn; then keep and tell what has changed."""
-        now = self.book.last
+        now = self.tracker.last
         if now is not None and now != self._updated:
             self._updated = now
             self._update(now.turn)
-        if self.book.revision != self._seen:
-            self._seen = self.book.revision
+        if self.tracker.revision != self._seen:
+            self._seen = self.tracker.revision
             self._save()
             self._tell()
 
     def lines(self) -> tuple[str, ...]:
         """The pursued objectives as the player is told of them, the most promising first."""
-        shown = self.book.pursued()[: self._config.refined_objectives_target_count]
+        shown = self.tracker.pursued()[: self._config.refined_objectives_target_count]
         rooms = self._graph.rooms
         names = {place: rooms[place].name for one in shown for place in one.places if place in rooms}
-        return tuple(line_of(one, names) for one in shown)
+        return tuple(prompt_line(one, names) for one in shown)
 
     def destination(self) -> int | None:
         """The place of the most promising objective that has one; None if none has."""
-        return next((one.places[0] for one in self.book.pursued() if one.places), None)
+        return next((one.places[0] for one in self.tracker.pursued() if one.places), None)
 
     def _found(self) -> tuple[list[Objective], ZorkGPTError | None]:
         """What earlier episodes and other processes have left."""
@@ -138,7 +135,7 @@ class ObjectiveManager:
         if turn % config.objective_update_interval == 0:
             self._discover()
         due = turn % config.objective_refinement_interval == 0
-        count = len(self.book.pursued())
+        count = len(self.tracker.pursued())
         too_many = count > config.max_objectives_before_forced_refinement
         if config.enable_objective_refinement and count > config.refined_objectives_target_count and (due or too_many):
             self._refine()
@@ -150,10 +147,10 @@ class ObjectiveManager:
         except LLMError as error:
             self._note("model", "the objectives' model failed, going on without", error)
             return
-        self.book.judge(findings.reached, {record.turn: record for record in situation.turns})
-        origin = Moment(situation.episode, situation.turn)
-        proposed = (settled(proposal, situation.known, origin) for proposal in findings.proposals)
-        self.book.add(one for one in proposed if one is not None)
+        self.tracker.accept_reports(findings.reached, {record.turn: record for record in situation.turns})
+        origin = EpisodeTurn(situation.episode, situation.turn)
+        proposed = (objective_from_proposal(proposal, situation.known, origin) for proposal in findings.proposals)
+        self.tracker.add(one for one in proposed if one is not None)
 
     def _refine(self) -> None:
         situation, most = self._situation(), self._config.refined_objectives_target_count
@@ -162,25 +159,25 @@ class ObjectiveManager:
             keys = self._finder.refine(situation, most)
         except LLMError as error:
             self._note("model", "the objectives' model failed, going on without", error)
-        self.book.keep(keys or self._rules.refine(situation, most))
+        self.tracker.prioritize(keys or self._rules.refine(situation, most))
 
     def _situation(self) -> Situation:
         turns = self._history.recent(self._config.objective_update_interval)
         now = turns[-1].transition.after
         here = now.location.num if now.location else None
-        last = self.book.last
-        rooms, pursued = self._rooms(), tuple(self.book.pursued())
+        last = self.tracker.last
+        rooms, pursued = self._rooms(), tuple(self.tracker.pursued())
         walked = [turn.transition.after.location.num for turn in reversed(turns) if turn.transition.after.location]
         places = dict.fromkeys((*walked, *(place for one in pursued for place in one.places)))
         return Situation(
             episode=last.episode,
             turn=last.turn,
-            known=Known(now, rooms, self.book.things, self.book.visited, self._state.max_score),
+            known=SeenWorld(now, rooms, self.tracker.things, self.tracker.visited, self._state.max_score),
             turns=turns,
             objectives=pursued,
-            settled=tuple(self.book.settled()),
-            scored=self.book.scored,
-            carried=self.book.carried,
+            settled=tuple(self.tracker.settled()),
+            scored=self.tracker.scored,
+            carried=self.tracker.carried,
             untried=self._untried(here),
             memories=tuple(self._memories(places, rooms)),
             knowledge=tuple(self._knowledge(now)),
@@ -202,31 +199,31 @@ class ObjectiveManager:
     # Keeping and telling
 
     def _lasting(self) -> list[dict[str, Any]]:
-        return [kept(one) for one in self.book.of_the_world()]
+        return [objective_to_dict(one) for one in self.tracker.lasting()]
 
     def _save(self) -> None:
         lasting = self._lasting() if self._remember else []
         if lasting == self._saved:
             return
         try:
-            self._file.save(self.book.of_the_world())
+            self._file.save(self.tracker.lasting())
         except ZorkGPTError as error:
             self._note("file", "the objectives could not be saved", error)
         # A disk that is full is not tried again on every turn, but with the next change.
         self._saved = lasting
 
     def _tell(self) -> None:
-        last, shown = self.book.last, self._to_tell()
+        last, shown = self.tracker.last, self._to_tell()
         if last is not None and shown != self._told:
             self._told = shown
             self._episode_log.write(ObjectivesUpdated(last.episode, last.turn, shown))
 
     def _to_tell(self) -> list[dict[str, Any]]:
-        last = self.book.last
-        return [_for_the_log(one) for one in self.book.of_episode(last.episode)] if last else []
+        last = self.tracker.last
+        return [_for_the_log(one) for one in self.tracker.of_episode(last.episode)] if last else []
 
     def _note(self, what: str, message: str, error: ZorkGPTError) -> None:
-        self.book.counts[f"{what}_failures"] += 1
+        self.tracker.counts[f"{what}_failures"] += 1
         if what not in self._warned:
             self._warned.add(what)
             self._log.warning(message, extra={"problem": str(error)})
@@ -237,7 +234,7 @@ class ObjectiveManager:
         """What is held of the running episode, as plain values."""
         updated = self._updated
         return {
-            "book": book_to_dict(self.book),
+            "book": tracker_to_dict(self.tracker),
             "updated": [updated.episode, updated.turn] if updated else None,
         }
 
@@ -247,16 +244,16 @@ class ObjectiveManager:
         Raises:
             KeyError, TypeError, ValueError, AttributeError: it is no such value; the objectives are what they were.
         """
-        updated = Moment(*map(int, state["updated"])) if state["updated"] else None
-        restore_book(self.book, state["book"])
+        updated = EpisodeTurn(*map(int, state["updated"])) if state["updated"] else None
+        restore_tracker(self.tracker, state["book"])
         self._updated, self._told = updated, self._to_tell()
         self._saved = []
 
     def get_status(self) -> dict[str, Any]:
-        pursued, counts = self.book.pursued(), self.book.counts
+        pursued, counts = self.tracker.pursued(), self.tracker.counts
         metrics = {
-            "open": sum(one.status is Status.OPEN for one in pursued),
-            "stale_now": sum(one.status is Status.STALE for one in pursued),
+            "open": sum(one.status is ObjectiveStatus.OPEN for one in pursued),
+            "stale_now": sum(one.status is ObjectiveStatus.STALE for one in pursued),
             **{name: counts[name] for name in _COUNTED},
         }
         return {"type": "objective", "state": "rules" if self._finder is self._rules else "model", "metrics": metrics}
@@ -280,4 +277,8 @@ _COUNTED = (
 
 @once
 def _for_the_log(one: Objective) -> dict[str, Any]:
-    return kept(one) | {"done_when": one.condition.text, "status": str(one.status), "scope": str(one.scope)}
+    return objective_to_dict(one) | {
+        "done_when": one.condition.text,
+        "status": str(one.status),
+        "scope": str(one.scope),
+    }

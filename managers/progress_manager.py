@@ -6,8 +6,7 @@ from typing import Any
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import TurnRecord
-from zorkgpt.world.newness import Newness
-from zorkgpt.world.recurrence import Circle, Recurrences
+from zorkgpt.world.progress import Loop, NoveltyTracker, RecurrenceDetector
 
 
 class ProgressManager:
@@ -17,14 +16,14 @@ class ProgressManager:
         self._log = logger
         self._window = config.loop_window_turns
         self._patience = config.stuck_after_turns
-        self._recurrences = Recurrences(self._window)
-        self._newness = Newness()
+        self._recurrences = RecurrenceDetector(self._window)
+        self._newness = NoveltyTracker()
         self.reset_episode()
 
     def reset_episode(self) -> None:
         self._recurrences.clear()
         self._newness.clear()
-        self._circle: Circle | None = None
+        self._circle: Loop | None = None
         self._idle_turns = 0
         self._counts = {"loops": 0, "stuck": 0, "turns_stuck": 0}
 
@@ -67,7 +66,7 @@ class ProgressManager:
         return {"type": "progress", "state": state, "metrics": dict(self._counts)}
 
 
-def _of_circle(circle: Circle) -> str:
+def _of_circle(circle: Loop) -> str:
     nothing = "nothing that can be named" if circle.unnamed else "nothing"
     if circle.repeated:
         action = circle.repeated.replace('"', "'")

@@ -11,14 +11,13 @@ from managers.episode_log import EpisodeLog
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import TurnRecord
-from zorkgpt.explore.archive import Way
-from zorkgpt.explore.choice import most_promising
-from zorkgpt.explore.journey import Journey
-from zorkgpt.explore.reading import ArchiveReader
-from zorkgpt.explore.trail import standing
+from zorkgpt.explore.archive import ReplayRoute, most_promising
+from zorkgpt.explore.replay import Journey
+from zorkgpt.explore.trail import observed_state
+from zorkgpt.explore.trail_file import ArchiveReader
 from zorkgpt.runlog.events import Returned
 
-_WAY = TypeAdapter(Way)
+_WAY = TypeAdapter(ReplayRoute)
 
 
 class ReturnManager:
@@ -47,7 +46,7 @@ class ReturnManager:
         self._untried = untried
         self._reader = ArchiveReader(Path(config.zork_game_workdir), config.episode_log_file, story_sha256, seed)
         self.journey: Journey | None = None
-        self._plain: tuple[Way, dict[str, Any]] | None = None
+        self._plain: tuple[ReplayRoute, dict[str, Any]] | None = None
         self._counts = {"returns": 0, "arrived": 0, "diverged": 0, "turns_replayed": 0}
 
     def reset_episode(self) -> None:
@@ -55,13 +54,13 @@ class ReturnManager:
         self.journey = None
         number = self._state.episode_id
         archive = self._reader.refresh(before=number if isinstance(number, int) else None)
-        if not archive.episodes and self._reader.of_another_world:
+        if not archive.episodes and self._reader.from_other_worlds:
             self._log.warning(
                 "no return: every earlier episode was of another story or seed",
-                extra={"episodes": self._reader.of_another_world},
+                extra={"episodes": self._reader.from_other_worlds},
             )
         if cell := most_promising(archive, self._untried, self._max_turns):
-            way = archive.way_to(cell)
+            way = archive.route_to(cell)
             self.journey = Journey(way)
             self._counts["returns"] += 1
             extra = {"place": way.place_name, "score": way.goal.score, "commands": len(way.steps)}
@@ -77,8 +76,8 @@ class ReturnManager:
     def to_dict(self) -> dict[str, Any]:
         journey = self.journey
         # Asked after every turn, and the same way each time, of perhaps hundreds of steps.
-        if journey and (self._plain is None or self._plain[0] is not journey.way):
-            self._plain = journey.way, _WAY.dump_python(journey.way)
+        if journey and (self._plain is None or self._plain[0] is not journey.route):
+            self._plain = journey.route, _WAY.dump_python(journey.route)
         return {
             "way": self._plain[1] if journey else None,
             "done": journey.done if journey else 0,
@@ -98,14 +97,14 @@ class ReturnManager:
             return
         step = record.transition
         place = step.after.location.num if step.after.location else None
-        now = standing(place, (item.name for item in step.after.inventory or ()), step.after.score)
+        now = observed_state(place, (item.name for item in step.after.inventory or ()), step.after.score)
         journey.follow(step.action, now, step.response)
         self._counts["turns_replayed"] += 1
         if journey.next is None:
             self._finish(journey, record)
 
     def _finish(self, journey: Journey, record: TurnRecord) -> None:
-        way = journey.way
+        way = journey.route
         self._counts["arrived" if journey.arrived else "diverged"] += 1
         if journey.difference:
             self._log.warning("the way back led elsewhere", extra={"turn": record.turn, "reason": journey.difference})

@@ -28,17 +28,17 @@ from zorkgpt.agent import Agent
 from zorkgpt.context.summary import ModelSummarizer
 from zorkgpt.critic import Critic
 from zorkgpt.errors import ConfigurationError
-from zorkgpt.explore.reading import TrailReader
+from zorkgpt.explore.trail_file import TrailReader
 from zorkgpt.extractor import Extractor, ModelExtractor
-from zorkgpt.knowledge.asking import ModelKnowledge
+from zorkgpt.knowledge.model_synthesizer import ModelKnowledgeSynthesizer
 from zorkgpt.llm.messages import LLM
 from zorkgpt.objectives.model_finder import ModelObjectiveFinder
-from zorkgpt.offline.explorer import OfflineExplorer, Proven
-from zorkgpt.offline.lessons import RuleKnowledge
-from zorkgpt.offline.notes import what_came_of
+from zorkgpt.offline.explorer import OfflineExplorer, ScoringSteps
+from zorkgpt.offline.extractor import RuleExtractor
+from zorkgpt.offline.knowledge import RuleKnowledgeSynthesizer
 from zorkgpt.offline.objectives import RuleObjectiveFinder
-from zorkgpt.offline.proven import ProvenStep, plan_of
-from zorkgpt.offline.reading import RuleExtractor
+from zorkgpt.offline.scoring_plan import ScoringStep, scoring_steps
+from zorkgpt.offline.state import remembered_outcome
 from zorkgpt.offline.walkthrough import WalkthroughPlayer
 from zorkgpt.player import Player
 from zorkgpt.returning import ReturningPlayer
@@ -117,7 +117,7 @@ def _knowledge(ground: Ground) -> KnowledgeManager | None:
     knowledge = KnowledgeManager(
         *ground.common("knowledge"),
         history=ground.history,
-        synthesizer=ModelKnowledge(ground.llm) if ground.llm else RuleKnowledge(),
+        synthesizer=ModelKnowledgeSynthesizer(ground.llm) if ground.llm else RuleKnowledgeSynthesizer(),
         episode_log=ground.episode_log,
         memory=ground.memory,
     )
@@ -177,18 +177,18 @@ def _player(ground: Ground) -> Player:
     return OfflineExplorer(ground.world.graph, ground.recall, senses, _proven(ground))
 
 
-def _proven(ground: Ground) -> Proven:
+def _proven(ground: Ground) -> ScoringSteps:
     """What scored in earlier episodes, but for what a person has vetoed; nothing where nothing is remembered."""
     config, memory = ground.config, ground.memory
     if memory is None:
         return tuple
     reader = TrailReader(Path(config.zork_game_workdir), config.episode_log_file, ground.game.story.sha256)
 
-    def is_vetoed(step: ProvenStep) -> bool:
-        vetoed = (what_came_of(one) for one in memory.memory_cache.get(step.place, ()) if one.vetoed)
+    def is_vetoed(step: ScoringStep) -> bool:
+        vetoed = (remembered_outcome(one) for one in memory.memory_cache.get(step.place, ()) if one.vetoed)
         return any(known is not None and known[0] == step.action for known in vetoed)
 
-    return lambda: [step for step in plan_of(reader.before(ground.state.episode_id)) if not is_vetoed(step)]
+    return lambda: [step for step in scoring_steps(reader.before(ground.state.episode_id)) if not is_vetoed(step)]
 
 
 def _returns(ground: Ground) -> ReturnManager:

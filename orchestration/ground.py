@@ -25,7 +25,7 @@ from zorkgpt.memory.learning.synthesis import MemorySynthesizer
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.storage.changes import is_current
-from zorkgpt.offline.rules import RuleSynthesizer
+from zorkgpt.offline.memory_synthesizer import RuleSynthesizer
 from zorkgpt.player import Player
 from zorkgpt.runlog.story_folder import StoryMark, check_story, mark_folder
 

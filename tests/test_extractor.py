@@ -12,7 +12,7 @@ from zorkgpt.extractor import ModelExtractor, prompt_for
 from zorkgpt.llm.client import LLMClient
 from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.llm.settings import LLMSettings
-from zorkgpt.offline.reading import RuleExtractor
+from zorkgpt.offline.extractor import RuleExtractor
 
 HALL = Location(12, "Hall")
 SAID = GameText("Hall\nA wide hall. Stairs go up, and a passage leads east.", HALL, "north", arrived=True)

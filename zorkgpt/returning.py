@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Protocol, runtime_checkable
 
-from zorkgpt.explore.journey import Journey
+from zorkgpt.explore.replay import Journey
 from zorkgpt.player import AgentDecision, Player, PlayerContext, TakesNotes
 
 RETURN = "return"
@@ -49,7 +49,7 @@ class ReturningPlayer:
 
 
 def _why(journey: Journey) -> str:
-    way = journey.way
+    way = journey.route
     return (
         f"Going back to {way.place_name}, where episode {way.episode} was after {way.turn} turns "
         f"(command {journey.done + 1} of {len(way.steps)})."
@@ -57,7 +57,7 @@ def _why(journey: Journey) -> str:
 
 
 def _notice(journey: Journey) -> str:
-    way = journey.way
+    way = journey.route
     began = f"The first {journey.done} turns of this episode repeated commands of episode {way.episode}"
     if journey.difference:
         return f"{began}, to go back to {way.place_name}, but {journey.difference}. You have played since."

@@ -3,9 +3,8 @@
 from dataclasses import replace
 
 from tests.fixtures.trails import a_step, a_trail
-from zorkgpt.explore.archive import SAFE_TURNS, Archive, archive_of
-from zorkgpt.explore.choice import most_promising
-from zorkgpt.explore.trail import Trail, standing
+from zorkgpt.explore.archive import SAFE_TURNS, Archive, archive_of, most_promising
+from zorkgpt.explore.trail import Trail, observed_state
 from zorkgpt.runlog.events import Returned
 
 FOUND = a_step("take ring > 2", score=5, held=("ring",), effective=True)
@@ -24,7 +23,7 @@ def test_a_cell_keeps_the_shortest_way_of_all_episodes():
     long_way = a_trail("north > 3", a_step("open box > 3", effective=True), "south > 2", FOUND)
     archive = an_archive(long_way, a_trail("look > 1", "east > 2", FOUND, episode=2))
     cell = archive.cells[FOUND.standing]
-    way = archive.way_to(cell)
+    way = archive.route_to(cell)
     assert ([step.action for step in way.steps], way.episode, way.turn) == (["east", "take ring"], 2, 3)
     assert way.shortened
     assert cell.visits == 2
@@ -36,7 +35,7 @@ def test_a_shortened_way_that_led_elsewhere_is_tried_with_other_luck_and_then_wo
     refuted = replace(RETURNED, arrived=False, difference="a troll", at_turn=3)
     ways = []
     for episode in range(2, 5):
-        ways.append([step.action for step in archive.way_to(archive.cells[trail.steps[-1].standing]).steps])
+        ways.append([step.action for step in archive.route_to(archive.cells[trail.steps[-1].standing]).steps])
         archive.add(a_trail("sing > 1", episode=episode), refuted)
     assert ways == [
         ["east", "take ring", "west"],
@@ -50,7 +49,7 @@ def test_where_one_way_led_elsewhere_says_nothing_of_shorter_ones():
     trail = a_trail("look > 1", "east > 2", "jump > 2", FOUND)
     archive = an_archive(trail)
     archive.add(a_trail("sing > 1", episode=2), replace(RETURNED, arrived=False, difference="a troll", at_turn=4))
-    before = archive.way_to(archive.cells[trail.steps[1].standing])
+    before = archive.route_to(archive.cells[trail.steps[1].standing])
     assert [step.action for step in before.steps] == ["east"]
 
 
@@ -68,14 +67,14 @@ def test_the_highest_score_promises_most_and_the_shortest_way_to_it():
 
 
 def test_untried_ways_make_a_place_promising():
-    west = replace(a_step("west > 4"), standing=standing(4, ("ring",), 5))
+    west = replace(a_step("west > 4"), standing=observed_state(4, ("ring",), 5))
     archive = an_archive(a_trail("east > 2", FOUND, west))
     assert most_promising(archive, untried, 100).standing == FOUND.standing
     assert most_promising(archive, {4: 3, 2: 0}.get, 100).standing == west.standing
 
 
 def test_what_was_returned_to_in_vain_gives_way_to_something_else():
-    trail = a_trail("east > 2", FOUND, replace(a_step("west > 4"), standing=standing(4, ("ring",), 5)))
+    trail = a_trail("east > 2", FOUND, replace(a_step("west > 4"), standing=observed_state(4, ("ring",), 5)))
     archive = an_archive(trail)
     archive.add(replace(trail, episode=2), RETURNED)
     assert archive.cells[FOUND.standing].barren == 1

@@ -6,9 +6,8 @@ from hypothesis import strategies as st
 
 from tests.fixtures.knowledge import a_line
 from tests.knowledge.test_line import lines
-from zorkgpt.knowledge.document import Document, is_damaged, parse, render
-from zorkgpt.knowledge.sections import ORDER, Section
-from zorkgpt.knowledge.taken import Taken
+from zorkgpt.knowledge.document import KnowledgeDocument, ProcessedTurns, is_damaged, parse, render
+from zorkgpt.knowledge.line import ORDER, KnowledgeSection
 
 HAND = """My knowledge
 ============
@@ -56,11 +55,11 @@ def test_a_new_line_is_found_in_its_section_and_takes_nothing_away(data, new):
     document = parse(data)
     for line in new:
         document = document.added(line)
-    document = document.with_taken(3, Taken(9))
+    document = document.with_processed(3, ProcessedTurns(9))
     again = parse(render(document))
-    assert (again.lines, again.taken, again.by_hand) == (document.lines, document.taken, parse(data).by_hand)
+    assert (again.lines, again.processed, again.by_hand) == (document.lines, document.processed, parse(data).by_hand)
     assert sorted(map(repr, again.lines)) == sorted(map(repr, (*parse(data).lines, *new)))
-    assert again.taken["3"] == Taken(9)
+    assert again.processed["3"] == ProcessedTurns(9)
     left = iter(render(document).split(b"\n"))
     assert all(any(row.rstrip(b"\r") == kept.rstrip(b"\r") for row in left) for kept in _kept(data))
 
@@ -72,7 +71,9 @@ def _kept(data: bytes) -> list[bytes]:
 
 def test_a_new_file_has_all_sections_in_order():
     document = (
-        Document().added(a_line("It bites.", Section.DANGERS)).added(a_line("Look first.", Section.META_STRATEGIES))
+        KnowledgeDocument()
+        .added(a_line("It bites.", KnowledgeSection.DANGERS))
+        .added(a_line("Look first.", KnowledgeSection.META_STRATEGIES))
     )
     assert (
         render(document).decode()
@@ -110,12 +111,14 @@ def test_a_new_file_has_all_sections_in_order():
 def test_what_a_person_wrote_is_understood_where_it_is_a_list_of_ours():
     document = parse(HAND.encode())
     assert [line.text for line in document.lines] == ["It bites."]
-    assert document.by_hand == ((Section.SYNTAX, "take all works in most rooms"),)
+    assert document.by_hand == ((KnowledgeSection.SYNTAX, "take all works in most rooms"),)
 
 
 def test_lines_go_into_a_persons_file_without_moving_anything():
     document = parse(HAND.encode())
-    document = document.added(a_line("Doors creak.", Section.SYNTAX)).added(a_line("It is wet.", Section.ENVIRONMENT))
+    document = document.added(a_line("Doors creak.", KnowledgeSection.SYNTAX)).added(
+        a_line("It is wet.", KnowledgeSection.ENVIRONMENT)
+    )
     text = render(document).decode()
     new = [row for row in text.splitlines() if row not in HAND.splitlines()]
     assert new == [
@@ -124,9 +127,9 @@ def test_lines_go_into_a_persons_file_without_moving_anything():
         "- It is wet. *(Ep1, T1; borne out 0, contradicted 0)*",
     ]
     assert {line.text: line.section for line in parse(text.encode()).lines} == {
-        "It bites.": Section.SYNTAX,
-        "Doors creak.": Section.SYNTAX,
-        "It is wet.": Section.ENVIRONMENT,
+        "It bites.": KnowledgeSection.SYNTAX,
+        "Doors creak.": KnowledgeSection.SYNTAX,
+        "It is wet.": KnowledgeSection.ENVIRONMENT,
     }
     rows = iter(text.splitlines())
     assert all(row in rows for row in HAND.splitlines())
@@ -152,12 +155,12 @@ def test_not_damaged(data):
 def test_a_note_with_the_fingerprint_of_an_earlier_version_is_read_and_loses_it():
     note = "<!-- taken in: Ep1, until T10, left as 7de17a77; Ep2, until T9, concluded at T9, left as 00ffaa11 -->\n"
     document = parse(f"# Knowledge\n\n{note}".encode())
-    assert document.taken == {"1": Taken(10), "2": Taken(9, concluded=9)}
-    assert b"left as" not in render(document.with_taken(1, Taken(12)))
+    assert document.processed == {"1": ProcessedTurns(10), "2": ProcessedTurns(9, concluded=9)}
+    assert b"left as" not in render(document.with_processed(1, ProcessedTurns(12)))
 
 
 def test_two_notes_of_what_was_taken_in_become_one():
     note = "<!-- taken in: Ep{}, until T{} -->\n"
-    document = parse(f"## Mine\n{note.format(1, 5)}{note.format(2, 7)}".encode()).with_taken(2, Taken(9))
-    assert {name: taken.until for name, taken in parse(render(document)).taken.items()} == {"1": 5, "2": 9}
+    document = parse(f"## Mine\n{note.format(1, 5)}{note.format(2, 7)}".encode()).with_processed(2, ProcessedTurns(9))
+    assert {name: processed.until for name, processed in parse(render(document)).processed.items()} == {"1": 5, "2": 9}
     assert render(document).count(b"taken in") == 1

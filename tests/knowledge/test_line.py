@@ -7,11 +7,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.fixtures.memory import FORGERIES
-from zorkgpt.knowledge.line import KnowledgeLine, Place, read, write
-from zorkgpt.knowledge.sections import ORDER, Section, section_of
+from zorkgpt.knowledge.line import (
+    ORDER,
+    KnowledgeLine,
+    KnowledgeSection,
+    PatternPlace,
+    parse_line,
+    render_line,
+    section_of,
+)
 from zorkgpt.memory.storage.escaping import one_line
 
-LINE = KnowledgeLine(Section.DANGERS, "The dark bites.", 2, 14, 20, borne_out=3)
+LINE = KnowledgeLine(KnowledgeSection.DANGERS, "The dark bites.", 2, 14, 20, borne_out=3)
 
 texts = st.lists(
     st.one_of(
@@ -35,20 +42,22 @@ def lines(draw):
         contradicted=draw(counts),
         struck=draw(st.booleans()),
         reason=draw(texts),
-        places=tuple(Place(*draw(st.tuples(st.integers(-9, 10**6), texts))) for _ in range(draw(st.integers(0, 3)))),
+        places=tuple(
+            PatternPlace(*draw(st.tuples(st.integers(-9, 10**6), texts))) for _ in range(draw(st.integers(0, 3)))
+        ),
     )
 
 
 @given(lines())
 def test_what_is_written_is_read_back(line):
-    row = write(line)
-    assert read(row, line.section) == line
+    row = render_line(line)
+    assert parse_line(row, line.section) == line
     assert len(row.splitlines()) == 1
 
 
 @given(lines())
 def test_no_text_ends_its_line_or_becomes_a_tag(line):
-    row = write(line)
+    row = render_line(line)
     assert row.startswith("- ")
     assert section_of(row) is None
     assert row.count("*(") - row.count("\\*(") == 1
@@ -56,9 +65,9 @@ def test_no_text_ends_its_line_or_becomes_a_tag(line):
 
 
 def test_a_line_reads_as_people_would_write_it():
-    assert write(LINE) == "- The dark bites. *(Ep2, T14-T20; borne out 3, contradicted 0)*"
+    assert render_line(LINE) == "- The dark bites. *(Ep2, T14-T20; borne out 3, contradicted 0)*"
     struck = replace(LINE, struck=True, contradicted=4, reason="It was light.")
-    assert write(struck) == (
+    assert render_line(struck) == (
         '- ~~The dark bites.~~ *(Ep2, T14-T20; borne out 3, contradicted 4; because "It was light.")*'
     )
 
@@ -77,12 +86,12 @@ def test_a_line_reads_as_people_would_write_it():
     ],
 )
 def test_reading_is_forgiving(row, expected):
-    assert read(row, Section.DANGERS) == expected
+    assert parse_line(row, KnowledgeSection.DANGERS) == expected
 
 
 def test_what_a_later_version_wrote_is_kept():
-    line = read('- It bites. *(Ep1, T2; shown "a; b"; borne out 1, contradicted 0)*', Section.DANGERS)
-    assert write(line) == '- It bites. *(Ep1, T2; borne out 1, contradicted 0; shown "a; b")*'
+    line = parse_line('- It bites. *(Ep1, T2; shown "a; b"; borne out 1, contradicted 0)*', KnowledgeSection.DANGERS)
+    assert render_line(line) == '- It bites. *(Ep1, T2; borne out 1, contradicted 0; shown "a; b")*'
 
 
 NEW = replace(LINE, borne_out=0)
@@ -109,7 +118,7 @@ def test_what_a_person_struck_stays_struck():
 
 def test_what_a_person_took_back_stays_believed():
     struck = NEW.with_evidence(contradicted=1, reason="It did not.")
-    taken_back = read(write(struck).replace("~~", ""), Section.DANGERS)
+    taken_back = parse_line(render_line(struck).replace("~~", ""), KnowledgeSection.DANGERS)
     assert taken_back.struck is False
-    again = read(write(taken_back.with_evidence(contradicted=1, reason="Again.")), Section.DANGERS)
+    again = parse_line(render_line(taken_back.with_evidence(contradicted=1, reason="Again.")), KnowledgeSection.DANGERS)
     assert (again.struck, again.contradicted, again.reason) == (False, 2, "It did not.")

@@ -5,10 +5,10 @@ import pytest
 from managers.knowledge_manager import is_way
 from tests.fixtures.knowledge import places
 from tests.fixtures.memory import memory
-from zorkgpt.knowledge.document import Document
-from zorkgpt.knowledge.patterns import Pattern, patterns, take_in, withdrawn
+from zorkgpt.knowledge.document import KnowledgeDocument
+from zorkgpt.knowledge.line import KnowledgeSection
+from zorkgpt.knowledge.patterns import Pattern, find_patterns, record_patterns, withdrawn
 from zorkgpt.knowledge.revision import Revision
-from zorkgpt.knowledge.sections import Section
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.recall.search import LocatedMemory
 
@@ -24,12 +24,12 @@ def told(title: str = PUSH, text: str = "It is warm.", **fields) -> Memory:
 
 
 def found(*located: list[LocatedMemory]) -> list[Pattern]:
-    return patterns([one for some in located for one in some], is_way)
+    return find_patterns([one for some in located for one in some], is_way)
 
 
 def test_the_same_at_three_places_is_a_pattern_with_its_places():
     [pattern] = found(at(3, told()), at(1, told()), at(2, told(), told()))
-    assert pattern == Pattern(Section.LESSONS, f"{PUSH}: It is warm.", places(1, 2, 3))
+    assert pattern == Pattern(KnowledgeSection.LESSONS, f"{PUSH}: It is warm.", places(1, 2, 3))
 
 
 def test_the_places_own_name_is_no_difference():
@@ -76,9 +76,9 @@ def test_where_ways_lead_is_of_the_place():
     assert found(at(1, up), at(2, up), at(3, up)) == []
 
 
-def taken_in(document: Document, memories: list[LocatedMemory]) -> Document:
+def taken_in(document: KnowledgeDocument, memories: list[LocatedMemory]) -> KnowledgeDocument:
     revision = Revision(document)
-    take_in(revision, patterns(memories, is_way), withdrawn(memories), episode=1, turn=5)
+    record_patterns(revision, find_patterns(memories, is_way), withdrawn(memories), episode=1, turn=5)
     return revision.document
 
 
@@ -92,7 +92,7 @@ def taken_in(document: Document, memories: list[LocatedMemory]) -> Document:
 )
 def test_what_came_about_elsewhere_strikes_no_pattern(elsewhere):
     same = [one for number in (1, 2, 3) for one in at(number, told())]
-    known = taken_in(Document(), same)
+    known = taken_in(KnowledgeDocument(), same)
     assert [line.text for line in known.lines] == [f"{PUSH}: It is warm."]
     assert taken_in(known, [*same, *at(7, elsewhere)]) == known
 
@@ -100,7 +100,7 @@ def test_what_came_about_elsewhere_strikes_no_pattern(elsewhere):
 @pytest.mark.parametrize("gone", [{"status": "SUPERSEDED"}, {"vetoed": True}], ids=["superseded", "vetoed"])
 def test_a_place_where_it_is_believed_no_more_is_taken_out(gone):
     same = {number: at(number, told()) for number in (1, 2, 3)}
-    known = taken_in(Document(), [one for some in same.values() for one in some])
+    known = taken_in(KnowledgeDocument(), [one for some in same.values() for one in some])
     same[2] = at(2, told(**gone))
     left = taken_in(known, [one for some in same.values() for one in some])
     assert [(line.places, line.struck) for line in left.lines] == [(places(1, 3), False)]

@@ -5,37 +5,36 @@ from dataclasses import replace
 import pytest
 
 from tests.fixtures.knowledge import a_line, places
-from zorkgpt.knowledge.document import Document, parse, render
-from zorkgpt.knowledge.line import KnowledgeLine
-from zorkgpt.knowledge.revision import Lessons, Proposal, Revision
-from zorkgpt.knowledge.sections import Section
+from zorkgpt.knowledge.document import KnowledgeDocument, parse, render
+from zorkgpt.knowledge.line import KnowledgeLine, KnowledgeSection
+from zorkgpt.knowledge.revision import LineUpdates, ProposedLine, Revision
 
 KEY = "The brass key unlocks the stone door."
 
 
-def a_document(*lines: KnowledgeLine) -> Document:
-    document = Document()
+def a_document(*lines: KnowledgeLine) -> KnowledgeDocument:
+    document = KnowledgeDocument()
     for line in lines:
         document = document.added(line)
     return document
 
 
-def a_proposal(text: str, section: Section = Section.LESSONS, **fields) -> Proposal:
-    return Proposal(section, text, **{"episode": 2, "first_turn": 5, "last_turn": 9} | fields)
+def a_proposal(text: str, section: KnowledgeSection = KnowledgeSection.LESSONS, **fields) -> ProposedLine:
+    return ProposedLine(section, text, **{"episode": 2, "first_turn": 5, "last_turn": 9} | fields)
 
 
-def taken_in(document: Document, **lessons) -> Revision:
-    return Revision(document).take_in(Lessons(**lessons))
+def taken_in(document: KnowledgeDocument, **lessons) -> Revision:
+    return Revision(document).apply(LineUpdates(**lessons))
 
 
 def test_something_new_is_added_with_its_evidence():
     revision = taken_in(a_document(), new=(a_proposal(f" {KEY}\n"),))
-    assert revision.document.lines == (KnowledgeLine(Section.LESSONS, KEY, 2, 5, 9),)
+    assert revision.document.lines == (KnowledgeLine(KnowledgeSection.LESSONS, KEY, 2, 5, 9),)
     assert (revision.added, revision.struck) == ([KEY], [])
 
 
 def test_what_says_the_same_bears_the_line_out_wherever_it_stands():
-    said = a_proposal("A brass key unlocks the stone door", Section.PUZZLES)
+    said = a_proposal("A brass key unlocks the stone door", KnowledgeSection.PUZZLES)
     revision = taken_in(a_document(a_line(KEY)), new=(said, said))
     assert revision.document.lines == (a_line(KEY, borne_out=1),)
     assert revision.added == []
@@ -91,11 +90,11 @@ def test_counts_rise_once_in_a_revision():
 
 def test_as_many_contradictions_as_are_enough_strike_and_say_why():
     line = a_line(KEY, contradicted=1)
-    lessons = Lessons(contradicted=((line, "It broke."),), enough=2)
-    revision = Revision(a_document(line)).take_in(lessons)
+    lessons = LineUpdates(contradicted=((line, "It broke."),), enough=2)
+    revision = Revision(a_document(line)).apply(lessons)
     assert revision.document.lines == (a_line(KEY, contradicted=2, struck=True, reason="It broke."),)
     assert revision.struck == [KEY]
-    assert Revision(a_document(a_line(KEY))).take_in(lessons).struck == []
+    assert Revision(a_document(a_line(KEY))).apply(lessons).struck == []
 
 
 def test_a_line_that_somebody_took_out_meanwhile_is_passed_over():
@@ -111,11 +110,11 @@ def test_what_a_person_wrote_is_neither_repeated_nor_touched():
 
 def test_a_pattern_grows_by_places_which_bear_it_out():
     revision = Revision(a_document())
-    revision.find(a_proposal("Pushing does nothing.", places=places(1, 2, 3)))
+    revision.add_pattern(a_proposal("Pushing does nothing.", places=places(1, 2, 3)))
     revision = Revision(revision.document)
-    revision.find(a_proposal("Pushing does nothing.", places=places(1, 2, 3)))
+    revision.add_pattern(a_proposal("Pushing does nothing.", places=places(1, 2, 3)))
     assert revision.document.lines[0].borne_out == 0
-    revision.find(a_proposal("Pushing does nothing.", places=places(2, 3, 4)))
+    revision.add_pattern(a_proposal("Pushing does nothing.", places=places(2, 3, 4)))
     [line] = revision.document.lines
     assert (line.borne_out, [place.number for place in line.places]) == (1, [1, 2, 3, 4])
 
@@ -124,7 +123,7 @@ def test_a_better_episode_takes_the_place_of_the_best_so_far():
     def best(points: int) -> str:
         return f"Episode {points} ended with {points} points after 9 turns. Points came, in this order, by “take gem”."
 
-    document = a_document(a_line(best(5), Section.META_STRATEGIES, borne_out=2))
-    better = taken_in(document, new=(a_proposal(best(12), Section.META_STRATEGIES),))
-    assert better.document.lines == (KnowledgeLine(Section.META_STRATEGIES, best(12), 2, 5, 9),)
+    document = a_document(a_line(best(5), KnowledgeSection.META_STRATEGIES, borne_out=2))
+    better = taken_in(document, new=(a_proposal(best(12), KnowledgeSection.META_STRATEGIES),))
+    assert better.document.lines == (KnowledgeLine(KnowledgeSection.META_STRATEGIES, best(12), 2, 5, 9),)
     assert taken_in(better.document, new=(a_proposal(best(7)),)).document == better.document

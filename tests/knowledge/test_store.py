@@ -8,7 +8,7 @@ import pytest
 
 from tests.fixtures.knowledge import a_line
 from zorkgpt.errors import MemoryStoreError
-from zorkgpt.knowledge.sections import Section
+from zorkgpt.knowledge.line import KnowledgeSection
 from zorkgpt.knowledge.store import KnowledgeStore
 from zorkgpt.memory.storage.file import Disk
 
@@ -59,7 +59,10 @@ def test_what_a_person_writes_meanwhile_is_kept(tmp_path):
     store.apply(lambda document: document.added(a_line("It barks.")))
     assert "My own words.\n* a tip\n" in path.read_text()
     assert path.read_text().endswith("\n## Mine\nends without a line break")
-    assert (texts(store), store.document.by_hand) == (["It bites.", "It barks."], ((Section.LESSONS, "a tip"),))
+    assert (texts(store), store.document.by_hand) == (
+        ["It bites.", "It barks."],
+        ((KnowledgeSection.LESSONS, "a tip"),),
+    )
 
 
 @pytest.mark.parametrize("damage", [b"", b"\n\n", b"\x00" * 40, None])

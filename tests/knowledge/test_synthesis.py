@@ -6,9 +6,8 @@ from dataclasses import replace
 import pytest
 
 from tests.fixtures.knowledge import a_line, a_turn, an_episode
-from zorkgpt.knowledge.line import KnowledgeLine
-from zorkgpt.knowledge.sections import Section
-from zorkgpt.knowledge.synthesis import EpisodeStory, LessonsAnswer, LookBack, WisdomAnswer, lessons_of
+from zorkgpt.knowledge.line import KnowledgeLine, KnowledgeSection
+from zorkgpt.knowledge.synthesis import EpisodeReview, LessonsAnswer, TurnReview, WisdomAnswer, updates_from
 
 TRAP = [[7, "trap door", "open", True]]
 
@@ -17,11 +16,11 @@ def judged(line: KnowledgeLine, named: list[int], *turns, origin=(), earlier=())
     """The reasons for which the line is contradicted, and what was counted."""
     counts = Counter()
     turns = tuple(replace(turn, episode=2) for turn in turns)
-    asked = LookBack(2, turns, (line,), earlier, turns_of=lambda episode: origin if episode == 1 else ())
+    asked = TurnReview(2, turns, (line,), earlier, turns_of=lambda episode: origin if episode == 1 else ())
     answer = LessonsAnswer.model_validate(
         {"contradicted": [{"number": 1, "reason": "It was otherwise.", "turns": named}]}
     )
-    lessons = lessons_of(answer, asked, counts)
+    lessons = updates_from(answer, asked, counts)
     return [reason for _, reason in lessons.contradicted], dict(counts)
 
 
@@ -37,9 +36,9 @@ def test_a_contradiction_names_a_turn_that_was_asked_about(named, expected):
 
 def test_so_it_is_of_a_whole_episode():
     counts = Counter()
-    story = EpisodeStory(2, "death", (a_turn(1),), (a_line("Lamps burn for ever."),))
+    story = EpisodeReview(2, "death", (a_turn(1),), (a_line("Lamps burn for ever."),))
     answer = WisdomAnswer.model_validate({"contradicted": [{"number": 1, "reason": "It went out."}]})
-    assert (lessons_of(answer, story, counts).contradicted, counts["contradictions without a turn"]) == ((), 1)
+    assert (updates_from(answer, story, counts).contradicted, counts["contradictions without a turn"]) == ((), 1)
 
 
 SCORES = "“down” at Kitchen (5) scores 5 points and leads to Cellar (6)."
@@ -74,12 +73,12 @@ def test_a_refusal_in_another_state_contradicts_nothing_whatever_the_model_says(
 @pytest.mark.parametrize(
     ("section", "origin", "turn", "expected"),
     [
-        (Section.PUZZLES, {"score": 5}, {"score": 5}, REFUSED),
-        (Section.PUZZLES, {"score": 5}, {}, ACCEPTED),
-        (Section.DANGERS, {"died": True}, {"died": True}, REFUSED),
-        (Section.DANGERS, {"died": True}, {}, ACCEPTED),
-        (Section.LESSONS, {"score": 5}, {"score": 5}, ACCEPTED),
-        (Section.PUZZLES, {"score": 5}, {"action": "wave lamp", "score": 5}, ACCEPTED),
+        (KnowledgeSection.PUZZLES, {"score": 5}, {"score": 5}, REFUSED),
+        (KnowledgeSection.PUZZLES, {"score": 5}, {}, ACCEPTED),
+        (KnowledgeSection.DANGERS, {"died": True}, {"died": True}, REFUSED),
+        (KnowledgeSection.DANGERS, {"died": True}, {}, ACCEPTED),
+        (KnowledgeSection.LESSONS, {"score": 5}, {"score": 5}, ACCEPTED),
+        (KnowledgeSection.PUZZLES, {"score": 5}, {"action": "wave lamp", "score": 5}, ACCEPTED),
     ],
 )
 def test_a_models_own_line_is_not_contradicted_by_a_turn_that_plainly_bears_it_out(section, origin, turn, expected):
@@ -89,12 +88,12 @@ def test_a_models_own_line_is_not_contradicted_by_a_turn_that_plainly_bears_it_o
 
 
 def test_a_models_own_solution_is_not_contradicted_by_a_second_try_in_the_same_episode():
-    line = a_line("Rubbing the lamp gives points.", Section.PUZZLES)
+    line = a_line("Rubbing the lamp gives points.", KnowledgeSection.PUZZLES)
     origin = (a_turn(1, "rub lamp", score=5),)
     first, second = a_turn(6, "rub lamp", score=5), a_turn(7, "rub lamp")
     assert judged(line, [7], second, origin=origin, earlier=(first,)) == REFUSED
 
 
 def test_where_nothing_can_be_checked_the_models_judgment_stands():
-    line = a_line("Rubbing the lamp helps.", Section.PUZZLES, last_turn=4)
+    line = a_line("Rubbing the lamp helps.", KnowledgeSection.PUZZLES, last_turn=4)
     assert judged(line, [7], a_turn(7, "rub lamp", score=5), origin=(a_turn(1, "rub lamp", score=5),)) == ACCEPTED

@@ -13,8 +13,8 @@ from tests.fixtures.memory import memory
 from tests.fixtures.runs import OFFLINE, CtrlC, a_walkthrough
 from tests.fixtures.walkthrough import ZORK1_SEED, get_bundled_walkthrough, get_zork1_walkthrough
 from zorkgpt.errors import LLMError, LLMUnreachable
-from zorkgpt.knowledge.document import Document, parse
-from zorkgpt.knowledge.sections import Section
+from zorkgpt.knowledge.document import KnowledgeDocument, parse
+from zorkgpt.knowledge.line import KnowledgeSection
 from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.runlog.episodes import last_end, read_episode
 from zorkgpt.runlog.events import EpisodeEnded, KnowledgeUpdated
@@ -59,9 +59,9 @@ def asked(llm: ScriptedLLM) -> list[str]:
     return [call.prompt for call in llm.calls if call.role == "knowledge"]
 
 
-def knowledge(workdir: Path) -> Document:
+def knowledge(workdir: Path) -> KnowledgeDocument:
     path = workdir / "knowledgebase.md"
-    return parse(path.read_bytes()) if path.exists() else Document()
+    return parse(path.read_bytes()) if path.exists() else KnowledgeDocument()
 
 
 def texts(workdir: Path) -> list[str]:
@@ -162,14 +162,14 @@ def test_an_interrupted_episode_asks_no_model_and_the_next_start_makes_up_for_it
     with run, pytest.raises(KeyboardInterrupt):
         run.play_episode()
     assert asked(llm) == []
-    assert knowledge(tmp_path).taken["1"].due
+    assert knowledge(tmp_path).processed["1"].due
     run, llm = a_run(tmp_path, LESSON, turns=1)
     with run:
         run.process_turn()
         assert texts(tmp_path) == ["Green ground gives way."]
     assert "Episode 1." in asked(llm)[0]
     assert "Turn 5," in asked(llm)[0]
-    assert not knowledge(tmp_path).taken["1"].due
+    assert not knowledge(tmp_path).processed["1"].due
     assert next(event.added for event in updates(tmp_path, 2)) == ["Green ground gives way."]
 
 
@@ -178,7 +178,7 @@ def test_ctrl_c_while_the_model_thinks_about_the_episode_leaves_it_to_the_next_s
     with run, pytest.raises(KeyboardInterrupt):
         run.play_episode()
     assert len(asked(llm)) == 1
-    assert knowledge(tmp_path).taken["1"].due
+    assert knowledge(tmp_path).processed["1"].due
     assert read_episode(tmp_path, 1)[-1].reason == "interrupted"
 
 
@@ -189,15 +189,15 @@ def test_on_these_ways_out_no_model_is_waited_for(tmp_path, reason):
         run.process_turn()
         manager_of(run).conclude(reason)
         assert asked(llm) == []
-        assert knowledge(tmp_path).taken["1"].due
+        assert knowledge(tmp_path).processed["1"].due
 
 
 def test_rules_conclude_an_interrupted_episode_at_once(tmp_path):
     run = a_walkthrough(tmp_path, "take penny", "save", "wait", watchers=(CtrlC(3),))
     with run, pytest.raises(KeyboardInterrupt):
         run.play_episode()
-    taken = knowledge(tmp_path).taken["1"]
-    assert (taken.until, taken.due) == (3, False)
+    processed = knowledge(tmp_path).processed["1"]
+    assert (processed.until, processed.due) == (3, False)
     assert any(text.startswith("“save” is not accepted") for text in texts(tmp_path))
 
 
@@ -212,7 +212,7 @@ def test_what_can_not_be_made_up_for_ends_nothing(tmp_path, left):
     run, _ = a_run(tmp_path, turns=3)
     with run:
         assert run.play_episode().reason == "turn limit"
-    assert knowledge(tmp_path).taken["1"].due is (left == "still failing")
+    assert knowledge(tmp_path).processed["1"].due is (left == "still failing")
 
 
 def test_the_knowledge_reaches_the_player_and_struck_lines_do_not(tmp_path):
@@ -311,7 +311,7 @@ def test_a_solution_outlives_a_refusal_in_another_state_and_a_second_try(tmp_pat
     for commands in (entered, refused, refused, refused, again):
         with a_walkthrough(tmp_path, *commands, turns=len(commands)) as run:
             run.play_episode()
-    solutions = [line for line in knowledge(tmp_path).lines if line.section is Section.PUZZLES]
+    solutions = [line for line in knowledge(tmp_path).lines if line.section is KnowledgeSection.PUZZLES]
     assert [(line.text, line.borne_out, line.contradicted, line.struck) for line in solutions] == [
         (
             "“open window” at Back Garden (43) scores 2 points; before that, “examine window” was done there.",

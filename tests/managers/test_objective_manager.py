@@ -8,7 +8,7 @@ from tests.fixtures.objectives import LAMP, Played, at, turn
 from zorkgpt.errors import LLMError
 from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.objectives.model_finder import ModelObjectiveFinder
-from zorkgpt.objectives.models import Status
+from zorkgpt.objectives.models import ObjectiveStatus
 
 LAMP_WANTED = {"new": [{"text": "Take the lamp", "kind": "holds", "thing": 10, "places": [1], "scope": "world"}]}
 NOTHING = {"new": []}
@@ -194,4 +194,4 @@ def test_the_stale_ones_are_shown_last_and_as_many_as_the_setting_says(tmp_path)
     assert len(lines) == 8
     assert list(lines[:5]) == [f"Find number {number}" for number in range(6, 11)]
     assert lines[5] == "Find number 1; nothing has come of it for a while"
-    assert {one.status for one in run.manager.book.pursued()} == {Status.OPEN, Status.STALE}
+    assert {one.status for one in run.manager.tracker.pursued()} == {ObjectiveStatus.OPEN, ObjectiveStatus.STALE}

@@ -4,22 +4,22 @@ import pytest
 
 from game_interface.models import AttributeChange, Item, Location, ObjectMove
 from tests.fixtures.objectives import CELLAR, CHEST, LAMP, a_book, at, seen_on, turn, walked, wanted
-from zorkgpt.objectives.models import Moment, Status
-from zorkgpt.objectives.proposals import Known, Proposal, settled
+from zorkgpt.objectives.finder import ObjectiveProposal, SeenWorld, objective_from_proposal
+from zorkgpt.objectives.models import EpisodeTurn, ObjectiveStatus
 
 
-def ended(records, kind: str, **proposal) -> tuple[Status, list[int]]:
+def ended(records, kind: str, **proposal) -> tuple[ObjectiveStatus, list[int]]:
     """Status and turns of evidence of one objective that is wanted from the beginning."""
     rooms, things = seen_on(records)
-    seen = Known(records[0].transition.before, rooms, things, (), 100)
-    one = settled(Proposal("Do it", kind, **proposal), seen, Moment(1, 0))
+    seen = SeenWorld(records[0].transition.before, rooms, things, (), 100)
+    one = objective_from_proposal(ObjectiveProposal("Do it", kind, **proposal), seen, EpisodeTurn(1, 0))
     assert one is not None
     assert one.condition.checkable
-    book = a_book(one, stale_after=1000)
+    tracker = a_book(one, stale_after=1000)
     for record in records:
-        book.take_over(record)
-    after = book.objectives[one.key]
-    return after.status, [shown.moment.turn for shown in after.evidence]
+        tracker.update(record)
+    after = tracker.objectives[one.key]
+    return after.status, [shown.turn.turn for shown in after.evidence]
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_the_walkthrough_reaches_it_on_the_very_turn(proposal, action):
     records = walked()
     actions = [record.transition.action for record in records]
     number = action if isinstance(action, int) else actions.index(action) + 1
-    assert ended(records, **proposal) == (Status.REACHED, [number])
+    assert ended(records, **proposal) == (ObjectiveStatus.REACHED, [number])
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_the_walkthrough_reaches_it_on_the_very_turn(proposal, action):
     ids=str,
 )
 def test_what_the_walkthrough_never_does_is_never_reached(proposal):
-    assert ended(walked(), **proposal) == (Status.OPEN, [])
+    assert ended(walked(), **proposal) == (ObjectiveStatus.OPEN, [])
 
 
 def test_what_happens_out_of_sight_reaches_nothing():
@@ -72,55 +72,55 @@ def test_what_happens_out_of_sight_reaches_nothing():
     assert len(flights) > 20
     for flight in {flight.destination.num: flight for flight in flights}.values():
         bird, place = flight.item, flight.destination
-        seen = Known(at(), {place.num: place.name}, {bird.num: bird.name}, (), 100)
+        seen = SeenWorld(at(), {place.num: place.name}, {bird.num: bird.name}, (), 100)
         one = wanted("Meet it", kind="thing_at", thing=bird.num, place=place.num, seen=seen)
-        book = a_book(one, stale_after=1000)
+        tracker = a_book(one, stale_after=1000)
         for record in records:
-            book.take_over(record)
-        assert book.objectives[one.key].status is Status.OPEN
+            tracker.update(record)
+        assert tracker.objectives[one.key].status is ObjectiveStatus.OPEN
 
 
 def test_a_command_that_never_reached_the_game_reaches_nothing():
-    book = a_book(wanted("Go down", kind="way_tried", place=1, way="down"))
-    book.take_over(turn(1, "down", refused="Not now."))
-    book.take_over(turn(2, "down", fault="It hung."))
-    assert [one.status for one in book.pursued()] == [Status.OPEN]
-    book.take_over(turn(3, "go d"))
-    assert book.pursued() == []
+    tracker = a_book(wanted("Go down", kind="way_tried", place=1, way="down"))
+    tracker.update(turn(1, "down", refused="Not now."))
+    tracker.update(turn(2, "down", fault="It hung."))
+    assert [one.status for one in tracker.pursued()] == [ObjectiveStatus.OPEN]
+    tracker.update(turn(3, "go d"))
+    assert tracker.pursued() == []
 
 
 def test_a_thing_inside_another_is_where_the_other_is():
     inside = Item(12, "coin", CHEST.num)
     coin = wanted("Leave the coin", kind="thing_at", thing=12, place=11, seen=_with(inside))
-    book = a_book(coin)
-    book.take_over(turn(1, "put coin in chest", before=at(carried=[inside]), after=at(visible=(CHEST, inside))))
-    assert book.objectives[coin.key].status is Status.REACHED
+    tracker = a_book(coin)
+    tracker.update(turn(1, "put coin in chest", before=at(carried=[inside]), after=at(visible=(CHEST, inside))))
+    assert tracker.objectives[coin.key].status is ObjectiveStatus.REACHED
 
 
-def _with(item: Item) -> Known:
-    return Known(at(), {1: "Hall"}, {CHEST.num: CHEST.name, item.num: item.name}, {1}, 100)
+def _with(item: Item) -> SeenWorld:
+    return SeenWorld(at(), {1: "Hall"}, {CHEST.num: CHEST.name, item.num: item.name}, {1}, 100)
 
 
 def test_a_story_that_does_not_tell_reaches_nothing():
-    book = a_book(wanted("Get ten points", kind="score", points=10), wanted("Take the lamp", kind="holds", thing=10))
+    tracker = a_book(wanted("Get ten points", kind="score", points=10), wanted("Take the lamp", kind="holds", thing=10))
     unknown = type(at())(None, None, None, None, None, None)
-    book.take_over(turn(1, before=unknown, after=unknown))
-    assert [one.status for one in book.pursued()] == [Status.OPEN, Status.OPEN]
+    tracker.update(turn(1, before=unknown, after=unknown))
+    assert [one.status for one in tracker.pursued()] == [ObjectiveStatus.OPEN, ObjectiveStatus.OPEN]
 
 
 def test_opening_by_an_attribute_whose_meaning_is_not_known_is_none():
     one = wanted("Open the chest", kind="opened", thing=11)
-    book = a_book(one)
-    book.take_over(turn(1, changed=(AttributeChange(CHEST, "attribute 11", True),)))
-    book.take_over(turn(2, changed=(AttributeChange(CHEST, "open", False),)))
-    assert book.objectives[one.key].status is Status.OPEN
-    book.take_over(turn(3, changed=(AttributeChange(CHEST, "open", True),)))
-    assert book.objectives[one.key].status is Status.REACHED
+    tracker = a_book(one)
+    tracker.update(turn(1, changed=(AttributeChange(CHEST, "attribute 11", True),)))
+    tracker.update(turn(2, changed=(AttributeChange(CHEST, "open", False),)))
+    assert tracker.objectives[one.key].status is ObjectiveStatus.OPEN
+    tracker.update(turn(3, changed=(AttributeChange(CHEST, "open", True),)))
+    assert tracker.objectives[one.key].status is ObjectiveStatus.REACHED
 
 
 def test_what_is_moved_elsewhere_unseen_is_not_there_for_the_player():
     one = wanted("Have the lamp in the cellar", kind="thing_at", thing=10, place=2)
-    book = a_book(one)
+    tracker = a_book(one)
     away = ObjectMove(LAMP, None, Item(CELLAR.num, "Cellar"))
-    book.take_over(turn(1, before=at(Location(3, "Attic"), visible=()), moved=(away,)))
-    assert book.objectives[one.key].status is Status.OPEN
+    tracker.update(turn(1, before=at(Location(3, "Attic"), visible=()), moved=(away,)))
+    assert tracker.objectives[one.key].status is ObjectiveStatus.OPEN

@@ -9,7 +9,7 @@ import pytest
 from tests.fixtures.objectives import wanted
 from zorkgpt.errors import MemoryStoreError, ObjectivesFileError
 from zorkgpt.objectives.file import ObjectivesFile
-from zorkgpt.objectives.models import Evidence, Moment, reached
+from zorkgpt.objectives.models import EpisodeTurn, ObjectiveEvidence, reached
 
 FILE = "objectives.json"
 
@@ -19,7 +19,7 @@ def lamp(**changed):
 
 
 def test_the_file_has_the_documented_form(tmp_path):
-    one = reached(lamp(since=15), Evidence(Moment(1, 20), "game", "take lamp", 5))
+    one = reached(lamp(since=15), ObjectiveEvidence(EpisodeTurn(1, 20), "game", "take lamp", 5))
     ObjectivesFile(tmp_path / FILE).save([one])
     state = json.loads((tmp_path / FILE).read_text())
     assert state["metadata"] | {"timestamp": ""} == {"version": 1, "total_objectives": 1, "timestamp": ""}
@@ -116,7 +116,7 @@ def test_a_folder_that_can_not_be_written_is_an_error_that_says_so(tmp_path):
 
 
 def test_of_too_many_the_oldest_go_that_were_never_reached(tmp_path):
-    old = reached(lamp(episode=1), Evidence(Moment(1, 3), "game", "take lamp"))
+    old = reached(lamp(episode=1), ObjectiveEvidence(EpisodeTurn(1, 3), "game", "take lamp"))
     many = [wanted(f"Find number {number}", episode=2, since=number, scope="world") for number in range(320)]
     ObjectivesFile(tmp_path / FILE).save([old, *many])
     left = {one.text for one in ObjectivesFile(tmp_path / FILE).load()}
@@ -130,13 +130,13 @@ import sys
 from pathlib import Path
 from tests.fixtures.objectives import wanted
 from zorkgpt.objectives.file import ObjectivesFile
-from zorkgpt.objectives.models import Evidence, Moment, reached
+from zorkgpt.objectives.models import ObjectiveEvidence, EpisodeTurn, reached
 path, own = Path(sys.argv[1]), int(sys.argv[2])
 both = wanted("Take the lamp", kind="holds", thing=10, scope="world")
 file, mine = ObjectivesFile(path), []
 for number in range(1, 16):
     mine.append(wanted(f"Find number {own * 100 + number}", episode=own, since=number, scope="world"))
-    file.save([*mine, reached(both, Evidence(Moment(own, 1), "game", "take lamp"))])
+    file.save([*mine, reached(both, ObjectiveEvidence(EpisodeTurn(own, 1), "game", "take lamp"))])
 """
 
 
@@ -150,4 +150,4 @@ def test_processes_that_play_at_once_share_one_file(tmp_path):
         *(f"Find number {own * 100 + number}" for own in (1, 2, 3) for number in range(1, 16)),
     }
     [both] = [one for one in found if one.condition.checkable]
-    assert [shown.moment for shown in both.evidence] == [Moment(1, 1), Moment(2, 1), Moment(3, 1)]
+    assert [shown.turn for shown in both.evidence] == [EpisodeTurn(1, 1), EpisodeTurn(2, 1), EpisodeTurn(3, 1)]

@@ -9,10 +9,9 @@ from tests.fixtures.objectives import at, known, seen_on, turn, walked, wanted
 from zorkgpt.errors import InvalidAnswer, LLMError
 from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.memory.recall.retrieval import estimated_tokens
-from zorkgpt.objectives.conditions import Kind
-from zorkgpt.objectives.finder import Findings, Judgement, Situation
+from zorkgpt.objectives.conditions import ConditionKind
+from zorkgpt.objectives.finder import Findings, ObjectiveProposal, ReachedReport, SeenWorld, Situation
 from zorkgpt.objectives.model_finder import ModelObjectiveFinder, discovery_prompt
-from zorkgpt.objectives.proposals import Known, Proposal
 
 
 def situation(**changed) -> Situation:
@@ -39,10 +38,10 @@ def test_proposals_and_judgements_are_read():
     findings, _ = asked(answer)
     assert findings == Findings(
         (
-            Proposal("Open the chest", "opened", 11, places=(1,), scope="world"),
-            Proposal("Ask about the flood", done_when="Somebody tells of it."),
+            ObjectiveProposal("Open the chest", "opened", 11, places=(1,), scope="world"),
+            ObjectiveProposal("Ask about the flood", done_when="Somebody tells of it."),
         ),
-        (Judgement(LISTED[1].key, 15, "The miller lives here."),),
+        (ReachedReport(LISTED[1].key, 15, "The miller lives here."),),
     )
 
 
@@ -54,9 +53,9 @@ def test_an_unknown_kind_or_scope_costs_no_more_than_itself():
     ]
     findings, llm = asked({"new": new})
     assert [(one.kind, one.scope) for one in findings.proposals] == [
-        (Kind.TEXT, "episode"),
-        (Kind.TEXT, "episode"),
-        (Kind.HOLDS, "world"),
+        (ConditionKind.TEXT, "episode"),
+        (ConditionKind.TEXT, "episode"),
+        (ConditionKind.HOLDS, "world"),
     ]
     assert len(llm.calls) == 1
 
@@ -151,7 +150,7 @@ def test_every_prompt_of_a_walkthrough_is_within_its_budget():
     for end in range(15, len(records) + 1, 15):
         prompt = discovery_prompt(
             situation(
-                known=Known(records[end - 1].transition.after, rooms, things, (), 100),
+                known=SeenWorld(records[end - 1].transition.after, rooms, things, (), 100),
                 turns=records[end - 15 : end],
                 objectives=many,
                 settled=many,

@@ -3,7 +3,7 @@
 import pytest
 
 from game_interface.core.jericho_interface import JerichoInterface
-from zorkgpt.offline.nouns import Nouns
+from zorkgpt.offline.candidates import Nouns
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ import pytest
 from tests.fixtures.objectives import CELLAR, CHEST, HALL, LAMP, at, known, turn, wanted
 from zorkgpt.memory.models import Memory
 from zorkgpt.objectives.finder import Situation
-from zorkgpt.objectives.models import Scope, Status
+from zorkgpt.objectives.models import ObjectiveStatus, Scope
 from zorkgpt.offline.objectives import RuleObjectiveFinder
-from zorkgpt.offline.phrases import Outcome, title_of
+from zorkgpt.offline.phrases import ActionOutcome, title_of
 
 EMPTY = at(visible=())
 
@@ -59,7 +59,7 @@ def test_what_was_refused():
 
 
 def scored(action: str, episode: int) -> Memory:
-    return Memory("SUCCESS", title_of(action, Outcome.SCORES), episode, "4", 5, "+5 points.", "permanent")
+    return Memory("SUCCESS", title_of(action, ActionOutcome.SCORES), episode, "4", 5, "+5 points.", "permanent")
 
 
 def test_where_earlier_episodes_scored_and_this_one_has_not():
@@ -71,7 +71,7 @@ def test_where_earlier_episodes_scored_and_this_one_has_not():
 
 def test_thinning_out_leaves_points_before_things_before_ways_and_nothing_stale():
     way = wanted("Try north", kind="way_tried", place=1, way="north")
-    stale = replace(wanted("Take the chest", kind="holds", thing=11), status=Status.STALE)
+    stale = replace(wanted("Take the chest", kind="holds", thing=11), status=ObjectiveStatus.STALE)
     take = wanted("Take the lamp", kind="holds", thing=10)
     points = wanted("Score in the cellar", kind="scored_at", place=2)
     seen = situation(objectives=(way, stale, take, points))

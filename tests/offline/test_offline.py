@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from game_interface.models import Item, Location, Observation
 from zorkgpt.memory.learning.synthesis import SynthesisRequest
 from zorkgpt.memory.models import Memory, ZMachineContext
-from zorkgpt.offline.candidates import Tier, candidates
+from zorkgpt.offline.candidates import Nouns, Tier, candidates
 from zorkgpt.offline.explorer import OfflineExplorer
-from zorkgpt.offline.notes import PlaceNotes
-from zorkgpt.offline.nouns import Nouns
-from zorkgpt.offline.phrases import Outcome, normal, read_title, shortened, title_of
+from zorkgpt.offline.phrases import ActionOutcome, parse_title, shortened, title_of
+from zorkgpt.offline.state import PlaceNotes
 from zorkgpt.offline.walkthrough import WalkthroughPlayer
 from zorkgpt.player import PlayerContext, PlayerStopped
+from zorkgpt.text import normalized_action
 from zorkgpt.world.graph import MapGraph
 
 HALL = Location(1, "Hall")
@@ -25,7 +25,7 @@ CONTEXT = PlayerContext(observation=NOW, response="Hall\nA door leads north.", t
 TRUTH = ZMachineContext(location_before=1, location_after=1, turn=3)
 
 
-def remembered(action: str, outcome: Outcome, category: str = "NOTE") -> Memory:
+def remembered(action: str, outcome: ActionOutcome, category: str = "NOTE") -> Memory:
     return Memory(category, title_of(action, outcome), 1, "1", 0, "text", "permanent")
 
 
@@ -33,10 +33,10 @@ def request(action: str, response: str, truth: ZMachineContext = TRUTH, **more) 
     return SynthesisRequest(1, "Hall", action, response, truth, **more)
 
 
-@given(st.text(), st.sampled_from(Outcome))
+@given(st.text(), st.sampled_from(ActionOutcome))
 def test_what_the_rules_word_they_read_back(action, outcome):
-    if plain := normal(action).replace("”", ""):
-        assert read_title(Memory("NOTE", title_of(action, outcome), 1, "1", 0, "x", "permanent")) == (plain, outcome)
+    if plain := normalized_action(action).replace("”", ""):
+        assert parse_title(Memory("NOTE", title_of(action, outcome), 1, "1", 0, "x", "permanent")) == (plain, outcome)
 
 
 @given(st.text(), st.integers(20, 300))
@@ -71,9 +71,9 @@ def test_the_same_is_not_tried_twice_at_a_place():
 
 def test_memory_keeps_it_from_what_fails_and_kills_and_sends_it_to_what_rewards():
     memories = [
-        remembered("take brass lamp", Outcome.FAILS),
-        remembered("north", Outcome.KILLS, "DANGER"),
-        remembered("ring bell", Outcome.SCORES, "SUCCESS"),
+        remembered("take brass lamp", ActionOutcome.FAILS),
+        remembered("north", ActionOutcome.KILLS, "DANGER"),
+        remembered("ring bell", ActionOutcome.SCORES, "SUCCESS"),
     ]
     explorer = OfflineExplorer(MapGraph(), lambda place: memories)
     tried = [explorer.get_action_with_reasoning(replace(CONTEXT, turn=turn)).action for turn in range(1, 40)]
@@ -102,8 +102,8 @@ def test_it_walks_to_where_something_is_left_to_try():
     graph.add_room(2, "Yard")
     graph.add_connection(1, "north", 2)
     known = {
-        1: [remembered(action, Outcome.FAILS) for action in ("take brass lamp",)],
-        2: [remembered("dig", Outcome.SCORES)],
+        1: [remembered(action, ActionOutcome.FAILS) for action in ("take brass lamp",)],
+        2: [remembered("dig", ActionOutcome.SCORES)],
     }
     explorer = OfflineExplorer(graph, lambda place: known.get(place, ()))
     decision = explorer.get_action_with_reasoning(CONTEXT)

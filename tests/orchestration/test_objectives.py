@@ -88,10 +88,10 @@ def test_a_second_run_goes_on_with_what_is_of_the_world(tmp_path):
     commands = get_bundled_walkthrough()[:40]
     with a_walkthrough(tmp_path, *commands, turns=len(commands), seed=BUNDLED_SEED) as run:
         run.play_episode()
-        left = {one.key for one in run.parts.objectives.book.pursued()}
+        left = {one.key for one in run.parts.objectives.tracker.pursued()}
     with a_walkthrough(tmp_path, *commands, turns=len(commands), seed=BUNDLED_SEED) as run:
         run.reset_episode()
-        assert left <= {one.key for one in run.parts.objectives.book.pursued()}
+        assert left <= {one.key for one in run.parts.objectives.tracker.pursued()}
     assert left
 
 
@@ -132,7 +132,7 @@ def test_every_question_over_a_whole_walkthrough_is_within_its_budget(tmp_path, 
     wishes = Wishes(Choice("model", "a test", None), find_story(str(path)), seed)
     with assemble(config, wishes, llm=llm) as run:
         end = run.play_episode()
-        pursued = run.parts.objectives.book.pursued()
+        pursued = run.parts.objectives.tracker.pursued()
     asked = [call.prompt for call in llm.calls if call.role == "objectives"]
     assert end.turns == len(commands)
     assert len(asked) >= len(commands) // 15

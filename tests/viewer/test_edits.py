@@ -10,9 +10,9 @@ from playwright.sync_api import expect
 from tests.fixtures.viewer import client, served, started, turn, write_log
 from zorkgpt import Memory, SimpleMemoryManager
 from zorkgpt.viewer.edits import LONGEST_BYTES
-from zorkgpt.viewer.guard import Rules
+from zorkgpt.viewer.guard import AccessRules
 
-RULES = Rules(edit_token="the-token")
+RULES = AccessRules(edit_token="the-token")
 SHOWN = {"authorization": "Bearer the-token"}
 PATH = "/api/places/10/memories"
 WRONG = Memory("NOTE", "Troll is friendly", 1, "1", 0, "The troll seems friendly.", "permanent")
@@ -104,7 +104,7 @@ def test_without_the_token_nothing_is_changed(workdir, headers):
         client(workdir, RULES).post(PATH, json=body, headers=SHOWN | {"origin": "http://evil.example"}).status_code
         == 403
     )
-    assert client(workdir, Rules()).post(PATH, json=body, headers=SHOWN).status_code == 405
+    assert client(workdir, AccessRules()).post(PATH, json=body, headers=SHOWN).status_code == 405
     assert kept(workdir) == [WRONG]
 
 

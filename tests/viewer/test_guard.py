@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.fixtures.viewer import client, started, turn, write_log
-from zorkgpt.viewer.guard import Rules
+from zorkgpt.viewer.guard import AccessRules
 
 ANSWERS = ["/api/run", "/api/map", "/api/places/10", "/api/episodes/1/pages/0", "/api/episodes/1/turns/1"]
 
@@ -143,7 +143,7 @@ def test_without_edit_nothing_is_changed(workdir, method):
 
 
 def test_beyond_this_machine_every_answer_needs_the_token(workdir):
-    rules = Rules.of("0.0.0.0", edit=False)
+    rules = AccessRules.of("0.0.0.0", edit=False)
     asked = client(workdir, rules)
     assert rules.token
     for path in [*ANSWERS, "/api/events"]:
@@ -155,7 +155,7 @@ def test_beyond_this_machine_every_answer_needs_the_token(workdir):
 
 
 def test_beyond_this_machine_names_of_others_are_refused_with_the_token_too(workdir):
-    rules = Rules.of("0.0.0.0", edit=False)
+    rules = AccessRules.of("0.0.0.0", edit=False)
     shown = {"authorization": f"Bearer {rules.token}"}
     asked = client(workdir, rules)
     assert asked.get("/api/run", headers=shown | {"host": "192.168.1.5:8765"}).status_code == 200
@@ -163,6 +163,6 @@ def test_beyond_this_machine_names_of_others_are_refused_with_the_token_too(work
 
 
 def test_on_this_machine_there_is_no_token_unless_something_can_be_changed():
-    assert Rules.of(None, edit=False) == Rules()
-    assert Rules.of(None, edit=True).edit_token
-    assert Rules.of("127.0.0.1", edit=False).token
+    assert AccessRules.of(None, edit=False) == AccessRules()
+    assert AccessRules.of(None, edit=True).edit_token
+    assert AccessRules.of("127.0.0.1", edit=False).token

@@ -66,13 +66,13 @@ def test_a_way_that_came_to_something_is_no_longer_known_to_lead_nowhere():
     graph.add_attempt(15, "up", None)
     assert not graph.has_failed_after(15, "up", "push rug")
     again = MapGraph()
-    again.learn(graph.unsaved)
+    again.apply_changes(graph.unsaved)
     assert again.to_dict()["in_vain_after"] == graph.to_dict()["in_vain_after"] == {}
 
 
 @given(SIGHTINGS)
-def test_what_is_written_is_read_back_and_routes_are_the_same(sightings):
-    graph = walked(sightings)
+def test_what_is_written_is_read_back_and_routes_are_the_same(map_changes):
+    graph = walked(map_changes)
     again = MapGraph.from_dict(json.loads(json.dumps(graph.to_dict())))
     assert again.to_dict() == graph.to_dict()
     assert all(again.routes(room) == graph.routes(room) for room in graph.rooms)
@@ -131,8 +131,8 @@ def test_looking_at_a_damaged_file_leaves_it_where_it_is(tmp_path):
 
 def counted(graph: MapGraph) -> dict:
     """Everything that is counted, whatever the order it came in."""
-    walks = {(room, name): dict(sorted(way.ends.items())) for room, name, way in graph.ways()}
-    failures = {(room, name): way.failures for room, name, way in graph.ways()}
+    walks = {(room, name): dict(sorted(way.ends.items())) for room, name, way in graph.all_connections()}
+    failures = {(room, name): way.failures for room, name, way in graph.all_connections()}
     exits = {room.id: room.exits for room in graph.rooms.values()}
     return {"walks": walks, "failures": failures, "moves": graph.moves, "exits": exits}
 
@@ -143,8 +143,8 @@ def test_two_that_save_by_turns_lose_and_double_nothing(tmp_path_factory, first,
     base = [("add_connection", (1, "north", 2))]
     walked(base).save_to_json(path)
     one, other = load_map(path), load_map(path)
-    one.learn(first)
-    other.learn(second)
+    one.apply_changes(first)
+    other.apply_changes(second)
     one.save_to_json(path)
     other.save_to_json(path)
     one.save_to_json(path)
@@ -178,7 +178,7 @@ def test_processes_that_walk_at_once_share_one_map(tmp_path):
     walkers = [subprocess.Popen([sys.executable, "-c", _WALKER, str(path), str(own)]) for own in (10, 20, 30)]
     assert [walker.wait(timeout=120) for walker in walkers] == [0, 0, 0]
     graph = load_map(path)
-    assert graph.way(1, "north").walks == 90
+    assert graph.connection(1, "north").walks == 90
     assert {room: len(graph.shares(room, "east")) for room in (10, 20, 30)} == {10: 30, 20: 30, 30: 30}
 
 

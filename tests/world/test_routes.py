@@ -4,7 +4,7 @@ import networkx as nx
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zorkgpt.world.routes import RouteFinder
+from zorkgpt.world.graph import RouteFinder
 
 ROOMS = st.integers(1, 6)
 NAMES = st.sampled_from(["north", "east", "up", "out"])

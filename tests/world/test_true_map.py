@@ -42,7 +42,7 @@ def test_a_prayer_a_mirror_and_a_river_are_no_ways(zork1, tmp_path):
     assert "pray" not in graph.exits(212)
     assert graph.route(212, 78) == ["pray"]
     assert graph.route(34, 31) is None
-    aboard = {(room, name) for room, name, way in graph.ways() if way.kind is MoveKind.ABOARD}
+    aboard = {(room, name) for room, name, way in graph.all_connections() if way.kind is MoveKind.ABOARD}
     assert aboard == {(33, "launch"), (31, "land")}
 
 
@@ -67,5 +67,5 @@ def test_a_way_over_the_water_is_taken_aboard(bundled_story, tmp_path):
         if step.before.vehicle and step.before.location != step.after.location
     }
     assert len(by_vehicle) == 4
-    aboard = {(room, name) for room, name, way in manager.graph.ways() if way.kind is MoveKind.ABOARD}
+    aboard = {(room, name) for room, name, way in manager.graph.all_connections() if way.kind is MoveKind.ABOARD}
     assert aboard == by_vehicle

@@ -36,7 +36,7 @@ def show(workdir: Workdir = None, game: Game = None, out: Out = None) -> None:
 @app.command()
 def svg(workdir: Workdir = None, game: Game = None, out: Out = None) -> None:
     """The map as a picture, laid out by the compass."""
-    from zorkgpt.world.drawing import draw
+    from zorkgpt.world.export import draw
 
     paths = run_paths(workdir, game)
     graph = _graph(paths)
@@ -46,7 +46,7 @@ def svg(workdir: Workdir = None, game: Game = None, out: Out = None) -> None:
 @app.command()
 def graphml(workdir: Workdir = None, game: Game = None, out: Out = None) -> None:
     """The map as GraphML, for programs that analyse graphs."""
-    from zorkgpt.world.graphml import graphml as rendered
+    from zorkgpt.world.export import graphml as rendered
 
     _write(rendered(_graph(run_paths(workdir, game))), out)
 
@@ -76,7 +76,7 @@ def _here(paths: RunPaths) -> int | None:
 
 
 def _room(graph: "MapGraph", room_id: int, here: bool) -> list[str]:
-    named = {name: graph.way(room_id, name) for name in graph.connections.get(room_id, {})}
+    named = {name: graph.connection(room_id, name) for name in graph.connections.get(room_id, {})}
     lines = [f"{room_id} {graph.rooms[room_id].name}{' (the player is here)' if here else ''}"]
     for name, way in named.items():
         if way is None:
@@ -97,7 +97,7 @@ def _room(graph: "MapGraph", room_id: int, here: bool) -> list[str]:
 
 
 def _summary(graph: "MapGraph") -> str:
-    ways, frontiers = sum(1 for _ in graph.ways()), len(graph.frontiers())
+    ways, frontiers = sum(1 for _ in graph.all_connections()), len(graph.frontiers())
     return f"Rooms: {len(graph.rooms)}. Ways: {ways}. Rooms with something left to try: {frontiers}."
 
 

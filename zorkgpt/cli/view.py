@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from zorkgpt.cli.paths import RunPaths, run_paths
-from zorkgpt.viewer.run_files import Names
+from zorkgpt.viewer.run_files import RunFileNames
 
 if TYPE_CHECKING:
     from session.game_configuration import GameConfiguration
@@ -48,7 +48,7 @@ def page_during_run(config: "GameConfiguration", *, enabled: bool) -> Iterator[C
     if not enabled:
         yield lambda: None
         return
-    from zorkgpt.viewer.background import BackgroundPage
+    from zorkgpt.viewer.server import BackgroundPage
 
     with BackgroundPage(Path(config.zork_game_workdir), names=_names(RunPaths.of(config))) as page:
         typer.echo(f"The run is shown at {page.address}", err=True)
@@ -69,5 +69,5 @@ def _report_address(host: str | None, address: str) -> None:
     typer.echo("Ctrl-C stops showing it.")
 
 
-def _names(paths: RunPaths) -> Names:
-    return Names(paths.log, paths.memory)
+def _names(paths: RunPaths) -> RunFileNames:
+    return RunFileNames(paths.log, paths.memory)

@@ -122,7 +122,7 @@ def _along(graph: MapGraph, here: int | None, route: Route | None) -> dict[int, 
 def _came_from(graph: MapGraph, here: int) -> dict[str, tuple[str, ...]]:
     """Way → the places from which its opposite has led here."""
     found: dict[str, dict[str, None]] = {}
-    for room, name, known in graph.ways():
+    for room, name, known in graph.all_connections():
         if here in known.ends and name in OPPOSITE and known.leads_to == here:
             found.setdefault(OPPOSITE[name], {})[_name(graph, room)] = None
     return {way: tuple(places) for way, places in found.items()}

@@ -1,43 +1,44 @@
-"""What is known of the states that were reached: one cell for all that look the same, with the shortest way there."""
+"""The states that were reached, one cell for all that look the same, and the choice of the cell to return to."""
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from zorkgpt.explore.trail import Standing, Step, Trail
-from zorkgpt.explore.ways import Attempts, Way, length_of_way, way_along
+from zorkgpt.explore.replay import ReplayFailures, ReplayRoute, route_along, route_length
+from zorkgpt.explore.trail import ObservedState, Trail, TrailStep
 from zorkgpt.runlog.events import Returned
 
 SAFE_TURNS = 5
-"""So many turns before a death nothing is promising any more."""
+"""States within so many turns before a death are not archived."""
 
 
 @dataclass(slots=True)
 class Cell:
-    """All moments of all episodes in which place, inventory and score were the same."""
+    """All turns of all episodes with the same observed state."""
 
-    standing: Standing
+    standing: ObservedState
     place_name: str
     trail: Trail
-    """The episode that has the shortest way here."""
+    """The episode with the shortest route to it."""
     end: int
-    """How many of its steps lead here."""
+    """The number of its steps that lead here."""
     visits: int = 0
-    """Episodes that came here."""
+    """The number of episodes that reached it."""
     barren: int = 0
-    """Returns to it after which nothing higher was reached."""
+    """The number of returns to it after which no higher score was reached."""
 
 
 @dataclass
 class Archive:
-    """The cells of all episodes that began from the same world: the same story, the same seed."""
+    """The cells of all episodes with the same story and seed."""
 
-    cells: dict[Standing, Cell] = field(default_factory=dict)
+    cells: dict[ObservedState, Cell] = field(default_factory=dict)
     episodes: int = 0
-    _attempts: dict[int, Attempts] = field(default_factory=dict)
-    """Episode → how walking its way again went."""
+    _failures: dict[int, ReplayFailures] = field(default_factory=dict)
+    """Episode → the failures of replaying it."""
 
     def add(self, trail: Trail, returned: Returned | None = None) -> None:
-        """Take in an episode; give them in the order in which they were played.
+        """Add an episode; episodes must be added in the order in which they were played.
 
         Args:
             returned: how its return to an earlier cell went, if it began with one.
@@ -46,13 +47,13 @@ class Archive:
         if returned:
             self._note(returned, trail)
         last = len(trail.steps) - (SAFE_TURNS if trail.deadly else 0)
-        seen: set[Standing] = set()
+        seen: set[ObservedState] = set()
         for end, step in enumerate(trail.steps[: max(0, last)], 1):
             if step.standing not in seen:
                 seen.add(step.standing)
                 self._reach(step, trail, end)
 
-    def _reach(self, step: Step, trail: Trail, end: int) -> None:
+    def _reach(self, step: TrailStep, trail: Trail, end: int) -> None:
         cell = self.cells.get(step.standing)
         if cell is None:
             cell = self.cells[step.standing] = Cell(step.standing, step.place_name, trail, end)
@@ -62,25 +63,25 @@ class Archive:
 
     def _note(self, returned: Returned, trail: Trail) -> None:
         if returned.shortened and not returned.arrived:
-            self._attempts_on(returned.from_episode).failed_at(returned.at_turn)
-        goal = Standing(returned.place, tuple(returned.inventory), returned.score)
+            self._failures_of(returned.from_episode).failed_at(returned.at_turn)
+        goal = ObservedState(returned.place, tuple(returned.inventory), returned.score)
         highest = max((step.standing.score or 0 for step in trail.steps), default=0)
         if (cell := self.cells.get(goal)) and highest <= (goal.score or 0):
             cell.barren += 1
 
     def length(self, cell: Cell) -> int:
-        """How many commands the way to a cell has."""
+        """Return the number of commands of the route to a cell."""
         return self._length(cell.trail, cell.end)
 
-    def way_to(self, cell: Cell) -> Way:
-        """The commands that lead to a cell."""
-        return way_along(cell.trail, cell.end, self._attempts_on(cell.trail.episode))
+    def route_to(self, cell: Cell) -> ReplayRoute:
+        """Return the route to a cell."""
+        return route_along(cell.trail, cell.end, self._failures_of(cell.trail.episode))
 
     def _length(self, trail: Trail, end: int) -> int:
-        return length_of_way(trail, end, self._attempts_on(trail.episode))
+        return route_length(trail, end, self._failures_of(trail.episode))
 
-    def _attempts_on(self, episode: int) -> Attempts:
-        return self._attempts.setdefault(episode, Attempts())
+    def _failures_of(self, episode: int) -> ReplayFailures:
+        return self._failures.setdefault(episode, ReplayFailures())
 
 
 def archive_of(episodes: Iterable[tuple[Trail, Returned | None]]) -> Archive:
@@ -88,3 +89,52 @@ def archive_of(episodes: Iterable[tuple[Trail, Returned | None]]) -> Archive:
     for trail, returned in episodes:
         archive.add(trail, returned)
     return archive
+
+
+# Go-Explore and its successors choose by chance, with weights that fall with the number of choices; with tens of
+# episodes instead of millions of frames the highest promise is taken instead, and what was in vain lowers it.
+_UNTRIED = 1.0
+"""Points for each untried exit at the place, up to `_MOST_UNTRIED`."""
+_MOST_UNTRIED = 3
+_NEW = 2.0
+"""Points for a cell, divided by the number of episodes that reached it."""
+_BARREN = 6.0
+"""Deducted for each return to this cell that led to no higher score."""
+_BARREN_BESIDE = 1.0
+"""Deducted for each such return to another cell with the same score."""
+_LONG_WAY = 8.0
+"""Deducted in proportion to the part of the episode's turns that the route takes."""
+_MOST_OF_THE_EPISODE = 0.75
+"""A route that takes more than this part of the episode is not taken."""
+
+Untried = Callable[[int], int]
+"""Number of a room → the number of its untried exits."""
+
+
+def promise(cell: Cell, length: int, barren_beside: int, untried: int, max_turns: int) -> float:
+    """Return the value of returning to a cell by a route of `length` commands, in points of the game's score."""
+    return (
+        (cell.standing.score or 0)
+        + _UNTRIED * min(untried, _MOST_UNTRIED)
+        + _NEW / cell.visits
+        - _BARREN * cell.barren
+        - _BARREN_BESIDE * barren_beside
+        - _LONG_WAY * length / max_turns
+    )
+
+
+def most_promising(archive: Archive, untried: Untried, max_turns: int) -> Cell | None:
+    """Return the cell to return to; None if no cell promises more than the beginning."""
+    barren: Counter[int | None] = Counter()
+    for cell in archive.cells.values():
+        barren[cell.standing.score] += cell.barren
+    best, highest = None, 0.0
+    for cell in archive.cells.values():
+        place, score = cell.standing.place, cell.standing.score
+        length = archive.length(cell)
+        if place is None or length > _MOST_OF_THE_EPISODE * max_turns:
+            continue
+        worth = promise(cell, length, barren[score] - cell.barren, untried(place), max_turns)
+        if worth > highest:
+            best, highest = cell, worth
+    return best

@@ -1,4 +1,4 @@
-"""An episode as a way that can be walked again: its commands, and where each of them led."""
+"""An episode as a trail that can be replayed: its commands, and the state after each."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -8,28 +8,28 @@ from zorkgpt.runlog.events import EpisodeStarted, Event, TurnPlayed
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """Where a game stands, as far as a player could tell: what a cell of the archive is known by."""
+class ObservedState:
+    """The state of a game as a player can observe it: the key of a cell in the archive."""
 
     place: int | None
-    """Number of the room; None if the story does not tell."""
+    """Number of the room; None if it is not known."""
     inventory: tuple[str, ...]
     """Names of what is held, in alphabetical order."""
     score: int | None
-    """None: not known, or of no matter."""
+    """None: not known, or irrelevant."""
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """A command, and what stood after it."""
+class TrailStep:
+    """A command, and the state after it."""
 
     action: str
-    standing: Standing
+    standing: ObservedState
     place_name: str
     said: int
     """A checksum of the response."""
     effective: bool
-    """The action itself changed something, or nobody wrote down whether it did."""
+    """Whether the action itself changed something; True if that was not logged."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,23 +38,23 @@ class Trail:
 
     episode: int
     start: int | None
-    """Number of the room in which the story begins."""
-    steps: tuple[Step, ...]
+    """Number of the room where the episode began."""
+    steps: tuple[TrailStep, ...]
     deadly: bool
-    """The player died after the last step."""
+    """Whether the player died after the last step."""
 
 
 def checksum(response: str) -> int:
     return crc32(response.encode("utf-8", "replace"))
 
 
-def standing(place: int | None, inventory: Iterable[str], score: int | None) -> Standing:
-    return Standing(place, tuple(sorted(inventory)), score)
+def observed_state(place: int | None, inventory: Iterable[str], score: int | None) -> ObservedState:
+    return ObservedState(place, tuple(sorted(inventory)), score)
 
 
 def trail_of(started: EpisodeStarted, events: Iterable[Event]) -> Trail:
-    """The way of an episode; commands that never reached the game are left out."""
-    steps: list[Step] = []
+    """Return the trail of an episode, without commands that never reached the game."""
+    steps: list[TrailStep] = []
     deadly = False
     for turn in events:
         if not isinstance(turn, TurnPlayed) or turn.refused or turn.fault:
@@ -63,9 +63,9 @@ def trail_of(started: EpisodeStarted, events: Iterable[Event]) -> Trail:
             deadly = True
             break
         steps.append(
-            Step(
+            TrailStep(
                 turn.action,
-                standing(turn.location_after_id, turn.inventory, turn.score),
+                observed_state(turn.location_after_id, turn.inventory, turn.score),
                 turn.location_after,
                 checksum(turn.response),
                 turn.effective,

@@ -1,23 +1,26 @@
-"""Lines in a fixed form: worded from the fields of a turn, and read back into fields that later turns can decide."""
+"""Lines in a fixed form: worded from the fields of a turn, read back into fields, and checked against later turns."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from itertools import pairwise
+from typing import Any
 
+from zorkgpt.knowledge.line import KnowledgeLine, KnowledgeSection
 from zorkgpt.runlog.events import TurnPlayed
+from zorkgpt.text import normalized_action
 
 _ACTION_LIMIT = 80
 _PLACE_LIMIT = 60
 _REASON_LIMIT = 160
 _LAST_WORDS_LIMIT = 260
-"""What kills is often told some sentences before the end."""
+"""The cause of a death is often told some sentences before the end."""
 _SLOT = "…"
 _MOST_PREPARING = 3
 LONGEST = 390
-"""Characters of a line."""
+"""The most characters of a line."""
 # What the game prints below the last words about a death: "**** You have died ****", and how to go on.
 _STARS = re.compile(r"^[ \t]*\*{3,}.*", re.MULTILINE | re.DOTALL)
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
@@ -25,13 +28,13 @@ _BOOKKEEPING = frozenset({"visited", "moved", "workflag"})
 """Attributes that games keep for themselves."""
 
 
-class Outcome(StrEnum):
-    """What a line says of an action."""
+class ClaimKind(StrEnum):
+    """What a line claims of an action."""
 
     DEATH = "death"
     POINTS = "points"
     REFUSED = "refused"
-    """It never reaches the game."""
+    """The action never reaches the game."""
     UNDERSTOOD = "understood"
     """Commands of this form have worked."""
     BEST = "best"
@@ -39,69 +42,68 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
-    """What a line says in fields."""
+class KnowledgeClaim:
+    """The claim of a line, as fields that later turns can decide."""
 
-    outcome: Outcome
+    kind: ClaimKind
     action: str
-    """In its normal form; of `Outcome.UNDERSTOOD` a form of commands, with "…" for things; of `Outcome.BEST` the
-    points, as they are written."""
+    """The normalized action; for `UNDERSTOOD` a form of commands with "…" for things; for `BEST` the points as text."""
     place: int | None = None
-    """None: wherever it is tried."""
+    """None: anywhere."""
 
     def is_about(self, turn: TurnPlayed) -> bool:
-        """Whether the turn is a try of it."""
-        if self.outcome is Outcome.BEST:
+        """Return whether the turn tests the claim."""
+        if self.kind is ClaimKind.BEST:
             return False
-        if self.outcome is Outcome.UNDERSTOOD:
+        if self.kind is ClaimKind.UNDERSTOOD:
             return self.action == form_of_command(turn)
-        return normal(turn.action) == self.action and self.place in (None, turn.location_id)
+        return normalized_action(turn.action) == self.action and self.place in (None, turn.location_id)
 
     def is_borne_out(self, turn: TurnPlayed) -> bool:
-        """Whether a turn that it is about came out as it says."""
-        if self.outcome is Outcome.DEATH:
+        """Return whether a turn that tests the claim supports it."""
+        if self.kind is ClaimKind.DEATH:
             return turn.died
-        if self.outcome is Outcome.POINTS:
-            return gain(turn) > 0
-        if self.outcome is Outcome.REFUSED:
+        if self.kind is ClaimKind.POINTS:
+            return points_gained(turn) > 0
+        if self.kind is ClaimKind.REFUSED:
             return turn.refused is not None
         return worked(turn)
 
 
 _AT = r"“(?P<action>[^”]+)” at .*? \((?P<place>\d+)\)"
 _FORMS = (
-    (Outcome.DEATH, re.compile(rf"The player died on {_AT}")),
-    (Outcome.POINTS, re.compile(rf"{_AT} scores\b")),
-    (Outcome.REFUSED, re.compile(r"“(?P<action>[^”]+)” is not accepted\b")),
-    (Outcome.UNDERSTOOD, re.compile(r"Commands of the form “(?P<action>[^”]+)” work\b")),
-    (Outcome.BEST, re.compile(r"Episode .+? ended with (?P<action>\d+) points?\b")),
-    # As earlier versions worded it.
-    (Outcome.DEATH, re.compile(rf"{_AT} kills\b")),
+    (ClaimKind.DEATH, re.compile(rf"The player died on {_AT}")),
+    (ClaimKind.POINTS, re.compile(rf"{_AT} scores\b")),
+    (ClaimKind.REFUSED, re.compile(r"“(?P<action>[^”]+)” is not accepted\b")),
+    (ClaimKind.UNDERSTOOD, re.compile(r"Commands of the form “(?P<action>[^”]+)” work\b")),
+    (ClaimKind.BEST, re.compile(r"Episode .+? ended with (?P<action>\d+) points?\b")),
+    # The wording of earlier versions.
+    (ClaimKind.DEATH, re.compile(rf"{_AT} kills\b")),
 )
 
 
 @lru_cache(4096)
-def claim_of(text: str) -> Claim | None:
-    """What a line says in fields; None if it is not in one of the fixed forms."""
-    for outcome, form in _FORMS:
+def parse_claim(text: str) -> KnowledgeClaim | None:
+    """Return the claim of a line; None if it is in none of the fixed forms."""
+    for kind, form in _FORMS:
         if found := form.match(text):
             place = found.groupdict().get("place")
-            return Claim(outcome, normal(found["action"]), None if place is None else int(place))
+            return KnowledgeClaim(kind, normalized_action(found["action"]), None if place is None else int(place))
     return None
 
 
 def death_line(turn: TurnPlayed) -> str:
-    """Of a turn on which the player died, with the last that the game said before it."""
-    text = f"The player died on “{command(turn)}” at {place(turn)}: "
-    return text + _last(turn, min(_LAST_WORDS_LIMIT, LONGEST - len(text)))
+    """Return the line about a turn on which the player died, with the game's last words before it."""
+    text = f"The player died on “{quoted_command(turn)}” at {numbered_place(turn)}: "
+    return text + _last_sentences(turn, min(_LAST_WORDS_LIMIT, LONGEST - len(text)))
 
 
 def points_line(turn: TurnPlayed, earlier: Sequence[TurnPlayed]) -> str:
-    """Of a turn that scored, with what was done at that place before it."""
-    text = f"“{command(turn)}” at {place(turn)} scores {_points(gain(turn))}"
+    """Return the line about a turn that scored, with what was done at that place before it."""
+    text = f"“{quoted_command(turn)}” at {numbered_place(turn)} scores {_points(points_gained(turn))}"
     if turn.location_after_id != turn.location_id:
         text += f" and leads to {_place(turn.location_after, turn.location_after_id)}"
-    before = list(dict.fromkeys(f"“{command(one)}”" for one in _preparing(turn, earlier)))[-_MOST_PREPARING:]
+    before = list(dict.fromkeys(f"“{quoted_command(one)}”" for one in _preparations(turn, earlier)))[-_MOST_PREPARING:]
     while before:
         *rest, last = before
         done = f"{', '.join(rest)} and {last} were" if rest else f"{last} was"
@@ -113,19 +115,19 @@ def points_line(turn: TurnPlayed, earlier: Sequence[TurnPlayed]) -> str:
 
 
 def refused_line(turn: TurnPlayed) -> str:
-    """Of a command that never reached the game."""
-    return f"“{command(turn)}” is not accepted: {cut(turn.response, _REASON_LIMIT) or '(no response)'}"
+    """Return the line about a command that never reached the game."""
+    return f"“{quoted_command(turn)}” is not accepted: {cut(turn.response, _REASON_LIMIT) or '(no response)'}"
 
 
 def form_line(form: str, example: TurnPlayed) -> str:
-    """Of commands of one form that worked."""
-    return f"Commands of the form “{form}” work, for example “{command(example)}”."
+    """Return the line about commands of one form that worked."""
+    return f"Commands of the form “{form}” work, for example “{quoted_command(example)}”."
 
 
 def best_line(episode: int | str, turns: Sequence[TurnPlayed], score: int) -> str:
-    """Of an episode as a whole, with the order in which its points came."""
+    """Return the line about an episode as a whole, with the order in which it scored."""
     text = f"Episode {episode} ended with {_points(score)} after {len(turns)} turns. Points came, in this order, by "
-    steps = [f"“{command(turn)}” at {place(turn)}" for turn in turns if gain(turn) > 0]
+    steps = [f"“{quoted_command(turn)}” at {numbered_place(turn)}" for turn in turns if points_gained(turn) > 0]
     told = steps
     while told and len(f"{text}{', '.join(told)} and {len(steps)} more.") > LONGEST:
         told = told[:-1]
@@ -134,9 +136,9 @@ def best_line(episode: int | str, turns: Sequence[TurnPlayed], score: int) -> st
 
 
 def form_of_command(turn: TurnPlayed) -> str | None:
-    """The command with "…" for the names of what was at hand: "put … in …"; None if it names nothing of that."""
-    verb, *words = normal(turn.action).split(" ")
-    names = [frozenset(re.findall(r"[^\W_]+", str(name).lower())) for _, name, _ in _at_hand(turn)]
+    """Return the command with "…" for the names of things at hand: "put … in …"; None if it names none."""
+    verb, *words = normalized_action(turn.action).split(" ")
+    names = [frozenset(re.findall(r"[^\W_]+", str(name).lower())) for _, name, _ in _things_at_hand(turn)]
     made, at = [verb], 0
     while at < len(words):
         ends = (_end_of_name(words, at, name) for name in names)
@@ -154,37 +156,32 @@ def _end_of_name(words: Sequence[str], start: int, name: frozenset[str]) -> int:
 
 
 def worked(turn: TurnPlayed) -> bool:
-    """The parser took the command, and it changed something."""
+    """Return whether the parser accepted the command and it changed something."""
     return turn.refused is None and turn.fault is None and not turn.failed and turn.effective
 
 
-def gain(turn: TurnPlayed) -> int:
-    """The points of the turn; 0 also where the story does not tell."""
+def points_gained(turn: TurnPlayed) -> int:
+    """Return the points scored on the turn; 0 if the story has no score."""
     return 0 if turn.score is None or turn.score_before is None else turn.score - turn.score_before
 
 
 def changes_of(turn: TurnPlayed) -> list[tuple[int, str, bool]]:
-    """The attributes that were set or cleared, without those that games keep for themselves."""
+    """Return the attributes that were set or cleared, without the games' bookkeeping."""
     return [(number, name, value) for number, _, name, value in turn.changed if name not in _BOOKKEEPING]
 
 
-def normal(action: str) -> str:
-    """The same action, written the same way."""
-    return " ".join(action.lower().split())
+def quoted_command(turn: TurnPlayed) -> str:
+    """Return the action as it is quoted in a line."""
+    return cut(normalized_action(turn.action).replace("”", ""), _ACTION_LIMIT)
 
 
-def command(turn: TurnPlayed) -> str:
-    """The action as it stands between quotes in a line."""
-    return cut(normal(turn.action).replace("”", ""), _ACTION_LIMIT)
-
-
-def place(turn: TurnPlayed) -> str:
-    """Where the action was taken, with its number."""
+def numbered_place(turn: TurnPlayed) -> str:
+    """Return the name of the place where the action was taken, with its number."""
     return _place(turn.location, turn.location_id)
 
 
 def cut(text: str, limit: int) -> str:
-    """One line of at most `limit` characters: its first sentences where they fit, else its first words."""
+    """Return one line of at most `limit` characters: the first sentences if any fit, else the first words."""
     line = " ".join(text.split())
     if len(line) <= limit:
         return line
@@ -194,8 +191,8 @@ def cut(text: str, limit: int) -> str:
     return head[: max(head.rfind(" "), limit // 2)] + "…"
 
 
-def _last(turn: TurnPlayed, limit: int) -> str:
-    """The last sentences of the response that fit, those before what is printed about every death."""
+def _last_sentences(turn: TurnPlayed, limit: int) -> str:
+    """Return the last sentences that fit, without what is printed about every death."""
     sentences = _SENTENCE_END.split(" ".join(_STARS.sub("", turn.response).split()))
     last = " ".join(reversed(_fitting(reversed(sentences), limit)))
     return last or cut(sentences[-1], limit) or "(no response)"
@@ -218,23 +215,140 @@ def _place(name: str, number: int | None) -> str:
     return f"{cut(name, _PLACE_LIMIT) or 'a place'} ({number or 0})"
 
 
-def _preparing(turn: TurnPlayed, earlier: Sequence[TurnPlayed]) -> list[TurnPlayed]:
-    """What opened, lit or otherwise changed a thing at this place, and neither took nor laid down anything."""
+def _preparations(turn: TurnPlayed, earlier: Sequence[TurnPlayed]) -> list[TurnPlayed]:
+    """Return the earlier turns that changed a thing at this place without taking or dropping anything."""
     turns = [*earlier, turn]
     return [
         one
         for one, following in pairwise(turns)
         if one.location_id == one.location_after_id == turn.location_id
-        and " " in normal(one.action)
+        and " " in normalized_action(one.action)
         and worked(one)
         and changes_of(one)
         and _numbers(one.carried_before) == _numbers(following.carried_before)
     ]
 
 
-def _at_hand(turn: TurnPlayed) -> list[list]:
+def _things_at_hand(turn: TurnPlayed) -> list[list[Any]]:
     return [*(turn.carried_before or ()), *(turn.visible_before or ())]
 
 
-def _numbers(things: list[list] | None) -> set[int]:
+def _numbers(things: list[list[Any]] | None) -> set[int]:
     return {number for number, _, _ in things or ()}
+
+
+TurnsOf = Callable[[int | str], Sequence[TurnPlayed]]
+"""Returns the turns of an episode, oldest first; none if they are not available."""
+
+_DEATH_SECTIONS = (KnowledgeSection.DANGERS, KnowledgeSection.DEATHS, KnowledgeSection.DEATH_PATTERNS)
+_GLOBAL_ATTRIBUTES = frozenset({"open", "locked", "on", "light", "burning"})
+"""Attributes that are compared for things out of sight too: a door is often in no room."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A turn, with the turns before it in its episode."""
+
+    turn: TurnPlayed
+    earlier: Sequence[TurnPlayed]
+
+    def has_come_out_before(self, claim: KnowledgeClaim) -> bool:
+        """Return whether an earlier turn of the episode supported the claim."""
+        return any(claim.is_about(one) and claim.is_borne_out(one) for one in self.earlier)
+
+    @property
+    def same_before(self) -> list[TurnPlayed]:
+        """The earlier turns of the episode with the same action at the same place."""
+        return [one for one in self.earlier if _is_same_action(one, self.turn)]
+
+
+def origin_of(line: KnowledgeLine, turns_of: TurnsOf) -> Attempt | None:
+    """Return the attempt that the line was learned from; None if there were several, or it is not available."""
+    if line.first_turn != line.last_turn:
+        return None
+    turns = [turn for turn in turns_of(line.episode) if turn.turn <= line.first_turn]
+    return Attempt(turns[-1], turns[:-1]) if turns and turns[-1].turn == line.first_turn else None
+
+
+def contradicts(claim: KnowledgeClaim, new: Attempt, origin: Attempt | None) -> bool | None:
+    """Return whether an attempt contradicts a claim: the same action at the same place in the same state.
+
+    Args:
+        origin: the attempt that the claim was learned from; None: not available.
+
+    Returns:
+        None: it would contradict the claim, but the state of one of the attempts is not known.
+    """
+    turn = new.turn
+    if turn.fault is not None or not claim.is_about(turn) or claim.is_borne_out(turn):
+        return False
+    if claim.kind is ClaimKind.REFUSED:
+        return True
+    # Points are given once in an episode, and that a form has worked stays so.
+    if claim.kind is ClaimKind.UNDERSTOOD or turn.refused is not None or new.has_come_out_before(claim):
+        return False
+    if origin is None or not (claim.is_about(origin.turn) and claim.is_borne_out(origin.turn)):
+        return None
+    if claim.kind is ClaimKind.POINTS and origin.turn.score_before != turn.score_before:
+        return False
+    return _is_same_state(origin, new)
+
+
+def may_contradict(line: KnowledgeLine, new: Attempt, turns_of: TurnsOf) -> bool:
+    """Return whether ground truth permits the statement that the turn contradicts the line.
+
+    The fields of the line's claim decide, or else the fields of the turn that it was learned from.
+    """
+    origin = origin_of(line, turns_of)
+    if claim := parse_claim(line.text):
+        return contradicts(claim, new, origin) is not False
+    if origin is None or not _is_same_action(origin.turn, new.turn):
+        return True
+    if line.section in _DEATH_SECTIONS and origin.turn.died:
+        return not new.turn.died
+    if line.section is KnowledgeSection.PUZZLES and points_gained(origin.turn) > 0:
+        return all(points_gained(one) <= 0 for one in (new.turn, *new.same_before))
+    return True
+
+
+def _is_same_action(one: TurnPlayed, other: TurnPlayed) -> bool:
+    return one.location_id == other.location_id and normalized_action(one.action) == normalized_action(other.action)
+
+
+def _is_same_state(origin: Attempt, new: Attempt) -> bool | None:
+    """Return whether both attempts began in the same state; None if one of the states is not known."""
+    then, now = _state(origin), _state(new)
+    if then is None or now is None:
+        return None
+    # What was looked at or done there may have made it possible, even if no object shows it.
+    return then == now and _actions_there(origin) <= _actions_there(new)
+
+
+def _state(one: Attempt) -> tuple[object, ...] | None:
+    """Return what was at hand and in which state, with what is open, locked or lit elsewhere; None if not logged."""
+    turn = one.turn
+    if turn.carried_before is None or turn.visible_before is None:
+        return None
+    if [before.turn for before in one.earlier] != list(range(1, turn.turn)):
+        return None
+    carried, visible = (
+        frozenset((number, parent) for number, _, parent in things)
+        for things in (turn.carried_before, turn.visible_before)
+    )
+    at_hand = {number for number, _ in carried | visible}
+    different: set[tuple[int, str]] = set()
+    for before in one.earlier:
+        # An attribute that was set and cleared again is as it was.
+        different ^= {(number, name) for number, name, _ in changes_of(before)}
+    told = frozenset(flip for flip in different if flip[0] in at_hand or flip[1] in _GLOBAL_ATTRIBUTES)
+    return carried, visible, turn.dark, turn.vehicle_id, told
+
+
+def _actions_there(one: Attempt) -> set[str]:
+    return {
+        normalized_action(before.action)
+        for before in one.earlier
+        if before.location_id == before.location_after_id == one.turn.location_id
+        and not before.failed
+        and " " in normalized_action(before.action)
+    }

@@ -1,10 +1,59 @@
-"""One line of knowledge: a text with its evidence, and how it stands in the file."""
+"""One line of knowledge: its section, its text with the evidence, and how it is written in the file."""
 
 import re
 from dataclasses import dataclass, replace
+from enum import StrEnum
 
-from zorkgpt.knowledge.sections import Section
 from zorkgpt.memory.storage.escaping import HIDDEN, escape, one_line, unescape
+
+
+class KnowledgeSection(StrEnum):
+    """The sections of the file. The last four are subsections of `INSIGHTS`."""
+
+    DANGERS = "DANGERS & THREATS"
+    PUZZLES = "PUZZLE SOLUTIONS"
+    STRATEGIES = "STRATEGIC PATTERNS"
+    DEATHS = "DEATH & DANGER ANALYSIS"
+    SYNTAX = "COMMAND SYNTAX"
+    LESSONS = "LESSONS LEARNED"
+    INSIGHTS = "CROSS-EPISODE INSIGHTS"
+    DEATH_PATTERNS = "Death patterns"
+    ENVIRONMENT = "Environment"
+    META_STRATEGIES = "Meta-strategies"
+    DISCOVERIES = "Discoveries"
+
+    @property
+    def heading(self) -> str:
+        return f"{'###' if self in WISDOM else '##'} {self}"
+
+
+ORDER = tuple(KnowledgeSection)
+WISDOM = ORDER[ORDER.index(KnowledgeSection.INSIGHTS) + 1 :]
+"""The sections for lessons from whole episodes."""
+TOPICS = ORDER[: ORDER.index(KnowledgeSection.INSIGHTS)]
+"""The sections for lessons from turns."""
+
+_HEADING = re.compile(r"(#{1,6})[ \t]+(.*?)[ \t#]*")
+
+
+def heading_level(row: str) -> int:
+    """Return the level of a heading, 1 to 6; 0 for any other row."""
+    found = _HEADING.fullmatch(row.rstrip("\r\n"))
+    return len(found[1]) if found else 0
+
+
+def section_of(row: str) -> KnowledgeSection | None:
+    """Return the section that a heading opens, in any level and case; None if it is none of ours."""
+    found = _HEADING.fullmatch(row.rstrip("\r\n"))
+    return _BY_NAME.get(_plain(found[2])) if found else None
+
+
+def _plain(name: str) -> str:
+    return " ".join(re.findall(r"[^\W_]+", name.casefold().replace("&", " and ")))
+
+
+_BY_NAME = {_plain(section): section for section in KnowledgeSection}
+
 
 _TEXT = re.compile(rf"[\\*~<>&`\[\]|{HIDDEN}]|^[#\-+_=(]")
 _MARK = re.compile(rf'[\\*~<>&`\[\]|(",;{HIDDEN}]')
@@ -20,8 +69,8 @@ _PARTS = re.compile(r'(?:[^;"\\]|\\.|"(?:[^"\\]|\\.)*")+|"')
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where something was found to hold."""
+class PatternPlace:
+    """A place where a pattern was found."""
 
     number: int
     name: str
@@ -29,34 +78,34 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeLine:
-    """A piece of knowledge, since when it is known, and what has come of it."""
+    """A piece of knowledge, when it was learned, and the evidence since then."""
 
-    section: Section
+    section: KnowledgeSection
     text: str
     episode: int | str
-    """The one that it was learned in."""
+    """The episode in which it was learned."""
     first_turn: int
     last_turn: int
-    """It was learned from these turns."""
+    """The last of the turns from which it was learned."""
     borne_out: int = 0
-    """How often since."""
+    """How often later turns supported it."""
     contradicted: int = 0
-    """How often since."""
+    """How often later turns contradicted it."""
     struck: bool = False
-    """It is not believed any more."""
+    """Whether it is no longer believed."""
     reason: str = ""
-    """Why it was struck; "" if a person struck it. A person took it back if it is not struck any more."""
-    places: tuple[Place, ...] = ()
+    """Why it was struck; "" if a person struck it. A line with a reason that is not struck was restored by a person."""
+    places: tuple[PatternPlace, ...] = ()
     """Where it was found, if it is a pattern across places."""
     extra: tuple[str, ...] = ()
-    """Parts of the mark that only a later version understands, as they stand."""
+    """Parts of the mark that only a later version understands, verbatim."""
 
     def with_evidence(
         self, *, borne_out: int = 0, contradicted: int = 0, reason: str = "", enough: int = 1
     ) -> "KnowledgeLine":
-        """With what has come of it since; struck when it was contradicted `enough` times and never borne out.
+        """Return the line with more evidence; struck if it was contradicted `enough` times and never borne out.
 
-        What a person has struck, or taken back, stays as it is.
+        A line that a person has struck or restored keeps that state.
         """
         new = replace(self, borne_out=self.borne_out + borne_out, contradicted=self.contradicted + contradicted)
         if self.struck:
@@ -66,14 +115,14 @@ class KnowledgeLine:
         return new
 
 
-def write(line: KnowledgeLine) -> str:
-    """The row of the file, without its end."""
+def render_line(line: KnowledgeLine) -> str:
+    """Return the row of the file, without its line ending."""
     text = escape(line.text, _TEXT)
     return f"- {f'~~{text}~~' if line.struck else text} *({_mark(line)})*"
 
 
-def read(row: str, section: Section) -> KnowledgeLine | None:
-    """The line that a row holds; None: it is none of ours."""
+def parse_line(row: str, section: KnowledgeSection) -> KnowledgeLine | None:
+    """Parse a row of the file; None if it is not a line with evidence."""
     found = _LINE.fullmatch(row.rstrip("\r\n"))
     if found is None:
         return None
@@ -116,7 +165,7 @@ def _with_part(line: KnowledgeLine, part: str) -> KnowledgeLine:
     if found := _BECAUSE.fullmatch(part):
         return replace(line, reason=unescape(found["reason"]))
     if found := _PLACES.fullmatch(part):
-        places = (Place(int(one["number"]), unescape(one["name"])) for one in _PLACE.finditer(found["places"]))
+        places = (PatternPlace(int(one["number"]), unescape(one["name"])) for one in _PLACE.finditer(found["places"]))
         return replace(line, places=tuple(places))
     return replace(line, extra=(*line.extra, part)) if part else line
 

@@ -1,13 +1,12 @@
-"""Patterns across places: what memory says of several places in the same form."""
+"""Patterns across places: statements that memory makes about several places in the same words."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from zorkgpt.knowledge.line import Place
-from zorkgpt.knowledge.revision import Proposal, Revision, key
-from zorkgpt.knowledge.sections import Section
+from zorkgpt.knowledge.line import KnowledgeSection, PatternPlace
+from zorkgpt.knowledge.revision import ProposedLine, Revision, line_key
 from zorkgpt.memory.models import Memory, MemoryStatus
 from zorkgpt.memory.recall.search import LocatedMemory
 from zorkgpt.memory.storage.escaping import one_line
@@ -16,24 +15,24 @@ LEAST_PLACES = 3
 _HERE = "this place"
 _LONGEST = 400
 _SECTIONS = {
-    "DANGER": Section.DANGERS,
-    "SUCCESS": Section.STRATEGIES,
+    "DANGER": KnowledgeSection.DANGERS,
+    "SUCCESS": KnowledgeSection.STRATEGIES,
 }
 _COMMAND = re.compile("“(?P<action>[^”]+)” ")
 
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """What holds at several places."""
+    """A statement that holds at several places."""
 
-    section: Section
+    section: KnowledgeSection
     text: str
-    places: tuple[Place, ...]
-    """In the order of their numbers."""
+    places: tuple[PatternPlace, ...]
+    """Sorted by their numbers."""
 
 
-def form(memory: Memory, place_name: str) -> str:
-    """What the memory says, with the place's own name taken out."""
+def general_form(memory: Memory, place_name: str) -> str:
+    """Return the memory's title and text with the place's own name replaced."""
     return _form(memory.title, memory.text, place_name)
 
 
@@ -46,11 +45,11 @@ def _form(title: str, said: str, place_name: str) -> str:
 
 
 def is_general(memory: Memory, is_way: Callable[[str], bool]) -> bool:
-    """Whether it is of a kind that may hold elsewhere too.
+    """Return whether a memory is of a kind that may hold elsewhere too.
 
-    How a place is found at the beginning is its own, where a way leads too; what failed says something of the state
-    that it was tried in; what is true of one episode or not confirmed is no ground to build on, what a person has
-    pinned to its place stays there, and what one has vetoed counts for nothing.
+    Not general are: how a place is at the beginning and where its exits lead (specific to the place), failures
+    (specific to the state in which they happened), memories of one episode or not confirmed, and memories that a
+    person has pinned or vetoed.
 
     Args:
         is_way: whether a command is a direction.
@@ -67,29 +66,29 @@ def is_general(memory: Memory, is_way: Callable[[str], bool]) -> bool:
 
 @lru_cache(4096)
 def _command(title: str) -> str | None:
-    """What it begins with, in quotes; None if it is about no command."""
+    """Return the quoted command that the title begins with; None if there is none."""
     found = _COMMAND.match(title)
     return found["action"] if found else None
 
 
-def patterns(memories: Sequence[LocatedMemory], is_way: Callable[[str], bool]) -> list[Pattern]:
-    """What is remembered in the same form, word for word, at three places or more."""
+def find_patterns(memories: Sequence[LocatedMemory], is_way: Callable[[str], bool]) -> list[Pattern]:
+    """Return the statements that memories make in the same words at `LEAST_PLACES` places or more."""
     found: dict[str, list[LocatedMemory]] = {}
     for located in memories:
         if is_general(located.memory, is_way):
             found.setdefault(_key(located), []).append(located)
     made = []
     for same in found.values():
-        places = {one.location_id: Place(one.location_id, one.location_name) for one in same}
-        text = form(same[0].memory, same[0].location_name)
+        places = {one.location_id: PatternPlace(one.location_id, one.location_name) for one in same}
+        text = general_form(same[0].memory, same[0].location_name)
         if len(places) >= LEAST_PLACES and len(text) <= _LONGEST:
-            section = _SECTIONS.get(same[0].memory.category, Section.LESSONS)
+            section = _SECTIONS.get(same[0].memory.category, KnowledgeSection.LESSONS)
             made.append(Pattern(section, text, tuple(places[number] for number in sorted(places))))
     return made
 
 
 def withdrawn(memories: Sequence[LocatedMemory]) -> Mapping[str, frozenset[int]]:
-    """By form, the places at which memory has come to disbelieve it, or a person has vetoed it."""
+    """Return form → the places where it was superseded or vetoed and no other memory states it."""
     believed: dict[str, set[int]] = {}
     disbelieved: dict[str, set[int]] = {}
     for located in memories:
@@ -98,7 +97,7 @@ def withdrawn(memories: Sequence[LocatedMemory]) -> Mapping[str, frozenset[int]]
     return {said: frozenset(places - believed.get(said, set())) for said, places in disbelieved.items()}
 
 
-def take_in(
+def record_patterns(
     revision: Revision,
     found: Iterable[Pattern],
     gone: Mapping[str, frozenset[int]],
@@ -106,14 +105,14 @@ def take_in(
     episode: int | str,
     turn: int,
 ) -> None:
-    """Each pattern as a line, with more places if it is there, and without those where it is believed no more."""
+    """Add each pattern as a line, or its new places to the existing line, and remove places where it was withdrawn."""
     for pattern in found:
-        revision.find(Proposal(pattern.section, pattern.text, episode, turn, turn, pattern.places))
+        revision.add_pattern(ProposedLine(pattern.section, pattern.text, episode, turn, turn, pattern.places))
     for line in revision.document.lines:
-        left = gone.get(key(line), frozenset())
+        left = gone.get(line_key(line), frozenset())
         if not line.struck and not left.isdisjoint(place.number for place in line.places):
             revision.withdraw(line, left)
 
 
 def _key(located: LocatedMemory) -> str:
-    return form(located.memory, located.location_name).casefold()
+    return general_form(located.memory, located.location_name).casefold()

@@ -1,4 +1,4 @@
-"""What a look back at turns makes of the knowledge base: new lines, and what has come of those that were there."""
+"""Revise a document: add new lines, and count the evidence for and against existing ones."""
 
 import re
 from collections import Counter
@@ -6,51 +6,50 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
-from zorkgpt.knowledge.claims import Outcome, claim_of
-from zorkgpt.knowledge.document import Document
-from zorkgpt.knowledge.line import KnowledgeLine, Place
-from zorkgpt.knowledge.sections import Section
+from zorkgpt.knowledge.claims import ClaimKind, parse_claim
+from zorkgpt.knowledge.document import KnowledgeDocument
+from zorkgpt.knowledge.line import KnowledgeLine, KnowledgeSection, PatternPlace
 from zorkgpt.memory.contrast.decision import compare
 from zorkgpt.memory.storage.escaping import one_line
 
 
 @dataclass(frozen=True, slots=True)
-class Proposal:
-    """Something that was learned."""
+class ProposedLine:
+    """A lesson that may become a new line."""
 
-    section: Section
+    section: KnowledgeSection
     text: str
     episode: int | str
     first_turn: int
     last_turn: int
-    places: tuple[Place, ...] = ()
+    places: tuple[PatternPlace, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Lessons:
-    """What some turns teach."""
+class LineUpdates:
+    """What a review of turns teaches: new lines, and evidence for existing ones."""
 
-    new: tuple[Proposal, ...] = ()
+    new: tuple[ProposedLine, ...] = ()
     borne_out: tuple[KnowledgeLine, ...] = ()
-    """Lines that the turns bear out."""
+    """Lines that the turns support."""
     contradicted: tuple[tuple[KnowledgeLine, str], ...] = ()
-    """Lines that they contradict, and why."""
+    """Lines that the turns contradict, and why."""
     enough: int = 1
-    """So many contradictions strike a line that was never borne out."""
+    """The number of contradictions that strike a line that was never borne out."""
 
 
 @dataclass(slots=True)
 class Revision:
-    """A document on its way to the next; each line is counted at most once in it."""
+    """A revision of a document; each line gets evidence at most once in it."""
 
-    document: Document
+    document: KnowledgeDocument
     added: list[str] = field(default_factory=list)
     struck: list[str] = field(default_factory=list)
-    counts: Counter = field(default_factory=Counter)
+    counts: Counter[str] = field(default_factory=Counter)
     _counted: set[str] = field(default_factory=set)
 
-    def take_in(self, lessons: Lessons) -> "Revision":
-        """All of the lessons, first what has come of the lines that are there."""
+    def apply(self, lessons: LineUpdates) -> "Revision":
+        """Apply all updates, the evidence for existing lines first."""
         for line in lessons.borne_out:
             self._bear_out(line)
         for line, reason in lessons.contradicted:
@@ -59,41 +58,44 @@ class Revision:
             self.learn(proposal)
         return self
 
-    def learn(self, proposal: Proposal) -> None:
-        """A new line; one that says what is known bears it out, whatever else says something like it."""
-        new = _line(proposal)
+    def learn(self, proposal: ProposedLine) -> None:
+        """Add a new line; if an existing line says the same, count it as borne out instead."""
+        new = _line_from(proposal)
         if not new.text:
             return
         if self._is_about_the_best(new):
             return
-        for known, relation in _related(new, self.document.lines):
-            # What is struck is not made true by something that says more.
+        for known, relation in _related_lines(new, self.document.lines):
+            # A struck line is not revived by a line that merely says more.
             if relation == "same" or not known.struck:
-                self._known_again(known, new, relation)
+                self._confirm(known, new, relation)
                 return
         self._add(new)
 
     def _is_about_the_best(self, new: KnowledgeLine) -> bool:
-        """Whether there is a line about the best episode already; a better one takes its place."""
+        """Return whether there is a line about the best episode already, which a better episode replaces."""
         points = _best_points(new)
-        known = next((line for line in self.document.lines if _best_points(line) is not None), None)
-        if points is None or known is None:
+        if points is None:
             return False
-        if points > _best_points(known) and not known.struck:
-            self._replace(known, replace(new, extra=known.extra))
-            self.added.append(new.text)
-        return True
+        for known in self.document.lines:
+            known_points = _best_points(known)
+            if known_points is not None:
+                if points > known_points and not known.struck:
+                    self._replace(known, replace(new, extra=known.extra))
+                    self.added.append(new.text)
+                return True
+        return False
 
     def line_of(self, text: str) -> KnowledgeLine | None:
-        """The line of exactly these words, the struck too."""
+        """Return the line with exactly these words, even if it is struck."""
         wanted = _folded(text)
-        return next((line for line in self.document.lines if key(line) == wanted), None)
+        return next((line for line in self.document.lines if line_key(line) == wanted), None)
 
-    def find(self, proposal: Proposal) -> None:
-        """A pattern across places: a line of its own, whatever else says something like it."""
+    def add_pattern(self, proposal: ProposedLine) -> None:
+        """Add a pattern across places, or its new places to the existing line."""
         known = self.line_of(proposal.text)
         if known is None:
-            self._add(_line(proposal))
+            self._add(_line_from(proposal))
         elif not known.struck:
             self._extend(known, proposal.places)
 
@@ -102,11 +104,11 @@ class Revision:
             self.counts["known by hand"] += 1
             return
         self.document = self.document.added(new)
-        self._counted.add(key(new))
+        self._counted.add(line_key(new))
         self.added.append(new.text)
 
     def withdraw(self, line: KnowledgeLine, numbers: Iterable[int]) -> None:
-        """A pattern across places no longer holds at these; struck when it is left with none."""
+        """Remove places where a pattern no longer holds; strike it when none is left."""
         numbers = set(numbers)
         left = tuple(place for place in line.places if place.number not in numbers)
         if left:
@@ -114,17 +116,17 @@ class Revision:
         elif not line.struck and not line.reason:
             self._replace(line, replace(line, struck=True, reason="not remembered of any place any more"))
 
-    def _extend(self, line: KnowledgeLine, places: Iterable[Place]) -> None:
-        """Found at more places, which together bear it out once."""
+    def _extend(self, line: KnowledgeLine, places: Iterable[PatternPlace]) -> None:
+        """Add places where the pattern was found, which together count as borne out once."""
         known = {place.number for place in line.places}
         more = tuple(place for place in places if place.number not in known)
         if more:
-            first = key(line) not in self._counted
-            self._counted.add(key(line))
+            first = line_key(line) not in self._counted
+            self._counted.add(line_key(line))
             longer = replace(line, places=(*line.places, *more))
             self._replace(line, longer.with_evidence(borne_out=int(first)))
 
-    def _known_again(self, known: KnowledgeLine, new: KnowledgeLine, relation: str) -> None:
+    def _confirm(self, known: KnowledgeLine, new: KnowledgeLine, relation: str) -> None:
         if relation == "adds" and not known.places:
             fuller = replace(known, text=new.text)
             if self.line_of(new.text) is None:
@@ -133,23 +135,23 @@ class Revision:
         self._bear_out(known)
 
     def _bear_out(self, line: KnowledgeLine) -> None:
-        current = self._once(line)
+        current = self._uncounted(line)
         if current is not None:
             self.counts["borne out"] += 1
             self._replace(current, current.with_evidence(borne_out=1))
 
     def _contradict(self, line: KnowledgeLine, reason: str, enough: int) -> None:
-        current = self._once(line)
+        current = self._uncounted(line)
         if current is not None:
             self.counts["contradicted"] += 1
             self._replace(current, current.with_evidence(contradicted=1, reason=reason, enough=enough))
 
-    def _once(self, line: KnowledgeLine) -> KnowledgeLine | None:
-        """The line as it stands now, the first time that it is asked for; somebody may have taken it out."""
+    def _uncounted(self, line: KnowledgeLine) -> KnowledgeLine | None:
+        """Return the current version of a line; None if it was counted in this revision or is no longer there."""
         current = self.line_of(line.text)
-        if current is None or key(current) in self._counted:
+        if current is None or line_key(current) in self._counted:
             return None
-        self._counted.add(key(current))
+        self._counted.add(line_key(current))
         return current
 
     def _replace(self, old: KnowledgeLine, new: KnowledgeLine) -> None:
@@ -158,7 +160,7 @@ class Revision:
             self.struck.append(new.text)
 
 
-def _line(proposal: Proposal) -> KnowledgeLine:
+def _line_from(proposal: ProposedLine) -> KnowledgeLine:
     return KnowledgeLine(
         proposal.section,
         one_line(proposal.text),
@@ -170,12 +172,12 @@ def _line(proposal: Proposal) -> KnowledgeLine:
 
 
 def _best_points(line: KnowledgeLine) -> int | None:
-    claim = claim_of(line.text)
-    return int(claim.action) if claim and claim.outcome is Outcome.BEST else None
+    claim = parse_claim(line.text)
+    return int(claim.action) if claim and claim.kind is ClaimKind.BEST else None
 
 
-def key(line: KnowledgeLine) -> str:
-    """What makes a line the same one: its words."""
+def line_key(line: KnowledgeLine) -> str:
+    """Return the identity of a line: its words."""
     return _folded(line.text)
 
 
@@ -184,8 +186,8 @@ def _folded(text: str) -> str:
     return one_line(text).casefold()
 
 
-def _related(new: KnowledgeLine, lines: Iterable[KnowledgeLine]) -> list[tuple[KnowledgeLine, str]]:
-    """The lines that the new one repeats or completes; those that it repeats first."""
+def _related_lines(new: KnowledgeLine, lines: Iterable[KnowledgeLine]) -> list[tuple[KnowledgeLine, str]]:
+    """Return the lines that the new one repeats or adds to, with the relation; repeated ones first."""
     found = [(line, _relation(line.text, new.text)) for line in lines]
     order = ("same", "adds")
     return sorted((one for one in found if one[1] in order), key=lambda one: order.index(one[1]))
@@ -194,10 +196,10 @@ def _related(new: KnowledgeLine, lines: Iterable[KnowledgeLine]) -> list[tuple[K
 def _relation(older: str, newer: str) -> str:
     if _folded(older) == _folded(newer):
         return "same"
-    # Where both say it in fields, these decide.
-    if (claim := claim_of(older)) and (other := claim_of(newer)):
+    # If both are in a fixed form, their fields decide.
+    if (claim := parse_claim(older)) and (other := parse_claim(newer)):
         return "same" if claim == other else "unsure"
-    # A command in quotes is meant to the letter: of “open door” and “close door” both may be so.
+    # Quoted commands are compared verbatim: lines about “open door” and “close door” may both be true.
     if _quoted(older) != _quoted(newer):
         return "unsure"
     return compare(older, newer).relation

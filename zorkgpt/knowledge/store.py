@@ -1,11 +1,11 @@
-"""The knowledge base on disk: seen at every call as it is there, changed under the lock."""
+"""The knowledge base on disk: read again when the file has changed, and changed under the lock."""
 
 import threading
 from collections.abc import Callable
 from pathlib import Path
 
 from zorkgpt.errors import MemoryStoreError
-from zorkgpt.knowledge.document import Document, is_damaged, parse, render
+from zorkgpt.knowledge.document import KnowledgeDocument, is_damaged, parse, render
 from zorkgpt.memory.storage.file import LOCK_TIMEOUT_S, Disk, MemoryFile, Stamp
 from zorkgpt.memory.storage.recovery import reread_or_recover
 
@@ -22,24 +22,24 @@ class KnowledgeStore:
     def __init__(self, path: Path | str, *, lock_timeout_s: float = LOCK_TIMEOUT_S, disk: Disk | None = None) -> None:
         self.file = MemoryFile(path, lock_timeout_s=lock_timeout_s, disk=disk)
         self.recovered = False
-        """Whether the file was missing or damaged and its backup has taken its place."""
+        """Whether the file was missing or damaged and was restored from its backup."""
         self._guard = threading.RLock()
-        self._document = Document()
+        self._document = KnowledgeDocument()
         self._stamp: Stamp | None = None
         if not self._reread():
             with self.file.locked():
                 self._reread_or_recover()
 
     @property
-    def document(self) -> Document:
-        """As it was seen last."""
+    def document(self) -> KnowledgeDocument:
+        """The document as it was last read."""
         return self._document
 
-    def refresh(self) -> Document:
-        """See what other processes and people wrote; a file that is missing or damaged just now is not believed.
+    def refresh(self) -> KnowledgeDocument:
+        """Read the file again if it has changed; a missing or damaged file is ignored.
 
         Raises:
-            MemoryStoreError: the file can't be read; the document is what was last seen of it.
+            MemoryStoreError: the file can't be read; the document is as it was last read.
         """
         with self._guard:
             if self.file.stamp() != self._stamp:
@@ -47,17 +47,17 @@ class KnowledgeStore:
             return self._document
 
     def forget(self) -> None:
-        """The file was put back to what it was earlier: what was seen of it since is not to be believed.
+        """Drop the cached document and read the file, after it was restored to an earlier state.
 
         Raises:
-            MemoryStoreError: it can't be read.
+            MemoryStoreError: the file can't be read.
         """
         with self._guard:
-            self._document, self._stamp = Document(), None
+            self._document, self._stamp = KnowledgeDocument(), None
             self._reread()
 
-    def apply(self, change: Callable[[Document], Document]) -> bool:
-        """Change the document as it is on disk now; on disk when this returns. False: there was nothing to change.
+    def apply(self, change: Callable[[KnowledgeDocument], KnowledgeDocument]) -> bool:
+        """Change the document as it is on disk now, and write it. Return False if there was nothing to change.
 
         `change` may be called more than once.
 
@@ -71,7 +71,7 @@ class KnowledgeStore:
                 new = change(self._document)
                 if new is self._document:
                     return False
-                # Somebody who does not know our lock, an editor say, may have saved the file meanwhile.
+                # A program that ignores our lock, such as an editor, may have saved the file meanwhile.
                 written = self.file.write(render(new), over=self._stamp)
                 if written is not None:
                     self._document, self._stamp = parse(render(new)), written
@@ -82,17 +82,17 @@ class KnowledgeStore:
         self.recovered |= reread_or_recover(self.file, self._reread, self._rescue) is not None
 
     def _rescue(self, data: bytes | None) -> bytes | None:
-        """What is to take the file's place; None if the file is sound or there is nothing better."""
+        """Return what is to replace the file; None if the file is sound or there is nothing better."""
         if data is not None and not is_damaged(data):
             return None
         if self._document.rows:
-            # As it was seen last here: at least as new as the backup, which is the file before its last change.
+            # The cached document is at least as new as the backup, which is the file before its last change.
             return render(self._document)
         backup = self.file.read_backup()
         return None if backup is None or is_damaged(backup) else backup
 
     def _reread(self) -> bool:
-        """False: the file is missing or damaged while there is something better, and all stays as it was."""
+        """Read the file. Return False, and change nothing, if it is damaged while there is something better."""
         data, stamp = self.file.read()
         if self._rescue(data) is not None:
             return False

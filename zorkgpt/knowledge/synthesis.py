@@ -1,4 +1,4 @@
-"""What is asked when the turns of an episode are looked back at, and how an answer becomes lessons."""
+"""What is asked about turns and episodes, the form of the answer, and how an answer becomes updates of lines."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -7,10 +7,9 @@ from typing import Literal, Protocol
 
 from pydantic import BaseModel, Field
 
-from zorkgpt.knowledge.evidence import Try, TurnsOf, allows
-from zorkgpt.knowledge.line import KnowledgeLine
-from zorkgpt.knowledge.revision import Lessons, Proposal
-from zorkgpt.knowledge.sections import Section
+from zorkgpt.knowledge.claims import Attempt, TurnsOf, may_contradict
+from zorkgpt.knowledge.line import KnowledgeLine, KnowledgeSection
+from zorkgpt.knowledge.revision import LineUpdates, ProposedLine
 from zorkgpt.runlog.events import TurnPlayed
 
 MOST_NEW = 40
@@ -21,34 +20,34 @@ Theme = Literal["death_patterns", "environment", "meta_strategies", "discoveries
 
 
 def no_turns(episode: int | str) -> Sequence[TurnPlayed]:
-    """Where no turns but those that are asked about are at hand."""
+    """Return no turns: for reviews without access to earlier episodes."""
     return ()
 
 
 @dataclass(frozen=True, slots=True)
-class LookBack:
-    """The turns that are to be learned from, and what is known already."""
+class TurnReview:
+    """The turns to learn from, and what is known already."""
 
     episode: int | str
     turns: tuple[TurnPlayed, ...]
     """Oldest first."""
     known: tuple[KnowledgeLine, ...] = ()
-    """Lines that are believed; an answer names them by their number from 1 on."""
+    """Lines that are not struck; an answer refers to them by their numbers, from 1."""
     earlier: tuple[TurnPlayed, ...] = ()
-    """The turns of the episode before these, as far as they are at hand."""
+    """The turns of the episode before these, as far as they are available."""
     by_hand: tuple[str, ...] = ()
-    """What a person wrote down: known too, and nobody else's to judge."""
+    """What people wrote: known too, and not to be judged."""
     turns_of: TurnsOf = no_turns
 
-    def tries(self) -> Iterator[Try]:
-        """Each of the turns, with those before it."""
+    def attempts(self) -> Iterator[Attempt]:
+        """Yield each turn with the turns before it."""
         told = (*self.earlier, *self.turns)
-        return (Try(turn, told[:at]) for at, turn in enumerate(told) if at >= len(self.earlier))
+        return (Attempt(turn, told[:at]) for at, turn in enumerate(told) if at >= len(self.earlier))
 
 
 @dataclass(frozen=True, slots=True)
-class EpisodeStory:
-    """A whole episode, and what is known already."""
+class EpisodeReview:
+    """A whole episode to learn from, and what is known already."""
 
     episode: int | str
     reason: str
@@ -56,14 +55,14 @@ class EpisodeStory:
     turns: tuple[TurnPlayed, ...]
     known: tuple[KnowledgeLine, ...] = ()
     critic_score: float | None = None
-    """The mean over the turns that the critic's model judged; None: none was."""
+    """The mean over the turns that a model judged; None: there were none."""
     by_hand: tuple[str, ...] = ()
-    """What a person wrote down."""
+    """What people wrote: known too, and not to be judged."""
     turns_of: TurnsOf = no_turns
 
-    def tries(self) -> Iterator[Try]:
-        """Each of the turns, with those before it."""
-        return (Try(turn, self.turns[:at]) for at, turn in enumerate(self.turns))
+    def attempts(self) -> Iterator[Attempt]:
+        """Yield each turn with the turns before it."""
+        return (Attempt(turn, self.turns[:at]) for at, turn in enumerate(self.turns))
 
     @property
     def score(self) -> int | None:
@@ -75,7 +74,7 @@ class EpisodeStory:
 
 
 class NewLesson(BaseModel):
-    """A line to be added."""
+    """A new line from turns, as the answer words it."""
 
     section: Topic
     text: str = Field(max_length=400, description="one or two sentences that help on in a later episode")
@@ -83,7 +82,7 @@ class NewLesson(BaseModel):
 
 
 class NewInsight(BaseModel):
-    """The same of the episode as a whole."""
+    """A new line from a whole episode, as the answer words it."""
 
     section: Theme
     text: str = Field(max_length=400, description="one or two sentences that help on in a later episode")
@@ -91,7 +90,7 @@ class NewInsight(BaseModel):
 
 
 class Contradiction(BaseModel):
-    """A line that did not hold."""
+    """A known line that the turns contradict."""
 
     number: int
     turns: list[int] = Field(
@@ -101,7 +100,7 @@ class Contradiction(BaseModel):
 
 
 class LessonsAnswer(BaseModel):
-    """What the turns teach."""
+    """The form of the answer about turns."""
 
     new: list[NewLesson] = Field(default_factory=list, max_length=MOST_NEW)
     borne_out: list[int] = Field(default_factory=list, max_length=500, description="numbers of lines that held")
@@ -109,7 +108,7 @@ class LessonsAnswer(BaseModel):
 
 
 class WisdomAnswer(BaseModel):
-    """What the episode teaches."""
+    """The form of the answer about an episode."""
 
     new: list[NewInsight] = Field(default_factory=list, max_length=MOST_NEW)
     borne_out: list[int] = Field(default_factory=list, max_length=500, description="numbers of lines that held")
@@ -117,47 +116,49 @@ class WisdomAnswer(BaseModel):
 
 
 class KnowledgeSynthesizer(Protocol):
-    """Says what turns and episodes teach."""
+    """Finds what turns and episodes teach."""
 
     asks_a_model: bool
-    """So that it takes time and may fail."""
+    """Whether it takes time and may fail."""
 
-    def lessons(self, asked: LookBack) -> LessonsAnswer:
-        """What these turns teach.
-
-        Raises:
-            LLMError: a model was asked and gave no usable answer.
-        """
-        ...
-
-    def wisdom(self, asked: EpisodeStory) -> WisdomAnswer:
-        """What this episode teaches beyond itself.
+    def lessons(self, asked: TurnReview) -> LessonsAnswer:
+        """Return what these turns teach.
 
         Raises:
             LLMError: a model was asked and gave no usable answer.
         """
         ...
 
+    def wisdom(self, asked: EpisodeReview) -> WisdomAnswer:
+        """Return what this episode teaches for others.
 
-_SECTIONS: dict[str, Section] = {
-    "dangers": Section.DANGERS,
-    "puzzles": Section.PUZZLES,
-    "strategies": Section.STRATEGIES,
-    "deaths": Section.DEATHS,
-    "syntax": Section.SYNTAX,
-    "lessons": Section.LESSONS,
-    "death_patterns": Section.DEATH_PATTERNS,
-    "environment": Section.ENVIRONMENT,
-    "meta_strategies": Section.META_STRATEGIES,
-    "discoveries": Section.DISCOVERIES,
+        Raises:
+            LLMError: a model was asked and gave no usable answer.
+        """
+        ...
+
+
+_SECTIONS: dict[str, KnowledgeSection] = {
+    "dangers": KnowledgeSection.DANGERS,
+    "puzzles": KnowledgeSection.PUZZLES,
+    "strategies": KnowledgeSection.STRATEGIES,
+    "deaths": KnowledgeSection.DEATHS,
+    "syntax": KnowledgeSection.SYNTAX,
+    "lessons": KnowledgeSection.LESSONS,
+    "death_patterns": KnowledgeSection.DEATH_PATTERNS,
+    "environment": KnowledgeSection.ENVIRONMENT,
+    "meta_strategies": KnowledgeSection.META_STRATEGIES,
+    "discoveries": KnowledgeSection.DISCOVERIES,
 }
 
 
-def lessons_of(answer: LessonsAnswer | WisdomAnswer, asked: LookBack | EpisodeStory, counts: Counter) -> Lessons:
-    """The answer in lines instead of numbers.
+def updates_from(
+    answer: LessonsAnswer | WisdomAnswer, asked: TurnReview | EpisodeReview, counts: Counter[str]
+) -> LineUpdates:
+    """Convert an answer into updates of lines.
 
-    What names no line or says both of one is left out and counted, and so is a contradiction that names none of the
-    turns, or only such as can't contradict the line by their own ground truth.
+    Numbers that name no line, or a line that is said both to hold and not to hold, are ignored and counted, and so are
+    contradictions without a turn that could contradict the line according to ground truth.
     """
     known, turns = asked.known, asked.turns
     episode, first, last = turns[0].episode, turns[0].turn, turns[-1].turn
@@ -168,24 +169,24 @@ def lessons_of(answer: LessonsAnswer | WisdomAnswer, asked: LookBack | EpisodeSt
         held.discard(number)
         denied.pop(number, None)
     new = []
-    known_from = asked.earlier[0].turn if isinstance(asked, LookBack) and asked.earlier else first
+    known_from = asked.earlier[0].turn if isinstance(asked, TurnReview) and asked.earlier else first
     for one in answer.new:
         shown = [turn for turn in one.turns if known_from <= turn <= last] or [first, last]
-        new.append(Proposal(_SECTIONS[one.section], one.text, episode, min(shown), max(shown)))
+        new.append(ProposedLine(_SECTIONS[one.section], one.text, episode, min(shown), max(shown)))
     contradicted = []
     for number in sorted(denied):
         line, said = known[number - 1], denied[number]
         if shows := _that_shows(line, said, asked, counts):
             contradicted.append((line, f"Ep{episode}, T{shows}: {said.reason}"))
-    return Lessons(tuple(new), tuple(known[number - 1] for number in sorted(held)), tuple(contradicted))
+    return LineUpdates(tuple(new), tuple(known[number - 1] for number in sorted(held)), tuple(contradicted))
 
 
 def _that_shows(
-    line: KnowledgeLine, said: Contradiction, asked: LookBack | EpisodeStory, counts: Counter
+    line: KnowledgeLine, said: Contradiction, asked: TurnReview | EpisodeReview, counts: Counter[str]
 ) -> int | None:
-    """The first of the named turns that may contradict the line."""
-    named = [one for one in asked.tries() if one.turn.turn in said.turns]
-    shows = next((one.turn.turn for one in named if allows(line, one, asked.turns_of)), None)
+    """Return the first of the named turns that may contradict the line."""
+    named = [one for one in asked.attempts() if one.turn.turn in said.turns]
+    shows = next((one.turn.turn for one in named if may_contradict(line, one, asked.turns_of)), None)
     if not named:
         counts["contradictions without a turn"] += 1
     elif shows is None:
@@ -194,6 +195,21 @@ def _that_shows(
 
 
 def mean_critic_score(turns: Sequence[TurnPlayed]) -> float | None:
-    """None: no turn was judged by a model."""
+    """Return the critic's mean score; None if no turn was judged by a model."""
     scores = [turn.critic_score for turn in turns if turn.critic_score is not None]
     return sum(scores) / len(scores) if scores else None
+
+
+LEAST_SCORE = 50
+LEAST_TURNS = 100
+LEAST_CRITIC_SCORE = 0.3
+
+
+def is_worth_concluding(story: EpisodeReview) -> bool:
+    """Return whether an episode is worth drawing lessons from: it ended in death, scored, was long or played well."""
+    return bool(story.turns) and (
+        story.reason == "death"
+        or (story.score or 0) >= LEAST_SCORE
+        or len(story.turns) >= LEAST_TURNS
+        or (story.critic_score or 0.0) >= LEAST_CRITIC_SCORE
+    )

@@ -1,1 +1,1 @@
-"""What is being pursued, across turns and episodes, and how one can tell that it is done."""
+"""Objectives: what the player pursues across turns and episodes, and how it is known that one is reached."""

@@ -1,4 +1,4 @@
-"""When an objective counts as reached: a small closed set that the Z-machine can be asked about, or words."""
+"""When an objective counts as reached: one of a closed set of conditions on the Z-machine's state, or a text."""
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -8,98 +8,98 @@ from functools import cached_property, lru_cache
 from game_interface.models import Observation, Transition
 from zorkgpt.once import once
 
-WayOf = Callable[[str], str]
-"""Action → the name of the way that it takes, however it was typed."""
+ExitNamer = Callable[[str], str]
+"""Action → the name of the exit that it takes, however it was typed."""
 
 
-class Kind(StrEnum):
-    """What a condition is about; all but the last are checked against the Z-machine."""
+class ConditionKind(StrEnum):
+    """The kinds of conditions; all but the last are checked against the Z-machine."""
 
     SCORE = "score"
     """The score is at least `points`."""
     HOLDS = "holds"
-    """The player carries `thing`, in hand or inside something carried."""
+    """The player carries `thing`, also inside something carried."""
     AT = "at"
-    """The player stands at `place`."""
+    """The player is at `place`."""
     VISITED = "visited"
     """The player was at `place` in this episode."""
     THING_AT = "thing_at"
-    """`thing` is seen at, on or in `place`: a room or another thing."""
+    """`thing` is visible at, on or in `place`: a room or another thing."""
     OPENED = "opened"
     """`thing` was opened."""
     WAY_TRIED = "way_tried"
-    """`way` was tried from `place`, whatever came of it."""
+    """The exit `way` was tried from `place`, with whatever result."""
     SCORED_AT = "scored_at"
     """An action taken at `place` scored."""
     TEXT = "text"
-    """Only a reader can judge."""
+    """Described in words, which only a reader can judge."""
 
 
-FINDINGS = frozenset({Kind.VISITED, Kind.WAY_TRIED, Kind.TEXT})
-"""What is found out stays found out; the others describe a state of the world, which a restart undoes."""
+FINDINGS = frozenset({ConditionKind.VISITED, ConditionKind.WAY_TRIED, ConditionKind.TEXT})
+"""Kinds that stay reached across episodes; the others describe a state of the world, which a restart undoes."""
 
 
 @dataclass(frozen=True)
 class Condition:
-    """One condition; which fields are set depends on the kind. Numbers are object numbers."""
+    """A condition; which fields are set depends on the kind. Numbers are object numbers."""
 
-    kind: Kind
+    kind: ConditionKind
     thing: int | None = None
     place: int | None = None
     points: int | None = None
     way: str = ""
     text: str = ""
-    """The condition as a person reads it."""
+    """The condition in words."""
 
     @property
     def checkable(self) -> bool:
-        """The Z-machine tells."""
-        return self.kind is not Kind.TEXT
+        """Whether the Z-machine's state decides it."""
+        return self.kind is not ConditionKind.TEXT
 
     @cached_property
     def key(self) -> str:
-        """The same for conditions that say the same."""
-        words = "" if self.checkable else normal(self.text)
-        parts = (self.kind, self.thing, self.place, self.points, normal(self.way), words)
+        """The identity of the condition: equal for conditions that mean the same."""
+        words = "" if self.checkable else normalized_text(self.text)
+        parts = (self.kind, self.thing, self.place, self.points, normalized_text(self.way), words)
         return ":".join(str(part) for part in parts if part not in (None, ""))
 
 
 @lru_cache(1024)
-def normal(text: str) -> str:
-    """The same words, written the same way."""
+def normalized_text(text: str) -> str:
+    """Return the words of a text in lower case, without punctuation, separated by single spaces."""
     letters = "".join(letter if letter.isalnum() else " " for letter in text.casefold())
     return " ".join(letters.split())
 
 
-def stands(condition: Condition, now: Observation, visited: Collection[int]) -> bool:
-    """Whether it is so at this moment; False for what is known only while it happens."""
+def is_met(condition: Condition, now: Observation, visited: Collection[int]) -> bool:
+    """Return whether a condition on the state holds now; False for conditions on events."""
     match condition.kind:
-        case Kind.SCORE:
-            return now.score is not None and now.score >= condition.points
-        case Kind.HOLDS:
+        case ConditionKind.SCORE:
+            return now.score is not None and condition.points is not None and now.score >= condition.points
+        case ConditionKind.HOLDS:
             return condition.thing in _carried(now)
-        case Kind.AT:
+        case ConditionKind.AT:
             return now.location is not None and now.location.num == condition.place
-        case Kind.VISITED:
+        case ConditionKind.VISITED:
             return condition.place in visited
-        case Kind.THING_AT:
+        case ConditionKind.THING_AT:
             return _is_at(condition.thing, condition.place, now)
     return False
 
 
-def happened(condition: Condition, step: Transition, way_of: WayOf) -> bool:
-    """Whether this turn brought about what is known only while it happens."""
+def came_about(condition: Condition, step: Transition, exit_name_of: ExitNamer) -> bool:
+    """Return whether a condition on an event came true on this turn."""
     here = step.before.location.num if step.before.location else None
     match condition.kind:
-        case Kind.OPENED:
+        case ConditionKind.OPENED:
             opened = {change.item.num for change in step.changed if change.attribute == "open" and change.value}
             return condition.thing in opened & in_sight(step)
-        case Kind.WAY_TRIED:
-            return here == condition.place and way_of(step.action) == way_of(condition.way)
-        case Kind.SCORED_AT:
-            return here == condition.place and gain(step) > 0
-        case Kind.THING_AT:
-            # What is put into something closed is out of sight at once.
+        case ConditionKind.WAY_TRIED:
+            return here == condition.place and exit_name_of(step.action) == exit_name_of(condition.way)
+        case ConditionKind.SCORED_AT:
+            return here == condition.place and score_gain(step) > 0
+        case ConditionKind.THING_AT:
+            # A thing that is put into something closed is out of sight at once.
             put = {move.item.num for move in step.moved if move.destination and move.destination.num == condition.place}
             return condition.thing in put & in_sight(step)
     return False
@@ -107,7 +107,7 @@ def happened(condition: Condition, step: Transition, way_of: WayOf) -> bool:
 
 @once
 def in_sight(step: Transition) -> frozenset[int]:
-    """Things that the player saw or carried, before or after: of others it can't know what became of them."""
+    """Return the things that the player saw or carried before or after the turn: only their changes are observable."""
     return frozenset(
         item.num
         for now in (step.before, step.after)
@@ -121,8 +121,8 @@ def _carried(now: Observation) -> frozenset[int]:
     return frozenset(item.num for item in now.carried or now.inventory or ())
 
 
-def gain(step: Transition) -> int:
-    """Points that a turn brought; 0 where the story does not tell."""
+def score_gain(step: Transition) -> int:
+    """Return the points scored on a turn; 0 if the story has no score."""
     before, after = step.before.score, step.after.score
     return 0 if before is None or after is None else after - before
 
@@ -141,25 +141,25 @@ def _is_at(thing: int | None, place: int | None, now: Observation) -> bool:
     return False
 
 
-def in_words(condition: Condition, rooms: Mapping[int, str], things: Mapping[int, str]) -> str:
-    """What the Z-machine is asked, as a person reads it."""
+def describe(condition: Condition, rooms: Mapping[int, str], things: Mapping[int, str]) -> str:
+    """Return the condition in words."""
     thing = things.get(condition.thing or 0, "")
     place = f"{rooms.get(condition.place or 0) or things.get(condition.place or 0, '')} ({condition.place})"
     match condition.kind:
-        case Kind.SCORE:
+        case ConditionKind.SCORE:
             return f"the score is {condition.points} or more"
-        case Kind.HOLDS:
+        case ConditionKind.HOLDS:
             return f"you carry {thing}"
-        case Kind.AT:
+        case ConditionKind.AT:
             return f"you are at {place}"
-        case Kind.VISITED:
+        case ConditionKind.VISITED:
             return f"you were at {place} in this episode"
-        case Kind.THING_AT:
+        case ConditionKind.THING_AT:
             return f"{thing} is at {place}"
-        case Kind.OPENED:
+        case ConditionKind.OPENED:
             return f"{thing} was opened"
-        case Kind.WAY_TRIED:
+        case ConditionKind.WAY_TRIED:
             return f"{condition.way} was tried from {place}"
-        case Kind.SCORED_AT:
+        case ConditionKind.SCORED_AT:
             return f"an action at {place} scored"
     return condition.text

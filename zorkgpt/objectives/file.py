@@ -1,16 +1,148 @@
-"""The objectives of the world on disk, across episodes and shared by every process that plays in the same folder."""
+"""Objectives as JSON: in checkpoints, and in the file that every process playing in the same folder shares."""
 
 import json
 import logging
 from collections.abc import Iterable
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from zorkgpt.encoding import as_json
 from zorkgpt.errors import ObjectivesFileError, reason_of
 from zorkgpt.memory.storage.file import MemoryFile, Stamp
-from zorkgpt.objectives.models import Objective, merged
-from zorkgpt.objectives.plain import kept, objective_of
+from zorkgpt.objectives.conditions import Condition, ConditionKind
+from zorkgpt.objectives.models import EpisodeTurn, Objective, ObjectiveEvidence, ObjectiveStatus, Scope, merged
+from zorkgpt.objectives.tracker import ObjectiveTracker
+from zorkgpt.once import once
+
+_FIELDS = {"thing": int, "place": int, "points": int, "way": str, "text": str}
+
+
+_SETS = ("visited", "scored", "carried")
+_CONDITION_FIELDS = tuple(field.name for field in fields(Condition))
+
+
+@once
+def objective_to_dict(objective: Objective) -> dict[str, Any]:
+    """Return the part of an objective that outlives the episode, as plain values for JSON."""
+    condition = ((name, getattr(objective.condition, name)) for name in _CONDITION_FIELDS)
+    return {
+        "text": objective.text,
+        "condition": {name: value for name, value in condition if value not in (None, "")},
+        "places": list(objective.places),
+        "origin": _turn_to_dict(objective.origin),
+        "reached": [
+            _turn_to_dict(evidence.turn) | {"judge": evidence.judge, "words": evidence.words, "gain": evidence.gain}
+            for evidence in objective.evidence
+        ],
+        "given_up": list(objective.given_up),
+    }
+
+
+def objective_from_dict(value: dict[str, Any]) -> Objective:
+    """Return the objective that `objective_to_dict` was given.
+
+    Raises:
+        KeyError, TypeError, ValueError, AttributeError: `value` has another form.
+    """
+    return Objective(
+        text=str(value["text"]),
+        condition=_condition(value["condition"]),
+        origin=_turn_from_dict(value["origin"]),
+        scope=Scope.WORLD,
+        places=tuple(int(place) for place in value["places"]),
+        evidence=tuple(sorted(_evidence(reached) for reached in value["reached"])),
+        given_up=tuple(sorted(int(episode) for episode in value["given_up"])),
+    )
+
+
+def _condition(value: dict[str, Any]) -> Condition:
+    kind = ConditionKind(value["kind"])
+    fields = {name: of(value[name]) for name, of in _FIELDS.items() if name in value}
+    needed = _NEEDED.get(kind, ())
+    if missing := [name for name in needed if name not in fields]:
+        raise ValueError(f"a condition of the kind {kind} lacks {missing[0]}")
+    return Condition(kind, **fields)
+
+
+_NEEDED = {
+    ConditionKind.SCORE: ("points",),
+    ConditionKind.HOLDS: ("thing",),
+    ConditionKind.OPENED: ("thing",),
+    ConditionKind.AT: ("place",),
+    ConditionKind.VISITED: ("place",),
+    ConditionKind.SCORED_AT: ("place",),
+    ConditionKind.THING_AT: ("thing", "place"),
+    ConditionKind.WAY_TRIED: ("place", "way"),
+}
+
+
+def _turn_to_dict(stamp: EpisodeTurn) -> dict[str, int]:
+    return {"episode": stamp.episode, "turn": stamp.turn}
+
+
+def _turn_from_dict(value: dict[str, Any]) -> EpisodeTurn:
+    return EpisodeTurn(int(value["episode"]), int(value["turn"]))
+
+
+def _evidence(value: dict[str, Any]) -> ObjectiveEvidence:
+    judge = value["judge"]
+    if judge not in ("game", "model"):
+        raise ValueError(f"no such judge: {judge!r}")
+    return ObjectiveEvidence(_turn_from_dict(value), judge, str(value["words"]), int(value["gain"]))
+
+
+def tracker_to_dict(tracker: ObjectiveTracker) -> dict[str, Any]:
+    """Return the whole state of a tracker as plain values for JSON."""
+    return {
+        "objectives": [_with_episode_state(objective) for objective in tracker.objectives.values()],
+        **{name: sorted(getattr(tracker, name)) for name in _SETS},
+        "things": {str(number): name for number, name in tracker.things.items()},
+        "last": _turn_to_dict(tracker.last) if tracker.last else None,
+        "counts": dict(tracker.counts),
+    }
+
+
+@once
+def _with_episode_state(objective: Objective) -> dict[str, Any]:
+    episode_state = {
+        "scope": str(objective.scope),
+        "status": str(objective.status),
+        "progressed": objective.progressed,
+        "rank": objective.rank,
+    }
+    return objective_to_dict(objective) | episode_state
+
+
+def restore_tracker(tracker: ObjectiveTracker, state: dict[str, Any]) -> None:
+    """Replace the state of a tracker by one that `tracker_to_dict` returned.
+
+    Raises:
+        KeyError, TypeError, ValueError, AttributeError: `state` has another form; the tracker is unchanged.
+    """
+    objectives = [_from_episode_state(value) for value in state["objectives"]]
+    sets = {name: {int(number) for number in state[name]} for name in _SETS}
+    things = {int(number): str(name) for number, name in state["things"].items()}
+    last = _turn_from_dict(state["last"]) if state["last"] else None
+    counts = {str(name): int(count) for name, count in state["counts"].items()}
+    tracker.replace_all(objectives)
+    tracker.visited, tracker.scored, tracker.carried = (sets[name] for name in _SETS)
+    tracker.things, tracker.last = things, last
+    tracker.counts.clear()
+    tracker.counts.update(counts)
+    tracker.revision += 1
+
+
+def _from_episode_state(value: dict[str, Any]) -> Objective:
+    return replace(
+        objective_from_dict(value),
+        scope=Scope(value["scope"]),
+        status=ObjectiveStatus(value["status"]),
+        progressed=int(value["progressed"]),
+        rank=int(value["rank"]),
+    )
+
 
 log = logging.getLogger("zorkgpt.objectives")
 
@@ -20,12 +152,12 @@ _DAMAGE = (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, Rec
 
 
 class ObjectivesFile:
-    """`objectives.json`. What stands in it is read again only when somebody else has changed it.
+    """`objectives.json`, read again only when another process has changed it.
 
-    A file that holds no objectives is set aside under another name, so that nothing writes over it.
+    A damaged file is set aside under another name, so that nothing overwrites it.
 
     Both methods raise:
-        MemoryStoreError: the file can't be locked, read or written; it is what it was.
+        MemoryStoreError: the file can't be locked, read or written; it is unchanged.
         ObjectivesFileError: a later version wrote it.
     """
 
@@ -33,23 +165,25 @@ class ObjectivesFile:
         self._file = MemoryFile(path)
         self._stamp: Stamp = ()
         self._holds: list[Objective] = []
-        """With this stamp."""
+        """The objectives in the file when it had this stamp."""
 
     def load(self) -> list[Objective]:
-        """What earlier episodes left; nothing if there is no file."""
+        """Return the objectives of earlier episodes; none if there is no file."""
         try:
             return list(self._now())
         except _DAMAGE:
-            # Looked at again under the lock: only one of several processes moves it.
+            # Checked again under the lock, so that only one of several processes sets it aside.
             with self._file.locked():
                 return list(self._undamaged())
 
     def save(self, objectives: Iterable[Objective]) -> None:
-        """Write them together with those that the file holds, whole or not at all."""
+        """Merge these objectives into the file, atomically."""
         with self._file.locked():
             before = self._undamaged()
             after = _joined([*before, *objectives])
-            if [kept(one) for one in after] != [kept(one) for one in before]:
+            if [objective_to_dict(objective) for objective in after] != [
+                objective_to_dict(objective) for objective in before
+            ]:
                 self._stamp, self._holds = self._file.write(_rendered(after)) or (), after
 
     def _now(self) -> list[Objective]:
@@ -59,7 +193,7 @@ class ObjectivesFile:
         return self._holds
 
     def _undamaged(self) -> list[Objective]:
-        """The objectives that it holds; none if it is damaged, and then it is out of the way."""
+        """Return the objectives in the file; if it is damaged, set it aside and return none."""
         try:
             return self._now()
         except _DAMAGE as error:
@@ -71,12 +205,12 @@ class ObjectivesFile:
 
 
 def _joined(objectives: Iterable[Objective]) -> list[Objective]:
-    """One for each key; of too many those go first that were never reached and are the oldest."""
+    """Merge objectives with the same key; if there are too many, drop the oldest that were never reached first."""
     by_key: dict[str, Objective] = {}
-    for one in objectives:
-        by_key[one.key] = merged(by_key[one.key], one) if one.key in by_key else one
-    worth = sorted(by_key.values(), key=lambda one: (bool(one.evidence), one.origin), reverse=True)
-    return sorted(worth[:_MOST_KEPT], key=lambda one: (one.origin, one.key))
+    for objective in objectives:
+        by_key[objective.key] = merged(by_key[objective.key], objective) if objective.key in by_key else objective
+    worth = sorted(by_key.values(), key=lambda objective: (bool(objective.evidence), objective.origin), reverse=True)
+    return sorted(worth[:_MOST_KEPT], key=lambda objective: (objective.origin, objective.key))
 
 
 def _parsed(data: bytes, path: Path) -> list[Objective]:
@@ -87,7 +221,7 @@ def _parsed(data: bytes, path: Path) -> list[Objective]:
             f"{path} was written by a later version of this program: its format is {version}, "
             f"and formats up to {VERSION} are known here. Use that version, or another --workdir. The file is kept."
         )
-    return _joined(objective_of(value) for value in state["objectives"])
+    return _joined(objective_from_dict(value) for value in state["objectives"])
 
 
 def _rendered(objectives: list[Objective]) -> bytes:
@@ -96,4 +230,6 @@ def _rendered(objectives: list[Objective]) -> bytes:
         "total_objectives": len(objectives),
         "timestamp": datetime.now(UTC).isoformat(timespec="seconds"),
     }
-    return as_json({"objectives": [kept(one) for one in objectives], "metadata": metadata}, indented=True)
+    return as_json(
+        {"objectives": [objective_to_dict(objective) for objective in objectives], "metadata": metadata}, indented=True
+    )

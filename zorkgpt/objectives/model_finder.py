@@ -1,7 +1,7 @@
-"""Asking a model what is worth pursuing, what of it is done, and what to keep of too much."""
+"""Ask a model for new objectives, for those that were reached, and for those worth keeping."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from pydantic import BaseModel, Field, field_validator
 
@@ -10,11 +10,9 @@ from zorkgpt.llm.messages import LLM, Message
 from zorkgpt.llm.roles import Role
 from zorkgpt.llm.structured import form_of
 from zorkgpt.memory.recall.retrieval import estimated_tokens
-from zorkgpt.objectives.conditions import Kind
-from zorkgpt.objectives.finder import Findings, Judgement, Situation
-from zorkgpt.objectives.models import Objective, Scope
-from zorkgpt.objectives.proposals import SCORE_BY, Proposal
-from zorkgpt.objectives.shown import line_of
+from zorkgpt.objectives.conditions import ConditionKind
+from zorkgpt.objectives.finder import SCORE_BY, Findings, ObjectiveProposal, ReachedReport, Situation
+from zorkgpt.objectives.models import Objective, Scope, prompt_line
 from zorkgpt.prompts.render import render
 
 _MOST_NEW = 5
@@ -30,7 +28,7 @@ KindName = Literal[
 
 
 class NewObjective(BaseModel):
-    """One objective that the model would like to be pursued."""
+    """An objective that the model proposes."""
 
     text: str = Field(max_length=300, description="what is wanted, in one short sentence")
     kind: KindName = Field("text", description="which condition tells that it is done")
@@ -45,9 +43,9 @@ class NewObjective(BaseModel):
     @field_validator("kind", mode="before")
     @classmethod
     def _known_kind(cls, given: Any) -> Any:
-        # One condition of an unknown kind is no reason to lose the rest of the answer.
+        # A condition of an unknown kind must not cost the rest of the answer.
         name = given.strip().lower() if isinstance(given, str) else given
-        return name if name in (*Kind, SCORE_BY) else Kind.TEXT.value
+        return name if name in (*ConditionKind, SCORE_BY) else ConditionKind.TEXT.value
 
     @field_validator("scope", mode="before")
     @classmethod
@@ -61,7 +59,7 @@ class NewObjective(BaseModel):
 
 
 class ReachedObjective(BaseModel):
-    """One numbered objective that the turns show to be done."""
+    """A numbered objective that the turns show to be reached."""
 
     number: int
     turn: int = Field(description="the turn that shows it")
@@ -69,44 +67,44 @@ class ReachedObjective(BaseModel):
 
 
 class ObjectivesAnswer(BaseModel):
-    """The form that the model fills in."""
+    """The form of the answer to a discovery prompt."""
 
     new: list[NewObjective] = Field(default_factory=list, description=f"at most {_MOST_NEW}")
     reached: list[ReachedObjective] = Field(default_factory=list)
 
 
 class RefinementAnswer(BaseModel):
-    """The numbers of what is worth keeping."""
+    """The form of the answer to a refinement prompt."""
 
     keep: list[int]
 
 
 class ModelObjectiveFinder:
-    """Asks the model of the role `objectives`."""
+    """An `ObjectiveFinder` that asks the model of the role `objectives`."""
 
     def __init__(self, llm: LLM) -> None:
         self._llm = llm
 
     def discover(self, situation: Situation) -> Findings:
-        """What the model finds in the last turns.
+        """Return what the model finds in the last turns.
 
         Raises:
             LLMError: the model gave no usable answer.
         """
         messages = discovery_prompt(situation)
-        answer = self._llm.complete(messages, role=Role.OBJECTIVES, response_model=ObjectivesAnswer).parsed
-        listed = _listed(situation)
+        completion = self._llm.complete(messages, role=Role.OBJECTIVES, response_model=ObjectivesAnswer)
+        answer, listed = cast(ObjectivesAnswer, completion.parsed), _listed(situation)
         return Findings(
             proposals=tuple(_proposal(one) for one in answer.new[:_MOST_NEW]),
             reached=tuple(
-                Judgement(listed[one.number - 1].key, one.turn, one.quote)
+                ReachedReport(listed[one.number - 1].key, one.turn, one.quote)
                 for one in answer.reached
                 if 1 <= one.number <= len(listed)
             ),
         )
 
     def refine(self, situation: Situation, most: int) -> Sequence[str]:
-        """What the model would keep; a number that is none of the list is left out.
+        """Return the keys of what the model would keep; unknown numbers are ignored.
 
         Raises:
             LLMError: the model gave no usable answer.
@@ -119,14 +117,14 @@ class ModelObjectiveFinder:
             form=form_of(RefinementAnswer),
         )
         messages = [Message("system", prompt.system), Message("user", prompt.user)]
-        answer = self._llm.complete(messages, role=Role.OBJECTIVES, response_model=RefinementAnswer).parsed
-        listed = _listed(situation)
+        completion = self._llm.complete(messages, role=Role.OBJECTIVES, response_model=RefinementAnswer)
+        answer, listed = cast(RefinementAnswer, completion.parsed), _listed(situation)
         numbers = [number for number in dict.fromkeys(answer.keep) if 1 <= number <= len(listed)]
         return [listed[number - 1].key for number in numbers[:most]]
 
 
 def discovery_prompt(situation: Situation) -> list[Message]:
-    """The question to the model, every part of it within a budget."""
+    """Return the discovery prompt, each part within its token budget."""
     known = situation.known
     recent = set(_places_of(situation.turns))
     rooms = sorted(known.rooms.items(), key=lambda room: room[0] not in recent)
@@ -140,7 +138,7 @@ def discovery_prompt(situation: Situation) -> list[Message]:
         done=_lines(situation.settled[-_MOST_SETTLED:], situation),
         turns=_newest_that_fit(situation.turns),
         rooms=_that_fit([f"{number} {name}" for number, name in rooms], "places"),
-        things=_that_fit([f"{number} {name}" for number, name in reversed(known.things.items())], "things"),
+        things=_that_fit([f"{number} {name}" for number, name in reversed(list(known.things.items()))], "things"),
         ways=ways[:_MOST_WAYS],
         memories=_that_fit(situation.memories, "memories"),
         knowledge=_that_fit(situation.knowledge, "knowledge"),
@@ -156,12 +154,12 @@ def _listed(situation: Situation) -> tuple[Objective, ...]:
 
 
 def _lines(objectives: Iterable[Objective], situation: Situation) -> list[str]:
-    return [line_of(one, situation.known.rooms) for one in objectives]
+    return [prompt_line(one, situation.known.rooms) for one in objectives]
 
 
-def _proposal(one: NewObjective) -> Proposal:
+def _proposal(one: NewObjective) -> ObjectiveProposal:
     values = one.model_dump() | {"places": tuple(one.places)}
-    return Proposal(**values)
+    return ObjectiveProposal(**values)
 
 
 def _places_of(turns: Iterable[TurnRecord]) -> list[int]:
@@ -169,7 +167,7 @@ def _places_of(turns: Iterable[TurnRecord]) -> list[int]:
 
 
 def _newest_that_fit(turns: Sequence[TurnRecord]) -> list[TurnRecord]:
-    """The newest turns that fit the budget, oldest first."""
+    """Return the latest turns that fit into the budget, oldest first."""
     left, kept = _TOKENS["turns"], []
     for turn in reversed(turns):
         left -= estimated_tokens(turn.transition.response[:_LONGEST_RESPONSE]) + 30

@@ -1,39 +1,39 @@
 """An objective: what is wanted, how to tell that it is done, and what became of it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Literal
 
-from zorkgpt.objectives.conditions import FINDINGS, Condition, Kind, normal
+from zorkgpt.objectives.conditions import FINDINGS, Condition, ConditionKind, normalized_text
 
 _MOST_EVIDENCE = 5
 _GIVEN_UP_FOR_GOOD = 3
-"""Episodes in which nothing came of an objective that was never reached, after which it is not opened again."""
+"""An objective that was abandoned in so many episodes and never reached is not opened again."""
 
 
-class Status(StrEnum):
-    """What became of an objective in the running episode."""
+class ObjectiveStatus(StrEnum):
+    """The state of an objective in the running episode."""
 
     OPEN = "open"
     STALE = "stale"
-    """Nothing has come of it for a while; it is shown last."""
+    """There was no progress for a while; it is shown last."""
     REACHED = "reached"
     ABANDONED = "abandoned"
-    """Nothing came of it for so long, or there were so many, that it is not pursued any longer."""
+    """There was no progress for too long, or there were too many objectives."""
 
 
 class Scope(StrEnum):
-    """How long an objective makes sense."""
+    """How long an objective is valid."""
 
     WORLD = "world"
-    """It is about the world as every episode begins: kept."""
+    """About the world as every episode begins: kept across episodes."""
     EPISODE = "episode"
-    """It came from what the player did in this episode: dropped at the restart."""
+    """A consequence of what the player did in this episode: dropped at its end."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Moment:
+class EpisodeTurn:
     """A turn of an episode."""
 
     episode: int
@@ -41,71 +41,73 @@ class Moment:
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Evidence:
+class ObjectiveEvidence:
     """When an objective was reached, and how that is known."""
 
-    moment: Moment
+    turn: EpisodeTurn
     judge: Literal["game", "model"]
-    """The Z-machine's memory, or a model that read what the game said."""
+    """Whether the Z-machine's state showed it, or a model concluded it from the game's text."""
     words: str
-    """The action of that turn, or what the game said on it."""
+    """The action of that turn, or the game's text that shows it."""
     gain: int = 0
-    """Points of that turn."""
+    """Points scored on that turn."""
 
 
 @dataclass(frozen=True, slots=True)
 class Objective:
-    """One objective. Places are room numbers."""
+    """An objective. Places are room numbers."""
 
     text: str
     condition: Condition
-    origin: Moment
+    origin: EpisodeTurn
     scope: Scope = Scope.EPISODE
     places: tuple[int, ...] = ()
-    status: Status = Status.OPEN
-    evidence: tuple[Evidence, ...] = ()
-    """The last times that it was reached, in this and earlier episodes, oldest first."""
+    status: ObjectiveStatus = ObjectiveStatus.OPEN
+    evidence: tuple[ObjectiveEvidence, ...] = ()
+    """The latest times that it was reached, in this and earlier episodes, oldest first."""
     given_up: tuple[int, ...] = ()
-    """Episodes in which nothing came of it."""
+    """Episodes in which it was abandoned for lack of progress."""
     progressed: int = 0
-    """The turn of this episode on which something last came of it, or it was taken up; 0: the beginning."""
+    """The turn of this episode on which it was opened or last made progress; 0: the beginning."""
     rank: int = 0
-    """The lower, the earlier it is shown."""
+    """Objectives with a lower rank are shown first."""
 
     @property
     def key(self) -> str:
-        """The same for objectives that are the same."""
-        return self.condition.key if self.condition.checkable else f"{Kind.TEXT}:{normal(self.text)}"
+        """The identity of the objective: equal for objectives that mean the same."""
+        return self.condition.key if self.condition.checkable else f"{ConditionKind.TEXT}:{normalized_text(self.text)}"
 
     @property
     def pursued(self) -> bool:
-        return self.status in (Status.OPEN, Status.STALE)
+        return self.status in (ObjectiveStatus.OPEN, ObjectiveStatus.STALE)
 
 
-def reached(objective: Objective, evidence: Evidence) -> Objective:
-    """It is done, and this shows it."""
-    return replace(objective, status=Status.REACHED, evidence=_last((*objective.evidence, evidence)))
+def reached(objective: Objective, evidence: ObjectiveEvidence) -> Objective:
+    """Return the objective as reached, with this evidence."""
+    return replace(objective, status=ObjectiveStatus.REACHED, evidence=_last((*objective.evidence, evidence)))
 
 
 def abandoned(objective: Objective, episode: int) -> Objective:
-    """Nothing came of it in this episode."""
-    return replace(objective, status=Status.ABANDONED, given_up=tuple(sorted({*objective.given_up, episode})))
+    """Return the objective as abandoned in this episode."""
+    return replace(objective, status=ObjectiveStatus.ABANDONED, given_up=tuple(sorted({*objective.given_up, episode})))
 
 
 def restarted(objective: Objective) -> Objective:
-    """What an objective of the world is when an episode begins.
+    """Return an objective of the world as it is when an episode begins.
 
-    What was found out stays reached. A state of the world that was reached is wanted again: the restart undid it.
+    A finding stays reached. A state of the world that was reached is open again, since the restart undid it.
     """
     fresh = replace(objective, progressed=0, rank=0)
     if objective.evidence:
-        return replace(fresh, status=Status.REACHED if objective.condition.kind in FINDINGS else Status.OPEN)
+        return replace(
+            fresh, status=ObjectiveStatus.REACHED if objective.condition.kind in FINDINGS else ObjectiveStatus.OPEN
+        )
     hopeless = len(objective.given_up) >= _GIVEN_UP_FOR_GOOD
-    return replace(fresh, status=Status.ABANDONED if hopeless else Status.OPEN)
+    return replace(fresh, status=ObjectiveStatus.ABANDONED if hopeless else ObjectiveStatus.OPEN)
 
 
 def merged(one: Objective, other: Objective) -> Objective:
-    """What two records of the same objective know together; the earlier one says how it is worded."""
+    """Merge two records of the same objective; the earlier one provides the wording."""
     first = min(one, other, key=_wording)
     if (one.evidence, one.given_up) == (other.evidence, other.given_up):
         return first
@@ -115,11 +117,27 @@ def merged(one: Objective, other: Objective) -> Objective:
     return first if known else replace(first, evidence=evidence, given_up=given_up)
 
 
-def _wording(one: Objective) -> tuple:
-    return one.origin, one.text, one.places, str(one.condition)
+def _wording(objective: Objective) -> tuple[EpisodeTurn, str, tuple[int, ...], str]:
+    return objective.origin, objective.text, objective.places, str(objective.condition)
 
 
-def _last(evidence: Iterable[Evidence]) -> tuple[Evidence, ...]:
-    """One for each turn, the newest few."""
-    by_moment = {one.moment: one for one in sorted(evidence, reverse=True)}
-    return tuple(by_moment[moment] for moment in sorted(by_moment)[-_MOST_EVIDENCE:])
+def _last(evidence: Iterable[ObjectiveEvidence]) -> tuple[ObjectiveEvidence, ...]:
+    """Return the latest evidence, one for each turn."""
+    by_turn = {each.turn: each for each in sorted(evidence, reverse=True)}
+    return tuple(by_turn[turn] for turn in sorted(by_turn)[-_MOST_EVIDENCE:])
+
+
+def prompt_line(objective: Objective, rooms: Mapping[int, str]) -> str:
+    """Return the line of a prompt that describes an objective: what, when it is reached, where, and its status."""
+    parts = [objective.text.rstrip(".")]
+    if objective.condition.text != objective.text:
+        parts.append(f"done when {objective.condition.text}".rstrip("."))
+    if places := [f"{rooms[place]} ({place})" for place in objective.places if place in rooms]:
+        parts.append(f"at {', '.join(places)}")
+    if objective.evidence:
+        last = objective.evidence[-1]
+        how = f"by {last.words}" if last.judge == "game" else f"when the game said {last.words}"
+        parts.append(f"reached in episode {last.turn.episode}, turn {last.turn.turn}, {how}")
+    if objective.status is ObjectiveStatus.STALE:
+        parts.append("nothing has come of it for a while")
+    return "; ".join(parts)

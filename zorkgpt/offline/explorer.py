@@ -12,31 +12,28 @@ from typing import Any, Protocol
 from game_interface.language import Language, Scene
 from zorkgpt.action_check import check_action
 from zorkgpt.memory.models import Memory
-from zorkgpt.offline.candidates import COST, STEEP, Tier, candidates, exit_candidates
-from zorkgpt.offline.mind import LastTurn, Mind
-from zorkgpt.offline.notes import PlaceNotes
-from zorkgpt.offline.nouns import Nouns
-from zorkgpt.offline.phrases import Outcome, is_dark, is_laden, normal
-from zorkgpt.offline.plan import Plan
-from zorkgpt.offline.proven import ProvenStep
-from zorkgpt.offline.reflexes import (
-    ballast,
-    blow,
+from zorkgpt.offline.candidates import COST, STEEP, Nouns, Tier, candidates, exit_candidates
+from zorkgpt.offline.immediate_actions import (
     is_stuck_aboard,
     is_threatened,
-    learn_of_last,
+    item_to_drop,
     names_of_held,
+    next_blow,
+    update_after_last_turn,
     weapon_in_sight,
 )
+from zorkgpt.offline.phrases import ActionOutcome, is_dark, is_laden
+from zorkgpt.offline.scoring_plan import ScoringPlan, ScoringStep
+from zorkgpt.offline.state import ExplorerState, LastTurn, PlaceNotes
 from zorkgpt.player import AgentDecision, PlayerContext
+from zorkgpt.text import normalized_action
 from zorkgpt.world.directions import canonical_direction, directions_in, exit_name
-from zorkgpt.world.graph import MapGraph
+from zorkgpt.world.graph import Danger, MapGraph
 from zorkgpt.world.movement import MoveKind
-from zorkgpt.world.routes import Danger
 
 Recall = Callable[[int], Iterable[Memory]]
 """Location → what is remembered of it and still believed."""
-Proven = Callable[[], Sequence[ProvenStep]]
+ScoringSteps = Callable[[], Sequence[ScoringStep]]
 """What scored in earlier episodes, as the steps of a plan."""
 
 _PUT_AWAY = 1.0
@@ -72,7 +69,7 @@ class OfflineExplorer:
         graph: the map, kept up to date by the turn loop.
         recall: what is remembered of a place; None to play from this episode's experience alone.
         senses: keeps it from proposing what the story's own grammar and objects rule out; None: it proposes all.
-        proven: asked once an episode; these steps come before all exploring.
+        scoring_steps: asked once an episode; these steps come before all exploring.
     """
 
     def __init__(
@@ -80,18 +77,18 @@ class OfflineExplorer:
         graph: MapGraph,
         recall: Recall | None = None,
         senses: Senses | None = None,
-        proven: Proven = tuple,
+        scoring_steps: ScoringSteps = tuple,
     ) -> None:
         self._graph = graph
-        self._proven = proven
+        self._scoring_steps = scoring_steps
         self._recall = recall or (lambda location_id: ())
         self._senses = senses
         self._nouns: Nouns | None = None
         self._forget()
 
     def _forget(self) -> None:
-        self._mind = Mind()
-        self._plan: Plan | None = None
+        self._state = ExplorerState()
+        self._plan: ScoringPlan | None = None
         self._notes: dict[int, PlaceNotes] = {}
         self._blocked: set[tuple[int, str]] = set()
         self._done_everywhere: set[str] = set()
@@ -108,7 +105,7 @@ class OfflineExplorer:
 
     def changed_notes(self) -> dict[str, Any]:
         changed = {
-            "mind": self._mind.to_dict(),
+            "mind": self._state.to_dict(),
             "blocked": sorted(self._blocked),
             "done_everywhere": self._newly_done,
             "plan": self._plan.changes() if self._plan else None,
@@ -120,12 +117,12 @@ class OfflineExplorer:
     def resume(self, notes: Sequence[dict[str, Any]]) -> None:
         self._forget()
         for changed in notes:
-            self._mind = Mind.from_dict(changed["mind"])
+            self._state = ExplorerState.from_dict(changed["mind"])
             self._blocked = {(room, way) for room, way in changed["blocked"]}
             self._done_everywhere.update(changed["done_everywhere"])
             if changed["plan"] is not None:
-                self._plan = self._plan or Plan()
-                self._plan.take_over(changed["plan"])
+                self._plan = self._plan or ScoringPlan()
+                self._plan.apply_changes(changed["plan"])
             self._notes.update((int(room), PlaceNotes.from_dict(each)) for room, each in changed["places"].items())
 
     # Playing
@@ -149,40 +146,40 @@ class OfflineExplorer:
         """Another one plays this turn: what it does is done."""
         here = self._look_round(context)
         if here is not None:
-            self._do(here, normal(action))
+            self._do(here, normalized_action(action))
             self._remember(here, action, context)
 
     def _remember(self, here: int, action: str, context: PlayerContext) -> None:
         now = context.observation
-        self._mind.last = LastTurn(here, normal(action), now.score, now.vehicle is not None)
+        self._state.last = LastTurn(here, normalized_action(action), now.score, now.vehicle is not None)
 
     # Taking in
 
     def _look_round(self, context: PlayerContext) -> int | None:
         """Take in a turn's context; the number of the place, if the story tells."""
-        if context.turn <= self._mind.turn and context.refused is None:
+        if context.turn <= self._state.turn and context.refused is None:
             self._begin()
         if self._plan is None:
-            self._plan = Plan(self._proven())
-        again = context.turn == self._mind.turn
-        self._mind.turn = context.turn
+            self._plan = ScoringPlan(self._scoring_steps())
+        again = context.turn == self._state.turn
+        self._state.turn = context.turn
         where = context.observation.location
         if where is None:
             return None
         if self._nouns is None:
             self._nouns = Nouns(frozenset(context.vocabulary), self._senses.language if self._senses else None)
         if not again:
-            self._learn_of_last(where.num, context)
+            self._update_after_last_turn(where.num, context)
         self._take_in(where.num, context)
         return where.num
 
-    def _learn_of_last(self, here: int, context: PlayerContext) -> None:
+    def _update_after_last_turn(self, here: int, context: PlayerContext) -> None:
         held = names_of_held(context.observation, self._nouns)
-        learn_of_last(self._mind, here, context, held)
-        last = self._mind.last
+        update_after_last_turn(self._state, here, context, held)
+        last = self._state.last
         if last is None:
             return
-        failed = here == last.place and last.action in map(normal, context.failed_here)
+        failed = here == last.place and last.action in map(normalized_action, context.failed_here)
         if here == last.place:
             notes = self._notes_of(here)
             if failed:
@@ -192,15 +189,15 @@ class OfflineExplorer:
 
     def _take_in(self, here: int, context: PlayerContext) -> None:
         """Bring the notes of this place up to date."""
-        if self._mind.walking and self._mind.walking[0] == here:
-            self._blocked.add(self._mind.walking)
-        self._mind.walking = None
+        if self._state.walking and self._state.walking[0] == here:
+            self._blocked.add(self._state.walking)
+        self._state.walking = None
         notes = self._notes_of(here)
         self._touched.add(here)
         notes.learn(self._recall(here))
         if context.changed:
             named = (self._nouns.name(item) or "" for item in context.changed)
-            action = self._mind.last.action if self._mind.last else ""
+            action = self._state.last.action if self._state.last else ""
             # What is known to have opened no way need not be found out again.
             clears = action.startswith(_CLEARING)
             ways = [way for way in STEEP if clears and not self._graph.has_failed_after(here, way, action)]
@@ -210,19 +207,19 @@ class OfflineExplorer:
 
     def _see(self, here: int, notes: PlaceNotes, context: PlayerContext) -> None:
         """What there is at this place, and what it offers to try."""
-        now, scene, last = context.observation, self._scene(), self._mind.last
+        now, scene, last = context.observation, self._scene(), self._state.last
         text = "\n".join(filter(None, (context.room_description, context.response)))
         if last is None or canonical_direction(last.action) or last.place != here:
             seen = (*(now.visible or ()), *(now.carried or ()))
             notes.mentioned |= dict.fromkeys(self._nouns.mentioned(text, scene, seen))
-        self._mind.held = names_of_held(now, self._nouns)
+        self._state.held = names_of_held(now, self._nouns)
         if is_dark(context.response):
             notes.dark = True
-            self._mind.lamp = None
-            self._mind.in_the_dark = here
-        elif self._mind.in_the_dark != here:
-            self._mind.in_the_dark = None
-        self._mind.holders[here] = list(self._holders(context, scene))
+            self._state.lamp = None
+            self._state.in_the_dark = here
+        elif self._state.in_the_dark != here:
+            self._state.in_the_dark = None
+        self._state.holders[here] = list(self._holders(context, scene))
         room, name = self._graph.rooms.get(here), now.location.name if now.location else ""
         named = {*(room.exits if room else ()), *directions_in(text.replace(name, ""))}
         named |= {"up", "down"}.intersection(text.lower().split())
@@ -248,41 +245,41 @@ class OfflineExplorer:
 
     def _scene(self) -> Scene | None:
         """What is at hand on this turn."""
-        if self._senses is not None and self._scene_of[0] != self._mind.turn:
-            self._scene_of = self._mind.turn, self._senses.scene()
+        if self._senses is not None and self._scene_of[0] != self._state.turn:
+            self._scene_of = self._state.turn, self._senses.scene()
         return self._scene_of[1]
 
     # Choosing
 
     def _react(self, here: int, context: PlayerContext) -> AgentDecision | None:
         """What can't wait."""
-        mind, scene = self._mind, self._scene()
-        fatal = [action for action, came in self._notes_of(here).remembered.items() if came is Outcome.KILLS]
+        state, scene = self._state, self._scene()
+        fatal = [action for action, came in self._notes_of(here).remembered.items() if came is ActionOutcome.KILLS]
         roaming = {action for room, action in self._deaths() if room != here}
-        if strike := blow(mind, context, self._nouns, scene, fatal, roaming):
-            if mind.draws.get(here, 0) < min(self._died_at(here), _MOST_DRAWS):
-                mind.draws[here] = mind.draws.get(here, 0) + 1
-                mind.blows[strike] -= 1
+        if strike := next_blow(state, context, self._nouns, scene, fatal, roaming):
+            if state.draws.get(here, 0) < min(self._died_at(here), _MOST_DRAWS):
+                state.draws[here] = state.draws.get(here, 0) + 1
+                state.blows[strike] -= 1
                 return AgentDecision("wait", "Somebody died here in a fight that began at once: same blows, same luck.")
             return AgentDecision(strike, "Somebody here means harm, and there is something to fight with.")
         if (weapon := weapon_in_sight(context, self._nouns, scene)) and self._is_new(here, f"take {weapon}"):
             self._do(here, f"take {weapon}")
             return AgentDecision(f"take {weapon}", "Somebody may mean harm some day.")
-        if is_threatened(mind, context, self._nouns, scene) and (ways := self._open_ways(here)):
-            way = mind.way_back if mind.way_back in ways else ways[mind.turn % len(ways)]
-            mind.walking, mind.fled_from[here] = (here, way), mind.turn
+        if is_threatened(state, context, self._nouns, scene) and (ways := self._open_ways(here)):
+            way = state.way_back if state.way_back in ways else ways[state.turn % len(ways)]
+            state.walking, state.fled_from[here] = (here, way), state.turn
             return AgentDecision(way, "Somebody here means harm, and is better not fought.")
-        if mind.take_back is not None:
-            return AgentDecision(f"take {mind.take_back}", "It was not worth anything there.")
-        if is_stuck_aboard(mind, here, context):
+        if state.take_back is not None:
+            return AgentDecision(f"take {state.take_back}", "It was not worth anything there.")
+        if is_stuck_aboard(state, here, context):
             self._blocked = {one for one in self._blocked if one[0] != here}
-            self._notes_of(here).unmark(mind.last.action)
+            self._notes_of(here).unmark(state.last.action)
             return AgentDecision("out", "This vehicle does not go there: out of it.")
-        if useless := ballast(mind, context, self._nouns, scene):
-            mind.given_up.add(useless)
-            self._notes_of(here).unmark(mind.wanted, reopened=True)
+        if useless := item_to_drop(state, context, self._nouns, scene):
+            state.given_up.add(useless)
+            self._notes_of(here).unmark(state.wanted, reopened=True)
             return AgentDecision(f"drop {useless}", "Too much is carried, and this was good for nothing yet.")
-        return self._leave_the_dark(here, context) if mind.in_the_dark == here and not mind.lit else None
+        return self._leave_the_dark(here, context) if state.in_the_dark == here and not state.lit else None
 
     def _is_new(self, here: int, action: str) -> bool:
         notes = self._notes_of(here)
@@ -290,14 +287,14 @@ class OfflineExplorer:
 
     def _leave_the_dark(self, here: int, context: PlayerContext) -> AgentDecision | None:
         notes = self._notes_of(here)
-        for noun in self._mind.held:
+        for noun in self._state.held:
             action = f"turn on {noun}"
             if action in notes.offered and action not in notes.done and self._sensible(action, context):
                 self._do(here, action)
                 return AgentDecision(action, "It is dark here.")
         for way in self._open_ways(here):
             return AgentDecision(way, "It is dark here, and nothing gives light: to where it is not.")
-        back = self._mind.way_back
+        back = self._state.way_back
         if back and back not in notes.done and back not in notes.refusals:
             notes.mark(back)
             return AgentDecision(back, "It is dark here, and nothing gives light: back.")
@@ -311,7 +308,7 @@ class OfflineExplorer:
             step, route = found
             scored = f"{step.action!r} scored {step.gain}" if step.gain else f"{step.action!r} led to points"
             if route:
-                self._mind.walking = (here, route[0])
+                self._state.walking = (here, route[0])
                 name = self._graph.rooms[step.place].name
                 return AgentDecision(route[0], f"On the way to {name}, where {scored} in an earlier episode.")
             self._do(here, step.action)
@@ -320,7 +317,7 @@ class OfflineExplorer:
             self._plan.note(here, step.action, failed=True)
         return None
 
-    def _is_safe(self, step: ProvenStep, shut: frozenset[Danger]) -> bool:
+    def _is_safe(self, step: ScoringStep, shut: frozenset[Danger]) -> bool:
         return (step.place, step.action) not in shut and self._graph.leads_to(step.place, step.action) not in shut
 
     def _choose(self, here: int, context: PlayerContext, worth: float | None = None) -> AgentDecision | None:
@@ -331,7 +328,7 @@ class OfflineExplorer:
                 return None
             notes = self._notes_of(room)
             if route:
-                self._mind.walking = (here, route[0])
+                self._state.walking = (here, route[0])
                 name = self._graph.rooms[room].name if room in self._graph.rooms else str(room)
                 return AgentDecision(route[0], f"On the way to {name}, where {action!r} is left to try.")
             self._do(here, action)
@@ -366,7 +363,7 @@ class OfflineExplorer:
         notes = self._notes_of(here)
         notes.mark(action)
         self._touched.add(here)
-        held = action.startswith("open ") and action.removeprefix("open ") in self._mind.held
+        held = action.startswith("open ") and action.removeprefix("open ") in self._state.held
         if held or notes.offered.get(action) in _ONCE:
             self._done_everywhere.add(action)
             self._newly_done.append(action)
@@ -377,18 +374,18 @@ class OfflineExplorer:
         return check_action(action, self._senses.language, self._scene(), answering="?" in context.response).valid
 
     def _prospects(self, room: int) -> Iterable[tuple[float, str]]:
-        notes, mind = self._notes_of(room), self._mind
+        notes, state = self._notes_of(room), self._state
         for cost, action in notes.left:
-            if action.removeprefix("take ") not in mind.given_up:
+            if action.removeprefix("take ") not in state.given_up:
                 yield cost, action
                 break
         if not notes.visited:
             yield COST[Tier.HANDLE], "look around"
-        for holder in mind.holders.get(room, ()):
-            for noun in mind.held:
+        for holder in state.holders.get(room, ()):
+            for noun in state.held:
                 action = f"put {noun} {holder}"
-                in_vain = action in notes.done or notes.remembered.get(action) is Outcome.FAILS
-                if noun in mind.valued - mind.useful and not in_vain:
+                in_vain = action in notes.done or notes.remembered.get(action) is ActionOutcome.FAILS
+                if noun in state.valued - state.useful and not in_vain:
                     yield _PUT_AWAY, action
 
     def _notes_of(self, room: int) -> PlaceNotes:
@@ -405,9 +402,9 @@ class OfflineExplorer:
             notes.failed_before = {one: said for one, said in tried if not (is_laden(said) or is_dark(said))}
             notes.known_before = frozenset(notes.remembered)
             for action, outcome in notes.remembered.items():
-                if outcome is Outcome.SCORES and action.startswith("take "):
-                    self._mind.valued.add(action.removeprefix("take "))
-            failed = (action for action, outcome in notes.remembered.items() if outcome is Outcome.FAILS)
+                if outcome is ActionOutcome.SCORES and action.startswith("take "):
+                    self._state.valued.add(action.removeprefix("take "))
+            failed = (action for action, outcome in notes.remembered.items() if outcome is ActionOutcome.FAILS)
             for action in (*notes.failed_before, *failed):
                 if action.startswith(_OF_CARRIED):
                     self._done_everywhere.add(action)
@@ -418,7 +415,7 @@ class OfflineExplorer:
         """Ways that are not to be taken now, and places that are not to be gone to."""
         for room in self._graph.rooms:
             self._notes_of(room)
-        lit, shut = self._mind.lit, set(self._blocked)
+        lit, shut = self._state.lit, set(self._blocked)
         died = self._deaths()
         for room, notes in self._notes.items():
             if notes.deadly:
@@ -426,14 +423,14 @@ class OfflineExplorer:
             if notes.dark and not lit:
                 shut.add(room)
         for (room, action), deaths in died.items():
-            way = self._graph.way(room, action)
-            unlit = self._notes_of(room).remembered.get(action) is Outcome.KILLS_UNLIT
+            way = self._graph.connection(room, action)
+            unlit = self._notes_of(room).remembered.get(action) is ActionOutcome.KILLS_UNLIT
             # On a way that is often walked it was something else, and what has scored as often is worth it.
             survived = (way is not None and way.walks >= _SURVIVED * deaths) or self._plan.times(room, action) >= deaths
             if not ((unlit and lit) or survived):
                 shut.add((room, action))
-        fled = self._mind.fled_from.items()
-        shut.update(room for room, turn in fled if self._mind.turn - turn < _AVOIDED_TURNS)
+        fled = self._state.fled_from.items()
+        shut.update(room for room, turn in fled if self._state.turn - turn < _AVOIDED_TURNS)
         return frozenset(shut)
 
     def _feared(self) -> frozenset[Danger]:
@@ -465,9 +462,9 @@ class OfflineExplorer:
         """Nothing is left to try anywhere: take the way that was taken least, or wait."""
         ways = self._open_ways(here)
         if ways:
-            way = ways[self._mind.turn % len(ways)]
-            self._mind.walking = (here, way)
-            return AgentDecision(normal(way), "Nothing is left to try; walking on.")
+            way = ways[self._state.turn % len(ways)]
+            self._state.walking = (here, way)
+            return AgentDecision(normalized_action(way), "Nothing is left to try; walking on.")
         return AgentDecision("out" if aboard else "wait", "Nothing is left to try.")
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""What is worth pursuing, by rules: what is untried, untaken, shut, or scored once. No language model."""
+"""Find objectives by rules: exits not tried, things not taken or opened, places that scored before."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
@@ -6,86 +6,96 @@ from itertools import islice
 from game_interface.models import Item, Transition
 from session.outcome import failed
 from zorkgpt.memory.models import Memory
-from zorkgpt.objectives.conditions import Condition, Kind, normal
-from zorkgpt.objectives.finder import Findings, Situation
-from zorkgpt.objectives.models import Objective, Scope, Status
-from zorkgpt.objectives.proposals import Proposal
-from zorkgpt.offline.phrases import Outcome, read_title
+from zorkgpt.objectives.conditions import Condition, ConditionKind, normalized_text
+from zorkgpt.objectives.finder import Findings, ObjectiveProposal, Situation
+from zorkgpt.objectives.models import Objective, ObjectiveStatus, Scope
+from zorkgpt.offline.phrases import ActionOutcome, parse_title
 
-_MOST_OF_A_RULE = 2
+_MOST_PER_RULE = 2
 _OPENING = frozenset({"open", "unlock"})
 _TAKING = frozenset({"take", "get"})
-_PROMISE = (Kind.SCORE, Kind.SCORED_AT, Kind.HOLDS, Kind.OPENED, Kind.WAY_TRIED)
+_PRIORITIES = (
+    ConditionKind.SCORE,
+    ConditionKind.SCORED_AT,
+    ConditionKind.HOLDS,
+    ConditionKind.OPENED,
+    ConditionKind.WAY_TRIED,
+)
 
 Recall = Callable[[int], Iterable[Memory]]
-"""Location → what is remembered of it and still believed."""
+"""Location → its active memories."""
 AttributesOf = Callable[[int], Mapping[str, bool]]
-"""A thing's number → its attributes, as far as the story's numbering of them is known."""
-_Aim = tuple[Kind, int | None, int | None, str]
-"""Kind, thing, place and way of a condition."""
-_Aims = Collection[_Aim]
-"""Of what is on the list, whatever became of it."""
+"""A thing's number → its attributes, as far as their meaning in this story is known."""
+_Goal = tuple[ConditionKind, int | None, int | None, str]
+"""Kind, thing, place and exit of a condition."""
+_Goals = Collection[_Goal]
+"""The goals of all known objectives, whatever their status."""
 
 
 class RuleObjectiveFinder:
-    """An `ObjectiveFinder` that asks nobody. What is in words it never judges."""
+    """An `ObjectiveFinder` without a model. It never reports an objective in words as reached."""
 
     def __init__(self, recall: Recall = lambda place: (), attributes_of: AttributesOf = lambda thing: {}) -> None:
         self._recall = recall
         self._attributes_of = attributes_of
 
     def discover(self, situation: Situation) -> Findings:
-        """A few of each kind that are not on the list, whatever became of them."""
-        rules = (self._once_scored, self._untaken, self._shut, _untried)
-        listed = {_aim(one.condition) for one in (*situation.objectives, *situation.settled)}
-        found = (proposal for rule in rules for proposal in islice(rule(situation, listed), _MOST_OF_A_RULE))
+        """Return a few new objectives of each kind."""
+        rules = (self._scored_before, self._untaken, self._closed, _untried)
+        listed = {_goal(one.condition) for one in (*situation.objectives, *situation.settled)}
+        found = (proposal for rule in rules for proposal in islice(rule(situation, listed), _MOST_PER_RULE))
         return Findings(tuple(found))
 
     def refine(self, situation: Situation, most: int) -> Sequence[str]:
-        """Those that are not stale; points first, then things, then ways."""
-        fresh = [one for one in situation.objectives if one.status is not Status.STALE]
-        return [one.key for one in sorted(fresh, key=_promise)][:most]
+        """Return the keys of those that are not stale: points first, then things, then exits."""
+        fresh = [one for one in situation.objectives if one.status is not ObjectiveStatus.STALE]
+        return [one.key for one in sorted(fresh, key=_priority)][:most]
 
-    def _once_scored(self, situation: Situation, listed: _Aims) -> Iterator[Proposal]:
-        """Where earlier episodes scored, and this one has not."""
+    def _scored_before(self, situation: Situation, listed: _Goals) -> Iterator[ObjectiveProposal]:
+        """Propose to score where earlier episodes scored and this one has not."""
         for room, name in situation.known.rooms.items():
-            if room in situation.scored or (Kind.SCORED_AT, None, room, "") in listed:
+            if room in situation.scored or (ConditionKind.SCORED_AT, None, room, "") in listed:
                 continue
-            told = ((read_title(memory), memory.episode) for memory in self._recall(room))
-            scored = (title[0] for title, episode in told if _has_scored(title) and episode != situation.episode)
-            if action := next(scored, None):
+            earlier = (memory for memory in self._recall(room) if memory.episode != situation.episode)
+            if action := next(filter(None, map(_scoring_action, earlier)), None):
                 text = f"Score again at {name}, where “{action}” did"
-                yield Proposal(text, Kind.SCORED_AT, place=room, scope=Scope.WORLD)
+                yield ObjectiveProposal(text, ConditionKind.SCORED_AT, place=room, scope=Scope.WORLD)
 
-    def _untaken(self, situation: Situation, listed: _Aims) -> Iterator[Proposal]:
-        """What was seen, can be taken as far as is known, and was neither taken nor refused."""
-        not_again = {*_in_vain(situation, _TAKING), *situation.carried}
+    def _untaken(self, situation: Situation, listed: _Goals) -> Iterator[ObjectiveProposal]:
+        """Propose to take what was seen and, as far as is known, can be taken, unless an attempt failed."""
+        not_again = {*_tried_in_vain(situation, _TAKING), *situation.carried}
         for item, place in _seen(situation):
             takeable = self._attributes_of(item.num).get("takeable", True)
-            if takeable and item.num not in not_again and (Kind.HOLDS, item.num, None, "") not in listed:
-                yield Proposal(f"Take {item.name}", Kind.HOLDS, item.num, places=place, scope=Scope.WORLD)
+            if takeable and item.num not in not_again and (ConditionKind.HOLDS, item.num, None, "") not in listed:
+                yield ObjectiveProposal(
+                    f"Take {item.name}", ConditionKind.HOLDS, item.num, places=place, scope=Scope.WORLD
+                )
 
-    def _shut(self, situation: Situation, listed: _Aims) -> Iterator[Proposal]:
-        """What is known to be shut, and what could not be opened."""
-        refused = set(_in_vain(situation, _OPENING))
+    def _closed(self, situation: Situation, listed: _Goals) -> Iterator[ObjectiveProposal]:
+        """Propose to open what is closed."""
+        refused = set(_tried_in_vain(situation, _OPENING))
         for item, place in _seen(situation):
             attributes = self._attributes_of(item.num)
             openable = attributes.get("openable", item.num in refused)
-            if openable and not attributes.get("open") and (Kind.OPENED, item.num, None, "") not in listed:
-                yield Proposal(f"Get {item.name} open", Kind.OPENED, item.num, places=place, scope=Scope.WORLD)
+            if openable and not attributes.get("open") and (ConditionKind.OPENED, item.num, None, "") not in listed:
+                yield ObjectiveProposal(
+                    f"Get {item.name} open", ConditionKind.OPENED, item.num, places=place, scope=Scope.WORLD
+                )
 
 
-def _has_scored(title: tuple[str, Outcome] | None) -> bool:
-    return title is not None and title[1] is Outcome.SCORES
+def _scoring_action(memory: Memory) -> str | None:
+    """Return the action that scored according to the memory; None if it tells of none."""
+    title = parse_title(memory)
+    return title[0] if title is not None and title[1] is ActionOutcome.SCORES else None
 
 
-def _promise(one: Objective) -> int:
+def _priority(one: Objective) -> int:
     kind = one.condition.kind
-    return _PROMISE.index(kind) if kind in _PROMISE else len(_PROMISE)
+    return _PRIORITIES.index(kind) if kind in _PRIORITIES else len(_PRIORITIES)
 
 
 def _seen(situation: Situation) -> Iterator[tuple[Item, tuple[int, ...]]]:
-    """Things that were in sight in these turns, the last seen first, and where."""
+    """Yield the things that were visible in these turns with their places, the last seen first."""
     seen: set[int] = set()
     for step in reversed(_steps(situation)):
         place = (step.after.location.num,) if step.after.location else ()
@@ -95,29 +105,29 @@ def _seen(situation: Situation) -> Iterator[tuple[Item, tuple[int, ...]]]:
                 yield item, place
 
 
-def _in_vain(situation: Situation, verbs: frozenset[str]) -> Iterator[int]:
-    """The things in sight that such an action named, each alone, and changed nothing."""
+def _tried_in_vain(situation: Situation, verbs: frozenset[str]) -> Iterator[int]:
+    """Yield the visible things that an action with one of these verbs named, alone and without effect."""
     for step in _steps(situation):
-        verb, *words = [*normal(step.action).split(), ""]
+        verb, *words = [*normalized_text(step.action).split(), ""]
         if verb not in verbs or not failed(step):
             continue
         here = step.before.visible or ()
-        named = [item.num for item in here if set(normal(item.name).split()) & set(words)]
+        named = [item.num for item in here if set(normalized_text(item.name).split()) & set(words)]
         if len(named) == 1:
             yield named[0]
 
 
-def _untried(situation: Situation, listed: _Aims) -> Iterator[Proposal]:
+def _untried(situation: Situation, listed: _Goals) -> Iterator[ObjectiveProposal]:
     for room, ways in situation.untried.items():
         for way in ways[:1]:
-            if (Kind.WAY_TRIED, None, room, normal(way)) not in listed:
+            if (ConditionKind.WAY_TRIED, None, room, normalized_text(way)) not in listed:
                 name = situation.known.rooms.get(room, str(room))
                 text = f"Find out where {way} of {name} leads"
-                yield Proposal(text, Kind.WAY_TRIED, place=room, way=way, scope=Scope.WORLD)
+                yield ObjectiveProposal(text, ConditionKind.WAY_TRIED, place=room, way=way, scope=Scope.WORLD)
 
 
-def _aim(condition: Condition) -> _Aim:
-    return condition.kind, condition.thing, condition.place, normal(condition.way)
+def _goal(condition: Condition) -> _Goal:
+    return condition.kind, condition.thing, condition.place, normalized_text(condition.way)
 
 
 def _steps(situation: Situation) -> list[Transition]:

@@ -5,9 +5,10 @@ from enum import StrEnum
 from functools import lru_cache
 
 from zorkgpt.memory.models import Memory
+from zorkgpt.text import normalized_action
 
 
-class Outcome(StrEnum):
+class ActionOutcome(StrEnum):
     """What came of an action at a place; where several are remembered, the first of these counts."""
 
     KILLS = "kills"
@@ -22,7 +23,9 @@ class Outcome(StrEnum):
     """Of older files only."""
 
 
-_TITLE = re.compile(r"“(?P<action>[^”]+)” (?P<outcome>" + "|".join(re.escape(outcome) for outcome in Outcome) + ")$")
+_TITLE = re.compile(
+    r"“(?P<action>[^”]+)” (?P<outcome>" + "|".join(re.escape(outcome) for outcome in ActionOutcome) + ")$"
+)
 
 
 # What storytellers say where there is no light to see by, and where somebody means harm.
@@ -60,24 +63,19 @@ def is_hostile(text: str) -> bool:
     return bool(_HOSTILE.search(text.lower()))
 
 
-def normal(action: str) -> str:
-    """The same action, written the same way."""
-    return " ".join(action.lower().split())
+def title_of(action: str, outcome: ActionOutcome) -> str:
+    return f"“{normalized_action(action).replace('”', '')}” {outcome}"
 
 
-def title_of(action: str, outcome: Outcome) -> str:
-    return f"“{normal(action).replace('”', '')}” {outcome}"
-
-
-def read_title(memory: Memory) -> tuple[str, Outcome] | None:
+def parse_title(memory: Memory) -> tuple[str, ActionOutcome] | None:
     """The action and its outcome; None if the memory was not worded by these rules."""
     return _read(memory.title)
 
 
 @lru_cache(4096)
-def _read(title: str) -> tuple[str, Outcome] | None:
+def _read(title: str) -> tuple[str, ActionOutcome] | None:
     found = _TITLE.match(title)
-    return (normal(found["action"]), Outcome(found["outcome"])) if found else None
+    return (normalized_action(found["action"]), ActionOutcome(found["outcome"])) if found else None
 
 
 def shortened(text: str, limit: int) -> str:

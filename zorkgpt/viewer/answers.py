@@ -2,12 +2,74 @@
 
 from typing import Any
 
-from zorkgpt.viewer.comparison import compared
+from zorkgpt.text import normalized_action
 from zorkgpt.viewer.episode_index import EpisodeIndex
-from zorkgpt.viewer.map_drawing import drawn
+from zorkgpt.viewer.json_lines import SHOWN_CHARACTERS, cut, json_safe, number, objects, text, texts, whole_number
+from zorkgpt.viewer.map import map_picture
 from zorkgpt.viewer.run_files import RunFiles
-from zorkgpt.viewer.turn_rows import turn_row
-from zorkgpt.viewer.values import cut, plain, whole_number
+
+_LONG = ("opening", "action", "reasoning", "response", "memory_shown", "refused", "fault")
+_PLAIN = ("died", "finished", "victory", "failed")
+_NUMBERS = ("turn", "location_id", "location_after_id", "score_before", "score", "moves")
+
+
+def turn_row(record: dict[str, Any], calls: list[dict[str, Any]], *, limit: int = SHOWN_CHARACTERS) -> dict[str, Any]:
+    """The turn, with its model calls; `cut` names the texts that are longer than `limit`."""
+    row: dict[str, Any] = {name: whole_number(record.get(name)) for name in _NUMBERS}
+    row |= {name: bool(record.get(name)) for name in _PLAIN}
+    row |= {name: cut(record[name], limit) for name in _LONG if record.get(name)}
+    row |= {name: cut(record.get(name), 200) for name in ("player", "location", "location_after")}
+    row["seconds"] = number(record.get("duration_s"))
+    row["inventory"] = texts(record.get("inventory"), 200)
+    row["memory_events"] = [_event(one) for one in objects(record.get("memory_events"), 50)]
+    row["rejections"] = [_rejection(one, limit) for one in objects(record.get("rejections"), 50)]
+    row["critic_score"] = number(record.get("critic_score"))
+    row["extraction"] = _extraction(record.get("extraction"))
+    row["calls"] = calls
+    row["cut"] = [name for name in _LONG if len(text(record.get(name))) > limit]
+    return row
+
+
+def _event(event: dict[str, Any]) -> dict[str, Any]:
+    row: dict[str, Any] = {"location_id": whole_number(event.get("location_id"))}
+    return row | {name: cut(event.get(name), 2000) for name in event if name != "location_id"}
+
+
+def _extraction(given: Any) -> dict[str, Any] | None:
+    """What was read in the response; None: nobody read it."""
+    if not isinstance(given, dict):
+        return None
+    return json_safe(given, 200, depth=2)
+
+
+def _rejection(one: dict[str, Any], limit: int) -> dict[str, Any]:
+    row: dict[str, Any] = {name: cut(one.get(name), limit) for name in ("action", "reason", "judge")}
+    return row | {"score": number(one.get("score")), "obeyed": one.get("obeyed", True) is not False}
+
+
+def compare_episodes(one: EpisodeIndex, other: EpisodeIndex) -> dict[str, Any]:
+    """The first turn on which they do not do, or do not get, the same.
+
+    Returns:
+        `same`: turns from the first on that are alike; `parted`: the turn after them, None if neither has one;
+        `by`: "action", "outcome" or "end" (one of them was over).
+    """
+    same, by = 0, None
+    for same, (mine, theirs) in enumerate(zip(_turns(one), _turns(other), strict=False), 1):
+        if mine != theirs:
+            same, by = same - 1, "action" if mine[0] != theirs[0] else "outcome"
+            break
+    if by is None and len(one) != len(other):
+        by = "end"
+    return {"one": one.episode, "other": other.episode, "same": same, "parted": same + 1 if by else None, "by": by}
+
+
+def _turns(index: EpisodeIndex) -> list[tuple]:
+    """(action, place before, place after, score) of each."""
+    columns = index.columns
+    actions = map(normalized_action, index.actions)
+    return list(zip(actions, columns["places"], columns["places_after"], columns["scores"], strict=True))
+
 
 PAGE_TURNS = 20
 WHOLE_CHARACTERS = 2_000_000
@@ -15,7 +77,7 @@ _NOTE_CHARACTERS = 60_000
 _QUIET_S = 60
 
 
-class NotThere(LookupError):
+class NotInRun(LookupError):
     """What was asked for is not part of the run."""
 
 
@@ -67,7 +129,7 @@ class Answers:
             index = self._episode(episode)
             position = index.position(turn)
             if position is None:
-                raise NotThere(f"Episode {episode} has no turn {turn}.")
+                raise NotInRun(f"Episode {episode} has no turn {turn}.")
             calls = self._files.calls_of(episode).of_turn(turn)
             return turn_row(index.record(position), calls, limit=WHOLE_CHARACTERS)
 
@@ -77,7 +139,7 @@ class Answers:
             self._episode(episode)
             found = self._files.calls_of(episode).whole(call)
         if found is None:
-            raise NotThere(f"Episode {episode} has no model call {call}.")
+            raise NotInRun(f"Episode {episode} has no model call {call}.")
         return found
 
     def map(self) -> dict[str, Any]:
@@ -85,7 +147,7 @@ class Answers:
         with files.lock:
             names = files.room_names()
             if self._map is None or self._map[0] != (files.map.changes, names):
-                self._map = ((files.map.changes, names), drawn(files.map, names))
+                self._map = ((files.map.changes, names), map_picture(files.map, names))
             return self._map[1]
 
     def place(self, place: int) -> dict[str, Any]:
@@ -105,12 +167,12 @@ class Answers:
 
     def compare(self, one: int, other: int) -> dict[str, Any]:
         with self._files.lock:
-            return compared(self._episode(one), self._episode(other))
+            return compare_episodes(self._episode(one), self._episode(other))
 
     def _episode(self, number: int) -> EpisodeIndex:
         index = self._files.episodes.get(number)
         if index is None:
-            raise NotThere(f"There is no episode {number} here.")
+            raise NotInRun(f"There is no episode {number} here.")
         return index
 
 
@@ -156,5 +218,5 @@ def note_row(turn: int, kind: str, record: dict[str, Any]) -> dict[str, Any]:
     for name, value in record.items():
         if name in ("v", "event", "turn", "episode", "kind"):
             continue
-        row[cut(name, 80)] = plain(value, _NOTE_CHARACTERS)
+        row[cut(name, 80)] = json_safe(value, _NOTE_CHARACTERS)
     return row

@@ -14,16 +14,16 @@ from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from zorkgpt.viewer.answers import Answers, NotThere
+from zorkgpt.viewer.answers import Answers, NotInRun
 from zorkgpt.viewer.follow import Follower
-from zorkgpt.viewer.guard import Guard, Rules
+from zorkgpt.viewer.guard import AccessRules, Guard
 from zorkgpt.viewer.run_files import RunFiles
 
 STATIC = Path(__file__).parent / "static"
 _PING_S = 15
 
 
-def make_app(files: RunFiles, rules: Rules) -> Starlette:
+def make_app(files: RunFiles, rules: AccessRules) -> Starlette:
     """The viewer of a run, with its guard before it."""
     answers = Answers(files)
     follower = Follower(files, answers)
@@ -88,7 +88,7 @@ def _answering(ask: Callable[[Request], dict[str, Any]]) -> Callable[[Request], 
         try:
             # In ASCII: a text may hold half a surrogate pair, which no other encoding can.
             return Response(json.dumps(ask(request)), media_type="application/json")
-        except NotThere as error:
+        except NotInRun as error:
             return JSONResponse({"error": str(error)}, 404)
         except OSError as error:
             return JSONResponse({"error": f"A file of the run can't be read: {error.strerror}."}, 503)

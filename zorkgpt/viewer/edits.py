@@ -14,7 +14,7 @@ LONGEST_BYTES = 100_000
 _LONGEST_TEXT = 10_000
 
 
-class Wanted(BaseModel):
+class EditRequest(BaseModel):
     """What the page asks for; what it leaves out stays as it is."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
@@ -36,7 +36,7 @@ def change(files: RunFiles, place: int, body: bytes) -> tuple[int, dict[str, Any
     if len(body) > LONGEST_BYTES:
         return 413, {"error": "This is more than a memory can hold."}
     try:
-        wanted = Wanted.model_validate_json(body)
+        wanted = EditRequest.model_validate_json(body)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "the request"

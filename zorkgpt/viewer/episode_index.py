@@ -1,4 +1,4 @@
-"""The log of one episode: where each turn stands in the file, and what is needed of all turns at once."""
+"""Indexes of an episode's two logs: where each turn and model call is, and what is needed of all turns at once."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -6,10 +6,68 @@ from typing import Any
 
 from zorkgpt.runlog.episodes import is_played
 from zorkgpt.runlog.events import SCHEMA_VERSION
-from zorkgpt.viewer.lines import Lines
-from zorkgpt.viewer.passing_threads import Happened
-from zorkgpt.viewer.values import number, objects, text, texts, whole_number
+from zorkgpt.viewer.json_lines import JsonLines, cut, number, objects, text, texts, whole_number
+from zorkgpt.viewer.memory_threads import MemoryEvent
 from zorkgpt.world.directions import directions_in, exit_name
+
+_CHARACTERS = 400_000
+
+
+class CallIndex:
+    """What is known of `model_calls.jsonl` so far; `refresh` reads on."""
+
+    def __init__(self, path: Path) -> None:
+        self._begin(path)
+
+    def _begin(self, path: Path) -> None:
+        self._lines = JsonLines(path)
+        self.calls: list[dict[str, Any]] = []
+        """In brief: everything but the texts."""
+        self._where: list[tuple[int, int]] = []
+        self._of_turn: dict[int, list[int]] = {}
+
+    def refresh(self) -> None:
+        if self._lines.was_replaced():
+            self._begin(self._lines.path)
+        for start, length, record in self._lines.new():
+            if record.get("event") == "model_called":
+                turn = whole_number(record.get("turn")) or 0
+                self._of_turn.setdefault(turn, []).append(len(self.calls))
+                self.calls.append(_brief(record, len(self.calls), turn))
+                self._where.append((start, length))
+
+    def of_turn(self, turn: int) -> list[dict[str, Any]]:
+        return [self.calls[index] for index in self._of_turn.get(turn, ())]
+
+    def whole(self, index: int) -> dict[str, Any] | None:
+        """With the exact prompt and answer; None if there is no such call."""
+        if not 0 <= index < len(self.calls):
+            return None
+        record = self._lines.at(*self._where[index])
+        messages = [
+            {"speaker": cut(one.get("speaker"), 50), "content": cut(one.get("content"), _CHARACTERS)}
+            for one in objects(record.get("messages"))
+        ]
+        return self.calls[index] | {
+            "messages": messages,
+            "answer": cut(record.get("answer"), _CHARACTERS),
+            "reasoning": cut(record.get("reasoning"), _CHARACTERS),
+        }
+
+
+def _brief(record: dict[str, Any], index: int, turn: int) -> dict[str, Any]:
+    return {
+        "call": index,
+        "turn": turn,
+        "role": cut(record.get("role"), 60),
+        "model": cut(record.get("model"), 120),
+        "prompt_tokens": whole_number(record.get("prompt_tokens")),
+        "completion_tokens": whole_number(record.get("completion_tokens")),
+        "cost": number(record.get("cost")),
+        "latency_s": number(record.get("latency_s")),
+        "error": cut(text(record.get("error")), 2000) or None,
+    }
+
 
 FAILED, DIED, VICTORY, REFUSED, REJECTED, WROTE, REPEATED, CONTESTED = (1 << bit for bit in range(8))
 """What a turn is marked with in `marks`."""
@@ -20,7 +78,7 @@ NOTED = ("objectives_updated", "knowledge_updated", "returned", "episode_resumed
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class MapStep:
     """What a turn says of the map."""
 
     before: int | None
@@ -43,20 +101,20 @@ class EpisodeIndex:
         self._begin(path)
 
     def _begin(self, path: Path) -> None:
-        self._lines = Lines(path)
+        self._lines = JsonLines(path)
         self.started: dict[str, Any] = {}
         self.ended: dict[str, Any] = {}
         self.later_version: int | None = None
         """The schema of a line that a later version of this program wrote."""
         self.columns: dict[str, list] = {name: [] for name in COLUMNS}
         self.actions: list[str] = []
-        self.steps: list[Step] = []
+        self.steps: list[MapStep] = []
         self.names: dict[int, str] = {}
         self.notes: list[tuple[int, str, tuple[int, int]]] = []
         """(turn, kind, where) of the events in `NOTED`, in order."""
-        self.passing: dict[int, list[Happened]] = {}
+        self.ephemeral_events: dict[int, list[MemoryEvent]] = {}
         """By place: what became of the memories of this episode only."""
-        self.passed = 0
+        self.ephemeral_changes = 0
         """How much there is of that."""
         self._where: list[tuple[int, int]] = []
 
@@ -161,8 +219,8 @@ class EpisodeIndex:
         for event in objects(record.get("memory_events")):
             place = whole_number(event.get("location_id"))
             if event.get("persistence") == "ephemeral" and place is not None:
-                self.passing.setdefault(place, []).append((turn, event))
-                self.passed += 1
+                self.ephemeral_events.setdefault(place, []).append((turn, event))
+                self.ephemeral_changes += 1
         self.ended = {}
 
     def _take_back(self, turn: int) -> None:
@@ -174,14 +232,14 @@ class EpisodeIndex:
             for column in (*self.columns.values(), self.actions, self.steps, self._where):
                 column.pop()
         self.notes = [note for note in self.notes if note[0] < turn]
-        for place, events in self.passing.items():
-            self.passing[place] = [event for event in events if event[0] < turn]
+        for place, events in self.ephemeral_events.items():
+            self.ephemeral_events[place] = [event for event in events if event[0] < turn]
 
 
-def _step(record: dict[str, Any], before: int | None, after: int | None) -> Step:
+def _step(record: dict[str, Any], before: int | None, after: int | None) -> MapStep:
     void = bool(record.get("refused") or record.get("fault"))
     died = bool(record.get("died"))
-    return Step(before, after, text(record.get("action"))[:200], died, void, () if void else _exits(record))
+    return MapStep(before, after, text(record.get("action"))[:200], died, void, () if void else _exits(record))
 
 
 def _exits(record: dict[str, Any]) -> tuple[str, ...]:

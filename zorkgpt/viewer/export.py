@@ -12,7 +12,7 @@ from typing import Any
 
 from zorkgpt.errors import ViewerError
 from zorkgpt.viewer.answers import PAGE_TURNS, Answers
-from zorkgpt.viewer.run_files import Names, RunFiles, open_run
+from zorkgpt.viewer.run_files import RunFileNames, RunFiles, open_run
 
 STATIC = Path(__file__).parent / "static"
 _MOST_BYTES_OF_CALLS = 60_000_000
@@ -21,7 +21,7 @@ _IMPORT = re.compile(r'^import \{([^}]*)\} from "\./([a-z_]+)\.js";\n', re.MULTI
 _EXPORT = re.compile(r"^export (?:(?:async )?function|class|const) (\w+)", re.MULTILINE)
 
 
-def export_run(given: Path, out: Path, *, names: Names | None = None) -> int:
+def export_run(given: Path, out: Path, *, names: RunFileNames | None = None) -> int:
     """Write the run into one HTML file, and return its size in bytes.
 
     Raises:

@@ -29,7 +29,7 @@ _HOST = re.compile(r"(?:\[(?P<address>[\da-fA-F:.]+)\]|(?P<name>[\w.-]+))(?::\d{
 
 
 @dataclass(frozen=True)
-class Rules:
+class AccessRules:
     """What a request must show."""
 
     hosts: frozenset[str] = LOOPBACK
@@ -41,7 +41,7 @@ class Rules:
     """None: nothing can be changed."""
 
     @classmethod
-    def of(cls, host: str | None, *, edit: bool) -> "Rules":
+    def of(cls, host: str | None, *, edit: bool) -> "AccessRules":
         """For an address that was asked for; None: this machine only. Beyond it a token is always needed."""
         token = secrets.token_urlsafe(24)
         if host is None:
@@ -53,7 +53,7 @@ class Rules:
 class Guard:
     """Stands before the whole application."""
 
-    def __init__(self, app: ASGIApp, rules: Rules) -> None:
+    def __init__(self, app: ASGIApp, rules: AccessRules) -> None:
         self._app = app
         self._rules = rules
 

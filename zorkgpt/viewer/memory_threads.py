@@ -1,11 +1,70 @@
-"""What became of each memory, from the history beside the memory file: every version, with the turn that it came of."""
+"""The versions of each memory with the turn each came from: lasting ones from the history, ephemeral from the log."""
 
 import re
 from pathlib import Path
 from typing import Any
 
-from zorkgpt.viewer.lines import Lines
-from zorkgpt.viewer.values import cut, moment, plain, text, whole_number
+from zorkgpt.memory.models import INVALIDATION_MARKER
+from zorkgpt.viewer.json_lines import JsonLines, cut, json_safe, text, turn_key, whole_number
+
+_END = 999_999
+"""After every turn: the episode is over, and its memories with it."""
+MemoryEvent = tuple[int, dict[str, Any]]
+"""A turn, and what it did to a memory."""
+
+
+def ephemeral_threads(episode: int, events: list[MemoryEvent]) -> list[list[dict[str, Any]]]:
+    """Of one place."""
+    threads: list[list[dict[str, Any]]] = []
+    for turn, event in events:
+        title, kind = cut(event.get("title")), cut(event.get("kind"), 40)
+        version = {"at": turn_key(episode, turn), "kind": kind}
+        if kind == "added":
+            threads.append([version | {"set": _new(event, title, episode, turn)}])
+        elif thread := _open(threads, title):
+            change = _changed(event, kind, turn, thread)
+            if change:
+                thread.append(version | {"set": change})
+    for thread in threads:
+        thread.append({"at": turn_key(episode, _END), "kind": "the episode ended", "set": {}, "gone": True})
+    return threads
+
+
+def _new(event: dict[str, Any], title: str, episode: int, turn: int) -> dict[str, Any]:
+    return {
+        "category": cut(event.get("category"), 40),
+        "title": title,
+        "text": cut(event.get("text")),
+        "persistence": "ephemeral",
+        "status": cut(event.get("status"), 40) or "ACTIVE",
+        "episode": episode,
+        "turns": str(turn),
+        "observation_count": 1,
+    }
+
+
+def _open(threads: list[list[dict[str, Any]]], title: str) -> list[dict[str, Any]] | None:
+    """The latest of this title that is believed."""
+    for thread in reversed(threads):
+        states: dict[str, Any] = {}
+        for version in thread:
+            states |= version["set"]
+        if states["title"] == title and states["status"] != "SUPERSEDED":
+            return thread
+    return None
+
+
+def _changed(event: dict[str, Any], kind: str, turn: int, thread: list[dict[str, Any]]) -> dict[str, Any]:
+    if kind == "seen again":
+        return {"turns": f"{thread[0]['set']['turns']}→{turn}", "observation_count": len(thread) + 1}
+    detail = cut(event.get("detail")) or None
+    if kind == "superseded":
+        return {"status": "SUPERSEDED", "superseded_by": detail, "superseded_at_turn": turn}
+    if kind == "invalidated":
+        by = {"superseded_by": INVALIDATION_MARKER, "invalidation_reason": detail}
+        return {"status": "SUPERSEDED", "superseded_at_turn": turn} | by
+    return {}
+
 
 _LAST_TURN = re.compile(r"(\d{1,9})\s*$")
 _OWN_TURN = ("added", "seen again", "merged", "contested")
@@ -18,7 +77,7 @@ class MemoryThreads:
         self._begin(path)
 
     def _begin(self, path: Path) -> None:
-        self._lines = Lines(path)
+        self._lines = JsonLines(path)
         self._threads: dict[int, list[list[dict[str, Any]]]] = {}
         self._current: dict[int, dict[tuple[str, str], tuple[list, dict[str, Any]]]] = {}
         """Place → title and text → the thread that holds it now, with its fields."""
@@ -63,7 +122,7 @@ class MemoryThreads:
         if thread is None:
             thread = []
             self._threads.setdefault(place, []).append(thread)
-        version = _version(row, moment(episode, turn), known)
+        version = _version(row, turn_key(episode, turn), known)
         thread.append(version)
         if isinstance(after, dict):
             current[_key(after)] = thread, known | version["set"]
@@ -71,7 +130,7 @@ class MemoryThreads:
 
 def _version(row: dict[str, Any], at: int, known: dict[str, Any]) -> dict[str, Any]:
     after, other = row.get("after"), row.get("other")
-    now = plain(after) if isinstance(after, dict) else {}
+    now = json_safe(after) if isinstance(after, dict) else {}
     version: dict[str, Any] = {"at": at, "kind": cut(row.get("kind"), 40), "time": cut(row.get("at"), 40)}
     if row.get("source") not in (None, "agent"):
         version["source"] = cut(row.get("source"), 40)

@@ -8,19 +8,17 @@ from typing import Any
 
 from zorkgpt.errors import RunLogError
 from zorkgpt.runlog.episodes import MODEL_CALLS, RUNS, episodes_in, run_directory
-from zorkgpt.viewer.call_index import CallIndex
-from zorkgpt.viewer.episode_index import EpisodeIndex
-from zorkgpt.viewer.map_timeline import MapTimeline
-from zorkgpt.viewer.memory_threads import MemoryThreads
-from zorkgpt.viewer.passing_threads import passing_threads
-from zorkgpt.viewer.values import moment, text, whole_number
+from zorkgpt.viewer.episode_index import CallIndex, EpisodeIndex
+from zorkgpt.viewer.json_lines import text, turn_key, whole_number
+from zorkgpt.viewer.map import MapTimeline
+from zorkgpt.viewer.memory_threads import MemoryThreads, ephemeral_threads
 
 _MOST_EPISODES = 10**9
 """With its turn, the number of an episode must fit the page's own numbers."""
 
 
 @dataclass(frozen=True)
-class Names:
+class RunFileNames:
     """How a run calls its files."""
 
     log: str = "episode_log.jsonl"
@@ -39,10 +37,10 @@ class RunFiles:
         only: Show this episode alone; None: all.
     """
 
-    def __init__(self, workdir: Path, *, only: int | None = None, names: Names | None = None) -> None:
+    def __init__(self, workdir: Path, *, only: int | None = None, names: RunFileNames | None = None) -> None:
         self.workdir = workdir
         self.only = only
-        self.names = names or Names()
+        self.names = names or RunFileNames()
         self.lock = threading.RLock()
         """Held by whoever reads; requests come from several threads."""
         self.episodes: dict[int, EpisodeIndex] = {}
@@ -71,14 +69,14 @@ class RunFiles:
 
     def memory_changes(self) -> int:
         """Grows with everything that becomes of a memory."""
-        return self.threads.size + sum(episode.passed for episode in self.episodes.values())
+        return self.threads.size + sum(episode.ephemeral_changes for episode in self.episodes.values())
 
     def memories_of(self, place: int) -> list[list[dict[str, Any]]]:
         """Every memory of a place as the list of its versions; each after the first holds only what it changed."""
         passing = (
-            passing_threads(number, episode.passing[place])
+            ephemeral_threads(number, episode.ephemeral_events[place])
             for number, episode in self.episodes.items()
-            if place in episode.passing
+            if place in episode.ephemeral_events
         )
         return [*self.threads.of_place(place), *chain.from_iterable(passing)]
 
@@ -105,10 +103,10 @@ class RunFiles:
             return
         first = whole_number(episode.started.get("location_id"))
         if first is not None:
-            self.map.arrive(first, moment(episode.episode, 0))
+            self.map.arrive(first, turn_key(episode.episode, 0))
             episode.names.setdefault(first, text(episode.started.get("location"))[:200])
         turns = episode.columns["turns"]
-        self.map.take(episode.episode, zip(turns[done:], episode.steps[done:], strict=True))
+        self.map.add_turns(episode.episode, zip(turns[done:], episode.steps[done:], strict=True))
         self._mapped[episode.episode] = (episode.generation, len(turns))
 
     def _draw_anew(self) -> None:
@@ -123,7 +121,7 @@ class RunFiles:
         return sorted(begun)
 
 
-def open_run(given: Path, *, names: Names | None = None, may_be_empty: bool = False) -> RunFiles:
+def open_run(given: Path, *, names: RunFileNames | None = None, may_be_empty: bool = False) -> RunFiles:
     """The run of a working directory, or the one episode of a folder below `runs/`.
 
     Raises:

@@ -1,15 +1,19 @@
-"""Serves the page until it is stopped."""
+"""Serve the page until it is stopped, in this process or in one beside the run."""
 
 import errno
 import logging
+import os
 import socket
+import subprocess
+import sys
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 
 from zorkgpt.errors import ViewerError
-from zorkgpt.viewer.run_files import Names, open_run
+from zorkgpt.viewer.run_files import RunFileNames, open_run
 
 PORT = 8765
 _BACKLOG = 128
@@ -22,7 +26,7 @@ def serve(
     port: int | None = None,
     edit: bool = False,
     may_be_empty: bool = False,
-    names: Names | None = None,
+    names: RunFileNames | None = None,
     ready: Callable[[str], None],
 ) -> None:
     """Serve a run; `ready` is told the address once the page can be opened there.
@@ -43,10 +47,10 @@ def serve(
             f"The viewer needs {error.name}, which is not installed: "
             "pip install 'zorkgpt[viewer]', or `uv sync` in a checkout."
         ) from None
-    from zorkgpt.viewer.guard import Rules
+    from zorkgpt.viewer.guard import AccessRules
 
     files = open_run(given, may_be_empty=may_be_empty, names=names)
-    rules = Rules.of(host, edit=edit)
+    rules = AccessRules.of(host, edit=edit)
     listening = _listen(host or "127.0.0.1", port)
     config = uvicorn.Config(
         make_app(files, rules),
@@ -93,3 +97,74 @@ def _address(listening: socket.socket, token: str | None) -> str:
     shown = f"[{name}]" if ":" in name else name
     # After the #, so that it reaches no log and no other page.
     return f"http://{shown}:{port}/" + (f"#token={token}" if token else "")
+
+
+_STOP_S = 5
+# The game comes first, where both want the same processor.
+_NICENESS = 10
+
+
+class BackgroundPage:
+    """Shows a run while it is played. Its address is known once it is made.
+
+    Raises:
+        ViewerError: the page can't be served.
+    """
+
+    def __init__(self, workdir: Path, *, names: RunFileNames | None = None) -> None:
+        names = names or RunFileNames()
+        command = [sys.executable, "-m", __name__, str(workdir.resolve()), names.log, names.memory]
+        # A session of its own: a Ctrl-C is the game's, which then ends the page.
+        self._process = subprocess.Popen(
+            command,
+            cwd=Path(__file__).resolve().parents[2],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        told = self._process.stdout.readline().strip()
+        if not told.startswith("http"):
+            self.close()
+            raise ViewerError(told or "The page can't be served; `zorkgpt view` says why.")
+        self.address = told
+        self.process_id = self._process.pid
+
+    def close(self) -> None:
+        self._process.stdin.close()
+        try:
+            self._process.wait(_STOP_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._process.stdout.close()
+
+    def __enter__(self) -> "BackgroundPage":
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+
+def _main(workdir: str, log: str, memory: str) -> None:
+    with suppress(OSError):
+        os.nice(_NICENESS)
+    threading.Thread(target=_end_with_the_parent, daemon=True).start()
+    try:
+        serve(Path(workdir), may_be_empty=True, names=RunFileNames(log, memory), ready=_tell)
+    except ViewerError as error:
+        _tell(str(error))
+
+
+def _tell(line: str) -> None:
+    print(line, flush=True)
+
+
+def _end_with_the_parent() -> None:
+    """The pipe ends when the parent closes it, or when it is gone, however that came about."""
+    sys.stdin.read()
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    _main(*sys.argv[1:])

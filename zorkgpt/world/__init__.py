@@ -1,1 +1,1 @@
-"""The world as it was walked: directions, movement, the map."""
+"""The explored world: directions, movement, the map, and whether an episode makes progress in it."""

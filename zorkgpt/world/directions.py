@@ -1,7 +1,9 @@
-"""The directions of interactive fiction, under one name each."""
+"""The directions of interactive fiction, with one canonical name each."""
 
 import re
 from functools import lru_cache
+
+from zorkgpt.text import normalized_action
 
 OPPOSITE = {
     "north": "south",
@@ -36,15 +38,15 @@ _SHORT = {
     "leave": "out",
     "outside": "out",
 }
-# "up" and "in" stand in any sentence; in prose only the points of the compass tell of a way.
+# "up" and "in" occur in any sentence; in prose only compass directions indicate an exit.
 _COMPASS_WORD = re.compile(r"\b(?:(north|south)(?:-?(east|west))?|(east|west))\b", re.IGNORECASE)
 _GOING = ("go ", "walk ", "run ", "head ")
 
 
 @lru_cache(maxsize=4096)
 def canonical_direction(action: str) -> str | None:
-    """The direction that an action goes: "go nw" → "northwest"; None if it is no plain direction."""
-    words = " ".join(action.lower().split())
+    """Return the direction that an action goes: "go nw" → "northwest"; None if it is not just a direction."""
+    words = normalized_action(action)
     for verb in _GOING:
         words = words.removeprefix(verb)
     words = _SHORT.get(words, words)
@@ -53,11 +55,11 @@ def canonical_direction(action: str) -> str | None:
 
 @lru_cache(maxsize=4096)
 def exit_name(action: str) -> str:
-    """Under which name a way is kept: its direction, or the action that took it ("enter window")."""
-    return canonical_direction(action) or " ".join(action.lower().split())
+    """Return the name of the exit that an action takes: its direction, or the action itself ("enter window")."""
+    return canonical_direction(action) or normalized_action(action)
 
 
 def directions_in(text: str) -> tuple[str, ...]:
-    """The points of the compass that a text names, each once: "a path leads north-east" → ("northeast",)."""
+    """Return the compass directions that a text names, each once: "a path leads north-east" → ("northeast",)."""
     found = ("".join(match.groups("")).lower() for match in _COMPASS_WORD.finditer(text))
     return tuple(dict.fromkeys(found))

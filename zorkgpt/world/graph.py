@@ -1,4 +1,4 @@
-"""The map: rooms by number, the ways between them that were walked, how else the player got about, what was in vain."""
+"""The map: rooms by number, the connections between them, other moves, failed actions, and routes."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -6,20 +6,133 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import networkx as nx
+
 from zorkgpt.world.directions import DIRECTIONS, exit_name
 from zorkgpt.world.movement import WAYS, Move, MoveKind
-from zorkgpt.world.routes import Danger, RouteFinder
-from zorkgpt.world.way import Way
 
-# A word that moves the player is taken where walking would be a long way round.
-_COST_OF_A_TRANSPORT = 3.0
-Sighting = tuple[str, tuple]
-"""What was learned, as the name of the method that learns it and its arguments."""
+# Confidence rises after a few walks and falls quickly: (walks + 1) / (tries + 2), Laplace's rule of succession.
+_PRIOR_WALKS, _PRIOR_TRIES = 1, 2
+
+
+@dataclass(slots=True)
+class Connection:
+    """An exit that was walked, with the rooms where it ended: several if chance decides."""
+
+    ends: dict[int, int] = field(default_factory=dict)
+    """Room → the number of walks that ended there, the latest last."""
+    failures: int = 0
+    """The number of tries that led nowhere."""
+    kind: MoveKind = MoveKind.WALKED
+
+    def walk(self, to_id: int, kind: MoveKind) -> None:
+        self.ends[to_id] = self.ends.pop(to_id, 0) + 1
+        # An exit that was once walked needs no vehicle, even if it was used in one at other times.
+        if kind is MoveKind.WALKED or len(self.ends) == 1 == self.ends[to_id]:
+            self.kind = kind
+
+    @property
+    def leads_to(self) -> int:
+        """The room where it ended most often; the latest if there are several."""
+        if len(self.ends) == 1:
+            (room,) = self.ends
+            return room
+        return max(reversed(self.ends), key=self.ends.__getitem__)
+
+    @property
+    def walks(self) -> int:
+        """The number of walks that ended at `leads_to`."""
+        return self.ends[self.leads_to]
+
+    @property
+    def contradictions(self) -> int:
+        """The number of tries that ended elsewhere or nowhere."""
+        return sum(self.ends.values()) - self.walks + self.failures
+
+    @property
+    def confidence(self) -> float:
+        return (self.walks + _PRIOR_WALKS) / (self.walks + self.contradictions + _PRIOR_TRIES)
+
+    @property
+    def shares(self) -> dict[int, float]:
+        """Room → share of the walks that ended there; they sum to 1."""
+        walks = sum(self.ends.values())
+        return {room: count / walks for room, count in sorted(self.ends.items())}
+
+
+def failures_from_confidence(confidence: float, walks: int, elsewhere: int = 0) -> int:
+    """Return the number of failures behind a confidence: the inverse of `Connection.confidence`."""
+    tries = (walks + _PRIOR_WALKS) / confidence - _PRIOR_TRIES
+    return max(0, round(tries - walks - elsewhere))
+
+
+Danger = int | tuple[int, str]
+"""A room, or one exit of a room."""
+Routes = dict[int, list[str]]
+"""Every reachable room → the exits to take, nearest room first."""
+
+_MAX_CACHED_ROUTES = 64
+
+
+class RouteFinder:
+    """A directed graph of the connections, with the cost of relying on each."""
+
+    def __init__(self) -> None:
+        self._graph = nx.DiGraph()
+        self._found: dict[tuple[int, frozenset[Danger]], Routes] = {}
+        """The routes found since the graph last changed."""
+
+    def clear(self) -> None:
+        self._graph.clear()
+        self._found.clear()
+
+    def replace(self, room_id: int, ways: Iterable[tuple[str, int, float]]) -> None:
+        """Replace the exits of a room: name, destination, cost above 0."""
+        self._found.clear()
+        self._graph.add_node(room_id)
+        self._graph.remove_edges_from(list(self._graph.out_edges(room_id)))
+        for name, leads_to, cost in sorted(ways, key=lambda way: (way[2], way[0])):
+            if leads_to != room_id:
+                if not self._graph.has_edge(room_id, leads_to):
+                    self._graph.add_edge(room_id, leads_to, ways=[])
+                self._graph.edges[room_id, leads_to]["ways"].append((name, cost))
+
+    def routes(self, from_id: int, dangers: Collection[Danger] = ()) -> Routes:
+        """Return the routes to every reachable room; the result must not be modified."""
+        if from_id not in self._graph:
+            return {from_id: []}
+        asked = from_id, frozenset(dangers)
+        if asked not in self._found:
+            if len(self._found) >= _MAX_CACHED_ROUTES:
+                self._found.clear()
+            self._found[asked] = self._find(*asked)
+        return self._found[asked]
+
+    def _find(self, from_id: int, dangers: frozenset[Danger]) -> Routes:
+        taken: dict[tuple[int, int], str] = {}
+
+        def cost_of_edge(start: int, end: int, edge: dict[str, list[tuple[str, float]]]) -> float | None:
+            if end in dangers:
+                return None
+            for name, cost in edge["ways"]:
+                if (start, name) not in dangers:
+                    taken[start, end] = name
+                    return cost
+            return None
+
+        paths = nx.single_source_dijkstra_path(self._graph, from_id, weight=cost_of_edge)
+        return {room: [taken[step] for step in nx.utils.pairwise(path)] for room, path in paths.items()}
+
+
+# An action that transports the player is preferred to a walk that is longer than this.
+_TRANSPORT_COST = 3.0
+MapChange = tuple[str, tuple[Any, ...]]
+"""A change of a map: the name of the method that makes it, and its arguments."""
 
 
 @dataclass
 class Room:
-    """A place that was seen; `exits` are the ways out of it that were walked or that it is said to have."""
+    """A room that was seen; `exits` are those that were walked or that a text names."""
 
     id: int
     name: str
@@ -27,33 +140,32 @@ class Room:
 
 
 class MapGraph:
-    """Rooms keyed by object number, one-way connections keyed by direction or by the action that took them.
+    """Rooms keyed by object number, one-way connections keyed by direction or by the action that takes them.
 
     Args:
-        exit_failure_threshold: After so many failures in a row a way counts as none, until it works after all;
-            None: never.
+        exit_failure_threshold: After so many failures in a row an exit is pruned, until it works again; None: never.
     """
 
     def __init__(self, *, exit_failure_threshold: int | None = 2) -> None:
         self.exit_failure_threshold = exit_failure_threshold
         self.rooms: dict[int, Room] = {}
         self.exit_failure_counts: dict[int, dict[str, int]] = {}
-        """Room → way → failures since it last worked."""
+        """Room → exit → failures since it last worked."""
         self.in_vain: dict[int, dict[str, str]] = {}
-        """Room → action → what the game said when it came to nothing there; until it comes to something."""
+        """Room → action → the response when it had no effect there; removed when it has one."""
         self.in_vain_after: dict[int, dict[str, set[str]]] = {}
-        """Room → way → what had come to something there in the same episode before the way led nowhere."""
+        """Room → exit → actions that had an effect there in the same episode before the exit led nowhere."""
         self.moves: Counter[Move] = Counter()
-        """How often the player came elsewhere by something that is no way."""
-        self.unsaved: list[Sighting] = []
-        """What was learned since the map was last read or written, in order."""
+        """How often each move occurred that is not a connection."""
+        self.unsaved: list[MapChange] = []
+        """The changes since the map was last read or written, in order."""
         self.contains: dict[int, int] = {}
-        """Episode → the last of its turns that the file says it has learned."""
+        """Episode → the last of its turns that the file contains."""
         self.learned: dict[int, int] = {}
-        """The same of the episodes that this process plays; these count before the file's."""
-        self.kept_as: object = None
-        """Which version of which file this map was when it was last read or written; only the file layer asks."""
-        self._ways: dict[int, dict[str, Way]] = {}
+        """The same for the episodes that this process plays; takes precedence over `contains`."""
+        self.file_version: tuple[Path, object] | None = None
+        """The file and its stamp when this map was last read or written; used only by `map_file`."""
+        self._connections: dict[int, dict[str, Connection]] = {}
         self._routes = RouteFinder()
 
     def clear(self) -> None:
@@ -66,12 +178,12 @@ class MapGraph:
             self.unsaved,
             self.contains,
             self.learned,
-            self._ways,
+            self._connections,
             self._routes,
         ):
             kept.clear()
 
-    # Learning
+    # Changes
 
     def add_room(self, room_id: int, name: str) -> Room:
         room = self.rooms.get(room_id)
@@ -84,24 +196,24 @@ class MapGraph:
         return room
 
     def add_exit(self, room_id: int, direction: str) -> None:
-        """A way out of a room is said to be there; nobody has walked it."""
+        """Add an exit that a text names; nobody has walked it."""
         name, room = exit_name(direction), self.add_room(room_id, "")
         if name not in room.exits:
             room.exits.add(name)
             self.unsaved.append(("add_exit", (room_id, name)))
 
     def add_connection(self, from_id: int, direction: str, to_id: int, kind: MoveKind = MoveKind.WALKED) -> None:
-        """A way was walked: it works, and what it led to before is borne out or contradicted."""
+        """Record that an exit was walked, which confirms or contradicts where it led before."""
         name = exit_name(direction)
-        self._ways.setdefault(from_id, {}).setdefault(name, Way()).walk(to_id, MoveKind(kind))
+        self._connections.setdefault(from_id, {}).setdefault(name, Connection()).walk(to_id, MoveKind(kind))
         self.exit_failure_counts.get(from_id, {}).pop(name, None)
         self.add_room(from_id, "").exits.add(name)
         self.add_room(to_id, "")
         self.unsaved.append(("add_connection", (from_id, name, to_id, kind)))
-        self._draw(from_id)
+        self._update_routes(from_id)
 
     def add_move(self, move: Move) -> None:
-        """The player came elsewhere, on a way or by something else."""
+        """Record that the player came to another room, by a connection or otherwise."""
         if move.kind in WAYS:
             self.add_connection(move.from_id, move.way, move.to_id, move.kind)
             return
@@ -109,30 +221,30 @@ class MapGraph:
         self.add_room(move.to_id, "")
         self.moves[move] += 1
         self.unsaved.append(("add_move", (move,)))
-        self._draw(move.from_id)
+        self._update_routes(move.from_id)
 
     def add_failure(self, from_id: int, direction: str) -> int:
-        """A way was tried and did not lead anywhere. Returns how often that happened since it last worked."""
+        """Record that an exit led nowhere. Return how often that happened since it last worked."""
         name = exit_name(direction)
         self.add_room(from_id, "")
         failures = self.exit_failure_counts.setdefault(from_id, {})
         failures[name] = failures.get(name, 0) + 1
-        if way := self._ways.get(from_id, {}).get(name):
+        if way := self._connections.get(from_id, {}).get(name):
             way.failures += 1
-            self._draw(from_id)
+            self._update_routes(from_id)
         self.unsaved.append(("add_failure", (from_id, name)))
         return failures[name]
 
     def has_failed(self, from_id: int, action: str) -> bool:
-        """Whether a way led nowhere when it was tried last."""
+        """Return whether an exit led nowhere when it was last tried."""
         return exit_name(action) in self.exit_failure_counts.get(from_id, {})
 
     def add_attempt(self, room_id: int, action: str, said: str | None, after: Iterable[str] = ()) -> None:
-        """An action was taken in a room.
+        """Record that an action was taken in a room.
 
         Args:
-            said: what the game answered, where it came to nothing; None: it came to something.
-            after: of a way, what had come to something there before: it is known not to have opened it.
+            said: the response if the action had no effect; None: it had one.
+            after: for an exit, the actions that had an effect there before: they are known not to have opened it.
         """
         tried, cleared = self.in_vain.get(room_id, {}), self.in_vain_after.get(room_id, {})
         news = set(after) - cleared.get(action, set()) if said is not None else set()
@@ -149,45 +261,45 @@ class MapGraph:
         self.unsaved.append(("add_attempt", (room_id, action, said, tuple(sorted(news)))))
 
     def has_failed_after(self, room_id: int, way: str, action: str) -> bool:
-        """Whether a way has led nowhere after this action had come to something in the same room."""
+        """Return whether an exit has led nowhere after this action had an effect in the same room."""
         return action in self.in_vain_after.get(room_id, {}).get(way, ())
 
     def reopen(self) -> None:
-        """The world begins anew: what once led somewhere, and was shut later on, is open again."""
-        shut = [(room, name) for room, name in self._failed() if name in self._ways.get(room, {})]
+        """Begin the world anew: connections that were closed later on are open again."""
+        shut = [(room, name) for room, name in self._failed() if name in self._connections.get(room, {})]
         for room, name in shut:
             del self.exit_failure_counts[room][name]
-            self._draw(room)
+            self._update_routes(room)
         if shut:
             self.unsaved.append(("reopen", ()))
 
-    def restore_way(self, from_id: int, name: str, way: Way) -> None:
-        """Take over a way as it was kept."""
-        self._ways.setdefault(from_id, {})[name] = way
+    def restore_connection(self, from_id: int, name: str, way: Connection) -> None:
+        """Add a connection as it was saved."""
+        self._connections.setdefault(from_id, {})[name] = way
         for room_id in (from_id, *way.ends):
             self.add_room(room_id, "")
         self.rooms[from_id].exits.add(name)
-        self._draw(from_id)
+        self._update_routes(from_id)
 
-    def learn(self, sightings: Iterable[Sighting]) -> None:
-        """Learn what another map of the same world has learned."""
-        for method, arguments in sightings:
+    def apply_changes(self, map_changes: Iterable[MapChange]) -> None:
+        """Apply the changes of another map of the same world."""
+        for method, arguments in map_changes:
             getattr(self, method)(*arguments)
 
-    def become(self, other: "MapGraph") -> None:
-        """Hold what another map holds, which is not to be used any longer."""
+    def replace_with(self, other: "MapGraph") -> None:
+        """Take over the content of another map, which must not be used any longer."""
         vars(self).update(vars(other))
 
-    # Asking
+    # Queries
 
     @property
     def connections(self) -> dict[int, dict[str, int]]:
-        """Room → way → room."""
-        return {room: {name: way.leads_to for name, way in ways.items()} for room, ways in self._ways.items()}
+        """Room → exit → room."""
+        return {room: {name: way.leads_to for name, way in ways.items()} for room, ways in self._connections.items()}
 
     @property
     def pruned_exits(self) -> dict[int, set[str]]:
-        """Room → ways that failed so often that they count as none."""
+        """Room → exits that are pruned because they failed too often."""
         pruned: dict[int, set[str]] = {}
         for room, name in self._failed():
             if self.is_pruned(room, name):
@@ -198,33 +310,33 @@ class MapGraph:
         failures = self.exit_failure_counts.get(room_id, {}).get(exit_name(direction), 0)
         return self.exit_failure_threshold is not None and failures >= self.exit_failure_threshold
 
-    def ways(self) -> Iterator[tuple[int, str, Way]]:
-        """Every way that was walked, with the room that it leaves and its name."""
-        for room, ways in self._ways.items():
+    def all_connections(self) -> Iterator[tuple[int, str, Connection]]:
+        """Yield every connection as (room, exit, connection)."""
+        for room, ways in self._connections.items():
             yield from ((room, name, way) for name, way in ways.items())
 
-    def way(self, from_id: int, direction: str) -> Way | None:
-        """None: never walked."""
-        return self._ways.get(from_id, {}).get(exit_name(direction))
+    def connection(self, from_id: int, direction: str) -> Connection | None:
+        """Return the connection of an exit; None if it was never walked."""
+        return self._connections.get(from_id, {}).get(exit_name(direction))
 
     def leads_to(self, from_id: int, direction: str) -> int | None:
-        """Where a way, or else an action that transports, led most often; None if it never led anywhere."""
-        way = self.way(from_id, direction)
+        """Return where an exit, or else an action that transports, led most often; None if it never led anywhere."""
+        way = self.connection(from_id, direction)
         return way.leads_to if way else self._transports(from_id).get(exit_name(direction))
 
     def confidence(self, from_id: int, direction: str) -> float:
-        """How sure a way is, in (0, 1); 0.0 if it was never walked."""
-        way = self.way(from_id, direction)
+        """Return the confidence of a connection, in (0, 1); 0.0 if it was never walked."""
+        way = self.connection(from_id, direction)
         return way.confidence if way else 0.0
 
     def shares(self, from_id: int, direction: str) -> dict[int, float]:
-        """Room → part of the walks on this way that ended there: several where chance decides, {} if never walked."""
-        way = self.way(from_id, direction)
+        """Return room → share of the walks that ended there: several where chance decides, {} if never walked."""
+        way = self.connection(from_id, direction)
         return way.shares if way else {}
 
     def exits(self, room_id: int) -> dict[str, int]:
-        """Way → room, of the ways out of this room that were walked and are not pruned."""
-        ways = self._ways.get(room_id, {})
+        """Return exit → room, for the exits of a room that were walked and are not pruned."""
+        ways = self._connections.get(room_id, {})
         return {name: way.leads_to for name, way in ways.items() if not self.is_pruned(room_id, name)}
 
     @property
@@ -233,17 +345,17 @@ class MapGraph:
         return {(move.from_id, move.way) for move in self.moves if move.kind is MoveKind.DIED}
 
     def untried(self, room_id: int, candidates: Iterable[str] = ()) -> tuple[str, ...]:
-        """Ways out of a room that it is said to have, and of `candidates`, that nobody took or failed to take."""
+        """Return the known exits of a room, and those of `candidates`, that were never tried."""
         room = self.rooms.get(room_id)
         offered = {*(room.exits if room else ()), *map(exit_name, candidates)}
-        tried = {*self._ways.get(room_id, {}), *self.exit_failure_counts.get(room_id, {})}
-        return tuple(sorted(offered - tried, key=_by_compass))
+        tried = {*self._connections.get(room_id, {}), *self.exit_failure_counts.get(room_id, {})}
+        return tuple(sorted(offered - tried, key=_compass_order))
 
     def frontiers(self, candidates: Mapping[int, Iterable[str]] | None = None) -> dict[int, tuple[str, ...]]:
-        """Room → its untried ways, for the rooms that have any.
+        """Return room → its untried exits, for the rooms that have any.
 
         Args:
-            candidates: Room → ways that may be there, beyond those that the room is said to have.
+            candidates: Room → exits that it may have, besides the known ones.
         """
         found = ((room, self.untried(room, (candidates or {}).get(room, ()))) for room in self.rooms)
         return {room: untried for room, untried in found if untried}
@@ -251,7 +363,7 @@ class MapGraph:
     def route(
         self, from_id: int, to_id: int, *, dangers: Collection[Danger] = (), through_dangers: bool = False
     ) -> list[str] | None:
-        """The actions that lead there, the surest way first; None if no way is known."""
+        """Return the actions that lead to a room on the most reliable route; None if no route is known."""
         return self.routes(from_id, dangers=dangers, through_dangers=through_dangers).get(to_id)
 
     def routes(
@@ -261,10 +373,10 @@ class MapGraph:
         dangers: Collection[Danger] = (),
         through_dangers: bool = False,
     ) -> dict[int, list[str]]:
-        """Every room that can be reached → the actions that lead there, nearest first; the room itself with none.
+        """Return every reachable room → the actions that lead there, nearest first; the room itself with none.
 
         Args:
-            dangers: rooms, and (room, way), that no route touches, unless `through_dangers`.
+            dangers: rooms, and (room, exit), that no route may touch, unless `through_dangers`.
         """
         return self._routes.routes(from_id, () if through_dangers else dangers)
 
@@ -276,37 +388,37 @@ class MapGraph:
         led.sort(key=lambda item: item[0])
         return {move.way: move.to_id for _, move in led if move.kind is MoveKind.TRANSPORTED}
 
-    def _draw(self, from_id: int) -> None:
-        """Bring the ways out of a room up to date for the routes."""
+    def _update_routes(self, from_id: int) -> None:
+        """Update the exits of a room in the graph for routes."""
         ways = [
             (name, way.leads_to, 1 / way.confidence)
-            for name, way in self._ways.get(from_id, {}).items()
+            for name, way in self._connections.get(from_id, {}).items()
             if not self.is_pruned(from_id, name)
         ]
         transports = self._transports(from_id).items()
-        ways += [(name, to, _COST_OF_A_TRANSPORT) for name, to in transports if self.way(from_id, name) is None]
+        ways += [(name, to, _TRANSPORT_COST) for name, to in transports if self.connection(from_id, name) is None]
         self._routes.replace(from_id, ways)
 
-    # Keeping
+    # Files
 
     def to_dict(self) -> dict[str, Any]:
-        from zorkgpt.world.map_format import to_dict
+        from zorkgpt.world.map_file import to_dict
 
         return to_dict(self)
 
     @classmethod
     def from_dict(cls, state: dict[str, Any], *, exit_failure_threshold: int | None = 2) -> "MapGraph":
-        """The map that `to_dict` gave.
+        """Return the map that `to_dict` was called on.
 
         Raises:
-            KeyError, TypeError, ValueError, AttributeError: it is not such a map.
+            KeyError, TypeError, ValueError, AttributeError: `state` has another form.
         """
-        from zorkgpt.world.map_format import from_dict
+        from zorkgpt.world.map_file import from_dict
 
         return from_dict(state, exit_failure_threshold)
 
     def save_to_json(self, path: Path | str) -> None:
-        """Write the map; see `map_file.save_map`."""
+        """Write the map to a file; see `map_file.save_map`."""
         from zorkgpt.memory.storage.file import MemoryFile
         from zorkgpt.world.map_file import save_map
 
@@ -314,11 +426,11 @@ class MapGraph:
 
     @classmethod
     def load_from_json(cls, path: Path | str) -> "MapGraph":
-        """The map of a file; see `map_file.load_map`."""
+        """Read the map of a file; see `map_file.load_map`."""
         from zorkgpt.world.map_file import load_map
 
         return load_map(Path(path))
 
 
-def _by_compass(name: str) -> tuple[int, str]:
+def _compass_order(name: str) -> tuple[int, str]:
     return (DIRECTIONS.index(name) if name in DIRECTIONS else len(DIRECTIONS), name)

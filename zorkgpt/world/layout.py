@@ -1,6 +1,6 @@
-"""Places rooms on a grid as people draw adventure maps: north is up, and no two rooms in one square."""
+"""Lay out rooms on a grid as people draw adventure maps, and place boxes and lines in pixels."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from heapq import heappop, heappush
 from itertools import count
 
@@ -18,13 +18,13 @@ COMPASS: dict[str, Square] = {
     "southeast": (1, 1),
     "southwest": (-1, 1),
 }
-# Where the rest goes by custom: up beside and above, down beside and below.
+# Where other exits go by custom: up beside and above, down beside and below.
 _LEANING = {"up": (1, -1), "down": (-1, 1), "in": (1, 0), "out": (-1, 0)}
 Connections = Mapping[int, Mapping[str, int]]
 
 
 def lay_out(rooms: Iterable[int], connections: Connections) -> dict[int, Square]:
-    """Room → square. What hangs together by the compass is one block; the blocks are set near what leads to them."""
+    """Return room → square. Rooms connected by compass directions form a block; blocks are placed near their entry."""
     neighbours = _neighbours(rooms, connections)
     placed: dict[int, Square] = {}
     lines: set[Square] = set()
@@ -45,10 +45,29 @@ def lay_out(rooms: Iterable[int], connections: Connections) -> dict[int, Square]
 
 
 def between(one: Square, other: Square) -> set[Square]:
-    """The squares that a straight line from one to the other runs through, both ends left out."""
+    """Return the squares that a straight line crosses between two squares, without both."""
     (x, y), (dx, dy) = one, (other[0] - one[0], other[1] - one[1])
     steps = max(abs(dx), abs(dy))
     return {(x + round(dx * i / steps), y + round(dy * i / steps)) for i in range(1, steps)}
+
+
+def paired_exit(
+    connections: Connections, room: int, name: str, other: int, drawn: Collection[tuple[int, str]]
+) -> str | None:
+    """Return the exit back that shares a line with an exit: its opposite, or else one whose opposite leads elsewhere.
+
+    Args:
+        drawn: (room, exit) that have a line already.
+    """
+    if room == other:
+        return None
+    back = connections.get(other, {})
+    returns = [exit_back for exit_back, to in back.items() if to == room and (other, exit_back) not in drawn]
+    if OPPOSITE.get(name) in returns:
+        return OPPOSITE[name]
+    exits = connections.get(room, {})
+    free = [exit_back for exit_back in returns if exits.get(OPPOSITE.get(exit_back, "")) != other]
+    return next((exit_back for exit_back in free if (exit_back in COMPASS) == (name in COMPASS)), None)
 
 
 _Neighbours = dict[int, list[tuple[int, Square, int]]]
@@ -68,8 +87,9 @@ def _neighbours(rooms: Iterable[int], connections: Connections) -> _Neighbours:
 
 
 def _blocks(neighbours: _Neighbours, connections: Connections) -> list[tuple[list[int], int | None, Square]]:
-    """(rooms, entry first; the room outside that leads there or None; which way it leads), the largest first."""
-    blocks, seen = [], set()
+    """Return (rooms, entry first; the room outside that leads there or None; its direction), the largest first."""
+    blocks: list[list[int]] = []
+    seen: set[int] = set()
     for start in neighbours:
         if start not in seen:
             block = _reached(start, neighbours)
@@ -77,7 +97,8 @@ def _blocks(neighbours: _Neighbours, connections: Connections) -> list[tuple[lis
             blocks.append(block)
     blocks.sort(key=len, reverse=True)
     others = [(room, name, to) for room, ways in connections.items() for name, to in ways.items()]
-    ordered, placed = [], set()
+    ordered: list[tuple[list[int], int | None, Square]] = []
+    placed: set[int] = set()
     while blocks:
         link = next(
             (
@@ -104,10 +125,10 @@ def _reached(start: int, neighbours: _Neighbours) -> list[int]:
 
 
 def _shape(block: list[int], neighbours: _Neighbours) -> dict[int, Square]:
-    """The rooms of one block around its first, those first on whose direction both ends agree."""
+    """Arrange the rooms of a block around its first, starting with directions on which both ends agree."""
     squares: dict[int, Square] = {block[0]: (0, 0)}
     order = count()
-    waiting: list = []
+    waiting: list[tuple[int, int, Square, int, int]] = []
 
     def expect(room: int) -> None:
         for doubt, step, other in neighbours[room]:
@@ -123,11 +144,11 @@ def _shape(block: list[int], neighbours: _Neighbours) -> dict[int, Square]:
 
 
 def _with(squares: dict[int, Square], room: int, step: Square, other: int) -> dict[int, Square]:
-    """The squares with one more room a step away, in the free square there, or with room made for it."""
+    """Return the squares with one more room a step away, moving others if that square is occupied."""
     x, y = squares[room][0] + step[0], squares[room][1] + step[1]
     taken = set(squares.values())
     if (x, y) in taken and (x + step[0], y + step[1]) not in taken:
-        # A diagonal may slip past what is there; a straight line would run through it.
+        # A diagonal may pass beside the room that is there; a straight line would cross it.
         if step[0] and step[1]:
             x, y = x + step[0], y + step[1]
         else:
@@ -138,7 +159,7 @@ def _with(squares: dict[int, Square], room: int, step: Square, other: int) -> di
 
 
 def _spread(squares: dict[int, Square], at: Square, step: Square) -> dict[int, Square]:
-    """Everything from this square on, in the step's direction, one further: all keep their order."""
+    """Move everything from this square on by one in the direction of the step."""
 
     def moved(square: Square) -> Square:
         x, y = square
@@ -152,9 +173,9 @@ def _spread(squares: dict[int, Square], at: Square, step: Square) -> dict[int, S
 
 
 def _nearest_fit(shape: Iterable[Square], taken: set[Square], lines: set[Square], target: Square) -> Square:
-    """The shift nearest to `target` at which the shape lies on no line and touches nothing that is taken."""
+    """Return the shift nearest to `target` at which the shape is on no line and touches no occupied square."""
     shape = list(shape)
-    # Larger blocks keep a square's distance, so that what is no neighbour does not look like one.
+    # Larger blocks keep a distance of one square, so that unconnected rooms don't look like neighbours.
     margin = 1 if len(shape) > 2 else 0
     around = [(dx, dy) for dx in range(-margin, margin + 1) for dy in range(-margin, margin + 1)]
     blocked = lines | {(x + dx, y + dy) for x, y in taken for dx, dy in around}
@@ -170,3 +191,66 @@ def _nearest_fit(shape: Iterable[Square], taken: set[Square], lines: set[Square]
             if all((x + shift[0], y + shift[1]) not in blocked for x, y in shape):
                 return shift
     raise AssertionError("a ring beyond everything is always free")
+
+
+CELL = (168, 104)
+BOX = (112, 48)
+EDGE = 56
+_LEAST_BEND = 36.0
+_BOW = (110.0, 70.0)
+
+
+class PixelLayout:
+    """A layout in pixels. A side of a room is a direction: (1, -1) is its upper right corner."""
+
+    def __init__(self, squares: Mapping[int, Square]) -> None:
+        self.squares = squares
+        self._occupied = set(squares.values())
+
+    @property
+    def size(self) -> tuple[int, int]:
+        columns = max((x for x, _ in self._occupied), default=0) + 1
+        rows = max((y for _, y in self._occupied), default=0) + 1
+        return columns * CELL[0] + 2 * EDGE, rows * CELL[1] + 2 * EDGE
+
+    def centre(self, room: int) -> tuple[float, float]:
+        x, y = self.squares[room]
+        return EDGE + (x + 0.5) * CELL[0], EDGE + (y + 0.5) * CELL[1]
+
+    def port(self, room: int, side: Square) -> tuple[float, float]:
+        """Return the point where a line leaves a room on this side."""
+        x, y = self.centre(room)
+        return x + side[0] * BOX[0] / 2, y + side[1] * BOX[1] / 2
+
+    def toward(self, room: int, other: int) -> Square:
+        """Return the side that faces another room: a corner unless they are in line."""
+        (x1, y1), (x2, y2) = self.squares[room], self.squares[other]
+        return _sign(x2 - x1), _sign(y2 - y1)
+
+    def distance(self, room: int, other: int) -> int:
+        """Return the distance of two rooms in squares; a diagonal step counts as one."""
+        (x1, y1), (x2, y2) = self.squares[room], self.squares[other]
+        return max(abs(x2 - x1), abs(y2 - y1))
+
+    def path(self, room: int, leaving: Square, other: int, arriving: Square) -> str:
+        """Return the SVG path between two sides: straight if it crosses no room, else curved around."""
+        (x1, y1), (x2, y2) = self.port(room, leaving), self.port(other, arriving)
+        facing = (-leaving[0], -leaving[1]) == arriving and self.toward(room, other) == leaving
+        if facing and not between(self.squares[room], self.squares[other]) & self._occupied:
+            return f"M{x1:g} {y1:g} L{x2:g} {y2:g}"
+        if facing and not (leaving[0] and leaving[1]):
+            # Around what is between, above it or to its right.
+            ax, ay = bx, by = abs(leaving[1]) * _BOW[0], -abs(leaving[0]) * _BOW[1]
+        else:
+            bend = max(_LEAST_BEND, (abs(x2 - x1) + abs(y2 - y1)) / 3.5)
+            (ax, ay), (bx, by) = scaled(leaving, bend), scaled(arriving, bend)
+        return f"M{x1:g} {y1:g} C{x1 + ax:.0f} {y1 + ay:.0f} {x2 + bx:.0f} {y2 + by:.0f} {x2:g} {y2:g}"
+
+
+def scaled(side: Square, length: float) -> tuple[float, float]:
+    shrink = 0.7071 if side[0] and side[1] else 1.0
+    return side[0] * length * shrink, side[1] * length * shrink
+
+
+def _sign(number: int) -> int:
+    return (number > 0) - (number < 0)

@@ -2,50 +2,166 @@
 
 import json
 import logging
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from zorkgpt.encoding import as_json
 from zorkgpt.errors import MapFileError, reason_of
 from zorkgpt.memory.storage.file import MemoryFile
-from zorkgpt.world.graph import MapGraph
-from zorkgpt.world.map_format import sightings
+from zorkgpt.world.graph import Connection, MapChange, MapGraph, failures_from_confidence
+from zorkgpt.world.movement import Move, MoveKind
+
+# Enough digits to compute the number of failures from a confidence.
+_DIGITS = 6
+
+
+def to_dict(graph: MapGraph) -> dict[str, Any]:
+    ways = [(f"{room}_{name}", way) for room, name, way in graph.all_connections()]
+    return {
+        "rooms": {
+            str(room.id): {"id": room.id, "name": room.name, "exits": sorted(room.exits)}
+            for room in graph.rooms.values()
+        },
+        "connections": {str(room): ends for room, ends in graph.connections.items()},
+        "connection_confidence": {key: round(way.confidence, _DIGITS) for key, way in ways},
+        "connection_verifications": {key: way.walks for key, way in ways},
+        "connection_shares": {key: _keyed_by_text(way.ends) for key, way in ways if len(way.ends) > 1},
+        "connection_kinds": {key: str(way.kind) for key, way in ways if way.kind is not MoveKind.WALKED},
+        "exit_failure_counts": {
+            f"{room}_{name}": count
+            for room, counts in graph.exit_failure_counts.items()
+            for name, count in counts.items()
+        },
+        "pruned_exits": {str(room): sorted(names) for room, names in graph.pruned_exits.items()},
+        "in_vain": {str(room): tried for room, tried in graph.in_vain.items() if tried},
+        "in_vain_after": {
+            str(room): {way: sorted(done) for way, done in ways.items()}
+            for room, ways in graph.in_vain_after.items()
+            if ways
+        },
+        "other_moves": [
+            {"from": move.from_id, "way": move.way, "to": move.to_id, "kind": str(move.kind), "times": times}
+            for move, times in graph.moves.items()
+        ],
+    }
+
+
+def from_dict(state: dict[str, Any], exit_failure_threshold: int | None) -> MapGraph:
+    """Return the map that `to_dict` was given, or that an earlier version wrote.
+
+    Raises:
+        KeyError, TypeError, ValueError, AttributeError: `state` has another form.
+    """
+    graph = MapGraph(exit_failure_threshold=exit_failure_threshold)
+    for number, room in state["rooms"].items():
+        graph.add_room(int(number), str(room["name"])).exits.update(map(str, room.get("exits", ())))
+    _read_failures(graph, state)
+    for number, ends in state["connections"].items():
+        graph.add_room(int(number), "")
+        for name, leads_to in ends.items():
+            graph.restore_connection(int(number), str(name), _connection(state, f"{number}_{name}", int(leads_to)))
+    after = state.get("in_vain_after", {})
+    for number, tried in state.get("in_vain", {}).items():
+        for action, said in tried.items():
+            graph.add_attempt(int(number), str(action), str(said), map(str, after.get(number, {}).get(action, ())))
+    for move in state.get("other_moves", ()):
+        kept = Move(int(move["from"]), str(move["way"]), int(move["to"]), MoveKind(move["kind"]))
+        graph.add_move(kept)
+        graph.moves[kept] = int(move["times"])
+    graph.unsaved.clear()
+    return graph
+
+
+def _connection(state: dict[str, Any], key: str, leads_to: int) -> Connection:
+    verified = state.get("connection_verifications", {}).get(key, 1)
+    kind = MoveKind(state.get("connection_kinds", {}).get(key, MoveKind.WALKED))
+    # Version 1 wrote [walks, contradictions].
+    if isinstance(verified, list):
+        return Connection({leads_to: max(1, int(verified[0]))}, int(verified[1]), kind)
+    walks = max(1, int(verified))
+    shares = state.get("connection_shares", {}).get(key, {})
+    ends = {int(room): int(count) for room, count in shares.items()} or {leads_to: walks}
+    confidence = float(state.get("connection_confidence", {}).get(key, 1.0))
+    elsewhere = sum(ends.values()) - walks
+    return Connection(ends, failures_from_confidence(confidence, walks, elsewhere) if confidence > 0 else 0, kind)
+
+
+def _read_failures(graph: MapGraph, state: dict[str, Any]) -> None:
+    for key, count in state.get("exit_failure_counts", {}).items():
+        # Version 1 wrote {room: {way: count}}.
+        counts = count if isinstance(count, dict) else {key.partition("_")[2]: count}
+        kept = graph.exit_failure_counts.setdefault(int(key.partition("_")[0]), {})
+        kept.update((str(name), int(number)) for name, number in counts.items())
+    for number, names in state.get("pruned_exits", {}).items():
+        counts = graph.exit_failure_counts.setdefault(int(number), {})
+        for name in names:
+            counts[str(name)] = max(counts.get(str(name), 0), graph.exit_failure_threshold or 1)
+
+
+def map_changes(graph: MapGraph) -> Iterator[MapChange]:
+    """Yield the whole content of a map as changes that another map can apply."""
+    for room in graph.rooms.values():
+        yield "add_room", (room.id, room.name)
+        yield from (("add_exit", (room.id, name)) for name in sorted(room.exits))
+    for room_id, name, way in graph.all_connections():
+        lasting = graph.exit_failure_counts.get(room_id, {}).get(name, 0)
+        yield from [("add_failure", (room_id, name))] * (way.failures - lasting)
+        for end, walks in way.ends.items():
+            yield from [("add_connection", (room_id, name, end, way.kind))] * walks
+    for room_id, counts in graph.exit_failure_counts.items():
+        for name, count in counts.items():
+            yield from [("add_failure", (room_id, name))] * count
+    for room_id, tried in graph.in_vain.items():
+        after = graph.in_vain_after.get(room_id, {})
+        yield from (
+            ("add_attempt", (room_id, action, said, tuple(sorted(after.get(action, ())))))
+            for action, said in tried.items()
+        )
+    for move, times in graph.moves.items():
+        yield from [("add_move", (move,))] * times
+
+
+def _keyed_by_text(ends: dict[int, int]) -> dict[str, int]:
+    return {str(room): count for room, count in ends.items()}
+
 
 log = logging.getLogger("zorkgpt.world")
 
 VERSION = 2
 _MOST_EPISODES = 100
-"""That the file says of how far it contains them: a killed one older than these is learned again on resuming."""
+"""The most episodes whose progress the file records: an older one that is resumed is learned again."""
 _DAMAGE = (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError)
 
 
 def save_map(graph: MapGraph, file: MemoryFile) -> None:
-    """Write the map, whole or not at all, with what other processes have written since it was read.
+    """Write the map atomically, merged with what other processes have written since it was read.
 
-    Afterwards the graph holds both.
+    Afterwards the graph contains both.
 
     Raises:
-        MemoryStoreError: the file can't be locked, read or written; it is what it was.
+        MemoryStoreError: the file can't be locked, read or written; it is unchanged.
         MapFileError: a later version wrote it.
     """
     with file.locked():
         data, stamp = file.read()
-        if data is not None and graph.kept_as != (file.path, stamp):
-            theirs = _understood(file, data, graph.exit_failure_threshold)
+        if data is not None and graph.file_version != (file.path, stamp):
+            theirs = _parsed_or_set_aside(file, data, graph.exit_failure_threshold)
             if theirs is not None:
-                known_there = graph.kept_as is not None and graph.kept_as[0] == file.path
-                theirs.learn(list(graph.unsaved if known_there else sightings(graph)))
+                known_there = graph.file_version is not None and graph.file_version[0] == file.path
+                theirs.apply_changes(list(graph.unsaved if known_there else map_changes(graph)))
                 theirs.learned = graph.learned
-                graph.become(theirs)
+                graph.replace_with(theirs)
         file.write(_rendered(graph))
         graph.unsaved.clear()
-        graph.kept_as = (file.path, file.stamp())
+        graph.file_version = (file.path, file.stamp())
 
 
 def load_map(path: Path, *, exit_failure_threshold: int | None = 2) -> MapGraph:
-    """The map of earlier episodes; an empty one if there is none.
+    """Return the map of earlier episodes; an empty one if there is none.
 
-    A file that is no map is set aside under another name, so that nothing writes over it.
+    A damaged file is set aside under another name, so that nothing overwrites it.
 
     Raises:
         MemoryStoreError: the file can't be read.
@@ -53,15 +169,15 @@ def load_map(path: Path, *, exit_failure_threshold: int | None = 2) -> MapGraph:
     """
     file = MemoryFile(path)
     data, stamp = file.read()
-    graph = None if data is None else _understood(file, data, exit_failure_threshold)
+    graph = None if data is None else _parsed_or_set_aside(file, data, exit_failure_threshold)
     if graph is None:
         return MapGraph(exit_failure_threshold=exit_failure_threshold)
-    graph.kept_as = (file.path, stamp)
+    graph.file_version = (file.path, stamp)
     return graph
 
 
 def read_map(path: Path) -> MapGraph | None:
-    """The map of a file that is only looked at; None if there is none.
+    """Read a map without changing its file; None if there is none.
 
     Raises:
         MemoryStoreError: the file can't be read.
@@ -76,8 +192,8 @@ def read_map(path: Path) -> MapGraph | None:
         ) from None
 
 
-def _understood(file: MemoryFile, data: bytes, exit_failure_threshold: int | None) -> MapGraph | None:
-    """The map of these bytes; None if they are none, and then the file is out of the way."""
+def _parsed_or_set_aside(file: MemoryFile, data: bytes, exit_failure_threshold: int | None) -> MapGraph | None:
+    """Return the map in these bytes; None if they are damaged, and then the file is set aside."""
     try:
         return _parsed(data, file.path, exit_failure_threshold)
     except _DAMAGE as error:

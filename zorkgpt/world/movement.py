@@ -1,4 +1,4 @@
-"""What a turn was as a movement: decided by the room's number before and after, never by the text."""
+"""Classify a turn as a movement, by the numbers of the rooms before and after, never by the text."""
 
 import re
 from dataclasses import dataclass
@@ -9,18 +9,18 @@ from zorkgpt.world.directions import canonical_direction, exit_name
 
 
 class MoveKind(StrEnum):
-    """How the player came to be elsewhere. Only the first two are ways that the world has."""
+    """How the player came to another room. Only the first two are connections of the map."""
 
     WALKED = "walked"
     """In a direction, or by an action of going ("enter window")."""
     ABOARD = "aboard"
-    """The same, in a vehicle: whoever is on foot can't count on it."""
+    """The same in a vehicle: it may not be possible on foot."""
     TRANSPORTED = "transported"
-    """By an action that is no going: a word, a prayer, the touch of a thing."""
+    """By another action: a word, a prayer, touching a thing."""
     CARRIED = "carried"
-    """By no doing of the player's: a current, a thief, a creature."""
+    """By no action of the player: a current, a thief, a creature."""
     DIED = "died"
-    """The player died, and stands wherever the story put them."""
+    """The player died, and the story put them somewhere."""
 
 
 WAYS = frozenset({MoveKind.WALKED, MoveKind.ABOARD})
@@ -28,26 +28,26 @@ WAYS = frozenset({MoveKind.WALKED, MoveKind.ABOARD})
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """From one room to another; after a death they may be the same."""
+    """A move from one room to another; after a death they may be the same."""
 
     from_id: int
     way: str
-    """A direction, or the action that did it."""
+    """The name of the exit: a direction, or the action that caused the move."""
     to_id: int
     kind: MoveKind
 
 
-# English verbs of going. Whatever else moves a player has another cause than their feet.
+# English verbs of going. Any other action that moves the player is a transport.
 _GOING = re.compile(
     r"(?:go|walk|run|head|step|enter|exit|leave|climb|ascend|descend|cross|jump|leap|swim|wade|crawl|slide|squeeze|"
     r"ride|board|embark|disembark|launch|land|sail|row|drive|fly|follow)\b"
 )
-# Whoever does these does nothing that could move them.
+# Actions that can't move the player by themselves.
 _IDLE = re.compile(r"(?:wait|z|look|l|examine|x|inventory|inv|i|listen|smell|score|diagnose|time)\b|$")
 
 
 def move_of(step: Transition) -> Move | None:
-    """The movement of a turn; None if the player is where they were, or nobody can tell."""
+    """Return the movement of a turn; None if the player stayed, or it is not known."""
     before, after = step.before.location, step.after.location
     if before is None or step.fault or step.refused:
         return None
@@ -63,12 +63,12 @@ def _kind(step: Transition) -> MoveKind:
     aboard, action = step.before.vehicle is not None, step.action.strip().lower()
     if canonical_direction(action) is not None or _GOING.match(action):
         return MoveKind.ABOARD if aboard else MoveKind.WALKED
-    # A vehicle drifts, whatever the player is busy with in it.
+    # A vehicle drifts, whatever the player does in it.
     return MoveKind.CARRIED if aboard or _IDLE.match(action) else MoveKind.TRANSPORTED
 
 
 def led_nowhere(step: Transition) -> bool:
-    """A direction was tried, and the player is where they were."""
+    """Return whether a direction was tried and the player stayed where they were."""
     before, after = step.before, step.after
     if step.fault or step.refused or step.died or step.finished or before.location is None:
         return False

@@ -1,0 +1,73 @@
+"""Which lines are put before the player."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from game_interface.models import Item, Location, Observation
+from tests.fixtures.knowledge import a_line, places
+from tests.knowledge.test_line import lines
+from zorkgpt.knowledge.document import KnowledgeDocument, parse
+from zorkgpt.knowledge.line import KnowledgeSection
+from zorkgpt.knowledge.retrieval import patterns_at, relevant_lines, surroundings_of
+from zorkgpt.memory.recall.retrieval import estimated_tokens
+
+NOW = Observation(Location(5, "Kitchen"), (), (Item(9, "brass lamp"),), (Item(8, "old stove"),), 0, 1)
+
+
+def a_document(*kept) -> KnowledgeDocument:
+    document = KnowledgeDocument()
+    for line in kept:
+        document = document.added(line)
+    return document
+
+
+def shown(document: KnowledgeDocument, budget: int = 300) -> list[str]:
+    return [one.text for one in relevant_lines(document, surroundings_of(NOW), budget)]
+
+
+def test_what_names_something_near_comes_before_what_is_general_and_dangers_first():
+    document = a_document(
+        a_line("Look into things.", KnowledgeSection.STRATEGIES),
+        a_line("The brass lamp burns out.", KnowledgeSection.LESSONS),
+        a_line("The old stove burns.", KnowledgeSection.DANGERS),
+    )
+    assert shown(document) == ["The old stove burns.", "The brass lamp burns out.", "Look into things."]
+
+
+def test_dangers_and_puzzles_of_elsewhere_are_left_out():
+    document = a_document(
+        a_line("The troll kills.", KnowledgeSection.DANGERS), a_line("The kitchen is safe.", KnowledgeSection.DANGERS)
+    )
+    assert shown(document) == ["The kitchen is safe."]
+
+
+def test_what_is_struck_is_never_shown():
+    document = a_document(a_line("The brass lamp explodes.", struck=True), a_line("Nothing.", struck=True, borne_out=9))
+    assert shown(document) == []
+
+
+def test_what_did_not_always_hold_is_told_with_its_evidence():
+    document = a_document(a_line("The brass lamp flickers.", borne_out=2, contradicted=1))
+    assert shown(document) == ["The brass lamp flickers. (later tries: 2 bore this out, 1 did not)"]
+
+
+def test_what_a_person_wrote_is_shown_and_what_they_struck_is_not():
+    document = parse(b"## LESSONS LEARNED\n- Mind the lamp.\n- ~~Forget the lamp.~~\n")
+    assert shown(document) == ["Mind the lamp."]
+
+
+def test_a_pattern_found_here_comes_first_and_is_what_the_place_leaves_out():
+    here = a_line("“push wall” does nothing: No.", KnowledgeSection.SYNTAX, places=places(3, 4, 5))
+    there = a_line("“pull rope” does nothing: No.", KnowledgeSection.SYNTAX, places=places(1, 2, 3), borne_out=9)
+    document = a_document(a_line("The old stove burns.", KnowledgeSection.DANGERS), there, here)
+    assert shown(document)[0] == here.text
+    assert patterns_at(document, 5, 300) == (here,)
+    assert patterns_at(document, 5, 10) == ()
+
+
+@given(st.lists(lines(), max_size=12), st.integers(0, 200))
+def test_the_budget_is_kept_and_no_line_is_cut(kept, budget):
+    document = a_document(*kept)
+    told = shown(document, budget)
+    assert sum(estimated_tokens(f'- "{text}"\n') for text in told) <= budget
+    assert all(any(text.startswith(line.text) for line in kept if not line.struck) for text in told)

@@ -1,0 +1,246 @@
+"""What turns teach by rules alone, and what they say of lines that are there."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.fixtures.knowledge import a_line, a_turn, an_episode
+from zorkgpt.knowledge.line import KnowledgeLine
+from zorkgpt.knowledge.synthesis import EpisodeReview, TurnReview
+from zorkgpt.offline.knowledge import RuleKnowledgeSynthesizer
+
+LAMP = [9, "brass lamp", 1]
+BELL = [8, "silver bell", 5]
+DIES = "The player died on “go in” at Kitchen (5): It bites."
+SCORES = "“take lamp” at Kitchen (5) scores 5 points."
+
+
+def learned(*turns, known=(), earlier=(), origins=None):
+    episodes = origins or {}
+    return RuleKnowledgeSynthesizer().lessons(
+        TurnReview(2, turns, known, earlier, turns_of=lambda episode: episodes.get(episode, ()))
+    )
+
+
+def new(*turns, **fields) -> list[tuple[str, str]]:
+    return [(lesson.section, lesson.text) for lesson in learned(*turns, **fields).new]
+
+
+def said_of(text: str, origin: list, *turns) -> str:
+    """What the turns of a second episode say of a line that the last turn of the first one taught."""
+    line = a_line(text, first_turn=len(origin), last_turn=len(origin))
+    played = [replace(turn, episode=2, turn=at) for at, turn in enumerate(turns, 1)]
+    answer = learned(*played[-1:], known=(line,), earlier=tuple(played[:-1]), origins={1: origin})
+    return "borne out" if answer.borne_out else "contradicted" if answer.contradicted else "open"
+
+
+# What is taught
+
+
+def test_a_death_is_a_danger_with_the_last_words_before_it():
+    response = (
+        "Hall\nA long hall. " + "It goes on. " * 20 + "It bites.\n\n   ****  You have died  ****\n\nAnother chance."
+    )
+    [(section, text)] = new(a_turn(3, "Go  In", response, died=True))
+    assert (section, text.split(": ")[0]) == ("dangers", "The player died on “go in” at Kitchen (5)")
+    assert text.endswith("It goes on. It bites.")
+
+
+def test_points_are_a_solution_with_where_it_leads_and_what_was_done_there_before():
+    turns = an_episode(
+        a_turn(0, "take lamp", "Taken.", score=5),
+        a_turn(0, "pull rope", changed=[[7, "trap door", "open", True]], carried_before=[LAMP]),
+        a_turn(0, "push bell", failed=True, carried_before=[LAMP]),
+        a_turn(0, "north", changed=[[8, "grass", "open", True]], carried_before=[LAMP]),
+        a_turn(0, "down", "Cellar", score=1, location_after_id=6, location_after="Cellar", carried_before=[LAMP]),
+    )
+    assert new(*turns) == [
+        ("puzzles", "“take lamp” at Kitchen (5) scores 5 points."),
+        (
+            "puzzles",
+            "“down” at Kitchen (5) scores 1 point and leads to Cellar (6); before that, “pull rope” was done there.",
+        ),
+    ]
+
+
+def test_the_same_death_in_other_words_is_no_second_danger():
+    dead = a_turn(3, "go in", "It bites hard.", died=True)
+    answer = learned(dead, dead, known=(a_line(DIES),))
+    assert (answer.new, answer.borne_out) == ([], [1])
+
+
+def test_a_command_that_never_reaches_the_game_is_syntax():
+    assert new(a_turn(1, "save", "Saving is not for players.", refused="no")) == [
+        ("syntax", "“save” is not accepted: Saving is not for players.")
+    ]
+
+
+def test_the_form_of_commands_that_worked_with_different_things_is_syntax():
+    attempts = [
+        a_turn(1, "put silver bell in brass lamp", carried_before=[LAMP], visible_before=[BELL]),
+        a_turn(2, "put lamp in bell", carried_before=[LAMP], visible_before=[BELL]),
+        a_turn(3, "take lamp", visible_before=[LAMP]),
+        a_turn(4, "take lamp", visible_before=[LAMP]),
+        a_turn(5, "wave lamp", carried_before=[LAMP], failed=True),
+        a_turn(6, "wave bell", carried_before=[BELL], failed=True),
+    ]
+    form = ("syntax", "Commands of the form “put … in …” work, for example “put silver bell in brass lamp”.")
+    assert new(*attempts) == [form]
+    assert new(attempts[1], earlier=attempts[:1]) == [form]
+    known = (a_line(form[1]),)
+    assert (new(*attempts, known=known), learned(*attempts, known=known).borne_out) == ([], [1])
+
+
+def test_what_the_parser_refuses_is_no_knowledge():
+    attempts = [
+        a_turn(at, f"push {what}", "That does nothing.", failed=True) for at, what in enumerate(("a", "b", "c"))
+    ]
+    assert new(*attempts) == []
+
+
+def test_a_line_of_long_names_and_commands_still_fits():
+    name, act = "a very long name " * 20, "put the thing in the other thing " * 10
+    done = [a_turn(0, f"{at} {act}", location=name, changed=[[7, "x", "open", True]]) for at in range(3)]
+    scored = a_turn(0, act, score=5, location=name, location_after_id=6, location_after=name)
+    dead = a_turn(0, act, "It bites. " * 90, died=True, location=name)
+    texts = [text for _, text in new(*an_episode(*done, scored, dead))]
+    assert [len(text) <= 400 for text in texts] == [True] * 2
+    assert [text.split("“")[0] for text in texts] == ["The player died on ", ""]
+
+
+def test_of_forms_only_a_handful_is_kept():
+    verbs = [f"verb{number}" for number in range(12)]
+    attempts = [a_turn(1, f"{verb} {what}", carried_before=[LAMP, BELL]) for verb in verbs for what in ("lamp", "bell")]
+    assert len(new(*attempts)) == 8
+
+
+# What turns say of a line
+
+
+def test_a_solution_is_borne_out_by_the_same_action_whatever_the_state():
+    origin = an_episode(a_turn(0, "take lamp", score=5))
+    assert said_of(SCORES, origin, a_turn(0, "take lamp", score=5, carried_before=[BELL])) == "borne out"
+
+
+@pytest.mark.parametrize(
+    ("text", "turn"),
+    [
+        (SCORES, a_turn(0, "take lamp", score=5)),
+        (DIES, a_turn(0, "go in", died=True)),
+    ],
+)
+def test_the_same_action_in_the_same_state_with_another_outcome_contradicts(text, turn):
+    otherwise = replace(turn, score=0, died=False)
+    assert said_of(text, an_episode(turn), otherwise) == "contradicted"
+    assert said_of(text, an_episode(a_turn(0), turn), a_turn(0), otherwise) == "contradicted"
+
+
+def opened(**fields):
+    return a_turn(0, "open chest", **{"changed": [[7, "chest", "open", True]]} | fields)
+
+
+@pytest.mark.parametrize(
+    ("before", "turn"),
+    [
+        ((), {"location_id": 6}),
+        ((), {"action": "take bell"}),
+        ((), {"carried_before": [LAMP]}),
+        ((), {"visible_before": [BELL]}),
+        ((), {"dark": True}),
+        ((), {"vehicle_id": 3}),
+        ((), {"fault": "hung"}),
+        ((), {"refused": "no"}),
+        ((), {"score_before": 9, "score": 9}),
+        ((), {"carried_before": None}),
+        ((opened(location_id=4),), {}),
+    ],
+    ids=[
+        "another place",
+        "another action",
+        "more in hand",
+        "more in sight",
+        "in the dark",
+        "in a vehicle",
+        "the interpreter failed",
+        "it never reached the game",
+        "other points before",
+        "not known what was in hand",
+        "something is open elsewhere",
+    ],
+)
+def test_another_action_or_state_contradicts_nothing(before, turn):
+    origin = an_episode(a_turn(0, "take lamp", score=5))
+    refused = a_turn(0, **{"action": "take lamp", "response": "You can't.", "failed": True} | turn)
+    assert said_of(SCORES, origin, *before, refused) == "open"
+
+
+def test_a_refusal_before_what_was_done_there_the_first_time_contradicts_nothing():
+    looked = a_turn(0, "examine shelf")
+    origin = an_episode(looked, a_turn(0, "take lamp", score=5))
+    assert said_of(SCORES, origin, a_turn(0, "wait"), a_turn(0, "take lamp", failed=True)) == "open"
+    assert said_of(SCORES, origin, looked, a_turn(0, "take lamp", failed=True)) == "contradicted"
+
+
+def test_what_was_opened_and_closed_again_is_as_it_was():
+    closed = replace(opened(location_id=4), action="close chest", changed=[[7, "chest", "open", False]])
+    origin = an_episode(a_turn(0), a_turn(0), a_turn(0, "take lamp", score=5))
+    refused = a_turn(0, "take lamp", failed=True)
+    assert said_of(SCORES, origin, opened(location_id=4), closed, refused) == "contradicted"
+    assert said_of(SCORES, origin, opened(location_id=4), a_turn(0), refused) == "open"
+
+
+def test_points_are_given_once_so_a_second_try_in_the_same_episode_says_nothing():
+    origin = an_episode(a_turn(0, "take lamp", score=5))
+    scored = a_turn(0, "take lamp", score=5)
+    assert said_of(SCORES, origin, scored, a_turn(0, "drop lamp"), a_turn(0, "take lamp")) == "open"
+
+
+def test_a_line_whose_turn_is_not_at_hand_is_not_contradicted():
+    assert said_of(SCORES, [], a_turn(0, "take lamp", failed=True)) == "open"
+    other = an_episode(a_turn(0, "take bell", score=5))
+    assert said_of(SCORES, other, a_turn(0, "take lamp", failed=True)) == "open"
+
+
+@pytest.mark.parametrize(
+    ("text", "turn", "outcome"),
+    [
+        (DIES, a_turn(7, "go in", died=True), "borne out"),
+        ("“go in” at Kitchen (5) kills: It bites.", a_turn(7, "go in", died=True), "borne out"),
+        ("“take lamp” at Kitchen (5) scores 5: Taken.", a_turn(7, "take lamp", score=5), "borne out"),
+        ("“save” is not accepted: No.", a_turn(7, "save", refused="no"), "borne out"),
+        ("“save” is not accepted: No.", a_turn(7, "save"), "contradicted"),
+        ("Commands of the form “push …” work, for example “push wall”.", a_turn(7, "push", failed=True), "open"),
+        ("Lamps burn out.", a_turn(7, "go in"), "open"),
+    ],
+)
+def test_what_a_turn_says_of_a_line_without_its_state(text, turn, outcome):
+    assert said_of(text, [], turn) == outcome
+
+
+def test_a_miss_never_strikes_what_held_in_the_same_look_back():
+    turns = [a_turn(at, "attack rat") for at in range(1, 6)] + [a_turn(6, "attack rat", score=5)]
+    answer = learned(*turns, known=(a_line("“attack rat” at Kitchen (5) scores 5 points."),))
+    assert (answer.borne_out, answer.contradicted) == ([1], [])
+
+
+# Of a whole episode
+
+
+def test_an_episode_that_beat_the_others_teaches_the_order_of_its_points():
+    story = EpisodeReview(
+        3, "turn limit", (a_turn(1, "take lamp", score=5), a_turn(2, "take gem", score_before=5, score=9))
+    )
+    [insight] = RuleKnowledgeSynthesizer().wisdom(story).new
+    assert insight.text == (
+        "Episode 3 ended with 9 points after 2 turns. Points came, in this order, by “take lamp” at Kitchen (5), "
+        "“take gem” at Kitchen (5)."
+    )
+    known: KnowledgeLine = a_line(insight.text)
+    assert RuleKnowledgeSynthesizer().wisdom(replace(story, known=(known,))).new == []
+
+
+def test_an_order_that_is_too_long_for_a_line_says_how_much_is_missing():
+    turns = tuple(a_turn(at, f"take thing number {at}", score_before=at - 1, score=at) for at in range(1, 31))
+    [insight] = RuleKnowledgeSynthesizer().wisdom(EpisodeReview(1, "turn limit", turns)).new
+    assert len(insight.text) <= 400
+    assert insight.text.endswith(" more.")

@@ -1,0 +1,103 @@
+"""What is proposed is held against what was seen in play."""
+
+import pytest
+
+from tests.fixtures.objectives import THINGS, at, known
+from zorkgpt.objectives.conditions import Condition, ConditionKind
+from zorkgpt.objectives.finder import ObjectiveProposal, objective_from_proposal
+from zorkgpt.objectives.models import EpisodeTurn, Objective, Scope
+
+NOW = EpisodeTurn(1, 15)
+
+
+def of(text: str = "Do it", *, seen=None, **proposal) -> Objective | None:
+    return objective_from_proposal(ObjectiveProposal(text, **proposal), seen or known(), NOW)
+
+
+def test_a_thing_may_be_named_by_number_or_by_name():
+    by_number = of("Take the lamp", kind="holds", thing=10, scope="world", places=(1, "Cellar", 99))
+    assert by_number == Objective(
+        "Take the lamp",
+        Condition(ConditionKind.HOLDS, thing=10, text="you carry brass lamp"),
+        NOW,
+        Scope.WORLD,
+        places=(1, 2),
+        progressed=15,
+    )
+    assert of(kind="holds", thing=" Brass LAMP ").condition == by_number.condition
+    assert of(kind="holds", thing="10").condition == by_number.condition
+
+
+@pytest.mark.parametrize(
+    "proposal",
+    [
+        {"kind": "holds", "thing": 77},
+        {"kind": "holds", "thing": "golden crown"},
+        {"kind": "holds", "thing": None},
+        {"kind": "holds", "thing": 1},
+        {"kind": "opened", "thing": "²"},
+        {"kind": "visited", "place": 99},
+        {"kind": "at", "place": "Nowhere"},
+        {"kind": "thing_at", "thing": 10, "place": 99},
+        {"kind": "thing_at", "thing": 10, "place": 10},
+        {"kind": "way_tried", "place": 1, "way": " "},
+        {"kind": "way_tried", "place": 99, "way": "north"},
+        {"kind": "score", "points": None},
+        {"kind": "score", "points": -5},
+        {"kind": "score", "points": 101},
+        {"kind": "score_by", "points": 1000},
+        {"kind": "something else"},
+    ],
+    ids=str,
+)
+def test_a_condition_on_what_was_never_seen_becomes_one_in_words(proposal):
+    assert of("Do it", done_when="The game says so.", **proposal).condition == Condition(
+        ConditionKind.TEXT, text="The game says so."
+    )
+
+
+def test_a_name_that_two_things_have_names_neither():
+    twins = known(things=THINGS | {12: "Brass Lamp"})
+    assert of(kind="holds", thing="brass lamp", seen=twins).condition.kind is ConditionKind.TEXT
+    assert of(kind="holds", thing=12, seen=twins).condition.thing == 12
+
+
+@pytest.mark.parametrize(
+    "proposal",
+    [
+        {"kind": "at", "place": 1},
+        {"kind": "visited", "place": 1},
+        {"kind": "thing_at", "thing": 10, "place": 1},
+        {"text": "  \n "},
+        {"text": "?!"},
+    ],
+    ids=str,
+)
+def test_what_is_so_already_or_says_nothing_is_no_objective(proposal):
+    assert of(**proposal) is None
+
+
+def test_points_from_now_on_are_counted_from_the_score_that_there_is():
+    assert of(kind="score_by", points=10, seen=known(now=at(score=25))).condition.points == 35
+    assert of(kind="score", points=10, seen=known(now=at(score=25))) is None
+
+
+def test_points_from_now_on_are_of_this_episode_only():
+    assert of(kind="score_by", points=10, scope="world").scope == Scope.EPISODE
+    assert of(kind="score", points=10, scope="world").scope == Scope.WORLD
+
+
+def test_objectives_that_say_the_same_are_the_same():
+    same = [of("Take the lamp", kind="holds", thing=10), of("Get light!", kind="holds", thing="brass lamp")]
+    ways = [of(kind="way_tried", place=1, way="north"), of(kind="way_tried", place=1, way=" North")]
+    words = [of("Find out who lives here."), of("find out WHO lives here", done_when="Somebody answers.")]
+    for one, other in (same, ways, words):
+        assert one.key == other.key
+    assert len({pair[0].key for pair in (same, ways, words)}) == 3
+
+
+def test_a_long_text_and_one_of_many_lines_become_a_short_line():
+    one = of("Look\n\n# at this\n" * 200, done_when="x " * 500)
+    assert "\n" not in one.text
+    assert len(one.text) <= 200
+    assert len(one.condition.text) <= 200

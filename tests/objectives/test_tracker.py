@@ -1,0 +1,208 @@
+"""What becomes of objectives over turns and episodes."""
+
+import json
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.fixtures.objectives import CELLAR, LAMP, a_book, at, turn, walked, wanted
+from zorkgpt.objectives.file import objective_from_dict, objective_to_dict, restore_tracker, tracker_to_dict
+from zorkgpt.objectives.finder import ReachedReport
+from zorkgpt.objectives.models import (
+    EpisodeTurn,
+    Objective,
+    ObjectiveEvidence,
+    ObjectiveStatus,
+    Scope,
+    merged,
+    restarted,
+)
+
+TAKE = {"kind": "holds", "thing": 10, "scope": "world"}
+TAKEN = {"after": at(carried=[LAMP], score=5)}
+
+
+def status(tracker, one: Objective) -> ObjectiveStatus:
+    return tracker.objectives[one.key].status
+
+
+def idle(tracker, first: int, last: int) -> None:
+    for number in range(first, last + 1):
+        tracker.update(turn(number))
+
+
+def test_what_shows_it_is_kept_with_it():
+    one = wanted("Take the lamp", **TAKE)
+    tracker = a_book(one)
+    tracker.update(turn(7, "take lamp", **TAKEN))
+    assert tracker.objectives[one.key].evidence == (ObjectiveEvidence(EpisodeTurn(1, 7), "game", "take lamp", 5),)
+    assert tracker.counts["reached_by_ground_truth"] == 1
+
+
+def test_a_turn_taken_over_twice_counts_once():
+    tracker, records = a_book(wanted("Take the lamp", **TAKE)), [turn(1), turn(2, "take lamp", **TAKEN), turn(3)]
+    for record in records:
+        tracker.update(record)
+    once = tracker_to_dict(tracker)
+    for record in records:
+        tracker.update(record)
+    assert tracker_to_dict(tracker) == once
+
+
+def test_without_progress_it_turns_stale_then_it_is_dropped():
+    one, other = wanted("Find out who lives here"), wanted("Take the lamp", since=3, kind="holds", thing=10)
+    tracker = a_book(one, other, stale_after=5)
+    idle(tracker, 1, 4)
+    assert [status(tracker, one), status(tracker, other)] == [ObjectiveStatus.OPEN, ObjectiveStatus.OPEN]
+    idle(tracker, 5, 7)
+    assert [status(tracker, one), status(tracker, other)] == [ObjectiveStatus.STALE, ObjectiveStatus.OPEN]
+    assert [shown.text for shown in tracker.pursued()] == [other.text, one.text]
+    idle(tracker, 8, 10)
+    assert [status(tracker, one), status(tracker, other)] == [ObjectiveStatus.ABANDONED, ObjectiveStatus.STALE]
+    assert tracker.objectives[one.key].given_up == (1,)
+
+
+def test_what_comes_of_it_keeps_it_fresh():
+    one = wanted("See the cellar", places=(2,))
+    tracker = a_book(one, stale_after=5)
+    idle(tracker, 1, 6)
+    assert status(tracker, one) is ObjectiveStatus.STALE
+    tracker.update(turn(7, "down", after=at(CELLAR)))
+    assert status(tracker, one) is ObjectiveStatus.OPEN
+    assert tracker.objectives[one.key].progressed == 7
+
+
+def test_what_was_dropped_can_still_be_reached():
+    one = wanted("Take the lamp", **TAKE)
+    tracker = a_book(one, stale_after=1)
+    idle(tracker, 1, 5)
+    assert status(tracker, one) is ObjectiveStatus.ABANDONED
+    tracker.update(turn(6, "take lamp", **TAKEN))
+    assert status(tracker, one) is ObjectiveStatus.REACHED
+
+
+def test_what_is_wanted_again_is_not_doubled_but_taken_up_again():
+    tracker = a_book(wanted("Find out who lives here"), stale_after=2)
+    idle(tracker, 1, 3)
+    tracker.add([wanted("find out who LIVES here!", since=3)])
+    [one] = tracker.pursued()
+    assert (one.text, one.status, one.progressed) == ("Find out who lives here", ObjectiveStatus.OPEN, 3)
+    assert (tracker.counts["discovered"], tracker.counts["taken_up_again"]) == (1, 1)
+
+
+def test_of_the_world_it_outlives_the_episode_and_what_the_restart_undid_is_wanted_again():
+    take = wanted("Take the lamp", **TAKE)
+    way = wanted("Try north", kind="way_tried", place=1, way="north", scope="world")
+    mine = wanted("Go back for the lamp", kind="thing_at", thing=10, place=2)
+    tracker = a_book(take, way, mine)
+    tracker.update(turn(1, "take lamp", **TAKEN))
+    tracker.update(turn(2, "n"))
+    tracker.start_episode([])
+    assert {one.text: one.status for one in tracker.objectives.values()} == {
+        "Take the lamp": ObjectiveStatus.OPEN,
+        "Try north": ObjectiveStatus.REACHED,
+    }
+    assert tracker.objectives[take.key].evidence[0].turn == EpisodeTurn(1, 1)
+    assert (tracker.last, tracker.visited, tracker.things, dict(tracker.counts)) == (None, set(), {}, {})
+
+
+def test_it_is_given_up_for_good_after_three_episodes_in_vain_unless_it_was_ever_reached():
+    vain = replace(wanted("Take the lamp", **TAKE), given_up=(1, 2, 3))
+    assert restarted(vain).status is ObjectiveStatus.ABANDONED
+    once = replace(vain, evidence=(ObjectiveEvidence(EpisodeTurn(1, 4), "game", "take lamp"),))
+    assert restarted(once).status is ObjectiveStatus.OPEN
+    assert restarted(replace(vain, given_up=(1, 2))).status is ObjectiveStatus.OPEN
+
+
+def test_a_reader_s_judgement_needs_the_words_of_a_turn_after_it_was_set():
+    one = wanted("Find out who lives here", since=2, done_when="Somebody says so.")
+    other = wanted("Take the lamp", **TAKE)
+    turns = {2: turn(2, "knock", "The miller lives here."), 3: turn(3, "ask", "“The  Miller,\nof course,” she says.")}
+    tracker = a_book(one, other)
+    wrong = [
+        ReachedReport(one.key, 3, "The smith, of course"),
+        ReachedReport(one.key, 2, "The miller lives here"),
+        ReachedReport(one.key, 4, "The Miller"),
+        ReachedReport(one.key, 3, "..."),
+        ReachedReport(one.key, 3, "she says"),
+        ReachedReport(one.key, 3, "iller, of course"),
+        ReachedReport(other.key, 3, "The Miller"),
+        ReachedReport("text:never heard of", 3, "The Miller"),
+    ]
+    tracker.accept_reports(wrong, turns)
+    assert len(tracker.pursued()) == 2
+    assert tracker.counts["unsupported"] == 6
+    tracker.accept_reports([ReachedReport(one.key, 3, "the miller, of course")], turns)
+    assert tracker.objectives[one.key].evidence == (
+        ObjectiveEvidence(EpisodeTurn(1, 3), "model", "the miller, of course"),
+    )
+    assert status(tracker, one) is ObjectiveStatus.REACHED
+
+
+def test_a_short_answer_of_the_game_may_be_quoted_whole():
+    one = wanted("Close the lid")
+    tracker = a_book(one)
+    tracker.accept_reports([ReachedReport(one.key, 1, "Closed")], {1: turn(1, "close lid", "Closed.\n")})
+    assert status(tracker, one) is ObjectiveStatus.REACHED
+
+
+def test_refining_lays_aside_what_is_left_out_and_reaches_nothing():
+    one, two, three = (wanted(f"Find number {word}", scope="world") for word in ("one", "two", "three"))
+    tracker = a_book(one, two, three)
+    tracker.prioritize([three.key, one.key, "text:never heard of"])
+    assert [shown.text for shown in tracker.pursued()] == [three.text, one.text]
+    assert status(tracker, two) is ObjectiveStatus.ABANDONED
+    assert tracker.objectives[two.key].given_up == ()
+    tracker.start_episode([])
+    assert len(tracker.pursued()) == 3
+
+
+def test_a_book_comes_back_from_plain_values_and_goes_on_the_same():
+    records = walked()
+    tracker = a_book(
+        wanted("Get fifty points", kind="score", points=50), wanted("Find out who lives here"), stale_after=20
+    )
+    for record in records[:40]:
+        tracker.update(record)
+    again = a_book(stale_after=20)
+    restore_tracker(again, json.loads(json.dumps(tracker_to_dict(tracker))))
+    for record in records:
+        tracker.update(record)
+        again.update(record)
+    assert tracker_to_dict(again) == tracker_to_dict(tracker)
+    assert tracker.counts["reached_by_ground_truth"] == 1
+
+
+MOMENTS = st.builds(EpisodeTurn, st.integers(1, 4), st.integers(0, 4))
+EVIDENCE = st.builds(
+    ObjectiveEvidence, MOMENTS, st.sampled_from(["game", "model"]), st.text(max_size=3), st.integers(0, 5)
+)
+RECORDS = st.builds(
+    lambda text, origin, evidence, given_up: (
+        Objective(
+            text, wanted("x", **TAKE).condition, origin, Scope.WORLD, evidence=(), given_up=tuple(sorted(given_up))
+        )
+        if not evidence
+        else merged(
+            Objective(text, wanted("x", **TAKE).condition, origin, Scope.WORLD, evidence=tuple(evidence)),
+            Objective(text, wanted("x", **TAKE).condition, origin, Scope.WORLD, given_up=tuple(sorted(given_up))),
+        )
+    ),
+    st.text(max_size=3),
+    MOMENTS,
+    st.lists(EVIDENCE, max_size=7),
+    st.sets(st.integers(1, 4)),
+)
+
+
+@given(RECORDS, RECORDS, RECORDS)
+def test_records_merge_in_any_order_and_twice(one, two, three):
+    assert merged(one, two) == merged(two, one)
+    assert merged(merged(one, two), three) == merged(one, merged(two, three))
+    assert merged(one, one) == one
+
+
+@given(RECORDS)
+def test_what_is_kept_is_read_back(one):
+    assert objective_from_dict(json.loads(json.dumps(objective_to_dict(one)))) == one

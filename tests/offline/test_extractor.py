@@ -1,0 +1,149 @@
+"""What the rules read in a text, made up and in both walkthroughs."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from game_interface.core.jericho_interface import JerichoInterface
+from game_interface.models import Location, Transition
+from session.extraction import Extraction, GameText, has_nothing_to_extract, text_of_opening, text_of_turn
+from tests.fixtures.walkthrough import BUNDLED_SEED, ZORK1_SEED, get_bundled_walkthrough, get_zork1_walkthrough
+from zorkgpt.offline.extractor import RuleExtractor, below_the_heading
+
+HALL = Location(12, "Hall")
+FULL = "Hall\nA wide hall. A passage leads north-east.\n\nThere is a lamp here."
+BRIEF = "Hall\nThere is a lamp here."
+
+
+def read(response: str, **certain) -> Extraction:
+    return RuleExtractor().extract(GameText(response, HALL, **certain))
+
+
+@pytest.mark.parametrize(
+    ("response", "certain", "describes"),
+    [
+        (FULL, {"action": "north", "arrived": True}, True),
+        ("The door slams.\n\n" + FULL, {"action": "north", "arrived": True}, True),
+        ("Hall, in the cart\nA wide hall.", {"action": "north", "arrived": True}, True),
+        ("Hall (in the cart)\nA wide hall.", {"action": "north", "arrived": True}, True),
+        ("Hall", {"action": "north", "arrived": True}, False),
+        (BRIEF, {"action": "north", "arrived": True, "described": FULL}, False),
+        (BRIEF, {"action": "north", "arrived": True, "described": ""}, True),
+        (FULL, {"action": "north", "arrived": True, "described": FULL}, True),
+        (BRIEF, {"action": "look", "described": FULL}, True),
+        ("Darkness\nYou can't see a thing.", {"action": "look", "dark": True}, False),
+        ("It is pitch black.", {"action": "look"}, False),
+        ("You stand in a wide hall.", {"action": "Look  around"}, True),
+        ("You stand in a wide hall, which a passage leaves.", {"action": "examine me"}, False),
+        ("The lamp is now on.\n\n" + FULL, {"action": "light lamp"}, True),
+        ("Hallways are all you can think of. " * 40, {"action": "think"}, False),
+        ("", {"action": "look"}, False),
+    ],
+)
+def test_what_describes_a_room(response, certain, describes):
+    assert read(response, **certain).is_room_description is describes
+
+
+def test_ways_are_read_only_in_a_description_and_not_in_the_place_s_name():
+    there = Location(3, "North of House")
+    text = "North of House\nA path leads east. The windows are boarded."
+    assert RuleExtractor().extract(GameText(text, there, "north", arrived=True)).exits == ("east",)
+    assert read("You can't go north.", action="north").exits == ()
+
+
+@pytest.mark.parametrize(
+    ("action", "response", "enemies"),
+    [
+        ("wait", "The ogre swings its club and hits you.", ("angry ogre",)),
+        ("wait", "The ogre lunges. You step aside.", ("angry ogre",)),
+        ("kill ogre with sword", "Whoosh!", ("angry ogre",)),
+        ("kill ogre", "The ogre dies.", ()),
+        ("wait", "The clock strikes nine.", ()),
+        ("wait", "The ogre glares at you.", ()),
+        ("hit clock", "It goes on ticking.", ()),
+    ],
+)
+def test_a_fight_needs_a_blow_and_somebody_who_is_still_there(action, response, enemies):
+    alive = () if "dies" in response else ("angry ogre",)
+    extraction = read(response, action=action, things=("clock", *alive), creatures=alive)
+    assert (extraction.enemies, extraction.combat) == (enemies, bool(enemies))
+
+
+def test_whether_a_thing_lives_is_not_guessed_from_its_being_hit():
+    assert read("It goes on ticking.", action="hit clock", things=("clock",)).combat is False
+
+
+@dataclass
+class Account:
+    """Turns whose text was or was not flagged, held against what `look` prints at the same moment."""
+
+    right: int = 0
+    missed: list[int] = field(default_factory=list)
+    wrong: list[int] = field(default_factory=list)
+    first_arrivals: list[tuple[int, bool]] = field(default_factory=list)
+    looks: list[bool] = field(default_factory=list)
+    in_combat: list[int] = field(default_factory=list)
+
+    def add(self, turn: int, step: Transition, extraction: Extraction, described_now: bool, seen: set[int]) -> None:
+        flagged, place = extraction.is_room_description, step.after.location
+        self.right += flagged and described_now
+        self.missed += [turn] if described_now and not flagged else []
+        self.wrong += [turn] if flagged and not described_now else []
+        self.in_combat += [turn] if extraction.combat else []
+        if place.num not in seen and not step.after.dark and not step.finished:
+            self.first_arrivals.append((turn, flagged))
+        if step.action.lower() == "look":
+            self.looks.append(flagged)
+
+
+def account_of(story: Path, commands: Iterable[str], seed: int) -> Account:
+    account, rules, described = Account(), RuleExtractor(), {}
+    with JerichoInterface(story, seed=seed) as game:
+        text = game.start()
+        seen = {game.observe().location.num}
+        assert rules.extract(text_of_opening(text, game.observe())).is_room_description
+        for turn, command in enumerate(commands, 1):
+            step = game.act(command)
+            place = step.after.location
+            extraction = Extraction()
+            if not has_nothing_to_extract(step):
+                extraction = rules.extract(text_of_turn(step, described=described.get(place.num, "")))
+            if extraction.is_room_description:
+                described[place.num] = step.response
+            account.add(turn, step, extraction, _is_described(game, step), seen)
+            seen.add(place.num)
+    return account
+
+
+def _is_described(game: JerichoInterface, step: Transition) -> bool:
+    """Whether the text holds what `look` says first of the place at this moment."""
+    if step.finished or step.after.dark:
+        return False
+    moment = game.save_state()
+    looked = game.act("look")
+    game.restore_state(moment)
+    body = below_the_heading(looked.response, step.after.location.name) or ""
+    first = " ".join(body.split("\n")[0].split())
+    return bool(first) and first in " ".join(step.response.split())
+
+
+def test_the_bundled_story_is_read_without_a_mistake(bundled_story):
+    account = account_of(bundled_story, get_bundled_walkthrough(), BUNDLED_SEED)
+    assert (account.missed, account.wrong, account.in_combat) == ([], [], [])
+    assert account.right > 60
+    assert len(account.first_arrivals) > 20
+    assert all(flagged for _, flagged in account.first_arrivals)
+
+
+def test_zork_is_read_without_a_mistake(zork1):
+    account = account_of(zork1, get_zork1_walkthrough(), ZORK1_SEED)
+    assert account.missed == []
+    # It does describe the place, which echoes whatever is typed there, `look` too.
+    assert account.wrong == [94]
+    assert account.right > 80
+    # Two are in the dark, of which Zork's memory says nothing, and one is a transport that prints no description.
+    assert [turn for turn, flagged in account.first_arrivals if not flagged] == [15, 25, 186]
+    assert all(account.looks)
+    assert account.in_combat == [261, 262, 263]

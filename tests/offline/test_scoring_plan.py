@@ -1,0 +1,227 @@
+"""What has scored is done again, in an order whose conditions hold; what was in vain is not."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from tests.fixtures.runs import CtrlC, a_run
+from tests.fixtures.trails import a_step, a_trail
+from zorkgpt.memory.claims import Claim, Relation
+from zorkgpt.memory.models import Memory
+from zorkgpt.offline.phrases import ActionOutcome
+from zorkgpt.offline.scoring_plan import Need, ScoringPlan, ScoringStep, scoring_steps
+from zorkgpt.offline.state import remembered_outcome
+from zorkgpt.runlog.episodes import count_failures, read_episode
+from zorkgpt.runlog.events import TurnPlayed
+
+TREASURE = (
+    a_step("take leaflet > 1", held=("leaflet",), effective=True),
+    a_step("north > 2", held=("leaflet",)),
+    a_step("take brass key > 2", held=("brass key", "leaflet"), effective=True),
+    a_step("wait > 2", held=("brass key", "leaflet")),
+    a_step("unlock chest with key > 2", held=("brass key", "leaflet"), effective=True),
+    a_step("take gold > 2", score=10, held=("brass key", "gold", "leaflet"), effective=True),
+    a_step("drop leaflet > 2", score=10, held=("brass key", "gold"), effective=True),
+)
+PEARL = (
+    a_step("south > 3"),
+    a_step("take pearl > 3", score=5, held=("pearl",), effective=True),
+    a_step("north > 1", score=5, held=("pearl",)),
+    a_step("north > 2", score=5, held=("pearl",)),
+    a_step("take brass key > 2", score=5, held=("brass key", "pearl"), effective=True),
+    a_step("east > 4", score=6, held=("brass key", "pearl")),
+)
+ROUTES = {1: [], 2: ["north"], 3: ["south"]}
+
+
+def actions(steps) -> list[str]:
+    return [step.action for step in steps]
+
+
+def safe(step: ScoringStep) -> bool:
+    return True
+
+
+def played_out(
+    plan: ScoringPlan, *, place: int = 1, failing: tuple[str, ...] = (), held: tuple[str, ...] = ()
+) -> list[str]:
+    """Every step is reached at once, and does what it did before unless it is failing."""
+    done = []
+    while len(done) < 30 and (found := plan.next(place, held, ROUTES, safe)):
+        step = found[0]
+        place = step.place
+        done.append(step.action)
+        if step.action not in failing:
+            held = (*held, *step.yields)
+        plan.note(step.place, step.action, failed=step.action in failing)
+    return done
+
+
+def test_a_plan_holds_what_did_something_up_to_the_last_points():
+    steps = scoring_steps([a_trail(*TREASURE)])
+    assert actions(steps) == ["take leaflet", "take brass key", "unlock chest with key", "take gold"]
+    assert [step.need for step in steps] == [Need.WHEN_STUCK, Need.ALWAYS, Need.IN_PASSING, Need.ALWAYS]
+    assert steps[-1] == ScoringStep(2, "take gold", 10, yields=("gold",))
+
+
+def test_what_another_episode_scored_comes_before_what_followed_it_there():
+    steps = scoring_steps([a_trail(*TREASURE), a_trail(*PEARL, episode=2)])
+    assert [step.action for step in steps if step.need is not Need.WHEN_STUCK] == [
+        *("take pearl", "take brass key", "unlock chest with key", "take gold", "east")
+    ]
+    assert {step.action: step.times for step in steps}["take brass key"] == 2
+
+
+def test_nothing_scored_is_no_plan():
+    assert scoring_steps([a_trail("north > 2", "south > 1")]) == ()
+    assert played_out(ScoringPlan()) == []
+
+
+def test_what_is_not_needed_is_left_out_and_what_is_needed_comes_in_order():
+    assert played_out(ScoringPlan(scoring_steps([a_trail(*TREASURE)]))) == [
+        "take brass key",
+        "unlock chest with key",
+        "take gold",
+    ]
+
+
+def test_a_step_whose_condition_does_not_hold_is_postponed():
+    key = ScoringStep(2, "take key", 0, yields=("key",))
+    chest = ScoringStep(1, "unlock chest with key", 7, held=("key",))
+    plan = ScoringPlan([chest, key, ScoringStep(3, "take pearl", 5)])
+    assert plan.next(1, (), ROUTES, safe) == (key, ["north"])
+    plan.note(2, "take key", failed=False)
+    assert plan.next(2, ("key",), {**ROUTES, 1: ["south"]}, safe) == (chest, ["south"])
+
+
+@pytest.mark.parametrize("where", [{1: []}, {1: [], 2: ["north"]}])
+def test_what_can_not_be_reached_is_passed_over(where):
+    plan = ScoringPlan([ScoringStep(3, "take pearl", 5), ScoringStep(2, "take gold", 5)])
+    found = plan.next(1, (), where, safe)
+    assert (found and found[0].action) == ("take gold" if 2 in where else None)
+
+
+def test_what_fails_is_tried_again_only_after_something_has_changed_and_not_for_ever():
+    plan = ScoringPlan(
+        [ScoringStep(1, "push rug", 0, need=Need.WHEN_STUCK), ScoringStep(1, "down", 25), ScoringStep(2, "x", 1)]
+    )
+    assert played_out(plan, failing=("down",)) == ["down", "x", "down", "push rug", "down"]
+
+
+def test_where_a_proven_step_fails_what_else_was_done_before_it_is_worth_a_detour():
+    plan = ScoringPlan([ScoringStep(3, "push button", 0, need=Need.WHEN_STUCK), ScoringStep(1, "north", 5)])
+    assert played_out(plan, failing=("north",)) == ["north", "push button", "north"]
+
+
+def test_a_plan_comes_back_as_it_was():
+    plan = ScoringPlan(scoring_steps([a_trail(*TREASURE)]))
+    step, _ = plan.next(1, (), ROUTES, safe)
+    plan.note(step.place, step.action, failed=False)
+    first = json.loads(json.dumps(plan.changes()))
+    step, _ = plan.next(2, step.yields, {2: []}, safe)
+    plan.note(step.place, step.action, failed=True)
+    second = json.loads(json.dumps(plan.changes()))
+    again = ScoringPlan()
+    for changes in (first, second):
+        again.apply_changes(changes)
+    assert again.changes() == plan.changes()
+    assert again.next(2, ("brass key",), {2: []}, safe) == plan.next(2, ("brass key",), {2: []}, safe)
+
+
+DARK = (Claim(Relation.DARK),)
+
+
+@pytest.mark.parametrize(
+    ("fields", "outcome"),
+    [
+        ({"outcome": "died", "category": "DANGER"}, ActionOutcome.KILLS),
+        ({"outcome": "died", "category": "DANGER", "when": DARK}, ActionOutcome.KILLS_UNLIT),
+        ({"outcome": "changed", "score_change": 5}, ActionOutcome.SCORES),
+        ({"outcome": "changed", "claims": (Claim(Relation.CARRIED, 7, "lamp"),)}, ActionOutcome.TAKES),
+        ({"outcome": "changed"}, ActionOutcome.WORKS),
+        ({"outcome": "to 12"}, ActionOutcome.LEADS),
+        ({"outcome": "nothing", "category": "FAILURE"}, ActionOutcome.FAILS),
+    ],
+)
+def test_a_memory_is_read_by_its_fields_whoever_worded_it(fields, outcome):
+    memory = Memory("NOTE", "In a model's own words", 1, "1", 0, "text", "permanent", action="Rub  LAMP")
+    assert remembered_outcome(replace(memory, **fields)) == ("rub lamp", outcome)
+
+
+# In play, on the bundled story
+
+TURNS = 200
+
+
+def turns_of(workdir, episode: int) -> list[TurnPlayed]:
+    return [event for event in read_episode(workdir, episode) if isinstance(event, TurnPlayed)]
+
+
+def points(turns: list[TurnPlayed]) -> dict[tuple[int | None, str], int]:
+    scored = (turn for turn in turns if turn.score > turn.score_before)
+    return {(turn.location_id, turn.action): turn.turn for turn in scored}
+
+
+@pytest.fixture(scope="module")
+def three_episodes(tmp_path_factory):
+    workdir = tmp_path_factory.mktemp("three")
+    with a_run(workdir, turns=TURNS) as run:
+        for _ in range(3):
+            run.play_episode()
+    return workdir
+
+
+def test_a_later_episode_scores_at_least_what_an_earlier_one_proved_and_sooner(three_episodes):
+    first, *later = (turns_of(three_episodes, episode) for episode in (1, 2, 3))
+    proven = points(first)
+    assert proven
+    for turns in later:
+        scored = points(turns)
+        assert set(proven) <= set(scored)
+        assert max(scored[step] for step in proven) < max(proven.values())
+        proven |= {step: turn for step, turn in scored.items() if step not in proven}
+
+
+def test_before_all_proven_points_are_made_nothing_new_is_tried(three_episodes):
+    proven, second = points(turns_of(three_episodes, 1)), turns_of(three_episodes, 2)
+    last = max(turn for step, turn in points(second).items() if step in proven)
+    assert all("earlier episode" in turn.reasoning for turn in second[:last])
+
+
+def test_what_was_in_vain_in_an_earlier_episode_is_not_tried_again(three_episodes):
+    counts = list(count_failures(read_episode(three_episodes, episode) for episode in (1, 2, 3)))
+    assert sum(count.failed for count in counts) > 10
+    assert all(count.repeated_share < 0.05 for count in counts)
+
+
+def test_without_memory_every_episode_is_the_first(tmp_path):
+    with a_run(tmp_path, turns=40, remember=False) as run:
+        for _ in range(2):
+            run.play_episode()
+    first, second = ([turn.action for turn in turns_of(tmp_path, episode)] for episode in (1, 2))
+    assert first == second
+
+
+def test_an_episode_that_was_cut_short_within_its_plan_goes_on_with_it(three_episodes, tmp_path):
+    with a_run(tmp_path, turns=TURNS) as run:
+        run.play_episode()
+    with a_run(tmp_path, turns=30, watchers=(CtrlC(5),)) as run, pytest.raises(KeyboardInterrupt):
+        run.play_episode()
+    with a_run(tmp_path, turns=30) as run:
+        run.play_episode(resume=2)
+    whole = [turn.action for turn in turns_of(three_episodes, 2)][:30]
+    assert [turn.action for turn in turns_of(tmp_path, 2)] == whole
+
+
+def test_what_a_person_has_vetoed_is_no_step_of_the_plan(tmp_path):
+    with a_run(tmp_path, turns=TURNS) as run:
+        run.play_episode()
+        (place, action), _ = points(turns_of(tmp_path, 1)).popitem()
+        text = "SUCCESS", "No", 1, "1", 2, "Leave it.", "permanent"
+        vetoed = Memory(*text, vetoed=True, action=action, outcome="changed")
+        run.simple_memory.add_memory(place, "", vetoed)
+        run.play_episode()
+    planned = [turn for turn in turns_of(tmp_path, 2) if "earlier episode" in turn.reasoning]
+    assert planned
+    assert (place, action) not in [(turn.location_id, turn.action) for turn in planned]

@@ -1,0 +1,52 @@
+"""Ask a model what turns and episodes teach."""
+
+from collections.abc import Sequence
+from typing import cast
+
+from zorkgpt.knowledge.synthesis import EpisodeReview, LessonsAnswer, TurnReview, WisdomAnswer
+from zorkgpt.llm.messages import LLM, Message
+from zorkgpt.llm.roles import Role
+from zorkgpt.llm.structured import form_of
+from zorkgpt.prompts.render import render
+from zorkgpt.runlog.events import TurnPlayed
+
+_MOST_TURNS = 150
+"""The most turns of an episode that the prompt shows."""
+
+
+class ModelKnowledgeSynthesizer:
+    """A `KnowledgeSynthesizer` that asks the model of the role `knowledge`."""
+
+    asks_a_model = True
+
+    def __init__(self, llm: LLM) -> None:
+        self._llm = llm
+
+    def lessons(self, asked: TurnReview) -> LessonsAnswer:
+        prompt = render("knowledge", asked=asked, form=form_of(LessonsAnswer))
+        messages = [Message("system", prompt.system), Message("user", prompt.user)]
+        return cast(
+            LessonsAnswer, self._llm.complete(messages, role=Role.KNOWLEDGE, response_model=LessonsAnswer).parsed
+        )
+
+    def wisdom(self, asked: EpisodeReview) -> WisdomAnswer:
+        told = most_informative(asked.turns)
+        prompt = render(
+            "wisdom", story=asked, turns=told, left_out=len(asked.turns) - len(told), form=form_of(WisdomAnswer)
+        )
+        messages = [Message("system", prompt.system), Message("user", prompt.user)]
+        return cast(WisdomAnswer, self._llm.complete(messages, role=Role.KNOWLEDGE, response_model=WisdomAnswer).parsed)
+
+
+def most_informative(turns: Sequence[TurnPlayed], most: int = _MOST_TURNS) -> tuple[TurnPlayed, ...]:
+    """Return the most informative turns in their order: deaths and points, then the latest others."""
+    if len(turns) <= most:
+        return tuple(turns)
+    last = turns[-1].turn
+    ranked = sorted(turns, key=lambda turn: (not (turn.died or _scored(turn)), turn.failed, last - turn.turn))
+    kept = {turn.turn for turn in ranked[:most]}
+    return tuple(turn for turn in turns if turn.turn in kept)
+
+
+def _scored(turn: TurnPlayed) -> bool:
+    return turn.score is not None and turn.score_before is not None and turn.score > turn.score_before

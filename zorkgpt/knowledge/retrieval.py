@@ -1,0 +1,113 @@
+"""Select the lines of knowledge that are relevant to a situation, the most relevant first, within a token budget."""
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TypeVar
+
+from game_interface.models import Observation
+from zorkgpt.knowledge.document import KnowledgeDocument
+from zorkgpt.knowledge.line import ORDER, KnowledgeLine, KnowledgeSection
+from zorkgpt.memory.recall.retrieval import estimated_tokens
+
+_PLACE_BOUND = (
+    KnowledgeSection.DANGERS,
+    KnowledgeSection.PUZZLES,
+    KnowledgeSection.DEATHS,
+    KnowledgeSection.DEATH_PATTERNS,
+    KnowledgeSection.DISCOVERIES,
+)
+"""Lines in these sections are useful only where something that they name is near."""
+_LEAST_WORD = 3
+_Line = TypeVar("_Line")
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """The place of the player and the names of what is near: they decide which lines are relevant."""
+
+    place: int | None
+    names: tuple[frozenset[str], ...]
+    """The words of each name, of the place and of the visible and carried things."""
+
+
+@dataclass(frozen=True, slots=True)
+class RelevantLine:
+    """A line that the player is shown."""
+
+    section: KnowledgeSection
+    text: str
+    """The text as it is shown, with the evidence if it was ever contradicted."""
+    line: KnowledgeLine | None
+    """None: a person wrote it."""
+
+
+def patterns_at(document: KnowledgeDocument, location_id: int | None, budget: int) -> tuple[KnowledgeLine, ...]:
+    """Return the patterns that were found at this place, as many as fit into half of the token budget."""
+    found = document.by_place.get(location_id, ()) if location_id is not None else ()
+    here = sorted(found, key=lambda line: (line.section is not KnowledgeSection.DANGERS, -line.borne_out))
+    return tuple(_fitting(here, budget // 2, _shown_text))
+
+
+def surroundings_of(now: Observation) -> Surroundings:
+    things = (*(now.visible or ()), *(now.carried or now.inventory or ()))
+    names = [thing.name for thing in things] + ([now.location.name] if now.location else [])
+    words = tuple(found for name in dict.fromkeys(names) if (found := _words(name)))
+    return Surroundings(now.location.num if now.location else None, words)
+
+
+def relevant_lines(document: KnowledgeDocument, here: Surroundings, budget: int) -> tuple[RelevantLine, ...]:
+    """Return the lines to show within the budget: patterns found here, what names something near, and general ones."""
+    first = patterns_at(document, here.place, budget)
+    left = budget - sum(_token_cost(_shown_text(line)) for line in first)
+    ours = (
+        RelevantLine(line.section, _shown_text(line), line)
+        for line in document.lines
+        # Patterns that were found here are shown already.
+        if not line.struck and not (line.places and line in first)
+    )
+    theirs = (RelevantLine(section, text, None) for section, text in document.by_hand)
+    any_word = frozenset().union(*here.names)
+    ranked = []
+    for shown in (*ours, *theirs):
+        words = _words(shown.line.text if shown.line else shown.text)
+        named = 0 if any_word.isdisjoint(words) else sum(name <= words for name in here.names)
+        if named or shown.section not in _PLACE_BOUND:
+            ranked.append((_rank(shown, named), shown))
+    ranked.sort(key=lambda one: one[0])
+    rest = _fitting([shown for _, shown in ranked], left, lambda shown: shown.text)
+    return (*(RelevantLine(line.section, _shown_text(line), line) for line in first), *rest)
+
+
+def _rank(shown: RelevantLine, named: int) -> tuple[int, bool, int, int]:
+    sure = shown.line.borne_out - shown.line.contradicted if shown.line else 0
+    # A line that a person wrote ranks like one that was borne out once.
+    return -min(named, 2), shown.section not in _PLACE_BOUND, -(sure if shown.line else 1), ORDER.index(shown.section)
+
+
+@lru_cache(4096)
+def _words(text: str) -> frozenset[str]:
+    return frozenset(word for word in re.findall(r"\w+", text.casefold()) if len(word) >= _LEAST_WORD)
+
+
+def _shown_text(line: KnowledgeLine) -> str:
+    """Return the text of a line, with the evidence if it was ever contradicted."""
+    if not line.contradicted:
+        return line.text
+    return f"{line.text} (later tries: {line.borne_out} bore this out, {line.contradicted} did not)"
+
+
+def _fitting(lines: Iterable[_Line], budget: int, text_of: Callable[[_Line], str]) -> list[_Line]:
+    chosen = []
+    for line in lines:
+        if (cost := _token_cost(text_of(line))) <= budget:
+            budget -= cost
+            chosen.append(line)
+    return chosen
+
+
+@lru_cache(4096)
+def _token_cost(text: str) -> int:
+    """Return the estimated tokens of the line in the prompt."""
+    return estimated_tokens(f'- "{text}"\n')

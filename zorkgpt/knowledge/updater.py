@@ -1,0 +1,180 @@
+"""Review turns and episodes, and write what they teach to the knowledge base."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+from zorkgpt.errors import InvalidAnswer
+from zorkgpt.knowledge.claims import TurnsOf
+from zorkgpt.knowledge.document import KnowledgeDocument, ProcessedTurns
+from zorkgpt.knowledge.line import KnowledgeLine
+from zorkgpt.knowledge.patterns import find_patterns, record_patterns, withdrawn
+from zorkgpt.knowledge.revision import LineUpdates, Revision
+from zorkgpt.knowledge.store import KnowledgeStore
+from zorkgpt.knowledge.synthesis import EpisodeReview, KnowledgeSynthesizer, TurnReview, no_turns, updates_from
+from zorkgpt.log import get_logger
+from zorkgpt.memory.recall.search import LocatedMemory
+from zorkgpt.runlog.events import TurnPlayed
+
+log = get_logger(__name__)
+
+_MOST_KNOWN = 120
+"""The most lines that a synthesizer is shown."""
+TRIES_TO_STRIKE = 3
+"""The number of contradictions after which rules strike a line that never held again: fights and the like are decided
+by chance."""
+
+
+class KnowledgeUpdater:
+    """Processes every turn once, and concludes every episode once, however often it is called.
+
+    Args:
+        remembered: returns all memories with their places, for finding patterns across them.
+        turns_of: returns the turns of an episode, as far as they are available: a line was learned from them.
+        is_way: whether a command is a direction.
+    """
+
+    def __init__(
+        self,
+        store: KnowledgeStore,
+        synthesizer: KnowledgeSynthesizer,
+        *,
+        remembered: Callable[[], Sequence[LocatedMemory]] = tuple,
+        turns_of: TurnsOf = no_turns,
+        is_way: Callable[[str], bool] = lambda action: False,
+    ) -> None:
+        self.store = store
+        self.counts: Counter[str] = Counter()
+        self._synthesizer = synthesizer
+        self._remembered = remembered
+        self._turns_of = turns_of
+        self._is_way = is_way
+
+    def processed(self, episode: int | str) -> ProcessedTurns:
+        """Return how far the episode has been processed."""
+        return self.store.document.processed.get(str(episode), ProcessedTurns())
+
+    def learn(self, turns: Sequence[TurnPlayed], earlier: Sequence[TurnPlayed] = ()) -> Revision:
+        """Learn from turns of one episode, and record the patterns across memories.
+
+        Raises:
+            LLMError: the model could not be asked; nothing was changed.
+            MemoryStoreError: the file could not be read or written; it is as it was.
+        """
+        self.store.refresh()
+        episode, last = turns[0].episode, turns[-1].turn
+        lessons = LineUpdates()
+        if fresh := [turn for turn in turns if turn.turn > self.processed(episode).until]:
+            before = (*earlier, *turns[: len(turns) - len(fresh)])
+            lessons = self._synthesize(
+                TurnReview(episode, tuple(fresh), self._known_lines(), before, self._manual_lines(), self._turns_of)
+            )
+        remembered = self._remembered()
+        found = find_patterns(remembered, self._is_way)
+        gone = withdrawn(remembered)
+
+        def change(revision: Revision) -> KnowledgeDocument:
+            before, processed = revision.document, revision.document.processed.get(str(episode), ProcessedTurns())
+            if processed.until < last:
+                revision.apply(lessons)
+            record_patterns(revision, found, gone, episode=episode, turn=last)
+            if revision.document is not before or processed.until < last:
+                revision.document = revision.document.with_processed(
+                    episode, ProcessedTurns(max(last, processed.until), processed.concluded, processed.due)
+                )
+            return revision.document
+
+        return self._apply(change)
+
+    def conclude(self, story: EpisodeReview) -> Revision:
+        """Learn from a whole episode what is useful in others.
+
+        Raises:
+            LLMError: the model could not be asked; nothing was changed.
+            MemoryStoreError: the file could not be read or written; it is as it was.
+        """
+        self.store.refresh()
+        last = story.turns[-1].turn
+        if self._is_concluded(self.store.document, story):
+            return Revision(self.store.document)
+        asked = replace(story, known=self._known_lines(), by_hand=self._manual_lines(), turns_of=self._turns_of)
+        lessons = self._synthesize(asked)
+
+        def change(revision: Revision) -> KnowledgeDocument:
+            if self._is_concluded(revision.document, story):
+                return revision.document
+            revision.apply(lessons)
+            until = revision.document.processed.get(str(story.episode), ProcessedTurns()).until
+            return revision.document.with_processed(story.episode, ProcessedTurns(until, concluded=last))
+
+        return self._apply(change)
+
+    def note(self, episode: int | str, *, due: bool) -> None:
+        """Record whether an episode that is over is still to be concluded.
+
+        Raises:
+            MemoryStoreError: the file could not be read or written.
+        """
+
+        def change(document: KnowledgeDocument) -> KnowledgeDocument:
+            processed = document.processed.get(str(episode), ProcessedTurns())
+            if processed.due == due:
+                return document
+            return document.with_processed(episode, ProcessedTurns(processed.until, processed.concluded, due))
+
+        self.store.apply(change)
+
+    def due(self) -> list[str]:
+        """Return the names of the episodes that are still to be concluded."""
+        return [name for name, processed in self.store.document.processed.items() if processed.due]
+
+    def _synthesize(self, asked: TurnReview | EpisodeReview) -> LineUpdates:
+        synthesizer = self._synthesizer
+        with self._unusable_answers_counted():
+            answer = synthesizer.lessons(asked) if isinstance(asked, TurnReview) else synthesizer.wisdom(asked)
+            lessons = updates_from(answer, asked, self.counts)
+            # A model has judged whether chance was involved; rules can only wait for more attempts.
+            return replace(lessons, enough=1 if synthesizer.asks_a_model else TRIES_TO_STRIKE)
+        return LineUpdates()
+
+    @contextmanager
+    def _unusable_answers_counted(self) -> Iterator[None]:
+        """Count answers that can't be read, and log the first one."""
+        try:
+            yield
+        except InvalidAnswer as error:
+            self.counts["unusable answers"] += 1
+            if self.counts["unusable answers"] == 1:
+                log.warning("nothing learned: the model's answer is unusable", extra={"problem": str(error)})
+
+    def _known_lines(self) -> tuple[KnowledgeLine, ...]:
+        return best_supported(self.store.document.lines, _MOST_KNOWN)
+
+    def _manual_lines(self) -> tuple[str, ...]:
+        return tuple(text for _, text in self.store.document.by_hand[:_MOST_KNOWN])
+
+    @staticmethod
+    def _is_concluded(document: KnowledgeDocument, story: EpisodeReview) -> bool:
+        concluded = document.processed.get(str(story.episode), ProcessedTurns()).concluded
+        return concluded is not None and concluded >= story.turns[-1].turn
+
+    def _apply(self, change: Callable[[Revision], KnowledgeDocument]) -> Revision:
+        made = [Revision(self.store.document)]
+
+        def apply(document: KnowledgeDocument) -> KnowledgeDocument:
+            made[0] = Revision(document)
+            return change(made[0])
+
+        self.store.apply(apply)
+        self.counts += made[0].counts
+        return made[0]
+
+
+def best_supported(lines: Iterable[KnowledgeLine], most: int) -> tuple[KnowledgeLine, ...]:
+    """Return the lines that are not struck; if there are too many, those with the most evidence."""
+    believed = [line for line in lines if not line.struck]
+    if len(believed) <= most:
+        return tuple(believed)
+    ranked = sorted(range(len(believed)), key=lambda at: (-believed[at].borne_out, -at))
+    return tuple(believed[at] for at in sorted(ranked[:most]))

@@ -1,0 +1,269 @@
+"""The objectives of a running episode: updated by each turn, checked against the Z-machine."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from game_interface.models import Observation, Transition
+from session.history import TurnRecord
+from session.outcome import moved_or_had_effect
+from zorkgpt.objectives.conditions import (
+    ConditionKind,
+    ExitNamer,
+    came_about,
+    in_sight,
+    is_met,
+    normalized_text,
+    score_gain,
+)
+from zorkgpt.objectives.finder import ReachedReport
+from zorkgpt.objectives.models import (
+    EpisodeTurn,
+    Objective,
+    ObjectiveEvidence,
+    ObjectiveStatus,
+    Scope,
+    abandoned,
+    merged,
+    reached,
+    restarted,
+)
+
+_FEWEST_WORDS = 3
+"""A quote that is shorter shows nothing, unless it is the whole response."""
+_LONGEST_EVIDENCE = 200
+
+
+@dataclass(frozen=True, slots=True)
+class _Progress:
+    """What an action achieved."""
+
+    places: frozenset[int]
+    things: frozenset[int]
+    scored: bool
+
+    def concerns(self, objective: Objective) -> bool:
+        if self.scored and objective.condition.kind is ConditionKind.SCORE:
+            return True
+        return not self.places.isdisjoint(objective.places) or objective.condition.thing in self.things
+
+
+class ObjectiveTracker:
+    """The objectives by their keys, and what was seen in this episode.
+
+    Args:
+        stale_after: turns without progress after which an objective is stale; after twice as many it is abandoned.
+        exit_name_of: returns the name of the exit that an action takes.
+    """
+
+    def __init__(self, *, stale_after: int, exit_name_of: ExitNamer) -> None:
+        self._stale_after = stale_after
+        self._exit_name_of = exit_name_of
+        self.objectives: dict[str, Objective] = {}
+        self.visited: set[int] = set()
+        self.scored: set[int] = set()
+        """Rooms in which an action scored in this episode."""
+        self.carried: set[int] = set()
+        """Things that the player has carried in this episode."""
+        self.things: dict[int, str] = {}
+        """Number → name of everything that was visible or carried in this episode."""
+        self.last: EpisodeTurn | None = None
+        """The turn of the last update."""
+        self.counts: Counter[str] = Counter()
+        """Counts of what happened to objectives in this episode."""
+        self.revision = 0
+        """Increases with every change that is worth saving or logging."""
+        self._order: list[Objective] | None = None
+        """The pursued objectives as they are shown; None: to be sorted again."""
+
+    def start_episode(self, kept: Iterable[Objective], *, remember: bool = True) -> None:
+        """Begin an episode: reopen or keep the objectives of the world, and drop the others.
+
+        Args:
+            kept: the objectives that earlier episodes have saved.
+            remember: whether the tracker's own objectives of the world are kept too.
+        """
+        own = [objective for objective in self.objectives.values() if remember and objective.scope is Scope.WORLD]
+        known: dict[str, Objective] = {}
+        for objective in (*own, *kept):
+            known[objective.key] = restarted(
+                merged(known[objective.key], objective) if objective.key in known else objective
+            )
+        self.replace_all(known.values())
+        for of_the_episode in (self.visited, self.scored, self.carried, self.things, self.counts):
+            of_the_episode.clear()
+        self.last = None
+        self.revision += 1
+
+    def replace_all(self, objectives: Iterable[Objective]) -> None:
+        """Track these objectives and no others."""
+        self.objectives = {objective.key: objective for objective in objectives}
+        self._order = None
+
+    def update(self, record: TurnRecord) -> None:
+        """Check every objective against this turn; turns up to the last update are ignored."""
+        stamp = EpisodeTurn(record.episode, record.turn)
+        if self.last is not None and stamp <= self.last:
+            return
+        self.last = stamp
+        step = record.transition
+        for now in (step.before, step.after):
+            self._note_observation(now)
+        if score_gain(step) > 0 and step.before.location is not None:
+            self.scored.add(step.before.location.num)
+        progress = _progress_of(step)
+        for objective in list(self.objectives.values()):
+            if objective.status is not ObjectiveStatus.REACHED:
+                after = self._updated(objective, record, progress)
+                if after is not objective:
+                    self._put(after)
+
+    def _note_observation(self, now: Observation) -> None:
+        if now.location is not None:
+            self.visited.add(now.location.num)
+        for item in (*(now.visible or ()), *(now.carried or now.inventory or ())):
+            self.things[item.num] = item.name
+        self.carried.update(item.num for item in now.carried or now.inventory or ())
+
+    def _updated(self, objective: Objective, record: TurnRecord, progress: _Progress | None) -> Objective:
+        step = record.transition
+        done = is_met(objective.condition, step.after, self.visited) or came_about(
+            objective.condition, step, self._exit_name_of
+        )
+        if done and not step.refused and not step.fault:
+            self.counts["reached_by_ground_truth"] += 1
+            evidence = ObjectiveEvidence(
+                EpisodeTurn(record.episode, record.turn), "game", _single_line(step.action), score_gain(step)
+            )
+            return reached(objective, evidence)
+        if not objective.pursued:
+            return objective
+        if progress is not None and progress.concerns(objective):
+            return replace(objective, status=ObjectiveStatus.OPEN, progressed=record.turn)
+        return self._aged_status(objective, record)
+
+    def _aged_status(self, objective: Objective, record: TurnRecord) -> Objective:
+        idle = record.turn - objective.progressed
+        if idle >= 2 * self._stale_after:
+            self.counts["dropped"] += 1
+            return abandoned(objective, record.episode)
+        if idle >= self._stale_after and objective.status is ObjectiveStatus.OPEN:
+            self.counts["stale"] += 1
+            return replace(objective, status=ObjectiveStatus.STALE)
+        return objective
+
+    def add(self, found: Iterable[Objective]) -> None:
+        """Add new objectives; reopen those that are known and were stale or abandoned."""
+        for objective in found:
+            known = self.objectives.get(objective.key)
+            if known is None:
+                self.counts["discovered"] += 1
+                self.counts["free_text"] += not objective.condition.checkable
+                self._put(objective)
+            elif _should_reopen(known, objective):
+                self.counts["taken_up_again"] += 1
+                scope = Scope.WORLD if Scope.WORLD in (known.scope, objective.scope) else Scope.EPISODE
+                self._put(
+                    replace(known, status=ObjectiveStatus.OPEN, progressed=objective.progressed, scope=scope, rank=0)
+                )
+
+    def accept_reports(self, judgements: Iterable[ReachedReport], turns: Mapping[int, TurnRecord]) -> None:
+        """Mark objectives in words as reached, where the turns support the reports."""
+        for report in judgements:
+            objective, record = self.objectives.get(report.key), turns.get(report.turn)
+            if objective is None or not objective.pursued or objective.condition.checkable:
+                continue
+            if record is None or not _supports(report, record, objective):
+                self.counts["unsupported"] += 1
+                continue
+            self.counts["reached_by_model"] += 1
+            stamp = EpisodeTurn(record.episode, record.turn)
+            evidence = ObjectiveEvidence(stamp, "model", _single_line(report.quote), score_gain(record.transition))
+            self._put(reached(objective, evidence))
+
+    def prioritize(self, keys: Sequence[str]) -> None:
+        """Pursue only the objectives with these keys, in this order."""
+        order = {key: rank for rank, key in enumerate(dict.fromkeys(keys), 1)}
+        for objective in self.pursued():
+            if objective.key in order:
+                self._put(replace(objective, rank=order[objective.key]))
+            else:
+                self.counts["refined"] += 1
+                # Abandoned for this episode only: this does not count as a lack of progress.
+                self._put(replace(objective, status=ObjectiveStatus.ABANDONED))
+
+    def _put(self, objective: Objective) -> None:
+        known = self.objectives.get(objective.key)
+        if known is None or replace(known, progressed=objective.progressed) != objective:
+            self.revision += 1
+        self.objectives[objective.key] = objective
+        self._order = None
+
+    def pursued(self) -> list[Objective]:
+        """Return the open objectives, then the stale ones, each by rank, then by what scored before."""
+        if self._order is None:
+            self._order = sorted(
+                (objective for objective in self.objectives.values() if objective.pursued), key=_sort_key
+            )
+        return list(self._order)
+
+    def settled(self) -> list[Objective]:
+        return [objective for objective in self.objectives.values() if not objective.pursued]
+
+    def of_episode(self, episode: int) -> list[Objective]:
+        """Return what is pursued, and what was reached or abandoned in this episode."""
+        settled = [objective for objective in self.settled() if _ended_in(objective, episode)]
+        return [*self.pursued(), *settled]
+
+    def lasting(self) -> list[Objective]:
+        return [objective for objective in self.objectives.values() if objective.scope is Scope.WORLD]
+
+
+def _ended_in(objective: Objective, episode: int) -> bool:
+    if objective.status is ObjectiveStatus.REACHED:
+        return any(evidence.turn.episode == episode for evidence in objective.evidence)
+    given_up_before = restarted(objective).status is ObjectiveStatus.ABANDONED and episode not in objective.given_up
+    return not given_up_before
+
+
+def _sort_key(objective: Objective) -> tuple[bool, int, int, int, EpisodeTurn]:
+    gained = max((evidence.gain for evidence in objective.evidence), default=0)
+    return (
+        objective.status is ObjectiveStatus.STALE,
+        objective.rank or 1_000,
+        len(objective.given_up),
+        -gained,
+        objective.origin,
+    )
+
+
+def _progress_of(step: Transition) -> _Progress | None:
+    """Return what an action achieved; None if it changed nothing."""
+    if not moved_or_had_effect(step):
+        return None
+    touched = {move.item.num for move in step.moved} | {change.item.num for change in step.changed}
+    return _Progress(
+        places=frozenset(place.num for place in (step.before.location, step.after.location) if place is not None),
+        things=frozenset(touched & in_sight(step)),
+        scored=score_gain(step) > 0,
+    )
+
+
+def _should_reopen(known: Objective, proposed: Objective) -> bool:
+    if known.status in (ObjectiveStatus.STALE, ObjectiveStatus.ABANDONED):
+        return True
+    # Whether a restart undid an objective in words is not known: a new proposal of it says that it did.
+    in_earlier_episodes = all(evidence.turn.episode < proposed.origin.episode for evidence in known.evidence)
+    return known.status is ObjectiveStatus.REACHED and not known.condition.checkable and in_earlier_episodes
+
+
+def _supports(report: ReachedReport, record: TurnRecord, objective: Objective) -> bool:
+    """Return whether the turn came after the objective was set and its response contains the quote."""
+    quote, response = normalized_text(report.quote), normalized_text(record.transition.response)
+    since = objective.origin.turn if objective.origin.episode == record.episode else 0
+    specific = len(quote.split()) >= _FEWEST_WORDS or bool(quote and quote == response)
+    return specific and record.turn > since and f" {quote} " in f" {response} "
+
+
+def _single_line(text: str) -> str:
+    return " ".join(text.split())[:_LONGEST_EVIDENCE]

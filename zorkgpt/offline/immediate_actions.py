@@ -1,0 +1,140 @@
+"""Actions that take priority over exploration, chosen by rules that hold for any game."""
+
+import re
+from collections.abc import Collection, Iterator
+
+from game_interface.language import Scene
+from game_interface.models import Observation
+from zorkgpt.offline.candidates import Nouns, words_of
+from zorkgpt.offline.phrases import is_hostile, is_laden
+from zorkgpt.offline.state import ExplorerState, LastTurn
+from zorkgpt.player import PlayerContext
+from zorkgpt.world.directions import OPPOSITE, canonical_direction
+
+_MOST_BLOWS = 15
+"""At one enemy, with one weapon."""
+
+
+def names_of_held(now: Observation, nouns: Nouns) -> tuple[str, ...]:
+    return tuple(name for item in now.inventory or () if (name := nouns.name(item)))
+
+
+def update_after_last_turn(state: ExplorerState, here: int, context: PlayerContext, held: tuple[str, ...]) -> None:
+    """What came of the turn before.
+
+    Args:
+        held: what is carried now.
+    """
+    state.wanted = state.take_back = None
+    if state.last is None:
+        return
+    last, stayed = state.last, state.last.place == here
+    scored = _scored(last, context)
+    verb, _, rest = last.action.partition(" ")
+    if verb == "take":
+        if scored:
+            state.valued.add(rest)
+        if stayed and is_laden(context.response):
+            state.wanted = last.action
+    elif verb == "put":
+        thing = re.split(" (?:in|on) ", rest)[0]
+        if scored:
+            # It is where it belongs.
+            state.given_up.add(thing)
+        elif stayed and thing not in held:
+            state.take_back = thing
+    elif last.action.startswith("turn on ") and context.changed:
+        state.lamp = last.action.removeprefix("turn on ")
+        state.useful.add(state.lamp)
+    way = canonical_direction(last.action)
+    if way and not stayed:
+        state.way_back = OPPOSITE[way]
+
+
+def _scored(last: LastTurn, context: PlayerContext) -> bool:
+    now = context.observation.score
+    return last.score is not None and now is not None and now > last.score
+
+
+def next_blow(
+    state: ExplorerState,
+    context: PlayerContext,
+    nouns: Nouns,
+    scene: Scene | None,
+    fatal: Collection[str] = (),
+    roaming: Collection[str] = (),
+) -> str | None:
+    """The next blow of a fight; None if there is nobody to fight, or nothing to fight with.
+
+    Args:
+        fatal: blows that somebody died of here; another weapon is better, if there is one.
+        roaming: blows that somebody died of elsewhere: who was struck there roams about, and bars no way.
+    """
+    if scene is None:
+        return None
+    weapons = [
+        name
+        for item in context.observation.inventory or ()
+        if scene.attributes.get(item.num, {}).get("weapon") and (name := nouns.name(item))
+    ]
+    for enemy in _enemies(state, context, nouns, scene):
+        if any(struck.startswith(f"attack {enemy} ") for struck in roaming):
+            continue
+        strikes = [f"attack {enemy} with {weapon}" for weapon in weapons]
+        for strike in sorted(strikes, key=lambda one: one in fatal):
+            if state.blows.get(strike, 0) < _MOST_BLOWS:
+                state.blows[strike] = state.blows.get(strike, 0) + 1
+                return strike
+    return None
+
+
+def is_threatened(state: ExplorerState, context: PlayerContext, nouns: Nouns, scene: Scene | None) -> bool:
+    """Somebody here means harm."""
+    return scene is not None and any(_enemies(state, context, nouns, scene))
+
+
+def weapon_in_sight(context: PlayerContext, nouns: Nouns, scene: Scene | None) -> str | None:
+    """A weapon that lies here, while none is in hand."""
+    if scene is None:
+        return None
+    told, now = scene.attributes, context.observation
+    if any(told.get(item.num, {}).get("weapon") for item in now.inventory or ()):
+        return None
+    for item in now.visible or ():
+        # What somebody wields is not for the taking.
+        free = not told.get(item.parent, {}).get("animate")
+        if free and told.get(item.num, {}).get("weapon") and (name := nouns.name(item)):
+            return name
+    return None
+
+
+def _enemies(state: ExplorerState, context: PlayerContext, nouns: Nouns, scene: Scene) -> Iterator[str]:
+    """Whoever the game says means harm; and who was struck and still stands, whatever is said of it."""
+    said = words_of(context.response) if is_hostile(context.response) else []
+    struck = state.last.action if state.last else ""
+    for being in context.observation.visible or ():
+        name = nouns.name(being)
+        if not name or not scene.attributes.get(being.num, {}).get("animate"):
+            continue
+        if name.split()[-1] in said or struck.startswith(f"attack {name} "):
+            yield name
+
+
+def item_to_drop(state: ExplorerState, context: PlayerContext, nouns: Nouns, scene: Scene | None) -> str | None:
+    """What is carried and was good for nothing yet, where something else could not be taken for its weight."""
+    if state.wanted is None:
+        return None
+    for item in context.observation.inventory or ():
+        name, told = nouns.name(item), scene.attributes.get(item.num, {}) if scene else {}
+        tool = told.get("weapon") or told.get("tool") or told.get("light")
+        if name and not tool and name not in state.valued | state.useful:
+            return name
+    return None
+
+
+def is_stuck_aboard(state: ExplorerState, here: int, context: PlayerContext) -> bool:
+    """A direction was tried in a vehicle, and led nowhere."""
+    last = state.last
+    if context.observation.vehicle is None or last is None or last.place != here or not last.aboard:
+        return False
+    return canonical_direction(last.action) not in (None, "out")

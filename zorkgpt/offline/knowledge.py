@@ -1,0 +1,137 @@
+"""What turns and episodes teach, by rules over ground truth, without a language model."""
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+
+from zorkgpt.knowledge.claims import (
+    ClaimKind,
+    KnowledgeClaim,
+    best_line,
+    contradicts,
+    death_line,
+    form_line,
+    form_of_command,
+    origin_of,
+    parse_claim,
+    points_gained,
+    points_line,
+    quoted_command,
+    refused_line,
+    worked,
+)
+from zorkgpt.knowledge.line import KnowledgeLine
+from zorkgpt.knowledge.synthesis import (
+    MOST_CONTRADICTED,
+    MOST_NEW,
+    Contradiction,
+    EpisodeReview,
+    LessonsAnswer,
+    NewInsight,
+    NewLesson,
+    TurnReview,
+    WisdomAnswer,
+)
+from zorkgpt.offline.phrases import shortened
+from zorkgpt.runlog.events import TurnPlayed
+from zorkgpt.text import normalized_action
+
+_TEXT_LIMIT = 160
+_MOST_FORMS = 8
+_MOST_REFUSED = 3
+_MOST_OF_ONE_KIND = {ClaimKind.UNDERSTOOD: _MOST_FORMS, ClaimKind.REFUSED: _MOST_REFUSED}
+"""Lines about the parser, all episodes together."""
+_LEAST_EXAMPLES = 2
+"""Different commands of one form that worked: then it is the form."""
+
+
+class RuleKnowledgeSynthesizer:
+    """A `KnowledgeSynthesizer` that asks nobody."""
+
+    asks_a_model = False
+
+    def lessons(self, asked: TurnReview) -> LessonsAnswer:
+        held, denied = [], []
+        for number, line in enumerate(asked.known, 1):
+            claim = parse_claim(line.text)
+            if claim is None:
+                continue
+            bears = partial(_bears_out, claim)
+            if any(map(bears, asked.turns)):
+                # An episode counts once, into however many looks back it is cut, and not for what it taught itself.
+                if line.episode != asked.episode and not any(map(bears, asked.earlier)):
+                    held.append(number)
+            elif against := _against(line, claim, asked):
+                answer = shortened(against.response, _TEXT_LIMIT) or "(no response)"
+                said = f"“{quoted_command(against)}” came to: {answer}"
+                denied.append(Contradiction(number=number, turns=[against.turn], reason=said))
+        new = [*_deaths(asked.turns), *_rewards(asked), *_refusals(asked.turns), *_forms(asked)]
+        fresh = _not_claimed_yet(new, asked.known)
+        return LessonsAnswer(new=fresh[:MOST_NEW], borne_out=held, contradicted=denied[:MOST_CONTRADICTED])
+
+    def wisdom(self, asked: EpisodeReview) -> WisdomAnswer:
+        score = asked.score or 0
+        claims = (parse_claim(line.text) for line in asked.known)
+        known = [int(claim.action) for claim in claims if claim and claim.kind is ClaimKind.BEST]
+        scored = [turn.turn for turn in asked.turns if points_gained(turn) > 0]
+        if not scored or score <= max(known, default=0):
+            return WisdomAnswer()
+        text = best_line(asked.episode, asked.turns, score)
+        return WisdomAnswer(new=[NewInsight(section="meta_strategies", text=text, turns=scored[-200:])])
+
+
+def _against(line: KnowledgeLine, claim: KnowledgeClaim, asked: TurnReview) -> TurnPlayed | None:
+    """The turn that shows the contrary."""
+    attempts = [one for one in asked.attempts() if claim.is_about(one.turn)]
+    origin = origin_of(line, asked.turns_of) if attempts else None
+    return next((one.turn for one in attempts if contradicts(claim, one, origin)), None)
+
+
+def _not_claimed_yet(new: Iterable[NewLesson], known: Iterable[KnowledgeLine]) -> list[NewLesson]:
+    """Each claim once: what the game says of it differs from time to time."""
+    claims = {claim for line in known if (claim := parse_claim(line.text))}
+    fresh = []
+    for lesson in new:
+        claim = parse_claim(lesson.text)
+        most = _MOST_OF_ONE_KIND.get(claim.kind) if claim else None
+        is_enough = most is not None and sum(one.kind is claim.kind for one in claims) >= most
+        if claim not in claims and not is_enough:
+            fresh.append(lesson)
+            claims.add(claim)
+    return fresh
+
+
+def _bears_out(claim: KnowledgeClaim, turn: TurnPlayed) -> bool:
+    return claim.is_about(turn) and claim.is_borne_out(turn)
+
+
+def _deaths(turns: Iterable[TurnPlayed]) -> Iterator[NewLesson]:
+    for turn in turns:
+        if turn.died:
+            yield NewLesson(section="dangers", text=death_line(turn), turns=[turn.turn])
+
+
+def _rewards(asked: TurnReview) -> Iterator[NewLesson]:
+    for one in asked.attempts():
+        if points_gained(one.turn) > 0 and not one.turn.died:
+            yield NewLesson(section="puzzles", text=points_line(one.turn, one.earlier), turns=[one.turn.turn])
+
+
+def _refusals(turns: Iterable[TurnPlayed]) -> Iterator[NewLesson]:
+    """What never reached the game, whatever the state."""
+    for turn in turns:
+        if turn.refused is not None and normalized_action(turn.action) and not turn.finished:
+            yield NewLesson(section="syntax", text=refused_line(turn), turns=[turn.turn])
+
+
+def _forms(asked: TurnReview) -> Iterator[NewLesson]:
+    """Forms of commands that worked with different things, those with most things and most examples first."""
+    by_form: dict[str, dict[str, TurnPlayed]] = {}
+    for turn in (*asked.earlier, *asked.turns):
+        form = form_of_command(turn) if worked(turn) else None
+        if form is not None:
+            by_form.setdefault(form, {}).setdefault(quoted_command(turn), turn)
+    ranked = sorted(by_form.items(), key=lambda found: (-found[0].count("…"), -len(found[1])))
+    for form, examples in ranked:
+        if len(examples) >= _LEAST_EXAMPLES:
+            turns = [turn.turn for turn in examples.values()]
+            yield NewLesson(section="syntax", text=form_line(form, next(iter(examples.values()))), turns=turns[-200:])

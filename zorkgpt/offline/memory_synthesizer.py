@@ -1,0 +1,257 @@
+"""What a turn teaches, by rules: the Z-machine's ground truth to memories, without a language model.
+
+Kept is what opened, unlocked, lit, moved, scored or killed, where things are when an episode begins, and ways that led
+nowhere before. What the parser refuses and where no way leads is counted elsewhere and never becomes a memory.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from zorkgpt.memory.claims import Claim, Relation
+from zorkgpt.memory.learning.synthesis import SynthesisRequest
+from zorkgpt.memory.models import (
+    AttributeChanged,
+    Category,
+    MemorySynthesisResponse,
+    ObjectMoved,
+    Persistence,
+    ThingAtHand,
+)
+from zorkgpt.offline.phrases import ActionOutcome, is_dark, title_of, whole_sentences
+
+_TEXT_LIMIT = 200
+_MOST_THINGS = 10
+"""Named in a first sight."""
+FIRST_SIGHT = "At first sight"
+_REMARK = re.compile(r"\[[^\]]*\]")
+"""What the game's library says in brackets is no part of the story."""
+_TELLING_WORDS = 4
+"""Fewer words in answer ("Taken.") say nothing that the facts don't."""
+_DARK_PLACE = "Dark at first sight"
+_GAINED = {("open", True): "open", ("locked", False): "unlocked", ("on", True): "lit"} | {
+    ("concealed", False): "in sight"
+}
+"""Attribute and value → what the thing is then; the contrary undoes it and teaches nothing new."""
+
+NOTHING = MemorySynthesisResponse(should_remember=False, reasoning="rule: nothing new")
+
+
+class RuleSynthesizer:
+    """A `MemorySynthesizer` that asks nobody."""
+
+    asks_a_model = False
+
+    def synthesize(self, request: SynthesisRequest) -> MemorySynthesisResponse:
+        return _of_arrival(request) if request.arrival else _of_action(request)
+
+
+def _of_action(request: SynthesisRequest) -> MemorySynthesisResponse:
+    truth = request.context
+    if truth.died_anyway:
+        # Whatever the player does there: nothing is learned of this action.
+        return NOTHING
+    if truth.died:
+        unlit = is_dark(request.response) or any(is_dark(turn.response) for turn in request.history)
+        return _fact(
+            request, "DANGER", ActionOutcome.KILLS_UNLIT if unlit else ActionOutcome.KILLS, "Doing this here is deadly."
+        )
+    if truth.score_delta > 0:
+        return _fact(request, "SUCCESS", ActionOutcome.SCORES, f"{_points(truth.score_delta)} {_effects(request)}")
+    if truth.location_changed:
+        # Plain ways are on the map.
+        return _conditional_way(request) if truth.failed_before else NOTHING
+    if gained := _gained(request):
+        return _taken(request, gained)
+    if lost := _lost(request):
+        claims = tuple(claim for thing in lost for claim in thing.claims()[:1])
+        text = _sentence(claim.in_words() for claim in claims)
+        return _fact(request, "NOTE", ActionOutcome.WORKS, text, persistence="ephemeral", claims=claims)
+    if effects := _effects(request):
+        return _fact(request, "SUCCESS", ActionOutcome.WORKS, effects)
+    return NOTHING
+
+
+def _points(count: int) -> str:
+    return f"Scores {count} point{'' if count == 1 else 's'}."
+
+
+def _conditional_way(request: SynthesisRequest) -> MemorySynthesisResponse:
+    """A way that led nowhere before."""
+    truth = request.context
+    place = truth.destination_name or "another place"
+    way = Claim(Relation.LEADS, None, request.action, truth.location_after, place)
+    states = [claim.in_words() for claim in truth.state if claim.relation in (Relation.OPEN, Relation.UNLOCKED)]
+    now = f" Now {', '.join(states)}." if states else ""
+    text = f"Leads to {place}, though not always.{now}"
+    claims = (way,) if truth.location_after is not None else ()
+    return _fact(request, "SUCCESS", ActionOutcome.LEADS, text, claims=claims)
+
+
+def _gained(request: SynthesisRequest) -> list[ObjectMoved]:
+    truth = request.context
+    new = set(truth.inventory_after) - set(truth.inventory_before)
+    return [move for move in truth.moved if move.name in new]
+
+
+def _lost(request: SynthesisRequest) -> list[ThingAtHand]:
+    """What was carried before and lies at hand now."""
+    truth = request.context
+    gone = set(truth.inventory_before) - set(truth.inventory_after)
+    moved = {move.number for move in truth.moved if move.name in gone}
+    return [thing for thing in truth.things if thing.number in moved and not thing.carried]
+
+
+def _taken(request: SynthesisRequest, gained: Sequence[ObjectMoved]) -> MemorySynthesisResponse:
+    """Where something lay that the player had not moved before, unless that is known."""
+    known = {claim.number for one in request.memories if one.persistence != "ephemeral" for claim in one.claims}
+    found = [
+        move
+        for move in gained
+        if {move.number, move.origin_number}.isdisjoint(request.moved) and move.number not in known
+    ]
+    if not found:
+        return NOTHING
+    claims = tuple(_lay(request, move) for move in found)
+    text = _sentence(claim.in_words() for claim in claims)
+    return _fact(request, "SUCCESS", ActionOutcome.TAKES, f"{text} It can be taken.", claims=claims)
+
+
+def _lay(request: SynthesisRequest, move: ObjectMoved) -> Claim:
+    if move.origin_number is None or move.origin_number == request.location_id:
+        return Claim(Relation.HERE, move.number, move.name)
+    holder = next((thing for thing in request.context.things if thing.number == move.origin_number), None)
+    relation = Relation.IN if holder is None or "open" in holder.states else Relation.ON
+    return Claim(relation, move.number, move.name, move.origin_number, move.origin)
+
+
+def _effects(request: SynthesisRequest) -> str:
+    """What the action itself opened, unlocked, lit or moved, in sentences; "" if it did none of it."""
+    truth = request.context
+    near = {thing.number for thing in truth.things}
+    said = [_changed(one) for one in truth.changed if not one.by_itself and one.number in near]
+    alive = {thing.number for thing in truth.things if thing.alive}
+    moves = [one for one in truth.moved if not one.by_itself and _is_in_sight(one, request)]
+    said += [_moved(one, alive=one.number in alive) for one in moves]
+    return " ".join(dict.fromkeys(filter(None, said)))
+
+
+def _changed(change: AttributeChanged) -> str:
+    state = _GAINED.get((change.attribute, change.value))
+    return f"The {change.name} is then {state}." if state else ""
+
+
+def _moved(move: ObjectMoved, *, alive: bool) -> str:
+    if alive and move.destination_number is not None:
+        # Whoever lives goes where it will.
+        return ""
+    if move.origin_number is None:
+        return f"The {move.name} appears."
+    if move.destination_number is None:
+        return f"The {move.name} is then gone."
+    return f"The {move.name} moves from the {move.origin} to the {move.destination}."
+
+
+def _is_in_sight(move: ObjectMoved, request: SynthesisRequest) -> bool:
+    truth = request.context
+    places = {request.location_id, truth.location_after, *(thing.number for thing in truth.things)}
+    held = move.name in truth.inventory_before or move.name in truth.inventory_after
+    return not held and bool({move.number, move.origin_number, move.destination_number} & places)
+
+
+def _of_arrival(request: SynthesisRequest) -> MemorySynthesisResponse:
+    """What is there when the place is first seen in an episode, as far as the player has not moved it."""
+    if is_dark(request.response):
+        return _sight(_DARK_PLACE, "It is dark here without a light.", (Claim(Relation.DARK),))
+    # What has just come is not how the place begins.
+    elsewhere = request.handled | {move.number for move in request.context.moved}
+    things = [
+        thing
+        for thing in request.context.things
+        if not thing.carried
+        and thing.number not in elsewhere
+        and thing.holder_number not in request.moved
+        and (not thing.fixed or thing.states or thing.alive)
+    ]
+    things = sorted(things, key=lambda thing: thing.fixed)[:_MOST_THINGS]
+    standing = next((memory for memory in request.memories if memory.title == FIRST_SIGHT), None)
+    if standing is not None and {thing.number for thing in things} <= {claim.number for claim in standing.claims}:
+        return _sight(FIRST_SIGHT, standing.text, standing.claims)
+    if not things:
+        return NOTHING
+    claims = tuple(claim for thing in things for claim in thing.claims())
+    replaced = {FIRST_SIGHT} if standing is not None else set()
+    return _sight(FIRST_SIGHT, _described(things), claims, replaced)
+
+
+def _described(things: Sequence[ThingAtHand]) -> str:
+    """Sentences that name the things by where they are."""
+    groups: dict[str, list[str]] = {}
+    alive = {thing.number for thing in things if thing.alive}
+    for thing in things:
+        held = "On" if thing.on_top else "With" if thing.holder_number in alive else "In"
+        where = f"{held} the {thing.holder}" if thing.holder_number is not None else "Here"
+        states = f" ({', '.join(thing.states)})" if thing.states else ""
+        groups.setdefault(where, []).append(f"the {thing.name}{states}")
+    groups = dict(sorted(groups.items(), key=lambda group: group[0] != "Here"))
+    return " ".join(
+        f"{where} {'is' if len(names) == 1 else 'are'} {_listed(names)}." for where, names in groups.items()
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _sight(
+    title: str, text: str, claims: tuple[Claim, ...], replaced: set[str] = frozenset()
+) -> MemorySynthesisResponse:
+    return MemorySynthesisResponse(
+        should_remember=True,
+        category="DISCOVERY",
+        memory_title=title,
+        memory_text=text,
+        persistence="core",
+        action="",
+        claims=claims,
+        supersedes_memory_titles=set(replaced),
+        reasoning="rule: the first look at a place",
+    )
+
+
+def _fact(
+    request: SynthesisRequest,
+    category: Category,
+    outcome: ActionOutcome,
+    text: str,
+    *,
+    persistence: Persistence = "permanent",
+    claims: tuple[Claim, ...] = (),
+) -> MemorySynthesisResponse:
+    title = title_of(request.action, outcome)
+    standing = {memory.title: memory for memory in request.memories}
+    known = standing.get(title)
+    overcome = title_of(request.action, ActionOutcome.FAILS)
+    return MemorySynthesisResponse(
+        should_remember=True,
+        category=category,
+        memory_title=title,
+        memory_text=known.text if known is not None else _with_what_was_said(text, request),
+        persistence=persistence,
+        action=request.action,
+        claims=claims,
+        supersedes_memory_titles={overcome} if outcome is not ActionOutcome.KILLS and overcome in standing else set(),
+        reasoning=f"rule: the action {outcome}",
+    )
+
+
+def _with_what_was_said(text: str, request: SynthesisRequest) -> str:
+    """The facts, and of the game's answer as many whole sentences as fit; of a walk the rest is kept over there."""
+    walked = request.context.location_changed and not request.context.died
+    answer = _REMARK.sub("", request.response)
+    said = "" if walked or len(answer.split()) < _TELLING_WORDS else whole_sentences(answer, _TEXT_LIMIT - len(text))
+    return " ".join(filter(None, (text.strip(), said)))
+
+
+def _sentence(parts: Iterator[str]) -> str:
+    text = ", ".join(parts)
+    return f"{text[:1].upper()}{text[1:]}."

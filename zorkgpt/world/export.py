@@ -1,0 +1,241 @@
+"""The map for people and for other programs: a picture (SVG), or a graph (GraphML)."""
+
+from collections.abc import Collection, Iterator, Mapping
+from html import escape
+from textwrap import shorten, wrap
+
+import networkx as nx
+
+from zorkgpt.world.graph import Danger, MapGraph
+from zorkgpt.world.layout import BOX, COMPASS, PixelLayout, Square, lay_out, paired_exit, scaled
+from zorkgpt.world.movement import MoveKind
+
+_STUB = 15
+_BESIDE_A_LINE = 9
+_FAR = 2
+"""Squares; an exit that is no compass direction and leads further gets a label instead of a line."""
+_STYLE = """
+text { font-family: "DejaVu Sans", Verdana, sans-serif; fill: #222; text-anchor: middle }
+.room rect { fill: #fffdf6; stroke: #333; stroke-width: 1.5 }
+.room.here rect { fill: #ffd75e; stroke-width: 3 }
+.room.danger rect { stroke: #b3201f; stroke-width: 3 }
+.room text { font-size: 11px } .room .id { font-size: 8px; fill: #777 }
+.way { fill: none; stroke: #555; stroke-width: 1.6 }
+.way.other { stroke: #3465a4; stroke-dasharray: 5 4 }
+.way.danger { stroke: #b3201f; stroke-width: 2.4 }
+.way.stub { stroke: #999 } .end { fill: #fff; stroke: #999 }
+.label { font-size: 9px; fill: #3465a4; paint-order: stroke; stroke: #f7f4ea; stroke-width: 3px }
+.label.danger { fill: #b3201f }
+.note { text-anchor: start }
+.title { font-size: 12px; text-anchor: start }
+"""
+_ARROW = (
+    '<defs><marker id="arrow" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="9" markerHeight="9" '
+    'markerUnits="userSpaceOnUse" orient="auto"><path d="M0 0 L8 4 L0 8 z" fill="#555"/></marker></defs>'
+)
+_LEGEND = (
+    "Arrow: one way. Dashed: up, down or by a command. Small circle: not tried. "
+    "⇢: moved there without walking. Red: danger. Yellow: the player."
+)
+
+
+def draw(
+    graph: MapGraph,
+    *,
+    here: int | None = None,
+    dangers: Collection[Danger] = (),
+    untried: Mapping[int, Collection[str]] | None = None,
+) -> str:
+    """Return the map as SVG.
+
+    Args:
+        here: The room to highlight.
+        dangers: Rooms and (room, exit) to mark as dangerous.
+        untried: Room → exits to show as open ends.
+    """
+    return _SvgMap(graph, here, set(dangers), untried or {}).svg()
+
+
+class _SvgMap:
+    def __init__(
+        self, graph: MapGraph, here: int | None, dangers: set[Danger], untried: Mapping[int, Collection[str]]
+    ) -> None:
+        self._graph = graph
+        self._here = here
+        self._dangers = dangers
+        self._dangerous_rooms = {danger[0] if isinstance(danger, tuple) else danger for danger in dangers}
+        self._untried = untried
+        self._connections = {room: graph.exits(room) for room in graph.rooms}
+        self._pixels = PixelLayout(lay_out(graph.rooms, self._connections))
+        self._labels: list[str] = []
+        self._notes: dict[int, int] = {}
+        """Room → the number of notes below it."""
+        self._used: set[tuple[int, Square]] = set()
+        """(Room, side) where a line begins or ends."""
+
+    def svg(self) -> str:
+        width, height = self._pixels.size
+        ways = sum(map(len, self._connections.values()))
+        lines = [*self._ways(), *self._stubs()]
+        self._note_other_moves()
+        return "\n".join(
+            [
+                f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
+                f'viewBox="0 0 {width} {height}">',
+                f"<style>{_STYLE}</style>",
+                _ARROW,
+                '<rect width="100%" height="100%" fill="#f7f4ea"/>',
+                f'<text class="title" x="16" y="24">{len(self._graph.rooms)} rooms, {ways} ways. {_LEGEND}</text>',
+                *lines,
+                *self._rooms(),
+                *self._labels,
+                "</svg>\n",
+            ]
+        )
+
+    # Lines
+
+    def _ways(self) -> Iterator[str]:
+        drawn: set[tuple[int, str]] = set()
+        for room, ways in self._connections.items():
+            for name, other in ways.items():
+                if (room, name) not in drawn:
+                    back = paired_exit(self._connections, room, name, other, drawn)
+                    drawn |= {(room, name)} | ({(other, back)} if back else set())
+                    yield from self._way(room, name, other, back)
+
+    def _way(self, room: int, name: str, other: int, back: str | None) -> Iterator[str]:
+        danger = bool({(room, name), (other, back), room, other} & self._dangers)
+        if room == other:
+            self._note(room, f"{name}: back here", danger)
+        elif name in COMPASS:
+            leaving = COMPASS[name]
+            arriving = COMPASS[back] if back else (-leaving[0], -leaving[1])
+            yield self._line("way", room, leaving, other, arriving, one_way=back is None, danger=danger)
+        elif self._pixels.distance(room, other) > _FAR:
+            self._note(room, f"{name} → {self._name(other)}", danger)
+            if back:
+                self._note(other, f"{back} → {self._name(room)}", danger)
+        else:
+            leaving, arriving = self._pixels.toward(room, other), self._pixels.toward(other, room)
+            yield self._line("way other", room, leaving, other, arriving, one_way=back is None, danger=danger)
+            self._label(room, leaving, name, danger)
+            if back:
+                self._label(other, arriving, back, danger)
+
+    def _line(
+        self, kind: str, room: int, leaving: Square, other: int, arriving: Square, *, one_way: bool, danger: bool
+    ) -> str:
+        self._used |= {(room, leaving), (other, arriving)}
+        path = self._pixels.path(room, leaving, other, arriving)
+        arrow = ' marker-end="url(#arrow)"' if one_way else ""
+        title = _svg_text(f"{self._name(room)} {'→' if one_way else '–'} {self._name(other)}")
+        return f'<path class="{kind}{_danger_class(danger)}" d="{path}"{arrow}><title>{title}</title></path>'
+
+    def _stubs(self) -> Iterator[str]:
+        for room, names in self._untried.items():
+            for name in names if room in self._graph.rooms else ():
+                if name in COMPASS:
+                    yield self._stub(room, COMPASS[name])
+                else:
+                    self._note(room, f"{name}: not tried", False)
+
+    def _stub(self, room: int, side: Square) -> str:
+        (x, y), (dx, dy) = self._pixels.port(room, side), scaled(side, _STUB)
+        if (room, side) in self._used:
+            x, y = (x, y + _BESIDE_A_LINE) if side[0] else (x + _BESIDE_A_LINE, y)
+        return (
+            f'<path class="way stub" d="M{x:g} {y:g} l{dx:.1f} {dy:.1f}"/>'
+            f'<circle class="end" cx="{x + dx:.1f}" cy="{y + dy:.1f}" r="3"/>'
+        )
+
+    # Boxes and words
+
+    def _rooms(self) -> Iterator[str]:
+        for room in self._graph.rooms:
+            x, y = self._pixels.centre(room)
+            danger = room in self._dangerous_rooms
+            here = " here" if room == self._here else ""
+            lines = wrap(shorten(self._name(room), 34, placeholder="…"), 17)[:2]
+            first = y + 1 - 6.5 * (len(lines) - 1)
+            words = "".join(
+                f'<text x="{x:g}" y="{first + 13 * number:g}">{_svg_text(line)}</text>'
+                for number, line in enumerate(lines)
+            )
+            yield (
+                f'<g class="room{here}{_danger_class(danger)}" id="room-{room}">'
+                f'<rect x="{x - BOX[0] / 2:g}" y="{y - BOX[1] / 2:g}" width="{BOX[0]}" height="{BOX[1]}" rx="5"/>'
+                f"{words}"
+                f'<text class="id" x="{x:g}" y="{y + BOX[1] / 2 - 4:g}">{"⚠ " if danger else ""}{room}</text></g>'
+            )
+
+    def _note_other_moves(self) -> None:
+        for move in self._graph.moves:
+            if move.kind is not MoveKind.DIED:
+                self._note(move.from_id, f"{move.way} ⇢ {self._name(move.to_id)}", False)
+
+    def _note(self, room: int, words: str, danger: bool) -> None:
+        """Add a line of text below a room, beside the port in the middle."""
+        number = self._notes[room] = self._notes.get(room, 0) + 1
+        x, y = self._pixels.centre(room)
+        self._labels.append(
+            f'<text class="label note{_danger_class(danger)}" x="{x + 5:g}" y="{y + BOX[1] / 2 + 10 * number:g}">'
+            f"{_svg_text(words, 26)}</text>"
+        )
+
+    def _label(self, room: int, side: Square, words: str, danger: bool) -> None:
+        """Label a line where it leaves the room."""
+        (x, y), (dx, dy) = self._pixels.port(room, side), scaled(side, 12)
+        if not side[1]:
+            dx, dy = side[0] * 16, -6
+        self._labels.append(
+            f'<text class="label{_danger_class(danger)}" x="{x + dx:.0f}" y="{y + dy + 3:.0f}">'
+            f"{_svg_text(words, 20)}</text>"
+        )
+
+    def _name(self, room: int) -> str:
+        return self._graph.rooms[room].name or f"Room {room}"
+
+
+def _svg_text(words: str, limit: int = 80) -> str:
+    """Return a text escaped for SVG, shortened and printable: names and actions are untrusted data."""
+    printable = "".join(char if char.isprintable() else "\ufffd" for char in words)
+    return escape(shorten(printable, limit, placeholder="…"))
+
+
+def _danger_class(danger: bool) -> str:
+    return " danger" if danger else ""
+
+
+_NOT_IN_XML = str.maketrans(dict.fromkeys((*range(9), 11, 12, *range(14, 32), 65534, 65535), "�"))
+
+
+def graphml(graph: MapGraph) -> str:
+    """Return the map as GraphML: rooms as nodes with their names, connections and other moves as edges.
+
+    A connection with several destinations is an edge for each. An edge has its action, kind, confidence and share of
+    the walks; `times` is how often it was taken.
+    """
+    document = nx.MultiDiGraph()
+    for room in graph.rooms.values():
+        document.add_node(room.id, name=_text(room.name))
+    for room_id, name, way in graph.all_connections():
+        for end, share in way.shares.items():
+            document.add_edge(
+                room_id,
+                end,
+                action=_text(name),
+                kind=str(way.kind),
+                confidence=round(way.confidence, 4),
+                share=round(share, 4),
+                times=way.ends[end],
+                pruned=graph.is_pruned(room_id, name),
+            )
+    for move, times in graph.moves.items():
+        document.add_edge(move.from_id, move.to_id, action=_text(move.way), kind=str(move.kind), times=times)
+    return "\n".join(nx.generate_graphml(document)) + "\n"
+
+
+def _text(words: str) -> str:
+    # XML can't represent these characters.
+    return "".join("\ufffd" if "\ud800" <= char <= "\udfff" else char for char in words.translate(_NOT_IN_XML))

@@ -1,0 +1,179 @@
+"""Detect whether an episode makes progress: how long nothing was new, and whether the world is as it was before."""
+
+from collections import Counter, deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from game_interface.models import Item, Observation, Transition
+from session.history import TurnRecord
+from zorkgpt.text import normalized_action
+
+
+class NoveltyTracker:
+    """Counts the turns since the last new room, object, best score or memory of the episode."""
+
+    def __init__(self) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        self._places: set[int] = set()
+        self._objects: set[int] = set()
+        self._best: int | None = None
+        self._last = 0
+
+    def learn(self, record: TurnRecord) -> int:
+        """Process a turn; return the number of turns since the last one with something new, 0 if this one had it."""
+        step = record.transition
+        if not self._places and not self._objects:
+            self._observe(step.before)
+            self._last = record.turn - 1
+        remembered = any(event.kind == "added" for event in record.memory_events)
+        if self._observe(step.after) or remembered:
+            self._last = record.turn
+        return record.turn - self._last
+
+    def _observe(self, now: Observation) -> bool:
+        places = {now.location.num} if now.location else set()
+        objects = {item.num for items in (now.visible, now.carried) for item in items or ()}
+        scored = now.score is not None and (self._best is None or now.score > self._best)
+        new = scored or not places <= self._places or not objects <= self._objects
+        self._places |= places
+        self._objects |= objects
+        self._best = now.score if scored else self._best
+        return new
+
+
+_Change = int | tuple[int, str]
+"""An object whose parent differs from the beginning, or (object, attribute) whose value does."""
+_MIN_UNSEEN_CHANGES = 2
+_MIN_LOOP_TURNS = 4
+"""Turns. Going somewhere and coming back is no loop yet; doing it twice is."""
+_MIN_REPETITIONS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A sequence of turns that led back to an earlier state of the world."""
+
+    since: int
+    """The turn after which the world was in the same state as now."""
+    turns: int
+    """The number of turns since then."""
+    repeated: str = ""
+    """The action that got the same response each time without changing anything; "" if it is a longer loop."""
+    times: int = 0
+    """How often the action was repeated."""
+    unnamed: bool = False
+    """Whether something changed meanwhile that is no parent or attribute of an object: the world may differ after all."""
+
+
+@dataclass(frozen=True, slots=True)
+class _WorldState:
+    turn: int
+    place: int | None
+    vehicle: int | None
+    score: int | None
+    carried: frozenset[int]
+    changes: dict[_Change, int]
+    """The differences from the beginning of the episode."""
+    action: str = ""
+    response: str = ""
+    unnamed: int = 0
+    """The number of turns so far that changed something other than parents and attributes."""
+
+
+class RecurrenceDetector:
+    """Detects that the world is in the same state as within the last `window` turns.
+
+    The state is the place, the score, what is carried, and every parent and attribute. Objects that change by
+    themselves, such as a roaming creature, are ignored, since they would make every state new; they are recognized by
+    having changed out of sight more than once.
+    """
+
+    def __init__(self, window: int) -> None:
+        self._past: deque[_WorldState] = deque(maxlen=window)
+        self.clear()
+
+    def clear(self) -> None:
+        self._past.clear()
+        self._origins: dict[_Change, int] = {}
+        self._changes: dict[_Change, int] = {}
+        self._out_of_sight: Counter[_Change] = Counter()
+        self._unnamed = 0
+
+    def learn(self, turn: int, step: Transition) -> Loop | None:
+        """Process a turn; return the loop that it closed, None if it closed none."""
+        if not self._past:
+            if step.before.location is not None:
+                self._changes[step.before.location.num, "seen"] = True
+            self._past.append(self._world_state(turn - 1, step.before))
+        near = _at_hand(step)
+        for move in step.moved:
+            origin, destination = _number(move.origin), _number(move.destination)
+            self._change(move.item.num, origin, destination, seen=bool(near & {move.item.num, origin, destination}))
+        for flip in step.changed:
+            self._change((flip.item.num, flip.attribute), not flip.value, flip.value, seen=flip.item.num in near)
+        if step.after.location is not None:
+            # A place that was not seen before makes the state new, even if nothing else changed.
+            self._changes[step.after.location.num, "seen"] = True
+        self._unnamed += step.unnamed_change
+        now = self._world_state(turn, step.after, normalized_action(step.action), step.response)
+        same = [past for past in self._past if self._equal(past, now)]
+        self._past.append(now)
+        return _loop(same, now) if same else None
+
+    def _change(self, what: _Change, before: int, after: int, *, seen: bool) -> None:
+        self._out_of_sight[what] += not seen
+        if self._origins.setdefault(what, before) == after:
+            self._changes.pop(what, None)
+        else:
+            self._changes[what] = after
+
+    def _world_state(self, turn: int, seen: Observation, action: str = "", response: str = "") -> _WorldState:
+        return _WorldState(
+            turn,
+            seen.location.num if seen.location else None,
+            seen.vehicle.num if seen.vehicle else None,
+            seen.score,
+            frozenset(item.num for item in seen.carried or ()),
+            dict(self._changes),
+            action,
+            response,
+            self._unnamed,
+        )
+
+    def _equal(self, one: _WorldState, other: _WorldState) -> bool:
+        if (one.place, one.vehicle, one.score, one.carried) != (other.place, other.vehicle, other.score, other.carried):
+            return False
+        differing = {what for what, _ in one.changes.items() ^ other.changes.items()}
+        return all(self._out_of_sight[what] >= _MIN_UNSEEN_CHANGES for what in differing)
+
+
+def _loop(same: Sequence[_WorldState], now: _WorldState) -> Loop | None:
+    """Return the loop from earlier turns with the same state to now.
+
+    Args:
+        same: the earlier states, oldest first, at least one.
+    """
+    turns = now.turn - same[0].turn
+    if same[-1].turn < now.turn - 1:
+        unnamed = now.unnamed != same[0].unnamed
+        return Loop(same[0].turn, turns, unnamed=unnamed) if turns >= _MIN_LOOP_TURNS else None
+    alike = [past for past in same if (past.action, past.response) == (now.action, now.response)]
+    if len(alike) + 1 < _MIN_REPETITIONS:
+        return None
+    unnamed = now.unnamed != alike[0].unnamed
+    return Loop(alike[0].turn, now.turn - alike[0].turn, now.action, len(alike) + 1, unnamed)
+
+
+def _at_hand(step: Transition) -> set[int]:
+    """Return what the player saw, carried or was in, before or after the turn."""
+    near: set[int] = set()
+    for moment in (step.before, step.after):
+        near |= {item.num for items in (moment.visible, moment.carried) for item in items or ()}
+        near |= {place.num for place in (moment.location, moment.vehicle) if place is not None}
+    return near
+
+
+def _number(holder: Item | None) -> int:
+    return holder.num if holder else 0
