@@ -64,7 +64,7 @@ class Loop:
     times: int = 0
     """How often the action was repeated."""
     unnamed: bool = False
-    """Whether something changed meanwhile that is no parent or attribute of an object: the world may differ after all."""
+    """Whether something other than objects' parents and attributes changed meanwhile: the world may differ after all."""
 
 
 @dataclass(frozen=True, slots=True)
