@@ -1,4 +1,4 @@
-"""What happened, turn by turn."""
+"""The record of each turn, and the history of the running episode."""
 
 from collections import deque
 from dataclasses import dataclass
@@ -17,24 +17,24 @@ class Rejection:
     judge: str
     """Who turned it down: "story" (its grammar and objects) or "model"."""
     score: float | None = None
-    """The model's, -1 to 1."""
+    """The model's score, -1 to 1."""
     obeyed: bool = True
-    """Off: the judge had been wrong too often, so the action was played all the same."""
+    """False if the judge had been wrong too often, so that the action was played all the same."""
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
-    """What the models of a run have taken so far."""
+class Spending:
+    """What the models of a run have used so far."""
 
     tokens: int
-    """Read and written."""
+    """Tokens read and written."""
     cost: float
-    """Of the models whose prices are known."""
+    """The cost of the models whose prices are known."""
 
 
 @dataclass(frozen=True, slots=True)
 class TurnRecord:
-    """One turn, as everything that learns, shows or measures gets to see it."""
+    """One turn, as seen by everything that learns from it, shows it or measures it."""
 
     episode: int
     turn: int
@@ -47,22 +47,22 @@ class TurnRecord:
     memory_shown: str
     """What was known of the place, as the player saw it before choosing."""
     memory_events: tuple[MemoryEvent, ...] = ()
-    """What memory made of the turn."""
+    """What the memory recorded of the turn."""
     duration_s: float = 0.0
     rejections: tuple[Rejection, ...] = ()
-    """What was proposed for this turn and turned down, oldest first."""
+    """The proposals for this turn that were turned down, oldest first."""
     critic_score: float | None = None
-    """Of the action that was played, -1 to 1; None: the critic's model did not judge it."""
-    spent: Spent | None = None
-    """By the run, this turn included; None: no model is asked through the configuration."""
+    """The score of the action that was played, -1 to 1; None if the critic's model did not judge it."""
+    spent: Spending | None = None
+    """What the run has spent, this turn included; None if no model is asked through the configuration."""
     extraction: Extraction | None = None
-    """What was read in the response; None: nobody read it."""
+    """What the extractor read in the response; None if nothing read it."""
     notices: tuple[str, ...] = ()
     """What the player was told about its own play before it chose."""
 
 
 class History:
-    """The turns of the running episode, the last `capacity` of them."""
+    """The last `capacity` turns of the running episode."""
 
     def __init__(self, capacity: int = 1000) -> None:
         self._turns: deque[TurnRecord] = deque(maxlen=capacity)
@@ -74,7 +74,7 @@ class History:
         self._turns.append(record)
 
     def recent(self, count: int) -> tuple[TurnRecord, ...]:
-        """The last `count` turns, oldest first."""
+        """Return the last `count` turns, oldest first."""
         return tuple(self._turns)[-count:] if count > 0 else ()
 
     def clear(self) -> None:

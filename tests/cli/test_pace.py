@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from orchestration.assembly import Wishes, assemble
-from orchestration.players import Choice
+from orchestration.assembly import RunOptions, assemble
+from orchestration.players import PlayerChoice
 from session.game_configuration import GameConfiguration
-from session.history import Spent
+from session.history import Spending
 from tests.fixtures.runs import a_run, a_walkthrough
 from zorkgpt.cli.display import BarDisplay, LineDisplay, display_for
 from zorkgpt.cli.pace import Pace, duration
@@ -64,7 +64,7 @@ def test_the_episodes_to_come_are_taken_to_be_as_long_as_those_that_ended(tmp_pa
 def test_what_the_models_took_is_said(tmp_path):
     pace = Pace(1, 40, Clock())
     with a_run(tmp_path) as run:
-        record = replace(run.process_turn(), spent=Spent(12840, 0.0214))
+        record = replace(run.process_turn(), spent=Spending(12840, 0.0214))
     pace.turn_played(record)
     assert pace.speed() == "12,840 tokens  cost 0.0214"
 
@@ -87,7 +87,7 @@ def test_durations_are_said_as_people_say_them(seconds, words):
 )
 def test_the_display_fits_the_terminal(width, height, terminal, kind):
     console = Console(width=width, height=height, file=io.StringIO(), force_terminal=terminal)
-    display = display_for(console, "A story", Choice("offline", "a test", None), Pace(1, 10))
+    display = display_for(console, "A story", PlayerChoice("offline", "a test", None), Pace(1, 10))
     assert type(display) is kind
 
 
@@ -136,7 +136,7 @@ def test_turns_that_repeat_an_earlier_episode_are_labelled_wherever_they_show(tm
         zork_game_workdir=str(tmp_path), max_turns_per_episode=30, embedding_provider="none", explore="return"
     )
     watchers = (pace, LineDisplay(lines, "A story", pace))
-    with assemble(config, Wishes(Choice("offline", "a test", None)), watchers) as run:
+    with assemble(config, RunOptions(PlayerChoice("offline", "a test", None)), watchers) as run:
         run.play_episode()
         assert "(returning)" not in lines.file.getvalue()
         run.reset_episode()

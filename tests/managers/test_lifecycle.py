@@ -37,7 +37,7 @@ def turns(tmp_path_factory) -> list[TurnRecord]:
     commands = get_bundled_walkthrough()
     with a_walkthrough(tmp_path_factory.mktemp("run"), *commands, turns=len(commands)) as run:
         run.play_episode()
-        return list(run.parts.history.recent(len(commands)))
+        return list(run.services.history.recent(len(commands)))
 
 
 def live(workdir: Path, turns: list[TurnRecord], make: Callable[..., Manager]) -> tuple[Manager, GameState]:
@@ -68,7 +68,7 @@ def test_a_manager_lives_through_an_episode_by_itself(tmp_path, turns, kind):
 def test_everything_that_has_to_do_with_episodes_has_the_same_life(tmp_path):
     with a_run(tmp_path, turns=2) as run:
         run.play_episode()
-        for manager in (*run.parts.managers, run._episodes):
+        for manager in (*run.managers.in_order, run._episodes):
             assert [name for name in LIFECYCLE if not callable(getattr(manager, name, None))] == []
             assert list(manager.get_status()) == ["type", "state", "metrics"]
 

@@ -6,8 +6,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.text import Text
 
-from orchestration.players import Choice
-from orchestration.progress import Watcher
+from orchestration.players import PlayerChoice
+from orchestration.zork_orchestrator_v2 import Watcher
 from session.history import TurnRecord
 from zorkgpt.cli.lines import RESPONSE_LIMIT, printable, rejected, remembered, repeated, score_line, style_of
 from zorkgpt.cli.pace import Pace
@@ -30,7 +30,7 @@ def console_for(stream: TextIO) -> Console:
 
 
 def display_for(
-    console: Console, title: str, choice: Choice, pace: Pace, *, shown_for_s: float = SHOWN_FOR_S
+    console: Console, title: str, choice: PlayerChoice, pace: Pace, *, shown_for_s: float = SHOWN_FOR_S
 ) -> Watcher:
     """The display that fits the terminal.
 

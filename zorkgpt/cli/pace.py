@@ -4,7 +4,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 
-from session.history import Spent, TurnRecord
+from session.history import Spending, TurnRecord
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, EpisodeStarted
 
 _MEASURED_TURNS = 50
@@ -29,7 +29,7 @@ class Pace:
         self._ended: list[int] = []
         self._turn: int | None = None
         self._times: deque[float] = deque(maxlen=_MEASURED_TURNS + 1)
-        self._spent: Spent | None = None
+        self._spent: Spending | None = None
 
     def episode_started(self, event: EpisodeStarted) -> None:
         self._turn = 0

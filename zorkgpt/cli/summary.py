@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from game_interface.story import Story
-from orchestration.players import Choice
+from orchestration.players import PlayerChoice
 from session.game_configuration import LOG_FILE, GameConfiguration
 from zorkgpt.cli.account import account
 from zorkgpt.cli.lines import printable, score_line
@@ -27,7 +27,7 @@ _BRING_ZORK = """To play Zork: put your own zork.z5 into infrastructure/, or nam
 def summary_of(
     config: GameConfiguration,
     story: Story,
-    choice: Choice,
+    choice: PlayerChoice,
     ended: list[EpisodeEnded],
     *,
     remembered: bool,
