@@ -43,13 +43,13 @@ def is_way(action: str) -> bool:
 
 
 def _turns_in(events: Iterable[Event]) -> tuple[TurnPlayed, ...]:
-    # A turn that was played again after a kill counts as it was played last.
+    # Of a turn that was played again after a kill, the last event counts.
     played = {event.turn: event for event in events if isinstance(event, TurnPlayed)}
     return tuple(played[turn] for turn in sorted(played))
 
 
 class SpecificMemories:
-    """Selects the memories of a location that no line of the knowledge base says as well.
+    """Selects the memories of a location that no line of the knowledge base repeats.
 
     Called by the memory before it shows a location, so that what holds at many places is shown once and not at each.
     """
@@ -59,7 +59,7 @@ class SpecificMemories:
         self._tokens = shown_tokens(config)
 
     def __call__(self, location_id: int, location_name: str, memories: Sequence[Memory]) -> list[Memory]:
-        """Return the memories that no line says which is shown at this location; pinned ones are always kept."""
+        """Return the memories that are not repeated by a line shown at this location; pinned ones are always kept."""
         lines = {line_key(line) for line in of_place(self._store.document, location_id, self._tokens)}
         if not lines:
             return list(memories)

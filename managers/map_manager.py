@@ -49,7 +49,7 @@ class MapManager(Manager):
         self._learned_to = -1
         """The last turn of the running episode that the map contains; -1 if it does not know the episode at all."""
         self._successes: set[tuple[int, str]] = set()
-        """Room and action, of the actions that came to something in the running episode."""
+        """The actions that came to something in the running episode, as pairs of room and action."""
 
     def reset_episode(self) -> None:
         """Begin a new episode; the map outlives the old one, unless nothing is to be remembered."""
@@ -113,7 +113,7 @@ class MapManager(Manager):
         if came_to_something(step):
             self.graph.add_attempt(room, action, None)
         elif (room, action) not in self._successes:
-            # An action that has succeeded before in this episode fails now for that very reason.
+            # If it has succeeded before in this episode, it fails now because it is done already.
             response = cut(" ".join(step.response.split()), _MOST_RESPONSE_CHARACTERS)
             self.graph.add_attempt(room, action, response, self._unlocking(room) if canonical_direction(action) else ())
 

@@ -12,7 +12,7 @@ from zorkgpt.world.recurrence import Circle, Recurrences
 
 
 class ProgressManager(Manager):
-    """Watches the turns of an episode for loops and lack of progress; it knows nothing but their records."""
+    """Watches the turns of an episode for loops and lack of progress, by their records alone."""
 
     def __init__(self, logger: logging.Logger, config: GameConfiguration, game_state: GameState) -> None:
         super().__init__(logger, config, game_state)

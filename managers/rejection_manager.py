@@ -25,6 +25,7 @@ class _TrackRecord:
 
     @property
     def trust(self) -> float:
+        """Return how far the judge can be trusted, 0 to 1."""
         # A judge begins with some credit, as if it had been right three times and wrong once.
         return (self.right + 3) / (self.right + self.wrong + 4)
 

@@ -1,4 +1,4 @@
-"""Which player plays, and why."""
+"""Chooses the player of a run by what was asked for and what is configured."""
 
 from dataclasses import dataclass
 from typing import Literal

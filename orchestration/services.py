@@ -1,4 +1,4 @@
-"""What a run was asked to be, and the services that its managers and its player are built on."""
+"""The options of a run, and the services that its managers and its player are built on."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ from zorkgpt.runlog.story_folder import StoryMark, check_story, mark_folder
 
 @dataclass(frozen=True)
 class RunOptions:
-    """What a run was asked to be, beyond its configuration."""
+    """The options of a run beyond its configuration."""
 
     choice: PlayerChoice
     story: Story | None = None
@@ -51,7 +51,7 @@ class RunOptions:
 
 @dataclass(frozen=True)
 class Services:
-    """What the managers and the player are built on."""
+    """The services that the managers and the player are built on."""
 
     config: GameConfiguration
     options: RunOptions
@@ -200,6 +200,7 @@ class _EmbeddingServer:
 
     @cached_property
     def embeddings(self) -> Any:
+        """Return the part of the client that makes embeddings."""
         from openai import OpenAI
 
         key = self._config.client_api_key

@@ -45,7 +45,7 @@ class Snapshot(Protocol):
 
 
 class Run(BaseModel):
-    """What an episode is played with, and has to be resumed with."""
+    """The story, the player and the options of an episode, with which it has to be resumed."""
 
     model_config = ConfigDict(frozen=True)
 

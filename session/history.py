@@ -38,7 +38,7 @@ class TurnRecord:
 
     episode: int
     turn: int
-    """From 1 in each episode."""
+    """The number of the turn, from 1 in each episode."""
     transition: Transition
     reasoning: str
     player: str

@@ -38,7 +38,7 @@ class TurnDecision:
     action: str
     reasoning: str
     player: str
-    """As in `TurnRecord`."""
+    """Who chose the action, as in `TurnRecord`."""
     rejections: tuple[Rejection, ...] = ()
     score: float | None = None
     """The critic's score of the action."""

@@ -1,4 +1,4 @@
-"""What a player is told before a turn and what it answers, whoever plays."""
+"""The interface of a player: what it is told before a turn and what it answers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -130,7 +130,7 @@ class PlayerContext:
 
 @dataclass(frozen=True, slots=True)
 class AgentDecision:
-    """One command, and why."""
+    """A command and the reasons for it."""
 
     action: str
     """A single line, without quotes around it."""

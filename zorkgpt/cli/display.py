@@ -1,18 +1,20 @@
 """What a person sees while episodes are played: panels where there is room, else lines, plain ones in a pipe."""
 
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.text import Text
 
 from orchestration.players import PlayerChoice
-from orchestration.zork_orchestrator_v2 import Watcher
 from session.history import TurnRecord
 from zorkgpt.cli.lines import RESPONSE_LIMIT, printable, rejected, remembered, repeated, score_line, style_of
 from zorkgpt.cli.pace import Pace
 from zorkgpt.cli.panels import PanelDisplay
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, EpisodeStarted
+
+if TYPE_CHECKING:
+    from orchestration.zork_orchestrator_v2 import Watcher
 
 _WIDE, _HIGH = 100, 26
 _NARROWEST = 20
@@ -31,7 +33,7 @@ def console_for(stream: TextIO) -> Console:
 
 def display_for(
     console: Console, title: str, choice: PlayerChoice, pace: Pace, *, shown_for_s: float = SHOWN_FOR_S
-) -> Watcher:
+) -> "Watcher":
     """The display that fits the terminal.
 
     Args:

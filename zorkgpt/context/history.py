@@ -21,7 +21,7 @@ _ACTION_TOKENS, _REASONS_TOKENS, _RESPONSE_TOKENS = 40, 40, 60
 
 
 class EpisodeTurns:
-    """The turns that the state keeps as dictionaries, as values; each is made once."""
+    """Converts the turns that the state keeps as dictionaries to values, each only once."""
 
     def __init__(self, state: GameState) -> None:
         self._state = state

@@ -1,4 +1,4 @@
-"""Which sections the agent and the critic are shown, in which order; as a prompt or as plain data."""
+"""The sections that the agent and the critic are shown, in their order, for a prompt or as plain data."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
