@@ -13,8 +13,8 @@ from statistics import median
 from time import perf_counter, process_time
 
 from game_interface.story import Story, find_story
-from orchestration.assembly import Wishes, assemble
-from orchestration.players import Choice
+from orchestration.assembly import RunOptions, assemble
+from orchestration.players import PlayerChoice
 from session.game_configuration import GameConfiguration
 
 NEVER = 10**9
@@ -29,7 +29,7 @@ def play(story: Story, turns: int, interval: int) -> tuple[float, float, int]:
             embedding_provider="none",
             checkpoint_interval_turns=interval,
         )
-        with assemble(config, Wishes(Choice("offline", "measurement", None), story)) as run:
+        with assemble(config, RunOptions(PlayerChoice("offline", "measurement", None), story)) as run:
             run.reset_episode()
             began, clock = process_time(), perf_counter()
             while run.game_state.turn_count < turns and not run.game_state.finished:

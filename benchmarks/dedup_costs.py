@@ -13,8 +13,8 @@ import numpy as np
 from dedup import DATA, pairs_in
 
 from game_interface.story import find_story
-from orchestration.assembly import Wishes, assemble
-from orchestration.players import Choice
+from orchestration.assembly import RunOptions, assemble
+from orchestration.players import PlayerChoice
 from session.game_configuration import GameConfiguration
 from zorkgpt.embeddings.cache import VectorCache
 from zorkgpt.embeddings.choose import choose_provider
@@ -92,7 +92,9 @@ def episodes(story: str | None, count: int, turns: int) -> list[str]:
             )
             calls, score = 0, 0
             found = find_story(story)
-            with assemble(config, Wishes(Choice("offline", "measurement", None), story=found)) as orchestrator:
+            with assemble(
+                config, RunOptions(PlayerChoice("offline", "measurement", None), story=found)
+            ) as orchestrator:
                 for _ in range(count):
                     end = orchestrator.play_episode()
                     calls, score = calls + end.metrics["synthesis_calls"], end.score

@@ -20,8 +20,8 @@ import numpy as np
 
 from benchmarks.learning import interval
 from game_interface.story import find_story
-from orchestration.assembly import Wishes, assemble
-from orchestration.players import Choice
+from orchestration.assembly import RunOptions, assemble
+from orchestration.players import PlayerChoice
 from session.game_configuration import GameConfiguration
 from zorkgpt.runlog.episodes import count_failures, episodes_in, read_episode
 from zorkgpt.runlog.events import Returned
@@ -66,9 +66,9 @@ def play(game: str | None, setting: Setting, seed: int, episodes: int, turns: in
             embedding_provider="none",
             checkpoint_interval_turns=turns,
         )
-        choice = Choice("offline", "measurement", None)
-        wishes = Wishes(choice, find_story(game), seed, setting.memory, keep_map=setting.map)
-        with assemble(config, wishes) as orchestrator:
+        choice = PlayerChoice("offline", "measurement", None)
+        run_options = RunOptions(choice, find_story(game), seed, setting.memory, keep_map=setting.map)
+        with assemble(config, run_options) as orchestrator:
             ends = [orchestrator.play_episode() for _ in range(episodes)]
         logs = [read_episode(Path(folder), number) for number in episodes_in(Path(folder))]
     returns = [next((event for event in log if isinstance(event, Returned)), None) for log in logs]

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from orchestration.assembly import Wishes, assemble
-from orchestration.players import Choice
+from orchestration.assembly import RunOptions, assemble
+from orchestration.players import PlayerChoice
 from session.game_configuration import GameConfiguration
 from zorkgpt.knowledge.store import KnowledgeStore
 from zorkgpt.memory.manager import SimpleMemoryManager
@@ -42,7 +42,7 @@ def play(seed: int, episodes: int, turns: int) -> list[Standing]:
 
 def _after_one(workdir: Path, seed: int, turns: int) -> Standing:
     config = GameConfiguration(zork_game_workdir=str(workdir), max_turns_per_episode=turns, embedding_provider="none")
-    with assemble(config, Wishes(Choice("offline", "a benchmark", None), seed=seed)) as game:
+    with assemble(config, RunOptions(PlayerChoice("offline", "a benchmark", None), seed=seed)) as game:
         game.play_episode()
         short = _tokens(game.simple_memory)
     with SimpleMemoryManager.open(workdir) as memory:

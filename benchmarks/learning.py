@@ -20,8 +20,8 @@ from pathlib import Path
 import numpy as np
 
 from game_interface.story import find_story
-from orchestration.assembly import Wishes, assemble
-from orchestration.players import Choice
+from orchestration.assembly import RunOptions, assemble
+from orchestration.players import PlayerChoice
 from session.game_configuration import GameConfiguration
 from zorkgpt.runlog.episodes import count_failures, episodes_in, read_episode
 
@@ -43,9 +43,9 @@ def play(game: str | None, seed: int, episodes: int, turns: int, remember: bool)
     logging.disable(logging.WARNING)
     with tempfile.TemporaryDirectory() as folder:
         config = GameConfiguration(zork_game_workdir=folder, max_turns_per_episode=turns)
-        wishes = Wishes(Choice("offline", "measurement", None), find_story(game), seed, remember)
+        run_options = RunOptions(PlayerChoice("offline", "measurement", None), find_story(game), seed, remember)
         ends, covered = [], []
-        with assemble(config, wishes) as orchestrator:
+        with assemble(config, run_options) as orchestrator:
             for _ in range(episodes):
                 ends.append(orchestrator.play_episode())
                 visited, memory = orchestrator.game_state.visited_locations, orchestrator.simple_memory

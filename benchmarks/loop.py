@@ -24,8 +24,8 @@ from types import FrameType
 
 from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.story import Story, find_story
-from orchestration.assembly import Wishes, assemble
-from orchestration.players import Choice
+from orchestration.assembly import RunOptions, assemble
+from orchestration.players import PlayerChoice
 from session.game_configuration import GameConfiguration
 from zorkgpt.runlog.episodes import read_episode
 from zorkgpt.runlog.events import TurnPlayed
@@ -118,8 +118,8 @@ def part_of(frame: FrameType | None) -> str:
 def play(story: Story, episodes: int, turns: int, folder: str) -> tuple[list[list[str]], Clocks, Samples]:
     """The commands of each episode, how long it took, and what with."""
     config = GameConfiguration(zork_game_workdir=folder, max_turns_per_episode=turns)
-    wishes = Wishes(Choice("offline", "measurement", None), story=story)
-    orchestrator = assemble(config, wishes)
+    run_options = RunOptions(PlayerChoice("offline", "measurement", None), story=story)
+    orchestrator = assemble(config, run_options)
     orchestrator.play_episode()
     with timed() as clocks:
         with Samples() as samples:

@@ -35,8 +35,8 @@ from benchmarks.memory_verdicts import Verdict, Worth, judge, saying_of, taught_
 from benchmarks.replay import Replay, commands_of, differences
 from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.story import find_story
-from orchestration.assembly import Wishes, assemble
-from orchestration.players import Choice
+from orchestration.assembly import RunOptions, assemble
+from orchestration.players import PlayerChoice
 from session.game_configuration import GameConfiguration
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.recall.search import LocatedMemory
@@ -109,8 +109,8 @@ def play(game: str | None, seed: int, episodes: int, turns: int, remember: bool,
             embedding_provider="none",
             checkpoint_interval_turns=turns,
         )
-        wishes = Wishes(Choice("offline", "measurement", None), find_story(game), seed, remember)
-        with assemble(config, wishes) as orchestrator:
+        run_options = RunOptions(PlayerChoice("offline", "measurement", None), find_story(game), seed, remember)
+        with assemble(config, run_options) as orchestrator:
             scores = [orchestrator.play_episode().score or 0 for _ in range(episodes)]
         logs = (read_episode(folder, number) for number in episodes_in(folder))
         repeated = [count.repeated_share for count in count_failures(logs)]

@@ -18,8 +18,8 @@ from rich.console import Console
 from rich.table import Table
 
 from game_interface.story import find_story
-from orchestration.assembly import Wishes, assemble
-from orchestration.players import Choice
+from orchestration.assembly import RunOptions, assemble
+from orchestration.players import PlayerChoice
 from orchestration.zork_orchestrator_v2 import ZorkOrchestratorV2
 from session.game_configuration import GameConfiguration
 from session.history import TurnRecord
@@ -50,7 +50,7 @@ class Turn:
 
 def watched(game: ZorkOrchestratorV2, seen: set[int], commands: list[str] | None) -> Iterator[Turn]:
     """One episode, turn by turn."""
-    memory, most = game.simple_memory, game.parts.config.max_turns_per_episode
+    memory, most = game.simple_memory, game.services.config.max_turns_per_episode
     game.reset_episode()
     seen.add(game.game_state.current_room_id)
     for number in range(len(commands) if commands else most):
@@ -71,9 +71,9 @@ def watched(game: ZorkOrchestratorV2, seen: set[int], commands: list[str] | None
 def episodes(story: str | None, seed: int, count: int, turns: int, commands: list[str] | None) -> list[list[Turn]]:
     with tempfile.TemporaryDirectory() as folder:
         config = GameConfiguration(zork_game_workdir=folder, max_turns_per_episode=turns)
-        wishes = Wishes(Choice("offline", "measurement", None), find_story(story), seed)
+        run_options = RunOptions(PlayerChoice("offline", "measurement", None), find_story(story), seed)
         seen: set[int] = set()
-        with assemble(config, wishes) as game:
+        with assemble(config, run_options) as game:
             return [list(watched(game, seen, commands)) for _ in range(count)]
 
 

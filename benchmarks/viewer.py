@@ -197,8 +197,8 @@ def cost_of_watchers(folder: Path, pairs: int, watchers: int, *, turns: int, del
 
 
 def _time(workdir: Path, turns: int, delay_s: float) -> float:
-    from orchestration.assembly import Wishes, assemble
-    from orchestration.players import Choice
+    from orchestration.assembly import RunOptions, assemble
+    from orchestration.players import PlayerChoice
     from session.game_configuration import GameConfiguration
 
     config = GameConfiguration(
@@ -207,7 +207,7 @@ def _time(workdir: Path, turns: int, delay_s: float) -> float:
         turn_delay_seconds=delay_s,
         embedding_provider="none",
     )
-    with assemble(config, Wishes(Choice("offline", "measurement", None))) as orchestrator:
+    with assemble(config, RunOptions(PlayerChoice("offline", "measurement", None))) as orchestrator:
         began = perf_counter()
         for _ in range(3):
             orchestrator.play_episode()

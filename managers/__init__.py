@@ -1,1 +1,1 @@
-"""Lifecycles over engines: reset, turn, periodic update, status."""
+"""Managers connect engines with the life of an episode: reset, turn, periodic update, status."""

@@ -1,43 +1,42 @@
-"""The lifecycle that every manager has."""
+"""The life that every manager has, with plain defaults for what it has no use for."""
 
-from typing import Any, Protocol, runtime_checkable
+import logging
+from typing import Any
 
+from session.game_configuration import GameConfiguration
+from session.game_state import GameState
 from session.history import TurnRecord
 
 
-class Manager(Protocol):
-    """A thin face over an engine: the engine knows nothing of episodes, the manager knows little else."""
+class Manager:
+    """Connects an engine with episodes and turns: the engine knows nothing of them, the manager knows little else.
 
-    def reset_episode(self) -> None:
-        """A new episode begins: forget what was only true of the old one."""
-
-    def process_turn(self, record: TurnRecord) -> None:
-        """Learn from a turn. When an episode is resumed, its turns are learned again."""
-
-    def process_periodic_update(self) -> object:
-        """Asked after every turn: do what is due only now and then, if it is due now."""
-
-    def get_status(self) -> dict[str, Any]:
-        """`{"type": ..., "state": ..., "metrics": {...}}`, for people and reports."""
-
-
-@runtime_checkable
-class KeepsState(Protocol):
-    """A manager that is more than its turns add up to, since it asks a model or looks across episodes.
-
-    It is kept in the checkpoint and put back from there, and does not learn the turns again when an episode is resumed.
+    A manager that is also a `session.checkpoint.Snapshot` and listed as one in `orchestration.assembly` is restored
+    from the checkpoint when an episode is resumed. All others process the turns of the episode again.
     """
 
-    def to_dict(self) -> dict[str, Any]:
-        """All of it, as plain values for JSON; asked after every turn."""
+    def __init__(self, logger: logging.Logger, config: GameConfiguration, game_state: GameState) -> None:
+        self._log = logger
+        self._config = config
+        self._state = game_state
 
-    def restore(self, state: dict[str, Any]) -> None:
-        """Be as the one was that gave these values."""
+    def reset_episode(self) -> None:
+        """Begin a new episode: forget what was only true of the old one."""
 
-
-@runtime_checkable
-class Resumes(Protocol):
-    """A manager for which going on with an episode is something else than beginning one."""
+    def reset(self) -> None:
+        """Do the same as `reset_episode`."""
+        self.reset_episode()
 
     def resume_episode(self) -> None:
-        """In the place of `reset_episode`; the turns follow."""
+        """Get ready to go on with an interrupted episode; its turns or the snapshot follow."""
+        self.reset_episode()
+
+    def process_turn(self, record: TurnRecord) -> None:
+        """Learn from a turn. When an episode is resumed, its turns are processed again."""
+
+    def process_periodic_update(self) -> None:
+        """Do what is only due now and then; called after every turn."""
+
+    def get_status(self) -> dict[str, Any]:
+        """Return `{"type": ..., "state": ..., "metrics": {...}}`, for people and reports."""
+        raise NotImplementedError

@@ -2,64 +2,101 @@
 
 import logging
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from filelock import FileLock, Timeout
 
 from game_interface.game import Game
-from managers.base import KeepsState, Manager
+from managers.base import Manager
+from managers.resumable import SavedEpisode, playing_lock, read_saved
 from session import checkpoint, journal
-from session.checkpoint import Checkpoint, Run
+from session.checkpoint import Run, Snapshot
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import TurnRecord
-from session.journal import Decided, Journal, Opening, Turns
+from session.journal import Journal, Opening, TurnDecision
 from zorkgpt.encoding import as_json
 from zorkgpt.errors import CheckpointError, WorkdirError, ZorkGPTError
-from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.storage.rollback import Rollback, mark_of
-from zorkgpt.runlog.episodes import LOCK, PATIENCE_S, run_directory
+from zorkgpt.runlog.episodes import PATIENCE_S, run_directory
 
-FOR_GOOD = ("victory", "death", "the story's end")
-"""Endings after which nothing can follow."""
-_UNDO = "undo"
-_EVERY = {True: 1, False: 10}
-"""Turns between checkpoints, by whether a model is asked: playing turns again then costs what its answers cost."""
+_EVERY_TURNS = {True: 1, False: 10}
+"""Turns between checkpoints, by whether a model is asked: replaying a turn then costs what its answers cost."""
 
 
-@dataclass(frozen=True, slots=True)
-class Saved:
-    """An episode that can go on."""
+class FileSnapshots:
+    """The files that are put back to the last checkpoint on resuming, as one `Snapshot`."""
 
-    checkpoint: Checkpoint
-    turns: Turns
+    def __init__(
+        self, logger: logging.Logger, config: GameConfiguration, game_state: GameState, rollbacks: Sequence[Rollback]
+    ) -> None:
+        self._log = logger
+        self._workdir = Path(config.zork_game_workdir)
+        self._state = game_state
+        self._rollbacks = tuple(rollbacks)
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return the marks of the files, by name."""
+        turn = self._state.turn_count
+        return {rollback.name: asdict(rollback.mark(turn)) for rollback in self._rollbacks}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Undo what was written to the files since the checkpoint.
+
+        Raises:
+            CheckpointError: A file can't be put back; the next try goes on from there.
+        """
+        for rollback in self._rollbacks:
+            mark = state.get(rollback.name)
+            try:
+                if mark is not None and not rollback.put_back(self._folder, mark_of(mark)):
+                    self._log.warning(
+                        "others have written since; what the interrupted turn wrote stays",
+                        extra={"file": rollback.name},
+                    )
+            except (OSError, ZorkGPTError) as error:
+                raise CheckpointError(f"{rollback.name} can't be put back to the checkpoint: {error}") from None
+        self.begin()
+
+    def begin(self) -> None:
+        """Keep what is written from here on revocable: the checkpoint of this turn is on disk."""
+        folder, turn = self._folder, self._state.turn_count
+        for rollback in self._rollbacks:
+            rollback.begin(folder, turn)
+
+    def end(self, *, remove: bool) -> None:
+        """Stop keeping track of the files.
+
+        Args:
+            remove: Whether what was kept for putting them back is removed.
+        """
+        for rollback in self._rollbacks:
+            rollback.end()
+        if remove and self._folder.is_dir():
+            for path in self._folder.glob("*"):
+                path.unlink(missing_ok=True)
+            self._folder.rmdir()
 
     @property
-    def played(self) -> list[TurnRecord]:
-        """The turns that the checkpoint contains, in order."""
-        return [self.turns.played[turn] for turn in range(1, self.checkpoint.turn + 1)]
-
-    @property
-    def decided(self) -> dict[int, Decided]:
-        """The decisions after the checkpoint: they are played again, and nobody is asked for them anew."""
-        return {turn: each for turn, each in self.turns.decided.items() if turn > self.checkpoint.turn}
+    def _folder(self) -> Path:
+        return run_directory(self._workdir, self._state.episode_id) / "undo"
 
 
-class CheckpointManager:
-    """The last of the managers: its checkpoint is the moment at which a turn is over.
+class CheckpointManager(Manager):
+    """Writes the journal and the checkpoints of the running episode, and restores an interrupted one from them.
 
-    What was written after the last checkpoint is taken back on resuming, and the turns since then are played again
-    with the same decisions. So a kill at any moment leaves nothing half done and nothing twice.
+    It is the last of the managers: a turn is over when its checkpoint is written. On resuming, what was written after
+    the last checkpoint is taken back, and the turns since then are played again with the same decisions. So a kill at
+    any moment leaves nothing half done and nothing twice.
 
     Args:
-        run: what the episode is played with.
-        asks_model: whether any role of it is a model's.
-        managers: the others; those with `to_dict` and `restore` are kept in the checkpoint, the rest learns the turns
-            again from the journal.
-        rollbacks: of the files that are put back to the checkpoint on resuming.
+        run: What the episode is played with.
+        asks_model: Whether a model serves any role.
+        snapshots: Everything else that a checkpoint holds, by name.
+        files: The files that are put back on resuming, after everything else was restored.
     """
 
     def __init__(
@@ -71,176 +108,155 @@ class CheckpointManager:
         run: Run,
         asks_model: bool,
         game: Game,
-        memory: SimpleMemoryManager | None,
-        managers: Sequence[Manager],
-        rollbacks: Sequence[Rollback] = (),
+        snapshots: Mapping[str, Snapshot],
+        files: FileSnapshots,
     ) -> None:
-        self._log = logger
-        self._state = game_state
-        self._config = config
+        super().__init__(logger, config, game_state)
         self._run = run
-        self._run_plain = run.model_dump()
+        self._run_as_dict = run.model_dump()
         self._game = game
-        self._memory = memory
-        self._rollbacks = tuple(rollbacks)
-        self._keeping = [manager for manager in managers if isinstance(manager, KeepsState)]
-        self._every = config.checkpoint_interval_turns or _EVERY[asks_model]
+        self._files = files
+        self._snapshots: dict[str, Snapshot] = {**snapshots, "files": files}
+        self._interval = config.checkpoint_interval_turns or _EVERY_TURNS[asks_model]
         self._workdir = Path(config.zork_game_workdir)
         self._directory = self._workdir
-        """Of the episode that is played, once there is one."""
+        """The directory of the episode that is played, once there is one."""
         self._journal: Journal | None = None
         self._lock: FileLock | None = None
         self._written = self._failures = 0
-        self._contains = -1
+        self._last_turn = -1
         """The last turn that the checkpoint contains."""
         self._ephemeral = b""
+        """The ephemeral memories as they were last written beside the checkpoint."""
 
     def reset_episode(self) -> None:
-        """A new episode: nobody else may play it.
+        """Begin a new episode, which no other process may play.
 
         Raises:
-            CheckpointError: somebody does.
+            CheckpointError: Another process plays it.
         """
-        self.let_go()
-        self._take(self._state.episode_id)
+        self.release()
+        self._acquire(self._state.episode_id)
         self._ephemeral = b""
-        self._contains = -1
-
-    reset = reset_episode
+        self._last_turn = -1
 
     def resume_episode(self) -> None:
-        """`load` has seen to it."""
+        """Do nothing: `load` has claimed the episode already."""
 
     def begin(self, opening: Opening) -> None:
-        """The game has begun, and the log too."""
+        """Write the opening into the journal and the first checkpoint; the log was begun before."""
         self._open_journal()
-        self._note(opening)
+        self._append(opening)
         self.save()
 
-    def decided(self, decision: Decided) -> None:
-        """This is going to be played."""
-        self._note(decision)
+    def record_decision(self, decision: TurnDecision) -> None:
+        """Write down what is about to be played."""
+        self._append(decision)
 
     def process_turn(self, record: TurnRecord) -> None:
-        self._note(record)
+        """Write a turn that was played into the journal."""
+        self._append(record)
 
     def process_periodic_update(self) -> None:
-        if self._state.turn_count % self._every == 0:
+        """Write a checkpoint if one is due."""
+        if self._state.turn_count % self._interval == 0:
             self.save()
 
     def catch_up(self) -> None:
-        """A turn is over and none follows: it is not to be played again."""
-        if self._contains != self._state.turn_count:
+        """Write a checkpoint after the last turn, which is not to be played again."""
+        if self._last_turn != self._state.turn_count:
             self.save()
 
     def save(self) -> bool:
-        """Write a checkpoint; False, with one warning, if that can't be done."""
+        """Write a checkpoint and return True; False, with one warning, if that is not possible."""
         if self._journal is None:
             return False
-        state, number = self._state, self._state.turn_count
-        memory = self._memory.snapshot() if self._memory else None
+        turn = self._state.turn_count
+        snapshots = {name: part.snapshot() for name, part in self._snapshots.items()}
         content = {
             "episode": self._state.episode_id,
-            "turn": number,
-            "run": self._run_plain,
+            "turn": turn,
+            "run": self._run_as_dict,
             "game": checkpoint.as_text(self._game.save_state()),
             "log_bytes": _size(self._directory / self._config.episode_log_file),
-            "memory": memory,
-            "files": {rollback.name: rollback.mark(number) for rollback in self._rollbacks},
-            "summary": [state.history_summary, state.history_summarised_to, state.history_summary_asked],
-            "managers": {type(manager).__name__: manager.to_dict() for manager in self._keeping},
+            "snapshots": snapshots,
         }
         try:
-            self._save_session(memory)
+            self._save_session(snapshots.get("memory"))
             checkpoint.write_checkpoint(self._directory / checkpoint.FILE_NAME, content)
-            for rollback in self._rollbacks:
-                rollback.begin(self._directory / _UNDO, number)
+            self._files.begin()
         except OSError as error:
-            self._failed(error)
+            self._note_failure(error)
             return False
         self._written += 1
-        self._contains = number
+        self._last_turn = turn
         return True
 
-    def load(self, episode: int) -> Saved:
-        """The episode as it was left, now this process's to play.
+    def load(self, episode: int) -> SavedEpisode:
+        """Claim an interrupted episode for this process and return what was saved of it.
 
         Raises:
-            CheckpointError: it can't go on, or somebody plays it; nothing was changed.
+            CheckpointError: It can't go on, or another process plays it; nothing was changed.
         """
-        self.let_go()
-        self._take(episode)
+        self.release()
+        self._acquire(episode)
         try:
             saved = read_saved(self._directory)
         except CheckpointError:
-            self.let_go()
+            self.release()
             raise
-        self._contains, self._ephemeral = saved.checkpoint.turn, b""
+        self._last_turn, self._ephemeral = saved.checkpoint.turn, b""
         return saved
 
-    def check(self, saved: Saved) -> None:
-        """Pass if the episode was played with what this run is put together for.
+    def check(self, saved: SavedEpisode) -> None:
+        """Pass if the episode was played with what this run is put together from.
 
         Raises:
-            CheckpointError: it was not.
+            CheckpointError: It was not.
         """
-        theirs, ours = saved.checkpoint.run, self._run
+        theirs, ours, episode = saved.checkpoint.run, self._run, saved.checkpoint.episode
         if theirs.story != ours.story:
             raise CheckpointError(
-                f"Episode {saved.checkpoint.episode} was played with another story: {theirs.title} "
+                f"Episode {episode} was played with another story: {theirs.title} "
                 f"(sha256 {theirs.story[:12]}…, not {ours.story[:12]}…), from {theirs.story_path}. Name it with --game."
             )
         for what in ("seed", "player", "remember"):
             was, now = getattr(theirs, what), getattr(ours, what)
             if was != now:
-                raise CheckpointError(f"Episode {saved.checkpoint.episode} was begun with {what} {was}, not {now}.")
+                raise CheckpointError(f"Episode {episode} was begun with {what} {was}, not {now}.")
+        if ours.remember and "memory" not in saved.checkpoint.snapshots:
+            raise CheckpointError(f"Episode {episode} can't go on: its checkpoint lacks the memory. Play anew.")
 
-    def take_back(self, saved: Saved) -> None:
-        """Undo what was written to files after the checkpoint.
+    def is_restored(self, manager: object, saved: SavedEpisode) -> bool:
+        """Return whether the checkpoint holds the manager's state, so that it does not process the turns again."""
+        held = saved.checkpoint.snapshots
+        return any(part is manager for name, part in self._snapshots.items() if name in held)
+
+    def restore(self, saved: SavedEpisode) -> None:
+        """Restore everything that the checkpoint holds, the files last, and go on with the journal.
 
         Raises:
-            CheckpointError: a file can't be put back; the next try goes on from there.
+            KeyError, TypeError, ValueError, AttributeError, CheckpointError: A snapshot can't be restored.
         """
-        for rollback in self._rollbacks:
-            mark = saved.checkpoint.files.get(rollback.name)
-            try:
-                if mark is not None and not rollback.put_back(self._directory / _UNDO, mark_of(mark)):
-                    self._log.warning(
-                        "others have written since; what the interrupted turn wrote stays",
-                        extra={"file": rollback.name},
-                    )
-            except (OSError, ZorkGPTError) as error:
-                raise CheckpointError(f"{rollback.name} can't be put back to the checkpoint: {error}") from None
-            rollback.begin(self._directory / _UNDO, saved.checkpoint.turn)
-
-    def restore_managers(self, saved: Saved) -> None:
-        """Put back what is kept in the checkpoint."""
-        state = self._state
-        state.history_summary, state.history_summarised_to, state.history_summary_asked = saved.checkpoint.summary
-        for manager in self.kept(saved):
-            manager.restore(saved.checkpoint.managers[type(manager).__name__])
+        for name, part in self._snapshots.items():
+            if (state := saved.checkpoint.snapshots.get(name)) is not None:
+                part.restore(state)
         self._open_journal()
 
-    def kept(self, saved: Saved) -> tuple[Manager, ...]:
-        """The managers that the checkpoint holds: they do not learn the turns again."""
-        held = saved.checkpoint.managers
-        return tuple(manager for manager in self._keeping if type(manager).__name__ in held)
+    def end(self, *, final: bool) -> None:
+        """Release the episode.
 
-    def end(self, *, for_good: bool) -> None:
-        """The episode is over: for good, and what was kept for resuming it goes; or cut short, and that stays."""
-        for rollback in self._rollbacks:
-            rollback.end()
-        if for_good:
+        Args:
+            final: Whether it can never go on, so that what was saved for resuming it is removed.
+        """
+        self._files.end(remove=final)
+        if final:
             checkpoint.remove_checkpoint(self._directory / checkpoint.FILE_NAME)
             (self._directory / journal.FILE_NAME).unlink(missing_ok=True)
-            for path in (self._directory / _UNDO).glob("*"):
-                path.unlink(missing_ok=True)
-            if (self._directory / _UNDO).is_dir():
-                (self._directory / _UNDO).rmdir()
-        self.let_go()
+        self.release()
 
-    def let_go(self) -> None:
-        """Others may play the episode."""
+    def release(self) -> None:
+        """Close the journal and let other processes play the episode."""
         if self._journal:
             self._journal.close()
         if self._lock:
@@ -248,43 +264,43 @@ class CheckpointManager:
         self._journal = self._lock = None
 
     def get_status(self) -> dict[str, Any]:
+        """Return how many checkpoints were written and how many failed."""
         return {
             "type": "checkpoint",
             "state": "keeping" if self._journal else "idle",
             "metrics": {"checkpoints": self._written, "failed_checkpoints": self._failures},
         }
 
-    def _take(self, episode: int) -> None:
+    def _acquire(self, episode: int) -> None:
         self._directory = run_directory(self._workdir, episode)
-        self._lock = playing_lock(self._directory)
+        lock = playing_lock(self._directory)
         try:
-            self._lock.acquire(timeout=PATIENCE_S)
+            lock.acquire(timeout=PATIENCE_S)
         except Timeout:
-            self._lock = None
             raise CheckpointError(f"Episode {episode} is being played by another process.") from None
         except OSError as error:
-            self._lock = None
             raise WorkdirError(f"The folder of episode {episode} can't be written: {error.strerror}.") from None
+        self._lock = lock
 
     def _open_journal(self) -> None:
         try:
             self._journal = Journal(self._directory / journal.FILE_NAME)
         except OSError as error:
-            self._failed(error)
+            self._note_failure(error)
 
-    def _note(self, entry: Opening | Decided | TurnRecord) -> None:
+    def _append(self, entry: Opening | TurnDecision | TurnRecord) -> None:
         if self._journal is None:
             return
         try:
             self._journal.write(entry)
         except OSError as error:
-            # With a gap in the journal no later checkpoint could be gone on from; the last one stays good.
-            self._failed(error)
+            # With a gap in the journal no later checkpoint could be resumed from; the last one stays good.
+            self._note_failure(error)
             self._journal.close()
             self._journal = None
 
     def _save_session(self, memory: dict[str, Any] | None) -> None:
-        """Beside the checkpoint, which holds the same, for whoever looks for the memories of the episode."""
+        """Write the memory's snapshot to a file of its own too, where people and tools look for ephemeral memories."""
         if memory is None:
             return
         ephemeral = as_json(memory["memories"])
@@ -294,31 +310,10 @@ class CheckpointManager:
             os.replace(beside, beside.with_suffix(""))
             self._ephemeral = ephemeral
 
-    def _failed(self, error: OSError) -> None:
+    def _note_failure(self, error: OSError) -> None:
         if not self._failures:
             self._log.warning("no checkpoint could be written", extra={"reason": str(error)})
         self._failures += 1
-
-
-def read_saved(directory: Path) -> Saved:
-    """What is kept of an episode, checked; nothing is changed.
-
-    Raises:
-        CheckpointError: it is damaged, of a later version, or there is none.
-    """
-    path = directory / checkpoint.FILE_NAME
-    saved = Saved(checkpoint.read_checkpoint(path), journal.read_journal(directory / journal.FILE_NAME))
-    if str(saved.checkpoint.episode) != directory.name:
-        raise CheckpointError(f"The checkpoint {path} is of episode {saved.checkpoint.episode}, not of this one.")
-    missing = set(range(1, saved.checkpoint.turn + 1)) - set(saved.turns.played)
-    if missing:
-        raise CheckpointError(f"The journal beside {path} lacks turn {min(missing)}: it is cut short.")
-    return saved
-
-
-def playing_lock(directory: Path) -> FileLock:
-    """Held by the process that plays the episode; a killed one's is free."""
-    return FileLock(directory / LOCK, thread_local=False)
 
 
 def _size(path: Path) -> int:

@@ -6,11 +6,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 from game_interface.models import Item, Location, Observation
+from managers.base import Manager
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import TurnRecord
 from session.outcome import affected_objects
-from zorkgpt.context.ahead import (
+from zorkgpt.context.history import EpisodeTurns, Overflow, Summarizer, overflowing
+from zorkgpt.context.navigation import (
     Recall,
     dangers_ahead,
     deadly_actions,
@@ -19,11 +21,8 @@ from zorkgpt.context.ahead import (
     route_to,
     stated_destination,
 )
-from zorkgpt.context.past import REASONED_TURNS, reasoning_formatted
-from zorkgpt.context.place import shown_dangers, shown_points
 from zorkgpt.context.prompt import agent_values, critic_values
-from zorkgpt.context.summary import Overflow, Summarizer, overflowing
-from zorkgpt.context.turns import EpisodeTurns
+from zorkgpt.context.sections import REASONED_TURNS, reasoning_formatted, shown_dangers, shown_points
 from zorkgpt.errors import LLMError
 from zorkgpt.memory.learning.synthesis import RecentTurn
 from zorkgpt.memory.manager import SimpleMemoryManager
@@ -31,19 +30,23 @@ from zorkgpt.player import PlayerContext, Route
 from zorkgpt.world.graph import MapGraph
 
 _SHORTEST_LINE_TOKENS = 10
-"""No line about a turn is shorter, so no more turns than this makes room for need be looked at."""
+"""The tokens of the shortest line about a turn, which limits the turns that can fit into the history."""
 
 
-class ContextManager:
-    """The player's view of the game, from the state, the map and the memories of the place.
+class ContextManager(Manager):
+    """Composes the player's view of the game from the state, the map and the memories.
 
     Args:
-        memory: what of it is shown elsewhere than at its place is marked as recalled there; None: nothing is
-            remembered.
-        recall: what is believed of a place.
-        destination: where the player should be going, if it has not said so itself.
-        summarizer: None: turns that no longer fit are only counted.
-        now: the time, for the entries of the reasoning.
+        graph: The map; None for an empty one.
+        vocabulary: The words that the game's parser knows.
+        memory: Counts the visits, and is told which memories are shown; None if nothing is remembered.
+        recall: Returns the current memories of a location.
+        objectives: Returns the lines about the objectives.
+        knowledge: Returns the lines of the knowledge base that apply to an observation.
+        notices: Returns remarks on the player's own play.
+        destination: Returns the location where the player should go, if its own reasons name none.
+        summarizer: Summarises the turns that no longer fit; None if they are only counted.
+        now: Returns the time for the entries of the reasoning.
     """
 
     def __init__(
@@ -63,9 +66,7 @@ class ContextManager:
         summarizer: Summarizer | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        self._log = logger
-        self._config = config
-        self._state = game_state
+        super().__init__(logger, config, game_state)
         self._graph = graph if graph is not None else MapGraph()
         self._vocabulary = vocabulary
         self._memory = memory
@@ -77,9 +78,10 @@ class ContextManager:
         self._summarizer = summarizer
         self._clock = now
         self._turns = EpisodeTurns(game_state)
-        self._begin()
+        self.reset_episode()
 
-    def _begin(self) -> None:
+    def reset_episode(self) -> None:
+        """Begin a new episode: forget its turns."""
         self._turns.clear()
         self._last_response = ""
         self._last_changed: tuple[Item, ...] = ()
@@ -87,17 +89,13 @@ class ContextManager:
         self._summaries = 0
         self._summary_failures = 0
 
-    def reset_episode(self) -> None:
-        self._begin()
-
-    reset = reset_episode
-
     def open_with(self, text: str, seen: Observation | None = None) -> None:
-        """The text that the game opens with, and where it stands then."""
+        """Begin with the opening text, and where the game stands after it."""
         self._last_response = text
         self._last_seen = seen
 
     def process_turn(self, record: TurnRecord) -> None:
+        """Keep the response, what changed and why the action was chosen."""
         step = record.transition
         self._last_response = step.response
         self._last_changed = affected_objects(step)
@@ -110,32 +108,32 @@ class ContextManager:
         entry.setdefault("timestamp", self._clock().isoformat(timespec="seconds"))
 
     def get_recent_reasoning_formatted(self, turns: int = REASONED_TURNS) -> str:
-        """The last turns under `## Previous Reasoning and Actions`; "" before the first one."""
+        """Return the last turns under `## Previous Reasoning and Actions`; "" before the first one."""
         return reasoning_formatted(self._turns.last(turns), self._config.context.reasoning_tokens)
 
     def get_agent_context(
         self, now: Observation | None = None, memories: str | None = None, *, refused: str | None = None
     ) -> dict[str, Any]:
-        """What the agent's prompt holds, as plain data under keys that are always the same.
+        """Return what the agent's prompt holds, as plain data under keys that are always the same.
 
         Args:
-            now: where the game stands; where it stood after the last turn if it is left out.
-            memories: of this place; the memory's own view of it if they are left out.
-            refused: why the action proposed last for this turn was not accepted.
+            now: Where the game stands; by default where it stood after the last turn.
+            memories: The memories of this place; by default as the memory shows them.
+            refused: Why the last proposal for this turn was not accepted.
         """
         return agent_values(self._context(now, memories, refused), self._config.context)
 
     def get_critic_context(self, now: Observation | None = None, memories: str | None = None) -> dict[str, Any]:
-        """What the critic's prompt holds beside the proposal, as plain data."""
+        """Return what the critic's prompt holds beside the proposal, as plain data."""
         return critic_values(self._context(now, memories, None), self._config.context)
 
     def player_context(self, now: Observation, memories: str, *, refused: str | None = None) -> PlayerContext:
-        """What is known before the turn that is about to be played.
+        """Return what is known before the turn that is about to be played.
 
         Args:
-            now: where the game stands.
-            memories: of this place, as they are shown.
-            refused: why the action proposed last for this turn was not accepted.
+            now: Where the game stands.
+            memories: The memories of this place, as they are shown.
+            refused: Why the last proposal for this turn was not accepted.
         """
         state = self._state
         here = now.location.num if now.location else None
@@ -174,7 +172,7 @@ class ContextManager:
         return context
 
     def process_periodic_update(self) -> None:
-        """Have the older turns summed up when there is no room for them any more."""
+        """Have the older turns summarised when there is no room for them any more."""
         state = self._state
         if self._summarizer is None or state.turn_count - state.history_summary_asked < self._config.summary_interval:
             return
@@ -193,6 +191,7 @@ class ContextManager:
         self._summaries += 1
 
     def get_status(self) -> dict[str, Any]:
+        """Return how many turns there are, and how far they are summarised."""
         metrics = {
             "turns": len(self._state.action_reasoning_history),
             "summaries": self._summaries,
@@ -204,12 +203,12 @@ class ContextManager:
     def _context(self, now: Observation | None, memories: str | None, refused: str | None) -> PlayerContext:
         now = now or self._last_seen or _seen_by(self._state)
         if memories is None:
-            known = self._memory is not None and now.location is not None
-            memories = self._memory.get_location_memory(now.location.num) if known else ""
+            memory, place = self._memory, now.location
+            memories = memory.get_location_memory(place.num) if memory and place else ""
         return self.player_context(now, memories, refused=refused)
 
     def _recent(self, *, most: int | None = None) -> tuple[RecentTurn, ...]:
-        """The turns that are not summarised, and the last few in any case."""
+        """Return the turns that are not summarised, and the last few in any case."""
         since = max(REASONED_TURNS, self._state.turn_count - self._state.history_summarised_to)
         return self._turns.last(since if most is None else min(since, most))
 
@@ -220,7 +219,7 @@ class ContextManager:
         return route_to(self._graph, here, stated if stated is not None else self._destination())
 
     def _mark_recalled(self, context: PlayerContext) -> None:
-        """What is shown here and was learned elsewhere must not be learned here once more."""
+        """Tell the memory what is shown here and was learned elsewhere, so that it is not learned here once more."""
         if self._memory is None:
             return
         for danger in shown_dangers(context, self._config.context):
@@ -230,13 +229,13 @@ class ContextManager:
         self._memory.mark_lines_recalled(context.knowledge)
 
     def _room_description_age(self, here: int | None) -> int | None:
-        """None: there is no description of this room that is fresh enough to be shown."""
+        """Return the age of this room's description in turns; None if there is none that is recent enough to show."""
         age = self._state.room_description_age(here)
         return age if age is not None and age <= self._config.room_description_age_window else None
 
 
 def _seen_by(state: GameState) -> Observation:
-    """What the state keeps of the game's present, where no turn has been handed in."""
+    """Return what the state knows of the game's present, for a caller that has played no turn."""
     place = Location(state.current_room_id, state.current_room_name) if state.current_room_id is not None else None
     inventory = tuple(Item(0, name) for name in state.current_inventory)
     return Observation(place, inventory, None, None, state.current_score, None)

@@ -1,4 +1,4 @@
-"""The log of the running episode, an event a line; whoever has something to tell writes it here."""
+"""The log of the running episode: an event a line, written by everything that has something to log."""
 
 import logging
 import os
@@ -12,11 +12,11 @@ from zorkgpt.errors import WorkdirError
 from zorkgpt.runlog.episodes import RunLogWriter, read_events, run_directory
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, EpisodeStarted, Event
 
-_NO_TURN = (EpisodeResumed, EpisodeEnded)
+_SESSION_EVENTS = (EpisodeResumed, EpisodeEnded)
 
 
 class EpisodeLog:
-    """`episode_log.jsonl` in the folder of the episode that is running."""
+    """Writes `episode_log.jsonl` in the directory of the running episode."""
 
     def __init__(self, logger: logging.Logger, config: GameConfiguration, game_state: GameState) -> None:
         self._log = logger
@@ -29,43 +29,43 @@ class EpisodeLog:
         """Start the log of an episode.
 
         Raises:
-            WorkdirError: it can't be written.
+            WorkdirError: It can't be written.
         """
-        with self._naming_it():
+        with self._raising_workdir_error():
             self._writer = RunLogWriter(self._directory / self._file_name)
             self._writer.write(event)
 
     def resume(self, event: EpisodeResumed, kept_bytes: int) -> None:
-        """Go on with a log of which these bytes stand; of what follows, only how the episode was cut short is kept.
+        """Go on with a log after its first `kept_bytes`; of the rest, only how the episode was cut short is kept.
 
         Raises:
-            WorkdirError: it can't be written.
+            WorkdirError: It can't be written.
         """
         path = self._directory / self._file_name
-        with self._naming_it():
-            tail = [each for each in read_events(path, after=kept_bytes) if isinstance(each, _NO_TURN)]
+        with self._raising_workdir_error():
+            tail = [each for each in read_events(path, after=kept_bytes) if isinstance(each, _SESSION_EVENTS)]
             os.truncate(path, min(kept_bytes, path.stat().st_size))
             self._writer = RunLogWriter(path)
             for each in (*tail, event):
                 self._writer.write(each)
 
     def write(self, event: Event) -> None:
-        """Write a line; nothing while no episode runs.
+        """Write an event; nothing while no episode runs.
 
         Raises:
-            WorkdirError: it can't be written.
+            WorkdirError: It can't be written.
         """
         if self._writer:
-            with self._naming_it():
+            with self._raising_workdir_error():
                 self._check_place()
                 self._writer.write(event)
 
     def end(self, event: EpisodeEnded) -> None:
-        """Write the last line and close; a warning if that can't be done."""
+        """Write the last event and close the log; log a warning if that is not possible."""
         if self._writer is None:
             return
         try:
-            with self._naming_it(), self._writer as writer:
+            with self._raising_workdir_error(), self._writer as writer:
                 self._check_place()
                 writer.write(event)
         except WorkdirError as error:
@@ -77,10 +77,10 @@ class EpisodeLog:
         return run_directory(self._workdir, self._state.episode_id)
 
     def _check_place(self) -> None:
-        """A file that was deleted can be written on and on, and nobody will ever read it.
+        """Check that the log is still there: a deleted file can be written to, and nobody will ever read it.
 
         Raises:
-            WorkdirError: it was.
+            WorkdirError: It was deleted or moved.
         """
         if not (self._directory / self._file_name).exists():
             gone = f"log in {self._directory}" if self._workdir.is_dir() else f"working directory {self._workdir}"
@@ -89,7 +89,7 @@ class EpisodeLog:
             )
 
     @contextmanager
-    def _naming_it(self) -> Iterator[None]:
+    def _raising_workdir_error(self) -> Iterator[None]:
         try:
             yield
         except OSError as error:

@@ -1,4 +1,4 @@
-"""Opens and closes episodes: everything that has to be reset, saved or written down at either end, in one place."""
+"""Opens and closes episodes: everything that is reset, saved or logged at either end, in one place."""
 
 import logging
 from collections.abc import Iterable
@@ -6,11 +6,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from managers.base import Manager, Resumes
-from managers.checkpoint_manager import FOR_GOOD, CheckpointManager, Saved
+from managers.base import Manager
+from managers.checkpoint_manager import CheckpointManager
 from managers.episode_log import EpisodeLog
 from managers.knowledge_manager import KnowledgeManager
 from managers.model_calls import ModelCalls
+from managers.resumable import FINAL_ENDINGS, SavedEpisode
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import History, TurnRecord
@@ -22,7 +23,7 @@ from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, EpisodeStarted
 
 
 class EpisodeSynthesizer:
-    """Numbers the episodes of a working directory, resets what is of one episode, saves what outlives it."""
+    """Numbers the episodes of a working directory, resets what belongs to one episode, saves what outlives it."""
 
     def __init__(
         self,
@@ -51,10 +52,10 @@ class EpisodeSynthesizer:
         self._workdir = Path(config.zork_game_workdir)
 
     def reset_episode(self) -> int:
-        """Forget what was only true of the last episode, and claim the next free number.
+        """Forget what was only true of the last episode, and return the next free number, now claimed.
 
         Raises:
-            WorkdirError: the working directory can't be written.
+            WorkdirError: The working directory can't be written.
         """
         episode = self._claim()
         self._state.reset_episode(episode)
@@ -67,18 +68,17 @@ class EpisodeSynthesizer:
 
     reset = reset_episode
 
-    def resume_episode(self, saved: Saved) -> None:
-        """As `reset_episode`, for going on with this one."""
-        self._state.reset_episode(saved.checkpoint.episode)
+    def resume_episode(self, episode: int) -> None:
+        """Forget what was only true of the last episode, to go on with this one."""
+        self._state.reset_episode(episode)
         self._history.clear()
         for manager in self._managers:
-            manager.resume_episode() if isinstance(manager, Resumes) else manager.reset_episode()
+            manager.resume_episode()
         if self._memory:
             self._memory.reset_episode()
-            self._memory.restore(saved.checkpoint.memory or {})
 
-    def reopen(self, saved: Saved) -> EpisodeResumed:
-        """Go on with the log; the game stands where it was left."""
+    def reopen(self, saved: SavedEpisode) -> EpisodeResumed:
+        """Go on with the log and return its event; the game stands where it was left."""
         event = EpisodeResumed(
             episode=self._state.episode_id,
             time=_now(),
@@ -89,7 +89,7 @@ class EpisodeSynthesizer:
         return event
 
     def open(self, *, player: str, story: dict[str, Any], seed: int, opening: str) -> EpisodeStarted:
-        """Begin the log; the game stands at its beginning."""
+        """Begin the log and return its first event; the game stands at its beginning."""
         state = self._state
         event = EpisodeStarted(
             episode=state.episode_id,
@@ -106,22 +106,22 @@ class EpisodeSynthesizer:
         return event
 
     def process_turn(self, record: TurnRecord) -> None:
-        """Write a turn into the log.
+        """Log a turn.
 
         Raises:
-            WorkdirError: it can't be written.
+            WorkdirError: It can't be written.
         """
         self._episode_log.write(turn_played(record))
 
     def process_periodic_update(self) -> None:
-        """All of it is at either end."""
+        """Do nothing: all the work is at either end of an episode."""
 
     def get_status(self) -> dict[str, Any]:
-        """The metrics are those that the log of the episode ends with."""
+        """Return the metrics that the log of the episode ends with."""
         return {"type": "episodes", "state": f"episode {self._state.episode_id}", "metrics": self._metrics()}
 
     def close(self, reason: str, message: str = "") -> EpisodeEnded:
-        """Write down how it ended, and what is still true of this episode alone."""
+        """Save the episode, log how it ended and return that event."""
         state = self._state
         self._consolidate()
         self._conclude(reason)
@@ -138,22 +138,22 @@ class EpisodeSynthesizer:
             message=message,
             metrics=self._metrics(),
         )
-        # Its folder may have been deleted meanwhile, and is not to be made again.
+        # If the directory was deleted meanwhile, it is not made again.
         if self._memory and self._run_directory.is_dir():
             self._memory.save_session(self._run_directory / "ephemeral_session.json")
         self._episode_log.end(event)
-        self._checkpoints.end(for_good=reason in FOR_GOOD)
+        self._checkpoints.end(final=reason in FINAL_ENDINGS)
         return event
 
     def _consolidate(self) -> None:
-        """Now and then look through the whole memory for what says the same."""
+        """Look through the whole memory for duplicates, every few episodes."""
         every = self._config.consolidate_every_episodes
         if self._memory is None or not every or self._state.episode_id % every:
             return
         try:
             self._memory.consolidate()
         except Exception as error:
-            # Closing goes on, whatever the judge or the vectors of others do.
+            # The episode is closed even if a judge or an embedding provider fails.
             self._log.warning("memories not consolidated", extra={"error": repr(error)}, exc_info=True)
 
     def _conclude(self, reason: str) -> None:
@@ -163,7 +163,7 @@ class EpisodeSynthesizer:
         try:
             self._knowledge.conclude(reason)
         except Exception as error:
-            # Closing goes on, whatever becomes of the lessons.
+            # The episode is closed even if no lessons can be drawn.
             self._log.warning("no lessons drawn from the episode", extra={"error": repr(error)}, exc_info=True)
 
     @property
@@ -171,7 +171,7 @@ class EpisodeSynthesizer:
         return run_directory(self._workdir, self._state.episode_id)
 
     def _claim(self) -> int:
-        """The next number that no run has; making its directory is the claim, so two processes never share one."""
+        """Return the next free number; making its directory claims it, so two processes never share one."""
         episode = max(episodes_in(self._workdir), default=0) + 1
         while True:
             try:

@@ -1,4 +1,4 @@
-"""Has every turn's text read once, and keeps what was read for when the same text comes again."""
+"""Has the text of every turn read once, and reuses what was read when the same text comes again."""
 
 import logging
 from collections import Counter
@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from game_interface.models import Observation, Transition
+from managers.base import Manager
 from session.extraction import NOTHING, Extraction, GameText, has_nothing_to_extract, text_of_opening, text_of_turn
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
@@ -13,14 +14,14 @@ from session.history import TurnRecord
 from zorkgpt.extractor import Extractor
 
 _Text = tuple[int | None, str]
-"""Place, and what was printed there."""
+"""A location id, and what was printed there."""
 
 
-class ExtractionManager:
-    """Stands between the game's text and its reader, which is asked only where there is something to find out.
+class ExtractionManager(Manager):
+    """Asks the extractor about the text of a turn, if there is anything to find out.
 
     Args:
-        known_exits: location → ways out of it that are known.
+        known_exits: Returns the exits of a location that are known already.
     """
 
     def __init__(
@@ -32,29 +33,27 @@ class ExtractionManager:
         extractor: Extractor,
         known_exits: Callable[[int], Iterable[str]] = lambda location_id: (),
     ) -> None:
-        self._log = logger
-        self._state = game_state
+        super().__init__(logger, config, game_state)
         self._extractor = extractor
         self._known_exits = known_exits
         self.reset_episode()
 
     def reset_episode(self) -> None:
+        """Begin a new episode: forget the texts."""
         self._read: dict[_Text, Extraction] = {}
         self._counts: Counter[str] = Counter()
 
-    reset = reset_episode
-
     def of_opening(self, text: str, now: Observation) -> Extraction:
-        """What the text says that the game begins with."""
+        """Return what the opening text says."""
         return self._extract(text_of_opening(text, now)) if text.strip() else NOTHING
 
     def resume_opening(self, text: str, now: Observation, extraction: Extraction) -> None:
-        """What was read in the opening by a process that is gone."""
+        """Take on what was read in the opening before the episode was interrupted."""
         if text.strip():
             self._keep(now.location.num if now.location else None, text, extraction)
 
     def of_turn(self, step: Transition) -> Extraction:
-        """What the text of a turn says that was just played."""
+        """Return what the text of the turn says that was just played."""
         if has_nothing_to_extract(step):
             self._counts["nothing to read"] += 1
             return NOTHING
@@ -77,17 +76,15 @@ class ExtractionManager:
         self._read[_key(location_id, text)] = extraction
 
     def process_turn(self, record: TurnRecord) -> None:
-        """Keep what was read in this turn, also if it was played by a process that is gone."""
+        """Keep what was read in this turn, also if it was played before an interruption."""
         extraction, after = record.extraction, record.transition.after
         if extraction is not None and extraction.by != "nobody":
             self._keep(after.location.num if after.location else None, record.transition.response, extraction)
             self._counts["room descriptions"] += extraction.is_room_description
             self._counts["turns in combat"] += extraction.combat
 
-    def process_periodic_update(self) -> None:
-        """All of it is of every turn."""
-
     def get_status(self) -> dict[str, Any]:
+        """Return how the texts were read."""
         return {"type": "extraction", "state": "ready", "metrics": dict(self._counts)}
 
 

@@ -1,4 +1,4 @@
-"""The lifecycle of the knowledge base: when it is brought up to date, when an episode is concluded, what is shown."""
+"""The lifecycle of the knowledge base: when it is updated, when an episode is concluded, what the player is shown."""
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from game_interface.models import Observation
+from managers.base import Manager
 from managers.episode_log import EpisodeLog
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
@@ -29,32 +30,61 @@ from zorkgpt.world.directions import canonical_direction
 
 _LONGEST_LOGGED = 100_000
 _HEADING_TOKENS = 30
-"""Of the section that the lines are shown in."""
+"""The tokens of the heading that the lines are shown under."""
 _WITHOUT_A_MODEL = ("interrupted", "error", "budget")
-"""Ways out on which nobody waits for a model, or it has just failed: the next start makes up for it."""
+"""Endings after which no model is asked, because nobody waits for it or it has just failed; the next start does it."""
 
 
 def is_way(action: str) -> bool:
-    """Whether a command is a direction."""
+    """Return whether a command is a direction."""
     return canonical_direction(action) is not None
 
 
 def _turns_in(events: Iterable[Event]) -> tuple[TurnPlayed, ...]:
-    # A turn that was played again after a kill counts as it was played last.
+    # Of a turn that was played again after a kill, the last event counts.
     played = {event.turn: event for event in events if isinstance(event, TurnPlayed)}
     return tuple(played[turn] for turn in sorted(played))
 
 
-class KnowledgeManager:
-    """`knowledgebase.md`: brought up to date every `knowledge_update_interval` turns and at the end of each episode.
+class SpecificMemories:
+    """Selects the memories of a location that no line of the knowledge base repeats.
+
+    Called by the memory before it shows a location, so that what holds at many places is shown once and not at each.
+    """
+
+    def __init__(self, store: KnowledgeStore, config: GameConfiguration) -> None:
+        self._store = store
+        self._tokens = shown_tokens(config)
+
+    def __call__(self, location_id: int, location_name: str, memories: Sequence[Memory]) -> list[Memory]:
+        """Return the memories that are not repeated by a line shown at this location; pinned ones are always kept."""
+        lines = {line_key(line) for line in patterns_at(self._store.document, location_id, self._tokens)}
+        if not lines:
+            return list(memories)
+        return [
+            memory
+            for memory in memories
+            if not is_general(memory, is_way) or general_form(memory, location_name).casefold() not in lines
+        ]
+
+
+def shown_tokens(config: GameConfiguration) -> int:
+    """Return the tokens that there are for the lines of the knowledge base in a prompt."""
+    tokens: int = config.knowledge_tokens
+    return max(0, tokens - _HEADING_TOKENS)
+
+
+class KnowledgeManager(Manager):
+    """Updates `knowledgebase.md` every `knowledge_update_interval` turns and at the end of each episode.
 
     Args:
-        history: of the episode, kept by somebody else; None: the turns that are processed here.
-        synthesizer: says what the turns teach; None: rules do.
-        episode_log: is told of what is new; None: a log that nobody has begun.
+        store: The knowledge base; None for the one in the working directory.
+        history: The turns of the episode, kept elsewhere; None to keep those that are processed here.
+        synthesizer: Says what the turns teach; None for rules.
+        episode_log: Gets an event when something is new; None for a log that is never begun.
 
     Raises:
-        MemoryStoreError: there is a file and it can't be read.
+        MemoryStoreError: There is a knowledge base, and it can't be read.
     """
 
     def __init__(
@@ -63,14 +93,13 @@ class KnowledgeManager:
         config: GameConfiguration,
         game_state: GameState,
         *,
+        store: KnowledgeStore | None = None,
         history: History | None = None,
         synthesizer: KnowledgeSynthesizer | None = None,
         episode_log: EpisodeLog | None = None,
         memory: SimpleMemoryManager | None = None,
     ) -> None:
-        self._log = logger
-        self._config = config
-        self._state = game_state
+        super().__init__(logger, config, game_state)
         synthesizer = synthesizer or RuleKnowledgeSynthesizer()
         self._history = History() if history is None else history
         self._keeps_history = history is None
@@ -78,26 +107,27 @@ class KnowledgeManager:
         self._episode_log = episode_log or EpisodeLog(logger, config, game_state)
         self._workdir = Path(config.zork_game_workdir)
         self._keeper = KnowledgeUpdater(
-            KnowledgeStore(self._workdir / config.knowledge_file),
+            store or KnowledgeStore(self._workdir / config.knowledge_file),
             synthesizer,
             remembered=memory.all_memories if memory else tuple,
             turns_of=self._turns_of,
             is_way=is_way,
         )
-        self._budget = max(0, config.knowledge_tokens - _HEADING_TOKENS)
+        self._shown_tokens = shown_tokens(config)
         self._begun = False
         self._not_before = 0
+        """The turn before which no update is tried again."""
         self._played: dict[int, TurnPlayed] = {}
-        """The turns of the history, as they were looked at last."""
+        """The events of the turns of the history, made once for each."""
         self._shown: tuple[KnowledgeDocument, Surroundings, tuple[str, ...]] | None = None
-        """Of which document, where, and what was told last."""
+        """What was shown last, and for which document and place."""
         self._past: dict[int, tuple[TurnPlayed, ...]] = {}
-        """Episodes that are over, as far as they were asked for in this one."""
+        """The turns of earlier episodes that were read in this one."""
         self._failures = 0
         self._updates = 0
 
     def reset_episode(self) -> None:
-        """The knowledge stays; an episode that could not be concluded is, after the first turn of the new one."""
+        """Begin a new episode, after whose first turn those before it are concluded that could not be until now."""
         self._begun = False
         self._not_before = 0
         self._played = {}
@@ -105,10 +135,8 @@ class KnowledgeManager:
         if self._keeps_history:
             self._history.clear()
 
-    reset = reset_episode
-
     def process_turn(self, record: TurnRecord) -> None:
-        """The turns are in the history, and looked at together."""
+        """Add the turn to the history, unless that is kept elsewhere."""
         if self._keeps_history:
             self._history.add(record)
 
@@ -122,24 +150,24 @@ class KnowledgeManager:
             self.update()
 
     def update(self) -> bool:
-        """Learn from the turns that were not learned from yet. False: not possible now; it is tried again later."""
+        """Learn from the turns since the last update and return True; False if that is not possible now."""
         turns = self._turns()
         if not turns:
             return True
         self._refresh()
         until = self._keeper.processed(self._state.episode_id).until
         new = [turn for turn in turns if turn.turn > until]
-        # Not every turn: a server that fails is given time.
+        # A server that fails is not asked again on every turn.
         self._not_before = self._state.turn_count + self._config.knowledge_update_interval
         if not new:
             return self._done(lambda: self._keeper.learn(turns[-1:]))
         return self._done(lambda: self._keeper.learn(new, turns[: len(turns) - len(new)]))
 
     def conclude(self, reason: str) -> None:
-        """The episode is over: learn from its last turns, and from it as a whole.
+        """Learn from the last turns of an episode that is over, and from the episode as a whole.
 
         Args:
-            reason: how it ended, as `EpisodeEnded` names it. After Ctrl-C no model is asked.
+            reason: How it ended, as `EpisodeEnded` names it. After Ctrl-C no model is asked.
         """
         if not self._state.turn_count or not len(self._history):
             return
@@ -148,45 +176,41 @@ class KnowledgeManager:
             self._note(self._state.episode_id, due=True)
 
     def synthesize_inter_episode_wisdom(self, reason: str = "") -> bool:
-        """Draw lessons from the running episode as a whole, if it is worth it. False: that was not possible.
+        """Draw lessons from the running episode as a whole, if it is worth it, and return whether that was possible.
 
         Args:
-            reason: how it ended; by default death, if the player died and the story is over.
+            reason: How it ended; by default death, if the player died and the story is over.
         """
         over = self._state.finished and self._state.deaths and not self._state.victory
         return self._conclude_story(self._state.episode_id, reason or ("death" if over else ""), self._turns())
 
     def lines(self, now: Observation) -> tuple[str, ...]:
-        """What the player is told, the most to the point first, within `knowledge_tokens`."""
+        """Return the lines that apply here, the most relevant first, within `knowledge_tokens`."""
         self._refresh()
         document, here = self._keeper.store.document, surroundings_of(now)
         if self._shown is None or self._shown[0] is not document or self._shown[1] != here:
-            self._shown = document, here, tuple(shown.text for shown in relevant_lines(document, here, self._budget))
+            self._shown = (
+                document,
+                here,
+                tuple(shown.text for shown in relevant_lines(document, here, self._shown_tokens)),
+            )
         return self._shown[2]
 
-    def of_this_place_only(self, location_id: int, location_name: str, memories: Sequence[Memory]) -> list[Memory]:
-        """The memories that no pattern says which is shown at this place; those that a person has pinned stay."""
-        lines = patterns_at(self._keeper.store.document, location_id, self._budget)
-        told = {line_key(line) for line in lines}
-        if not told:
-            return list(memories)
-        return [
-            memory
-            for memory in memories
-            if not is_general(memory, is_way) or general_form(memory, location_name).casefold() not in told
-        ]
-
     def rollback(self) -> Rollback:
-        """From here on, what is written can be taken back to a checkpoint."""
+        """Return what can put the file back to a checkpoint, from now on."""
         return Rollback(self._keeper.store.file, then=self._keeper.store.forget)
 
-    def to_dict(self) -> dict[str, Any]:
-        """What a resumed episode needs."""
-        counts = {"updates": self._updates, "counts": dict(self._keeper.counts)}
-        return {"begun": self._begun, "not_before": self._not_before, **counts}
+    def snapshot(self) -> dict[str, Any]:
+        """Return when the next update is due, and the counts of the run."""
+        return {
+            "begun": self._begun,
+            "not_before": self._not_before,
+            "updates": self._updates,
+            "counts": dict(self._keeper.counts),
+        }
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on with an episode that was interrupted."""
+        """Take on what `snapshot` returned."""
         self._played = {}
         self._begun = bool(state.get("begun", False))
         self._not_before = int(state.get("not_before", 0))
@@ -195,6 +219,7 @@ class KnowledgeManager:
         self._keeper.counts.update({str(name): int(count) for name, count in state.get("counts", {}).items()})
 
     def get_status(self) -> dict[str, Any]:
+        """Return the size of the knowledge base, and how it was updated."""
         document = self._keeper.store.document
         struck = sum(line.struck for line in document.lines)
         metrics = {
@@ -209,12 +234,12 @@ class KnowledgeManager:
         return {"type": "knowledge", "state": "asking" if self._asks_a_model else "by rules", "metrics": metrics}
 
     def _begin(self) -> None:
-        """At the first turn: say what is known, and make up for what an interrupted episode left undone."""
+        """Log what is known at the first turn, and conclude the interrupted episodes that are due."""
         self._begun = True
         self._refresh()
         document = self._keeper.store.document
         if document.lines or document.by_hand:
-            self._tell(Revision(document), turn=0)
+            self._write_event(Revision(document), turn=0)
         for name in self._keeper.due():
             # The name comes from a file that a person may have edited, and names a folder.
             known = name.isdecimal() and name != str(self._state.episode_id)
@@ -222,7 +247,7 @@ class KnowledgeManager:
                 return
 
     def _catch_up(self, episode: int) -> bool:
-        """Conclude an episode from its log. False: that was not possible."""
+        """Conclude an earlier episode from its log and return whether that was possible."""
         try:
             events = read_episode(self._workdir, episode, self._config.episode_log_file)
         except OSError as error:
@@ -240,20 +265,20 @@ class KnowledgeManager:
                 return False
         return self._note(episode, due=False)
 
-    def _conclude_story(self, episode: int | str, reason: str, turns: Sequence[TurnPlayed]) -> bool:
+    def _conclude_story(self, episode: int, reason: str, turns: Sequence[TurnPlayed]) -> bool:
         story = EpisodeReview(episode, reason, tuple(turns), critic_score=mean_critic_score(turns))
         if not self._config.enable_inter_episode_synthesis or not is_worth_concluding(story):
             return True
         return self._done(lambda: self._keeper.conclude(story))
 
     def _turns(self) -> tuple[TurnPlayed, ...]:
-        """Of the running episode, as far as the history goes back."""
+        """Return the turns of the running episode, as far as the history goes back."""
         records, known = self._history.recent(len(self._history)), self._played
         self._played = {record.turn: known.get(record.turn) or turn_played(record) for record in records}
         return tuple(self._played.values())
 
     def _turns_of(self, episode: int | str) -> Sequence[TurnPlayed]:
-        """The turns of an episode, from its log if it is not the running one; none if there is no such log."""
+        """Return the turns of an episode, from its log if it is not the running one; none if there is no such log."""
         if episode == self._state.episode_id:
             return self._turns()
         if not isinstance(episode, int):
@@ -268,7 +293,7 @@ class KnowledgeManager:
         return self._past[episode]
 
     def _done(self, learn: Callable[[], Revision]) -> bool:
-        """Learn, and tell of it. What fails costs nothing but what would have been learned."""
+        """Learn, log what is new, and return whether that was possible. A failure costs only what would be learned."""
         try:
             before = self._keeper.store.document.rows
             revision = learn()
@@ -277,17 +302,17 @@ class KnowledgeManager:
             return False
         self._updates += 1
         if self._keeper.store.document.lines != tuple(row.line for row in before if row.line):
-            self._tell(revision, turn=self._state.turn_count)
+            self._write_event(revision, turn=self._state.turn_count)
         return True
 
-    def _tell(self, revision: Revision, *, turn: int) -> None:
+    def _write_event(self, revision: Revision, *, turn: int) -> None:
         text = render(revision.document).decode("utf-8", "replace")[:_LONGEST_LOGGED]
         added, struck = list(revision.added), list(revision.struck)
         self._episode_log.write(KnowledgeUpdated(self._state.episode_id, turn, added, struck, text))
         if added or struck:
             self._log.info("knowledge updated", extra={"added": len(added), "struck": len(struck)})
 
-    def _note(self, episode: int | str, *, due: bool) -> bool:
+    def _note(self, episode: int, *, due: bool) -> bool:
         try:
             self._keeper.note(episode, due=due)
         except MemoryStoreError as error:

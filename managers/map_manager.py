@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from game_interface.models import Transition
+from managers.base import Manager
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import TurnRecord
@@ -22,77 +23,75 @@ from zorkgpt.world.movement import led_nowhere, move_of
 __all__ = ["MapGraph", "MapManager", "Room"]
 
 _SAVE_EVERY_TURNS = 50
-_MOST_SAID = 120
-"""Characters of what the game said to an action that came to nothing."""
+_MOST_RESPONSE_CHARACTERS = 120
+"""Characters that are kept of the game's response to an action that came to nothing."""
 
 
-class MapManager:
-    """The map of all episodes in this working directory.
+class MapManager(Manager):
+    """Keeps the map of all episodes in this working directory.
 
     Args:
-        remember: whether earlier episodes' map is read and this one's kept; without it every episode starts with none.
+        remember: Whether the map of earlier episodes is read and the new one saved. Without it every episode starts
+            with an empty map.
 
     Raises:
-        ZorkGPTError: the map that is there can't be read, or a later version wrote it.
+        ZorkGPTError: There is a map file, and it can't be read or a later version wrote it.
     """
 
     def __init__(
         self, logger: logging.Logger, config: GameConfiguration, game_state: GameState, *, remember: bool = True
     ) -> None:
-        self._log = logger
-        self._state = game_state
+        super().__init__(logger, config, game_state)
         self._remember = remember
         self._file = MemoryFile(Path(config.zork_game_workdir) / config.map_state_file)
         self._threshold = config.exit_failure_threshold if config.enable_exit_pruning else None
-        self.graph = self._kept() if remember else MapGraph(exit_failure_threshold=self._threshold)
-        self._contained = -1
-        """The last turn of the running episode that the map has learned; -1: not even that it began."""
-        self._worked: set[tuple[int, str]] = set()
-        """Room and action, of what came to something in the running episode."""
+        self.graph = self._saved() if remember else MapGraph(exit_failure_threshold=self._threshold)
+        self._learned_to = -1
+        """The last turn of the running episode that the map contains; -1 if it does not know the episode at all."""
+        self._successes: set[tuple[int, str]] = set()
+        """The actions that came to something in the running episode, as pairs of room and action."""
 
     def reset_episode(self) -> None:
-        """The map is of the world, so it outlives the episode, unless nothing is to be remembered."""
+        """Begin a new episode; the map outlives the old one, unless nothing is to be remembered."""
         for known in (self.graph.contains, self.graph.learned):
             known.pop(self._state.episode_id, None)
         self.resume_episode()
 
-    reset = reset_episode
-
     def rollback(self) -> Rollback:
-        """From here on, what is written can be taken back to a checkpoint."""
+        """Return what can put the map file back to a checkpoint, from now on."""
         return Rollback(self._file, then=self._reread)
 
     def resume_episode(self) -> None:
-        """As many turns as the file holds of the episode already are not learned again."""
+        """Get ready to learn the turns of an episode that the map file does not contain yet."""
         if not self._remember:
             self.graph.clear()
-        self._worked.clear()
+        self._successes.clear()
         episode = self._state.episode_id
-        # Of the episodes that are over here, another process may know more by now.
+        # Another process may have learned more by now of the episodes that are over here.
         self.graph.contains |= self.graph.learned
         self.graph.learned.clear()
-        self._contained = self.graph.contains.get(episode, -1)
-        if self._contained < 0 and self._remember:
+        self._learned_to = self.graph.contains.get(episode, -1)
+        if self._learned_to < 0 and self._remember:
             self.graph.reopen()
-        self.graph.learned[episode] = max(self._contained, 0)
+        self.graph.learned[episode] = max(self._learned_to, 0)
 
     def arrive(self, location_id: int, name: str, exits: Iterable[str] = ()) -> None:
-        """The player stands here, and is told of these ways out."""
+        """Add the room where the player stands and the exits that its description names."""
         self.graph.add_room(location_id, name)
         for direction in exits:
             self.graph.add_exit(location_id, direction)
 
     def process_turn(self, record: TurnRecord) -> None:
-        """Movement is another room after than before; a direction that led nowhere is a failed exit.
+        """Add the turn's movement, or the failed exit, to the map.
 
-        What else came to nothing is kept with the room, and what the game said to it.
+        Other actions that came to nothing are kept with the room, together with the game's response.
         """
         step = record.transition
-        if record.turn > self._contained:
+        if record.turn > self._learned_to:
             self._learn(record)
-            self._contained = self.graph.learned[record.episode] = record.turn
+            self._learned_to = self.graph.learned[record.episode] = record.turn
         if step.before.location is not None and moved_or_had_effect(step):
-            self._worked.add((step.before.location.num, exit_name(step.action)))
+            self._successes.add((step.before.location.num, exit_name(step.action)))
 
     def _learn(self, record: TurnRecord) -> None:
         step = record.transition
@@ -113,22 +112,22 @@ class MapManager:
         room, action = step.before.location.num, exit_name(step.action)
         if moved_or_had_effect(step):
             self.graph.add_attempt(room, action, None)
-        elif (room, action) not in self._worked:
-            # What worked before in this episode fails now for that very reason.
-            said = cut(" ".join(step.response.split()), _MOST_SAID)
-            self.graph.add_attempt(room, action, said, self._cleared(room) if canonical_direction(action) else ())
+        elif (room, action) not in self._successes:
+            # If it has succeeded before in this episode, it fails now because it is done already.
+            response = cut(" ".join(step.response.split()), _MOST_RESPONSE_CHARACTERS)
+            self.graph.add_attempt(room, action, response, self._unlocking(room) if canonical_direction(action) else ())
 
-    def _cleared(self, room: int) -> set[str]:
-        """What has come to something in a room in this episode and may have opened a way; walks don't."""
-        return {action for place, action in self._worked if place == room and canonical_direction(action) is None}
+    def _unlocking(self, room: int) -> set[str]:
+        """Return the actions that succeeded in a room in this episode and may have opened an exit; walks don't."""
+        return {action for place, action in self._successes if place == room and canonical_direction(action) is None}
 
     def process_periodic_update(self) -> None:
-        """Write the map now and then, so that a killed run has not walked in vain."""
+        """Save the map every few turns, so that a killed run loses little of it."""
         if self._state.turn_count % _SAVE_EVERY_TURNS == 0:
             self.save_map_state()
 
     def save_map_state(self) -> bool:
-        """Write the map beside the memories; False, with a warning, if that can't be done."""
+        """Save the map and return True; False, with a warning, if that is not possible."""
         if not self._remember:
             return True
         try:
@@ -138,17 +137,18 @@ class MapManager:
             return False
         return True
 
-    def _kept(self) -> MapGraph:
+    def _saved(self) -> MapGraph:
         return load_map(self._file.path, exit_failure_threshold=self._threshold)
 
     def _reread(self) -> None:
-        """The file may have been put back: what it held of later turns goes, and what it holds is learned no more."""
+        """Take the map from its file, which may have been put back, and forget what was learned since."""
         if self.graph.file_version is None or self.graph.file_version == (self._file.path, self._file.stamp()):
             return
-        self.graph.replace_with(self._kept())
+        self.graph.replace_with(self._saved())
         self.resume_episode()
 
     def get_status(self) -> dict[str, Any]:
+        """Return the size of the map."""
         graph = self.graph
         metrics = {
             "rooms": len(graph.rooms),

@@ -1,4 +1,4 @@
-"""Checks the objectives on every turn, looks for new ones now and then, and keeps those that are of the world."""
+"""Checks the objectives on every turn, looks for new ones every few turns, and saves those that outlive the episode."""
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from game_interface.models import Observation
+from managers.base import Manager
 from managers.episode_log import EpisodeLog
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
@@ -25,21 +26,21 @@ from zorkgpt.world.graph import MapGraph
 Recall = Callable[[int], Iterable[Memory]]
 
 
-class ObjectiveManager:
-    """What the player pursues.
+class ObjectiveManager(Manager):
+    """Keeps the objectives that the player pursues.
 
     Args:
-        history: the turns of this episode, kept by somebody else; None: those that are processed here.
-        graph: the map; None: an empty one.
-        episode_log: is told when the set of objectives changes; None: a log that nobody has begun.
-        rules: look for objectives where no model does, and thin them out where it fails; None: those of this project.
-        model: looks for objectives; None: there is none.
-        recall: location → what is remembered of it.
-        knowledge: the lines of the knowledge base that apply at a moment.
-        remember: whether earlier episodes' objectives are read and this one's kept.
+        history: The turns of this episode, kept elsewhere; None to keep those that are processed here.
+        graph: The map; None for an empty one.
+        episode_log: Gets an event when the set of objectives changes; None for a log that is never begun.
+        rules: Find objectives without a model, and thin them out where the model fails; None for the default rules.
+        model: Finds objectives by asking a model; None if there is none.
+        recall: Returns the memories of a location.
+        knowledge: Returns the lines of the knowledge base that apply to an observation.
+        remember: Whether the objectives of earlier episodes are read and those of this one saved.
 
     Raises:
-        ZorkGPTError: the file that is there can't be read, or a later version wrote it.
+        ZorkGPTError: There is an objectives file, and it can't be read or a later version wrote it.
     """
 
     def __init__(
@@ -57,9 +58,7 @@ class ObjectiveManager:
         knowledge: Callable[[Observation], Sequence[str]] = lambda now: (),
         remember: bool = True,
     ) -> None:
-        self._log = logger
-        self._config = config
-        self._state = game_state
+        super().__init__(logger, config, game_state)
         self._history = History() if history is None else history
         self._keeps_history = history is None
         self._graph = MapGraph() if graph is None else graph
@@ -72,24 +71,24 @@ class ObjectiveManager:
         self._file = ObjectivesFile(Path(config.zork_game_workdir) / config.objectives_file)
         self.tracker = ObjectiveTracker(stale_after=config.objective_stale_after_turns, exit_name_of=exit_name)
         self._updated: EpisodeTurn | None = None
-        self._told: list[dict[str, Any]] = []
+        """The turn of the last update."""
+        self._logged: list[dict[str, Any]] = []
         self._saved: list[dict[str, Any]] = []
-        self._seen = -1
+        self._revision = -1
+        """The revision of the book that was last saved and logged."""
         self._warned: set[str] = set()
         self.tracker.start_episode(self._file.load() if remember else ())
 
     def reset_episode(self) -> None:
-        """What is of the world is kept, with what other processes have found meanwhile."""
-        found, problem = self._found()
+        """Begin a new episode with the objectives that outlive one, other processes' included."""
+        found, problem = self._load()
         self.tracker.start_episode(found, remember=self._remember)
         if problem:
             self._note("file", "the objectives could not be read", problem)
-        self._updated, self._told = None, []
+        self._updated, self._logged = None, []
         self._saved = self._lasting()
         if self._keeps_history:
             self._history.clear()
-
-    reset = reset_episode
 
     def process_turn(self, record: TurnRecord) -> None:
         """Check each objective against the Z-machine."""
@@ -98,29 +97,29 @@ class ObjectiveManager:
         self.tracker.update(record)
 
     def process_periodic_update(self) -> None:
-        """Look for new ones and thin them out when that is due, once a turn; then keep and tell what has changed."""
+        """Find new objectives and thin them out when that is due, once a turn; then save and log what has changed."""
         now = self.tracker.last
         if now is not None and now != self._updated:
             self._updated = now
-            self._update(now.turn)
-        if self.tracker.revision != self._seen:
-            self._seen = self.tracker.revision
+            self._update(now)
+        if self.tracker.revision != self._revision:
+            self._revision = self.tracker.revision
             self._save()
-            self._tell()
+            self._write_event()
 
     def lines(self) -> tuple[str, ...]:
-        """The pursued objectives as the player is told of them, the most promising first."""
+        """Return the pursued objectives as the player is told of them, the most promising first."""
         shown = self.tracker.pursued()[: self._config.refined_objectives_target_count]
         rooms = self._graph.rooms
         names = {place: rooms[place].name for one in shown for place in one.places if place in rooms}
         return tuple(prompt_line(one, names) for one in shown)
 
     def destination(self) -> int | None:
-        """The place of the most promising objective that has one; None if none has."""
+        """Return the location of the most promising objective that has one; None if none has."""
         return next((one.places[0] for one in self.tracker.pursued() if one.places), None)
 
-    def _found(self) -> tuple[list[Objective], ZorkGPTError | None]:
-        """What earlier episodes and other processes have left."""
+    def _load(self) -> tuple[list[Objective], ZorkGPTError | None]:
+        """Return what earlier episodes and other processes have saved, and what kept it from being read."""
         try:
             return (self._file.load() if self._remember else []), None
         except ZorkGPTError as error:
@@ -128,32 +127,31 @@ class ObjectiveManager:
 
     # Updates
 
-    def _update(self, turn: int) -> None:
+    def _update(self, now: EpisodeTurn) -> None:
         if self._state.finished:
             return
         config = self._config
-        if turn % config.objective_update_interval == 0:
-            self._discover()
-        due = turn % config.objective_refinement_interval == 0
+        if now.turn % config.objective_update_interval == 0:
+            self._discover(now)
+        due = now.turn % config.objective_refinement_interval == 0
         count = len(self.tracker.pursued())
         too_many = count > config.max_objectives_before_forced_refinement
         if config.enable_objective_refinement and count > config.refined_objectives_target_count and (due or too_many):
-            self._refine()
+            self._refine(now)
 
-    def _discover(self) -> None:
-        situation = self._situation()
+    def _discover(self, turn: EpisodeTurn) -> None:
+        situation = self._situation(turn)
         try:
             findings = self._finder.discover(situation)
         except LLMError as error:
             self._note("model", "the objectives' model failed, going on without", error)
             return
         self.tracker.accept_reports(findings.reached, {record.turn: record for record in situation.turns})
-        origin = EpisodeTurn(situation.episode, situation.turn)
-        proposed = (objective_from_proposal(proposal, situation.known, origin) for proposal in findings.proposals)
+        proposed = (objective_from_proposal(proposal, situation.known, turn) for proposal in findings.proposals)
         self.tracker.add(one for one in proposed if one is not None)
 
-    def _refine(self) -> None:
-        situation, most = self._situation(), self._config.refined_objectives_target_count
+    def _refine(self, turn: EpisodeTurn) -> None:
+        situation, most = self._situation(turn), self._config.refined_objectives_target_count
         keys: Sequence[str] = ()
         try:
             keys = self._finder.refine(situation, most)
@@ -161,17 +159,16 @@ class ObjectiveManager:
             self._note("model", "the objectives' model failed, going on without", error)
         self.tracker.prioritize(keys or self._rules.refine(situation, most))
 
-    def _situation(self) -> Situation:
+    def _situation(self, turn: EpisodeTurn) -> Situation:
         turns = self._history.recent(self._config.objective_update_interval)
         now = turns[-1].transition.after
         here = now.location.num if now.location else None
-        last = self.tracker.last
         rooms, pursued = self._rooms(), tuple(self.tracker.pursued())
         walked = [turn.transition.after.location.num for turn in reversed(turns) if turn.transition.after.location]
         places = dict.fromkeys((*walked, *(place for one in pursued for place in one.places)))
         return Situation(
-            episode=last.episode,
-            turn=last.turn,
+            episode=turn.episode,
+            turn=turn.turn,
             known=SeenWorld(now, rooms, self.tracker.things, self.tracker.visited, self._state.max_score),
             turns=turns,
             objectives=pursued,
@@ -196,7 +193,7 @@ class ObjectiveManager:
             for memory in self._recall(place):
                 yield f"{rooms.get(place, place)}: {memory.title}: {memory.text}"
 
-    # Keeping and telling
+    # The file and the log
 
     def _lasting(self) -> list[dict[str, Any]]:
         return [objective_to_dict(one) for one in self.tracker.lasting()]
@@ -209,16 +206,16 @@ class ObjectiveManager:
             self._file.save(self.tracker.lasting())
         except ZorkGPTError as error:
             self._note("file", "the objectives could not be saved", error)
-        # A disk that is full is not tried again on every turn, but with the next change.
+        # With a full disk, saving is not tried again on every turn, but with the next change.
         self._saved = lasting
 
-    def _tell(self) -> None:
-        last, shown = self.tracker.last, self._to_tell()
-        if last is not None and shown != self._told:
-            self._told = shown
-            self._episode_log.write(ObjectivesUpdated(last.episode, last.turn, shown))
+    def _write_event(self) -> None:
+        last, objectives = self.tracker.last, self._as_logged()
+        if last is not None and objectives != self._logged:
+            self._logged = objectives
+            self._episode_log.write(ObjectivesUpdated(last.episode, last.turn, objectives))
 
-    def _to_tell(self) -> list[dict[str, Any]]:
+    def _as_logged(self) -> list[dict[str, Any]]:
         last = self.tracker.last
         return [_for_the_log(one) for one in self.tracker.of_episode(last.episode)] if last else []
 
@@ -228,10 +225,10 @@ class ObjectiveManager:
             self._warned.add(what)
             self._log.warning(message, extra={"problem": str(error)})
 
-    # Stopping and going on
+    # Checkpoints
 
-    def to_dict(self) -> dict[str, Any]:
-        """What is held of the running episode, as plain values."""
+    def snapshot(self) -> dict[str, Any]:
+        """Return the objectives of the running episode and when they were last updated."""
         updated = self._updated
         return {
             "book": tracker_to_dict(self.tracker),
@@ -239,17 +236,18 @@ class ObjectiveManager:
         }
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Hold what `to_dict` gave; turns up to then are not taken over again.
+        """Take on what `snapshot` returned; the turns up to then are not processed again.
 
         Raises:
-            KeyError, TypeError, ValueError, AttributeError: it is no such value; the objectives are what they were.
+            KeyError, TypeError, ValueError, AttributeError: It is no such state; the objectives are what they were.
         """
         updated = EpisodeTurn(*map(int, state["updated"])) if state["updated"] else None
         restore_tracker(self.tracker, state["book"])
-        self._updated, self._told = updated, self._to_tell()
+        self._updated, self._logged = updated, self._as_logged()
         self._saved = []
 
     def get_status(self) -> dict[str, Any]:
+        """Return how many objectives there are, and what became of those of this episode."""
         pursued, counts = self.tracker.pursued(), self.tracker.counts
         metrics = {
             "open": sum(one.status is ObjectiveStatus.OPEN for one in pursued),
@@ -272,7 +270,7 @@ _COUNTED = (
     "model_failures",
     "file_failures",
 )
-"""Of this episode; "unsupported": a model held them to be reached, and no turn showed it."""
+"""Counts of this episode; "unsupported" counts objectives that a model took for reached although no turn shows it."""
 
 
 @once

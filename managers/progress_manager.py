@@ -1,72 +1,70 @@
-"""Tells the player when it goes in a circle, or when nothing new has come up for long."""
+"""Notices when the player goes in a circle, or when nothing new has come up for long."""
 
 import logging
 from typing import Any
 
+from managers.base import Manager
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import TurnRecord
 from zorkgpt.world.progress import Loop, NoveltyTracker, RecurrenceDetector
 
 
-class ProgressManager:
-    """Watches the turns of an episode for circles and standstill; a pure fold over their records."""
+class ProgressManager(Manager):
+    """Watches the turns of an episode for loops and lack of progress, by their records alone."""
 
     def __init__(self, logger: logging.Logger, config: GameConfiguration, game_state: GameState) -> None:
-        self._log = logger
-        self._window = config.loop_window_turns
-        self._patience = config.stuck_after_turns
-        self._recurrences = RecurrenceDetector(self._window)
+        super().__init__(logger, config, game_state)
+        self._window_turns = config.loop_window_turns
+        self._stuck_after_turns = config.stuck_after_turns
+        self._recurrences = RecurrenceDetector(self._window_turns)
         self._newness = NoveltyTracker()
         self.reset_episode()
 
     def reset_episode(self) -> None:
+        """Begin a new episode: forget its turns."""
         self._recurrences.clear()
         self._newness.clear()
         self._circle: Loop | None = None
         self._idle_turns = 0
         self._counts = {"loops": 0, "stuck": 0, "turns_stuck": 0}
 
-    reset = reset_episode
-
     def process_turn(self, record: TurnRecord) -> None:
-        """Look whether this turn closed a circle, and whether it brought anything new."""
-        circle = self._recurrences.learn(record.turn, record.transition) if self._window else None
-        # Who is fighting strikes again and again, and is right to.
+        """Check whether this turn closed a circle, and whether it brought anything new."""
+        circle = self._recurrences.learn(record.turn, record.transition) if self._window_turns else None
+        # In a fight, striking again and again is the right thing to do.
         fighting = record.extraction is not None and record.extraction.combat
         self._circle = None if fighting else circle
         self._idle_turns = self._newness.learn(record)
         self._counts["loops"] += self._circle is not None
-        self._counts["stuck"] += self._stuck and self._idle_turns == self._patience
+        self._counts["stuck"] += self._stuck and self._idle_turns == self._stuck_after_turns
         self._counts["turns_stuck"] += self._stuck
         if self._circle is not None:
             self._log.debug("going in a circle", extra={"turn": record.turn, "since": self._circle.since})
 
     @property
     def _stuck(self) -> bool:
-        return 0 < self._patience <= self._idle_turns
+        return bool(0 < self._stuck_after_turns <= self._idle_turns)
 
     def notices(self) -> tuple[str, ...]:
-        """What the player should know before it chooses; () if it gets on."""
-        told = []
+        """Return what the player should know before it chooses; () while it makes progress."""
+        notices = []
         if self._circle is not None:
-            told.append(_of_circle(self._circle))
+            notices.append(_circle_notice(self._circle))
         if self._stuck:
-            told.append(
+            notices.append(
                 f"Nothing new for {self._idle_turns} turns: no place, object, score or memory before unknown. "
                 "Go where you have not been, or try what you have not tried."
             )
-        return tuple(told)
-
-    def process_periodic_update(self) -> None:
-        """All of it is of every turn."""
+        return tuple(notices)
 
     def get_status(self) -> dict[str, Any]:
+        """Return whether the player makes progress, and how often it did not."""
         state = "stuck" if self._stuck else "in a circle" if self._circle else "getting on"
         return {"type": "progress", "state": state, "metrics": dict(self._counts)}
 
 
-def _of_circle(circle: Loop) -> str:
+def _circle_notice(circle: Loop) -> str:
     nothing = "nothing that can be named" if circle.unnamed else "nothing"
     if circle.repeated:
         action = circle.repeated.replace('"', "'")

@@ -1,4 +1,4 @@
-"""Begins episodes where earlier ones left something promising: chooses the way back and watches over it."""
+"""Begins episodes at a promising point of an earlier one: chooses the way back and checks that it still leads there."""
 
 import logging
 from collections.abc import Callable
@@ -7,12 +7,13 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from managers.base import Manager
 from managers.episode_log import EpisodeLog
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import TurnRecord
-from zorkgpt.explore.archive import ReplayRoute, most_promising
-from zorkgpt.explore.replay import Journey
+from zorkgpt.explore.archive import most_promising
+from zorkgpt.explore.replay import Journey, ReplayRoute
 from zorkgpt.explore.trail import observed_state
 from zorkgpt.explore.trail_file import ArchiveReader
 from zorkgpt.runlog.events import Returned
@@ -20,12 +21,12 @@ from zorkgpt.runlog.events import Returned
 _WAY = TypeAdapter(ReplayRoute)
 
 
-class ReturnManager:
-    """Gives the commands that lead back, as long as they lead where they did before.
+class ReturnManager(Manager):
+    """Provides the commands that lead back, as long as they lead where they did before.
 
     Args:
-        story_sha256: of the story that is played; only episodes of it, with the same seed, can be returned to.
-        untried: of a room, how many ways out of it nobody has tried.
+        story_sha256: The story that is played; only episodes of it, with the same seed, can be returned to.
+        untried: Returns how many exits of a room nobody has tried.
     """
 
     def __init__(
@@ -39,21 +40,20 @@ class ReturnManager:
         episode_log: EpisodeLog,
         untried: Callable[[int], int] = lambda room: 0,
     ) -> None:
-        self._log = logger
-        self._state = game_state
+        super().__init__(logger, config, game_state)
         self._max_turns = config.max_turns_per_episode
         self._episode_log = episode_log
         self._untried = untried
         self._reader = ArchiveReader(Path(config.zork_game_workdir), config.episode_log_file, story_sha256, seed)
         self.journey: Journey | None = None
-        self._plain: tuple[ReplayRoute, dict[str, Any]] | None = None
+        self._dumped_way: tuple[ReplayRoute, dict[str, Any]] | None = None
+        """A way and its plain values, made once: a checkpoint asks for them after every turn."""
         self._counts = {"returns": 0, "arrived": 0, "diverged": 0, "turns_replayed": 0}
 
     def reset_episode(self) -> None:
-        """Choose what this episode returns to, from all that were played before it."""
+        """Choose what this episode returns to, from all episodes that were played before it."""
         self.journey = None
-        number = self._state.episode_id
-        archive = self._reader.refresh(before=number if isinstance(number, int) else None)
+        archive = self._reader.refresh(before=self._state.episode_id)
         if not archive.episodes and self._reader.from_other_worlds:
             self._log.warning(
                 "no return: every earlier episode was of another story or seed",
@@ -66,32 +66,34 @@ class ReturnManager:
             extra = {"place": way.place_name, "score": way.goal.score, "commands": len(way.steps)}
             self._log.info("returning", extra=extra | {"from_episode": way.episode, "from_turn": way.turn})
 
-    reset = reset_episode
-
     def resume_episode(self) -> None:
-        """The journey was chosen when the episode began; `restore` brings it back."""
+        """Leave the journey to `restore`: it was chosen when the episode began."""
         self.journey = None
         self._reader.refresh(before=self._state.episode_id)
 
-    def to_dict(self) -> dict[str, Any]:
+    def snapshot(self) -> dict[str, Any]:
+        """Return the journey and how far it has got."""
         journey = self.journey
-        # Asked after every turn, and the same way each time, of perhaps hundreds of steps.
-        if journey and (self._plain is None or self._plain[0] is not journey.route):
-            self._plain = journey.route, _WAY.dump_python(journey.route)
         return {
-            "way": self._plain[1] if journey else None,
+            "way": self._dump(journey.route) if journey else None,
             "done": journey.done if journey else 0,
             "difference": journey.difference if journey else "",
             "counts": dict(self._counts),
         }
 
+    def _dump(self, way: ReplayRoute) -> dict[str, Any]:
+        if self._dumped_way is None or self._dumped_way[0] is not way:
+            self._dumped_way = way, _WAY.dump_python(way)
+        return self._dumped_way[1]
+
     def restore(self, state: dict[str, Any]) -> None:
+        """Go on with the journey that `snapshot` returned."""
         way = _WAY.validate_python(state["way"]) if state["way"] else None
         self.journey = Journey(way, state["done"], state["difference"]) if way else None
         self._counts |= state["counts"]
 
     def process_turn(self, record: TurnRecord) -> None:
-        """Hold the turn against the way, and write down how it ended when it is over."""
+        """Compare the turn with the step of the way, and log how the journey ended when it is over."""
         journey = self.journey
         if journey is None or journey.next is None:
             return
@@ -125,10 +127,8 @@ class ReturnManager:
         )
         self._episode_log.write(event)
 
-    def process_periodic_update(self) -> None:
-        """All of it is of every turn."""
-
     def get_status(self) -> dict[str, Any]:
+        """Return how many journeys there were and how they ended."""
         archive = self._reader.archive
         metrics = self._counts | {"cells": len(archive.cells), "episodes": archive.episodes}
         returning = self.journey is not None and self.journey.next is not None

@@ -6,38 +6,30 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from managers.base import Manager
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.history import TurnRecord
 from zorkgpt.encoding import as_json
 
 _EXPORT_EVERY_TURNS = 10
 
 
-class StateManager:
-    """`current_state.json`: where the episode stands, replaced whole, so that a reader never sees half of it."""
+class StateManager(Manager):
+    """Writes `current_state.json`, which is replaced as a whole, so that a reader never sees half of it."""
 
     def __init__(self, logger: logging.Logger, config: GameConfiguration, game_state: GameState) -> None:
-        self._log = logger
-        self._state = game_state
+        super().__init__(logger, config, game_state)
         self._path = Path(config.zork_game_workdir) / config.state_export_file
         self._enabled = config.enable_state_export
         self._failures = 0
 
-    def reset_episode(self) -> None:
-        """The state is the game state's; nothing is kept here."""
-
-    reset = reset_episode
-
-    def process_turn(self, record: TurnRecord) -> None:
-        """The export is periodic, not of every turn."""
-
     def process_periodic_update(self) -> None:
+        """Write the file every few turns."""
         if self._state.turn_count % _EXPORT_EVERY_TURNS == 0:
             self.export()
 
     def export(self) -> bool:
-        """Write the file; False, with one warning, if that can't be done."""
+        """Write the file and return True; False, with one warning, if that is not possible."""
         if not self._enabled:
             return True
         beside = self._path.with_name(f"{self._path.name}.{os.getpid()}.tmp")
@@ -56,6 +48,7 @@ class StateManager:
         return True
 
     def current_state(self) -> dict[str, Any]:
+        """Return the content of the file."""
         state = self._state
         action, response = state.action_history[-1] if state.action_history else ("", "")
         return {
@@ -73,5 +66,6 @@ class StateManager:
         }
 
     def get_status(self) -> dict[str, Any]:
+        """Return whether the state is exported, and how often that failed."""
         state = "exporting" if self._enabled else "off"
         return {"type": "state", "state": state, "metrics": {"failed_exports": self._failures}}

@@ -1,14 +1,13 @@
-"""The one place where the real parts are put together."""
+"""Puts the real parts of a run together; no other module does."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.game import Game
 from game_interface.story import find_story
 from managers.base import Manager
-from managers.checkpoint_manager import CheckpointManager
+from managers.checkpoint_manager import CheckpointManager, FileSnapshots
 from managers.context_manager import ContextManager
 from managers.episode_synthesizer import EpisodeSynthesizer
 from managers.extraction_manager import ExtractionManager
@@ -18,14 +17,13 @@ from managers.progress_manager import ProgressManager
 from managers.rejection_manager import RejectionManager
 from managers.return_manager import ReturnManager
 from managers.state_manager import StateManager
-from orchestration.ground import Ground, Wishes, claim_workdir, lay_ground, prepare_workdir
-from orchestration.parts import Parts
-from orchestration.progress import Watcher
-from orchestration.zork_orchestrator_v2 import ZorkOrchestratorV2
-from session.checkpoint import Run
+from orchestration.services import RunOptions, Services, build_services, claim_workdir, prepare_workdir
+from orchestration.turn import Managers
+from orchestration.zork_orchestrator_v2 import Watcher, ZorkOrchestratorV2
+from session.checkpoint import Run, Snapshot
 from session.game_configuration import GameConfiguration
 from zorkgpt.agent import Agent
-from zorkgpt.context.summary import ModelSummarizer
+from zorkgpt.context.history import ModelSummarizer
 from zorkgpt.critic import Critic
 from zorkgpt.errors import ConfigurationError
 from zorkgpt.explore.trail_file import TrailReader
@@ -43,114 +41,122 @@ from zorkgpt.offline.walkthrough import WalkthroughPlayer
 from zorkgpt.player import Player
 from zorkgpt.returning import ReturningPlayer
 
-__all__ = ["Wishes", "assemble", "claim_workdir", "prepare_workdir"]
+__all__ = ["RunOptions", "assemble", "claim_workdir", "prepare_workdir"]
 
 
 def assemble(
     config: GameConfiguration,
-    wishes: Wishes,
+    options: RunOptions,
     watchers: Sequence[Watcher] = (),
     *,
     llm: LLM | None = None,
     game: Game | None = None,
 ) -> ZorkOrchestratorV2:
-    """Everything that plays, ready for its first episode.
+    """Put together everything that plays, ready for its first episode.
 
     Args:
-        llm: serves every role in the stead of the models that are configured.
-        game: what is played, closed with the orchestrator; None: the story of `wishes`, by the Z-machine.
+        llm: Serves every role in the stead of the configured models.
+        game: What is played, closed with the orchestrator; None for the story of `options`, on the Z-machine.
 
     Raises:
-        ZorkGPTError: a part can't be had; the message says which and what to do.
+        ZorkGPTError: A part can't be had; the message says which and what to do.
     """
     if game is None:
-        game = JerichoInterface(story=wishes.story or find_story(), seed=wishes.seed)
-    ground = lay_ground(config, wishes, llm, game)
-    player = _player(ground)
-    managers = _managers(ground)
-    learning = managers.in_order
-    if config.explore == "return" and ground.decides:
-        returns = _returns(ground)
+        game = JerichoInterface(story=options.story or find_story(), seed=options.seed)
+    services = build_services(config, options, llm, game)
+    player = _player(services)
+    returns = _returns(services) if config.explore == "return" and services.player_decides else None
+    if returns is not None:
         player = ReturningPlayer(player, lambda: returns.journey)
-        learning = (*learning, returns)
-    checkpoints = _checkpoints(ground, managers.knowledge, learning)
-    parts = _parts(ground, player, managers, checkpoints, (*learning, checkpoints))
-    return ZorkOrchestratorV2(parts, _episodes(ground, managers.knowledge, parts), watchers)
+    knowledge = _knowledge(services)
+    managers = _managers(services, knowledge, returns)
+    episodes = EpisodeSynthesizer(
+        *services.for_manager("episodes"),
+        history=services.history,
+        memory=services.memory,
+        managers=managers.in_order,
+        episode_log=services.episode_log,
+        checkpoints=managers.checkpoints,
+        models=services.models,
+        knowledge=knowledge,
+    )
+    return ZorkOrchestratorV2(services, managers, episodes, player, _critic(services), watchers)
 
 
-@dataclass(frozen=True)
-class _Managers:
-    """Those that learn from the turns."""
-
-    extraction: ExtractionManager
-    progress: ProgressManager
-    objectives: ObjectiveManager
-    rejections: RejectionManager
-    context: ContextManager
-    export: StateManager
-    knowledge: KnowledgeManager | None
-    in_order: tuple[Manager, ...]
-    """As they take over a turn, with the map and the models' calls among them."""
-
-
-def _managers(ground: Ground) -> _Managers:
-    knowledge = _knowledge(ground)
-    objectives = _objectives(ground, knowledge)
+def _managers(services: Services, knowledge: KnowledgeManager | None, returns: ReturnManager | None) -> Managers:
+    objectives = _objectives(services, knowledge)
     extraction = ExtractionManager(
-        *ground.common("extraction"),
-        extractor=_extractor(ground.config, ground.llm),
-        known_exits=ground.world.graph.exits,
+        *services.for_manager("extraction"),
+        extractor=_extractor(services.config, services.llm),
+        known_exits=services.map.graph.exits,
     )
-    progress = ProgressManager(*ground.common("progress"))
-    context = _context(ground, knowledge, objectives, progress)
-    export = StateManager(*ground.common("state"))
-    rejections = RejectionManager(*ground.common("rejections"))
-    optional = (each for each in (ground.models, knowledge) if each is not None)
-    in_order = (extraction, progress, ground.world, objectives, rejections, context, export, *optional)
-    return _Managers(extraction, progress, objectives, rejections, context, export, knowledge, in_order)
+    progress = ProgressManager(*services.for_manager("progress"))
+    context = _context(services, knowledge, objectives, progress)
+    export = StateManager(*services.for_manager("state"))
+    rejections = RejectionManager(*services.for_manager("rejections"))
+    possible: dict[str, Snapshot | None] = {
+        "memory": services.memory,
+        "history_summary": services.state,
+        "objectives": objectives,
+        "rejections": rejections,
+        "model_calls": services.models,
+        "knowledge": knowledge,
+        "returns": returns,
+    }
+    snapshots = {name: each for name, each in possible.items() if each is not None}
+    checkpoints = _checkpoints(services, knowledge, snapshots)
+    always: tuple[Manager, ...] = (extraction, progress, services.map, objectives, rejections, context, export)
+    optional = (manager for manager in (services.models, knowledge, returns) if manager is not None)
+    return Managers(
+        extraction=extraction,
+        progress=progress,
+        objectives=objectives,
+        rejections=rejections,
+        context=context,
+        export=export,
+        checkpoints=checkpoints,
+        in_order=(*always, *optional, checkpoints),
+    )
 
 
-def _knowledge(ground: Ground) -> KnowledgeManager | None:
-    """None: nothing is remembered."""
-    if ground.memory is None:
+def _knowledge(services: Services) -> KnowledgeManager | None:
+    """Return the manager of the knowledge base; None if nothing is remembered."""
+    if services.memory is None:
         return None
-    knowledge = KnowledgeManager(
-        *ground.common("knowledge"),
-        history=ground.history,
-        synthesizer=ModelKnowledgeSynthesizer(ground.llm) if ground.llm else RuleKnowledgeSynthesizer(),
-        episode_log=ground.episode_log,
-        memory=ground.memory,
+    return KnowledgeManager(
+        *services.for_manager("knowledge"),
+        store=services.knowledge,
+        history=services.history,
+        synthesizer=ModelKnowledgeSynthesizer(services.llm) if services.llm else RuleKnowledgeSynthesizer(),
+        episode_log=services.episode_log,
+        memory=services.memory,
     )
-    # What holds at many places is told once, not at each of them.
-    ground.memory.of_this_place_only = knowledge.of_this_place_only
-    return knowledge
 
 
-def _objectives(ground: Ground, knowledge: KnowledgeManager | None) -> ObjectiveManager:
+def _objectives(services: Services, knowledge: KnowledgeManager | None) -> ObjectiveManager:
     return ObjectiveManager(
-        *ground.common("objectives"),
-        history=ground.history,
-        graph=ground.world.graph,
-        episode_log=ground.episode_log,
-        rules=RuleObjectiveFinder(ground.recall, ground.game.get_object_attributes),
-        model=ModelObjectiveFinder(ground.llm) if ground.llm else None,
-        recall=ground.recall,
+        *services.for_manager("objectives"),
+        history=services.history,
+        graph=services.map.graph,
+        episode_log=services.episode_log,
+        rules=RuleObjectiveFinder(services.recall, services.game.get_object_attributes),
+        model=ModelObjectiveFinder(services.llm) if services.llm else None,
+        recall=services.recall,
         knowledge=knowledge.lines if knowledge else lambda now: (),
-        remember=ground.memory is not None,
+        remember=services.memory is not None,
     )
 
 
 def _context(
-    ground: Ground, knowledge: KnowledgeManager | None, objectives: ObjectiveManager, progress: ProgressManager
+    services: Services, knowledge: KnowledgeManager | None, objectives: ObjectiveManager, progress: ProgressManager
 ) -> ContextManager:
-    summarises = ground.llm is not None and ground.wishes.choice.kind == "model"
     return ContextManager(
-        *ground.common("context"),
-        graph=ground.world.graph,
-        vocabulary=tuple(sorted(ground.game.language.words)) if ground.game.language else (),
-        memory=ground.memory,
-        summarizer=ModelSummarizer(ground.llm) if summarises else None,
-        recall=ground.recall,
+        *services.for_manager("context"),
+        graph=services.map.graph,
+        vocabulary=tuple(sorted(services.game.language.words)) if services.game.language else (),
+        memory=services.memory,
+        summarizer=ModelSummarizer(services.llm) if services.llm and services.options.choice.kind == "model" else None,
+        recall=services.recall,
         objectives=objectives.lines,
         knowledge=knowledge.lines if knowledge else lambda now: (),
         destination=objectives.destination,
@@ -163,118 +169,77 @@ def _extractor(config: GameConfiguration, llm: LLM | None) -> Extractor:
     return ModelExtractor(llm, rules) if llm and config.enable_extractor else rules
 
 
-def _player(ground: Ground) -> Player:
-    wishes, kind = ground.wishes, ground.wishes.choice.kind
-    if kind == "model" and ground.llm is not None:
-        return Agent(ground.llm, ground.config.context)
+def _player(services: Services) -> Player:
+    options, kind = services.options, services.options.choice.kind
+    if kind == "model" and services.llm is not None:
+        return Agent(services.llm, services.config.context)
     if kind == "walkthrough":
-        if wishes.walkthrough is None:
+        if options.walkthrough is None:
             raise ConfigurationError("The walkthrough player needs a file of commands: name one with --walkthrough.")
-        return WalkthroughPlayer.from_file(wishes.walkthrough)
-    if kind == "human" and wishes.person is not None:
-        return wishes.person()
-    senses = ground.game if ground.config.enable_critic else None
-    return OfflineExplorer(ground.world.graph, ground.recall, senses, _proven(ground))
+        return WalkthroughPlayer.from_file(options.walkthrough)
+    if kind == "human" and options.person is not None:
+        return options.person()
+    senses = services.game if services.config.enable_critic else None
+    return OfflineExplorer(services.map.graph, services.recall, senses, _proven(services))
 
 
-def _proven(ground: Ground) -> ScoringSteps:
-    """What scored in earlier episodes, but for what a person has vetoed; nothing where nothing is remembered."""
-    config, memory = ground.config, ground.memory
+def _proven(services: Services) -> ScoringSteps:
+    """Return a function for the steps that scored in earlier episodes, without those that a person has vetoed."""
+    config, memory = services.config, services.memory
     if memory is None:
         return tuple
-    reader = TrailReader(Path(config.zork_game_workdir), config.episode_log_file, ground.game.story.sha256)
+    reader = TrailReader(Path(config.zork_game_workdir), config.episode_log_file, services.game.story.sha256)
 
     def is_vetoed(step: ScoringStep) -> bool:
         vetoed = (remembered_outcome(one) for one in memory.memory_cache.get(step.place, ()) if one.vetoed)
         return any(known is not None and known[0] == step.action for known in vetoed)
 
-    return lambda: [step for step in scoring_steps(reader.before(ground.state.episode_id)) if not is_vetoed(step)]
+    return lambda: [step for step in scoring_steps(reader.before(services.state.episode_id)) if not is_vetoed(step)]
 
 
-def _returns(ground: Ground) -> ReturnManager:
+def _returns(services: Services) -> ReturnManager:
     return ReturnManager(
-        *ground.common("explore"),
-        story_sha256=ground.game.story.sha256,
-        seed=ground.wishes.seed,
-        episode_log=ground.episode_log,
-        untried=lambda room: len(ground.world.graph.untried(room)),
+        *services.for_manager("explore"),
+        story_sha256=services.game.story.sha256,
+        seed=services.options.seed,
+        episode_log=services.episode_log,
+        untried=lambda room: len(services.map.graph.untried(room)),
     )
 
 
-def _critic(ground: Ground) -> Critic | None:
-    """None: what is proposed is played."""
-    config, language = ground.config, ground.game.language
-    if not (config.enable_critic and ground.decides):
+def _critic(services: Services) -> Critic | None:
+    """Return the critic; None if proposals are played without review."""
+    config, language = services.config, services.game.language
+    if not (config.enable_critic and services.player_decides):
         return None
-    return Critic(language, ground.llm, threshold=config.critic_rejection_threshold, budgets=config.context)
+    return Critic(language, services.llm, threshold=config.critic_rejection_threshold, budgets=config.context)
 
 
-def _checkpoints(ground: Ground, knowledge: KnowledgeManager | None, managers: Sequence[Manager]) -> CheckpointManager:
+def _checkpoints(
+    services: Services, knowledge: KnowledgeManager | None, snapshots: Mapping[str, Snapshot]
+) -> CheckpointManager:
+    written = (services.memory, knowledge, services.map)
+    rollbacks = [each.rollback() for each in written if each is not None]
     return CheckpointManager(
-        *ground.common("checkpoints"),
-        run=_run(ground),
-        asks_model=ground.llm is not None,
-        game=ground.game,
-        memory=ground.memory,
-        managers=managers,
-        rollbacks=[kept.rollback() for kept in (ground.memory, knowledge, ground.world) if kept],
+        *services.for_manager("checkpoints"),
+        run=_run(services),
+        asks_model=services.llm is not None,
+        game=services.game,
+        snapshots=snapshots,
+        files=FileSnapshots(*services.for_manager("checkpoints"), rollbacks),
     )
 
 
-def _run(ground: Ground) -> Run:
-    wishes, story = ground.wishes, ground.game.story
+def _run(services: Services) -> Run:
+    options, story = services.options, services.game.story
     return Run(
         story=story.sha256,
         story_path=str(Path(story.path).resolve()),
         title=story.title or Path(story.path).stem,
-        seed=wishes.seed,
-        player=wishes.choice.kind,
-        remember=ground.memory is not None,
-        max_turns=ground.config.max_turns_per_episode,
-        explore=ground.config.explore,
-        walkthrough=str(wishes.walkthrough.resolve()) if wishes.walkthrough else None,
-    )
-
-
-def _parts(
-    ground: Ground,
-    player: Player,
-    managers: _Managers,
-    checkpoints: CheckpointManager,
-    in_order: tuple[Manager, ...],
-) -> Parts:
-    critic = _critic(ground)
-    return Parts(
-        config=ground.config,
-        game=ground.game,
-        player=player,
-        player_name=ground.wishes.choice.kind,
-        seed=ground.wishes.seed,
-        state=ground.state,
-        history=ground.history,
-        map=ground.world,
-        extraction=managers.extraction,
-        progress=managers.progress,
-        context=managers.context,
-        export=managers.export,
-        memory=ground.memory,
-        checkpoints=checkpoints,
-        critic=critic,
-        rejections=managers.rejections if critic else None,
-        objectives=managers.objectives,
-        models=ground.models,
-        managers=in_order,
-    )
-
-
-def _episodes(ground: Ground, knowledge: KnowledgeManager | None, parts: Parts) -> EpisodeSynthesizer:
-    return EpisodeSynthesizer(
-        *ground.common("episodes"),
-        history=ground.history,
-        memory=ground.memory,
-        managers=parts.managers,
-        episode_log=ground.episode_log,
-        checkpoints=parts.checkpoints,
-        models=ground.models,
-        knowledge=knowledge,
+        seed=options.seed,
+        player=options.choice.kind,
+        remember=services.memory is not None,
+        max_turns=services.config.max_turns_per_episode,
+        explore=services.config.explore,
+        walkthrough=str(options.walkthrough.resolve()) if options.walkthrough else None,
     )

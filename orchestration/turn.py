@@ -1,102 +1,131 @@
 """One turn: observe, choose, act, learn, record."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from time import perf_counter
 
 from game_interface.models import Observation, ThingState, Transition
 from managers.base import Manager
-from managers.checkpoint_manager import Saved
-from orchestration.parts import Parts
+from managers.checkpoint_manager import CheckpointManager
+from managers.context_manager import ContextManager
+from managers.extraction_manager import ExtractionManager
+from managers.objective_manager import ObjectiveManager
+from managers.progress_manager import ProgressManager
+from managers.rejection_manager import RejectionManager
+from managers.resumable import SavedEpisode
+from managers.state_manager import StateManager
+from orchestration.services import Services
 from session.ground_truth import ground_truth
 from session.history import TurnRecord
-from session.journal import Decided, Opening
+from session.journal import Opening, TurnDecision
+from zorkgpt.critic import Critic
 from zorkgpt.memory.models import MemoryEvent
-from zorkgpt.player import AgentDecision, TakesNotes
+from zorkgpt.player import AgentDecision, Player
 from zorkgpt.world.directions import exit_name
 
 
-class TurnCycle:
-    """Plays turns, and lets every part learn from them."""
+@dataclass(frozen=True)
+class Managers:
+    """The managers that a turn asks for something, and the order in which all of them process it."""
 
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
+    extraction: ExtractionManager
+    progress: ProgressManager
+    objectives: ObjectiveManager
+    rejections: RejectionManager
+    context: ContextManager
+    export: StateManager
+    checkpoints: CheckpointManager
+    in_order: tuple[Manager, ...]
+    """All managers, the checkpoints' last."""
+
+
+class TurnCycle:
+    """Plays turns, and lets every manager learn from them.
+
+    Args:
+        critic: Reviews the player's proposals; None if they are played without review.
+    """
+
+    def __init__(self, services: Services, managers: Managers, player: Player, critic: Critic | None) -> None:
+        self._services = services
+        self._managers = managers
+        self._player = player
+        self._critic = critic
+        self._game, self._state, self._memory = services.game, services.state, services.memory
         self._now: Observation | None = None
-        self._decided: dict[int, Decided] = {}
-        """What had been decided before an interruption, by turn."""
+        self._decided: dict[int, TurnDecision] = {}
+        """The decisions of the turns that are played again after an interruption, by turn."""
         self._played_before = 0
-        """The last turn that was over by then."""
+        """The last turn that was over before the interruption."""
 
     def open(self, text: str) -> Opening:
-        """The game stands at its beginning: the first place is arrived at by the opening text."""
-        parts, now = self._parts, self._parts.game.observe()
-        opened = Opening(text, now, parts.extraction.of_opening(text, now))
+        """Begin an episode: the player arrives at the first location by the opening text."""
+        now = self._game.observe()
+        opening = Opening(text, now, self._managers.extraction.of_opening(text, now))
         self._decided = {}
-        self._begin(opened)
-        if parts.memory and (place := now.location) is not None:
-            opening = Transition(before=now, action="", response=text, after=now)
-            truth = ground_truth(opening, turn=0, first_visit=True, after=parts.game.things())
-            parts.memory.record_arrival(place.num, place.name, text, truth)
-            parts.memory.drain_events()
-        return opened
+        self._begin(opening)
+        if self._memory and (place := now.location) is not None:
+            arrival = Transition(before=now, action="", response=text, after=now)
+            truth = ground_truth(arrival, turn=0, first_visit=True, after=self._game.things())
+            self._memory.record_arrival(place.num, place.name, text, truth)
+            self._memory.drain_events()
+        return opening
 
-    def resume(self, saved: Saved, learning: Sequence[Manager]) -> None:
-        """The game stands where the checkpoint was made; what was learned from the turns up to there is learned again.
+    def resume(self, saved: SavedEpisode, learning: Sequence[Manager]) -> None:
+        """Go on from the checkpoint, at which the game stands already; its turns are processed again.
 
         Args:
-            learning: the managers that learn the turns; the others are put back otherwise.
+            learning: The managers that process the turns; the others are restored from the checkpoint.
         """
-        parts, opened = self._parts, saved.turns.opening
-        parts.extraction.resume_opening(opened.text, opened.observation, opened.extraction)
-        self._begin(opened)
+        opening = saved.journal.opening
+        self._managers.extraction.resume_opening(opening.text, opening.observation, opening.extraction)
+        self._begin(opening)
         for record in saved.played:
-            parts.state.turn_count = record.turn
-            self._take_over(record, learning)
+            self._state.turn_count = record.turn
+            self._process(record, learning)
         self._decided = saved.decided
-        self._played_before = max(saved.turns.played, default=0)
-        if isinstance(parts.player, TakesNotes):
-            parts.player.resume([decided.notes for _, decided in sorted(saved.turns.decided.items())])
+        self._played_before = max(saved.journal.played, default=0)
+        self._player.resume([decision.notes for _, decision in sorted(saved.journal.decided.items())])
 
-    def learn_map_again(self, saved: Saved) -> None:
-        """Its file was put back since the turns were learned; what it holds of them is passed over."""
-        self._arrive(saved.turns.opening)
+    def learn_map_again(self, saved: SavedEpisode) -> None:
+        """Let the map process the turns again that are missing in its file, which was put back to the checkpoint."""
+        self._arrive(saved.journal.opening)
         for record in saved.played:
-            self._parts.map.process_turn(record)
+            self._services.map.process_turn(record)
 
     @property
     def is_behind(self) -> bool:
         """Whether a turn that was over before the interruption is still to be played again."""
-        return self._parts.state.turn_count < self._played_before and bool(self._decided)
+        return self._state.turn_count < self._played_before and bool(self._decided)
 
-    def _begin(self, opened: Opening) -> None:
-        parts, now = self._parts, opened.observation
-        self._now = now
-        parts.state.observe(now)
-        parts.context.open_with(opened.text, now)
-        self._arrive(opened)
-        if (place := now.location) is not None and opened.extraction.is_room_description:
-            parts.state.describe_room(opened.text, place.num)
+    def _begin(self, opening: Opening) -> None:
+        now = self._now = opening.observation
+        self._state.observe(now)
+        self._managers.context.open_with(opening.text, now)
+        self._arrive(opening)
+        if now.location is not None and opening.extraction.is_room_description:
+            self._state.describe_room(opening.text, now.location.num)
 
-    def _arrive(self, opened: Opening) -> None:
-        if (place := opened.observation.location) is not None:
-            self._parts.map.arrive(place.num, place.name, opened.extraction.exits)
+    def _arrive(self, opening: Opening) -> None:
+        if (place := opening.observation.location) is not None:
+            self._services.map.arrive(place.num, place.name, opening.extraction.exits)
 
     def play(self, action: str | None = None) -> TurnRecord:
         """Play one turn, with the given action or with the one that the player chooses."""
-        parts, now = self._parts, self._now or self._parts.game.observe()
+        now = self._now or self._game.observe()
         started = perf_counter()
-        memories = self._memories_of(now)
-        notices = parts.progress.notices()
+        memories = self._memories_at(now)
+        notices = self._managers.progress.notices()
         decision = self._decide(action, now, memories)
-        before = parts.game.things() if parts.memory else ()
-        step = parts.game.act(decision.action)
-        parts.state.turn_count += 1
-        extraction = parts.extraction.of_turn(step)
-        events = self._learn(step, before)
+        before = self._game.things() if self._memory else ()
+        step = self._game.act(decision.action)
+        self._state.turn_count += 1
+        extraction = self._managers.extraction.of_turn(step)
+        events = self._remember(step, before)
         record = TurnRecord(
-            episode=parts.state.episode_id,
-            turn=parts.state.turn_count,
+            episode=self._state.episode_id,
+            turn=self._state.turn_count,
             transition=step,
             reasoning=decision.reasoning,
             player=decision.player,
@@ -105,66 +134,63 @@ class TurnCycle:
             duration_s=perf_counter() - started,
             rejections=decision.rejections,
             critic_score=decision.score,
-            spent=parts.models.spent() if parts.models else None,
+            spent=self._services.models.spent() if self._services.models else None,
             extraction=extraction,
             notices=notices,
         )
-        self._take_over(record, parts.managers)
+        self._process(record, self._managers.in_order)
         return record
 
-    def _decide(self, action: str | None, now: Observation, memories: str) -> Decided:
-        """What is played, written down before it is; what had been decided before an interruption stands."""
-        parts, turn = self._parts, self._parts.state.turn_count + 1
-        if action is None and (again := self._decided.pop(turn, None)) is not None:
-            # What the player was told then counts as told.
-            parts.context.player_context(now, memories)
-            if parts.rejections:
-                parts.rejections.resume_turn(again.rejections)
-            return again
+    def _memories_at(self, now: Observation) -> str:
+        if self._memory is None or now.location is None:
+            return ""
+        return self._memory.get_location_memory(now.location.num)
+
+    def _decide(self, action: str | None, now: Observation, memories: str) -> TurnDecision:
+        """Return what is played, written down already; what was decided before an interruption stands."""
+        turn = self._state.turn_count + 1
+        if action is None and (decided := self._decided.pop(turn, None)) is not None:
+            # The memories that the player was shown then must count as shown.
+            self._managers.context.player_context(now, memories)
+            self._managers.rejections.resume_turn(decided.rejections)
+            return decided
         self._decided = {}
-        chosen = AgentDecision(action) if action is not None else self._choose(now, memories)
-        decided = Decided(
+        chosen = AgentDecision(action, by="given") if action is not None else self._choose(now, memories)
+        decision = TurnDecision(
             turn,
             chosen.action,
             chosen.reasoning,
-            player=(chosen.by or parts.player_name) if action is None else "given",
-            rejections=parts.rejections.of_turn() if parts.rejections else (),
-            score=parts.rejections.score_of(chosen.action) if parts.rejections else None,
-            notes=parts.player.changed_notes() if isinstance(parts.player, TakesNotes) else {},
+            player=chosen.by or self._services.options.choice.kind,
+            rejections=self._managers.rejections.of_turn(),
+            score=self._managers.rejections.score_of(chosen.action),
+            notes=self._player.changed_notes(),
         )
-        parts.checkpoints.decided(decided)
-        return decided
-
-    def _memories_of(self, now: Observation) -> str:
-        if self._parts.memory is None or now.location is None:
-            return ""
-        return self._parts.memory.get_location_memory(now.location.num)
-
-    def _choose(self, now: Observation, memories: str) -> AgentDecision:
-        """What the player proposes, once the critic lets it pass or the player has had its way."""
-        parts = self._parts
-        context = parts.context.player_context(now, memories)
-        decision = parts.player.get_action_with_reasoning(context)
-        if decision.by or parts.critic is None or parts.rejections is None:
-            return decision
-        scene = parts.game.scene()
-        judge = partial(parts.critic.judge, context=context, scene=scene)
-        while rejection := parts.rejections.consider(decision.action, partial(judge, decision)):
-            again = replace(context, refused=f"{rejection.action}: {rejection.reason}")
-            decision = parts.player.get_action_with_reasoning(again)
+        self._managers.checkpoints.record_decision(decision)
         return decision
 
-    def _learn(self, step: Transition, before: Sequence[ThingState]) -> tuple[MemoryEvent, ...]:
-        """The outcome is kept where the action was taken; the first look at a new place is kept there.
+    def _choose(self, now: Observation, memories: str) -> AgentDecision:
+        """Return the player's proposal, once the critic accepts it or the player has overruled the critic."""
+        context = self._managers.context.player_context(now, memories)
+        proposal = self._player.get_action_with_reasoning(context)
+        if proposal.by or self._critic is None:
+            return proposal
+        judge = partial(self._critic.judge, context=context, scene=self._game.scene())
+        while rejection := self._managers.rejections.consider(proposal.action, partial(judge, proposal)):
+            told = replace(context, refused=f"{rejection.action}: {rejection.reason}")
+            proposal = self._player.get_action_with_reasoning(told)
+        return proposal
+
+    def _remember(self, step: Transition, before: Sequence[ThingState]) -> tuple[MemoryEvent, ...]:
+        """Record the outcome where the action was taken, and the first arrival at the place that it led to.
 
         Args:
-            before: what was at hand before the action.
+            before: The things at hand before the action.
         """
-        memory, turn = self._parts.memory, self._parts.state.turn_count
+        memory, turn = self._memory, self._state.turn_count
         source, destination = step.before.location, step.after.location
         if memory is None or source is None or step.refused or step.fault:
             return ()
-        after = self._parts.game.things()
+        after = self._game.things()
         truth = ground_truth(
             step,
             turn=turn,
@@ -172,26 +198,25 @@ class TurnCycle:
             before=before,
             after=after,
             known_way=self._is_known_way(step),
-            failed_before=self._parts.map.graph.has_failed(source.num, step.action),
+            failed_before=self._services.map.graph.has_failed(source.num, step.action),
         )
         memory.record_action_outcome(source.num, source.name, step.action, step.response, truth)
-        arrived = destination is not None and destination != source and not step.finished
-        if arrived and memory.is_first_visit(destination.num):
+        arrived_at = destination if destination != source and not step.finished else None
+        if arrived_at is not None and memory.is_first_visit(arrived_at.num):
             truth = ground_truth(step, turn=turn, first_visit=True, after=after)
-            memory.record_arrival(destination.num, destination.name, step.response, truth)
+            memory.record_arrival(arrived_at.num, arrived_at.name, step.response, truth)
         return tuple(memory.drain_events())
 
     def _is_known_way(self, step: Transition) -> bool:
-        """Whether the map knew before this turn that the walk leads to where it led."""
+        """Return whether the map knew before this turn that the walk leads to where it led."""
         source, destination = step.before.location, step.after.location
         if source is None or destination is None or source == destination:
             return False
-        return self._parts.map.graph.exits(source.num).get(exit_name(step.action)) == destination.num
+        return self._services.map.graph.exits(source.num).get(exit_name(step.action)) == destination.num
 
-    def _take_over(self, record: TurnRecord, managers: Sequence[Manager]) -> None:
-        parts = self._parts
-        parts.history.add(record)
-        parts.state.record(record)
+    def _process(self, record: TurnRecord, managers: Sequence[Manager]) -> None:
+        self._services.history.add(record)
+        self._state.record(record)
         for manager in managers:
             manager.process_turn(record)
         self._now = record.transition.after

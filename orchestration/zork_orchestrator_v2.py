@@ -1,59 +1,91 @@
-"""The order of an episode: open, turn after turn, close, with everything saved on every way out."""
+"""The order of an episode: open, play turn after turn, close, with everything saved on every way out."""
 
 import logging
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import Protocol
 
-from managers.checkpoint_manager import Saved
 from managers.episode_synthesizer import EpisodeSynthesizer
-from orchestration.parts import Parts
-from orchestration.progress import Watcher
-from orchestration.turn import TurnCycle
+from managers.resumable import SavedEpisode
+from orchestration.services import Services
+from orchestration.turn import Managers, TurnCycle
 from session.game_state import GameState
 from session.ground_truth import audited_things
 from session.history import TurnRecord
+from zorkgpt.critic import Critic
 from zorkgpt.errors import BudgetExceeded, CheckpointError, StateError, ZorkGPTError
 from zorkgpt.memory.manager import SimpleMemoryManager
-from zorkgpt.player import PlayerStopped
-from zorkgpt.runlog.events import EpisodeEnded
+from zorkgpt.player import Player, PlayerStopped
+from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, EpisodeStarted
 
 log = logging.getLogger("zorkgpt.orchestrator")
 
 
-class ZorkOrchestratorV2:
-    """Plays episodes. `orchestration.assembly.assemble` makes one with everything that it needs."""
+class Watcher(Protocol):
+    """Follows a run while it is played: a display, a progress bar, a test."""
 
-    def __init__(self, parts: Parts, episodes: EpisodeSynthesizer, watchers: Sequence[Watcher] = ()) -> None:
-        self.parts = parts
+    def episode_started(self, event: EpisodeStarted) -> None:
+        """Follow a new episode."""
+
+    def episode_resumed(self, event: EpisodeResumed) -> None:
+        """Follow an interrupted episode that goes on; `episode_started` is not called for it again."""
+
+    def turn_played(self, record: TurnRecord) -> None:
+        """Take note of a turn."""
+
+    def episode_ended(self, event: EpisodeEnded) -> None:
+        """Take note of the end of the episode."""
+
+
+class ZorkOrchestratorV2:
+    """Plays episodes. `orchestration.assembly.assemble` makes one with everything that it needs.
+
+    Args:
+        critic: Reviews the player's proposals; None if they are played without review.
+    """
+
+    def __init__(
+        self,
+        services: Services,
+        managers: Managers,
+        episodes: EpisodeSynthesizer,
+        player: Player,
+        critic: Critic | None = None,
+        watchers: Sequence[Watcher] = (),
+    ) -> None:
+        self.services = services
+        self.managers = managers
         self._episodes = episodes
         self._watchers = tuple(watchers)
-        self._cycle = TurnCycle(parts)
+        self._cycle = TurnCycle(services, managers, player, critic)
         self._open = False
 
     @property
     def simple_memory(self) -> SimpleMemoryManager | None:
-        return self.parts.memory
+        """Return the memory; None if nothing is remembered."""
+        return self.services.memory
 
     @property
     def game_state(self) -> GameState:
-        return self.parts.state
+        """Return the state of the running episode."""
+        return self.services.state
 
     def reset_episode(self) -> None:
         """Begin a new episode in a fresh world: the next number, the ephemeral memories gone."""
         if self._open:
             self._close("abandoned")
         self._episodes.reset_episode()
-        parts = self.parts
-        opening = parts.game.reset()
-        if parts.memory:
-            parts.memory.audit(audited_things(parts.game))
-        opened = self._cycle.open(opening)
+        game, options, memory = self.services.game, self.services.options, self.services.memory
+        text = game.reset()
+        if memory:
+            memory.audit(audited_things(game))
+        opening = self._cycle.open(text)
         self._open = True
         event = self._episodes.open(
-            player=parts.player_name, story=parts.game.story.summary(), seed=parts.seed, opening=opening
+            player=options.choice.kind, story=game.story.summary(), seed=options.seed, opening=text
         )
-        parts.checkpoints.begin(opened)
+        self.managers.checkpoints.begin(opening)
         for watcher in self._watchers:
             watcher.episode_started(event)
 
@@ -61,7 +93,7 @@ class ZorkOrchestratorV2:
         """Go on with an episode that was cut short, as if nothing had happened: after the last turn that was over.
 
         Raises:
-            CheckpointError: it can't go on, or somebody plays it; its files are left as they are.
+            CheckpointError: It can't go on, or another process plays it; its files are left as they are.
         """
         self._reopen(episode)
         while self._cycle.is_behind:
@@ -70,32 +102,31 @@ class ZorkOrchestratorV2:
     def _reopen(self, episode: int) -> None:
         if self._open:
             self._close("abandoned")
-        checkpoints = self.parts.checkpoints
+        checkpoints, memory = self.managers.checkpoints, self.services.memory
         saved = checkpoints.load(episode)
         try:
             self._restore(saved)
         except BaseException:
-            checkpoints.let_go()
-            if self.parts.memory:
-                self.parts.memory.drop_episode()
+            checkpoints.release()
+            if memory:
+                memory.drop_episode()
             raise
         self._open = True
         event = self._episodes.reopen(saved)
         for watcher in self._watchers:
             watcher.episode_resumed(event)
 
-    def _restore(self, saved: Saved) -> None:
-        parts, checkpoints = self.parts, self.parts.checkpoints
+    def _restore(self, saved: SavedEpisode) -> None:
+        checkpoints, episode = self.managers.checkpoints, saved.checkpoint.episode
         checkpoints.check(saved)
         try:
-            parts.game.restore_state(saved.checkpoint.game_state)
-            self._episodes.resume_episode(saved)
-            kept = checkpoints.kept(saved)
-            self._cycle.resume(saved, [manager for manager in parts.managers if manager not in kept])
-            checkpoints.restore_managers(saved)
+            self.services.game.restore_state(saved.checkpoint.game_state)
+            self._episodes.resume_episode(episode)
+            in_order = self.managers.in_order
+            self._cycle.resume(saved, [each for each in in_order if not checkpoints.is_restored(each, saved)])
+            checkpoints.restore(saved)
         except (StateError, KeyError, TypeError, ValueError, AttributeError) as error:
-            raise CheckpointError(f"Episode {saved.checkpoint.episode} can't go on: {error!r}. Play anew.") from error
-        checkpoints.take_back(saved)
+            raise CheckpointError(f"Episode {episode} can't go on: {error!r}. Play anew.") from error
         self._cycle.learn_map_again(saved)
 
     def process_turn(self, action: str | None = None) -> TurnRecord:
@@ -104,7 +135,7 @@ class ZorkOrchestratorV2:
             self.reset_episode()
         record = self._cycle.play(action)
         self._episodes.process_turn(record)
-        for manager in self.parts.managers:
+        for manager in self.managers.in_order:
             manager.process_periodic_update()
         for watcher in self._watchers:
             watcher.turn_played(record)
@@ -113,15 +144,15 @@ class ZorkOrchestratorV2:
     def play_episode(self, *, resume: int | None = None) -> EpisodeEnded:
         """Play a whole episode, to death, victory or the turn limit.
 
-        An error of the player or the interpreter ends it, as Ctrl-C does, with everything saved; the reason stands in
-        the result.
+        An error of the player or the interpreter ends it, as Ctrl-C does, with everything saved; the result holds the
+        reason.
 
         Args:
-            resume: the one to go on with; None: a new one.
+            resume: The episode to go on with; None for a new one.
 
         Raises:
-            CheckpointError: it can't be gone on with.
-            KeyboardInterrupt: after everything was saved.
+            CheckpointError: The episode can't be resumed.
+            KeyboardInterrupt: It was pressed; everything is saved.
         """
         if resume is None:
             self.reset_episode()
@@ -131,17 +162,16 @@ class ZorkOrchestratorV2:
             return self._play_out()
         except BaseException as error:
             if self._open:
-                self._close(
-                    "interrupted" if isinstance(error, KeyboardInterrupt | SystemExit) else "error", repr(error)
-                )
+                reason = "interrupted" if isinstance(error, KeyboardInterrupt | SystemExit) else "error"
+                self._close(reason, repr(error))
             raise
 
     def _play_out(self) -> EpisodeEnded:
-        config, state = self.parts.config, self.parts.state
+        config, state, models = self.services.config, self.services.state, self.services.models
         while state.turn_count < config.max_turns_per_episode and not state.finished:
             try:
-                if self.parts.models:
-                    self.parts.models.check_ceiling()
+                if models:
+                    models.check_ceiling()
                 self.process_turn()
             except PlayerStopped as reason:
                 return self._close("player stopped", str(reason))
@@ -152,11 +182,11 @@ class ZorkOrchestratorV2:
                 return self._close("error", str(error))
             if config.turn_delay_seconds:
                 time.sleep(config.turn_delay_seconds)
-        self.parts.checkpoints.catch_up()
+        self.managers.checkpoints.catch_up()
         return self._close(self._ending())
 
     def _ending(self) -> str:
-        state = self.parts.state
+        state = self.services.state
         if state.victory:
             return "victory"
         if state.finished:
@@ -164,26 +194,26 @@ class ZorkOrchestratorV2:
         return "turn limit"
 
     def _close(self, reason: str, message: str = "") -> EpisodeEnded:
-        self.parts.map.save_map_state()
-        self.parts.export.export()
+        self.services.map.save_map_state()
+        self.managers.export.export()
         event = self._episodes.close(reason, message)
-        # Only now: a Ctrl-C in the midst of it closes once more.
+        # Set only now, so that an episode whose closing is interrupted by Ctrl-C is closed again.
         self._open = False
         for watcher in self._watchers:
             watcher.episode_ended(event)
         return event
 
     def close(self) -> None:
-        """End the running episode, if there is one, and let the interpreter go."""
+        """End the running episode, if there is one, and close the interpreter."""
         try:
             if self._open:
                 self._close("abandoned")
         finally:
-            self.parts.checkpoints.let_go()
+            self.managers.checkpoints.release()
             with suppress(ZorkGPTError):
-                self.parts.game.close()
-            if self.parts.memory:
-                self.parts.memory.close()
+                self.services.game.close()
+            if self.services.memory:
+                self.services.memory.close()
 
     def __enter__(self) -> "ZorkOrchestratorV2":
         return self

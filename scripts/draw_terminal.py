@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.console import Console
 
 from game_interface.story import find_story
-from orchestration.assembly import Wishes, assemble
+from orchestration.assembly import RunOptions, assemble
 from orchestration.players import choose_player
 from session.game_configuration import GameConfiguration
 from zorkgpt.cli.display import PanelDisplay
@@ -28,7 +28,7 @@ def main() -> None:
     display = PanelDisplay(screen, "Slack Water — player: offline (rules, no language model)", pace, 0.0)
     with tempfile.TemporaryDirectory() as folder:
         config = GameConfiguration(zork_game_workdir=folder, max_turns_per_episode=_TURNS, embedding_provider="none")
-        with assemble(config, Wishes(choice, find_story("slackwater")), (pace,)) as run:
+        with assemble(config, RunOptions(choice, find_story("slackwater")), (pace,)) as run:
             run.play_episode()
             run.reset_episode()
             for _ in range(_TURNS - 6):

@@ -1,4 +1,4 @@
-"""Where an episode can go on: one value, kept as a checked text that is replaced as a whole."""
+"""The checkpoint of an episode: one value in a file with a checksum, always replaced as a whole."""
 
 import base64
 import json
@@ -6,7 +6,7 @@ import os
 import zlib
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -14,18 +14,43 @@ from zorkgpt.encoding import as_json
 from zorkgpt.errors import CheckpointError, reason_of
 
 FILE_NAME = "checkpoint.json"
-VERSION = 1
+VERSION = 2
 _HEAD = b'{"crc32": "%08x", "checkpoint": '
 _HEAD_LENGTH = len(_HEAD % 0)
+_MANAGERS_IN_VERSION_1 = {
+    "KnowledgeManager": "knowledge",
+    "ModelCalls": "model_calls",
+    "ObjectiveManager": "objectives",
+    "RejectionManager": "rejections",
+    "ReturnManager": "returns",
+}
+"""The names of snapshots by the names of classes, under which version 1 kept them."""
+
+
+class Snapshot(Protocol):
+    """Something whose state a checkpoint holds."""
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return the whole state as plain values for JSON."""
+        ...
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take on a state that `snapshot` returned.
+
+        Raises:
+            KeyError, TypeError, ValueError, AttributeError: It is no such state.
+            CheckpointError: It can't be restored; the message says why.
+        """
+        ...
 
 
 class Run(BaseModel):
-    """What an episode is played with, and has to be resumed with."""
+    """The story, the player and the options of an episode, with which it has to be resumed."""
 
     model_config = ConfigDict(frozen=True)
 
     story: str = Field(pattern="^[0-9a-f]{64}$")
-    """sha256 of the story file."""
+    """The sha256 of the story file."""
     story_path: str
     title: str
     seed: int = Field(ge=1)
@@ -37,38 +62,33 @@ class Run(BaseModel):
 
 
 class Checkpoint(BaseModel):
-    """The end of a turn, with everything that can't be told from the journal."""
+    """The end of a turn, with everything that can't be rebuilt from the journal."""
 
     model_config = ConfigDict(frozen=True)
 
     version: int
     episode: int = Field(ge=1)
     turn: int = Field(ge=0)
-    """The last one that it contains."""
+    """The last turn that it contains."""
     run: Run
     game: str
     """The interpreter's saved state, random generator included, as base64."""
     log_bytes: int = Field(ge=0)
-    """Of the episode's log."""
-    memory: dict[str, Any] | None = None
-    """`SimpleMemoryManager.snapshot()`; None: nothing is remembered."""
-    files: dict[str, dict[str, Any]] = {}
-    """By name, the marks of the files that are put back, see `Rollback`."""
-    summary: tuple[str, int, int] = ("", 0, 0)
-    """Of the turns that the prompt has no room for: the text, up to which turn, and when it was asked for."""
-    managers: dict[str, dict[str, Any]] = {}
-    """By class, the `to_dict()` of those that have one."""
+    """The length of the episode's log."""
+    snapshots: dict[str, dict[str, Any]] = {}
+    """The state of every `Snapshot`, by its name in `orchestration.assembly`."""
 
     @property
     def game_state(self) -> bytes:
+        """Return the interpreter's saved state."""
         return base64.b64decode(self.game)
 
 
 def write_checkpoint(path: Path, content: dict[str, Any]) -> None:
-    """Replace the checkpoint. Whole or not at all when the process is killed; it is not flushed to disk.
+    """Replace the checkpoint: as a whole, or not at all if the process is killed. It is not flushed to disk.
 
     Raises:
-        OSError: it can't be written; the one before stands.
+        OSError: It can't be written; the one before stands.
     """
     body = as_json({"version": VERSION} | content)
     data = b"%s%s}\n" % (_HEAD % zlib.crc32(body), body)
@@ -85,15 +105,15 @@ def write_checkpoint(path: Path, content: dict[str, Any]) -> None:
 
 
 def _put_in_place(temporary: str, path: Path) -> None:
-    """Let it be the checkpoint, and the one before be what the next is written over.
+    """Make the temporary file the checkpoint, and the checkpoint before it the file that is overwritten next.
 
-    The space that a file has already is written in a fraction of the time that new space takes. What stands in the
-    place of the checkpoint is never written to.
+    Overwriting the space that a file already has takes a fraction of the time of allocating new space. The file that
+    stands in the place of the checkpoint is never written to.
     """
     spare = f"{path}.spare"
     with suppress(FileNotFoundError):
         os.unlink(spare)
-    # Where there are no second names, every checkpoint takes new space.
+    # On a file system without hard links every checkpoint takes new space.
     with suppress(OSError):
         os.link(path, spare)
     os.replace(temporary, path)
@@ -102,17 +122,17 @@ def _put_in_place(temporary: str, path: Path) -> None:
 
 
 def remove_checkpoint(path: Path) -> None:
-    """There is nothing to go on from any longer."""
+    """Remove the checkpoint, and what was kept beside it for writing the next."""
     for name in (path, f"{path}.tmp", f"{path}.spare"):
         with suppress(FileNotFoundError):
             os.unlink(name)
 
 
 def read_checkpoint(path: Path) -> Checkpoint:
-    """The checkpoint, if it is whole and of a known version. The file is never changed.
+    """Return the checkpoint, if it is whole and of a known version. The file is never changed.
 
     Raises:
-        CheckpointError: it is not; the message says why and what to do.
+        CheckpointError: It is not; the message says why and what to do.
     """
     try:
         data = path.read_bytes()
@@ -128,14 +148,26 @@ def read_checkpoint(path: Path) -> Checkpoint:
                 f"The checkpoint {path} was written by a later version of this program: its format is "
                 f"{content['version']}, and formats up to {VERSION} are known here. Use that version."
             )
-        return Checkpoint.model_validate(content)
+        return Checkpoint.model_validate(_from_version_1(content) if content["version"] == 1 else content)
     except ValidationError as error:
         problem = error.errors(include_url=False)[0]
         where = ".".join(str(part) for part in problem["loc"])
         raise CheckpointError(f"The checkpoint {path} lacks a part: {where}: {problem['msg']}.") from None
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise CheckpointError(f"The checkpoint {path} is no checkpoint: {reason_of(error)}.") from None
 
 
+def _from_version_1(content: dict[str, Any]) -> dict[str, Any]:
+    """Return the same checkpoint with everything that version 1 kept in fields of its own among the snapshots."""
+    snapshots = {_MANAGERS_IN_VERSION_1[name]: state for name, state in content.pop("managers", {}).items()}
+    text, up_to, asked = content.pop("summary", ("", 0, 0))
+    snapshots["history_summary"] = {"text": text, "up_to": up_to, "asked": asked}
+    if (memory := content.pop("memory", None)) is not None:
+        snapshots["memory"] = memory
+    snapshots["files"] = content.pop("files", {})
+    return content | {"snapshots": snapshots}
+
+
 def as_text(state: bytes) -> str:
+    """Return the interpreter's saved state as base64."""
     return base64.b64encode(state).decode("ascii")

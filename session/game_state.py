@@ -1,6 +1,7 @@
-"""What is true of the running episode."""
+"""The state of the running episode."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from game_interface.models import Observation
 from session.history import TurnRecord
@@ -9,12 +10,12 @@ from session.outcome import failed
 
 @dataclass
 class GameState:
-    """The running episode: where it is, what was done, what was last seen.
+    """The running episode: where it stands, what was done, what was last seen.
 
-    Managers read it; only the turn loop writes it.
+    Managers read it. The turn loop writes it, but for the summary of the history, which the context manager writes.
     """
 
-    episode_id: int | str = 1
+    episode_id: int = 1
     turn_count: int = 0
     current_room_id: int | None = None
     current_room_name: str = ""
@@ -27,33 +28,33 @@ class GameState:
     visited_locations: set[int] = field(default_factory=set)
     action_history: list[tuple[str, str]] = field(default_factory=list)
     """(action, response), oldest first."""
-    action_reasoning_history: list[dict] = field(default_factory=list)
-    """{turn, reasoning, action, timestamp, location, response}, oldest first; what is not known is not there."""
+    action_reasoning_history: list[dict[str, Any]] = field(default_factory=list)
+    """{turn, reasoning, action, timestamp, location, response}, oldest first; unknown values are left out."""
     history_summary: str = ""
-    """Of the turns up to `history_summarised_to`, by a model, once their number outgrew the prompt."""
+    """A model's summary of the turns up to `history_summarised_to`, once there were too many for the prompt."""
     history_summarised_to: int = 0
     history_summary_asked: int = 0
     """The turn at which a summary was last asked for."""
     failed_actions: dict[int, dict[str, set[str]]] = field(default_factory=dict)
     """Location → actions that changed nothing there in this episode, in the order of the first try → the circumstances
-    (`Observation.circumstances`) in which they did."""
+    (`Observation.circumstances`) in which they changed nothing."""
     scored_actions: dict[int, list[str]] = field(default_factory=dict)
     """Location → actions that scored there in this episode."""
     room_descriptions: dict[int, tuple[str, int]] = field(default_factory=dict)
-    """Location → the text that described it last in this episode, and the turn on which it was printed."""
+    """Location → the latest description of it in this episode, and the turn on which it was printed."""
     last_room_description: str = ""
-    """Of the room where the player is; "" if it was not described yet."""
+    """The description of the room where the player is; "" if it was not described yet."""
     last_room_description_turn: int = 0
     last_room_description_location_id: int | None = None
 
-    def reset_episode(self, episode_id: int | str) -> None:
+    def reset_episode(self, episode_id: int) -> None:
         """Forget the running episode and begin another."""
         fresh = GameState(episode_id=episode_id, max_score=self.max_score)
         for name in fresh.__dataclass_fields__:
             setattr(self, name, getattr(fresh, name))
 
     def observe(self, now: Observation) -> None:
-        """Take over where the game says it stands."""
+        """Update the location, the inventory and the score from the Z-machine."""
         if now.location is not None:
             if now.location.num != self.current_room_id:
                 self._recall_description(now.location.num)
@@ -65,7 +66,7 @@ class GameState:
         self.current_score = now.score
 
     def describe_room(self, description: str, location_id: int) -> None:
-        """Keep the text of the room that was just seen."""
+        """Keep the description of the room that the game has just printed."""
         self.room_descriptions[location_id] = (description, self.turn_count)
         self._recall_description(location_id)
 
@@ -75,13 +76,13 @@ class GameState:
         self.last_room_description_location_id = location_id if text else None
 
     def room_description_age(self, location_id: int | None) -> int | None:
-        """Turns since this room was described; None if the last description is of another room."""
+        """Return the turns since this room was described; None if the last description is of another room."""
         if location_id is None or location_id != self.last_room_description_location_id:
             return None
         return self.turn_count - self.last_room_description_turn
 
     def record(self, turn: TurnRecord) -> None:
-        """Take over what a turn did."""
+        """Update the state with a turn that was played."""
         step = turn.transition
         place = step.before.location.name if step.before.location else ""
         self.action_history.append((step.action, step.response))
@@ -98,8 +99,11 @@ class GameState:
         if turn.extraction and turn.extraction.is_room_description and step.after.location is not None:
             self.describe_room(step.response, step.after.location.num)
 
-    def add_reasoning(self, turn: int, reasoning: str, action: str) -> dict:
-        """Keep why an action was chosen. What was kept of the same turn is completed, or replaced by another action."""
+    def add_reasoning(self, turn: int, reasoning: str, action: str) -> dict[str, Any]:
+        """Keep why an action was chosen and return the entry.
+
+        An entry of the same turn is completed if its action is the same, and replaced otherwise.
+        """
         kept = self.action_reasoning_history
         known = kept.pop() if kept and kept[-1]["turn"] == turn else {}
         if known.get("action") != action:
@@ -108,9 +112,23 @@ class GameState:
         return kept[-1]
 
     def failed_here(self, now: Observation) -> tuple[str, ...]:
-        """What changed nothing at this place while what is carried, lit, open or locked was as it is now."""
+        """Return the actions that changed nothing here while what is carried, lit, open or locked was as it is now."""
         tried = self.failed_actions.get(now.location.num, {}) if now.location else {}
         return tuple(action for action, circumstances in tried.items() if now.circumstances in circumstances)
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return the summary of the history, which can't be rebuilt from the turns."""
+        return {
+            "text": self.history_summary,
+            "up_to": self.history_summarised_to,
+            "asked": self.history_summary_asked,
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take on the summary that `snapshot` returned."""
+        self.history_summary = str(state["text"])
+        self.history_summarised_to = int(state["up_to"])
+        self.history_summary_asked = int(state["asked"])
 
     def _note_outcome(self, location_id: int, action: str, circumstances: str, in_vain: bool) -> None:
         tried = self.failed_actions.setdefault(location_id, {})

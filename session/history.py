@@ -1,4 +1,4 @@
-"""The record of each turn, and the recent turns of the running episode."""
+"""The record of each turn, and the history of the running episode."""
 
 from collections import deque
 from dataclasses import dataclass
@@ -17,28 +17,28 @@ class Rejection:
     judge: str
     """Who rejected it: "story" (by its grammar and objects) or "model"."""
     score: float | None = None
-    """The model's score, -1 to 1; None: the model was not asked."""
+    """The model's score, -1 to 1."""
     obeyed: bool = True
-    """False: the judge had been wrong too often, so the action was played all the same."""
+    """False if the judge had been wrong too often, so that the action was played all the same."""
 
 
 @dataclass(frozen=True, slots=True)
 class UsageTotals:
-    """The tokens and cost of a run's models so far."""
+    """What the models of a run have used so far."""
 
     tokens: int
-    """Prompt and completion tokens."""
+    """Tokens read and written."""
     cost: float
-    """The cost of those models whose prices are known."""
+    """The cost of the models whose prices are known."""
 
 
 @dataclass(frozen=True, slots=True)
 class TurnRecord:
-    """One turn: what managers learn from, the event log stores, the viewer shows and the evaluation measures."""
+    """One turn, as seen by everything that learns from it, shows it or measures it."""
 
     episode: int
     turn: int
-    """From 1 in each episode."""
+    """The number of the turn, from 1 in each episode."""
     transition: Transition
     reasoning: str
     player: str
@@ -47,16 +47,16 @@ class TurnRecord:
     memory_shown: str
     """The memories of the location, as the player saw them before choosing."""
     memory_events: tuple[MemoryEvent, ...] = ()
-    """What changed in memory because of the turn."""
+    """What the memory recorded of the turn."""
     duration_s: float = 0.0
     rejections: tuple[Rejection, ...] = ()
-    """The rejected proposals for this turn, oldest first."""
+    """The proposals for this turn that were turned down, oldest first."""
     critic_score: float | None = None
-    """The critic's score of the action that was played, -1 to 1; None: the critic's model did not judge it."""
+    """The score of the action that was played, -1 to 1; None if the critic's model did not judge it."""
     spent: UsageTotals | None = None
-    """The usage of the run up to and including this turn; None: no configured model is asked."""
+    """What the run has spent, this turn included; None if no model is asked through the configuration."""
     extraction: Extraction | None = None
-    """What was extracted from the response; None: nothing tried to."""
+    """What the extractor read in the response; None if nothing read it."""
     notices: tuple[str, ...] = ()
     """What the player was told about its own progress before it chose."""
 

@@ -1,4 +1,4 @@
-"""The turns of an episode, each as it was decided and as it was played: what a resumed episode is rebuilt from."""
+"""The journal of an episode: each turn as it was decided and as it was played, to rebuild a resumed episode from."""
 
 import json
 import os
@@ -23,7 +23,7 @@ FILE_NAME = "turns.journal"
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """How the game began."""
+    """The beginning of the game."""
 
     text: str
     observation: Observation
@@ -31,42 +31,42 @@ class Opening:
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
-    """What is about to be played, written down before it is."""
+class TurnDecision:
+    """The action of a turn and how it was chosen, written down before it is played."""
 
     turn: int
     action: str
     reasoning: str
     player: str
-    """As in `TurnRecord`."""
+    """Who chose the action, as in `TurnRecord`."""
     rejections: tuple[Rejection, ...] = ()
     score: float | None = None
-    """The critic's, of the action."""
+    """The critic's score of the action."""
     notes: dict[str, Any] = field(default_factory=dict)
-    """What the player has changed in its notes since the turn before, see `zorkgpt.player.TakesNotes`."""
+    """What the player has changed in its notes since the turn before, see `zorkgpt.player.Player.changed_notes`."""
 
 
-Entry = Opening | Decided | TurnRecord
-_KINDS: dict[str, type[Entry]] = {"opening": Opening, "decided": Decided, "played": TurnRecord}
+Entry = Opening | TurnDecision | TurnRecord
+_KINDS: dict[str, type[Entry]] = {"opening": Opening, "decided": TurnDecision, "played": TurnRecord}
 _NAMES = {kind: name for name, kind in _KINDS.items()}
 
 
 @dataclass(frozen=True, slots=True)
-class Turns:
-    """What a journal holds; where a turn is in it twice, the later one counts."""
+class JournalContent:
+    """Everything in a journal; of a turn that is in it twice, the later entry counts."""
 
     opening: Opening
-    decided: dict[int, Decided]
+    decided: dict[int, TurnDecision]
     played: dict[int, TurnRecord]
 
 
 class Journal:
-    """Appends to the journal of an episode: a checksum and a JSON object a line, with the system when written.
+    """Appends to the journal of an episode: a checksum and a JSON object a line, handed to the system at once.
 
-    A line that a kill has cut short is removed first.
+    A last line that a kill has cut short is removed first.
 
     Raises:
-        OSError: it can't be opened.
+        OSError: It can't be opened.
     """
 
     def __init__(self, path: Path) -> None:
@@ -78,38 +78,40 @@ class Journal:
         self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
 
     def write(self, entry: Entry) -> None:
+        """Append an entry."""
         body = as_json({_NAMES[type(entry)]: entry})
         line = memoryview(b"%08x %s\n" % (zlib.crc32(body), body))
         while line:
             line = line[os.write(self._file, line) :]
 
     def close(self) -> None:
+        """Close the file."""
         os.close(self._file)
 
 
-def read_journal(path: Path) -> Turns:
-    """Everything that was written; a last line that is cut short is left out.
+def read_journal(path: Path) -> JournalContent:
+    """Return everything that was written; a last line that is cut short is left out.
 
     Raises:
-        CheckpointError: there is none, or it is damaged.
+        CheckpointError: There is no journal, or it is damaged.
     """
     try:
         data = path.read_bytes()
     except OSError as error:
         raise CheckpointError(f"The journal {path} can't be read: {error.strerror}.") from None
     opening: Opening | None = None
-    decided: dict[int, Decided] = {}
+    decided: dict[int, TurnDecision] = {}
     played: dict[int, TurnRecord] = {}
     for entry in _entries(data, path):
         if isinstance(entry, Opening):
             opening = entry
-        elif isinstance(entry, Decided):
+        elif isinstance(entry, TurnDecision):
             decided[entry.turn] = entry
         else:
             played[entry.turn] = entry
     if opening is None:
         raise CheckpointError(f"The journal {path} lacks the opening.")
-    return Turns(opening, decided, played)
+    return JournalContent(opening, decided, played)
 
 
 def _entries(data: bytes, path: Path) -> Iterator[Entry]:
@@ -119,12 +121,12 @@ def _entries(data: bytes, path: Path) -> Iterator[Entry]:
             if int(checksum, 16) != zlib.crc32(body):
                 raise ValueError("its checksum is another")
             ((name, fields),) = json.loads(body).items()
-            yield _form(_KINDS[name]).validate_python(fields)
+            yield _adapter(name).validate_python(fields)
         except (ValueError, KeyError, AttributeError, RecursionError, ValidationError) as error:
             reason = str(error).partition("\n")[0]
             raise CheckpointError(f"The journal {path} is damaged in line {number}: {reason}.") from None
 
 
 @cache
-def _form(kind: type[Entry]) -> TypeAdapter:
-    return TypeAdapter(kind)
+def _adapter(name: str) -> TypeAdapter[Entry]:
+    return TypeAdapter(_KINDS[name])

@@ -1,14 +1,14 @@
-"""A turn and a model's call, as the run log keeps them."""
+"""Turns and model calls as events of the run log, and back."""
 
 from dataclasses import fields
 from datetime import UTC, datetime
-from functools import cache
-from typing import Any
+from typing import Any, cast
 
 from game_interface.models import Item
 from session.history import TurnRecord
 from session.outcome import failed, had_effect
 from zorkgpt.llm.messages import Message, Usage
+from zorkgpt.llm.roles import Role
 from zorkgpt.llm.usage import CallRecord
 from zorkgpt.once import once
 from zorkgpt.runlog.events import ModelCalled, TurnPlayed
@@ -16,7 +16,7 @@ from zorkgpt.runlog.events import ModelCalled, TurnPlayed
 
 @once
 def turn_played(record: TurnRecord) -> TurnPlayed:
-    """The line of the log for this turn."""
+    """Return the event for a turn."""
     step = record.transition
     before, after = step.before.location, step.after.location
     return TurnPlayed(
@@ -56,8 +56,8 @@ def turn_played(record: TurnRecord) -> TurnPlayed:
     )
 
 
-def model_called(call: CallRecord, *, episode: int | str, turn: int) -> ModelCalled:
-    """The line of the calls' log for this one."""
+def model_called(call: CallRecord, *, episode: int, turn: int) -> ModelCalled:
+    """Return the event for a model's call."""
     return ModelCalled(
         episode=episode,
         turn=turn,
@@ -76,11 +76,11 @@ def model_called(call: CallRecord, *, episode: int | str, turn: int) -> ModelCal
 
 
 def call_record(call: ModelCalled) -> CallRecord:
-    """The call of which `model_called` made a line."""
+    """Return the call that `model_called` made an event of."""
     return CallRecord(
-        role=call.role,
+        role=Role(call.role),
         model=call.model,
-        messages=tuple(Message(**message) for message in call.messages),
+        messages=tuple(Message(**cast(dict[str, Any], message)) for message in call.messages),
         answer=call.answer,
         reasoning=call.reasoning,
         usage=Usage(call.prompt_tokens, call.completion_tokens),
@@ -95,10 +95,12 @@ def _things(items: tuple[Item, ...] | None) -> list[list[Any]] | None:
 
 
 def _plain(value: Any) -> dict[str, Any]:
-    """The fields of a dataclass whose values are plain; `asdict`, which copies deeply, takes many times as long."""
-    return {name: getattr(value, name) for name in _names(type(value))}
+    """Return the fields of a dataclass with plain values; `asdict`, which copies deeply, takes many times as long."""
+    kind = type(value)
+    if kind not in _FIELD_NAMES:
+        _FIELD_NAMES[kind] = tuple(field.name for field in fields(kind))
+    return {name: getattr(value, name) for name in _FIELD_NAMES[kind]}
 
 
-@cache
-def _names(kind: type) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(kind))
+_FIELD_NAMES: dict[type, tuple[str, ...]] = {}
+"""The names of the fields of a dataclass, looked up once."""

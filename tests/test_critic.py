@@ -6,8 +6,8 @@ import pytest
 
 from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.models import Item, Location, Observation
-from orchestration.assembly import Wishes, assemble
-from orchestration.players import Choice
+from orchestration.assembly import RunOptions, assemble
+from orchestration.players import PlayerChoice
 from session.game_configuration import GameConfiguration
 from tests.fixtures.chat_server import ChatServer
 from tests.test_action_check import LANGUAGE, SCENE
@@ -90,7 +90,7 @@ def a_run(workdir, answers: dict, **settings):
     )
     nothing = json.dumps({"should_remember": False})
     llm = ScriptedLLM(lambda messages, role: next(answers[role]) if role in answers else nothing)
-    return assemble(config, Wishes(Choice("model", "a test", None), remember=False), llm=llm), llm
+    return assemble(config, RunOptions(PlayerChoice("model", "a test", None), remember=False), llm=llm), llm
 
 
 def test_the_player_is_told_why_and_a_rejection_costs_no_turn(tmp_path):

@@ -1,4 +1,4 @@
-"""The player that asks a model."""
+"""The player that asks a language model."""
 
 import json
 import re
@@ -9,26 +9,26 @@ from zorkgpt.errors import BudgetExceeded, InvalidAnswer, LLMError, LLMUnreachab
 from zorkgpt.llm.messages import LLM, Completion, Message
 from zorkgpt.llm.roles import Role
 from zorkgpt.log import get_logger
-from zorkgpt.player import AgentDecision, PlayerContext
+from zorkgpt.player import AgentDecision, Player, PlayerContext
 from zorkgpt.prompts.render import render
 
 log = get_logger(__name__)
 
-_MOST_ANSWERS = 3
-_MOST_FAILURES = 5
+_MAX_ANSWERS = 3
+_MAX_FAILURES = 5
 _MARKED = re.compile(r"^[\s>#*_`\-]*(?:next\s+|final\s+|my\s+)?(?:action|command)[\s*_`]*[:：](.*)$", re.IGNORECASE)
-_AROUND = " \t`*_\"'“”‘’>"
-_LONGEST_COMMAND = 200
-_AGAIN = """Your answer holds no line that begins with ACTION: and names one command.
+_QUOTING = " \t`*_\"'“”‘’>"
+_MAX_COMMAND = 200
+_ASK_AGAIN = """Your answer holds no line that begins with ACTION: and names one command.
 Answer again with that line only, for example:
 ACTION: look"""
 
 
-class Agent:
+class Agent(Player):
     """Asks the model of the role `agent` for one command a turn.
 
     Args:
-        budgets: how long each part of the prompt may be.
+        budgets: How long each part of the prompt may be.
     """
 
     def __init__(self, llm: LLM, budgets: ContextSection = DEFAULT_BUDGETS) -> None:
@@ -36,30 +36,30 @@ class Agent:
         self._budgets = budgets
 
     def get_action_with_reasoning(self, context: PlayerContext) -> AgentDecision:
-        """The model's command and its reasons; asked again if the answer holds no command.
+        """Return the model's command and its reasons; the model is asked again if its answer holds no command.
 
         Raises:
-            InvalidAnswer: no command in three answers. None is made up.
-            LLMError: the model could not be asked, several times in a row.
+            InvalidAnswer: There was no command in three answers. None is made up.
+            LLMError: The model could not be asked, several times in a row.
         """
         messages = question = prompt_for(context, self._budgets)
         thoughts: list[str] = []
-        for _ in range(_MOST_ANSWERS):
+        for _ in range(_MAX_ANSWERS):
             completion = self._ask(question)
             thoughts.append(_reasons(completion))
             action = _action(completion, context.vocabulary)
             if action is not None:
                 return AgentDecision(action, "\n".join(filter(None, thoughts)))
             said = Message("assistant", completion.content[:1000])
-            question = [*messages, said, Message("user", _AGAIN)]
+            question = [*messages, said, Message("user", _ASK_AGAIN)]
         raise InvalidAnswer(
-            f"The agent's model named no command in {_MOST_ANSWERS} answers; the last one began "
+            f"The agent's model named no command in {_MAX_ANSWERS} answers; the last one began "
             f"{completion.content[:200]!r}."
         )
 
     def _ask(self, question: list[Message]) -> Completion:
-        """The model's answer; a failure that may pass does not end the episode, the same one again and again does."""
-        for failures in range(1, _MOST_FAILURES):
+        """Return the model's answer. A passing failure does not end the episode, repeated failures do."""
+        for failures in range(1, _MAX_FAILURES):
             try:
                 return self._llm.complete(question, role=Role.AGENT)
             except (LLMUnreachable, BudgetExceeded):
@@ -70,13 +70,13 @@ class Agent:
 
 
 def prompt_for(context: PlayerContext, budgets: ContextSection = DEFAULT_BUDGETS) -> list[Message]:
-    """The question to the model, of everything that the player is told."""
+    """Return the messages that tell the model everything that the player is told."""
     prompt = render("agent", sections=agent_sections(context, budgets))
     return [Message("system", prompt.system), Message("user", prompt.user)]
 
 
 def _action(completion: Completion, vocabulary: tuple[str, ...]) -> str | None:
-    # The command stands at the end, so one that was cut off may be half a command.
+    # The command stands at the end, so a truncated answer may end in half a command.
     return None if completion.truncated else parse_action(completion.content, vocabulary)
 
 
@@ -87,9 +87,9 @@ def _reasons(completion: Completion) -> str:
 
 
 def parse_action(text: str, vocabulary: tuple[str, ...] = ()) -> str | None:
-    """The one command in a model's answer: what the last `ACTION:` line says; None if there is none.
+    """Return the command in a model's answer: what the last `ACTION:` line says; None if there is none.
 
-    A JSON object with the key `action` will do, and so will a bare line whose first word the game's parser knows.
+    A JSON object with the key `action` is accepted too, and so is a bare line whose first word the game's parser knows.
     """
     lines = text.splitlines()
     for number in range(len(lines) - 1, -1, -1):
@@ -116,15 +116,15 @@ def _bare(lines: list[str], vocabulary: tuple[str, ...]) -> str | None:
     if command is None or len(command.split()) > 8:
         return None
     first = command.split()[0].lower()
-    # Parsers keep only the first letters of a word, 6 or 9 of them by version.
+    # Parsers keep only the first letters of a word, 6 or 9 of them depending on the version.
     known = any(word.lower() in (first, first[:6], first[:9]) for word in vocabulary)
     return command if known else None
 
 
 def _command(text: str) -> str | None:
     line = "".join(letter if letter.isprintable() else " " for letter in text)
-    line = " ".join(line.split()).strip(_AROUND).removesuffix(".").strip(_AROUND)
-    # "<your command>" is the form handed back, not an answer.
-    if not any(letter.isalnum() for letter in line) or line.startswith(("<", "[")) or len(line) > _LONGEST_COMMAND:
+    line = " ".join(line.split()).strip(_QUOTING).removesuffix(".").strip(_QUOTING)
+    # "<your command>" is the form as it was given, not an answer.
+    if not any(letter.isalnum() for letter in line) or line.startswith(("<", "[")) or len(line) > _MAX_COMMAND:
         return None
     return line

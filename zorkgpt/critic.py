@@ -1,4 +1,4 @@
-"""Judges a proposed action: the story's own rules first, then a model, if there is one."""
+"""Reviews a proposed action: by the story's grammar and objects first, then by a model, if there is one."""
 
 import math
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from game_interface.language import Language, Scene
 from session.sections import ContextSection
 from zorkgpt.action_check import check_action
 from zorkgpt.context.prompt import DEFAULT_BUDGETS, critic_sections
-from zorkgpt.context.section import first_sentences, last_sentences
+from zorkgpt.context.prompt_section import first_sentences, last_sentences
 from zorkgpt.errors import LLMError
 from zorkgpt.llm.messages import LLM, Message
 from zorkgpt.llm.roles import Role
@@ -22,11 +22,11 @@ from zorkgpt.prompts.render import render
 log = get_logger(__name__)
 
 PROPOSAL_TOKENS = (100, 200)
-"""Of the action and of the reasons for it, whose conclusion stands at the end."""
+"""The tokens of the action, and of the reasons for it, whose conclusion stands at the end."""
 Judge = Literal["story", "model", "nobody"]
 
 
-class Judgement(BaseModel):
+class CriticAnswer(BaseModel):
     """The form that the model fills in."""
 
     score: float = Field(ge=-1, le=1, description="-1: pointless or harmful, 0: may be, 1: certainly worth a turn")
@@ -35,26 +35,26 @@ class Judgement(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the critic makes of a proposal."""
+    """The critic's answer to a proposal."""
 
     accepted: bool
     reason: str = ""
     judge: Judge = "nobody"
-    """Who decided: the story's grammar and objects, the model, or nobody, since neither had anything to say."""
+    """Who decided: the story's grammar and objects, the model, or nobody if neither had an objection."""
     score: float | None = None
-    """The model's, -1 to 1; None if it was not asked."""
+    """The model's score, -1 to 1; None if it was not asked."""
     confidence: float = 0.0
-    """Of a rejection by the story, 0 to 1."""
+    """How sure a rejection by the story is, 0 to 1."""
 
 
 class Critic:
     """Rejects what the story is known to refuse, and what the model of the role `critic` scores too low.
 
     Args:
-        language: of the story; None: not known.
-        llm: None: only the story judges.
-        threshold: a score below it is a rejection.
-        budgets: how long each part of the player's prompt may be; the critic's are half as long.
+        language: The story's grammar; None if it is not known.
+        llm: Serves the role; None to judge by the story alone.
+        threshold: The lowest score that is accepted.
+        budgets: How long each part of the player's prompt may be; the critic's are half as long.
     """
 
     def __init__(
@@ -70,10 +70,10 @@ class Critic:
         self._threshold = threshold
         self._budgets = budgets
         self.failures = 0
-        """How often the model gave no judgement."""
+        """How often the model gave no answer."""
 
     def judge(self, proposal: AgentDecision, context: PlayerContext, scene: Scene | None) -> Verdict:
-        """The verdict; a model that fails rejects nothing."""
+        """Return the verdict on a proposal; a model that fails rejects nothing."""
         told = check_action(proposal.action, self._language, scene, answering="?" in context.response)
         if not told.valid:
             return Verdict(False, told.reason, "story", confidence=told.confidence)
@@ -81,7 +81,8 @@ class Critic:
             return Verdict(True)
         try:
             question = prompt_for(proposal, context, self._budgets)
-            answer = self._llm.complete(question, role=Role.CRITIC, response_model=Judgement).parsed
+            answer = self._llm.complete(question, role=Role.CRITIC, response_model=CriticAnswer).parsed
+            assert isinstance(answer, CriticAnswer)
         except LLMError as error:
             self._note(error)
             return Verdict(True)
@@ -97,12 +98,12 @@ class Critic:
 def prompt_for(
     proposal: AgentDecision, context: PlayerContext, budgets: ContextSection = DEFAULT_BUDGETS
 ) -> list[Message]:
-    """The question to the model."""
+    """Return the question to the model."""
     prompt = render(
         "critic",
         sections=critic_sections(context, budgets),
         action=first_sentences(proposal.action, PROPOSAL_TOKENS[0]),
         reasons=last_sentences(proposal.reasoning, PROPOSAL_TOKENS[1]),
-        form=form_of(Judgement),
+        form=form_of(CriticAnswer),
     )
     return [Message("system", prompt.system), Message("user", prompt.user)]

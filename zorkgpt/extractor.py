@@ -1,4 +1,4 @@
-"""Reads in the game's text what the Z-machine can't say, by asking a model."""
+"""Extracts from the game's text what the Z-machine can't say, by asking a model."""
 
 from typing import Any, Protocol
 
@@ -15,15 +15,15 @@ from zorkgpt.world.directions import DIRECTIONS, canonical_direction
 
 log = get_logger(__name__)
 
-_MOST_ENEMIES = 5
-_LONGEST_NAME = 60
+_MAX_ENEMIES = 5
+_MAX_NAME_CHARACTERS = 60
 
 
 class Extractor(Protocol):
-    """Reads what the game printed."""
+    """Extracts facts from what the game printed."""
 
     def extract(self, said: GameText) -> Extraction:
-        """What the text says; never raises over a text or a model."""
+        """Return what the text says; no text and no failure of a model makes it raise."""
         ...
 
 
@@ -47,22 +47,24 @@ class ModelExtractor:
     """Asks the model of the role `extractor`.
 
     Args:
-        otherwise: reads what the model fails to.
+        fallback: Reads what the model fails to read.
     """
 
-    def __init__(self, llm: LLM, otherwise: Extractor) -> None:
+    def __init__(self, llm: LLM, fallback: Extractor) -> None:
         self._llm = llm
-        self._otherwise = otherwise
+        self._fallback = fallback
         self.failures = 0
         """How often the model gave no answer that could be read."""
 
     def extract(self, said: GameText) -> Extraction:
+        """Return what the model reads in the text, or the fallback if the model fails."""
         try:
-            completion = self._llm.complete(prompt_for(said), role=Role.EXTRACTOR, response_model=ExtractionAnswer)
+            answer = self._llm.complete(prompt_for(said), role=Role.EXTRACTOR, response_model=ExtractionAnswer).parsed
+            assert isinstance(answer, ExtractionAnswer)
         except LLMError as error:
             self._note(error)
-            return self._otherwise.extract(said)
-        return checked(completion.parsed, said)
+            return self._fallback.extract(said)
+        return checked(answer, said)
 
     def _note(self, error: LLMError) -> None:
         self.failures += 1
@@ -71,19 +73,19 @@ class ModelExtractor:
 
 
 def prompt_for(said: GameText) -> list[Message]:
-    """The question to the model."""
+    """Return the question to the model."""
     prompt = render("extractor", said=said, form=form_of(ExtractionAnswer))
     return [Message("system", prompt.system), Message("user", prompt.user)]
 
 
 def checked(answer: ExtractionAnswer, said: GameText) -> Extraction:
-    """What of the answer can be so: ways have the names of directions, and in the dark no place is described."""
+    """Return the plausible part of the answer: exits are directions, and nothing is described in the dark."""
     named = (canonical_direction(way.replace("-", "")) for way in answer.exits)
-    enemies = (" ".join(enemy.split())[:_LONGEST_NAME] for enemy in answer.enemies if enemy.strip())
+    enemies = (" ".join(enemy.split())[:_MAX_NAME_CHARACTERS] for enemy in answer.enemies if enemy.strip())
     return Extraction(
         is_room_description=answer.is_room_description and not said.dark,
         exits=tuple(dict.fromkeys(direction for direction in named if direction)),
         combat=answer.combat,
-        enemies=tuple(dict.fromkeys(enemies))[:_MOST_ENEMIES] if answer.combat else (),
+        enemies=tuple(dict.fromkeys(enemies))[:_MAX_ENEMIES] if answer.combat else (),
         by="model",
     )

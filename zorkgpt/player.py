@@ -1,8 +1,8 @@
-"""What a player is told before a turn and what it answers, whoever plays."""
+"""The interface of a player: what it is told before a turn and what it answers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 from game_interface.models import Item, Observation
 from zorkgpt.errors import ZorkGPTError
@@ -11,44 +11,45 @@ from zorkgpt.memory.models import Memory
 
 
 class PlayerStopped(ZorkGPTError):
-    """The player has nothing more to play: a walkthrough is at its end, a person has had enough."""
+    """Raised when the player has nothing more to play: a walkthrough has ended, a person wants to stop."""
 
 
 @dataclass(frozen=True, slots=True)
 class Exit:
-    """A way out of this place that the map knows."""
+    """An exit of this place that the map knows."""
 
     way: str
     """A direction, or the action that took it."""
     leads_to: str | None = None
-    """The place's name; None: nobody has walked it."""
+    """The name of the place; None if nobody has walked there."""
     location_id: int | None = None
     confidence: float | None = None
-    """In (0, 1); None: nobody has walked it."""
+    """How sure the map is of the destination, in (0, 1); None if nobody has walked there."""
     shares: tuple[tuple[str, float], ...] = ()
-    """Places and parts of the walks that ended there, where chance decides."""
+    """Where chance decides, the places and the share of the walks that ended at each."""
     deadly: bool = False
-    """The player has died this way."""
+    """Whether the player has died this way."""
     came_from: tuple[str, ...] = ()
-    """Of a way that nobody has walked: places from which its opposite led here. It may well lead back there."""
+    """If nobody has walked there, the places from which the opposite way led here: it may well lead back to them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Danger:
-    """A danger that is remembered of a place ahead."""
+    """A remembered danger at a place ahead."""
 
     way: str
-    """The first one to take from here."""
+    """The first way to take from here."""
     place: str
     location_id: int
     memory: Memory
     steps: int = 1
-    """Ways from here to the place."""
+    """The number of ways from here to the place."""
     on_route: bool = False
-    """The place lies on the route that the player is on."""
+    """Whether the place lies on the player's route."""
 
     @property
     def text(self) -> str:
+        """Return the title and the text of the memory."""
         return f"{self.memory.title}: {self.memory.text}"
 
 
@@ -61,14 +62,14 @@ class KnownPoints:
     place: str
     location_id: int
     memory: Memory
-    """Which tells of it."""
+    """The memory that says so."""
     ways: tuple[str, ...] | None
-    """From here to the place; () at the place itself, None: no way is known."""
+    """The ways from here to the place; () at the place itself, None if no route is known."""
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """Where the player is going, and the ways there that the map knows."""
+    """The player's destination, and the ways there that the map knows."""
 
     place: str
     location_id: int
@@ -77,88 +78,90 @@ class Route:
 
 @dataclass(frozen=True, slots=True)
 class PlayerContext:
-    """All that a player is told before it chooses an action."""
+    """Everything that a player is told before it chooses an action."""
 
     observation: Observation
-    """From the Z-machine, so certain."""
+    """What the Z-machine says, which is certain."""
     response: str
     """What the game printed last; the opening text on the first turn."""
     memories: str = ""
-    """Of this place, as `get_location_memory` renders them; "" if there are none."""
+    """The memories of this place, as `get_location_memory` renders them; "" if there are none."""
     visits: tuple[int, int] | None = None
-    """How often the player has been here, this time included, and in how many episodes; None: nobody counts."""
+    """How often the player has been here, this time included, and in how many episodes; None if not counted."""
     recent: tuple[RecentTurn, ...] = ()
-    """Oldest first, this episode's."""
+    """The recent turns of this episode, oldest first."""
     summary: str = ""
-    """Of this episode's turns up to `summarised_to`."""
+    """A summary of the turns of this episode up to `summarised_to`."""
     summarised_to: int = 0
     room_description: str | None = None
     """The last description of this room, as the game printed it; None if it was not seen lately."""
     room_description_age: int | None = None
-    """Turns since it was printed; 0: with the last response; None if there is none."""
+    """Turns since it was printed, 0 for the last response; None if there is no description."""
     max_score: int | None = None
     turn: int = 0
-    """The turn that is about to be played; the first of an episode is 1."""
+    """The number of the turn that is about to be played; the first of an episode is 1."""
     max_turns: int = 0
-    episode: int | str = 1
+    episode: int = 1
     exits: tuple[Exit, ...] = ()
-    """Those that were walked first, then those that the place is said to have."""
+    """The exits that were walked, then those that the place is only said to have."""
     dangers: tuple[Danger, ...] = ()
-    """One way from here and on the route, the nearest first."""
+    """The dangers one way from here and on the route, the nearest first."""
     known_points: tuple[KnownPoints, ...] = ()
-    """The nearest first."""
+    """Actions that scored in earlier episodes, the nearest first."""
     route: Route | None = None
-    """None: nobody has said where to go, or no way there is known."""
+    """None if there is no destination, or no route to it is known."""
     failed_here: tuple[str, ...] = ()
-    """Actions that changed nothing at this place in this episode, with what is carried, lit, open or locked as now."""
+    """Actions that changed nothing here in this episode while what is carried, lit, open or locked was as it is now."""
     deadly_here: tuple[str, ...] = ()
     """Actions that the player has died of at this place, in any episode."""
     changed: tuple[Item, ...] = ()
-    """What the last action moved or changed, by the object tree."""
+    """The objects that the last action moved or changed, by the object tree."""
     refused: str | None = None
     """Why the action that was proposed last for this very turn was not accepted."""
     vocabulary: tuple[str, ...] = ()
-    """Words that the game's parser knows; () if it does not tell."""
+    """The words that the game's parser knows; () if they are not known."""
     objectives: tuple[str, ...] = ()
-    """What is being pursued, the most promising first."""
+    """The objectives, the most promising first."""
     knowledge: tuple[str, ...] = ()
     """Lines of the knowledge base that apply here."""
     notices: tuple[str, ...] = ()
-    """What the player should know about its own play: that it goes in a circle, that nothing new has come up."""
+    """Remarks on the player's own play: that it goes in a circle, that nothing new has come up."""
 
 
 @dataclass(frozen=True, slots=True)
 class AgentDecision:
-    """One command, and why."""
+    """A command and the reasons for it."""
 
     action: str
     """A single line, without quotes around it."""
     reasoning: str = ""
     by: str | None = None
-    """Who chose it, where that is not the player whose turn it is; nobody judges it then."""
-
-
-@runtime_checkable
-class TakesNotes(Protocol):
-    """A player that keeps something in mind from turn to turn, which a resumed episode has to give back to it."""
-
-    def changed_notes(self) -> dict[str, Any]:
-        """What has changed since this was asked last in the episode, as plain values for JSON."""
-        ...
-
-    def resume(self, notes: Sequence[dict[str, Any]]) -> None:
-        """Begin an episode with all that was changed in it so far, the first turn's first."""
-        ...
+    """Who chose it, if not the player itself; such an action is not reviewed."""
 
 
 class Player(Protocol):
-    """Chooses actions: a model, rules, a walkthrough, a person."""
+    """Chooses actions: a model, rules, a walkthrough, a person.
+
+    A player that keeps notes from turn to turn overrides all methods; one that keeps none inherits the defaults.
+    """
 
     def get_action_with_reasoning(self, context: PlayerContext) -> AgentDecision:
-        """The next action.
+        """Return the next action.
 
         Raises:
-            LLMError: a model was asked and gave none.
-            PlayerStopped: there will be no more actions.
+            LLMError: A model was asked and gave none.
+            PlayerStopped: There will be no more actions.
         """
         ...
+
+    def look_on(self, context: PlayerContext, action: str) -> None:
+        """Take note of an action that was chosen by another player in this one's stead."""
+        return
+
+    def changed_notes(self) -> dict[str, Any]:
+        """Return what has changed in the notes since the last call in this episode, as plain values for JSON."""
+        return {}
+
+    def resume(self, notes: Sequence[dict[str, Any]]) -> None:
+        """Begin an episode with all changes that were made to the notes in it so far, oldest first."""
+        return

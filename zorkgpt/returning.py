@@ -1,28 +1,21 @@
-"""A player that first goes back to where an earlier episode was, and then lets another one play on."""
+"""A player that first goes back to where an earlier episode was, and then lets another player go on."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from zorkgpt.explore.replay import Journey
-from zorkgpt.player import AgentDecision, Player, PlayerContext, TakesNotes
+from zorkgpt.player import AgentDecision, Player, PlayerContext
 
 RETURN = "return"
-"""What the turns are labelled with that repeat an earlier episode's commands."""
+"""The label of turns that repeat an earlier episode's commands."""
 
 
-@runtime_checkable
-class Onlooker(Protocol):
-    """A player that keeps notes of its own, and so has to see what is played in its stead."""
-
-    def look_on(self, context: PlayerContext, action: str) -> None: ...
-
-
-class ReturningPlayer:
+class ReturningPlayer(Player):
     """Plays the commands of a journey while there is one; after it, or when it led elsewhere, the inner player plays.
 
     Args:
-        journey: the one of the running episode; None if it has none.
+        journey: Returns the journey of the running episode; None if it has none.
     """
 
     def __init__(self, inner: Player, journey: Callable[[], Journey | None]) -> None:
@@ -30,22 +23,27 @@ class ReturningPlayer:
         self._journey = journey
 
     def get_action_with_reasoning(self, context: PlayerContext) -> AgentDecision:
+        """Return the next command of the journey, or the inner player's action once the journey is over."""
         journey = self._journey()
         if journey is None:
             return self._inner.get_action_with_reasoning(context)
         if (step := journey.next) is not None:
-            if isinstance(self._inner, Onlooker):
-                self._inner.look_on(context, step.action)
+            self._inner.look_on(context, step.action)
             return AgentDecision(step.action, _why(journey), by=RETURN)
         told = replace(context, notices=(*context.notices, _notice(journey)))
         return self._inner.get_action_with_reasoning(told)
 
+    def look_on(self, context: PlayerContext, action: str) -> None:
+        """Let the inner player take note of an action."""
+        self._inner.look_on(context, action)
+
     def changed_notes(self) -> dict[str, Any]:
-        return self._inner.changed_notes() if isinstance(self._inner, TakesNotes) else {}
+        """Return the changes of the inner player's notes."""
+        return self._inner.changed_notes()
 
     def resume(self, notes: Sequence[dict[str, Any]]) -> None:
-        if isinstance(self._inner, TakesNotes):
-            self._inner.resume(notes)
+        """Give the inner player its notes back."""
+        self._inner.resume(notes)
 
 
 def _why(journey: Journey) -> str:

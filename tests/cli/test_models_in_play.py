@@ -5,7 +5,7 @@ import logging
 
 import pytest
 
-from orchestration.assembly import Wishes, assemble
+from orchestration.assembly import RunOptions, assemble
 from orchestration.players import choose_player
 from session.game_configuration import GameConfiguration
 from tests.fixtures.chat_server import Answer, ChatServer, Silence, Status, Trickle
@@ -98,7 +98,7 @@ def test_every_turn_says_what_the_run_has_taken_so_far(tmp_path):
             client_base_url=server.url,
             embedding_provider="none",
         )
-        with assemble(config, Wishes(choose_player("model", config))) as run:
+        with assemble(config, RunOptions(choose_player("model", config))) as run:
             spent = [run.process_turn().spent.tokens for _ in range(2)]
     assert 0 < spent[0] < spent[1]
 

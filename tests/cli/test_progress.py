@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from orchestration.assembly import Wishes, assemble
-from orchestration.players import Choice
+from orchestration.assembly import RunOptions, assemble
+from orchestration.players import PlayerChoice
 from session.game_configuration import GameConfiguration
 from session.history import UsageTotals
 from tests.fixtures.runs import a_run, a_walkthrough
@@ -86,7 +86,7 @@ def test_durations_are_said_as_people_say_them(seconds, words):
 )
 def test_the_display_fits_the_terminal(width, height, terminal, kind):
     console = Console(width=width, height=height, file=io.StringIO(), force_terminal=terminal)
-    display = display_for(console, "A story", Choice("offline", "a test", None), RunProgress(1, 10))
+    display = display_for(console, "A story", PlayerChoice("offline", "a test", None), RunProgress(1, 10))
     assert type(display) is kind
 
 
@@ -135,7 +135,7 @@ def test_turns_that_repeat_an_earlier_episode_are_labelled_wherever_they_show(tm
         zork_game_workdir=str(tmp_path), max_turns_per_episode=30, embedding_provider="none", explore="return"
     )
     watchers = (pace, LineDisplay(lines, "A story", pace))
-    with assemble(config, Wishes(Choice("offline", "a test", None)), watchers) as run:
+    with assemble(config, RunOptions(PlayerChoice("offline", "a test", None)), watchers) as run:
         run.play_episode()
         assert "(returning)" not in lines.file.getvalue()
         run.reset_episode()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from managers.checkpoint_manager import playing_lock
+from managers.resumable import playing_lock
 from tests.fixtures.stories import of_another_build
 from zorkgpt.cli.app import run
 from zorkgpt.cli.process import ExitCode

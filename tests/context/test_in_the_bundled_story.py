@@ -7,10 +7,10 @@ COMMANDS = ("north", "south", "wait", "eat milestone")
 
 
 def told(run) -> str:
-    now = run.parts.game.observe()
-    return prompt_for(run.parts.context.player_context(now, run.simple_memory.get_location_memory(now.location.num)))[
-        1
-    ].content
+    now = run.services.game.observe()
+    return prompt_for(
+        run.managers.context.player_context(now, run.simple_memory.get_location_memory(now.location.num))
+    )[1].content
 
 
 def test_what_the_player_is_told_after_a_walk_there_and_back(tmp_path):
@@ -18,7 +18,7 @@ def test_what_the_player_is_told_after_a_walk_there_and_back(tmp_path):
         run.reset_episode()
         for _ in COMMANDS:
             last = run.process_turn()
-        prompt, context = told(run), run.parts.context.get_agent_context()
+        prompt, context = told(run), run.managers.context.get_agent_context()
     assert '- Place: "Causeway End" (location 30)\n' in prompt
     assert '- "north" leads to "Hollow Lane" (confidence 0.67).\n' in prompt
     assert '- Changed nothing: "eat milestone"\n' in prompt
@@ -38,7 +38,7 @@ def test_the_next_episode_knows_how_often_the_place_was_visited_and_forgets_the_
         for _ in COMMANDS:
             run.process_turn()
         run.reset_episode()
-        prompt, context = told(run), run.parts.context.get_agent_context()
+        prompt, context = told(run), run.managers.context.get_agent_context()
     assert "You've been here 3 times across 2 episodes.\n" in prompt
     assert "## ROOM DESCRIPTION:\n\n```\n" in prompt
     assert (context["reasoning"], context["recent"], context["failed_here"]) == ("", [], [])

@@ -26,8 +26,8 @@ def tokens(call: ScriptedCall) -> int:
 def check(run, llm, commands: list[str]) -> None:
     with run:
         ended = run.play_episode()
-        most = OTHER_ROLES | allowed(run.parts.config)
-        status = run.parts.context.get_status()["metrics"]
+        most = OTHER_ROLES | allowed(run.services.config)
+        status = run.managers.context.get_status()["metrics"]
     assert ended.turns == len(commands)
     roles = {call.role for call in llm.calls}
     assert roles == set(most)

@@ -3,8 +3,8 @@
 import json
 from pathlib import Path
 
-from orchestration.assembly import Wishes, assemble
-from orchestration.players import Choice
+from orchestration.assembly import RunOptions, assemble
+from orchestration.players import PlayerChoice
 from session.game_configuration import GameConfiguration
 from tests.fixtures.runs import a_walkthrough
 from zorkgpt.llm.scripted import ScriptedLLM
@@ -41,7 +41,7 @@ def test_a_danger_of_the_next_place_is_not_learned_at_this_one(tmp_path: Path):
 
     config = GameConfiguration(zork_game_workdir=str(tmp_path), max_turns_per_episode=3, embedding_provider="none")
     llm = ScriptedLLM(reply)
-    with assemble(config, Wishes(Choice("model", "a test", None)), llm=llm) as run:
+    with assemble(config, RunOptions(PlayerChoice("model", "a test", None)), llm=llm) as run:
         run.reset_episode()
         records = [run.process_turn() for _ in COMMANDS]
         memory = run.simple_memory
@@ -59,7 +59,7 @@ def test_points_known_of_another_place_are_not_learned_at_this_one(tmp_path: Pat
     scored = Memory("SUCCESS", "Key", 1, "1", 5, "Taking the key scored five points.", "permanent", action="take key")
     with a_walkthrough(tmp_path, "wait") as run:
         run.reset_episode()
-        run.parts.map.graph.add_room(9, "Shrine")
+        run.services.map.graph.add_room(9, "Shrine")
         run.simple_memory.add_memory(9, "Shrine", scored)
         run.process_turn()
         shown = json.dumps(run.simple_memory.snapshot())

@@ -6,8 +6,8 @@ import logging
 
 import pytest
 
-from orchestration.assembly import Wishes, assemble
-from orchestration.players import Choice
+from orchestration.assembly import RunOptions, assemble
+from orchestration.players import PlayerChoice
 from session.game_configuration import GameConfiguration
 from tests.fixtures.chatty_model import ChattyLLM
 from tests.fixtures.runs import a_walkthrough
@@ -25,7 +25,7 @@ def played(workdir, answer, turns: int = TURNS):
     config = GameConfiguration(
         zork_game_workdir=str(workdir), max_turns_per_episode=turns, embedding_provider="none", context=SETTINGS
     )
-    run = assemble(config, Wishes(Choice("model", "a test", None), remember=False), llm=llm)
+    run = assemble(config, RunOptions(PlayerChoice("model", "a test", None), remember=False), llm=llm)
     run.reset_episode()
     for _ in range(turns):
         run.process_turn()
@@ -47,7 +47,7 @@ def test_the_older_turns_are_summed_up_and_the_summary_goes_on(tmp_path):
         assert state.history_summary == f"Summary {len(questions)}: I waited."
         said = f"## Earlier in this episode: turns 1 to {state.history_summarised_to}, summarised"
         assert f"{said}\n\n```\n{state.history_summary}\n```\n" in prompts[-1]
-        assert run.parts.context.get_agent_context()["summary"] == state.history_summary
+        assert run.managers.context.get_agent_context()["summary"] == state.history_summary
 
 
 def test_every_turn_is_in_the_prompt_or_in_a_summary(tmp_path):
@@ -78,7 +78,7 @@ def test_a_model_that_fails_is_asked_again_later_and_the_turns_are_counted(tmp_p
     with caplog.at_level(logging.WARNING):
         run, llm = played(tmp_path, fail)
     with run:
-        metrics = run.parts.context.get_status()["metrics"]
+        metrics = run.managers.context.get_status()["metrics"]
     assert metrics["summaries"] == 0
     assert 1 < metrics["summary_failures"] == len(asked(llm, "summary")) <= TURNS // SETTINGS["summary_interval"]
     assert caplog.text.count("no summary of the older turns") == 1
@@ -88,7 +88,7 @@ def test_a_model_that_fails_is_asked_again_later_and_the_turns_are_counted(tmp_p
 def test_without_a_model_the_turns_are_only_counted(tmp_path):
     with a_walkthrough(tmp_path, *["wait"] * 80, turns=80) as run:
         run.play_episode()
-        context = run.parts.context.get_agent_context()
+        context = run.managers.context.get_agent_context()
     assert context["summary"] == ""
     assert context["left_out"]["Turns before the last ones"] > 0
 

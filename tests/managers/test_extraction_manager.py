@@ -6,8 +6,8 @@ from collections import Counter
 from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.story import find_story
 from managers.extraction_manager import ExtractionManager
-from orchestration.assembly import Wishes, assemble
-from orchestration.players import Choice
+from orchestration.assembly import RunOptions, assemble
+from orchestration.players import PlayerChoice
 from session.extraction import NOTHING, Extraction, GameText
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
@@ -80,8 +80,8 @@ def test_the_log_and_the_map_hold_what_was_read(tmp_path):
         run.process_turn()
         place = record.transition.after.location.num
         assert record.extraction.is_room_description
-        assert set(record.extraction.exits) <= run.parts.map.graph.rooms[place].exits
-        assert run.parts.map.graph.untried(record.transition.before.location.num)
+        assert set(record.extraction.exits) <= run.services.map.graph.rooms[place].exits
+        assert run.services.map.graph.untried(record.transition.before.location.num)
     arrived, silent = (event for event in read_episode(tmp_path, 1) if isinstance(event, TurnPlayed))
     assert arrived.extraction == {
         "is_room_description": True,
@@ -97,9 +97,9 @@ def test_ways_that_the_model_names_stand_on_the_map(tmp_path):
     config = GameConfiguration(zork_game_workdir=str(tmp_path), enable_critic=False)
     answers = {"extractor": {"is_room_description": True, "exits": ["southwest"]}, "agent": "ACTION: wait"}
     llm = ScriptedLLM(lambda messages, role: answers[role])
-    with assemble(config, Wishes(Choice("model", "a test", None), remember=False), llm=llm) as run:
+    with assemble(config, RunOptions(PlayerChoice("model", "a test", None), remember=False), llm=llm) as run:
         run.process_turn()
-        assert "southwest" in run.parts.map.graph.untried(run.game_state.current_room_id)
+        assert "southwest" in run.services.map.graph.untried(run.game_state.current_room_id)
         assert run.game_state.last_room_description_turn == 1
     assert [call.role for call in llm.calls] == ["extractor", "agent", "extractor"]
 
@@ -107,7 +107,7 @@ def test_ways_that_the_model_names_stand_on_the_map(tmp_path):
 def test_the_model_can_be_left_out(tmp_path):
     config = GameConfiguration(zork_game_workdir=str(tmp_path), enable_critic=False, enable_extractor=False)
     llm = ScriptedLLM({"agent": ["ACTION: wait"]})
-    with assemble(config, Wishes(Choice("model", "a test", None), remember=False), llm=llm) as run:
+    with assemble(config, RunOptions(PlayerChoice("model", "a test", None), remember=False), llm=llm) as run:
         assert run.process_turn().extraction == Extraction(by="rules")
 
 
@@ -119,7 +119,7 @@ def test_on_coming_back_the_description_from_before_is_shown_again(tmp_path, zor
         assert there.extraction.is_room_description
         assert back.transition.after.location == there.transition.before.location
         assert not back.extraction.is_room_description
-        context = run.parts.context.player_context(run.parts.game.observe(), "")
+        context = run.managers.context.player_context(run.services.game.observe(), "")
     assert (context.room_description, context.room_description_age) == (opening, 2)
 
 
@@ -127,6 +127,6 @@ def test_how_often_a_walkthrough_has_something_to_read(tmp_path):
     commands = get_bundled_walkthrough()
     with a_walkthrough(tmp_path, *commands, turns=len(commands)) as run:
         run.play_episode()
-        counts = Counter(run.parts.extraction.get_status()["metrics"])
+        counts = Counter(run.managers.extraction.get_status()["metrics"])
     assert counts["read by rules"] + counts["read before"] + counts["nothing to read"] == len(commands) + 1
     assert counts["room descriptions"] > 60

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from game_interface.story import find_story
-from orchestration.assembly import Wishes, assemble
-from orchestration.players import Choice
+from orchestration.assembly import RunOptions, assemble
+from orchestration.players import PlayerChoice
 from orchestration.zork_orchestrator_v2 import ZorkOrchestratorV2
 from session.game_configuration import GameConfiguration
 from tests.fixtures.memory import memory
@@ -52,7 +52,7 @@ def a_run(workdir: Path, *answers, turns: int = 30, **settings) -> tuple[ZorkOrc
         enable_critic=False,
         **{"knowledge_update_interval": 10} | settings,
     )
-    return assemble(config, Wishes(choice=OFFLINE), llm=llm), llm
+    return assemble(config, RunOptions(choice=OFFLINE), llm=llm), llm
 
 
 def asked(llm: ScriptedLLM) -> list[str]:
@@ -149,8 +149,8 @@ def test_lessons_beyond_an_episode_are_drawn_if_it_is_worth_it(tmp_path, setting
         zork_game_workdir=str(tmp_path), max_turns_per_episode=turns, embedding_provider="none", **settings
     )
     llm = ScriptedLLM(Script(NOTHING, WISDOM))
-    choice = Choice("walkthrough", "a test", None)
-    with assemble(config, Wishes(choice=choice, walkthrough=file), llm=llm) as run:
+    choice = PlayerChoice("walkthrough", "a test", None)
+    with assemble(config, RunOptions(choice=choice, walkthrough=file), llm=llm) as run:
         run.play_episode()
     assert texts(tmp_path) == (["See the village first."] if drawn else [])
     assert len(asked(llm)) == 1 + drawn
@@ -222,8 +222,8 @@ def test_the_knowledge_reaches_the_player_and_struck_lines_do_not(tmp_path):
     run, _ = a_run(tmp_path)
     with run:
         run.reset_episode()
-        now = run.parts.game.observe()
-        assert run.parts.context.player_context(now, "").knowledge == ("Look first.",)
+        now = run.services.game.observe()
+        assert run.managers.context.player_context(now, "").knowledge == ("Look first.",)
 
 
 def test_taking_in_the_same_turns_again_changes_nothing(tmp_path):
@@ -232,7 +232,7 @@ def test_taking_in_the_same_turns_again_changes_nothing(tmp_path):
         run.play_episode()
         before = (tmp_path / "knowledgebase.md").read_bytes()
         manager = manager_of(run)
-        manager.restore(manager.to_dict())
+        manager.restore(manager.snapshot())
         assert manager.update()
         manager.conclude("turn limit")
     assert (tmp_path / "knowledgebase.md").read_bytes() == before
@@ -240,7 +240,7 @@ def test_taking_in_the_same_turns_again_changes_nothing(tmp_path):
 
 
 def manager_of(run: ZorkOrchestratorV2):
-    return next(one for one in run.parts.managers if one.get_status()["type"] == "knowledge")
+    return next(one for one in run.managers.in_order if one.get_status()["type"] == "knowledge")
 
 
 @pytest.mark.parametrize("edited", [False, True])

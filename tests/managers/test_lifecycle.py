@@ -13,7 +13,10 @@ from managers.map_manager import MapManager
 from managers.objective_manager import ObjectiveManager
 from managers.progress_manager import ProgressManager
 from managers.rejection_manager import RejectionManager
+from managers.resumable import read_saved
 from managers.state_manager import StateManager
+from orchestration.assembly import RunOptions, assemble
+from orchestration.players import PlayerChoice
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import TurnRecord
@@ -37,7 +40,7 @@ def turns(tmp_path_factory) -> list[TurnRecord]:
     commands = get_bundled_walkthrough()
     with a_walkthrough(tmp_path_factory.mktemp("run"), *commands, turns=len(commands)) as run:
         run.play_episode()
-        return list(run.parts.history.recent(len(commands)))
+        return list(run.services.history.recent(len(commands)))
 
 
 def live(workdir: Path, turns: list[TurnRecord], make: Callable[..., Manager]) -> tuple[Manager, GameState]:
@@ -68,9 +71,21 @@ def test_a_manager_lives_through_an_episode_by_itself(tmp_path, turns, kind):
 def test_everything_that_has_to_do_with_episodes_has_the_same_life(tmp_path):
     with a_run(tmp_path, turns=2) as run:
         run.play_episode()
-        for manager in (*run.parts.managers, run._episodes):
+        for manager in (*run.managers.in_order, run._episodes):
             assert [name for name in LIFECYCLE if not callable(getattr(manager, name, None))] == []
             assert list(manager.get_status()) == ["type", "state", "metrics"]
+
+
+def test_every_manager_with_a_snapshot_is_in_the_checkpoint(tmp_path):
+    config = GameConfiguration(zork_game_workdir=str(tmp_path), embedding_provider="none", explore="return")
+    with assemble(config, RunOptions(PlayerChoice("offline", "a test", None))) as run:
+        run.process_turn()
+        run.managers.checkpoints.save()
+        saved = read_saved(tmp_path / "runs" / "1")
+        with_snapshot = [one for one in run.managers.in_order if hasattr(one, "snapshot")]
+        assert len(with_snapshot) == 4
+        assert all(run.managers.checkpoints.is_restored(one, saved) for one in with_snapshot)
+        assert {"memory", "history_summary", "files"} <= set(saved.checkpoint.snapshots)
 
 
 def test_objectives_are_found_by_rules_where_nothing_else_is_given(tmp_path, turns):

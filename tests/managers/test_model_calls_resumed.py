@@ -28,7 +28,7 @@ def test_calls_before_and_after_the_checkpoint_count_against_the_ceiling(tmp_pat
         question = [Message("user", "What now?")]
         for _ in range(2):
             killed.client.complete(question, role="agent")
-        kept = killed.to_dict()
+        kept = killed.snapshot()
         killed.client.complete(question, role="agent")
         resumed = calls()
         resumed.restore(kept)

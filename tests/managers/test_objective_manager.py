@@ -164,7 +164,7 @@ def test_saved_and_restored_it_goes_on_as_if_nothing_had_happened(tmp_path):
     for stop in (0, 3, 5, 11, 12):
         before, _ = played(tmp_path / f"stopped-{stop}", *answers)
         before.play(*records[:stop])
-        saved = json.loads(json.dumps(before.manager.to_dict()))
+        saved = json.loads(json.dumps(before.manager.snapshot()))
         after, _ = played(tmp_path / f"stopped-{stop}", *answers[stop // 5 :])
         for record in records[:stop]:
             after.history.add(record)
@@ -173,18 +173,18 @@ def test_saved_and_restored_it_goes_on_as_if_nothing_had_happened(tmp_path):
         for record in records[:stop]:
             after.manager.process_turn(record)
         after.play(*records[stop:])
-        assert after.manager.to_dict() == whole.manager.to_dict()
+        assert after.manager.snapshot() == whole.manager.snapshot()
         assert after.manager.lines() == whole.manager.lines()
 
 
 def test_what_can_not_be_restored_changes_nothing(tmp_path):
     run, _ = played(tmp_path, LAMP_WANTED)
     run.idle(1, 5)
-    before = run.manager.to_dict()
+    before = run.manager.snapshot()
     for state in ({}, {"book": {}, "updated": None}, {"updated": [1], "told": [], "book": before["book"]}):
         with pytest.raises((KeyError, TypeError, ValueError)):
             run.manager.restore(state)
-    assert run.manager.to_dict() == before
+    assert run.manager.snapshot() == before
 
 
 def test_the_stale_ones_are_shown_last_and_as_many_as_the_setting_says(tmp_path):

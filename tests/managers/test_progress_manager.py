@@ -4,7 +4,7 @@ import logging
 
 from game_interface.core.jericho_interface import JerichoInterface
 from managers.progress_manager import ProgressManager
-from orchestration.assembly import Wishes, assemble
+from orchestration.assembly import RunOptions, assemble
 from session.extraction import Extraction
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
@@ -23,7 +23,7 @@ def test_the_player_is_told_that_it_goes_in_a_circle(tmp_path):
         run.reset_episode()
         for _ in range(7):
             run.process_turn()
-        context = run.parts.context.player_context(run.parts.game.observe(), "")
+        context = run.managers.context.player_context(run.services.game.observe(), "")
         run.process_turn()
     assert context.notices == (circle,)
     told = [turn.notices for turn in read_episode(tmp_path, 1) if isinstance(turn, TurnPlayed)]
@@ -36,16 +36,16 @@ def test_the_same_answer_again_and_again_is_said_in_words(tmp_path):
         run.reset_episode()
         for _ in range(3):
             run.process_turn()
-        (notice,) = run.parts.progress.notices()
+        (notice,) = run.managers.progress.notices()
         assert notice == "\"push 'east'\" was answered the same 3 times in 3 turns, and nothing changed."
-        assert run.parts.progress.get_status()["state"] == "in a circle"
+        assert run.managers.progress.get_status()["state"] == "in a circle"
         run.process_turn("north")
-        assert run.parts.progress.notices() == ()
+        assert run.managers.progress.notices() == ()
 
 
 def run_with(workdir, **settings):
     config = GameConfiguration(zork_game_workdir=str(workdir), max_turns_per_episode=9, **settings)
-    return assemble(config, Wishes(OFFLINE, remember=False))
+    return assemble(config, RunOptions(OFFLINE, remember=False))
 
 
 def test_standstill_is_told_from_the_turn_on_that_is_set_until_something_is_new(tmp_path):
@@ -53,8 +53,8 @@ def test_standstill_is_told_from_the_turn_on_that_is_set_until_something_is_new(
         told = []
         for command in ["wait"] * 5 + ["north"]:
             run.process_turn(command)
-            told.append(run.parts.progress.notices())
-        counted = run.parts.progress.get_status()["metrics"]
+            told.append(run.managers.progress.notices())
+        counted = run.managers.progress.get_status()["metrics"]
     assert [len(lines) for lines in told] == [0, 0, 0, 1, 1, 0]
     assert told[3][0].startswith("Nothing new for 4 turns: ")
     assert told[4][0].startswith("Nothing new for 5 turns: ")
@@ -65,7 +65,7 @@ def test_both_can_be_switched_off(tmp_path):
     with run_with(tmp_path, stuck_after_turns=0, loop_window_turns=0) as run:
         for _ in range(6):
             run.process_turn("wait")
-        assert run.parts.progress.notices() == ()
+        assert run.managers.progress.notices() == ()
 
 
 def test_who_fights_is_not_told_that_blows_repeat(bundled_story):
@@ -87,8 +87,8 @@ def test_a_new_episode_begins_with_no_notice(tmp_path):
     with a_walkthrough(tmp_path, *BACK_AND_FORTH, turns=8) as run:
         run.play_episode()
         run.reset_episode()
-        assert run.parts.progress.notices() == ()
-        assert run.parts.progress.get_status()["metrics"] == {"loops": 0, "stuck": 0, "turns_stuck": 0}
+        assert run.managers.progress.notices() == ()
+        assert run.managers.progress.get_status()["metrics"] == {"loops": 0, "stuck": 0, "turns_stuck": 0}
 
 
 def test_a_walkthrough_is_told_nothing(tmp_path):

@@ -6,7 +6,7 @@ from tests.fixtures.runs import a_walkthrough
 
 
 def shown(run) -> tuple[str | None, int | None]:
-    context = run.parts.context.player_context(run.parts.game.observe(), "")
+    context = run.managers.context.player_context(run.services.game.observe(), "")
     return context.room_description, context.room_description_age
 
 
@@ -14,7 +14,7 @@ def test_the_opening_describes_the_first_room_and_grows_old(tmp_path):
     with a_walkthrough(tmp_path, *["wait"] * 11) as run:
         run.reset_episode()
         opening, age = shown(run)
-        assert opening == run.parts.game.start()
+        assert opening == run.services.game.start()
         assert age == 0
         ages = []
         for _ in range(11):

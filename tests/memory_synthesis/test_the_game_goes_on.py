@@ -2,7 +2,7 @@
 
 import pytest
 
-from orchestration.assembly import Wishes, assemble
+from orchestration.assembly import RunOptions, assemble
 from orchestration.players import choose_player
 from session.game_configuration import GameConfiguration
 from tests.fixtures.chat_server import Answer, Body, ChatServer, Disconnect, Reply, Request, Status
@@ -54,7 +54,7 @@ def test_the_episode_is_played_to_its_end_and_nothing_false_is_kept(fault, tmp_p
             client_base_url=server.url,
             llm={"memory_model": server.model},
         )
-        with assemble(config, Wishes(choose_player("model", config))) as game:
+        with assemble(config, RunOptions(choose_player("model", config))) as game:
             ended = game.play_episode()
             metrics = game.simple_memory.get_status()["metrics"]
     asked = [request for request in server.requests if asks_memory(request)]

@@ -55,8 +55,8 @@ def test_what_fails_and_where_plain_ways_lead_is_on_the_map_and_no_memory(tmp_pa
         step = run.process_turn().transition
         source, destination = step.before.location.num, step.after.location.num
         run.process_turn()
-        assert run.parts.map.graph.exits(source) == {"north": destination}
-        assert "push east" in run.parts.map.graph.in_vain[destination]
+        assert run.services.map.graph.exits(source) == {"north": destination}
+        assert "push east" in run.services.map.graph.in_vain[destination]
         assert [one.title for one in run.simple_memory.memory_cache[source]] == ["At first sight"]
         assert run.simple_memory.get_location_memory(destination) == ""
 

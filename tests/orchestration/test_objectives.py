@@ -5,8 +5,8 @@ from itertools import count
 import pytest
 
 from game_interface.story import find_story
-from orchestration.assembly import Wishes, assemble
-from orchestration.players import Choice
+from orchestration.assembly import RunOptions, assemble
+from orchestration.players import PlayerChoice
 from session.game_configuration import GameConfiguration
 from tests.fixtures.runs import a_walkthrough
 from tests.fixtures.walkthrough import (
@@ -52,7 +52,7 @@ def test_the_player_is_told_what_to_pursue_until_the_game_shows_it_is_done(tmp_p
         embedding_provider="none",
         objective_update_interval=32,
     )
-    with assemble(config, Wishes(Choice("model", "a test", None), seed=BUNDLED_SEED), llm=llm) as run:
+    with assemble(config, RunOptions(PlayerChoice("model", "a test", None), seed=BUNDLED_SEED), llm=llm) as run:
         end = run.play_episode()
     told = [LINE in call.prompt for call in llm.calls if call.role == "agent"]
     put = commands.index("put amber bead in chest") + 1
@@ -65,7 +65,7 @@ def test_the_log_says_what_was_pursued_as_of_each_turn(tmp_path):
     commands = get_bundled_walkthrough()
     with a_walkthrough(tmp_path, *commands, turns=len(commands), seed=BUNDLED_SEED) as run:
         run.play_episode()
-        status = run.parts.objectives.get_status()
+        status = run.managers.objectives.get_status()
     turn, told = 0, []
     for event in read_episode(tmp_path, 1):
         if isinstance(event, TurnPlayed):
@@ -88,10 +88,10 @@ def test_a_second_run_goes_on_with_what_is_of_the_world(tmp_path):
     commands = get_bundled_walkthrough()[:40]
     with a_walkthrough(tmp_path, *commands, turns=len(commands), seed=BUNDLED_SEED) as run:
         run.play_episode()
-        left = {one.key for one in run.parts.objectives.tracker.pursued()}
+        left = {one.key for one in run.managers.objectives.tracker.pursued()}
     with a_walkthrough(tmp_path, *commands, turns=len(commands), seed=BUNDLED_SEED) as run:
         run.reset_episode()
-        assert left <= {one.key for one in run.parts.objectives.tracker.pursued()}
+        assert left <= {one.key for one in run.managers.objectives.tracker.pursued()}
     assert left
 
 
@@ -129,10 +129,10 @@ def test_every_question_over_a_whole_walkthrough_is_within_its_budget(tmp_path, 
     config = GameConfiguration(
         zork_game_workdir=str(tmp_path), max_turns_per_episode=len(commands), embedding_provider="none"
     )
-    wishes = Wishes(Choice("model", "a test", None), find_story(str(path)), seed)
-    with assemble(config, wishes, llm=llm) as run:
+    run_options = RunOptions(PlayerChoice("model", "a test", None), find_story(str(path)), seed)
+    with assemble(config, run_options, llm=llm) as run:
         end = run.play_episode()
-        pursued = run.parts.objectives.tracker.pursued()
+        pursued = run.managers.objectives.tracker.pursued()
     asked = [call.prompt for call in llm.calls if call.role == "objectives"]
     assert end.turns == len(commands)
     assert len(asked) >= len(commands) // 15

@@ -13,10 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from game_interface.story import find_story
-from managers.checkpoint_manager import playing_lock, read_saved
-from managers.unfinished import unfinished
-from orchestration.assembly import Wishes, assemble
-from orchestration.players import Choice
+from managers.resumable import find_resumable, playing_lock, read_saved
+from orchestration.assembly import RunOptions, assemble
+from orchestration.players import PlayerChoice
 from orchestration.zork_orchestrator_v2 import ZorkOrchestratorV2
 from session.game_configuration import GameConfiguration
 from tests.fixtures.runs import CtrlC, a_run, a_walkthrough
@@ -92,8 +91,8 @@ def test_one_that_is_over_does_not_go_on_unless_its_limit_is_raised(tmp_path):
     with a_run(tmp_path, turns=3) as run:
         run.play_episode()
     with pytest.raises(CheckpointError, match="3 turns is reached; allow more with --max-turns"):
-        unfinished(tmp_path, LOG)
-    assert unfinished(tmp_path, LOG, max_turns=5).checkpoint.turn == 3
+        find_resumable(tmp_path, LOG)
+    assert find_resumable(tmp_path, LOG, max_turns=5).checkpoint.turn == 3
     with a_run(tmp_path, turns=5) as run:
         assert run.play_episode(resume=1).turns == 5
 
@@ -115,21 +114,21 @@ def test_victory_is_for_good_and_leaves_nothing_to_resume(tmp_path):
     left = {entry.name for entry in (tmp_path / "runs" / "1").iterdir()}
     assert not left & {"checkpoint.json", "turns.journal", "undo"}
     with pytest.raises(CheckpointError, match=r"it is over \(victory\)"):
-        unfinished(tmp_path, LOG)
+        find_resumable(tmp_path, LOG)
 
 
 def test_where_nothing_was_played_there_is_nothing_to_resume(tmp_path):
     with pytest.raises(CheckpointError, match="no episode was played"):
-        unfinished(tmp_path, LOG)
+        find_resumable(tmp_path, LOG)
     with pytest.raises(CheckpointError, match="Episode 7 can't go on: there is no"):
-        unfinished(tmp_path, LOG, episode=7)
+        find_resumable(tmp_path, LOG, episode=7)
 
 
 def test_an_episode_that_somebody_plays_is_not_resumed(tmp_path):
     an_interrupted_one(tmp_path)
     with playing_lock(tmp_path / "runs" / "1").acquire():
         with pytest.raises(CheckpointError, match="another process plays it"):
-            unfinished(tmp_path, LOG)
+            find_resumable(tmp_path, LOG)
         with a_run(tmp_path) as run, pytest.raises(CheckpointError, match="being played by another process"):
             run.resume_episode(1)
     with a_run(tmp_path, turns=12) as playing, a_run(tmp_path, turns=12) as second:
@@ -142,7 +141,7 @@ def test_of_two_the_last_that_nobody_plays_is_resumed(tmp_path):
     an_interrupted_one(tmp_path)
     with a_run(tmp_path) as run:
         run.process_turn()
-        assert unfinished(tmp_path, LOG).checkpoint.episode == 1
+        assert find_resumable(tmp_path, LOG).checkpoint.episode == 1
 
 
 @pytest.mark.parametrize(
@@ -153,7 +152,7 @@ def test_what_it_was_begun_with_is_not_changed(tmp_path, options, said):
     an_interrupted_one(tmp_path)
     with a_run(tmp_path, **options) as run, pytest.raises(CheckpointError, match=said):
         run.resume_episode(1)
-    assert list(unfinished(tmp_path, LOG).turns.played) == [1, 2, 3, 4]
+    assert list(find_resumable(tmp_path, LOG).journal.played) == [1, 2, 3, 4]
 
 
 def test_an_episode_of_another_story_in_the_folder_is_refused(tmp_path, bundled_story):
@@ -177,9 +176,15 @@ def test_the_folder_of_another_story_is_refused(tmp_path, bundled_story):
 
 
 def rewritten(path: Path, **changes) -> None:
-    """The checkpoint with other values, and a checksum that fits."""
-    content = json.loads(path.read_text("utf-8"))["checkpoint"] | changes
-    body = json.dumps({key: value for key, value in content.items() if value is not None}).encode()
+    """Change values of the checkpoint or of its snapshots, None to remove them, with a checksum that fits."""
+    content = json.loads(path.read_text("utf-8"))["checkpoint"]
+    snapshots = content["snapshots"] | changes.pop("snapshots", {})
+    content |= {"snapshots": {name: state for name, state in snapshots.items() if state is not None}} | changes
+    write(path, {key: value for key, value in content.items() if value is not None})
+
+
+def write(path: Path, content: dict) -> None:
+    body = json.dumps(content).encode()
     path.write_bytes(b'{"crc32": "%08x", "checkpoint": %s}\n' % (zlib.crc32(body), body))
 
 
@@ -200,12 +205,19 @@ def test_a_checkpoint_that_does_not_fit_is_refused_and_left_alone(tmp_path, chan
     rewritten(path, **changes)
     before = path.read_bytes()
     with pytest.raises(CheckpointError, match=said):
-        unfinished(tmp_path, LOG)
+        find_resumable(tmp_path, LOG)
     assert path.read_bytes() == before
 
 
 @pytest.mark.parametrize(
-    "changes", [{"game": "AAAA"}, {"game": "?"}, {"memory": {}}, {"managers": {"RejectionManager": {}}}]
+    "changes",
+    [
+        {"game": "AAAA"},
+        {"game": "?"},
+        {"snapshots": {"memory": None}},
+        {"snapshots": {"memory": {}}},
+        {"snapshots": {"rejections": {}}},
+    ],
 )
 def test_parts_that_are_no_such_parts_are_refused_before_a_file_is_touched(tmp_path, changes):
     an_interrupted_one(tmp_path)
@@ -214,6 +226,26 @@ def test_parts_that_are_no_such_parts_are_refused_before_a_file_is_touched(tmp_p
     with a_run(tmp_path, turns=12) as run, pytest.raises(CheckpointError, match="Episode 1 can't go on"):
         run.resume_episode(1)
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+IN_VERSION_1 = {"objectives": "ObjectiveManager", "rejections": "RejectionManager", "knowledge": "KnowledgeManager"}
+
+
+def test_a_checkpoint_of_version_1_is_resumed_as_one_of_today(tmp_path):
+    an_interrupted_one(tmp_path / "today")
+    shutil.copytree(tmp_path / "today", tmp_path / "then")
+    path = tmp_path / "then" / "runs" / "1" / "checkpoint.json"
+    content = json.loads(path.read_text("utf-8"))["checkpoint"]
+    snapshots = content.pop("snapshots")
+    summary = snapshots.pop("history_summary")
+    content |= {"version": 1, "memory": snapshots.pop("memory"), "files": snapshots.pop("files")}
+    content["summary"] = [summary["text"], summary["up_to"], summary["asked"]]
+    content["managers"] = {IN_VERSION_1[name]: state for name, state in snapshots.items()}
+    write(path, content)
+    for workdir in (tmp_path / "today", tmp_path / "then"):
+        with a_run(workdir, turns=8) as run:
+            run.play_episode(resume=1)
+    assert turns_of(tmp_path / "then") == turns_of(tmp_path / "today")
 
 
 @pytest.fixture(scope="module")
@@ -318,7 +350,7 @@ def scripted(workdir: Path, asked: Path, *, die_at: int | None = None) -> ZorkOr
         embedding_provider="none",
         enable_critic=False,
     )
-    return assemble(config, Wishes(Choice("model", "a test", None)), llm=ScriptedLLM(answer))
+    return assemble(config, RunOptions(PlayerChoice("model", "a test", None)), llm=ScriptedLLM(answer))
 
 
 def agent_prompts(asked: Path) -> list[str]:

@@ -4,8 +4,8 @@ import json
 import logging
 from dataclasses import replace
 
-from orchestration.assembly import Wishes, assemble
-from orchestration.players import Choice
+from orchestration.assembly import RunOptions, assemble
+from orchestration.players import PlayerChoice
 from session.game_configuration import GameConfiguration
 from tests.fixtures.runs import a_run, a_walkthrough
 from zorkgpt.llm.scripted import ScriptedLLM
@@ -15,7 +15,7 @@ from zorkgpt.runlog.events import Returned, TurnPlayed
 TURNS = 50
 
 
-def a_returning_run(workdir, *, turns=TURNS, llm=None, kind="offline", watchers=(), **wishes):
+def a_returning_run(workdir, *, turns=TURNS, llm=None, kind="offline", watchers=(), **run_options):
     config = GameConfiguration(
         zork_game_workdir=str(workdir),
         max_turns_per_episode=turns,
@@ -23,7 +23,7 @@ def a_returning_run(workdir, *, turns=TURNS, llm=None, kind="offline", watchers=
         explore="return",
         enable_critic=llm is None,
     )
-    return assemble(config, Wishes(Choice(kind, "a test", None), **wishes), watchers, llm=llm)
+    return assemble(config, RunOptions(PlayerChoice(kind, "a test", None), **run_options), watchers, llm=llm)
 
 
 def turns_of(workdir, episode):
@@ -102,8 +102,8 @@ def test_memory_counts_what_is_replayed_once_and_learns_nothing_new_of_it(tmp_pa
 
 
 def run_length(run):
-    status = next(manager for manager in run.parts.managers if manager.get_status()["type"] == "return")
-    return len(status.journey.way.steps)
+    status = next(manager for manager in run.managers.in_order if manager.get_status()["type"] == "return")
+    return len(status.journey.route.steps)
 
 
 def _titles(run):
@@ -135,7 +135,7 @@ def test_a_way_that_leads_elsewhere_is_left_and_the_player_goes_on(tmp_path):
     _claim_that_the_first_step_led_to(tmp_path, place=999)
     with a_returning_run(tmp_path) as run:
         end = run.play_episode()
-        status = next(manager for manager in run.parts.managers if manager.get_status()["type"] == "return")
+        status = next(manager for manager in run.managers.in_order if manager.get_status()["type"] == "return")
     returned = return_of(tmp_path, 2)
     assert (returned.arrived, returned.turn) == (False, 1)
     assert "the player was not at" in returned.difference

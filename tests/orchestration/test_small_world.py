@@ -62,7 +62,7 @@ def test_a_walkthrough_wins_and_every_memory_stands_where_it_belongs(tmp_path):
 def test_the_map_is_what_was_walked(tmp_path):
     with the_walkthrough(tmp_path) as run:
         run.play_episode()
-        graph = run.parts.map.graph
+        graph = run.services.map.graph
     walked = {(JETTY, "north"), (COTTAGE, "east"), (PANTRY, "west"), (COTTAGE, "up")}
     for known in (graph, load_map(tmp_path / "map_state.json")):
         ways = {(room, way): to for room in known.rooms for way, to in known.exits(room).items()}
@@ -113,7 +113,7 @@ def test_a_memory_that_the_fresh_world_contradicts_is_marked_as_wrong(tmp_path):
 def test_the_offline_player_plays_by_the_worlds_own_grammar_and_learns_from_its_death(tmp_path):
     with a_run(tmp_path, turns=40, game=SmallWorld()) as run:
         ends = [run.play_episode() for _ in range(3)]
-        graph = run.parts.map.graph
+        graph = run.services.map.graph
         ways = {(room, way): to for room in graph.rooms for way, to in graph.exits(room).items()}
     assert ways.items() <= EXITS.items()
     assert [end.deaths for end in ends] == [1, 0, 0]

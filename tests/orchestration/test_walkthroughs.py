@@ -32,10 +32,11 @@ class Prompts:
 
     def turn_played(self, record: TurnRecord) -> None:
         self.turns += 1
-        parts, now = self.run.parts, record.transition.after
-        memories = parts.memory.get_location_memory(now.location.num) if now.location else ""
-        context = parts.context.player_context(now, memories, refused=f"{record.transition.action}: why not")
-        budgets = parts.config.context
+        now, budgets = record.transition.after, self.run.services.config.context
+        memories = self.run.simple_memory.get_location_memory(now.location.num) if now.location else ""
+        context = self.run.managers.context.player_context(
+            now, memories, refused=f"{record.transition.action}: why not"
+        )
         self._note("agent", agent_prompt(context, budgets))
         self._note("critic", critic_prompt(AgentDecision(record.transition.action, "A plan. " * 200), context, budgets))
 
@@ -52,8 +53,8 @@ def test_a_walkthrough_drives_every_manager_over_two_episodes(name, tmp_path, re
     with a_walkthrough(tmp_path, *commands, **options) as run:
         prompts.run = run
         ends = [run.play_episode() for _ in range(2)]
-        told = {manager.get_status()["type"]: manager.get_status() for manager in run.parts.managers}
-        most = allowed(run.parts.config)
+        told = {manager.get_status()["type"]: manager.get_status() for manager in run.managers.in_order}
+        most = allowed(run.services.config)
 
     assert [end.turns for end in ends] == [len(commands)] * 2
     assert prompts.turns == 2 * len(commands)
@@ -61,9 +62,9 @@ def test_a_walkthrough_drives_every_manager_over_two_episodes(name, tmp_path, re
     # In both episodes the same was walked, and nothing else is on the map, in memory or on disk.
     true = true_moves(name, story)
     twice = {move: 2 * true.count(move) for move in true}
-    assert moves_on(run.parts.map.graph) == twice
+    assert moves_on(run.services.map.graph) == twice
     assert moves_on(load_map(tmp_path / "map_state.json")) == twice
-    assert len(told) == len(run.parts.managers)
+    assert len(told) == len(run.managers.in_order)
     assert all(set(status) == {"type", "state", "metrics"} for status in told.values())
     assert json.loads(json.dumps(told)) == told
     assert told["objective"]["metrics"]["reached_by_ground_truth"] > 0

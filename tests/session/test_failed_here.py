@@ -8,7 +8,7 @@ from tests.fixtures.runs import CtrlC, a_walkthrough
 
 
 def failed_here(run: ZorkOrchestratorV2) -> tuple[str, ...]:
-    return run.parts.context.player_context(run.parts.game.observe(), "").failed_here
+    return run.managers.context.player_context(run.services.game.observe(), "").failed_here
 
 
 def test_what_failed_is_shown_only_while_the_same_things_are_carried(tmp_path):
@@ -40,7 +40,7 @@ def test_what_works_in_the_same_state_is_no_longer_shown(tmp_path):
         run.reset_episode()
         run.process_turn("take me")
         assert failed_here(run) == ("take me",)
-        now = run.parts.game.observe()
+        now = run.services.game.observe()
         run.game_state._note_outcome(now.location.num, "take me", now.circumstances, False)
         assert failed_here(run) == ()
 

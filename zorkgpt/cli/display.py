@@ -13,8 +13,8 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from orchestration.players import Choice
-from orchestration.progress import Watcher
+from orchestration.players import PlayerChoice
+from orchestration.zork_orchestrator_v2 import Watcher
 from session.history import Rejection, TurnRecord
 from zorkgpt.cli.progress import RunProgress
 from zorkgpt.memory.models import MemoryEvent
@@ -49,7 +49,7 @@ def console_for(stream: TextIO) -> Console:
 
 
 def display_for(
-    console: Console, title: str, choice: Choice, progress: RunProgress, *, shown_for_s: float = SHOWN_FOR_S
+    console: Console, title: str, choice: PlayerChoice, progress: RunProgress, *, shown_for_s: float = SHOWN_FOR_S
 ) -> Watcher:
     """Return the display that fits the terminal.
 

@@ -3,11 +3,11 @@
 import sys
 
 from zorkgpt.cli.display import console_for, printable, score_line
-from zorkgpt.context.place import way_to_points
-from zorkgpt.player import AgentDecision, PlayerContext, PlayerStopped
+from zorkgpt.context.sections import way_to_points
+from zorkgpt.player import AgentDecision, Player, PlayerContext, PlayerStopped
 
 
-class HumanPlayer:
+class HumanPlayer(Player):
     """Reads commands from standard input; its end, or a line with only `.`, ends the episode."""
 
     def __init__(self) -> None:

@@ -10,11 +10,10 @@ import typer
 from rich.text import Text
 
 from game_interface.story import Story, find_story
-from managers.checkpoint_manager import Saved
-from managers.unfinished import unfinished
-from orchestration.assembly import Wishes, assemble, claim_workdir
-from orchestration.players import PLAYER_KINDS, Choice, choose_player
-from orchestration.progress import Watcher
+from managers.resumable import SavedEpisode, find_resumable
+from orchestration.assembly import RunOptions, assemble, claim_workdir
+from orchestration.players import PLAYER_KINDS, PlayerChoice, choose_player
+from orchestration.zork_orchestrator_v2 import Watcher
 from session.checkpoint import Run
 from session.game_configuration import LOG_FILE, GameConfiguration
 from session.history import TurnRecord
@@ -78,7 +77,7 @@ def play_episodes(options: PlayOptions) -> int:
     if options.workdir is None:
         config = _with_story_folder(config, story)
     claim_workdir(config, story)
-    wishes = Wishes(choice, story, options.seed or 1, options.remember, options.walkthrough, HumanPlayer)
+    run_options = RunOptions(choice, story, options.seed or 1, options.remember, options.walkthrough, HumanPlayer)
     # Last, so that the displays have shown a turn before the run is interrupted after it.
     watcher = _RunWatcher()
     watchers = (*_displays(options, config, story, choice), watcher)
@@ -87,7 +86,7 @@ def play_episodes(options: PlayOptions) -> int:
         if options.display == "live":
             damaged.tell = _print_damage
         resumed = saved.checkpoint.episode if saved else None
-        interrupted = _play(config, wishes, watchers, options.episodes or _EPISODES, resumed)
+        interrupted = _play(config, run_options, watchers, options.episodes or _EPISODES, resumed)
         _sum_up(options, config, story, choice, watcher.endings, damaged.found)
         if not interrupted:
             keep_serving()
@@ -103,7 +102,7 @@ def _with_story_folder(config: GameConfiguration, story: Story) -> GameConfigura
     return config.with_workdir(found.path)
 
 
-def _resumed(options: PlayOptions) -> tuple[Saved | None, PlayOptions]:
+def _resumed(options: PlayOptions) -> tuple[SavedEpisode | None, PlayOptions]:
     """Return the checkpoint of the episode to resume, and the options with its folder; None: a new one begins."""
     if options.resume is None:
         return None, options
@@ -112,7 +111,7 @@ def _resumed(options: PlayOptions) -> tuple[Saved | None, PlayOptions]:
     config = _configuration(options)
     episode = None if options.resume == "last" else int(options.resume)
     workdir = run_paths(options.workdir, options.game).workdir
-    saved = unfinished(workdir, config.episode_log_file, episode=episode, max_turns=options.max_turns)
+    saved = find_resumable(workdir, config.episode_log_file, episode=episode, max_turns=options.max_turns)
     # An earlier version kept all stories in one folder, which has yet to become the story's.
     has_own_folder = options.workdir is not None or read_mark(workdir) is not None
     return saved, replace(options, workdir=workdir if has_own_folder else None)
@@ -149,7 +148,7 @@ def _configuration(options: PlayOptions) -> GameConfiguration:
     )
 
 
-def _choose(options: PlayOptions, config: GameConfiguration) -> Choice:
+def _choose(options: PlayOptions, config: GameConfiguration) -> PlayerChoice:
     player = options.player or "auto"
     if player not in PLAYER_KINDS:
         raise ConfigurationError(f"There is no player {player!r}. There are: {', '.join(PLAYER_KINDS)}.")
@@ -180,7 +179,9 @@ class _RunWatcher:
         self.endings.append(event)
 
 
-def _displays(options: PlayOptions, config: GameConfiguration, story: Story, choice: Choice) -> tuple[Watcher, ...]:
+def _displays(
+    options: PlayOptions, config: GameConfiguration, story: Story, choice: PlayerChoice
+) -> tuple[Watcher, ...]:
     progress = RunProgress(options.episodes or _EPISODES, config.max_turns_per_episode)
     if choice.kind == "human":
         return ()
@@ -200,11 +201,15 @@ def _print_damage(damaged: dict[str, str]) -> None:
 
 
 def _play(
-    config: GameConfiguration, wishes: Wishes, watchers: tuple[Watcher, ...], episodes: int, resumed: int | None
+    config: GameConfiguration,
+    run_options: RunOptions,
+    watchers: tuple[Watcher, ...],
+    episodes: int,
+    resumed: int | None,
 ) -> bool:
     """Play episodes, the first of which may be a resumed one. Returns whether a signal interrupted them."""
     try:
-        with assemble(config, wishes, watchers) as orchestrator:
+        with assemble(config, run_options, watchers) as orchestrator:
             for number in range(episodes):
                 ended = orchestrator.play_episode(resume=None if number else resumed)
                 if ended.reason in _FINAL_REASONS or STOP.requested:
@@ -218,7 +223,7 @@ def _sum_up(
     options: PlayOptions,
     config: GameConfiguration,
     story: Story,
-    choice: Choice,
+    choice: PlayerChoice,
     ended: list[EpisodeEnded],
     damaged: list[dict[str, str]],
 ) -> None:

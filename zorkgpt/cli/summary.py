@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from game_interface.story import Story
-from orchestration.players import Choice
+from orchestration.players import PlayerChoice
 from session.game_configuration import LOG_FILE, GameConfiguration
 from zorkgpt.cli.display import printable, score_line
 from zorkgpt.llm.roles import Role
@@ -32,7 +32,7 @@ EpisodeSummary = dict[str, Any]
 def summary_of(
     config: GameConfiguration,
     story: Story,
-    choice: Choice,
+    choice: PlayerChoice,
     ended: list[EpisodeEnded],
     *,
     remembered: bool,

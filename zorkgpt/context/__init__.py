@@ -1,1 +1,1 @@
-"""What a role's model is told: sections in a fixed order, each within its own budget."""
+"""The prompt of the agent and the critic: sections in a fixed order, each within its own budget."""

@@ -1,20 +1,34 @@
-"""Which sections a role is told, in which order; as a prompt, or as plain data."""
+"""The sections that the agent and the critic are shown, in their order, for a prompt or as plain data."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from session.sections import ContextSection
-from zorkgpt.context.mind import knowledge, notices, objectives
-from zorkgpt.context.past import history, reasoning, refused, response, summary
-from zorkgpt.context.place import certain, dangers, exits, failed_here, known_points, memories, room_description
-from zorkgpt.context.section import Section
+from zorkgpt.context.prompt_section import PromptSection
+from zorkgpt.context.sections import (
+    certain,
+    dangers,
+    exits,
+    failed_here,
+    history,
+    knowledge,
+    known_points,
+    memories,
+    notices,
+    objectives,
+    reasoning,
+    refused,
+    response,
+    room_description,
+    summary,
+)
 from zorkgpt.player import PlayerContext
 
-Part = Callable[[PlayerContext, ContextSection], Section]
+SectionBuilder = Callable[[PlayerContext, ContextSection], PromptSection]
 
 DEFAULT_BUDGETS = ContextSection()
 
-_AGENT: tuple[Part, ...] = (
+_AGENT: tuple[SectionBuilder, ...] = (
     certain,
     exits,
     failed_here,
@@ -31,52 +45,57 @@ _AGENT: tuple[Part, ...] = (
     response,
     refused,
 )
-"""What is certain first, what the answer is to come last."""
-_CRITIC: tuple[Part, ...] = tuple(part for part in _AGENT if part is not refused)
+"""The certain facts come first, what the answer refers to comes last."""
+_CRITIC: tuple[SectionBuilder, ...] = tuple(build for build in _AGENT if build is not refused)
 
 
-def agent_sections(context: PlayerContext, budgets: ContextSection) -> tuple[Section, ...]:
-    """What the agent is told, without what is empty."""
-    return _told(_AGENT, context, budgets)
+def agent_sections(context: PlayerContext, budgets: ContextSection) -> tuple[PromptSection, ...]:
+    """Return the sections that the agent is shown, without the empty ones."""
+    return _shown(_AGENT, context, budgets)
 
 
-def critic_sections(context: PlayerContext, budgets: ContextSection) -> tuple[Section, ...]:
-    """What the critic is told: the same in half the room, since it judges one command and is asked as often."""
-    return _told(_CRITIC, context, halved(budgets))
+def critic_sections(context: PlayerContext, budgets: ContextSection) -> tuple[PromptSection, ...]:
+    """Return the sections that the critic is shown: half as long, since it only judges one command."""
+    return _shown(_CRITIC, context, halved(budgets))
 
 
 def agent_values(context: PlayerContext, budgets: ContextSection) -> dict[str, Any]:
-    """What the agent is told, as plain data; the keys are always the same."""
-    return _values(part(context, budgets) for part in _AGENT)
+    """Return what the agent is shown as plain data; the keys are always the same."""
+    return _values(build(context, budgets) for build in _AGENT)
 
 
 def critic_values(context: PlayerContext, budgets: ContextSection) -> dict[str, Any]:
-    return _values(part(context, halved(budgets)) for part in _CRITIC)
+    """Return what the critic is shown as plain data; the keys are always the same."""
+    return _values(build(context, halved(budgets)) for build in _CRITIC)
 
 
 def halved(budgets: ContextSection) -> ContextSection:
+    """Return the budgets with half the tokens for every section."""
     halves = {name: value // 2 for name, value in budgets if name.endswith("_tokens")}
     return budgets.model_copy(update=halves)
 
 
 def most_tokens(budgets: ContextSection, *, memories: int) -> int:
-    """What all sections together may take.
+    """Return the tokens that all sections together may take.
 
     Args:
-        memories: tokens of all memories of a place, which keep to a budget of their own.
+        memories: The tokens of all memories of a place, which keep to a budget of their own.
     """
-    return sum(value for name, value in budgets if name.endswith("_tokens")) + memories + _VISITS_AND_FENCE_TOKENS
+    sections = sum(int(value) for name, value in budgets if name.endswith("_tokens"))
+    return sections + memories + _VISITS_AND_FENCE_TOKENS
 
 
 _VISITS_AND_FENCE_TOKENS = 40
 
 
-def _told(parts: Iterable[Part], context: PlayerContext, budgets: ContextSection) -> tuple[Section, ...]:
-    sections = (part(context, budgets) for part in parts)
+def _shown(
+    builders: Iterable[SectionBuilder], context: PlayerContext, budgets: ContextSection
+) -> tuple[PromptSection, ...]:
+    sections = (build(context, budgets) for build in builders)
     return tuple(section for section in sections if section.text)
 
 
-def _values(sections: Iterable[Section]) -> dict[str, Any]:
+def _values(sections: Iterable[PromptSection]) -> dict[str, Any]:
     values: dict[str, Any] = {"left_out": {}}
     for section in sections:
         values |= section.values

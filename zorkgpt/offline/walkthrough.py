@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from zorkgpt.errors import ZorkGPTError
-from zorkgpt.player import AgentDecision, PlayerContext, PlayerStopped
+from zorkgpt.player import AgentDecision, Player, PlayerContext, PlayerStopped
 
 
-class WalkthroughPlayer:
+class WalkthroughPlayer(Player):
     """Plays the given commands in order, one a turn, from the first one in every episode."""
 
     def __init__(self, commands: Sequence[str]) -> None:

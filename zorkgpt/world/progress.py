@@ -64,7 +64,7 @@ class Loop:
     times: int = 0
     """How often the action was repeated."""
     unnamed: bool = False
-    """Whether something other than objects' parents and attributes changed meanwhile: the world may differ after all."""
+    """Whether something that is no parent or attribute of an object changed too, so the worlds may differ."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ import pytest
 
 from game_interface.core.jericho_interface import JerichoInterface
 from tests.fixtures.walkthrough import BUNDLED_SEED, get_bundled_walkthrough
-from zorkgpt.context.ahead import dangers_ahead, deadly_actions, exits_of, route_to, stated_destination
+from zorkgpt.context.navigation import dangers_ahead, deadly_actions, exits_of, route_to, stated_destination
 from zorkgpt.memory.models import Memory
 from zorkgpt.player import Danger, Exit, Route
 from zorkgpt.world.graph import MapGraph

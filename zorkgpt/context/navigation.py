@@ -1,4 +1,4 @@
-"""What lies ahead by the map and the memory: the ways on, where the player says it is going, the dangers there."""
+"""The surroundings by the map and the memory: exits, the player's destination and route, dangers and known points."""
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -9,10 +9,10 @@ from zorkgpt.world.directions import OPPOSITE, exit_name
 from zorkgpt.world.graph import MapGraph
 
 Recall = Callable[[int], Iterable[Memory]]
-"""Location → what is remembered of it and still believed."""
+"""Returns the current memories of a location."""
 
 _STATED_TURNS = 3
-"""A plan counts until the player has given reasons for so many turns without naming a place again."""
+"""A stated destination holds until the player has reasoned for so many turns without naming one again."""
 # "I'm heading back to the Attic", "GOING TO: Attic"; what follows is compared with the names on the map.
 _TOWARD = re.compile(
     r"\b(?:go|going|head|heading|walk|walking|travel|travell?ing|return|returning|get|getting|back|way)\s+to\b"
@@ -22,7 +22,7 @@ _TOWARD = re.compile(
 
 
 def exits_of(graph: MapGraph, here: int | None) -> tuple[Exit, ...]:
-    """The ways out of a place: those that were walked, the surest first, then those that it is said to have."""
+    """Return the exits of a place: those that were walked, the surest first, then those that it is said to have."""
     if here is None:
         return ()
     deadly = {way for room, way in graph.deadly if room == here}
@@ -34,13 +34,13 @@ def exits_of(graph: MapGraph, here: int | None) -> tuple[Exit, ...]:
 
 
 def deadly_actions(graph: MapGraph, here: int | None, exits: Iterable[Exit]) -> tuple[str, ...]:
-    """What the player has died of here, but for the exits, which say so themselves."""
+    """Return the actions that the player has died of here, other than taking an exit: exits say so themselves."""
     ways = {known.way for known in exits}
     return tuple(sorted(way for room, way in graph.deadly if room == here and way not in ways))
 
 
 def route_to(graph: MapGraph, here: int | None, destination: int | None) -> Route | None:
-    """None: there is nowhere to go, or no way there is known."""
+    """Return the route to the destination; None if there is none, or no way to it is known."""
     if here is None or destination is None or here == destination:
         return None
     ways = graph.route(here, destination)
@@ -50,12 +50,13 @@ def route_to(graph: MapGraph, here: int | None, destination: int | None) -> Rout
 def stated_destination(
     graph: MapGraph, here: int | None, reasons: Sequence[str], places: Sequence[str] = ()
 ) -> int | None:
-    """The place that the player's last reasons say it is going to, the latest reasons last.
+    """Return the location that the player's last reasons say it is going to.
 
-    Of several places of one name the nearest; None once the player is there, or was there since it said so.
+    Of several locations of one name it is the nearest. None if the player is there, or was there since it said so.
 
     Args:
-        places: the names of those at which the reasons were given.
+        reasons: The reasons of the last turns, oldest first.
+        places: The names of the locations at which they were given.
     """
     names: set[str] = set()
     for ago, text in enumerate(reversed(reasons[-_STATED_TURNS:])):
@@ -75,11 +76,13 @@ def stated_destination(
 
 
 def dangers_ahead(graph: MapGraph, here: int | None, recall: Recall, route: Route | None) -> Iterator[Danger]:
-    """What is remembered as dangerous of the places one way from here, then of those further on along the route."""
+    """Yield the remembered dangers of the places one way from here, then of those further along the route."""
+    if here is None:
+        return
     on_route = _along(graph, here, route)
-    ways = reversed(graph.exits(here)) if here is not None else ()
-    # Where chance decides, all places that the way has led to. Several ways may lead to the same place: the one of the
-    # route is named, else the first.
+    ways = reversed(graph.exits(here))
+    # Where chance decides, a way counts for all places that it has led to. If several ways lead to the same place, the
+    # one of the route is named, or else the first.
     near = {to: (way, 1) for way in ways for to in graph.shares(here, way) if to != here}
     for room, (way, steps) in {**near, **on_route}.items():
         for memory in recall(room):
@@ -90,37 +93,38 @@ def dangers_ahead(graph: MapGraph, here: int | None, recall: Recall, route: Rout
 def known_points(
     graph: MapGraph, here: int | None, recall: Recall, scored: Mapping[int, Collection[str]]
 ) -> tuple[KnownPoints, ...]:
-    """What is remembered to have scored anywhere, the nearest first, what no way is known to last.
+    """Return the actions that are remembered to have scored anywhere, the nearest first, those without a route last.
 
     Args:
-        scored: location → actions that have scored there in this episode.
+        scored: The actions that have scored in this episode, by location; they are left out.
     """
     routes = graph.routes(here) if here is not None else {}
     done = {(room, exit_name(action)) for room, actions in scored.items() for action in actions}
     found: list[KnownPoints] = []
     for room in (*routes, *(room for room in graph.rooms if room not in routes)):
         for memory in recall(room):
-            if memory.action and (memory.score_change or 0) > 0 and (room, exit_name(memory.action)) not in done:
+            points = memory.score_change or 0
+            if memory.action and points > 0 and (room, exit_name(memory.action)) not in done:
                 ways = tuple(routes[room]) if room in routes else None
-                name = _name(graph, room)
-                found.append(KnownPoints(memory.action, memory.score_change, name, room, memory, ways))
+                found.append(KnownPoints(memory.action, points, _name(graph, room), room, memory, ways))
     return tuple(found)
 
 
-def _along(graph: MapGraph, here: int | None, route: Route | None) -> dict[int, tuple[str, int]]:
-    """The places of the route → its first way, and how many ways they are off."""
+def _along(graph: MapGraph, here: int, route: Route | None) -> dict[int, tuple[str, int]]:
+    """Return, for each place on the route, the route's first way and the number of ways to the place."""
     places: dict[int, tuple[str, int]] = {}
-    room = here
-    for steps, way in enumerate(route.ways if route else (), 1):
-        room = graph.leads_to(room, way)
+    ways = route.ways if route else ()
+    room: int | None = here
+    for steps, way in enumerate(ways, 1):
+        room = graph.leads_to(room, way) if room is not None else None
         if room is None:
             break
-        places.setdefault(room, (route.ways[0], steps))
+        places.setdefault(room, (ways[0], steps))
     return places
 
 
 def _came_from(graph: MapGraph, here: int) -> dict[str, tuple[str, ...]]:
-    """Way → the places from which its opposite has led here."""
+    """Return, for each way, the places from which its opposite has led here."""
     found: dict[str, dict[str, None]] = {}
     for room, name, known in graph.all_connections():
         if here in known.ends and name in OPPOSITE and known.leads_to == here:
@@ -135,7 +139,7 @@ def _walked(graph: MapGraph, here: int, way: str, to: int, deadly: bool) -> Exit
 
 
 def _stated(text: str, names: set[str]) -> str | None:
-    """The name that follows the last word of going; the longest of those that do."""
+    """Return the name that follows the last phrase of going somewhere; the longest, if several fit."""
     for match in reversed(list(_TOWARD.finditer(text))):
         rest = text[match.end() :].casefold()
         if name := max((name for name in names if _begins_with(rest, name)), key=len, default=None):
@@ -144,7 +148,7 @@ def _stated(text: str, names: set[str]) -> str | None:
 
 
 def _begins_with(rest: str, name: str) -> bool:
-    # The article before a place is passed over, also where it is part of the name.
+    # The pattern has consumed an article, even if it is part of the name.
     bare = name.removeprefix("the ")
     return rest.startswith(bare) and not rest[len(bare) : len(bare) + 1].isalnum()
 

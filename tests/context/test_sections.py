@@ -8,18 +8,25 @@ from hypothesis import strategies as st
 
 from game_interface.models import Item, Location, Observation
 from session.sections import ContextSection
-from zorkgpt.context import mind, past, place
+from zorkgpt.context import sections
 from zorkgpt.context.prompt import DEFAULT_BUDGETS, agent_sections, agent_values, halved, most_tokens
-from zorkgpt.context.section import beginning, first_sentences, last_sentences, list_section, text_section
+from zorkgpt.context.prompt_section import beginning, first_sentences, last_sentences, list_section, text_section
 from zorkgpt.memory.learning.synthesis import RecentTurn
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.recall.retrieval import estimated_tokens
 from zorkgpt.player import Danger, Exit, KnownPoints, PlayerContext, Route
 
 PARTS = [
-    *(place.certain, place.exits, place.failed_here, place.dangers, place.known_points, place.room_description),
-    *(mind.objectives, mind.knowledge, mind.notices),
-    *(past.summary, past.history, past.reasoning, past.response, past.refused),
+    *(
+        sections.certain,
+        sections.exits,
+        sections.failed_here,
+        sections.dangers,
+        sections.known_points,
+        sections.room_description,
+    ),
+    *(sections.objectives, sections.knowledge, sections.notices),
+    *(sections.summary, sections.history, sections.reasoning, sections.response, sections.refused),
 ]
 LEAST = ContextSection(**{name: field.metadata[0].ge for name, field in ContextSection.model_fields.items()})
 
@@ -73,7 +80,7 @@ def contexts(draw) -> PlayerContext:
 def test_no_part_is_longer_than_its_budget(context, budgets):
     for part in PARTS:
         allowed = getattr(budgets, f"{part.__name__}_tokens")
-        if part is place.room_description and past.is_room_description(context):
+        if part is sections.room_description and sections.is_room_description(context):
             allowed = budgets.response_tokens
         assert part(context, budgets).tokens <= allowed, part.__name__
     whole = "".join(f"{section}\n\n" for section in agent_sections(context, budgets))

@@ -1,0 +1,114 @@
+"""Interrupted episodes on disk: reading what was saved of one, and finding the one to go on with."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from session import checkpoint, journal
+from session.checkpoint import Checkpoint
+from session.history import TurnRecord
+from session.journal import JournalContent, TurnDecision
+from zorkgpt.errors import CheckpointError
+from zorkgpt.runlog.episodes import LOCK, PATIENCE_S, episodes_in, last_end, read_events, run_directory
+from zorkgpt.runlog.events import EpisodeEnded
+
+FINAL_ENDINGS = ("victory", "death", "the story's end")
+"""Endings after which nothing can follow."""
+_TAIL_BYTES = 1 << 16
+"""The bytes of a log that are read for its last line, which says how the episode ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class SavedEpisode:
+    """An episode that can be resumed."""
+
+    checkpoint: Checkpoint
+    journal: JournalContent
+
+    @property
+    def played(self) -> list[TurnRecord]:
+        """Return the turns that the checkpoint contains, in order."""
+        return [self.journal.played[turn] for turn in range(1, self.checkpoint.turn + 1)]
+
+    @property
+    def decided(self) -> dict[int, TurnDecision]:
+        """Return the decisions after the checkpoint: they are played again, and nobody is asked for them anew."""
+        return {turn: each for turn, each in self.journal.decided.items() if turn > self.checkpoint.turn}
+
+
+def read_saved(directory: Path) -> SavedEpisode:
+    """Return what was saved of an episode, checked; nothing is changed.
+
+    Raises:
+        CheckpointError: It is damaged, of a later version, or nothing was saved.
+    """
+    path = directory / checkpoint.FILE_NAME
+    saved = SavedEpisode(checkpoint.read_checkpoint(path), journal.read_journal(directory / journal.FILE_NAME))
+    if str(saved.checkpoint.episode) != directory.name:
+        raise CheckpointError(f"The checkpoint {path} is of episode {saved.checkpoint.episode}, not of this one.")
+    missing = set(range(1, saved.checkpoint.turn + 1)) - set(saved.journal.played)
+    if missing:
+        raise CheckpointError(f"The journal beside {path} lacks turn {min(missing)}: it is cut short.")
+    return saved
+
+
+def playing_lock(directory: Path) -> FileLock:
+    """Return the lock of the process that plays the episode; the system frees it when the process is killed."""
+    return FileLock(directory / LOCK, thread_local=False)
+
+
+def find_resumable(
+    workdir: Path, log_name: str, *, episode: int | None = None, max_turns: int | None = None
+) -> SavedEpisode:
+    """Return the given episode, or the last one that was cut short and that no process plays.
+
+    Args:
+        max_turns: The limit of turns from now on; None for the limit that it was begun with.
+
+    Raises:
+        CheckpointError: There is none, it can't go on, or what was saved is damaged; the message says why.
+    """
+    reasons = {}
+    for number in [episode] if episode is not None else reversed(episodes_in(workdir)):
+        directory = run_directory(workdir, number)
+        end = _end_of(directory / log_name)
+        reason = _obstacle(directory, end)
+        if reason is None:
+            saved = read_saved(directory)
+            limit = max_turns or saved.checkpoint.run.max_turns
+            # An episode without an end was killed, at the latest while it was being closed.
+            if saved.checkpoint.turn < limit or end is None:
+                return saved
+            reason = f"its limit of {limit} turns is reached; allow more with --max-turns"
+        reasons[number] = reason
+    if not reasons:
+        raise CheckpointError(f"There is nothing to resume: no episode was played in {workdir}.")
+    number, reason = next(iter(reasons.items()))
+    which = f"Episode {number}" if episode is not None else f"There is nothing to resume: the last episode, {number},"
+    raise CheckpointError(f"{which} can't go on: {reason}. Without --resume a new one begins.")
+
+
+def _obstacle(directory: Path, end: EpisodeEnded | None) -> str | None:
+    """Return why the episode can't go on; None if it was cut short."""
+    if not directory.is_dir():
+        return f"there is no {directory}"
+    try:
+        with playing_lock(directory).acquire(timeout=PATIENCE_S):
+            pass
+    except Timeout:
+        return "another process plays it"
+    if end is not None and end.reason in FINAL_ENDINGS:
+        return f"it is over ({end.reason})"
+    return None if (directory / checkpoint.FILE_NAME).is_file() else "it was cut short before it began"
+
+
+def _end_of(log: Path) -> EpisodeEnded | None:
+    if not log.is_file():
+        return None
+    with log.open("rb") as file:
+        size = file.seek(0, 2)
+        file.seek(max(0, size - _TAIL_BYTES))
+        if size > _TAIL_BYTES:
+            file.readline()
+        return last_end(read_events(log, after=file.tell()))

@@ -1,0 +1,207 @@
+"""The options of a run, and the services that its managers and its player are built on."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from logging import Logger
+from pathlib import Path
+from typing import Any
+
+from game_interface.game import Game, StoryIdentity
+from game_interface.story import Story
+from managers.episode_log import EpisodeLog
+from managers.knowledge_manager import SpecificMemories
+from managers.map_manager import MapManager
+from managers.model_calls import ModelCalls
+from orchestration.players import PlayerChoice
+from session.game_configuration import GameConfiguration
+from session.game_state import GameState
+from session.history import History
+from zorkgpt.embeddings.provider import EmbeddingProvider
+from zorkgpt.errors import WorkdirError
+from zorkgpt.knowledge.store import KnowledgeStore
+from zorkgpt.llm.messages import LLM
+from zorkgpt.log import get_logger
+from zorkgpt.memory.dedup.judge import ModelJudge
+from zorkgpt.memory.learning.model_synthesizer import ModelSynthesizer
+from zorkgpt.memory.learning.synthesis import MemorySynthesizer
+from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.models import Memory
+from zorkgpt.memory.storage.changes import is_current
+from zorkgpt.offline.memory_synthesizer import RuleSynthesizer
+from zorkgpt.player import Player
+from zorkgpt.runlog.story_folder import StoryMark, check_story, mark_folder
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """The options of a run beyond its configuration."""
+
+    choice: PlayerChoice
+    story: Story | None = None
+    """None for the story that `find_story` finds by itself."""
+    seed: int = 1
+    remember: bool = True
+    walkthrough: Path | None = None
+    person: Callable[[], Player] | None = None
+    """Makes the player who sits at the keyboard."""
+    keep_map: bool | None = None
+    """Whether the map outlives the episode; None if it does when memories do."""
+
+
+@dataclass(frozen=True)
+class Services:
+    """The services that the managers and the player are built on."""
+
+    config: GameConfiguration
+    options: RunOptions
+    state: GameState
+    history: History
+    episode_log: EpisodeLog
+    models: ModelCalls | None
+    """The configured models; None if there are none, or something else serves in their stead."""
+    llm: LLM | None
+    """None if rules do what a model would."""
+    knowledge: KnowledgeStore | None
+    """None if nothing is remembered."""
+    memory: SimpleMemoryManager | None
+    """None if nothing is remembered."""
+    map: MapManager
+    game: Game
+
+    def for_manager(self, name: str) -> tuple[Logger, GameConfiguration, GameState]:
+        """Return the arguments that every manager begins with."""
+        return get_logger(name), self.config, self.state
+
+    def recall(self, location_id: int) -> list[Memory]:
+        """Return the current memories of a location, from both caches."""
+        if self.memory is None:
+            return []
+        caches = self.memory.memory_cache, self.memory.ephemeral_cache
+        return [memory for cache in caches for memory in cache.get(location_id, ()) if is_current(memory)]
+
+    @property
+    def player_decides(self) -> bool:
+        """Whether a program chooses each action, not a person or a list of commands."""
+        return self.options.choice.kind in ("model", "offline")
+
+
+def build_services(config: GameConfiguration, options: RunOptions, llm: LLM | None, game: Game) -> Services:
+    """Build the services of a run.
+
+    Args:
+        llm: Serves every role in the stead of the configured models.
+
+    Raises:
+        ZorkGPTError: A service can't be had; the message says which and what to do.
+    """
+    claim_workdir(config, game.story)
+    state = GameState()
+    models = None
+    if llm is None and options.choice.models:
+        models = ModelCalls(get_logger("models"), config, state, options.choice.models)
+        llm = models.client
+    knowledge = memory = None
+    if options.remember and config.simple_memory.enabled:
+        knowledge = KnowledgeStore(Path(config.zork_game_workdir) / config.knowledge_file)
+        memory = _memory(config, state, llm, knowledge)
+    keeps_map = memory is not None if options.keep_map is None else options.keep_map
+    game_map = MapManager(get_logger("map"), config, state, remember=keeps_map)
+    state.max_score = game.get_max_score()
+    return Services(
+        config=config,
+        options=options,
+        state=state,
+        history=History(),
+        episode_log=EpisodeLog(get_logger("episodes"), config, state),
+        models=models,
+        llm=llm,
+        knowledge=knowledge,
+        memory=memory,
+        map=game_map,
+        game=game,
+    )
+
+
+def claim_workdir(config: GameConfiguration, story: StoryIdentity) -> None:
+    """Make the working directory and mark it as this story's.
+
+    Raises:
+        WorkdirError: It is another story's, and nothing was changed; or it can't be made or written.
+    """
+    workdir, mark = Path(config.zork_game_workdir), StoryMark.of(story.summary())
+    check_story(workdir, mark, config.episode_log_file)
+    prepare_workdir(workdir)
+    mark_folder(workdir, mark)
+
+
+def prepare_workdir(workdir: Path) -> None:
+    """Make the working directory and check that it can be written.
+
+    Raises:
+        WorkdirError: It can't be made or written.
+    """
+    probe = workdir / ".writable"
+    try:
+        workdir.mkdir(parents=True, exist_ok=True)
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise WorkdirError(
+            f"The working directory {workdir} can't be written: {error.strerror}. Name another with --workdir."
+        ) from None
+
+
+def _memory(
+    config: GameConfiguration, state: GameState, llm: LLM | None, knowledge: KnowledgeStore
+) -> SimpleMemoryManager:
+    synthesizer: MemorySynthesizer = (
+        ModelSynthesizer(llm, history_window=config.get_memory_history_window()) if llm else RuleSynthesizer()
+    )
+    memory = SimpleMemoryManager(
+        get_logger("memory"),
+        config,
+        state,
+        synthesizer=synthesizer,
+        embeddings=_embeddings(config, llm),
+        judge=ModelJudge(llm) if llm else None,
+        wait_for_embeddings=False,
+    )
+    memory.of_this_place_only = SpecificMemories(knowledge, config)
+    return memory
+
+
+def _embeddings(config: GameConfiguration, llm: LLM | None) -> EmbeddingProvider | None:
+    """Return the configured provider; None if duplicates are found by words alone, or not at all."""
+    wanted = config.memory_deduplication
+    if not wanted.enable or wanted.provider == "none":
+        return None
+    # Imported only here, so that a run without embeddings does not load the libraries that make them.
+    from zorkgpt.embeddings.choose import choose_provider
+
+    # A run without a model asks no server for vectors either, unless the server is named as the provider.
+    has_server = llm is not None or wanted.provider == "llm"
+    return choose_provider(
+        wanted.provider,
+        sentence_transformer_model=wanted.sentence_transformer_model,
+        llm_embedding_model=wanted.llm_embedding_model,
+        llm_client=_EmbeddingServer(config) if has_server else None,
+        batch_size=wanted.batch_size,
+    )
+
+
+class _EmbeddingServer:
+    """The configured server as an OpenAI client that only makes embeddings, connected to on first use."""
+
+    def __init__(self, config: GameConfiguration) -> None:
+        self._config = config
+
+    @cached_property
+    def embeddings(self) -> Any:
+        """Return the part of the client that makes embeddings."""
+        from openai import OpenAI
+
+        key = self._config.client_api_key
+        return OpenAI(
+            base_url=self._config.client_base_url, api_key=key.get_secret_value() if key else "none", timeout=30
+        ).embeddings

@@ -1,0 +1,44 @@
+"""What a player has to implement, and what it inherits."""
+
+from dataclasses import dataclass, field
+
+from game_interface.models import Observation
+from zorkgpt.player import AgentDecision, Player, PlayerContext
+from zorkgpt.returning import ReturningPlayer
+
+CONTEXT = PlayerContext(Observation(None, None, None, None, 0, 0), "A hall.")
+
+
+class Waiting(Player):
+    def get_action_with_reasoning(self, context: PlayerContext) -> AgentDecision:
+        return AgentDecision("wait")
+
+
+@dataclass
+class Counting(Waiting):
+    """Keeps as its note how many turns were resumed."""
+
+    resumed: list[dict[str, int]] = field(default_factory=list)
+
+    def changed_notes(self) -> dict[str, int]:
+        return {"resumed": len(self.resumed)}
+
+    def resume(self, notes) -> None:
+        self.resumed = list(notes)
+
+
+def test_a_player_without_notes_implements_one_method():
+    player = Waiting()
+    player.look_on(CONTEXT, "north")
+    player.resume([])
+    assert player.changed_notes() == {}
+    assert player.get_action_with_reasoning(CONTEXT).action == "wait"
+
+
+def test_a_player_that_returns_first_keeps_the_notes_of_the_inner_one():
+    inner = Counting()
+    player = ReturningPlayer(inner, lambda: None)
+    player.resume([{"resumed": 0}, {"resumed": 0}])
+    assert inner.resumed == [{"resumed": 0}, {"resumed": 0}]
+    assert player.changed_notes() == {"resumed": 2}
+    assert player.get_action_with_reasoning(CONTEXT).action == "wait"

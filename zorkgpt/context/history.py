@@ -1,0 +1,133 @@
+"""The turns of the episode as values, and the summary of those that no longer fit into the prompt."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from pydantic import BaseModel, Field
+
+from session.game_state import GameState
+from session.sections import ContextSection
+from zorkgpt.context.prompt_section import first_sentences, last_sentences, newest
+from zorkgpt.context.sections import REASONED_TURNS, fitting_history
+from zorkgpt.llm.messages import LLM, Message
+from zorkgpt.llm.roles import Role
+from zorkgpt.llm.structured import form_of
+from zorkgpt.memory.learning.synthesis import RecentTurn
+from zorkgpt.prompts.render import one_line, render
+
+_MAX_TURNS_TOKENS = 3000
+"""The tokens of the turns in one question: after failures there may be more turns than a small model can read."""
+_ACTION_TOKENS, _REASONS_TOKENS, _RESPONSE_TOKENS = 40, 40, 60
+
+
+class EpisodeTurns:
+    """Converts the turns that the state keeps as dictionaries to values, each only once."""
+
+    def __init__(self, state: GameState) -> None:
+        self._state = state
+        self._made: dict[int, tuple[dict[str, Any], RecentTurn]] = {}
+        """Each turn with its entry in the state, which does not change once it holds the response."""
+
+    def clear(self) -> None:
+        """Forget all turns."""
+        self._made.clear()
+
+    def last(self, count: int) -> tuple[RecentTurn, ...]:
+        """Return the last turns, oldest first."""
+        entries = self._state.action_reasoning_history[-count:] if count > 0 else []
+        responses = _responses(self._state, entries)
+        return tuple(self._turn(entry, response) for entry, response in zip(entries, responses, strict=True))
+
+    def _turn(self, entry: dict[str, Any], response: str) -> RecentTurn:
+        made = self._made.get(entry["turn"])
+        if made is not None and made[0] is entry:
+            return made[1]
+        reasons = entry.get("reasoning") or ""
+        turn = RecentTurn(entry["turn"], entry.get("location", ""), entry["action"], response, reasons)
+        if "response" in entry:
+            self._made[turn.turn] = entry, turn
+        return turn
+
+
+def _responses(state: GameState, entries: list[dict[str, Any]]) -> list[str]:
+    """Return the response of each entry; if it has none, that of the same action in the state's list of actions."""
+    found = [entry.get("response") for entry in entries]
+    if None in found:
+        played = list(state.action_history[-len(entries) :])
+        for at in reversed(range(len(entries))):
+            match = played.pop()[1] if played and played[-1][0] == entries[at]["action"] else ""
+            found[at] = match if found[at] is None else found[at]
+    return [response or "" for response in found]
+
+
+class SummaryAnswer(BaseModel):
+    """The form that the model fills in."""
+
+    summary: str = Field(min_length=1, description="at most 150 words, in plain sentences")
+
+
+@dataclass(frozen=True, slots=True)
+class Overflow:
+    """The turns that are to be summarised."""
+
+    turns: tuple[RecentTurn, ...]
+    """The turns, oldest first."""
+    previous: str
+    """The summary of the turns before them; "" if there is none."""
+
+
+class Summarizer(Protocol):
+    """Summarises the older turns of an episode."""
+
+    def summarize(self, overflow: Overflow) -> str:
+        """Return one summary of the previous summary and these turns.
+
+        Raises:
+            LLMError: The model could not be asked, or its answer could not be read.
+        """
+        ...
+
+
+class ModelSummarizer:
+    """Asks the model of the role `summary`."""
+
+    def __init__(self, llm: LLM) -> None:
+        self._llm = llm
+
+    def summarize(self, overflow: Overflow) -> str:
+        """Return the model's summary."""
+        answer = self._llm.complete(prompt_for(overflow), role=Role.SUMMARY, response_model=SummaryAnswer).parsed
+        assert isinstance(answer, SummaryAnswer)
+        return answer.summary.strip()
+
+
+def overflowing(turns: Sequence[RecentTurn], budgets: ContextSection) -> tuple[RecentTurn, ...]:
+    """Return the turns to summarise, if there is no room for all; half of the room is then free again."""
+    earlier = turns[:-REASONED_TURNS]
+    if fitting_history(earlier, budgets.history_tokens) == len(earlier):
+        return ()
+    kept = fitting_history(earlier, budgets.history_tokens // 2)
+    return tuple(earlier[: len(earlier) - kept])
+
+
+def prompt_for(overflow: Overflow) -> list[Message]:
+    """Return the question to the model."""
+    lines = [_line(turn) for turn in overflow.turns]
+    count = newest(reversed(lines), _MAX_TURNS_TOKENS)
+    prompt = render(
+        "context_summary",
+        previous=overflow.previous,
+        turns="\n".join(lines[len(lines) - count :]),
+        left_out=len(lines) - count,
+        form=form_of(SummaryAnswer),
+    )
+    return [Message("system", prompt.system), Message("user", prompt.user)]
+
+
+def _line(turn: RecentTurn) -> str:
+    reasons = last_sentences(turn.reasoning, _REASONS_TOKENS)
+    because = f" because {one_line(reasons)}" if reasons else ""
+    response = one_line(first_sentences(turn.response, _RESPONSE_TOKENS))
+    action = one_line(first_sentences(turn.action, _ACTION_TOKENS))
+    return f"Turn {turn.turn}, at {one_line(turn.location_name)}: {action}{because}, the game: {response}"

@@ -1,0 +1,412 @@
+"""The sections of the prompt: the location, exits and memories, then goals and knowledge, then the history."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from game_interface.models import Item
+from session.sections import ContextSection
+from zorkgpt.context.prompt_section import (
+    PromptSection,
+    fence_tokens,
+    first_sentences,
+    fitting,
+    last_sentences,
+    left_out_note,
+    list_section,
+    newest,
+    text_section,
+)
+from zorkgpt.memory.learning.synthesis import RecentTurn
+from zorkgpt.memory.recall.retrieval import estimated_tokens
+from zorkgpt.player import Danger, Exit, KnownPoints, PlayerContext, Route
+from zorkgpt.prompts.render import fence, one_line
+
+REASONED_TURNS = 3
+"""The number of the last turns that are shown with their reasons."""
+_HEADING_TOKENS = 20
+"""The tokens of the heading and of the note about what was left out."""
+_LINE_RESPONSE_TOKENS = 30
+"""The tokens of a past response in the line of its turn: its first sentence or two."""
+_ACTION_TOKENS = 40
+"""The tokens of a past command, which is one short line."""
+REASONING_HEADING = "## Previous Reasoning and Actions"
+NOTHING_RECORDED = "(No reasoning recorded)"
+_IS_BELOW = "(what the game says now, below)"
+_NAME_TOKENS = 20
+"""The tokens of the name of a place; stories have shorter ones."""
+_OPEN_END = "not tried yet"
+
+# The location
+
+
+def certain(context: PlayerContext, budgets: ContextSection) -> PromptSection:
+    """Return the facts from the Z-machine's memory: place, score, what is carried and in sight."""
+    heading, seen, left_out = "## Certain, from the game's own memory", context.observation, 0
+    carried = seen.carried if seen.carried is not None else seen.inventory
+    lists = {
+        "Carried": (_names_of(carried), "nothing"),
+        "Objects here": (_names_of(seen.visible), "none"),
+        "Moved or changed by the last action": (changed_in_sight(context) or None, ""),
+    }
+    lines = _facts(context)
+    # Each list gets an even share of the tokens that the lines without a list leave.
+    fixed = "\n".join((heading, "", *lines, *(f"- {what}: {nothing}" for what, (_, nothing) in lists.items()), ""))
+    share = (budgets.certain_tokens - estimated_tokens(fixed)) // len(lists)
+    for what, (names, nothing) in lists.items():
+        if names is not None:
+            text, missing = _names(names, share)
+            lines.append(f"- {what}: {text or nothing}")
+            left_out += missing
+    values = {
+        "turn": context.turn,
+        "max_turns": context.max_turns,
+        "episode": context.episode,
+        "location": seen.location.name if seen.location else None,
+        "location_id": seen.location.num if seen.location else None,
+        "vehicle": seen.vehicle.name if seen.vehicle else None,
+        "score": seen.score,
+        "max_score": context.max_score,
+        "inventory": _names_of(carried) or [],
+        "objects": _names_of(seen.visible) or [],
+        "changed": changed_in_sight(context),
+    }
+    return PromptSection(heading, "\n".join(lines), values, left_out)
+
+
+def _facts(context: PlayerContext) -> list[str]:
+    seen = context.observation
+    lines = [
+        f"- Turn {context.turn}{f' of {context.max_turns}' if context.max_turns else ''}, episode {context.episode}"
+    ]
+    if seen.location is not None:
+        lines.append(f"- Place: {_name(seen.location.name)} (location {seen.location.num})")
+    if seen.vehicle is not None:
+        lines.append(f"- Inside: {_name(seen.vehicle.name)}")
+    if seen.score is not None:
+        lines.append(f"- Score: {seen.score}{f' of {context.max_score}' if context.max_score is not None else ''}")
+    return lines
+
+
+def changed_in_sight(context: PlayerContext) -> list[str]:
+    """Return the names of the objects in sight that the last action moved or changed."""
+    # The object tree also tells what moved in other rooms, which a player can't know.
+    seen = context.observation
+    near = {item.num for item in (*(seen.visible or ()), *(seen.carried or seen.inventory or ()))}
+    return list(dict.fromkeys(item.name for item in context.changed if item.num in near))
+
+
+def exits(context: PlayerContext, budgets: ContextSection) -> PromptSection:
+    """Return the route that the player is on, and the exits that the map knows."""
+    route = context.route
+    shown: list[Route | Exit] = [*([route] if route else []), *context.exits]
+    return list_section(
+        "## Ways from here",
+        shown,
+        lambda way: _route(way) if isinstance(way, Route) else _exit(way),
+        budgets.exits_tokens,
+        lambda kept: {
+            "exits": [_exit_values(way) for way in kept if isinstance(way, Exit)],
+            "route": {"to": route.place, "to_id": route.location_id, "ways": list(route.ways)} if route else None,
+        },
+    )
+
+
+def failed_here(context: PlayerContext, budgets: ContextSection) -> PromptSection:
+    """Return what changed nothing here in this episode as things stand, and what was deadly in any episode."""
+    heading, share = "## Tried here in vain", budgets.failed_here_tokens // 2 - 10
+    deadly, missing = _names(context.deadly_here, share)
+    failed, missing_too = _names(context.failed_here[::-1], share)
+    lines = [f"- Deadly: {deadly}"] * bool(deadly) + [f"- Changed nothing: {failed}"] * bool(failed)
+    values = {"failed_here": list(context.failed_here), "deadly_here": list(context.deadly_here)}
+    return PromptSection(heading, "\n".join(lines), values, missing + missing_too)
+
+
+def memories(context: PlayerContext, budgets: ContextSection) -> PromptSection:
+    """Return the memories of this place, which keep to a budget of their own, `max_tokens_per_location`."""
+    lines = [been_here(context.visits)] if context.visits else []
+    if context.memories:
+        lines.append(fence(context.memories))
+    values = {
+        "memories": context.memories,
+        "visits": {"times": context.visits[0], "episodes": context.visits[1]} if context.visits else None,
+    }
+    return PromptSection("## Remembered of this place", "\n\n".join(lines), values)
+
+
+def been_here(visits: tuple[int, int]) -> str:
+    """Return a sentence about how often the player has been here."""
+    times, episodes = visits
+    if times <= 1:
+        return "This is your first visit here."
+    return f"You've been here {times} times across {episodes} episode{'' if episodes == 1 else 's'}."
+
+
+def dangers(context: PlayerContext, budgets: ContextSection) -> PromptSection:
+    """Return the dangers one exit away and on the route, the nearest first."""
+    return list_section(
+        "## Dangers remembered ahead",
+        context.dangers,
+        _danger,
+        budgets.dangers_tokens,
+        lambda kept: {"dangers": [_danger_values(danger) for danger in kept]},
+    )
+
+
+def shown_dangers(context: PlayerContext, budgets: ContextSection) -> list[Danger]:
+    """Return the dangers that fit the budget."""
+    if not context.dangers:
+        return []
+    section = list_section("", context.dangers, _danger, budgets.dangers_tokens, lambda kept: {"kept": kept})
+    shown: list[Danger] = section.values["kept"]
+    return shown
+
+
+def known_points(context: PlayerContext, budgets: ContextSection) -> PromptSection:
+    """Return what scored in earlier episodes and not yet in this one, and the way there, the nearest first."""
+    return list_section(
+        "## Known to score, and not done yet in this episode",
+        context.known_points,
+        _points,
+        budgets.known_points_tokens,
+        lambda kept: {"known_points": [_points_values(known) for known in kept]},
+    )
+
+
+def shown_points(context: PlayerContext, budgets: ContextSection) -> list[KnownPoints]:
+    """Return the known points that fit the budget."""
+    if not context.known_points:
+        return []
+    told = known_points(context, budgets).values["known_points"]
+    shown = {(one["location_id"], one["action"]) for one in told}
+    return [known for known in context.known_points if (known.location_id, known.action) in shown]
+
+
+def way_to_points(known: KnownPoints) -> str:
+    """Return the way to where the points are, as seen from here."""
+    if known.ways is None:
+        return "no way there is known"
+    return f"from here: {', '.join(map(one_line, known.ways))}" if known.ways else "here"
+
+
+def room_description(context: PlayerContext, budgets: ContextSection) -> PromptSection:
+    """Return the last description of this room, and how many turns ago the game printed it."""
+    age = context.room_description_age
+    heading = f"## ROOM DESCRIPTION ({age} turns ago):" if age else "## ROOM DESCRIPTION:"
+    values = {"room_description": None, "room_description_age": None}
+    if context.room_description is None:
+        return PromptSection(heading, "", values)
+    # A description that is the whole last response is shown in its stead, so it may be as long.
+    tokens = budgets.response_tokens if is_room_description(context) else budgets.room_description_tokens
+    return text_section(
+        heading,
+        context.room_description,
+        tokens,
+        lambda shown: {"room_description": shown, "room_description_age": age},
+    )
+
+
+# Goals and knowledge
+
+
+def objectives(context: PlayerContext, budgets: ContextSection) -> PromptSection:
+    """Return the objectives."""
+    return _lines("## Objectives", "objectives", context.objectives, budgets.objectives_tokens)
+
+
+def knowledge(context: PlayerContext, budgets: ContextSection) -> PromptSection:
+    """Return the lines of the knowledge base that apply here; like memories, they may be wrong."""
+    return _lines("## Known of this game from earlier turns", "knowledge", context.knowledge, budgets.knowledge_tokens)
+
+
+def notices(context: PlayerContext, budgets: ContextSection) -> PromptSection:
+    """Return the remarks on the player's own play."""
+    return _lines("## Notices about your play", "notices", context.notices, budgets.notices_tokens)
+
+
+# The history of the episode
+
+
+def summary(context: PlayerContext, budgets: ContextSection) -> PromptSection:
+    """Return the summary of the oldest turns."""
+    heading = f"## Earlier in this episode: turns 1 to {context.summarised_to}, summarised"
+    return text_section(heading, context.summary, budgets.summary_tokens, lambda shown: {"summary": shown})
+
+
+def history(context: PlayerContext, budgets: ContextSection) -> PromptSection:
+    """Return the turns between the summary and the last few, as many of the newest as fit."""
+    heading = "## Turns before the last ones"
+    earlier = context.recent[:-REASONED_TURNS]
+    count = fitting_history(earlier, budgets.history_tokens)
+    shown = earlier[len(earlier) - count :]
+    first = (shown or context.recent[-REASONED_TURNS:] or (None,))[0]
+    left_out = max(0, first.turn - 1 - context.summarised_to) if first else 0
+    lines = [f"({left_out} earlier turn{'' if left_out == 1 else 's'} left out)"] * bool(left_out)
+    lines += map(turn_line, shown)
+    return PromptSection(heading, "\n".join(lines), {"recent": [_values(turn) for turn in context.recent]}, left_out)
+
+
+def fitting_history(turns: Sequence[RecentTurn], tokens: int) -> int:
+    """Return how many of these turns, counted from the newest, fit into the history."""
+    return newest(map(turn_line, reversed(turns)), tokens - 2 * _HEADING_TOKENS)
+
+
+def turn_line(turn: RecentTurn) -> str:
+    """Return a past turn in one line."""
+    response = one_line(first_sentences(turn.response, _LINE_RESPONSE_TOKENS))
+    place = f", at {one_line(turn.location_name)}" if turn.location_name else ""
+    action = one_line(first_sentences(turn.action, _ACTION_TOKENS))
+    return f"- Turn {turn.turn}{place}: {action}, and the game said {response}"
+
+
+def reasoning(context: PlayerContext, budgets: ContextSection) -> PromptSection:
+    """Return the last turns with their reasons."""
+    last = context.recent[-REASONED_TURNS:]
+    text, left_out = _reasoned(last, budgets.reasoning_tokens, context.response)
+    # As plain data it holds the last response too, which the prompt shows in a section of its own.
+    values = {"reasoning": reasoning_formatted(last, budgets.reasoning_tokens)}
+    return PromptSection(REASONING_HEADING, text, values, left_out)
+
+
+def reasoning_formatted(turns: Sequence[RecentTurn], tokens: int) -> str:
+    """Return turns with their reasons, actions and responses under a heading; "" before the first turn."""
+    text, _ = _reasoned(turns, tokens)
+    return f"{REASONING_HEADING}\n\n{text}" if text else ""
+
+
+def response(context: PlayerContext, budgets: ContextSection) -> PromptSection:
+    """Return what the game printed last, unless it is shown as the description of the room."""
+    heading = "## What the game says now"
+    if is_room_description(context):
+        return PromptSection(heading, "The description of the room, above.", {"response": context.response})
+    return text_section(heading, context.response, budgets.response_tokens, lambda shown: {"response": shown})
+
+
+def is_room_description(context: PlayerContext) -> bool:
+    """Return whether the last response is the description of the room and nothing else."""
+    room = context.room_description
+    return room is not None and room.strip() == context.response.strip()
+
+
+def refused(context: PlayerContext, budgets: ContextSection) -> PromptSection:
+    """Return why the last proposal for this turn was not accepted."""
+    heading = "## Not accepted"
+    reason = text_section(heading, context.refused or "", budgets.refused_tokens - 60, lambda shown: {"refused": shown})
+    if not reason.text:
+        return PromptSection(heading, "", {"refused": None})
+    before = "Your last proposal for this turn was not carried out, for this reason:"
+    after = (
+        "Choose another command. If you are sure that the reason is wrong, give the same one again: it is then played."
+    )
+    return PromptSection(heading, f"{before}\n{reason.text}\n{after}", reason.values, reason.left_out)
+
+
+# Lines and values
+
+
+def _names_of(items: Sequence[Item] | None) -> list[str] | None:
+    return None if items is None else [item.name for item in items]
+
+
+def _name(name: str) -> str:
+    return one_line(first_sentences(name, _NAME_TOKENS))
+
+
+def _names(names: Sequence[str], tokens: int) -> tuple[str, int]:
+    quoted = [one_line(name) for name in names]
+    chosen = fitting([f"{name}, " for name in quoted], tokens)
+    left_out = len(quoted) - len(chosen)
+    shown = ", ".join(quoted[number] for number in chosen)
+    return " ".join(filter(None, (shown, left_out_note(left_out) if left_out else ""))), left_out
+
+
+def _route(route: Route) -> str:
+    return f"- The way to {one_line(route.place)}: {', '.join(map(one_line, route.ways))}"
+
+
+def _exit(known: Exit) -> str:
+    way, deadly = one_line(known.way), " You have died this way." if known.deadly else ""
+    if known.shares:
+        ends = " or ".join(f"{one_line(place)} ({share:.0%})" for place, share in known.shares)
+        return f"- {way} leads to {ends}: chance decides.{deadly}"
+    if known.leads_to is None:
+        back = f"; the opposite way led here from {' and '.join(map(one_line, known.came_from))}"
+        return f"- {way}: {_OPEN_END}{back if known.came_from else ''}.{deadly}"
+    return f"- {way} leads to {one_line(known.leads_to)} (confidence {known.confidence:.2f}).{deadly}"
+
+
+def _points(known: KnownPoints) -> str:
+    place = f"{_name(known.place)} (location {known.location_id})"
+    return f"- +{known.points} {one_line(known.action)} at {place}, {way_to_points(known)}"
+
+
+def _points_values(known: KnownPoints) -> dict[str, Any]:
+    return {
+        "action": known.action,
+        "points": known.points,
+        "place": known.place,
+        "location_id": known.location_id,
+        "ways": None if known.ways is None else list(known.ways),
+    }
+
+
+def _exit_values(known: Exit) -> dict[str, Any]:
+    return {
+        "way": known.way,
+        "to": known.leads_to,
+        "to_id": known.location_id,
+        "confidence": known.confidence,
+        "shares": dict(known.shares),
+        "deadly": known.deadly,
+        "came_from": list(known.came_from),
+    }
+
+
+def _danger(danger: Danger) -> str:
+    where = f"{one_line(danger.way)} leads to" if danger.steps == 1 else f"{danger.steps} ways on, at"
+    route = ", on your route" if danger.on_route else ""
+    return f"- {where} {one_line(danger.place)}{route}: {one_line(danger.text)}"
+
+
+def _danger_values(danger: Danger) -> dict[str, Any]:
+    return {
+        "way": danger.way,
+        "place": danger.place,
+        "place_id": danger.location_id,
+        "danger": danger.text,
+        "steps": danger.steps,
+        "on_route": danger.on_route,
+    }
+
+
+def _lines(heading: str, key: str, lines: Sequence[str], tokens: int) -> PromptSection:
+    return list_section(heading, lines, lambda line: f"- {one_line(line)}", tokens, lambda kept: {key: kept})
+
+
+def _reasoned(turns: Sequence[RecentTurn], tokens: int, now: str | None = None) -> tuple[str, int]:
+    # Each turn gets an even share: half of it for the reasons, a third for the response, the rest for the labels.
+    said = "\n".join(f"{turn.reasoning}\n{turn.action}\n{turn.response}" for turn in turns)
+    room = tokens - _HEADING_TOKENS - fence_tokens(said)
+    entries = [_entry(turn, room // max(1, len(turns)), now if turn is turns[-1] else None) for turn in turns]
+    count = newest((f"{entry}\n" for entry in reversed(entries)), room)
+    left_out = len(entries) - count
+    note = f"\n{left_out_note(left_out, 'turn')}" if left_out else ""
+    return (fence("\n\n".join(entries[left_out:])) + note if count else ""), left_out
+
+
+def _entry(turn: RecentTurn, tokens: int, now: str | None) -> str:
+    # Reasons have their conclusion at the end, a response tells what happened at the beginning.
+    reasons = last_sentences(turn.reasoning, tokens // 2) or NOTHING_RECORDED
+    is_below = turn.response == now and turn.response.strip()
+    response = _IS_BELOW if is_below else first_sentences(turn.response, tokens // 3) or "(nothing)"
+    action = first_sentences(turn.action, _ACTION_TOKENS)
+    return f"Turn {turn.turn}:\nReasoning: {reasons}\nAction: {action}\nResponse: {response}"
+
+
+def _values(turn: RecentTurn) -> dict[str, Any]:
+    return {
+        "turn": turn.turn,
+        "location": turn.location_name,
+        "action": turn.action,
+        "response": turn.response,
+        "reasoning": turn.reasoning,
+    }
