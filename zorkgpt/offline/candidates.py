@@ -163,7 +163,7 @@ _VERBS = frozenset(verb for forms in _FORMS.values() for _, verb, _ in forms)
 _UNTOLD: Mapping[str, bool] = {}
 _RECEIVER = ("animate",)
 """Attributes of things that something can be given to."""
-_MOST_PAIRS = 48
+_MAX_PAIRS = 48
 STEEP = ("up", "down", "in", "out")
 
 
@@ -197,7 +197,7 @@ def candidates(
     held = _names(now.inventory, nouns)
     yield from (Candidate(Tier.COMBINE, f"unlock {one} with {other}") for one in locked for other in held)
     if nouns.known("give"):
-        yield from islice(_gifts(now, held, nouns, told), _MOST_PAIRS)
+        yield from islice(_gifts(now, held, nouns, told), _MAX_PAIRS)
 
 
 def exit_candidates(nouns: Nouns, named: Collection[str]) -> Iterator[Candidate]:

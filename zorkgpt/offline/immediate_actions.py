@@ -11,7 +11,7 @@ from zorkgpt.offline.state import ExplorerState, LastTurn
 from zorkgpt.player import PlayerContext
 from zorkgpt.world.directions import OPPOSITE, canonical_direction
 
-_MOST_BLOWS = 15
+_MAX_BLOWS = 15
 """The most blows against one enemy with one weapon."""
 
 
@@ -82,14 +82,14 @@ def next_blow(
             continue
         strikes = [f"attack {enemy} with {weapon}" for weapon in weapons]
         for strike in sorted(strikes, key=lambda one: one in fatal):
-            if state.blows.get(strike, 0) < _MOST_BLOWS:
+            if state.blows.get(strike, 0) < _MAX_BLOWS:
                 state.blows[strike] = state.blows.get(strike, 0) + 1
                 return strike
     return None
 
 
 def is_threatened(state: ExplorerState, context: PlayerContext, nouns: Nouns, scene: Scene | None) -> bool:
-    """Somebody here means harm."""
+    """Return whether a creature here is hostile."""
     return scene is not None and any(_enemies(state, context, nouns, scene))
 
 

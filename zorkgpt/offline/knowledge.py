@@ -21,8 +21,8 @@ from zorkgpt.knowledge.claims import (
 )
 from zorkgpt.knowledge.line import KnowledgeLine
 from zorkgpt.knowledge.synthesis import (
-    MOST_CONTRADICTED,
-    MOST_NEW,
+    MAX_CONTRADICTED,
+    MAX_NEW,
     Contradiction,
     EpisodeReview,
     LessonsAnswer,
@@ -36,11 +36,11 @@ from zorkgpt.runlog.events import TurnPlayed
 from zorkgpt.text import normalized_action
 
 _TEXT_LIMIT = 160
-_MOST_FORMS = 8
-_MOST_REFUSED = 3
-_MOST_OF_ONE_KIND = {ClaimKind.UNDERSTOOD: _MOST_FORMS, ClaimKind.REFUSED: _MOST_REFUSED}
+_MAX_FORMS = 8
+_MAX_REFUSED = 3
+_MAX_OF_ONE_KIND = {ClaimKind.UNDERSTOOD: _MAX_FORMS, ClaimKind.REFUSED: _MAX_REFUSED}
 """The most lines about the parser, over all episodes."""
-_LEAST_EXAMPLES = 2
+_MIN_EXAMPLES = 2
 """The number of different commands of one form that must have worked."""
 
 
@@ -66,7 +66,7 @@ class RuleKnowledgeSynthesizer:
                 denied.append(Contradiction(number=number, turns=[against.turn], reason=said))
         new = [*_deaths(asked.turns), *_rewards(asked), *_refusals(asked.turns), *_forms(asked)]
         fresh = _not_claimed_yet(new, asked.known)
-        return LessonsAnswer(new=fresh[:MOST_NEW], borne_out=held, contradicted=denied[:MOST_CONTRADICTED])
+        return LessonsAnswer(new=fresh[:MAX_NEW], borne_out=held, contradicted=denied[:MAX_CONTRADICTED])
 
     def wisdom(self, asked: EpisodeReview) -> WisdomAnswer:
         score = asked.score or 0
@@ -95,7 +95,7 @@ def _not_claimed_yet(new: Iterable[NewLesson], known: Iterable[KnowledgeLine]) -
         if claim is None:
             fresh.append(lesson)
             continue
-        most = _MOST_OF_ONE_KIND.get(claim.kind) if claim else None
+        most = _MAX_OF_ONE_KIND.get(claim.kind) if claim else None
         is_enough = most is not None and sum(one.kind is claim.kind for one in claims) >= most
         if claim not in claims and not is_enough:
             fresh.append(lesson)
@@ -135,6 +135,6 @@ def _forms(asked: TurnReview) -> Iterator[NewLesson]:
             by_form.setdefault(form, {}).setdefault(quoted_command(turn), turn)
     ranked = sorted(by_form.items(), key=lambda found: (-found[0].count("…"), -len(found[1])))
     for form, examples in ranked:
-        if len(examples) >= _LEAST_EXAMPLES:
+        if len(examples) >= _MIN_EXAMPLES:
             turns = [turn.turn for turn in examples.values()]
             yield NewLesson(section="syntax", text=form_line(form, next(iter(examples.values()))), turns=turns[-200:])

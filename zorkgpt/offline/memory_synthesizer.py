@@ -20,7 +20,7 @@ from zorkgpt.memory.models import (
 from zorkgpt.offline.phrases import ActionOutcome, is_dark, title_of, whole_sentences
 
 _TEXT_LIMIT = 200
-_MOST_THINGS = 10
+_MAX_THINGS = 10
 """The most things named in a memory of a first sight."""
 FIRST_SIGHT = "At first sight"
 _REMARK = re.compile(r"\[[^\]]*\]")
@@ -172,7 +172,7 @@ def _memory_of_arrival(request: SynthesisRequest) -> MemorySynthesisResponse:
         and thing.holder_number not in request.moved
         and (not thing.fixed or thing.states or thing.alive)
     ]
-    things = sorted(things, key=lambda thing: thing.fixed)[:_MOST_THINGS]
+    things = sorted(things, key=lambda thing: thing.fixed)[:_MAX_THINGS]
     standing = next((memory for memory in request.memories if memory.title == FIRST_SIGHT), None)
     if standing is not None and {thing.number for thing in things} <= {claim.number for claim in standing.claims}:
         return _sight(FIRST_SIGHT, standing.text, standing.claims)

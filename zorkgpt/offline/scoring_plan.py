@@ -144,8 +144,8 @@ def _words_of(text: str) -> list[str]:
     return re.findall(r"[^\W_]+", text.lower())
 
 
-_MOST_FAILURES = 3
-_MOST_WALKS = 40
+_MAX_FAILURES = 3
+_MAX_WALKS = 40
 """Turns of walking towards one step."""
 
 
@@ -251,9 +251,7 @@ class ScoringPlan:
         return max(pending, default=-1)
 
     def _is_open(self, number: int) -> bool:
-        return (
-            number not in self._done and self._failures[number] < _MOST_FAILURES and self._walks[number] < _MOST_WALKS
-        )
+        return number not in self._done and self._failures[number] < _MAX_FAILURES and self._walks[number] < _MAX_WALKS
 
     def _can_do(self, number: int, held: Collection[str], routes: Mapping[int, list[str]]) -> bool:
         step = self._steps[number]

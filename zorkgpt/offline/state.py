@@ -90,7 +90,7 @@ class ExplorerState:
 
 
 _ORDER = list(ActionOutcome)
-_MOST_REOPENED = 6
+_MAX_REOPENED = 6
 _UNDOING = ("drop ", "put ")
 _REWARDING = frozenset({ActionOutcome.SCORES, ActionOutcome.TAKES})
 _DEADLY = frozenset({ActionOutcome.KILLS, ActionOutcome.KILLS_UNLIT})
@@ -232,7 +232,7 @@ class PlaceNotes:
         for action in (self.in_vain | remembered).union(self.failed_before):
             barred = canonical_direction(action) and words & set(words_of(self._said_to(action)))
             concerned = barred or words & set(action.split()) or action in ways
-            if concerned and self.reopened[action] < _MOST_REOPENED:
+            if concerned and self.reopened[action] < _MAX_REOPENED:
                 self.unmark(action, reopened=True)
 
     @property

@@ -11,7 +11,7 @@ from zorkgpt.memory.storage.store import MemoryStore
 from zorkgpt.viewer.run_files import RunFiles
 
 LONGEST_BYTES = 100_000
-_LONGEST_TEXT = 10_000
+_MAX_TEXT_CHARS = 10_000
 
 
 class EditRequest(BaseModel):
@@ -19,16 +19,16 @@ class EditRequest(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    title: str = Field(min_length=1, max_length=_LONGEST_TEXT)
-    expected: str = Field(max_length=_LONGEST_TEXT)
+    title: str = Field(min_length=1, max_length=_MAX_TEXT_CHARS)
+    expected: str = Field(max_length=_MAX_TEXT_CHARS)
     """The text that the person saw when editing."""
-    text: str | None = Field(default=None, max_length=_LONGEST_TEXT)
+    text: str | None = Field(default=None, max_length=_MAX_TEXT_CHARS)
     category: str | None = None
     persistence: str | None = None
     status: str | None = None
     pinned: bool | None = None
     vetoed: bool | None = None
-    reason: str | None = Field(default=None, max_length=_LONGEST_TEXT)
+    reason: str | None = Field(default=None, max_length=_MAX_TEXT_CHARS)
 
 
 def change(files: RunFiles, place: int, body: bytes) -> tuple[int, dict[str, Any]]:

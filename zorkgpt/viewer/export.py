@@ -15,7 +15,7 @@ from zorkgpt.viewer.answers import PAGE_TURNS, Answers
 from zorkgpt.viewer.run_files import RunFileNames, RunFiles, open_run
 
 STATIC = Path(__file__).parent / "static"
-_MOST_BYTES_OF_CALLS = 60_000_000
+_MAX_BYTES_OF_CALLS = 60_000_000
 """Prompts are long; further calls are left out, and the page says so."""
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "\./([a-z_]+)\.js";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?:(?:async )?function|class|const) (\w+)", re.MULTILINE)
@@ -125,6 +125,6 @@ def _calls(files: RunFiles, answers: Answers, numbers: list[int]) -> Iterator[tu
         for call in range(len(files.calls_of(number).calls)):
             answer = answers.call(number, call)
             size += sum(len(message["content"]) for message in answer["messages"]) + len(answer["answer"])
-            if size > _MOST_BYTES_OF_CALLS:
+            if size > _MAX_BYTES_OF_CALLS:
                 return
             yield f"episodes/{number}/calls/{call}", answer

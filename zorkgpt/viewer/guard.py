@@ -24,7 +24,7 @@ _HEADERS = {
     "cross-origin-opener-policy": "same-origin",
 }
 _ANSWERS = "/api/"
-_LONGEST_PATH = 200
+_MAX_PATH_CHARS = 200
 _HOST = re.compile(r"(?:\[(?P<address>[\da-fA-F:.]+)\]|(?P<name>[\w.-]+))(?::\d{0,5})?", re.ASCII)
 
 
@@ -77,7 +77,7 @@ class Guard:
             return 403, "This page is served under another name."
         if not _same_origin(headers, hosts[0], scope["path"]):
             return 403, "Another page may not ask this one."
-        if len(scope["path"]) > _LONGEST_PATH:
+        if len(scope["path"]) > _MAX_PATH_CHARS:
             return 404, "There is nothing at this address."
         changes = scope["method"] not in ("GET", "HEAD")
         wanted = rules.edit_token if changes else rules.token

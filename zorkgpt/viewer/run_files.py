@@ -13,7 +13,7 @@ from zorkgpt.viewer.json_lines import text, turn_key, whole_number
 from zorkgpt.viewer.map import MapTimeline
 from zorkgpt.viewer.memory_threads import MemoryThreads, ephemeral_threads
 
-_MOST_EPISODES = 10**9
+_MAX_EPISODES = 10**9
 """Together with its turn, the number of an episode must fit into a JavaScript number."""
 
 
@@ -54,7 +54,7 @@ class RunFiles:
         """Read the new lines of every file."""
         with self.lock:
             for number in episodes_in(self.workdir):
-                if number not in self.episodes and self.only in (None, number) and 0 < number < _MOST_EPISODES:
+                if number not in self.episodes and self.only in (None, number) and 0 < number < _MAX_EPISODES:
                     self._open(number)
             for episode in self.episodes.values():
                 if episode.refresh():
