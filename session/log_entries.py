@@ -78,7 +78,7 @@ def model_called(call: CallRecord, *, episode: int, turn: int) -> ModelCalled:
 def call_record(call: ModelCalled) -> CallRecord:
     """Return the call that `model_called` made an event of."""
     return CallRecord(
-        role=Role(call.role),
+        role=cast(Role, call.role),
         model=call.model,
         messages=tuple(Message(**cast(dict[str, Any], message)) for message in call.messages),
         answer=call.answer,

@@ -17,8 +17,10 @@ class EmbeddingProvider(Protocol):
     no other. A text longer than the model's window is embedded in pieces, never truncated.
     """
 
-    model: str
-    """The model's name. Only vectors of the same model can be compared, whichever provider computed them."""
+    @property
+    def model(self) -> str:
+        """The model's name. Only vectors of the same model can be compared, whichever provider computed them."""
+        ...
 
     def embed(self, text: str) -> Vectors:
         """Return the vector of a text, of shape (d,).

@@ -94,8 +94,8 @@ def archive_of(episodes: Iterable[tuple[Trail, Returned | None]]) -> Archive:
 # Go-Explore and its successors choose by chance, with weights that fall with the number of choices; with tens of
 # episodes instead of millions of frames the highest promise is taken instead, and what was in vain lowers it.
 _UNTRIED = 1.0
-"""Points for each untried exit at the place, up to `_MOST_UNTRIED`."""
-_MOST_UNTRIED = 3
+"""Points for each untried exit at the place, up to `_MAX_UNTRIED`."""
+_MAX_UNTRIED = 3
 _NEW = 2.0
 """Points for a cell, divided by the number of episodes that reached it."""
 _BARREN = 6.0
@@ -104,7 +104,7 @@ _BARREN_BESIDE = 1.0
 """Deducted for each such return to another cell with the same score."""
 _LONG_WAY = 8.0
 """Deducted in proportion to the part of the episode's turns that the route takes."""
-_MOST_OF_THE_EPISODE = 0.75
+_MAX_SHARE_OF_EPISODE = 0.75
 """A route that takes more than this part of the episode is not taken."""
 
 Untried = Callable[[int], int]
@@ -115,7 +115,7 @@ def promise(cell: Cell, length: int, barren_beside: int, untried: int, max_turns
     """Return the value of returning to a cell by a route of `length` commands, in points of the game's score."""
     return (
         (cell.standing.score or 0)
-        + _UNTRIED * min(untried, _MOST_UNTRIED)
+        + _UNTRIED * min(untried, _MAX_UNTRIED)
         + _NEW / cell.visits
         - _BARREN * cell.barren
         - _BARREN_BESIDE * barren_beside
@@ -132,7 +132,7 @@ def most_promising(archive: Archive, untried: Untried, max_turns: int) -> Cell |
     for cell in archive.cells.values():
         place, score = cell.standing.place, cell.standing.score
         length = archive.length(cell)
-        if place is None or length > _MOST_OF_THE_EPISODE * max_turns:
+        if place is None or length > _MAX_SHARE_OF_EPISODE * max_turns:
             continue
         worth = promise(cell, length, barren[score] - cell.barren, untried(place), max_turns)
         if worth > highest:

@@ -18,8 +18,8 @@ _REASON_LIMIT = 160
 _LAST_WORDS_LIMIT = 260
 """The cause of a death is often told some sentences before the end."""
 _SLOT = "…"
-_MOST_PREPARING = 3
-LONGEST = 390
+_MAX_PREPARING = 3
+MAX_CHARS = 390
 """The most characters of a line."""
 # What the game prints below the last words about a death: "**** You have died ****", and how to go on.
 _STARS = re.compile(r"^[ \t]*\*{3,}.*", re.MULTILINE | re.DOTALL)
@@ -95,7 +95,7 @@ def parse_claim(text: str) -> KnowledgeClaim | None:
 def death_line(turn: TurnPlayed) -> str:
     """Return the line about a turn on which the player died, with the game's last words before it."""
     text = f"The player died on “{quoted_command(turn)}” at {numbered_place(turn)}: "
-    return text + _last_sentences(turn, min(_LAST_WORDS_LIMIT, LONGEST - len(text)))
+    return text + _last_sentences(turn, min(_LAST_WORDS_LIMIT, MAX_CHARS - len(text)))
 
 
 def points_line(turn: TurnPlayed, earlier: Sequence[TurnPlayed]) -> str:
@@ -103,12 +103,12 @@ def points_line(turn: TurnPlayed, earlier: Sequence[TurnPlayed]) -> str:
     text = f"“{quoted_command(turn)}” at {numbered_place(turn)} scores {_points(points_gained(turn))}"
     if turn.location_after_id != turn.location_id:
         text += f" and leads to {_place(turn.location_after, turn.location_after_id)}"
-    before = list(dict.fromkeys(f"“{quoted_command(one)}”" for one in _preparations(turn, earlier)))[-_MOST_PREPARING:]
+    before = list(dict.fromkeys(f"“{quoted_command(one)}”" for one in _preparations(turn, earlier)))[-_MAX_PREPARING:]
     while before:
         *rest, last = before
         done = f"{', '.join(rest)} and {last} were" if rest else f"{last} was"
         longer = f"{text}; before that, {done} done there."
-        if len(longer) <= LONGEST:
+        if len(longer) <= MAX_CHARS:
             return longer
         before = before[1:]
     return f"{text}."
@@ -129,7 +129,7 @@ def best_line(episode: int | str, turns: Sequence[TurnPlayed], score: int) -> st
     text = f"Episode {episode} ended with {_points(score)} after {len(turns)} turns. Points came, in this order, by "
     steps = [f"“{quoted_command(turn)}” at {numbered_place(turn)}" for turn in turns if points_gained(turn) > 0]
     told = steps
-    while told and len(f"{text}{', '.join(told)} and {len(steps)} more.") > LONGEST:
+    while told and len(f"{text}{', '.join(told)} and {len(steps)} more.") > MAX_CHARS:
         told = told[:-1]
     more = f" and {len(steps) - len(told)} more" if len(told) < len(steps) else ""
     return f"{text}{', '.join(told)}{more}."

@@ -18,7 +18,7 @@ from zorkgpt.knowledge.line import (
 )
 from zorkgpt.memory.storage.escaping import HIDDEN, decode, encode, escape, unescape
 
-_MOST_EPISODES = 50
+_MAX_EPISODES = 50
 _NAME = re.compile(rf"[\\;,<>\-{HIDDEN}]")
 _ROW = re.compile(r"<!-- taken in: (?P<episodes>.*) -->\s*")
 _EPISODE = re.compile(
@@ -45,7 +45,7 @@ Ledger = Mapping[str, ProcessedTurns]
 
 def render_ledger(ledger: Ledger) -> str:
     """Return the row of the file, without its line ending."""
-    episodes = list(ledger.items())[-_MOST_EPISODES:]
+    episodes = list(ledger.items())[-_MAX_EPISODES:]
     return f"<!-- taken in: {'; '.join(_entry(name, processed) for name, processed in episodes)} -->"
 
 

@@ -10,7 +10,7 @@ from zorkgpt.llm.structured import form_of
 from zorkgpt.prompts.render import render
 from zorkgpt.runlog.events import TurnPlayed
 
-_MOST_TURNS = 150
+_MAX_TURNS = 150
 """The most turns of an episode that the prompt shows."""
 
 
@@ -38,7 +38,7 @@ class ModelKnowledgeSynthesizer:
         return cast(WisdomAnswer, self._llm.complete(messages, role=Role.KNOWLEDGE, response_model=WisdomAnswer).parsed)
 
 
-def most_informative(turns: Sequence[TurnPlayed], most: int = _MOST_TURNS) -> tuple[TurnPlayed, ...]:
+def most_informative(turns: Sequence[TurnPlayed], most: int = _MAX_TURNS) -> tuple[TurnPlayed, ...]:
     """Return the most informative turns in their order: deaths and points, then the latest others."""
     if len(turns) <= most:
         return tuple(turns)

@@ -11,9 +11,9 @@ from zorkgpt.memory.models import Memory, MemoryStatus
 from zorkgpt.memory.recall.search import LocatedMemory
 from zorkgpt.memory.storage.escaping import one_line
 
-LEAST_PLACES = 3
+MIN_PLACES = 3
 _HERE = "this place"
-_LONGEST = 400
+_MAX_CHARS = 400
 _SECTIONS = {
     "DANGER": KnowledgeSection.DANGERS,
     "SUCCESS": KnowledgeSection.STRATEGIES,
@@ -72,7 +72,7 @@ def _command(title: str) -> str | None:
 
 
 def find_patterns(memories: Sequence[LocatedMemory], is_way: Callable[[str], bool]) -> list[Pattern]:
-    """Return the statements that memories make in the same words at `LEAST_PLACES` places or more."""
+    """Return the statements that memories make in the same words at `MIN_PLACES` places or more."""
     found: dict[str, list[LocatedMemory]] = {}
     for located in memories:
         if is_general(located.memory, is_way):
@@ -81,7 +81,7 @@ def find_patterns(memories: Sequence[LocatedMemory], is_way: Callable[[str], boo
     for same in found.values():
         places = {one.location_id: PatternPlace(one.location_id, one.location_name) for one in same}
         text = general_form(same[0].memory, same[0].location_name)
-        if len(places) >= LEAST_PLACES and len(text) <= _LONGEST:
+        if len(places) >= MIN_PLACES and len(text) <= _MAX_CHARS:
             section = _SECTIONS.get(same[0].memory.category, KnowledgeSection.LESSONS)
             made.append(Pattern(section, text, tuple(places[number] for number in sorted(places))))
     return made

@@ -19,7 +19,7 @@ _PLACE_BOUND = (
     KnowledgeSection.DISCOVERIES,
 )
 """Lines in these sections are useful only where something that they name is near."""
-_LEAST_WORD = 3
+_MIN_WORD = 3
 _Line = TypeVar("_Line")
 
 
@@ -88,7 +88,7 @@ def _rank(shown: RelevantLine, named: int) -> tuple[int, bool, int, int]:
 
 @lru_cache(4096)
 def _words(text: str) -> frozenset[str]:
-    return frozenset(word for word in re.findall(r"\w+", text.casefold()) if len(word) >= _LEAST_WORD)
+    return frozenset(word for word in re.findall(r"\w+", text.casefold()) if len(word) >= _MIN_WORD)
 
 
 def _shown_text(line: KnowledgeLine) -> str:

@@ -12,8 +12,8 @@ from zorkgpt.knowledge.line import KnowledgeLine, KnowledgeSection
 from zorkgpt.knowledge.revision import LineUpdates, ProposedLine
 from zorkgpt.runlog.events import TurnPlayed
 
-MOST_NEW = 40
-MOST_CONTRADICTED = 100
+MAX_NEW = 40
+MAX_CONTRADICTED = 100
 
 Topic = Literal["dangers", "puzzles", "strategies", "deaths", "syntax", "lessons"]
 Theme = Literal["death_patterns", "environment", "meta_strategies", "discoveries"]
@@ -102,17 +102,17 @@ class Contradiction(BaseModel):
 class LessonsAnswer(BaseModel):
     """The form of the answer about turns."""
 
-    new: list[NewLesson] = Field(default_factory=list, max_length=MOST_NEW)
+    new: list[NewLesson] = Field(default_factory=list, max_length=MAX_NEW)
     borne_out: list[int] = Field(default_factory=list, max_length=500, description="numbers of lines that held")
-    contradicted: list[Contradiction] = Field(default_factory=list, max_length=MOST_CONTRADICTED)
+    contradicted: list[Contradiction] = Field(default_factory=list, max_length=MAX_CONTRADICTED)
 
 
 class WisdomAnswer(BaseModel):
     """The form of the answer about an episode."""
 
-    new: list[NewInsight] = Field(default_factory=list, max_length=MOST_NEW)
+    new: list[NewInsight] = Field(default_factory=list, max_length=MAX_NEW)
     borne_out: list[int] = Field(default_factory=list, max_length=500, description="numbers of lines that held")
-    contradicted: list[Contradiction] = Field(default_factory=list, max_length=MOST_CONTRADICTED)
+    contradicted: list[Contradiction] = Field(default_factory=list, max_length=MAX_CONTRADICTED)
 
 
 class KnowledgeSynthesizer(Protocol):
@@ -200,16 +200,16 @@ def mean_critic_score(turns: Sequence[TurnPlayed]) -> float | None:
     return sum(scores) / len(scores) if scores else None
 
 
-LEAST_SCORE = 50
-LEAST_TURNS = 100
-LEAST_CRITIC_SCORE = 0.3
+MIN_SCORE = 50
+MIN_TURNS = 100
+MIN_CRITIC_SCORE = 0.3
 
 
 def is_worth_concluding(story: EpisodeReview) -> bool:
     """Return whether an episode is worth drawing lessons from: it ended in death, scored, was long or played well."""
     return bool(story.turns) and (
         story.reason == "death"
-        or (story.score or 0) >= LEAST_SCORE
-        or len(story.turns) >= LEAST_TURNS
-        or (story.critic_score or 0.0) >= LEAST_CRITIC_SCORE
+        or (story.score or 0) >= MIN_SCORE
+        or len(story.turns) >= MIN_TURNS
+        or (story.critic_score or 0.0) >= MIN_CRITIC_SCORE
     )

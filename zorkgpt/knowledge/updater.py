@@ -19,7 +19,7 @@ from zorkgpt.runlog.events import TurnPlayed
 
 log = get_logger(__name__)
 
-_MOST_KNOWN = 120
+_MAX_KNOWN = 120
 """The most lines that a synthesizer is shown."""
 TRIES_TO_STRIKE = 3
 """The number of contradictions after which rules strike a line that never held again: fights and the like are decided
@@ -149,10 +149,10 @@ class KnowledgeUpdater:
                 log.warning("nothing learned: the model's answer is unusable", extra={"problem": str(error)})
 
     def _known_lines(self) -> tuple[KnowledgeLine, ...]:
-        return best_supported(self.store.document.lines, _MOST_KNOWN)
+        return best_supported(self.store.document.lines, _MAX_KNOWN)
 
     def _manual_lines(self) -> tuple[str, ...]:
-        return tuple(text for _, text in self.store.document.by_hand[:_MOST_KNOWN])
+        return tuple(text for _, text in self.store.document.by_hand[:_MAX_KNOWN])
 
     @staticmethod
     def _is_concluded(document: KnowledgeDocument, story: EpisodeReview) -> bool:

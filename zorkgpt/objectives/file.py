@@ -147,7 +147,7 @@ def _from_episode_state(value: dict[str, Any]) -> Objective:
 log = logging.getLogger("zorkgpt.objectives")
 
 VERSION = 1
-_MOST_KEPT = 300
+_MAX_KEPT = 300
 _DAMAGE = (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError)
 
 
@@ -210,7 +210,7 @@ def _joined(objectives: Iterable[Objective]) -> list[Objective]:
     for objective in objectives:
         by_key[objective.key] = merged(by_key[objective.key], objective) if objective.key in by_key else objective
     worth = sorted(by_key.values(), key=lambda objective: (bool(objective.evidence), objective.origin), reverse=True)
-    return sorted(worth[:_MOST_KEPT], key=lambda objective: (objective.origin, objective.key))
+    return sorted(worth[:_MAX_KEPT], key=lambda objective: (objective.origin, objective.key))
 
 
 def _parsed(data: bytes, path: Path) -> list[Objective]:

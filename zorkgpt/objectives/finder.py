@@ -11,7 +11,7 @@ from zorkgpt.objectives.models import EpisodeTurn, Objective, Scope
 
 SCORE_BY = "score_by"
 """A kind of proposal beside the kinds of conditions: so many points more than now."""
-_LONGEST_TEXT = 200
+_MAX_TEXT_CHARS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +50,10 @@ def objective_from_proposal(proposal: ObjectiveProposal, known: SeenWorld, origi
 
     A condition that names something that was never seen becomes a condition in words.
     """
-    text = " ".join(proposal.text.split())[:_LONGEST_TEXT].rstrip()
+    text = " ".join(proposal.text.split())[:_MAX_TEXT_CHARS].rstrip()
     if not normalized_text(text):
         return None
-    words = " ".join(proposal.done_when.split())[:_LONGEST_TEXT].rstrip() or text
+    words = " ".join(proposal.done_when.split())[:_MAX_TEXT_CHARS].rstrip() or text
     condition = _checkable(proposal, known) or Condition(ConditionKind.TEXT, text=words)
     condition = replace(condition, text=describe(condition, known.rooms, known.things))
     if is_met(condition, known.now, known.visited):

@@ -15,11 +15,11 @@ from zorkgpt.objectives.finder import SCORE_BY, Findings, ObjectiveProposal, Rea
 from zorkgpt.objectives.models import Objective, Scope, prompt_line
 from zorkgpt.prompts.render import render
 
-_MOST_NEW = 5
-_MOST_PURSUED = 30
-_MOST_SETTLED = 12
-_MOST_WAYS = 12
-_LONGEST_RESPONSE = 400
+_MAX_NEW = 5
+_MAX_PURSUED = 30
+_MAX_SETTLED = 12
+_MAX_WAYS = 12
+_MAX_RESPONSE_CHARS = 400
 _TOKENS = {"turns": 1800, "memories": 400, "knowledge": 300, "places": 400, "things": 400}
 
 KindName = Literal[
@@ -69,7 +69,7 @@ class ReachedObjective(BaseModel):
 class ObjectivesAnswer(BaseModel):
     """The form of the answer to a discovery prompt."""
 
-    new: list[NewObjective] = Field(default_factory=list, description=f"at most {_MOST_NEW}")
+    new: list[NewObjective] = Field(default_factory=list, description=f"at most {_MAX_NEW}")
     reached: list[ReachedObjective] = Field(default_factory=list)
 
 
@@ -95,7 +95,7 @@ class ModelObjectiveFinder:
         completion = self._llm.complete(messages, role=Role.OBJECTIVES, response_model=ObjectivesAnswer)
         answer, listed = cast(ObjectivesAnswer, completion.parsed), _listed(situation)
         return Findings(
-            proposals=tuple(_proposal(one) for one in answer.new[:_MOST_NEW]),
+            proposals=tuple(_proposal(one) for one in answer.new[:_MAX_NEW]),
             reached=tuple(
                 ReachedReport(listed[one.number - 1].key, one.turn, one.quote)
                 for one in answer.reached
@@ -135,22 +135,22 @@ def discovery_prompt(situation: Situation) -> list[Message]:
         seen=known.now,
         known=known,
         listed=_lines(_listed(situation), situation),
-        done=_lines(situation.settled[-_MOST_SETTLED:], situation),
+        done=_lines(situation.settled[-_MAX_SETTLED:], situation),
         turns=_newest_that_fit(situation.turns),
         rooms=_that_fit([f"{number} {name}" for number, name in rooms], "places"),
         things=_that_fit([f"{number} {name}" for number, name in reversed(list(known.things.items()))], "things"),
-        ways=ways[:_MOST_WAYS],
+        ways=ways[:_MAX_WAYS],
         memories=_that_fit(situation.memories, "memories"),
         knowledge=_that_fit(situation.knowledge, "knowledge"),
-        longest=_LONGEST_RESPONSE,
-        most=_MOST_NEW,
+        longest=_MAX_RESPONSE_CHARS,
+        most=_MAX_NEW,
         form=form_of(ObjectivesAnswer),
     )
     return [Message("system", prompt.system), Message("user", prompt.user)]
 
 
 def _listed(situation: Situation) -> tuple[Objective, ...]:
-    return situation.objectives[:_MOST_PURSUED]
+    return situation.objectives[:_MAX_PURSUED]
 
 
 def _lines(objectives: Iterable[Objective], situation: Situation) -> list[str]:
@@ -170,7 +170,7 @@ def _newest_that_fit(turns: Sequence[TurnRecord]) -> list[TurnRecord]:
     """Return the latest turns that fit into the budget, oldest first."""
     left, kept = _TOKENS["turns"], []
     for turn in reversed(turns):
-        left -= estimated_tokens(turn.transition.response[:_LONGEST_RESPONSE]) + 30
+        left -= estimated_tokens(turn.transition.response[:_MAX_RESPONSE_CHARS]) + 30
         if left < 0:
             break
         kept.append(turn)

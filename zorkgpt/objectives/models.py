@@ -7,7 +7,7 @@ from typing import Literal
 
 from zorkgpt.objectives.conditions import FINDINGS, Condition, ConditionKind, normalized_text
 
-_MOST_EVIDENCE = 5
+_MAX_EVIDENCE = 5
 _GIVEN_UP_FOR_GOOD = 3
 """An objective that was abandoned in so many episodes and never reached is not opened again."""
 
@@ -124,7 +124,7 @@ def _wording(objective: Objective) -> tuple[EpisodeTurn, str, tuple[int, ...], s
 def _last(evidence: Iterable[ObjectiveEvidence]) -> tuple[ObjectiveEvidence, ...]:
     """Return the latest evidence, one for each turn."""
     by_turn = {each.turn: each for each in sorted(evidence, reverse=True)}
-    return tuple(by_turn[turn] for turn in sorted(by_turn)[-_MOST_EVIDENCE:])
+    return tuple(by_turn[turn] for turn in sorted(by_turn)[-_MAX_EVIDENCE:])
 
 
 def prompt_line(objective: Objective, rooms: Mapping[int, str]) -> str:

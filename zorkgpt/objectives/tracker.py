@@ -29,9 +29,9 @@ from zorkgpt.objectives.models import (
     restarted,
 )
 
-_FEWEST_WORDS = 3
+_MIN_QUOTE_WORDS = 3
 """A quote that is shorter shows nothing, unless it is the whole response."""
-_LONGEST_EVIDENCE = 200
+_MAX_EVIDENCE_CHARS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,9 +261,9 @@ def _supports(report: ReachedReport, record: TurnRecord, objective: Objective) -
     """Return whether the turn came after the objective was set and its response contains the quote."""
     quote, response = normalized_text(report.quote), normalized_text(record.transition.response)
     since = objective.origin.turn if objective.origin.episode == record.episode else 0
-    specific = len(quote.split()) >= _FEWEST_WORDS or bool(quote and quote == response)
+    specific = len(quote.split()) >= _MIN_QUOTE_WORDS or bool(quote and quote == response)
     return specific and record.turn > since and f" {quote} " in f" {response} "
 
 
 def _single_line(text: str) -> str:
-    return " ".join(text.split())[:_LONGEST_EVIDENCE]
+    return " ".join(text.split())[:_MAX_EVIDENCE_CHARS]

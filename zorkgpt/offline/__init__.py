@@ -1,1 +1,1 @@
-"""The same roles without a language model: game-independent rules, labelled as such wherever they show."""
+"""The roles without a language model: game-independent rules, labelled as such wherever they are shown."""

@@ -16,18 +16,18 @@ def words_of(text: str) -> list[str]:
     return re.findall(r"[^\W_]+", text.lower())
 
 
-# They stand for what was spoken of, or for the player.
+# They refer to what was mentioned before, or to the player.
 _PRONOUNS = frozenset(
     ["it", "them", "him", "her", "me", "myself", "self", "you", "yourself", "all", "everything", "one"]
 )
 
 
 class Nouns:
-    """The names of things in one story.
+    """Names of things that the parser of one story understands.
 
     Args:
-        vocabulary: words that the parser knows, cut as its dictionary cuts them; empty: not known.
-        language: tells which words name what; None: not known.
+        vocabulary: words that the parser knows, truncated as in its dictionary; empty: not known.
+        language: which words refer to which things; None: not known.
     """
 
     def __init__(self, vocabulary: frozenset[str] = frozenset(), language: Language | None = None) -> None:
@@ -36,12 +36,15 @@ class Nouns:
         self._named: dict[tuple[int, str], str | None] = {}
 
     def known(self, word: str) -> bool:
-        """Dictionaries keep the first 6 letters of a word in versions 1-3, the first 9 from version 4 on."""
+        """Return whether the parser knows a word.
+
+        Dictionaries keep the first 6 letters of a word in versions 1-3, the first 9 from version 4 on.
+        """
         kept = self._vocabulary
         return not kept or word in kept or word[:9] in kept or word[:6] in kept
 
     def name(self, item: Item) -> str | None:
-        """The last of the thing's words that the parser takes for it, with the one before it; None: there is none."""
+        """Return the last word that the parser takes for the thing, with the one before it, if there is any."""
         known = item.num, item.name
         if known not in self._named:
             self._named[known] = self._name(item)
@@ -59,7 +62,7 @@ class Nouns:
         return " ".join([*before, words[head]])
 
     def mentioned(self, text: str, scene: Scene | None, beside: Iterable[Item]) -> Iterator[str]:
-        """Words of a text that name something at hand which is none of these things: scenery, parts of the place."""
+        """Yield words of a text that refer to other things at hand than these: scenery, parts of the place."""
         if self._language is None or scene is None:
             return
         listed = {item.num for item in beside} | scene.carried
@@ -73,25 +76,26 @@ class Nouns:
         return self._language.names.get(self._language.truncate(word), frozenset()) if self._language else frozenset()
 
     def _describes(self, word: str, item: Item) -> bool:
-        language = self._language
-        return language.truncate(word) in language.adjectives or item.num in self._numbers(word)
+        if self._language is not None and self._language.truncate(word) in self._language.adjectives:
+            return True
+        return item.num in self._numbers(word)
 
 
 class Tier(IntEnum):
-    """What kind of action it is; `COST` says how much each is worth."""
+    """The kinds of actions, the most promising first; see `COST`."""
 
     REWARD = 0
-    """It is remembered to have scored or to have yielded something."""
+    """A memory says that it scored or yielded something."""
     PREPARE = 1
-    """It is remembered to have changed something, which other things may need."""
+    """A memory says that it changed something, which other actions may need."""
     GATHER = 2
     LIGHT = 3
-    """Switching on what is carried: darkness may come."""
+    """Switching on a carried thing, in case of darkness."""
     OPEN = 4
     NAMED_EXIT = 5
     INSPECT = 6
     STEEP_EXIT = 7
-    """Up, down, in or out, which texts put into many words."""
+    """Up, down, in or out, which texts describe in many ways."""
     HANDLE = 8
     OTHER_EXIT = 9
     COMBINE = 10
@@ -100,8 +104,8 @@ class Tier(IntEnum):
 
 COST = {
     Tier.REWARD: 0.0,
-    # As good as a reward: among what is remembered of a place the order of learning decides, and what came first is
-    # often what the rest needs.
+    # As good as a reward: among the memories of a place the order of learning decides, and what came first is often
+    # needed for the rest.
     Tier.PREPARE: 0.0,
     Tier.GATHER: 0.5,
     Tier.LIGHT: 0.5,
@@ -114,21 +118,21 @@ COST = {
     Tier.COMBINE: 20.0,
     Tier.FIDDLE: 30.0,
 }
-"""How many steps a kind of action is worth walking for less than a reward is."""
+"""The number of steps that a kind of action is worth less than a reward."""
 
 
 class Candidate(NamedTuple):
-    """An action, in its normal form, and how promising its kind is."""
+    """A normalized action and its kind."""
 
     tier: Tier
     action: str
 
 
 Traits = Mapping[int, Mapping[str, bool]]
-"""Object number → whether each attribute whose meaning is known is set."""
+"""Object number → the attributes whose meaning is known, and whether each is set."""
 
-# The last of the three: where the meaning of any of these attributes is known, the thing has to have one of them, or
-# not to have it ("!").
+# Kind, verb, needed attributes: if the meaning of any of these is known, the thing must have one of them, or not have
+# it ("!").
 _Form = tuple[Tier, str, tuple[str, ...]]
 _ALONE: tuple[_Form, ...] = (
     (Tier.GATHER, "take", ("takeable",)),
@@ -159,8 +163,8 @@ _FORMS = {"seen": _ALONE, "held": _CARRIED, "inside": _INSIDE, "mentioned": _MEN
 _VERBS = frozenset(verb for forms in _FORMS.values() for _, verb, _ in forms)
 _UNTOLD: Mapping[str, bool] = {}
 _RECEIVER = ("animate",)
-"""Of whom something is given to."""
-_MOST_PAIRS = 48
+"""Attributes of things that something can be given to."""
+_MAX_PAIRS = 48
 STEEP = ("up", "down", "in", "out")
 
 
@@ -173,13 +177,13 @@ def candidates(
     locked: Collection[str] = (),
     traits: Traits | None = None,
 ) -> Iterator[Candidate]:
-    """Everything that could be tried here and now.
+    """Yield every action that could be tried here and now.
 
     Args:
         named: directions that the text of the place names.
-        mentioned: what else it mentions, beside the things that are in sight.
-        locked: what is known to be locked.
-        traits: of what is here or carried; None: not known.
+        mentioned: other words of the text that name something, besides the visible things.
+        locked: things that are known to be locked.
+        traits: attributes of what is here or carried; None: not known.
     """
     yield from exit_candidates(nouns, named)
     in_hand = {item.num for item in now.inventory or ()}
@@ -194,11 +198,11 @@ def candidates(
     held = _names(now.inventory, nouns)
     yield from (Candidate(Tier.COMBINE, f"unlock {one} with {other}") for one in locked for other in held)
     if nouns.known("give"):
-        yield from islice(_gifts(now, held, nouns, told), _MOST_PAIRS)
+        yield from islice(_gifts(now, held, nouns, told), _MAX_PAIRS)
 
 
 def exit_candidates(nouns: Nouns, named: Collection[str]) -> Iterator[Candidate]:
-    """The directions, whatever is here."""
+    """Yield the directions that the parser knows."""
     for direction in DIRECTIONS:
         if nouns.known(direction):
             other = Tier.STEEP_EXIT if direction in STEEP else Tier.OTHER_EXIT
@@ -206,7 +210,7 @@ def exit_candidates(nouns: Nouns, named: Collection[str]) -> Iterator[Candidate]
 
 
 def _understood(nouns: Nouns) -> set[str]:
-    """The verbs that the parser knows."""
+    """Return the verbs that the parser knows."""
     return {verb for verb in _VERBS if nouns.known(verb.split()[0])}
 
 
@@ -216,7 +220,7 @@ def _of_thing(noun: str, fitting: Iterable[tuple[Tier, str]], understood: Collec
 
 @once
 def _fitting(told: Mapping[str, bool]) -> dict[str, list[tuple[Tier, str]]]:
-    """How a thing came to mind → the verbs that may be tried on it. Things of the same attributes share a mapping."""
+    """Return how a thing is known → the verbs that may be tried on it. Things with equal attributes share a mapping."""
     return {how: [(tier, verb) for tier, verb, needed in forms if _may(told, needed)] for how, forms in _FORMS.items()}
 
 
@@ -233,7 +237,7 @@ def _may(told: Mapping[str, bool], needed: tuple[str, ...]) -> bool:
 
 
 def _innermost_first(now: Observation) -> list[Item]:
-    """What is in or on something before what it is in: once that is carried, it is out of sight."""
+    """Return visible things, contents before containers: once a container is carried, its contents are out of sight."""
     seen = now.visible or ()
     numbers = {item.num for item in seen}
     return sorted(seen, key=lambda item: item.parent not in numbers)

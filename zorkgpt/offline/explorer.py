@@ -1,7 +1,7 @@
-"""A player without a language model: it counts what it tried where, and goes where something is left to try.
+"""A player without a language model: it records what it tried where, and goes where something is left to try.
 
-Its rules are the same for every game. It scores far below a model that reads; it is there so that everything else can
-be run, tested and measured without one.
+Its rules are the same for every game. It scores far below a model that reads; its purpose is to run, test and measure
+everything else without one.
 """
 
 from collections import Counter
@@ -32,29 +32,29 @@ from zorkgpt.world.graph import Danger, MapGraph
 from zorkgpt.world.movement import MoveKind
 
 Recall = Callable[[int], Iterable[Memory]]
-"""Location → what is remembered of it and still believed."""
+"""Location → its active memories."""
 ScoringSteps = Callable[[], Sequence[ScoringStep]]
-"""What scored in earlier episodes, as the steps of a plan."""
+"""Returns what scored in earlier episodes, as the steps of a plan."""
 
-_PUT_AWAY = 1.0
-"""Of putting a thing that was worth points into something that may be its place."""
-_FEAR = 40.0
-"""So many steps a place is farther than it is, where somebody died: everything else comes first."""
-_SURVIVED = 5
-"""So many walks for each death make a way safe again."""
-_MOST_DRAWS = 3
+_PUT_COST = 1.0
+"""The cost of putting a thing that was worth points into something that may be its place."""
+_DANGER_COST = 40.0
+"""Steps added to the distance of a place where the player died, so that everything else comes first."""
+_SAFE_WALKS_PER_DEATH = 5
+"""An exit with so many walks for each death counts as safe again."""
+_MAX_WAITS = 3
 _AVOIDED_TURNS = 10
-"""A place is kept away from after fleeing from it."""
-_CLEARING = ("open ", "push ", "pull ", "unlock ")
-"""What may clear a way."""
-_OF_CARRIED = ("turn on ", "read ", "examine ")
-"""What fails with a thing that is carried fails wherever it is tried."""
-_ONCE = (Tier.INSPECT, Tier.HANDLE, Tier.LIGHT, Tier.COMBINE)
-"""What is not tried again elsewhere with things of the same name."""
+"""Turns for which a place is avoided after fleeing from it."""
+_MAY_OPEN_AN_EXIT = ("open ", "push ", "pull ", "unlock ")
+"""Actions that may open an exit."""
+_FAILS_EVERYWHERE = ("turn on ", "read ", "examine ")
+"""Actions that fail with a carried thing in every place if they fail in one."""
+_ONCE_PER_NAME = (Tier.INSPECT, Tier.HANDLE, Tier.LIGHT, Tier.COMBINE)
+"""Kinds of actions that are not tried again in other places with things of the same name."""
 
 
 class Senses(Protocol):
-    """What the Z-machine tells of the words and things at hand."""
+    """The Z-machine's ground truth about words and about the things at hand."""
 
     @property
     def language(self) -> Language | None: ...
@@ -67,9 +67,9 @@ class OfflineExplorer:
 
     Args:
         graph: the map, kept up to date by the turn loop.
-        recall: what is remembered of a place; None to play from this episode's experience alone.
-        senses: keeps it from proposing what the story's own grammar and objects rule out; None: it proposes all.
-        scoring_steps: asked once an episode; these steps come before all exploring.
+        recall: returns the memories of a place; None: only this episode's experience is used.
+        senses: rules out actions by the story's own grammar and objects; None: nothing is ruled out.
+        scoring_steps: called once an episode; these steps take priority over exploration.
     """
 
     def __init__(
@@ -83,12 +83,14 @@ class OfflineExplorer:
         self._scoring_steps = scoring_steps
         self._recall = recall or (lambda location_id: ())
         self._senses = senses
-        self._nouns: Nouns | None = None
-        self._forget()
+        self._nouns = Nouns()
+        self._has_vocabulary = False
+        self._reset()
 
-    def _forget(self) -> None:
+    def _reset(self) -> None:
         self._state = ExplorerState()
-        self._plan: ScoringPlan | None = None
+        self._plan = ScoringPlan()
+        self._has_plan = False
         self._notes: dict[int, PlaceNotes] = {}
         self._blocked: set[tuple[int, str]] = set()
         self._done_everywhere: set[str] = set()
@@ -96,46 +98,46 @@ class OfflineExplorer:
         self._newly_done: list[str] = []
         self._scene_of: tuple[int, Scene | None] = (0, None)
 
-    def _begin(self) -> None:
-        self._forget()
+    def _begin_episode(self) -> None:
+        self._reset()
         for room in self._graph.rooms:
             self._notes_of(room)
 
-    # What a resumed episode gives back
+    # Checkpoints
 
     def changed_notes(self) -> dict[str, Any]:
         changed = {
             "mind": self._state.to_dict(),
             "blocked": sorted(self._blocked),
             "done_everywhere": self._newly_done,
-            "plan": self._plan.changes() if self._plan else None,
+            "plan": self._plan.changes() if self._has_plan else None,
             "places": {str(room): self._notes[room].to_dict() for room in sorted(self._touched)},
         }
         self._touched, self._newly_done = set(), []
         return changed
 
     def resume(self, notes: Sequence[dict[str, Any]]) -> None:
-        self._forget()
+        self._reset()
         for changed in notes:
             self._state = ExplorerState.from_dict(changed["mind"])
             self._blocked = {(room, way) for room, way in changed["blocked"]}
             self._done_everywhere.update(changed["done_everywhere"])
             if changed["plan"] is not None:
-                self._plan = self._plan or ScoringPlan()
+                self._has_plan = True
                 self._plan.apply_changes(changed["plan"])
             self._notes.update((int(room), PlaceNotes.from_dict(each)) for room, each in changed["places"].items())
 
     # Playing
 
     def get_action_with_reasoning(self, context: PlayerContext) -> AgentDecision:
-        here = self._look_round(context)
+        here = self._observe(context)
         if here is None:
             return AgentDecision("look", "The story does not tell where this is.")
         decision = (
-            self._react(here, context)
-            or self._follow_plan(here, context, self._shut() | self._feared())
-            or self._choose(here, context, worth=_FEAR)
-            or self._follow_plan(here, context, self._shut())
+            self._immediate_action(here, context)
+            or self._follow_plan(here, context, self._closed() | self._dangerous_rooms())
+            or self._choose(here, context, worth=_DANGER_COST)
+            or self._follow_plan(here, context, self._closed())
             or self._choose(here, context)
             or self._wander(here, context.observation.vehicle is not None)
         )
@@ -143,34 +145,35 @@ class OfflineExplorer:
         return decision
 
     def look_on(self, context: PlayerContext, action: str) -> None:
-        """Another one plays this turn: what it does is done."""
-        here = self._look_round(context)
+        """Note the action of another player, which plays this turn."""
+        here = self._observe(context)
         if here is not None:
-            self._do(here, normalized_action(action))
+            self._mark_done(here, normalized_action(action))
             self._remember(here, action, context)
 
     def _remember(self, here: int, action: str, context: PlayerContext) -> None:
         now = context.observation
         self._state.last = LastTurn(here, normalized_action(action), now.score, now.vehicle is not None)
 
-    # Taking in
+    # Observing
 
-    def _look_round(self, context: PlayerContext) -> int | None:
-        """Take in a turn's context; the number of the place, if the story tells."""
+    def _observe(self, context: PlayerContext) -> int | None:
+        """Update state and notes from a turn's context; return the number of the place, None if it is not known."""
         if context.turn <= self._state.turn and context.refused is None:
-            self._begin()
-        if self._plan is None:
-            self._plan = ScoringPlan(self._scoring_steps())
-        again = context.turn == self._state.turn
+            self._begin_episode()
+        if not self._has_plan:
+            self._plan, self._has_plan = ScoringPlan(self._scoring_steps()), True
+        same_turn = context.turn == self._state.turn
         self._state.turn = context.turn
         where = context.observation.location
         if where is None:
             return None
-        if self._nouns is None:
+        if not self._has_vocabulary:
+            self._has_vocabulary = True
             self._nouns = Nouns(frozenset(context.vocabulary), self._senses.language if self._senses else None)
-        if not again:
+        if not same_turn:
             self._update_after_last_turn(where.num, context)
-        self._take_in(where.num, context)
+        self._update_notes(where.num, context)
         return where.num
 
     def _update_after_last_turn(self, here: int, context: PlayerContext) -> None:
@@ -187,8 +190,8 @@ class OfflineExplorer:
             (notes.in_vain.add if failed else notes.in_vain.discard)(last.action)
         self._plan.note(last.place, exit_name(last.action), failed=failed, changed=bool(context.changed))
 
-    def _take_in(self, here: int, context: PlayerContext) -> None:
-        """Bring the notes of this place up to date."""
+    def _update_notes(self, here: int, context: PlayerContext) -> None:
+        """Update the notes of this place."""
         if self._state.walking and self._state.walking[0] == here:
             self._blocked.add(self._state.walking)
         self._state.walking = None
@@ -198,15 +201,15 @@ class OfflineExplorer:
         if context.changed:
             named = (self._nouns.name(item) or "" for item in context.changed)
             action = self._state.last.action if self._state.last else ""
-            # What is known to have opened no way need not be found out again.
-            clears = action.startswith(_CLEARING)
+            # An action that is known to have opened no exit need not be tested again.
+            clears = action.startswith(_MAY_OPEN_AN_EXIT)
             ways = [way for way in STEEP if clears and not self._graph.has_failed_after(here, way, action)]
             notes.reopen(chain.from_iterable(noun.split() for noun in named), ways=ways)
             self._blocked = {way for way in self._blocked if way[0] != here}
-        self._see(here, notes, context)
+        self._note_surroundings(here, notes, context)
 
-    def _see(self, here: int, notes: PlaceNotes, context: PlayerContext) -> None:
-        """What there is at this place, and what it offers to try."""
+    def _note_surroundings(self, here: int, notes: PlaceNotes, context: PlayerContext) -> None:
+        """Note what is at this place, and which actions can be tried."""
         now, scene, last = context.observation, self._scene(), self._state.last
         text = "\n".join(filter(None, (context.room_description, context.response)))
         if last is None or canonical_direction(last.action) or last.place != here:
@@ -233,8 +236,10 @@ class OfflineExplorer:
         return action not in self._graph.exits(room) and action not in self._done_everywhere
 
     def _holders(self, context: PlayerContext, scene: Scene | None) -> Iterable[str]:
-        """What stands here that a thing can be put into or onto."""
-        for item in context.observation.visible or () if scene else ():
+        """Yield the things here that something can be put into or onto."""
+        if scene is None:
+            return
+        for item in context.observation.visible or ():
             told, name = scene.attributes.get(item.num, {}), self._nouns.name(item)
             if not name or told.get("takeable") or told.get("animate"):
                 continue
@@ -244,26 +249,26 @@ class OfflineExplorer:
                 yield f"on {name}"
 
     def _scene(self) -> Scene | None:
-        """What is at hand on this turn."""
+        """Return the scene of this turn."""
         if self._senses is not None and self._scene_of[0] != self._state.turn:
             self._scene_of = self._state.turn, self._senses.scene()
         return self._scene_of[1]
 
     # Choosing
 
-    def _react(self, here: int, context: PlayerContext) -> AgentDecision | None:
-        """What can't wait."""
+    def _immediate_action(self, here: int, context: PlayerContext) -> AgentDecision | None:
+        """Return an action that takes priority over exploration."""
         state, scene = self._state, self._scene()
         fatal = [action for action, came in self._notes_of(here).remembered.items() if came is ActionOutcome.KILLS]
         roaming = {action for room, action in self._deaths() if room != here}
         if strike := next_blow(state, context, self._nouns, scene, fatal, roaming):
-            if state.draws.get(here, 0) < min(self._died_at(here), _MOST_DRAWS):
+            if state.draws.get(here, 0) < min(self._died_at(here), _MAX_WAITS):
                 state.draws[here] = state.draws.get(here, 0) + 1
                 state.blows[strike] -= 1
                 return AgentDecision("wait", "Somebody died here in a fight that began at once: same blows, same luck.")
             return AgentDecision(strike, "Somebody here means harm, and there is something to fight with.")
         if (weapon := weapon_in_sight(context, self._nouns, scene)) and self._is_new(here, f"take {weapon}"):
-            self._do(here, f"take {weapon}")
+            self._mark_done(here, f"take {weapon}")
             return AgentDecision(f"take {weapon}", "Somebody may mean harm some day.")
         if is_threatened(state, context, self._nouns, scene) and (ways := self._open_ways(here)):
             way = state.way_back if state.way_back in ways else ways[state.turn % len(ways)]
@@ -271,11 +276,11 @@ class OfflineExplorer:
             return AgentDecision(way, "Somebody here means harm, and is better not fought.")
         if state.take_back is not None:
             return AgentDecision(f"take {state.take_back}", "It was not worth anything there.")
-        if is_stuck_aboard(state, here, context):
+        if state.last is not None and is_stuck_aboard(state, here, context):
             self._blocked = {one for one in self._blocked if one[0] != here}
             self._notes_of(here).unmark(state.last.action)
             return AgentDecision("out", "This vehicle does not go there: out of it.")
-        if useless := item_to_drop(state, context, self._nouns, scene):
+        if state.wanted is not None and (useless := item_to_drop(state, context, self._nouns, scene)):
             state.given_up.add(useless)
             self._notes_of(here).unmark(state.wanted, reopened=True)
             return AgentDecision(f"drop {useless}", "Too much is carried, and this was good for nothing yet.")
@@ -289,8 +294,8 @@ class OfflineExplorer:
         notes = self._notes_of(here)
         for noun in self._state.held:
             action = f"turn on {noun}"
-            if action in notes.offered and action not in notes.done and self._sensible(action, context):
-                self._do(here, action)
+            if action in notes.offered and action not in notes.done and self._is_valid(action, context):
+                self._mark_done(here, action)
                 return AgentDecision(action, "It is dark here.")
         for way in self._open_ways(here):
             return AgentDecision(way, "It is dark here, and nothing gives light: to where it is not.")
@@ -301,7 +306,7 @@ class OfflineExplorer:
         return None
 
     def _follow_plan(self, here: int, context: PlayerContext, shut: frozenset[Danger]) -> AgentDecision | None:
-        """What has scored before, and what it needed, as far as it can be done now."""
+        """Return the next step of the plan that can be done now, or the next move towards it."""
         routes = self._graph.routes(here, dangers=shut)
         held = frozenset(item.name for item in context.observation.inventory or ())
         while found := self._plan.next(here, held, routes, lambda step: self._is_safe(step, shut)):
@@ -311,8 +316,8 @@ class OfflineExplorer:
                 self._state.walking = (here, route[0])
                 name = self._graph.rooms[step.place].name
                 return AgentDecision(route[0], f"On the way to {name}, where {scored} in an earlier episode.")
-            self._do(here, step.action)
-            if self._sensible(step.action, context):
+            self._mark_done(here, step.action)
+            if self._is_valid(step.action, context):
                 return AgentDecision(step.action, f"In an earlier episode {scored} here.")
             self._plan.note(here, step.action, failed=True)
         return None
@@ -321,7 +326,7 @@ class OfflineExplorer:
         return (step.place, step.action) not in shut and self._graph.leads_to(step.place, step.action) not in shut
 
     def _choose(self, here: int, context: PlayerContext, worth: float | None = None) -> AgentDecision | None:
-        """The cheapest thing left to try, the walk there included; None if there is none, or none that cheap."""
+        """Return the cheapest action left to try, including the walk; None if there is none below `worth`."""
         while best := self._best(here):
             cost, action, room, route = best
             if worth is not None and cost >= worth:
@@ -331,49 +336,49 @@ class OfflineExplorer:
                 self._state.walking = (here, route[0])
                 name = self._graph.rooms[room].name if room in self._graph.rooms else str(room)
                 return AgentDecision(route[0], f"On the way to {name}, where {action!r} is left to try.")
-            self._do(here, action)
-            if self._sensible(action, context):
-                return AgentDecision(action, self._why(notes, action))
+            self._mark_done(here, action)
+            if self._is_valid(action, context):
+                return AgentDecision(action, self._reason(notes, action))
         return None
 
     def _best(self, here: int) -> tuple[float, str, int, list[str]] | None:
-        """What is left to try with what it costs, its place and the way there; of several, in the nearest place."""
+        """Return the cheapest action left to try as (cost, action, place, route), in the nearest place of several."""
         best = self._cheaper(here, [], None)
         # Nothing elsewhere is cheaper than a single step.
         if best is None or best[0] > 1:
-            shut, feared = self._shut(), self._feared()
+            shut, feared = self._closed(), self._dangerous_rooms()
             safe = self._graph.routes(here, dangers=shut | feared)
             for room, route in safe.items():
                 if best is None or len(route) < best[0]:
                     best = self._cheaper(room, route, best)
             for room, route in self._graph.routes(here, dangers=shut).items() if feared else ():
-                if room not in safe and (best is None or len(route) + _FEAR < best[0]):
-                    best = self._cheaper(room, route, best, _FEAR)
+                if room not in safe and (best is None or len(route) + _DANGER_COST < best[0]):
+                    best = self._cheaper(room, route, best, _DANGER_COST)
         return best
 
     def _cheaper(
         self, room: int, route: list[str], best: tuple[float, str, int, list[str]] | None, more: float = 0
     ) -> tuple[float, str, int, list[str]] | None:
-        for cost, action in self._prospects(room):
+        for cost, action in self._options(room):
             if best is None or cost + len(route) + more < best[0]:
                 best = cost + len(route) + more, action, room, route
         return best
 
-    def _do(self, here: int, action: str) -> None:
+    def _mark_done(self, here: int, action: str) -> None:
         notes = self._notes_of(here)
         notes.mark(action)
         self._touched.add(here)
         held = action.startswith("open ") and action.removeprefix("open ") in self._state.held
-        if held or notes.offered.get(action) in _ONCE:
+        if held or notes.offered.get(action) in _ONCE_PER_NAME:
             self._done_everywhere.add(action)
             self._newly_done.append(action)
 
-    def _sensible(self, action: str, context: PlayerContext) -> bool:
+    def _is_valid(self, action: str, context: PlayerContext) -> bool:
         if self._senses is None:
             return True
         return check_action(action, self._senses.language, self._scene(), answering="?" in context.response).valid
 
-    def _prospects(self, room: int) -> Iterable[tuple[float, str]]:
+    def _options(self, room: int) -> Iterable[tuple[float, str]]:
         notes, state = self._notes_of(room), self._state
         for cost, action in notes.left:
             if action.removeprefix("take ") not in state.given_up:
@@ -386,18 +391,18 @@ class OfflineExplorer:
                 action = f"put {noun} {holder}"
                 in_vain = action in notes.done or notes.remembered.get(action) is ActionOutcome.FAILS
                 if noun in state.valued - state.useful and not in_vain:
-                    yield _PUT_AWAY, action
+                    yield _PUT_COST, action
 
     def _notes_of(self, room: int) -> PlaceNotes:
         if room not in self._notes:
             notes = self._notes[room] = PlaceNotes()
             self._touched.add(room)
             if room in self._graph.rooms:
-                # Of a place that was seen in an earlier episode the map knows which ways are left to try.
+                # For a place that was seen in an earlier episode, the map knows which exits are untried.
                 ways = exit_candidates(self._nouns, self._graph.rooms[room].exits)
                 notes.offer_beforehand(way for way in ways if self._is_untried(room, way.action))
             notes.learn(self._recall(room))
-            # What failed for its weight or in the dark says nothing of another time.
+            # Failures because of weight or darkness say nothing about another time.
             tried = self._graph.in_vain.get(room, {}).items()
             notes.failed_before = {one: said for one, said in tried if not (is_laden(said) or is_dark(said))}
             notes.known_before = frozenset(notes.remembered)
@@ -406,16 +411,17 @@ class OfflineExplorer:
                     self._state.valued.add(action.removeprefix("take "))
             failed = (action for action, outcome in notes.remembered.items() if outcome is ActionOutcome.FAILS)
             for action in (*notes.failed_before, *failed):
-                if action.startswith(_OF_CARRIED):
+                if action.startswith(_FAILS_EVERYWHERE):
                     self._done_everywhere.add(action)
                     self._newly_done.append(action)
         return self._notes[room]
 
-    def _shut(self) -> frozenset[Danger]:
-        """Ways that are not to be taken now, and places that are not to be gone to."""
+    def _closed(self) -> frozenset[Danger]:
+        """Return the exits and rooms that must not be entered now."""
         for room in self._graph.rooms:
             self._notes_of(room)
-        lit, shut = self._state.lit, set(self._blocked)
+        lit = self._state.lit
+        shut: set[Danger] = set(self._blocked)
         died = self._deaths()
         for room, notes in self._notes.items():
             if notes.deadly:
@@ -425,29 +431,30 @@ class OfflineExplorer:
         for (room, action), deaths in died.items():
             way = self._graph.connection(room, action)
             unlit = self._notes_of(room).remembered.get(action) is ActionOutcome.KILLS_UNLIT
-            # On a way that is often walked it was something else, and what has scored as often is worth it.
-            survived = (way is not None and way.walks >= _SURVIVED * deaths) or self._plan.times(room, action) >= deaths
+            # On an exit that is often walked something else was the cause; an action that scored as often is worth it.
+            survived = (way is not None and way.walks >= _SAFE_WALKS_PER_DEATH * deaths) or self._plan.times(
+                room, action
+            ) >= deaths
             if not ((unlit and lit) or survived):
                 shut.add((room, action))
         fled = self._state.fled_from.items()
         shut.update(room for room, turn in fled if self._state.turn - turn < _AVOIDED_TURNS)
         return frozenset(shut)
 
-    def _feared(self) -> frozenset[Danger]:
-        """Places where more episodes met a death than did what scores there."""
-        rooms = [room for room in self._graph.rooms if self._died_at(room) > self._plan.times(room)]
-        return frozenset(rooms)
+    def _dangerous_rooms(self) -> frozenset[Danger]:
+        """Return the rooms where more episodes ended in death than did what scores there."""
+        return frozenset(room for room in self._graph.rooms if self._died_at(room) > self._plan.times(room))
 
     def _died_at(self, place: int) -> int:
         died = 0
         for (room, action), deaths in self._deaths().items():
-            # Who dies on the way to a place may well have died of what is there.
+            # A death on the way to a place was probably caused by something there.
             at = self._graph.leads_to(room, action) if canonical_direction(action) else room
             died += deaths if at == place else 0
         return died
 
     def _deaths(self) -> Counter[tuple[int, str]]:
-        """Room and action → how often it was the player's death, in any episode."""
+        """Return (room, action) → the number of deaths it caused, in all episodes."""
         died: Counter[tuple[int, str]] = Counter()
         for move, times in self._graph.moves.items():
             if move.kind is MoveKind.DIED:
@@ -455,11 +462,11 @@ class OfflineExplorer:
         return died
 
     def _open_ways(self, here: int) -> list[str]:
-        shut = self._shut()
+        shut = self._closed()
         return [way for way, to in self._graph.exits(here).items() if (here, way) not in shut and to not in shut]
 
     def _wander(self, here: int, aboard: bool) -> AgentDecision:
-        """Nothing is left to try anywhere: take the way that was taken least, or wait."""
+        """Return a move by some open exit, or a wait: nothing is left to try anywhere."""
         ways = self._open_ways(here)
         if ways:
             way = ways[self._state.turn % len(ways)]
@@ -468,7 +475,7 @@ class OfflineExplorer:
         return AgentDecision("out" if aboard else "wait", "Nothing is left to try.")
 
     @staticmethod
-    def _why(notes: PlaceNotes, action: str) -> str:
+    def _reason(notes: PlaceNotes, action: str) -> str:
         remembered = notes.remembered.get(action)
         if remembered is None:
             tier = notes.offered.get(action)

@@ -7,8 +7,8 @@ from session.extraction import Extraction, GameText
 from zorkgpt.text import normalized_action
 from zorkgpt.world.directions import directions_in
 
-# Stories of every maker print the place's name on a line of its own above its description, at times with what the
-# player sits in: "Frigid River, in the magic boat", "The Mere (in the punt)".
+# Stories print the place's name on a line of its own above its description, sometimes with the vehicle that the player
+# is in: "Frigid River, in the magic boat", "The Mere (in the punt)".
 _BESIDE_THE_NAME = re.compile(r"\s*(?:[,(].*)?")
 _LOOKS = frozenset({"l", "look", "look around"})
 _DARKNESS = re.compile(r"\b(?:pitch[- ](?:black|dark)|too dark|darkness)\b", re.IGNORECASE)
@@ -26,7 +26,7 @@ _YOU = re.compile(r"\byou(?:r|rs)?\b", re.IGNORECASE)
 
 
 class RuleExtractor:
-    """An `Extractor` that asks nobody."""
+    """An `Extractor` without a model."""
 
     def extract(self, said: GameText) -> Extraction:
         body = below_the_heading(said.response, said.location.name if said.location else "")
@@ -42,7 +42,7 @@ class RuleExtractor:
 
 
 def below_the_heading(text: str, name: str) -> str | None:
-    """What follows the line that holds the place's name; None if there is no such line."""
+    """Return the text after the line with the place's name; None if there is no such line."""
     lines = text.strip().splitlines()
     for number, line in enumerate(lines):
         if name and line.strip().startswith(name) and _BESIDE_THE_NAME.fullmatch(line.strip(), len(name)):
@@ -55,13 +55,13 @@ def _describes(said: GameText, body: str | None) -> bool:
     if said.dark or body == "":
         return False
     if body is None:
-        # Some stories print no name; then only who looks around is sure to be shown the place.
+        # Some stories print no name; then only looking around is sure to show the place's description.
         return looked and bool(said.response.strip()) and not _DARKNESS.search(said.response)
     return looked or not _is_brief(said, body)
 
 
 def _is_brief(said: GameText, body: str) -> bool:
-    """On coming back most stories print only what lies there: not what the place's description began with."""
+    """Return whether the description is missing, as on a later visit, when most stories print only what is there."""
     before = below_the_heading(said.described, said.location.name if said.location else "")
     return before is not None and _first_sentence(before) != _first_sentence(body)
 
@@ -71,7 +71,7 @@ def _first_sentence(text: str) -> str:
 
 
 def _enemies(said: GameText) -> tuple[str, ...]:
-    """Who is still there, and was named next to a blow and the player, or attacked by the player."""
+    """Return who is still there and was named next to a blow and the player, or attacked by the player."""
     others = said.things if said.creatures is None else said.creatures
     return tuple(dict.fromkeys(name for name in others if _named(name, _blows(said)) or _is_attacked(name, said)))
 
@@ -84,7 +84,7 @@ def _blows(said: GameText) -> str:
 
 
 def _is_attacked(name: str, said: GameText) -> bool:
-    # A door can be hit too, so it has to be certain that this is somebody.
+    # A door can be hit too, so creatures must be known.
     verb = said.action.lower().split()[:1]
     return said.creatures is not None and bool(verb) and verb[0] in _ATTACKS and _named(name, said.action)
 

@@ -11,8 +11,8 @@ from zorkgpt.offline.state import ExplorerState, LastTurn
 from zorkgpt.player import PlayerContext
 from zorkgpt.world.directions import OPPOSITE, canonical_direction
 
-_MOST_BLOWS = 15
-"""At one enemy, with one weapon."""
+_MAX_BLOWS = 15
+"""The most blows against one enemy with one weapon."""
 
 
 def names_of_held(now: Observation, nouns: Nouns) -> tuple[str, ...]:
@@ -20,7 +20,7 @@ def names_of_held(now: Observation, nouns: Nouns) -> tuple[str, ...]:
 
 
 def update_after_last_turn(state: ExplorerState, here: int, context: PlayerContext, held: tuple[str, ...]) -> None:
-    """What came of the turn before.
+    """Update the state from the result of the last turn.
 
     Args:
         held: what is carried now.
@@ -39,7 +39,7 @@ def update_after_last_turn(state: ExplorerState, here: int, context: PlayerConte
     elif verb == "put":
         thing = re.split(" (?:in|on) ", rest)[0]
         if scored:
-            # It is where it belongs.
+            # It scored there, so it stays there.
             state.given_up.add(thing)
         elif stayed and thing not in held:
             state.take_back = thing
@@ -64,11 +64,11 @@ def next_blow(
     fatal: Collection[str] = (),
     roaming: Collection[str] = (),
 ) -> str | None:
-    """The next blow of a fight; None if there is nobody to fight, or nothing to fight with.
+    """Return the next blow of a fight; None if there is no enemy or no weapon.
 
     Args:
-        fatal: blows that somebody died of here; another weapon is better, if there is one.
-        roaming: blows that somebody died of elsewhere: who was struck there roams about, and bars no way.
+        fatal: blows that ended in the player's death here; another weapon is preferred.
+        roaming: blows that ended in the player's death elsewhere: such an enemy roams, and guards no exit.
     """
     if scene is None:
         return None
@@ -82,26 +82,26 @@ def next_blow(
             continue
         strikes = [f"attack {enemy} with {weapon}" for weapon in weapons]
         for strike in sorted(strikes, key=lambda one: one in fatal):
-            if state.blows.get(strike, 0) < _MOST_BLOWS:
+            if state.blows.get(strike, 0) < _MAX_BLOWS:
                 state.blows[strike] = state.blows.get(strike, 0) + 1
                 return strike
     return None
 
 
 def is_threatened(state: ExplorerState, context: PlayerContext, nouns: Nouns, scene: Scene | None) -> bool:
-    """Somebody here means harm."""
+    """Return whether a creature here is hostile."""
     return scene is not None and any(_enemies(state, context, nouns, scene))
 
 
 def weapon_in_sight(context: PlayerContext, nouns: Nouns, scene: Scene | None) -> str | None:
-    """A weapon that lies here, while none is in hand."""
+    """Return a weapon that lies here, if the player holds none."""
     if scene is None:
         return None
     told, now = scene.attributes, context.observation
     if any(told.get(item.num, {}).get("weapon") for item in now.inventory or ()):
         return None
     for item in now.visible or ():
-        # What somebody wields is not for the taking.
+        # A weapon that a creature wields can't be taken.
         free = not told.get(item.parent, {}).get("animate")
         if free and told.get(item.num, {}).get("weapon") and (name := nouns.name(item)):
             return name
@@ -109,7 +109,7 @@ def weapon_in_sight(context: PlayerContext, nouns: Nouns, scene: Scene | None) -
 
 
 def _enemies(state: ExplorerState, context: PlayerContext, nouns: Nouns, scene: Scene) -> Iterator[str]:
-    """Whoever the game says means harm; and who was struck and still stands, whatever is said of it."""
+    """Yield the creatures that the text calls hostile, and those that were struck and are still there."""
     said = words_of(context.response) if is_hostile(context.response) else []
     struck = state.last.action if state.last else ""
     for being in context.observation.visible or ():
@@ -121,7 +121,7 @@ def _enemies(state: ExplorerState, context: PlayerContext, nouns: Nouns, scene: 
 
 
 def item_to_drop(state: ExplorerState, context: PlayerContext, nouns: Nouns, scene: Scene | None) -> str | None:
-    """What is carried and was good for nothing yet, where something else could not be taken for its weight."""
+    """Return a carried thing that was of no use so far, if something else was too heavy to take."""
     if state.wanted is None:
         return None
     for item in context.observation.inventory or ():
@@ -133,7 +133,7 @@ def item_to_drop(state: ExplorerState, context: PlayerContext, nouns: Nouns, sce
 
 
 def is_stuck_aboard(state: ExplorerState, here: int, context: PlayerContext) -> bool:
-    """A direction was tried in a vehicle, and led nowhere."""
+    """Return whether a direction was tried in a vehicle and led nowhere."""
     last = state.last
     if context.observation.vehicle is None or last is None or last.place != here or not last.aboard:
         return False

@@ -21,8 +21,8 @@ from zorkgpt.knowledge.claims import (
 )
 from zorkgpt.knowledge.line import KnowledgeLine
 from zorkgpt.knowledge.synthesis import (
-    MOST_CONTRADICTED,
-    MOST_NEW,
+    MAX_CONTRADICTED,
+    MAX_NEW,
     Contradiction,
     EpisodeReview,
     LessonsAnswer,
@@ -36,16 +36,16 @@ from zorkgpt.runlog.events import TurnPlayed
 from zorkgpt.text import normalized_action
 
 _TEXT_LIMIT = 160
-_MOST_FORMS = 8
-_MOST_REFUSED = 3
-_MOST_OF_ONE_KIND = {ClaimKind.UNDERSTOOD: _MOST_FORMS, ClaimKind.REFUSED: _MOST_REFUSED}
-"""Lines about the parser, all episodes together."""
-_LEAST_EXAMPLES = 2
-"""Different commands of one form that worked: then it is the form."""
+_MAX_FORMS = 8
+_MAX_REFUSED = 3
+_MAX_OF_ONE_KIND = {ClaimKind.UNDERSTOOD: _MAX_FORMS, ClaimKind.REFUSED: _MAX_REFUSED}
+"""The most lines about the parser, over all episodes."""
+_MIN_EXAMPLES = 2
+"""The number of different commands of one form that must have worked."""
 
 
 class RuleKnowledgeSynthesizer:
-    """A `KnowledgeSynthesizer` that asks nobody."""
+    """A `KnowledgeSynthesizer` without a model."""
 
     asks_a_model = False
 
@@ -57,7 +57,7 @@ class RuleKnowledgeSynthesizer:
                 continue
             bears = partial(_bears_out, claim)
             if any(map(bears, asked.turns)):
-                # An episode counts once, into however many looks back it is cut, and not for what it taught itself.
+                # An episode counts once, however many reviews it has, and not for lines learned in it.
                 if line.episode != asked.episode and not any(map(bears, asked.earlier)):
                     held.append(number)
             elif against := _against(line, claim, asked):
@@ -66,7 +66,7 @@ class RuleKnowledgeSynthesizer:
                 denied.append(Contradiction(number=number, turns=[against.turn], reason=said))
         new = [*_deaths(asked.turns), *_rewards(asked), *_refusals(asked.turns), *_forms(asked)]
         fresh = _not_claimed_yet(new, asked.known)
-        return LessonsAnswer(new=fresh[:MOST_NEW], borne_out=held, contradicted=denied[:MOST_CONTRADICTED])
+        return LessonsAnswer(new=fresh[:MAX_NEW], borne_out=held, contradicted=denied[:MAX_CONTRADICTED])
 
     def wisdom(self, asked: EpisodeReview) -> WisdomAnswer:
         score = asked.score or 0
@@ -80,19 +80,22 @@ class RuleKnowledgeSynthesizer:
 
 
 def _against(line: KnowledgeLine, claim: KnowledgeClaim, asked: TurnReview) -> TurnPlayed | None:
-    """The turn that shows the contrary."""
+    """Return the turn that contradicts the line, if any."""
     attempts = [one for one in asked.attempts() if claim.is_about(one.turn)]
     origin = origin_of(line, asked.turns_of) if attempts else None
     return next((one.turn for one in attempts if contradicts(claim, one, origin)), None)
 
 
 def _not_claimed_yet(new: Iterable[NewLesson], known: Iterable[KnowledgeLine]) -> list[NewLesson]:
-    """Each claim once: what the game says of it differs from time to time."""
+    """Return the lessons whose claims are new: the same claim may come with another text of the game."""
     claims = {claim for line in known if (claim := parse_claim(line.text))}
     fresh = []
     for lesson in new:
         claim = parse_claim(lesson.text)
-        most = _MOST_OF_ONE_KIND.get(claim.kind) if claim else None
+        if claim is None:
+            fresh.append(lesson)
+            continue
+        most = _MAX_OF_ONE_KIND.get(claim.kind) if claim else None
         is_enough = most is not None and sum(one.kind is claim.kind for one in claims) >= most
         if claim not in claims and not is_enough:
             fresh.append(lesson)
@@ -117,14 +120,14 @@ def _rewards(asked: TurnReview) -> Iterator[NewLesson]:
 
 
 def _refusals(turns: Iterable[TurnPlayed]) -> Iterator[NewLesson]:
-    """What never reached the game, whatever the state."""
+    """Yield a lesson for each command that never reached the game."""
     for turn in turns:
         if turn.refused is not None and normalized_action(turn.action) and not turn.finished:
             yield NewLesson(section="syntax", text=refused_line(turn), turns=[turn.turn])
 
 
 def _forms(asked: TurnReview) -> Iterator[NewLesson]:
-    """Forms of commands that worked with different things, those with most things and most examples first."""
+    """Yield a lesson for each form of commands that worked, those with most things and most examples first."""
     by_form: dict[str, dict[str, TurnPlayed]] = {}
     for turn in (*asked.earlier, *asked.turns):
         form = form_of_command(turn) if worked(turn) else None
@@ -132,6 +135,6 @@ def _forms(asked: TurnReview) -> Iterator[NewLesson]:
             by_form.setdefault(form, {}).setdefault(quoted_command(turn), turn)
     ranked = sorted(by_form.items(), key=lambda found: (-found[0].count("…"), -len(found[1])))
     for form, examples in ranked:
-        if len(examples) >= _LEAST_EXAMPLES:
+        if len(examples) >= _MIN_EXAMPLES:
             turns = [turn.turn for turn in examples.values()]
             yield NewLesson(section="syntax", text=form_line(form, next(iter(examples.values()))), turns=turns[-200:])

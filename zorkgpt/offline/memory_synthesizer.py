@@ -1,11 +1,11 @@
-"""What a turn teaches, by rules: the Z-machine's ground truth to memories, without a language model.
+"""Make memories from the Z-machine's ground truth about a turn, by rules, without a language model.
 
-Kept is what opened, unlocked, lit, moved, scored or killed, where things are when an episode begins, and ways that led
-nowhere before. What the parser refuses and where no way leads is counted elsewhere and never becomes a memory.
+Remembered is what opened, unlocked, lit, moved, scored or killed, where things are when an episode begins, and exits
+that led nowhere before. What the parser refuses and exits that don't exist are counted elsewhere, never remembered.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.learning.synthesis import SynthesisRequest
@@ -20,35 +20,35 @@ from zorkgpt.memory.models import (
 from zorkgpt.offline.phrases import ActionOutcome, is_dark, title_of, whole_sentences
 
 _TEXT_LIMIT = 200
-_MOST_THINGS = 10
-"""Named in a first sight."""
+_MAX_THINGS = 10
+"""The most things named in a memory of a first sight."""
 FIRST_SIGHT = "At first sight"
 _REMARK = re.compile(r"\[[^\]]*\]")
-"""What the game's library says in brackets is no part of the story."""
+"""Remarks of the game's library in brackets, which are no part of the story."""
 _TELLING_WORDS = 4
-"""Fewer words in answer ("Taken.") say nothing that the facts don't."""
+"""A shorter response ("Taken.") adds nothing to the facts."""
 _DARK_PLACE = "Dark at first sight"
 _GAINED = {("open", True): "open", ("locked", False): "unlocked", ("on", True): "lit"} | {
     ("concealed", False): "in sight"
 }
-"""Attribute and value → what the thing is then; the contrary undoes it and teaches nothing new."""
+"""Attribute and value → the new state in words; the opposite changes teach nothing."""
 
 NOTHING = MemorySynthesisResponse(should_remember=False, reasoning="rule: nothing new")
 
 
 class RuleSynthesizer:
-    """A `MemorySynthesizer` that asks nobody."""
+    """A `MemorySynthesizer` without a model."""
 
     asks_a_model = False
 
     def synthesize(self, request: SynthesisRequest) -> MemorySynthesisResponse:
-        return _of_arrival(request) if request.arrival else _of_action(request)
+        return _memory_of_arrival(request) if request.arrival else _memory_of_action(request)
 
 
-def _of_action(request: SynthesisRequest) -> MemorySynthesisResponse:
+def _memory_of_action(request: SynthesisRequest) -> MemorySynthesisResponse:
     truth = request.context
     if truth.died_anyway:
-        # Whatever the player does there: nothing is learned of this action.
+        # The player dies there whatever they do, so nothing is learned about this action.
         return NOTHING
     if truth.died:
         unlit = is_dark(request.response) or any(is_dark(turn.response) for turn in request.history)
@@ -58,10 +58,10 @@ def _of_action(request: SynthesisRequest) -> MemorySynthesisResponse:
     if truth.score_delta > 0:
         return _fact(request, "SUCCESS", ActionOutcome.SCORES, f"{_points(truth.score_delta)} {_effects(request)}")
     if truth.location_changed:
-        # Plain ways are on the map.
+        # Ordinary connections are on the map.
         return _conditional_way(request) if truth.failed_before else NOTHING
     if gained := _gained(request):
-        return _taken(request, gained)
+        return _memory_of_finding(request, gained)
     if lost := _lost(request):
         claims = tuple(claim for thing in lost for claim in thing.claims()[:1])
         text = _sentence(claim.in_words() for claim in claims)
@@ -76,7 +76,7 @@ def _points(count: int) -> str:
 
 
 def _conditional_way(request: SynthesisRequest) -> MemorySynthesisResponse:
-    """A way that led nowhere before."""
+    """Remember an exit that led nowhere before."""
     truth = request.context
     place = truth.destination_name or "another place"
     way = Claim(Relation.LEADS, None, request.action, truth.location_after, place)
@@ -94,15 +94,15 @@ def _gained(request: SynthesisRequest) -> list[ObjectMoved]:
 
 
 def _lost(request: SynthesisRequest) -> list[ThingAtHand]:
-    """What was carried before and lies at hand now."""
+    """Return what was carried before and is at hand now."""
     truth = request.context
     gone = set(truth.inventory_before) - set(truth.inventory_after)
     moved = {move.number for move in truth.moved if move.name in gone}
     return [thing for thing in truth.things if thing.number in moved and not thing.carried]
 
 
-def _taken(request: SynthesisRequest, gained: Sequence[ObjectMoved]) -> MemorySynthesisResponse:
-    """Where something lay that the player had not moved before, unless that is known."""
+def _memory_of_finding(request: SynthesisRequest, gained: Sequence[ObjectMoved]) -> MemorySynthesisResponse:
+    """Remember where a thing was that the player had not moved before, unless that is known."""
     known = {claim.number for one in request.memories if one.persistence != "ephemeral" for claim in one.claims}
     found = [
         move
@@ -125,7 +125,7 @@ def _lay(request: SynthesisRequest, move: ObjectMoved) -> Claim:
 
 
 def _effects(request: SynthesisRequest) -> str:
-    """What the action itself opened, unlocked, lit or moved, in sentences; "" if it did none of it."""
+    """Return in sentences what the action itself opened, unlocked, lit or moved; "" if nothing."""
     truth = request.context
     near = {thing.number for thing in truth.things}
     said = [_changed(one) for one in truth.changed if not one.by_itself and one.number in near]
@@ -142,7 +142,7 @@ def _changed(change: AttributeChanged) -> str:
 
 def _moved(move: ObjectMoved, *, alive: bool) -> str:
     if alive and move.destination_number is not None:
-        # Whoever lives goes where it will.
+        # Creatures move by themselves.
         return ""
     if move.origin_number is None:
         return f"The {move.name} appears."
@@ -158,11 +158,11 @@ def _is_in_sight(move: ObjectMoved, request: SynthesisRequest) -> bool:
     return not held and bool({move.number, move.origin_number, move.destination_number} & places)
 
 
-def _of_arrival(request: SynthesisRequest) -> MemorySynthesisResponse:
-    """What is there when the place is first seen in an episode, as far as the player has not moved it."""
+def _memory_of_arrival(request: SynthesisRequest) -> MemorySynthesisResponse:
+    """Remember what is at a place when it is first seen in an episode, except what the player has moved."""
     if is_dark(request.response):
         return _sight(_DARK_PLACE, "It is dark here without a light.", (Claim(Relation.DARK),))
-    # What has just come is not how the place begins.
+    # A thing that has just arrived does not belong to the place's initial state.
     elsewhere = request.handled | {move.number for move in request.context.moved}
     things = [
         thing
@@ -172,19 +172,19 @@ def _of_arrival(request: SynthesisRequest) -> MemorySynthesisResponse:
         and thing.holder_number not in request.moved
         and (not thing.fixed or thing.states or thing.alive)
     ]
-    things = sorted(things, key=lambda thing: thing.fixed)[:_MOST_THINGS]
+    things = sorted(things, key=lambda thing: thing.fixed)[:_MAX_THINGS]
     standing = next((memory for memory in request.memories if memory.title == FIRST_SIGHT), None)
     if standing is not None and {thing.number for thing in things} <= {claim.number for claim in standing.claims}:
         return _sight(FIRST_SIGHT, standing.text, standing.claims)
     if not things:
         return NOTHING
     claims = tuple(claim for thing in things for claim in thing.claims())
-    replaced = {FIRST_SIGHT} if standing is not None else set()
+    replaced = (FIRST_SIGHT,) if standing is not None else ()
     return _sight(FIRST_SIGHT, _described(things), claims, replaced)
 
 
 def _described(things: Sequence[ThingAtHand]) -> str:
-    """Sentences that name the things by where they are."""
+    """Return sentences that list the things by where they are."""
     groups: dict[str, list[str]] = {}
     alive = {thing.number for thing in things if thing.alive}
     for thing in things:
@@ -202,9 +202,7 @@ def _listed(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def _sight(
-    title: str, text: str, claims: tuple[Claim, ...], replaced: set[str] = frozenset()
-) -> MemorySynthesisResponse:
+def _sight(title: str, text: str, claims: tuple[Claim, ...], replaced: Collection[str] = ()) -> MemorySynthesisResponse:
     return MemorySynthesisResponse(
         should_remember=True,
         category="DISCOVERY",
@@ -245,7 +243,7 @@ def _fact(
 
 
 def _with_what_was_said(text: str, request: SynthesisRequest) -> str:
-    """The facts, and of the game's answer as many whole sentences as fit; of a walk the rest is kept over there."""
+    """Return the facts, with as many whole sentences of the response as fit unless the player left the place."""
     walked = request.context.location_changed and not request.context.died
     answer = _REMARK.sub("", request.response)
     said = "" if walked or len(answer.split()) < _TELLING_WORDS else whole_sentences(answer, _TEXT_LIMIT - len(text))

@@ -11,7 +11,7 @@ from zorkgpt.objectives.finder import Findings, ObjectiveProposal, Situation
 from zorkgpt.objectives.models import Objective, ObjectiveStatus, Scope
 from zorkgpt.offline.phrases import ActionOutcome, parse_title
 
-_MOST_PER_RULE = 2
+_MAX_PER_RULE = 2
 _OPENING = frozenset({"open", "unlock"})
 _TAKING = frozenset({"take", "get"})
 _PRIORITIES = (
@@ -43,7 +43,7 @@ class RuleObjectiveFinder:
         """Return a few new objectives of each kind."""
         rules = (self._scored_before, self._untaken, self._closed, _untried)
         listed = {_goal(one.condition) for one in (*situation.objectives, *situation.settled)}
-        found = (proposal for rule in rules for proposal in islice(rule(situation, listed), _MOST_PER_RULE))
+        found = (proposal for rule in rules for proposal in islice(rule(situation, listed), _MAX_PER_RULE))
         return Findings(tuple(found))
 
     def refine(self, situation: Situation, most: int) -> Sequence[str]:

@@ -1,4 +1,4 @@
-"""How the rules word what they remember, and how they read it back: an action in quotes, then what came of it."""
+"""Titles of memories made by rules, and phrases by which rules recognize what the game says."""
 
 import re
 from enum import StrEnum
@@ -9,7 +9,7 @@ from zorkgpt.text import normalized_action
 
 
 class ActionOutcome(StrEnum):
-    """What came of an action at a place; where several are remembered, the first of these counts."""
+    """The outcome of an action at a place; of several that are remembered, the first in this order counts."""
 
     KILLS = "kills"
     KILLS_UNLIT = "kills in the dark"
@@ -18,9 +18,9 @@ class ActionOutcome(StrEnum):
     WORKS = "works"
     LEADS = "leads on"
     TELLS = "tells more"
-    """Of older files only."""
+    """Only in older files."""
     FAILS = "does nothing"
-    """Of older files only."""
+    """Only in older files."""
 
 
 _TITLE = re.compile(
@@ -28,7 +28,7 @@ _TITLE = re.compile(
 )
 
 
-# What storytellers say where there is no light to see by, and where somebody means harm.
+# Phrases that stories use for darkness, and for hostile creatures.
 _DARK = re.compile(
     r"\bpitch[- ](?:black|dark)|\btoo dark\b|\bin the dark\b|\b(?:it is|it's|it gets|grows|now) (?:\w+ )?dark\b"
 )
@@ -44,22 +44,22 @@ _UNLOCKED = re.compile(r"\b(?:(?:is|are)(?: already)? unlocked|already unlocked|
 
 
 def is_laden(text: str) -> bool:
-    """The game says that no more can be carried."""
+    """Return whether the text says that no more can be carried."""
     return bool(_LADEN.search(text.lower()))
 
 
 def is_unlocked(text: str) -> bool:
-    """The game says that something is not locked, or no longer."""
+    """Return whether the text says that something is not locked, or no longer."""
     return bool(_UNLOCKED.search(text.lower()))
 
 
 def is_dark(text: str) -> bool:
-    """The game says that nothing can be seen for want of light."""
+    """Return whether the text says that it is too dark to see."""
     return bool(_DARK.search(text.lower()))
 
 
 def is_hostile(text: str) -> bool:
-    """Somebody fights, threatens or bars the way."""
+    """Return whether the text says that somebody fights, threatens or blocks an exit."""
     return bool(_HOSTILE.search(text.lower()))
 
 
@@ -68,7 +68,7 @@ def title_of(action: str, outcome: ActionOutcome) -> str:
 
 
 def parse_title(memory: Memory) -> tuple[str, ActionOutcome] | None:
-    """The action and its outcome; None if the memory was not worded by these rules."""
+    """Return the action and its outcome; None if the title was not made by `title_of`."""
     return _read(memory.title)
 
 
@@ -79,7 +79,7 @@ def _read(title: str) -> tuple[str, ActionOutcome] | None:
 
 
 def shortened(text: str, limit: int) -> str:
-    """One line of at most `limit` characters, cut after a sentence where there is one, else after a word."""
+    """Return one line of at most `limit` characters, cut after a sentence if possible, else after a word."""
     line = " ".join(text.split())
     if len(line) <= limit:
         return line
@@ -91,7 +91,7 @@ def shortened(text: str, limit: int) -> str:
 
 
 def whole_sentences(text: str, limit: int) -> str:
-    """As many of the first sentences as fit into `limit` characters, in one line; "" where not even the first does."""
+    """Return as many of the first sentences as fit into `limit` characters, in one line; "" if none fits."""
     line = " ".join(text.split())
     if len(line) <= limit:
         return line

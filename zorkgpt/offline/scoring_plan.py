@@ -13,7 +13,7 @@ from zorkgpt.world.directions import canonical_direction, exit_name
 
 _LIGHTING = ("turn on ", "switch on ", "light ")
 _FIGHTING_WORDS = 3
-"""So many words beside the name of what is held: the action is about something else too."""
+"""An action with so many words besides the names of held things involves something else too."""
 
 
 class Need(IntEnum):
@@ -21,27 +21,27 @@ class Need(IntEnum):
 
     ALWAYS = 0
     IN_PASSING = 1
-    """If it costs no detour; and where the steps before it led to nothing."""
+    """If it needs no detour, or if the plan is stuck."""
     WHEN_STUCK = 2
-    """Only where the steps after it lead to nothing."""
+    """Only if the plan is stuck."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScoringStep:
-    """One command that did something in an episode that scored after it."""
+    """A command that had an effect in an episode that scored after it."""
 
     place: int
     action: str
-    """In its normal form."""
+    """The normalized action."""
     gain: int
-    """Points that it brought."""
+    """Points that it scored."""
     held: tuple[str, ...] = ()
-    """Names of things that the action speaks of and that were held before it."""
+    """Names of held things that the action mentions."""
     yields: tuple[str, ...] = ()
-    """Names of what is held since."""
+    """Names of the things that were held after it and not before."""
     need: Need = Need.ALWAYS
     times: int = 1
-    """In how many episodes it was done."""
+    """The number of episodes in which it was done."""
 
     @property
     def key(self) -> tuple[int, str]:
@@ -49,11 +49,11 @@ class ScoringStep:
 
 
 def scoring_steps(trails: Iterable[Trail]) -> tuple[ScoringStep, ...]:
-    """The steps of the episode that scored highest, in its order, and what other episodes scored beside it.
+    """Return the steps of the highest-scoring episode in their order, merged with what only other episodes scored.
 
-    Of several that scored as high, the one that took the fewest turns to it.
+    Of several episodes with the highest score, the one that reached it first counts.
     """
-    best = sorted(trails, key=_highest)
+    best = sorted(trails, key=_score_order)
     times: Counter[tuple[int, str]] = Counter()
     plan: list[ScoringStep] = []
     for trail in best:
@@ -62,26 +62,27 @@ def scoring_steps(trails: Iterable[Trail]) -> tuple[ScoringStep, ...]:
         known = {step.key for step in plan}
         scoring = [number for number, step in enumerate(steps) if step.gain > 0 and step.key not in known]
         if scoring:
-            plan = _merged(plan, _rated(steps[: scoring[-1] + 1], known))
+            plan = _merged(plan, _with_needs(steps[: scoring[-1] + 1], known))
     return tuple(replace(step, times=times[step.key]) for step in plan)
 
 
-def _highest(trail: Trail) -> tuple[int, int]:
-    """For sorting: minus the highest score, and the step that reached it first."""
+def _score_order(trail: Trail) -> tuple[int, int]:
+    """Return a sort key: the highest score, negated, and the step that first reached it."""
     scores = [step.standing.score or 0 for step in trail.steps]
     highest = max(scores, default=0)
     return -highest, scores.index(highest) if scores else 0
 
 
 def _steps_of(trail: Trail) -> list[ScoringStep]:
-    """What did something, in order; of what was done again the first time."""
+    """Return the steps of a trail that had an effect, in order; repeated ones once."""
     steps: dict[tuple[int, str], ScoringStep] = {}
-    place, held, score = trail.start, (), 0
+    place, score = trail.start, 0
+    held: tuple[str, ...] = ()
     for step in trail.steps:
         now = step.standing
-        gain = max(0, (now.score or 0) - (score or 0))
+        gain = max(0, (now.score or 0) - score)
         action = exit_name(normalized_action(step.action))
-        # A way that changed something without leading anywhere is a warning, if anything.
+        # An exit that changed something without leading anywhere is at most a warning.
         warned = now.place == place and canonical_direction(action) is not None
         if place is not None and (gain or (step.effective and not warned)):
             yields = tuple((Counter(now.inventory) - Counter(held)).keys())
@@ -90,15 +91,15 @@ def _steps_of(trail: Trail) -> list[ScoringStep]:
             done = ScoringStep(place, action, gain, spoken_of, yields, need)
             known = steps.get(done.key)
             if known is None or gain > known.gain:
-                # Later in order: what was done before it again may have been what it needed.
+                # Moved to its latest position: what was repeated before it may have been a precondition.
                 steps.pop(done.key, None)
                 steps[done.key] = done
-        place, held, score = now.place, now.inventory, now.score
+        place, held, score = now.place, now.inventory, now.score or 0
     return list(steps.values())
 
 
-def _rated(steps: Sequence[ScoringStep], known: Iterable[tuple[int, str]]) -> list[ScoringStep]:
-    """The same steps, each with whether it is needed for what scores, as far as that can be told beforehand."""
+def _with_needs(steps: Sequence[ScoringStep], known: Iterable[tuple[int, str]]) -> list[ScoringStep]:
+    """Return the steps with their needs: whether each is needed to score, as far as can be determined."""
     wanted: set[str] = set()
     rated: list[ScoringStep] = []
     for step in reversed(steps):
@@ -114,13 +115,13 @@ def _rated(steps: Sequence[ScoringStep], known: Iterable[tuple[int, str]]) -> li
 
 
 def _is_about_more(step: ScoringStep) -> bool:
-    """It names something beside what is held: whom to strike, what to unlock."""
-    own = {word for name in step.held for word in _words(name)}
-    return len([word for word in _words(step.action) if word not in own]) >= _FIGHTING_WORDS
+    """Return whether an action names something besides held things: whom to strike, what to unlock."""
+    own = {word for name in step.held for word in _words_of(name)}
+    return len([word for word in _words_of(step.action) if word not in own]) >= _FIGHTING_WORDS
 
 
 def _merged(plan: list[ScoringStep], steps: Sequence[ScoringStep]) -> list[ScoringStep]:
-    """Both in one order: what only the second has comes before whatever followed it there and is in the first too."""
+    """Merge two plans: a step that only the second has comes before the next step that both have."""
     merged, waiting = list(plan), []
     for step in steps:
         at = next((number for number, known in enumerate(merged) if known.key == step.key), None)
@@ -135,32 +136,32 @@ def _merged(plan: list[ScoringStep], steps: Sequence[ScoringStep]) -> list[Scori
 
 
 def _is_named(name: str, action: str) -> bool:
-    """By its last word, which names it in most stories."""
-    return bool(words := _words(name)) and words[-1] in _words(action)
+    """Return whether the action mentions a thing by the last word of its name."""
+    return bool(words := _words_of(name)) and words[-1] in _words_of(action)
 
 
-def _words(text: str) -> list[str]:
+def _words_of(text: str) -> list[str]:
     return re.findall(r"[^\W_]+", text.lower())
 
 
-_MOST_FAILURES = 3
-_MOST_WALKS = 40
+_MAX_FAILURES = 3
+_MAX_WALKS = 40
 """Turns of walking towards one step."""
 
 
 class ScoringPlan:
-    """The steps of one episode, in their order; what can't be done now is passed over until something has changed."""
+    """The steps of one episode in their order; a step that can't be done now is skipped until something has changed."""
 
     def __init__(self, steps: Iterable[ScoringStep] = ()) -> None:
         self._steps = list(steps)
         self._done: set[int] = set()
         self._failures: Counter[int] = Counter()
         self._failed_at: dict[int, int] = {}
-        """TrailStep → how much had been brought about when it failed last."""
+        """Step → the progress when it last failed."""
         self._walks: Counter[int] = Counter()
         self._progress = 0
         self._stuck = False
-        """Steps that scored can't be done: what else was done before them is now worth a detour."""
+        """Whether no needed step can be done now, so that optional ones are worth a detour."""
         self._is_told = False
 
     def next(
@@ -170,11 +171,11 @@ class ScoringPlan:
         routes: Mapping[int, list[str]],
         is_safe: Callable[[ScoringStep], bool],
     ) -> tuple[ScoringStep, list[str]] | None:
-        """The step to take, and the way to its place; None: there is nothing that can be done now.
+        """Return the next step and the route to its place; None if no step can be done now.
 
         Args:
-            held: names of what is in hand.
-            routes: place → the way there, of those that can be reached.
+            held: names of the things in hand.
+            routes: place → the route there, for reachable places.
         """
         last = self._last_needed(held)
         if last < 0:
@@ -189,20 +190,20 @@ class ScoringPlan:
         return None
 
     def holds(self, place: int, action: str) -> bool:
-        """Whether this is one of the steps."""
+        """Return whether this is a step of the plan."""
         return any(step.key == (place, action) for step in self._steps)
 
     def times(self, place: int, action: str | None = None) -> int:
-        """In how many episodes something that scored at a place was done.
+        """Return the number of episodes in which a scoring action was taken at a place.
 
         Args:
-            action: only this one counts.
+            action: only this action counts; None: any.
         """
         scored = (step for step in self._steps if step.gain and step.place == place and action in (None, step.action))
         return max((step.times for step in scored), default=0)
 
     def note(self, place: int, action: str, *, failed: bool, changed: bool = False) -> None:
-        """An action was taken, by whomever and for whatever reason; or is known to lead to nothing now."""
+        """Note that an action was taken, by any player, or that it is known to fail now."""
         self._progress += changed
         for number, step in enumerate(self._steps):
             if step.key == (place, action) and number not in self._done:
@@ -218,7 +219,7 @@ class ScoringPlan:
             self._stuck = False
 
     def changes(self) -> dict[str, Any]:
-        """How it stands, as plain values for JSON; the steps themselves only the first time."""
+        """Return the state as plain values for JSON; with the steps only on the first call."""
         told = {
             "steps": None if self._is_told else [asdict(step) for step in self._steps],
             "done": sorted(self._done),
@@ -232,7 +233,7 @@ class ScoringPlan:
         return told
 
     def apply_changes(self, changes: dict[str, Any]) -> None:
-        """Be as the one was that gave these; the first of an episode first."""
+        """Restore the state that `changes` returned; all changes of an episode must be applied in order."""
         if changes["steps"] is not None:
             self._steps = [_step(told) for told in changes["steps"]]
         self._done = set(changes["done"])
@@ -242,7 +243,7 @@ class ScoringPlan:
         self._progress, self._stuck, self._is_told = changes["progress"], changes["stuck"], True
 
     def _last_needed(self, held: Collection[str]) -> int:
-        """Number of the last step that is still to be done for its own sake; -1: none."""
+        """Return the number of the last open step that scores; -1 if there is none."""
         for number, step in enumerate(self._steps):
             if step.yields and not step.gain and set(step.yields) <= set(held):
                 self._done.add(number)
@@ -250,9 +251,7 @@ class ScoringPlan:
         return max(pending, default=-1)
 
     def _is_open(self, number: int) -> bool:
-        return (
-            number not in self._done and self._failures[number] < _MOST_FAILURES and self._walks[number] < _MOST_WALKS
-        )
+        return number not in self._done and self._failures[number] < _MAX_FAILURES and self._walks[number] < _MAX_WALKS
 
     def _can_do(self, number: int, held: Collection[str], routes: Mapping[int, list[str]]) -> bool:
         step = self._steps[number]

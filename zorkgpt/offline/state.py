@@ -17,49 +17,49 @@ from zorkgpt.world.directions import canonical_direction
 
 @dataclass(frozen=True, slots=True)
 class LastTurn:
-    """What was done on the turn before."""
+    """What was done on the last turn."""
 
     place: int
     action: str
-    """In its normal form."""
+    """The normalized action."""
     score: int | None
     aboard: bool
-    """It was played in a vehicle."""
+    """Whether it was played in a vehicle."""
 
 
 @dataclass
 class ExplorerState:
-    """Of one episode. Things are known by the names that the parser takes for them."""
+    """The explorer's state in one episode. Things are identified by the names that the parser accepts."""
 
     turn: int = 0
     walking: tuple[int, str] | None = None
-    """The room and the way that was taken out of it on the last turn, to get somewhere else."""
+    """The room and the exit that was taken on the last turn, to get somewhere else."""
     last: LastTurn | None = None
     held: tuple[str, ...] = ()
     lamp: str | None = None
-    """What was switched on last, as long as it gave light."""
+    """The thing that was switched on last, as long as it gave light."""
     in_the_dark: int | None = None
-    """The place, while it is the one where nothing could be seen."""
+    """The current place, if nothing could be seen there."""
     wanted: str | None = None
-    """What could not be taken on the last turn, since too much is carried already."""
+    """The action of the last turn, if it failed because too much is carried."""
     take_back: str | None = None
-    """What was put somewhere in vain on the last turn."""
+    """The thing that was put somewhere without effect on the last turn."""
     way_back: str | None = None
-    """The direction against the one that led here."""
+    """The direction opposite to the one that led here."""
     valued: set[str] = field(default_factory=set)
-    """What scored when it was taken."""
+    """Things that scored when they were taken."""
     useful: set[str] = field(default_factory=set)
-    """What gives light."""
+    """Things that give light."""
     given_up: set[str] = field(default_factory=set)
-    """What was put down for good."""
+    """Things that are not to be taken again."""
     blows: dict[str, int] = field(default_factory=dict)
-    """How often each was struck."""
+    """Blow → how often it was struck."""
     draws: dict[int, int] = field(default_factory=dict)
-    """Place → how many turns were waited there before the first blow."""
+    """Place → the number of turns waited there before the first blow."""
     fled_from: dict[int, int] = field(default_factory=dict)
-    """Place → the turn on which it was left since somebody there meant harm."""
+    """Place → the turn on which the player fled from it."""
     holders: dict[int, list[str]] = field(default_factory=dict)
-    """Place → into what, or onto what, things can be put there: "in case", "on table"."""
+    """Place → where things can be put there: "in case", "on table"."""
 
     @property
     def lit(self) -> bool:
@@ -90,16 +90,16 @@ class ExplorerState:
 
 
 _ORDER = list(ActionOutcome)
-_MOST_REOPENED = 6
+_MAX_REOPENED = 6
 _UNDOING = ("drop ", "put ")
 _REWARDING = frozenset({ActionOutcome.SCORES, ActionOutcome.TAKES})
 _DEADLY = frozenset({ActionOutcome.KILLS, ActionOutcome.KILLS_UNLIT})
 
 
 def remembered_outcome(memory: Memory) -> tuple[str, ActionOutcome] | None:
-    """The action that a memory tells of, and its outcome; None if it tells of none.
+    """Return the action that a memory is about, and its outcome; None if it is about none.
 
-    By its fields; a memory from before there were any by its title, as the rules word it.
+    The memory's fields decide; for a memory of an older file without them, its title.
     """
     if not (memory.action and memory.outcome):
         return parse_title(memory)
@@ -119,30 +119,30 @@ def remembered_outcome(memory: Memory) -> tuple[str, ActionOutcome] | None:
 
 @dataclass
 class PlaceNotes:
-    """One place. Actions are kept in their normal form."""
+    """Notes about one place. Actions are normalized."""
 
     visited: bool = False
-    """In this episode."""
+    """Whether it was visited in this episode."""
     done: set[str] = field(default_factory=set)
-    """In this episode."""
+    """Actions taken in this episode."""
     remembered: dict[str, ActionOutcome] = field(default_factory=dict)
     known_before: frozenset[str] = frozenset()
-    """What was remembered when the episode began."""
+    """Actions with memories when the episode began."""
     failed_before: dict[str, str] = field(default_factory=dict)
-    """What came to nothing here in earlier episodes, with what the game said to it."""
+    """Actions that had no effect here in earlier episodes → the response."""
     refusals: dict[str, str] = field(default_factory=dict)
-    """What failed, with what the game said to it."""
+    """Actions that failed → the response."""
     in_vain: set[str] = field(default_factory=set)
-    """What changed nothing when it was tried last, in this episode."""
+    """Actions that had no effect when they were last tried in this episode."""
     reopened: Counter[str] = field(default_factory=Counter)
-    """Failed, but something about them has changed since: how often, in this episode."""
+    """Failed actions whose things have changed since → how often, in this episode."""
     offered: dict[str, Tier] = field(default_factory=dict)
-    """What could be tried when the place was seen last in this episode."""
+    """Actions that could be tried when the place was last seen in this episode → their kinds."""
     mentioned: dict[str, None] = field(default_factory=dict)
-    """What the texts of this episode mention here, beside the things in sight."""
+    """Words of this episode's texts that name something here, besides the visible things; an ordered set."""
     dark: bool = False
-    _told: tuple[tuple[str, ...], ...] | None = field(default=None, repr=False, compare=False)
-    """What memory said last, as far as it is read here."""
+    _read: tuple[tuple[str, str, str, int | None], ...] | None = field(default=None, repr=False, compare=False)
+    """The fields of the memories that were last read."""
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -176,12 +176,12 @@ class PlaceNotes:
         )
 
     def learn(self, memories: Iterable[Memory]) -> None:
-        """Take over what memory says."""
+        """Read the memories of this place, if they have changed."""
         memories = list(memories)
         told = tuple((memory.title, memory.text, memory.outcome, memory.score_change) for memory in memories)
-        if told == self._told:
+        if told == self._read:
             return
-        self._told, self.remembered = told, {}
+        self._read, self.remembered = told, {}
         for memory in memories:
             if known := remembered_outcome(memory):
                 action, outcome = known
@@ -195,7 +195,7 @@ class PlaceNotes:
         self._renew("deadly", "left")
 
     def offer(self, seen: Iterable[Candidate]) -> None:
-        """Take over what could be tried, now that the place is in sight."""
+        """Note the actions that can be tried, now that the place is visible."""
         offered: dict[str, Tier] = {}
         for candidate in seen:
             offered.setdefault(candidate.action, candidate.tier)
@@ -205,39 +205,39 @@ class PlaceNotes:
             self._renew("left")
 
     def offer_beforehand(self, ways: Iterable[Candidate]) -> None:
-        """Take over which ways could be tried at a place that is known from an earlier episode."""
+        """Note the exits that can be tried at a place that is known from an earlier episode."""
         self.offered = {way.action: way.tier for way in ways}
         self._renew("left")
 
     def mark(self, action: str) -> None:
-        """It is done."""
+        """Note that an action was taken."""
         self.done.add(action)
         self._renew("left")
 
     def unmark(self, action: str, *, reopened: bool = False) -> None:
-        """It is to be done again; `reopened`: since something about it has changed."""
+        """Allow an action to be taken again; `reopened`: because something about it has changed."""
         self.done.discard(action)
         if reopened:
             self.reopened[action] += 1
         self._renew("left")
 
     def reopen(self, nouns: Iterable[str], *, ways: Collection[str] = ()) -> None:
-        """Something about these things has changed: what was tried with them in vain may work now.
+        """Reopen the failed actions that involve these things, since something about them has changed.
 
         Args:
-            ways: which ways out it may have changed too.
+            ways: exits that the change may have opened too.
         """
         words = set(nouns)
         remembered = {action for action, outcome in self.remembered.items() if outcome is ActionOutcome.FAILS}
         for action in (self.in_vain | remembered).union(self.failed_before):
             barred = canonical_direction(action) and words & set(words_of(self._said_to(action)))
             concerned = barred or words & set(action.split()) or action in ways
-            if concerned and self.reopened[action] < _MOST_REOPENED:
+            if concerned and self.reopened[action] < _MAX_REOPENED:
                 self.unmark(action, reopened=True)
 
     @property
     def locked(self) -> tuple[str, ...]:
-        """What the game said is locked, unless it has said in this episode that it no longer is."""
+        """Things that the game called locked, unless it has said in this episode that they no longer are."""
         refusals = self.failed_before | self.refusals
         tried = ((action.removeprefix("open "), text) for action, text in refusals.items() if "open " in action)
         locked = (noun for noun, text in tried if "locked" in words_of(text))
@@ -252,24 +252,24 @@ class PlaceNotes:
 
     @cached_property
     def deadly(self) -> tuple[tuple[str, ActionOutcome], ...]:
-        """What somebody died of here."""
+        """Actions that were deadly here, with their outcomes."""
         return tuple((action, outcome) for action, outcome in self.remembered.items() if outcome in _DEADLY)
 
     @cached_property
     def left(self) -> list[tuple[float, str]]:
-        """What is left to try here, with what it costs, the cheapest first."""
+        """Actions left to try here as (cost, action), the cheapest first."""
         return sorted(((COST[tier], action) for tier, action in self._pending()), key=itemgetter(0))
 
     def _pending(self) -> Iterator[tuple[Tier, str]]:
-        # Someone died here of something other than a way out.
+        # The player died here of something other than taking an exit.
         hurry = any(came is ActionOutcome.KILLS and canonical_direction(action) is None for action, came in self.deadly)
         for action, outcome in self.remembered.items():
-            # What failed when it was tried last was there for the taking in another state of the world.
+            # An action that failed when it was last tried had worked in another state of the world.
             lapsed = action in self.failed_before and outcome is not ActionOutcome.SCORES
             if action not in self.done and not hurry and not lapsed:
                 if outcome in _REWARDING:
                     yield Tier.REWARD, action
-                # A way that changed something without leading anywhere is a warning, if anything.
+                # An exit that changed something without leading anywhere is at most a warning.
                 elif (
                     outcome is ActionOutcome.WORKS
                     and canonical_direction(action) is None
@@ -283,6 +283,6 @@ class PlaceNotes:
                 yield tier, action
 
     def _renew(self, *derived: str) -> None:
-        """These are worked out again when they are asked for."""
+        """Drop cached properties, which are computed again on access."""
         for name in derived:
             vars(self).pop(name, None)

@@ -1,4 +1,4 @@
-"""A player that reads its commands from a list."""
+"""A player that takes its commands from a walkthrough."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,7 +15,7 @@ class WalkthroughPlayer(Player):
 
     @classmethod
     def from_file(cls, path: Path) -> "WalkthroughPlayer":
-        """One command a line; empty lines and lines that begin with `#` are left out.
+        """Read a file with one command a line; empty lines and lines that begin with `#` are skipped.
 
         Raises:
             ZorkGPTError: there is no such file, or no command in it.

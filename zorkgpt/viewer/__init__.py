@@ -1,1 +1,1 @@
-"""The page that shows a run: live, afterwards, and as it stood at any turn. It reads the run's files, nothing else."""
+"""The page that shows a run: live, afterwards, and as it was at any turn. It reads only the run's files."""

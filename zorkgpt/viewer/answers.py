@@ -4,7 +4,17 @@ from typing import Any
 
 from zorkgpt.text import normalized_action
 from zorkgpt.viewer.episode_index import EpisodeIndex
-from zorkgpt.viewer.json_lines import SHOWN_CHARACTERS, cut, json_safe, number, objects, text, texts, whole_number
+from zorkgpt.viewer.json_lines import (
+    SHOWN_CHARACTERS,
+    cut,
+    json_safe,
+    json_safe_object,
+    number,
+    objects,
+    text,
+    texts,
+    whole_number,
+)
 from zorkgpt.viewer.map import map_picture
 from zorkgpt.viewer.run_files import RunFiles
 
@@ -14,7 +24,7 @@ _NUMBERS = ("turn", "location_id", "location_after_id", "score_before", "score",
 
 
 def turn_row(record: dict[str, Any], calls: list[dict[str, Any]], *, limit: int = SHOWN_CHARACTERS) -> dict[str, Any]:
-    """The turn, with its model calls; `cut` names the texts that are longer than `limit`."""
+    """Return a turn with its model calls; the field `cut` names the texts that are longer than `limit`."""
     row: dict[str, Any] = {name: whole_number(record.get(name)) for name in _NUMBERS}
     row |= {name: bool(record.get(name)) for name in _PLAIN}
     row |= {name: cut(record[name], limit) for name in _LONG if record.get(name)}
@@ -36,10 +46,8 @@ def _event(event: dict[str, Any]) -> dict[str, Any]:
 
 
 def _extraction(given: Any) -> dict[str, Any] | None:
-    """What was read in the response; None: nobody read it."""
-    if not isinstance(given, dict):
-        return None
-    return json_safe(given, 200, depth=2)
+    """Return what was extracted from the response; None if nothing was."""
+    return json_safe_object(given, 200, depth=2) if isinstance(given, dict) else None
 
 
 def _rejection(one: dict[str, Any], limit: int) -> dict[str, Any]:
@@ -48,10 +56,10 @@ def _rejection(one: dict[str, Any], limit: int) -> dict[str, Any]:
 
 
 def compare_episodes(one: EpisodeIndex, other: EpisodeIndex) -> dict[str, Any]:
-    """The first turn on which they do not do, or do not get, the same.
+    """Find the first turn on which two episodes differ in action or outcome.
 
     Returns:
-        `same`: turns from the first on that are alike; `parted`: the turn after them, None if neither has one;
+        `same`: the number of equal turns from the first on; `parted`: the turn after them, None if neither has one;
         `by`: "action", "outcome" or "end" (one of them was over).
     """
     same, by = 0, None
@@ -64,8 +72,8 @@ def compare_episodes(one: EpisodeIndex, other: EpisodeIndex) -> dict[str, Any]:
     return {"one": one.episode, "other": other.episode, "same": same, "parted": same + 1 if by else None, "by": by}
 
 
-def _turns(index: EpisodeIndex) -> list[tuple]:
-    """(action, place before, place after, score) of each."""
+def _turns(index: EpisodeIndex) -> list[tuple[Any, ...]]:
+    """Return (action, place before, place after, score) of each turn."""
     columns = index.columns
     actions = map(normalized_action, index.actions)
     return list(zip(actions, columns["places"], columns["places_after"], columns["scores"], strict=True))
@@ -78,18 +86,18 @@ _QUIET_S = 60
 
 
 class NotInRun(LookupError):
-    """What was asked for is not part of the run."""
+    """The requested part is not in the run."""
 
 
 class Answers:
-    """Asks the files of a run. Every answer is of what they hold by now."""
+    """Answers from the files of a run, as they are at the time of the question."""
 
     def __init__(self, files: RunFiles) -> None:
         self._files = files
         self._map: tuple[Any, dict[str, Any]] | None = None
 
     def run(self) -> dict[str, Any]:
-        """What there is: every episode in brief."""
+        """Return an overview: every episode in brief."""
         files = self._files
         with files.lock:
             files.refresh()
@@ -103,13 +111,13 @@ class Answers:
             }
 
     def columns(self, episode: int, start: int = 0) -> dict[str, Any]:
-        """What is needed of all turns at once, from a position on."""
+        """Return the columns of all turns, from a position on."""
         with self._files.lock:
             index = self._episode(episode)
             return {"generation": index.generation, "from": start, "columns": index.slice(start)}
 
     def page(self, episode: int, page: int) -> dict[str, Any]:
-        """The turns of a page, `PAGE_TURNS` of them."""
+        """Return the turns of a page, `PAGE_TURNS` of them."""
         with self._files.lock:
             index = self._episode(episode)
             rows = self.rows(index, page * PAGE_TURNS, (page + 1) * PAGE_TURNS)
@@ -124,7 +132,7 @@ class Answers:
         ]
 
     def turn(self, episode: int, turn: int) -> dict[str, Any]:
-        """One turn with all of its text."""
+        """Return one turn with its whole texts."""
         with self._files.lock:
             index = self._episode(episode)
             position = index.position(turn)
@@ -134,7 +142,7 @@ class Answers:
             return turn_row(index.record(position), calls, limit=WHOLE_CHARACTERS)
 
     def call(self, episode: int, call: int) -> dict[str, Any]:
-        """A question to a model, word for word, and its answer."""
+        """Return a model call with its exact prompt and answer."""
         with self._files.lock:
             self._episode(episode)
             found = self._files.calls_of(episode).whole(call)
@@ -151,7 +159,7 @@ class Answers:
             return self._map[1]
 
     def place(self, place: int) -> dict[str, Any]:
-        """Every memory of a place, with all that became of it."""
+        """Return every memory of a place, with all its versions."""
         with self._files.lock:
             return {
                 "id": place,
@@ -160,7 +168,7 @@ class Answers:
             }
 
     def notes(self, episode: int) -> dict[str, Any]:
-        """Objectives and knowledge of an episode, each time that they changed."""
+        """Return the objectives and the knowledge of an episode, each time that they changed."""
         with self._files.lock:
             index = self._episode(episode)
             return {"notes": [note_row(turn, kind, index.note(where)) for turn, kind, where in index.notes]}
@@ -177,7 +185,7 @@ class Answers:
 
 
 def episode_row(index: EpisodeIndex) -> dict[str, Any]:
-    """An episode in brief: how it began, how far it is, how it ended."""
+    """Return an episode in brief: how it began, how far it is, how it ended."""
     started, ended = index.started, index.ended
     story = started.get("story")
     scores = [score for score in index.columns["scores"][-1:] if score is not None]
@@ -207,13 +215,13 @@ def episode_row(index: EpisodeIndex) -> dict[str, Any]:
 
 
 def is_quiet(index: EpisodeIndex) -> bool:
-    """Nobody plays it, or, where that is not known, nothing was written for long."""
+    """Return whether nobody plays the episode; if that is not known, whether nothing was written for a while."""
     played = index.is_played
     return index.age_s > _QUIET_S if played is None else not played
 
 
 def note_row(turn: int, kind: str, record: dict[str, Any]) -> dict[str, Any]:
-    """An event beside the turns, by the names of its fields."""
+    """Return an event that is not a turn, by the names of its fields."""
     row: dict[str, Any] = {"turn": turn, "kind": kind}
     for name, value in record.items():
         if name in ("v", "event", "turn", "episode", "kind"):

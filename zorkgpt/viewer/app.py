@@ -1,4 +1,4 @@
-"""The addresses of the viewer."""
+"""The viewer's web application: its routes."""
 
 import json
 from collections.abc import AsyncIterator, Callable
@@ -24,7 +24,7 @@ _PING_S = 15
 
 
 def make_app(files: RunFiles, rules: AccessRules) -> Starlette:
-    """The viewer of a run, with its guard before it."""
+    """Return the application for a run, with access control."""
     answers = Answers(files)
     follower = Follower(files, answers)
 
@@ -43,10 +43,10 @@ def make_app(files: RunFiles, rules: AccessRules) -> Starlette:
         Route("/api/run", _answering(run)),
         Route("/api/events", events),
         Route("/api/map", _answering(lambda request: answers.map())),
-        Route("/api/places/{place:int}", _answering(lambda request: answers.place(**request.path_params))),
+        Route("/api/places/{place:int}", _answering(_from_path(answers.place))),
         Route("/api/episodes/{episode:int}/columns", _answering(columns)),
         *(
-            Route(f"/api/episodes/{path}", _answering(lambda request, ask=ask: ask(**request.path_params)))
+            Route(f"/api/episodes/{path}", _answering(_from_path(ask)))
             for path, ask in (
                 ("{episode:int}/pages/{page:int}", answers.page),
                 ("{episode:int}/turns/{turn:int}", answers.turn),
@@ -66,7 +66,7 @@ def make_app(files: RunFiles, rules: AccessRules) -> Starlette:
 
 
 def _editing(files: RunFiles) -> Route:
-    # Only where something may be changed: who looks need not load what writes.
+    # Imported only if editing is enabled: viewing doesn't need the memory store.
     from zorkgpt.viewer.edits import LONGEST_BYTES, change
 
     async def edit(request: Request) -> Response:
@@ -81,12 +81,17 @@ def _editing(files: RunFiles) -> Route:
     return Route("/api/places/{place:int}/memories", edit, methods=["POST"])
 
 
+def _from_path(ask: Callable[..., dict[str, Any]]) -> Callable[[Request], dict[str, Any]]:
+    """Return a question whose arguments are the parameters of the request's path."""
+    return lambda request: ask(**request.path_params)
+
+
 def _answering(ask: Callable[[Request], dict[str, Any]]) -> Callable[[Request], Response]:
-    """Answer in a thread of its own, since files are read."""
+    """Return an endpoint that runs in a worker thread, since it reads files."""
 
     def answer(request: Request) -> Response:
         try:
-            # In ASCII: a text may hold half a surrogate pair, which no other encoding can.
+            # ASCII, since a text may contain a lone surrogate, which UTF-8 can't encode.
             return Response(json.dumps(ask(request)), media_type="application/json")
         except NotInRun as error:
             return JSONResponse({"error": str(error)}, 404)

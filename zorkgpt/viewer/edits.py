@@ -1,4 +1,4 @@
-"""Changes of memories that a person makes on the page: through the same safe store as every other."""
+"""Edit memories from the page, through the same store as every other change."""
 
 from typing import Any
 
@@ -11,28 +11,28 @@ from zorkgpt.memory.storage.store import MemoryStore
 from zorkgpt.viewer.run_files import RunFiles
 
 LONGEST_BYTES = 100_000
-_LONGEST_TEXT = 10_000
+_MAX_TEXT_CHARS = 10_000
 
 
 class EditRequest(BaseModel):
-    """What the page asks for; what it leaves out stays as it is."""
+    """An edit that the page requests; fields that are not given stay as they are."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    title: str = Field(min_length=1, max_length=_LONGEST_TEXT)
-    expected: str = Field(max_length=_LONGEST_TEXT)
-    """The text that the person saw."""
-    text: str | None = Field(default=None, max_length=_LONGEST_TEXT)
+    title: str = Field(min_length=1, max_length=_MAX_TEXT_CHARS)
+    expected: str = Field(max_length=_MAX_TEXT_CHARS)
+    """The text that the person saw when editing."""
+    text: str | None = Field(default=None, max_length=_MAX_TEXT_CHARS)
     category: str | None = None
     persistence: str | None = None
     status: str | None = None
     pinned: bool | None = None
     vetoed: bool | None = None
-    reason: str | None = Field(default=None, max_length=_LONGEST_TEXT)
+    reason: str | None = Field(default=None, max_length=_MAX_TEXT_CHARS)
 
 
 def change(files: RunFiles, place: int, body: bytes) -> tuple[int, dict[str, Any]]:
-    """The status of the answer, and the answer: the memory as it is now, or why nothing was changed."""
+    """Return the HTTP status and the answer: the memory as it is now, or why nothing was changed."""
     if len(body) > LONGEST_BYTES:
         return 413, {"error": "This is more than a memory can hold."}
     try:
@@ -43,7 +43,7 @@ def change(files: RunFiles, place: int, body: bytes) -> tuple[int, dict[str, Any
         return 400, {"error": f"Not understood: {where}: {first['msg']}."}
     asked = Edit(**wanted.model_dump(exclude={"title", "expected"}))
     try:
-        # Opened each time, so that nothing of the file is held while nobody edits.
+        # Opened for each edit, so that nothing of the file is kept in memory otherwise.
         memory = edit(
             MemoryStore(files.workdir / files.names.memory), place, wanted.title, asked, expected=wanted.expected
         )

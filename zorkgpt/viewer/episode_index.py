@@ -14,21 +14,21 @@ _CHARACTERS = 400_000
 
 
 class CallIndex:
-    """What is known of `model_calls.jsonl` so far; `refresh` reads on."""
+    """An index of `model_calls.jsonl`; `refresh` reads new lines."""
 
     def __init__(self, path: Path) -> None:
-        self._begin(path)
+        self._reset(path)
 
-    def _begin(self, path: Path) -> None:
+    def _reset(self, path: Path) -> None:
         self._lines = JsonLines(path)
         self.calls: list[dict[str, Any]] = []
-        """In brief: everything but the texts."""
+        """All fields but the texts."""
         self._where: list[tuple[int, int]] = []
         self._of_turn: dict[int, list[int]] = {}
 
     def refresh(self) -> None:
         if self._lines.was_replaced():
-            self._begin(self._lines.path)
+            self._reset(self._lines.path)
         for start, length, record in self._lines.new():
             if record.get("event") == "model_called":
                 turn = whole_number(record.get("turn")) or 0
@@ -40,7 +40,7 @@ class CallIndex:
         return [self.calls[index] for index in self._of_turn.get(turn, ())]
 
     def whole(self, index: int) -> dict[str, Any] | None:
-        """With the exact prompt and answer; None if there is no such call."""
+        """Return a call with its exact prompt and answer; None if there is no such call."""
         if not 0 <= index < len(self.calls):
             return None
         record = self._lines.at(*self._where[index])
@@ -70,65 +70,65 @@ def _brief(record: dict[str, Any], index: int, turn: int) -> dict[str, Any]:
 
 
 FAILED, DIED, VICTORY, REFUSED, REJECTED, WROTE, REPEATED, CONTESTED = (1 << bit for bit in range(8))
-"""What a turn is marked with in `marks`."""
+"""Bits of the column `marks`."""
 _REPEATS = ("seen again", "merged")
 COLUMNS = ("turns", "places", "places_after", "scores", "marks", "seconds")
 NOTED = ("objectives_updated", "knowledge_updated", "returned", "episode_resumed")
-"""Kinds of events beside the turns whose latest says how things stand."""
+"""Kinds of events, other than turns, that the page shows the latest of."""
 
 
 @dataclass(frozen=True, slots=True)
 class MapStep:
-    """What a turn says of the map."""
+    """The part of a turn that concerns the map."""
 
     before: int | None
     after: int | None
     action: str
     died: bool
     void: bool
-    """Refused or in fault: nothing happened in the world."""
+    """Refused or failed in the interpreter: nothing happened in the world."""
     exits: tuple[str, ...]
-    """Directions in which the text says that a way leads on from where the player came to."""
+    """Exits that the text names for the place where the player is after the turn."""
 
 
 class EpisodeIndex:
-    """What is known of an episode's log so far; `refresh` reads on."""
+    """An index of an episode's log; `refresh` reads new lines."""
 
     def __init__(self, episode: int, path: Path) -> None:
         self.episode = episode
         self.generation = 0
-        """Changes when turns that were told are no longer so."""
-        self._begin(path)
+        """Changes when turns that were shown are no longer valid."""
+        self._reset(path)
 
-    def _begin(self, path: Path) -> None:
+    def _reset(self, path: Path) -> None:
         self._lines = JsonLines(path)
         self.started: dict[str, Any] = {}
         self.ended: dict[str, Any] = {}
         self.later_version: int | None = None
-        """The schema of a line that a later version of this program wrote."""
-        self.columns: dict[str, list] = {name: [] for name in COLUMNS}
+        """The schema version of a line that a later version of this program wrote."""
+        self.columns: dict[str, list[Any]] = {name: [] for name in COLUMNS}
         self.actions: list[str] = []
         self.steps: list[MapStep] = []
         self.names: dict[int, str] = {}
         self.notes: list[tuple[int, str, tuple[int, int]]] = []
-        """(turn, kind, where) of the events in `NOTED`, in order."""
+        """(turn, kind, position in the file) of the events in `NOTED`, in order."""
         self.ephemeral_events: dict[int, list[MemoryEvent]] = {}
-        """By place: what became of the memories of this episode only."""
+        """Place → the events of this episode's ephemeral memories."""
         self.ephemeral_changes = 0
-        """How much there is of that."""
+        """The number of those events."""
         self._where: list[tuple[int, int]] = []
 
     def __len__(self) -> int:
         return len(self._where)
 
     def refresh(self) -> bool:
-        """Read what is new; True if there was anything."""
+        """Read new lines; return whether there were any."""
         if self._lines.was_replaced():
             self.generation += 1
-            self._begin(self._lines.path)
+            self._reset(self._lines.path)
         before = self._lines.end
         for start, length, record in self._lines.new():
-            self._take(record, (start, length))
+            self._add_record(record, (start, length))
         return self._lines.end != before
 
     @property
@@ -137,17 +137,17 @@ class EpisodeIndex:
 
     @property
     def half_written(self) -> bool:
-        """The file ends in the midst of a line."""
+        """Whether the file ends in the middle of a line."""
         return self._lines.size() > self._lines.end
 
     @property
     def age_s(self) -> float:
-        """Since the file was last written."""
+        """Seconds since the file was last written."""
         return self._lines.age_s()
 
     @property
     def is_played(self) -> bool | None:
-        """By a process, now; None: that is not known."""
+        """Whether a process plays the episode now; None: not known."""
         return False if self.ended else is_played(self._lines.path.parent)
 
     @property
@@ -156,31 +156,31 @@ class EpisodeIndex:
         return turns[-1] if turns else 0
 
     def record(self, index: int) -> dict[str, Any]:
-        """The line of a turn, by its position."""
+        """Return the record of a turn, by its index."""
         return self._lines.at(*self._where[index])
 
     def note(self, where: tuple[int, int]) -> dict[str, Any]:
         return self._lines.at(*where)
 
     def position(self, turn: int) -> int | None:
-        """Of a turn, by its number."""
+        """Return the index of a turn, by its number; None if there is no such turn."""
         turns = self.columns["turns"]
         # Numbered from 1 without a gap, unless lines were lost.
         if 0 < turn <= len(turns) and turns[turn - 1] == turn:
             return turn - 1
         return turns.index(turn) if turn in turns else None
 
-    def slice(self, start: int, stop: int | None = None) -> dict[str, list]:
+    def slice(self, start: int, stop: int | None = None) -> dict[str, list[Any]]:
         return {name: column[start:stop] for name, column in self.columns.items()}
 
-    def _take(self, record: dict[str, Any], where: tuple[int, int]) -> None:
+    def _add_record(self, record: dict[str, Any], where: tuple[int, int]) -> None:
         version = whole_number(record.get("v"))
         if version is not None and version > SCHEMA_VERSION:
             self.later_version = version
             return
         kind = record.get("event")
         if kind == "turn_played":
-            self._take_turn(record, where)
+            self._add_turn(record, where)
         elif kind == "episode_started":
             self.started = record
         elif kind == "episode_ended":
@@ -189,16 +189,16 @@ class EpisodeIndex:
             turn = whole_number(record.get("turn"))
             turn = self.last_turn if turn is None else turn
             if kind == "episode_resumed":
-                self._take_back(turn + 1)
+                self._discard_from(turn + 1)
                 self.ended = {}
             self.notes.append((turn, kind, where))
 
-    def _take_turn(self, record: dict[str, Any], where: tuple[int, int]) -> None:
+    def _add_turn(self, record: dict[str, Any], where: tuple[int, int]) -> None:
         turn = whole_number(record.get("turn"))
         if turn is None or turn < 0:
             self._lines.unreadable += 1
             return
-        self._take_back(turn)
+        self._discard_from(turn)
         before, after = whole_number(record.get("location_id")), whole_number(record.get("location_after_id"))
         for place, name in ((before, record.get("location")), (after, record.get("location_after"))):
             if place is not None and name:
@@ -214,7 +214,7 @@ class EpisodeIndex:
         for column, value in zip(self.columns.values(), values, strict=True):
             column.append(value)
         self.actions.append(text(record.get("action"))[:500])
-        self.steps.append(_step(record, before, after))
+        self.steps.append(_map_step(record, before, after))
         self._where.append(where)
         for event in objects(record.get("memory_events")):
             place = whole_number(event.get("location_id"))
@@ -223,8 +223,8 @@ class EpisodeIndex:
                 self.ephemeral_changes += 1
         self.ended = {}
 
-    def _take_back(self, turn: int) -> None:
-        """A resumed episode plays from its checkpoint on: what had come after that did not count."""
+    def _discard_from(self, turn: int) -> None:
+        """Discard the turns from this one on: a resumed episode plays them again from its checkpoint."""
         if not self.columns["turns"] or self.last_turn < turn:
             return
         self.generation += 1
@@ -236,7 +236,7 @@ class EpisodeIndex:
             self.ephemeral_events[place] = [event for event in events if event[0] < turn]
 
 
-def _step(record: dict[str, Any], before: int | None, after: int | None) -> MapStep:
+def _map_step(record: dict[str, Any], before: int | None, after: int | None) -> MapStep:
     void = bool(record.get("refused") or record.get("fault"))
     died = bool(record.get("died"))
     return MapStep(before, after, text(record.get("action"))[:200], died, void, () if void else _exits(record))
@@ -246,7 +246,7 @@ def _exits(record: dict[str, Any]) -> tuple[str, ...]:
     extraction = record.get("extraction")
     if isinstance(extraction, dict):
         return tuple(exit_name(name) for name in texts(extraction.get("exits"), 40, 40))
-    # In a log of before texts were read: the points of the compass in what is said on arrival.
+    # Older logs have no extraction: the compass directions in the text on arrival are used.
     if record.get("location_id") == record.get("location_after_id"):
         return ()
     return directions_in(text(record.get("response"))[:20_000].replace(text(record.get("location_after")), "", 1))

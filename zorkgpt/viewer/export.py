@@ -1,4 +1,4 @@
-"""A run in one file: the page, its style, its script and every answer that it can ask for."""
+"""Export a run as one HTML file: the page, its style, its script and every answer that it can request."""
 
 import base64
 import hashlib
@@ -15,8 +15,8 @@ from zorkgpt.viewer.answers import PAGE_TURNS, Answers
 from zorkgpt.viewer.run_files import RunFileNames, RunFiles, open_run
 
 STATIC = Path(__file__).parent / "static"
-_MOST_BYTES_OF_CALLS = 60_000_000
-"""Prompts are long; what is beyond this is left out, and the page says so where it is asked for."""
+_MAX_BYTES_OF_CALLS = 60_000_000
+"""Prompts are long; further calls are left out, and the page says so."""
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "\./([a-z_]+)\.js";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?:(?:async )?function|class|const) (\w+)", re.MULTILINE)
 
@@ -43,8 +43,8 @@ def export_run(given: Path, out: Path, *, names: RunFileNames | None = None) -> 
 
 
 def exported(files: RunFiles) -> str:
-    """The page with everything in it."""
-    # With these three escaped, nothing in a text can end the element that holds it.
+    """Return the page with all its data."""
+    # With these three escaped, no text can end the element that contains it.
     data = json.dumps(dict(_answers(files)), ensure_ascii=False, separators=(",", ":"))
     data = data.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
     style, script = (STATIC / "page.css").read_text(encoding="utf-8"), bundled()
@@ -64,7 +64,7 @@ def exported(files: RunFiles) -> str:
 
 
 def bundled(first: str = "main") -> str:
-    """All modules as one script, each after those that it imports."""
+    """Return all modules as one script, each after those that it imports."""
     order: list[str] = []
     _collect(first, order)
     return '"use strict";\n' + "\n".join(_module(name) for name in order)
@@ -78,7 +78,7 @@ def _collect(name: str, order: list[str]) -> None:
 
 
 def _module(name: str) -> str:
-    """A function that is called at once, and hands out what the module exports."""
+    """Return a module as an immediately called function that returns its exports."""
     source = _source(name)
     given = ", ".join(_EXPORT.findall(source))
     body = _EXPORT.sub(lambda found: found[0].removeprefix("export "), _IMPORT.sub(r"const {\1} = $\2;\n", source))
@@ -94,7 +94,7 @@ def _digest(text: str) -> str:
 
 
 def _answers(files: RunFiles) -> Iterator[tuple[str, Any]]:
-    """Every address that the page asks for, with its answer."""
+    """Yield every address that the page requests, with its answer."""
     answers = Answers(files)
     yield "run", answers.run() | {"edit": False}
     yield "map", answers.map()
@@ -125,6 +125,6 @@ def _calls(files: RunFiles, answers: Answers, numbers: list[int]) -> Iterator[tu
         for call in range(len(files.calls_of(number).calls)):
             answer = answers.call(number, call)
             size += sum(len(message["content"]) for message in answer["messages"]) + len(answer["answer"])
-            if size > _MOST_BYTES_OF_CALLS:
+            if size > _MAX_BYTES_OF_CALLS:
                 return
             yield f"episodes/{number}/calls/{call}", answer

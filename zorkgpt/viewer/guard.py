@@ -1,4 +1,4 @@
-"""Who may ask: the address that the page was opened at, nobody else's page, and the token where one is needed."""
+"""Access control: the Host header, the origin of a request, and the token where one is needed."""
 
 import ipaddress
 import re
@@ -24,25 +24,25 @@ _HEADERS = {
     "cross-origin-opener-policy": "same-origin",
 }
 _ANSWERS = "/api/"
-_LONGEST_PATH = 200
+_MAX_PATH_CHARS = 200
 _HOST = re.compile(r"(?:\[(?P<address>[\da-fA-F:.]+)\]|(?P<name>[\w.-]+))(?::\d{0,5})?", re.ASCII)
 
 
 @dataclass(frozen=True)
 class AccessRules:
-    """What a request must show."""
+    """What a request must satisfy."""
 
     hosts: frozenset[str] = LOOPBACK
     any_address: bool = False
-    """A numeric address will do as Host: no name that somebody else controls can stand for one."""
+    """Whether any numeric address is accepted as Host: unlike a name, nobody else can control it."""
     token: str | None = None
-    """Needed for every answer; None: for changes alone."""
+    """Needed for every answer; None: not needed for reading."""
     edit_token: str | None = None
-    """None: nothing can be changed."""
+    """Needed for changes; None: nothing can be changed."""
 
     @classmethod
     def of(cls, host: str | None, *, edit: bool) -> "AccessRules":
-        """For an address that was asked for; None: this machine only. Beyond it a token is always needed."""
+        """Return the rules for an address to listen at; None: this machine only. Beyond it a token is always needed."""
         token = secrets.token_urlsafe(24)
         if host is None:
             return cls(edit_token=token if edit else None)
@@ -51,7 +51,7 @@ class AccessRules:
 
 
 class Guard:
-    """Stands before the whole application."""
+    """Middleware that checks every request."""
 
     def __init__(self, app: ASGIApp, rules: AccessRules) -> None:
         self._app = app
@@ -77,7 +77,7 @@ class Guard:
             return 403, "This page is served under another name."
         if not _same_origin(headers, hosts[0], scope["path"]):
             return 403, "Another page may not ask this one."
-        if len(scope["path"]) > _LONGEST_PATH:
+        if len(scope["path"]) > _MAX_PATH_CHARS:
             return 404, "There is nothing at this address."
         changes = scope["method"] not in ("GET", "HEAD")
         wanted = rules.edit_token if changes else rules.token
@@ -96,7 +96,7 @@ def _same_origin(headers: Headers, host: str, path: str) -> bool:
     origins = headers.getlist("origin")
     if not {*origins} <= {f"http://{host}", f"https://{host}"}:
         return False
-    # Whoever follows a link to the page gets it; only the page itself gets answers.
+    # A link to the page may be followed from anywhere; only the page itself gets answers.
     return path == "/" or headers.get("sec-fetch-site", "none") in ("same-origin", "none")
 
 

@@ -9,23 +9,23 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 SHOWN_CHARACTERS = 4000
-"""Of a text in a list; the whole of it is told when it is asked for."""
+"""The most characters of a text in a list; the whole text is sent on request."""
 _SPAN = 1_000_000
 
 
 def turn_key(episode: int, turn: int) -> int:
-    """A turn of an episode as one number: later is larger."""
+    """Return a turn of an episode as one number that sorts by time."""
     return episode * _SPAN + turn
 
 
 def whole_number(value: Any) -> int | None:
-    """None: it is no whole number that the page's own numbers can hold."""
+    """Return an integer that JavaScript numbers can hold; None for any other value."""
     fits = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**53
     return value if fits else None
 
 
 def number(value: Any) -> float | None:
-    """None: it is no finite number."""
+    """Return a finite number; None for any other value."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return value if -1e300 < value < 1e300 else None
@@ -49,7 +49,7 @@ def objects(value: Any, count: int = 500) -> list[dict[str, Any]]:
 
 
 def json_safe(value: Any, limit: int = SHOWN_CHARACTERS, *, depth: int = 4) -> Any:
-    """Whatever a log may hold, bounded in length and depth, and with numbers that every reader of JSON knows."""
+    """Return any value of a log, bounded in length and depth, with numbers that every JSON reader understands."""
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, int | float):
@@ -58,8 +58,13 @@ def json_safe(value: Any, limit: int = SHOWN_CHARACTERS, *, depth: int = 4) -> A
     if isinstance(value, list) and depth:
         return [json_safe(one, limit, depth=depth - 1) for one in value[:200]]
     if isinstance(value, dict) and depth:
-        return {cut(name, 80): json_safe(one, limit, depth=depth - 1) for name, one in list(value.items())[:60]}
+        return json_safe_object(value, limit, depth=depth)
     return cut(value, limit)
+
+
+def json_safe_object(value: dict[Any, Any], limit: int = SHOWN_CHARACTERS, *, depth: int = 4) -> dict[str, Any]:
+    """Return an object of a log, bounded like any other value."""
+    return {cut(name, 80): json_safe(one, limit, depth=depth - 1) for name, one in list(value.items())[:60]}
 
 
 _CHUNK_BYTES = 1 << 24
@@ -67,29 +72,29 @@ _HEAD_BYTES = 1024
 
 
 class JsonLines:
-    """The lines of a file, each once, with where it stands."""
+    """Reads the JSON lines of a growing file, each once, with its position."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.end = 0
-        """Everything before this byte was read."""
+        """The first byte that was not read yet."""
         self.unreadable = 0
-        """Whole lines that are no JSON object."""
+        """The number of complete lines that are not JSON objects."""
         self._identity: int | None = None
         self._head = b""
 
     def size(self) -> int:
-        """In bytes; 0 if the file is not there."""
+        """Return the size in bytes; 0 if there is no file."""
         now = self._state()
         return now.st_size if now else 0
 
     def age_s(self) -> float:
-        """Since the file was last written; 0 if it is not there."""
+        """Return the seconds since the file was last written; 0 if there is no file."""
         now = self._state()
         return max(0.0, time.time() - now.st_mtime) if now else 0.0
 
     def was_replaced(self) -> bool:
-        """Another file is there now, or another text in it; begin again with a new `JsonLines`."""
+        """Return whether the file or its content was replaced, so that a new `JsonLines` is needed."""
         now = self._state()
         if now is None:
             return self.end > 0
@@ -97,14 +102,14 @@ class JsonLines:
             self._identity = now.st_ino
         if now.st_ino != self._identity or now.st_size < self.end:
             return True
-        # A new file may be given the number of one that was deleted, and be longer by the time somebody looks.
+        # A new file may get the inode of a deleted one, and be longer by the time it is checked.
         return now.st_size > self.end > 0 and not self._beginning().startswith(self._head)
 
     def new(self) -> Iterator[tuple[int, int, dict[str, Any]]]:
-        """(first byte, length, object) of every line that came since the last call."""
+        """Yield (first byte, length, object) of every line since the last call."""
         if self.size() <= self.end:
             return
-        with self._opened() as file:
+        with self._open() as file:
             self._head = self._head or file.read(_HEAD_BYTES)
             file.seek(self.end)
             rest = b""
@@ -118,16 +123,16 @@ class JsonLines:
                         self.unreadable += 1
 
     def at(self, start: int, length: int) -> dict[str, Any]:
-        """One line, read again; empty if it is not there any more."""
+        """Read one line again; empty if it is no longer there."""
         try:
-            with self._opened() as file:
+            with self._open() as file:
                 file.seek(start)
                 return parsed(file.read(length)) or {}
         except OSError:
             return {}
 
     def _state(self) -> os.stat_result | None:
-        """None: no such file. A link may lead out of the run, and what is no file may never end."""
+        """Return the file's status; None if it is not a regular file: links may leave the run, devices never end."""
         try:
             now = self.path.stat(follow_symlinks=False)
         except OSError:
@@ -136,17 +141,17 @@ class JsonLines:
 
     def _beginning(self) -> bytes:
         try:
-            with self._opened() as file:
+            with self._open() as file:
                 return file.read(_HEAD_BYTES)
         except OSError:
             return b""
 
-    def _opened(self) -> BinaryIO:
+    def _open(self) -> BinaryIO:
         return open(self.path, "rb", opener=lambda path, flags: os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK))
 
 
 def parsed(line: bytes) -> dict[str, Any] | None:
-    """None: no JSON object."""
+    """Parse a line; None if it is not a JSON object."""
     try:
         record = json.loads(line.decode("utf-8", "replace"))
     except (ValueError, RecursionError):

@@ -2,40 +2,41 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from zorkgpt.viewer.episode_index import MapStep
 from zorkgpt.viewer.json_lines import turn_key
-from zorkgpt.world.directions import OPPOSITE, canonical_direction, exit_name
-from zorkgpt.world.layout import BOX, COMPASS, PixelLayout, Square, lay_out, scaled
+from zorkgpt.world.directions import canonical_direction, exit_name
+from zorkgpt.world.layout import BOX, COMPASS, PixelLayout, Square, lay_out, paired_exit, scaled
 
+_Key = TypeVar("_Key")
 ExitKey = tuple[int, str]
-"""A room and the name of a way out of it."""
+"""A room and the name of one of its exits."""
 
 
 @dataclass
 class MapTimeline:
-    """Every value that is a number without a name is a moment."""
+    """What is known of the map, with the turn key (see `turn_key`) since when: the values of all mappings."""
 
     rooms: dict[int, int] = field(default_factory=dict)
     ways: dict[ExitKey, dict[int, int]] = field(default_factory=dict)
-    """Where a way led → since when that is known."""
+    """Exit → destination → since when it is known."""
     said: dict[ExitKey, int] = field(default_factory=dict)
-    """Ways out that a text named."""
+    """Exits that a text named."""
     tried: dict[ExitKey, int] = field(default_factory=dict)
     deadly: dict[ExitKey, int] = field(default_factory=dict)
     changes: int = 0
-    """How often something new was learned."""
+    """The number of changes."""
 
     def add_turns(self, episode: int, turns: Iterable[tuple[int, MapStep]]) -> None:
         for turn, step in turns:
-            self._take(step, turn_key(episode, turn))
+            self._add_turn(step, turn_key(episode, turn))
 
     def arrive(self, room: int, at: int) -> None:
-        """The player stands here."""
+        """Note that the player was here."""
         self._learn(self.rooms, room, at)
 
-    def _take(self, step: MapStep, at: int) -> None:
+    def _add_turn(self, step: MapStep, at: int) -> None:
         for room in (step.before, step.after):
             if room is not None:
                 self._learn(self.rooms, room, at)
@@ -53,7 +54,7 @@ class MapTimeline:
             for direction in step.exits:
                 self._learn(self.said, (step.after, direction), at)
 
-    def _learn(self, known: dict, what: object, at: int) -> None:
+    def _learn(self, known: dict[_Key, int], what: _Key, at: int) -> None:
         earlier = known.get(what)
         if earlier is None or at < earlier:
             known[what] = at
@@ -63,11 +64,11 @@ class MapTimeline:
 _STUB = 16
 _BESIDE_A_LINE = 10
 _FAR = 2
-"""Squares; what is further apart and no compass direction is told in words."""
+"""Squares; an exit that is no compass direction and leads further is listed instead of drawn."""
 
 
 def map_picture(timeline: MapTimeline, names: dict[int, str]) -> dict[str, Any]:
-    """The picture of everything that was ever known, so that no room moves when an earlier turn is looked at."""
+    """Return the picture of everything that was ever known, so that no room moves when an earlier turn is shown."""
     return _MapPicture(timeline, names).picture()
 
 
@@ -76,10 +77,11 @@ class _MapPicture:
         self._timeline = timeline
         self._names = names
         self._ends = {way: max(reversed(ends), key=ends.__getitem__) for way, ends in timeline.ways.items()}
-        """Where each way led last."""
+        """Exit → the destination that became known last."""
         connections: dict[int, dict[str, int]] = {}
         for (room, name), to in self._ends.items():
             connections.setdefault(room, {})[name] = to
+        self._connections = connections
         self._pixels = PixelLayout(lay_out(timeline.rooms, connections))
         self._used: set[tuple[int, Square]] = set()
 
@@ -92,7 +94,7 @@ class _MapPicture:
             "box": list(BOX),
             "rooms": [self._room(room, since) for room, since in self._timeline.rooms.items()],
             "lines": lines,
-            "open": [end for way, since in self._timeline.said.items() if (end := self._open(way, since))],
+            "open": [end for way, since in self._timeline.said.items() if (end := self._open_end(way, since))],
             "changes": self._timeline.changes,
         }
 
@@ -102,24 +104,15 @@ class _MapPicture:
         return {"id": room, "name": self._names.get(room, ""), "x": x, "y": y, "since": since, "deadly": deaths}
 
     def _lines(self) -> list[dict[str, Any]]:
-        lines, done = [], set()
+        lines: list[dict[str, Any]] = []
+        done: set[ExitKey] = set()
         for (room, name), to in self._ends.items():
             if (room, name) in done:
                 continue
-            back = self._way_back(room, name, to, done)
+            back = paired_exit(self._connections, room, name, to, done)
             done |= {(room, name)} | ({(to, back)} if back else set())
             lines.append(self._line(room, name, to, back))
         return lines
-
-    def _way_back(self, room: int, name: str, to: int, done: set[ExitKey]) -> str | None:
-        """The way back that shares the line: the opposite, or else one whose own opposite leads elsewhere."""
-        if room == to:
-            return None
-        returns = [n for (here, n), end in self._ends.items() if here == to and end == room and (here, n) not in done]
-        if OPPOSITE.get(name) in returns:
-            return OPPOSITE[name]
-        free = [way for way in returns if self._ends.get((room, OPPOSITE.get(way, ""))) != to]
-        return next((way for way in free if (way in COMPASS) == (name in COMPASS)), None)
 
     def _line(self, room: int, name: str, to: int, back: str | None) -> dict[str, Any]:
         since = self._timeline.ways[room, name][to]
@@ -136,8 +129,8 @@ class _MapPicture:
         path = self._pixels.path(room, leaving, to, arriving)
         return line | {"kind": "compass" if compass else "other", "d": path, "at": self._pixels.port(room, leaving)}
 
-    def _open(self, way: ExitKey, since: int) -> dict[str, Any] | None:
-        """A way that a text named, until it was tried; None if it was never open."""
+    def _open_end(self, way: ExitKey, since: int) -> dict[str, Any] | None:
+        """Return the open end of an exit that a text named, until it was tried; None if it was never open."""
         room, name = way
         until = self._timeline.tried.get(way)
         if name not in COMPASS or room not in self._timeline.rooms or (until is not None and until <= since):

@@ -8,21 +8,23 @@ from zorkgpt.memory.models import INVALIDATION_MARKER
 from zorkgpt.viewer.json_lines import JsonLines, cut, json_safe, text, turn_key, whole_number
 
 _END = 999_999
-"""After every turn: the episode is over, and its memories with it."""
+"""A turn after all others, on which the ephemeral memories end."""
+Thread = list[dict[str, Any]]
+"""The versions of one memory; each after the first has only its changes."""
 MemoryEvent = tuple[int, dict[str, Any]]
-"""A turn, and what it did to a memory."""
+"""A turn, and its change of a memory as it was logged."""
 
 
-def ephemeral_threads(episode: int, events: list[MemoryEvent]) -> list[list[dict[str, Any]]]:
-    """Of one place."""
-    threads: list[list[dict[str, Any]]] = []
+def ephemeral_threads(episode: int, events: list[MemoryEvent]) -> list[Thread]:
+    """Return the versions of each ephemeral memory of one place."""
+    threads: list[Thread] = []
     for turn, event in events:
         title, kind = cut(event.get("title")), cut(event.get("kind"), 40)
         version = {"at": turn_key(episode, turn), "kind": kind}
         if kind == "added":
-            threads.append([version | {"set": _new(event, title, episode, turn)}])
-        elif thread := _open(threads, title):
-            change = _changed(event, kind, turn, thread)
+            threads.append([version | {"set": _first_version(event, title, episode, turn)}])
+        elif thread := _open_thread(threads, title):
+            change = _changes(event, kind, turn, thread)
             if change:
                 thread.append(version | {"set": change})
     for thread in threads:
@@ -30,7 +32,7 @@ def ephemeral_threads(episode: int, events: list[MemoryEvent]) -> list[list[dict
     return threads
 
 
-def _new(event: dict[str, Any], title: str, episode: int, turn: int) -> dict[str, Any]:
+def _first_version(event: dict[str, Any], title: str, episode: int, turn: int) -> dict[str, Any]:
     return {
         "category": cut(event.get("category"), 40),
         "title": title,
@@ -43,8 +45,8 @@ def _new(event: dict[str, Any], title: str, episode: int, turn: int) -> dict[str
     }
 
 
-def _open(threads: list[list[dict[str, Any]]], title: str) -> list[dict[str, Any]] | None:
-    """The latest of this title that is believed."""
+def _open_thread(threads: list[Thread], title: str) -> Thread | None:
+    """Return the latest thread with this title whose memory is not superseded."""
     for thread in reversed(threads):
         states: dict[str, Any] = {}
         for version in thread:
@@ -54,7 +56,7 @@ def _open(threads: list[list[dict[str, Any]]], title: str) -> list[dict[str, Any
     return None
 
 
-def _changed(event: dict[str, Any], kind: str, turn: int, thread: list[dict[str, Any]]) -> dict[str, Any]:
+def _changes(event: dict[str, Any], kind: str, turn: int, thread: Thread) -> dict[str, Any]:
     if kind == "seen again":
         return {"turns": f"{thread[0]['set']['turns']}→{turn}", "observation_count": len(thread) + 1}
     detail = cut(event.get("detail")) or None
@@ -71,49 +73,49 @@ _OWN_TURN = ("added", "seen again", "merged", "contested")
 
 
 class MemoryThreads:
-    """`Memories.history.jsonl` by place; `refresh` reads on."""
+    """The history of the memory file, by place; `refresh` reads new lines."""
 
     def __init__(self, path: Path) -> None:
-        self._begin(path)
+        self._reset(path)
 
-    def _begin(self, path: Path) -> None:
+    def _reset(self, path: Path) -> None:
         self._lines = JsonLines(path)
-        self._threads: dict[int, list[list[dict[str, Any]]]] = {}
-        self._current: dict[int, dict[tuple[str, str], tuple[list, dict[str, Any]]]] = {}
-        """Place → title and text → the thread that holds it now, with its fields."""
+        self._threads: dict[int, list[Thread]] = {}
+        self._current: dict[int, dict[tuple[str, str], tuple[Thread, dict[str, Any]]]] = {}
+        """Place → (title, text) → the thread of the current memory, with its fields."""
         self.names: dict[int, str] = {}
         self._now = (0, 0)
         self._latest: dict[int, int] = {}
         """Episode → the latest turn so far."""
 
     def refresh(self, starts: list[tuple[str, int]]) -> None:
-        """Read what is new.
+        """Read new lines.
 
         Args:
             starts: (when, in ISO 8601; episode) of every episode's beginning, in order.
         """
         if self._lines.was_replaced():
-            self._begin(self._lines.path)
+            self._reset(self._lines.path)
         for _, _, row in self._lines.new():
             place = whole_number(row.get("location_id"))
             if place is not None and isinstance(row.get("after") or row.get("before"), dict):
-                self._take(row, place, starts)
+                self._add_change(row, place, starts)
 
     @property
     def size(self) -> int:
-        """Of the part that was read; grows with every change."""
+        """The number of bytes read; grows with every change."""
         return self._lines.end
 
-    def of_place(self, place: int) -> list[list[dict[str, Any]]]:
-        """Every memory of a place as the list of its versions; each after the first holds only what it changed."""
+    def of_place(self, place: int) -> list[Thread]:
+        """Return every memory of a place as the list of its versions; each after the first has only its changes."""
         return self._threads.get(place, [])
 
     def places(self) -> list[int]:
         return sorted(self._threads)
 
-    def _take(self, row: dict[str, Any], place: int, starts: list[tuple[str, int]]) -> None:
+    def _add_change(self, row: dict[str, Any], place: int, starts: list[tuple[str, int]]) -> None:
         episode, turn = self._now = _stamp(row, self._now, starts)
-        # A turn that is played again after a crash counts as the latest there was: what came first stays first.
+        # A turn that is played again after a crash counts as the latest so far, so that the order stays.
         self._latest[episode] = turn = max(turn, self._latest.get(episode, 0))
         before, after = row.get("before"), row.get("after")
         self.names[place] = cut(row.get("location_name"), 200) or self.names.get(place, "")
@@ -152,7 +154,7 @@ def _key(memory: dict[str, Any]) -> tuple[str, str]:
 
 
 def _stamp(row: dict[str, Any], now: tuple[int, int], starts: list[tuple[str, int]]) -> tuple[int, int]:
-    """(episode, turn) of a change: what it says itself, or else that of the change before it, in the same episode."""
+    """Return (episode, turn) of a change: as recorded, or else that of the change before it in the same episode."""
     said = whole_number(row.get("episode")), whole_number(row.get("turn"))
     if said[0] is not None and said[1] is not None:
         return said[0], said[1]

@@ -1,4 +1,4 @@
-"""The files of a run, read on whenever somebody asks: one reader for however many watch."""
+"""The files of a run, read incrementally on request: one reader for any number of watchers."""
 
 import threading
 from dataclasses import dataclass
@@ -13,13 +13,13 @@ from zorkgpt.viewer.json_lines import text, turn_key, whole_number
 from zorkgpt.viewer.map import MapTimeline
 from zorkgpt.viewer.memory_threads import MemoryThreads, ephemeral_threads
 
-_MOST_EPISODES = 10**9
-"""With its turn, the number of an episode must fit the page's own numbers."""
+_MAX_EPISODES = 10**9
+"""Together with its turn, the number of an episode must fit into a JavaScript number."""
 
 
 @dataclass(frozen=True)
 class RunFileNames:
-    """How a run calls its files."""
+    """The names of a run's files."""
 
     log: str = "episode_log.jsonl"
     memory: str = "Memories.md"
@@ -30,11 +30,11 @@ class RunFileNames:
 
 
 class RunFiles:
-    """A working directory, seen from outside.
+    """The files of a working directory.
 
     Args:
-        workdir: Holds `runs/<episode>/` and the memory.
-        only: Show this episode alone; None: all.
+        workdir: Contains `runs/<episode>/` and the memory.
+        only: Show only this episode; None: all.
     """
 
     def __init__(self, workdir: Path, *, only: int | None = None, names: RunFileNames | None = None) -> None:
@@ -42,37 +42,37 @@ class RunFiles:
         self.only = only
         self.names = names or RunFileNames()
         self.lock = threading.RLock()
-        """Held by whoever reads; requests come from several threads."""
+        """Held while reading; requests come from several threads."""
         self.episodes: dict[int, EpisodeIndex] = {}
         self.calls: dict[int, CallIndex] = {}
         self.map = MapTimeline()
         self.threads = MemoryThreads(workdir / self.names.history)
         self._mapped: dict[int, tuple[int, int]] = {}
-        """Episode → generation and turns that the map holds."""
+        """Episode → its generation and the number of its turns in the map."""
 
     def refresh(self) -> None:
-        """Read on in every file that has grown."""
+        """Read the new lines of every file."""
         with self.lock:
             for number in episodes_in(self.workdir):
-                if number not in self.episodes and self.only in (None, number) and 0 < number < _MOST_EPISODES:
+                if number not in self.episodes and self.only in (None, number) and 0 < number < _MAX_EPISODES:
                     self._open(number)
             for episode in self.episodes.values():
                 if episode.refresh():
-                    self._draw(episode)
+                    self._update_map(episode)
             self.threads.refresh(self._starts())
 
     def calls_of(self, episode: int) -> CallIndex:
-        """Read on as well: only who asks for an episode's turns needs its calls."""
+        """Return an episode's model calls, read only now: they are needed only with its turns."""
         with self.lock:
             self.calls[episode].refresh()
             return self.calls[episode]
 
     def memory_changes(self) -> int:
-        """Grows with everything that becomes of a memory."""
+        """Return a number that grows with every change of a memory."""
         return self.threads.size + sum(episode.ephemeral_changes for episode in self.episodes.values())
 
     def memories_of(self, place: int) -> list[list[dict[str, Any]]]:
-        """Every memory of a place as the list of its versions; each after the first holds only what it changed."""
+        """Return every memory of a place as the list of its versions; each after the first has only its changes."""
         passing = (
             ephemeral_threads(number, episode.ephemeral_events[place])
             for number, episode in self.episodes.items()
@@ -88,7 +88,7 @@ class RunFiles:
 
     def _open(self, number: int) -> None:
         directory = run_directory(self.workdir, number)
-        # A link may lead anywhere, and what is not of this run is not shown.
+        # A link may lead anywhere; only files of this run are shown.
         if directory.resolve() != self.workdir.resolve() / RUNS / str(number):
             return
         log, calls = directory / self.names.log, directory / MODEL_CALLS
@@ -96,10 +96,10 @@ class RunFiles:
             self.episodes[number] = EpisodeIndex(number, log)
             self.calls[number] = CallIndex(calls)
 
-    def _draw(self, episode: EpisodeIndex) -> None:
+    def _update_map(self, episode: EpisodeIndex) -> None:
         generation, done = self._mapped.get(episode.episode, (episode.generation, 0))
         if generation != episode.generation:
-            self._draw_anew()
+            self._rebuild_map()
             return
         first = whole_number(episode.started.get("location_id"))
         if first is not None:
@@ -109,12 +109,12 @@ class RunFiles:
         self.map.add_turns(episode.episode, zip(turns[done:], episode.steps[done:], strict=True))
         self._mapped[episode.episode] = (episode.generation, len(turns))
 
-    def _draw_anew(self) -> None:
-        """Turns that were told are no longer so, nor is what the map had of them."""
+    def _rebuild_map(self) -> None:
+        """Rebuild the map from all episodes, since turns that it contained are no longer valid."""
         self.map = MapTimeline(changes=self.map.changes + 1)
         self._mapped.clear()
         for episode in self.episodes.values():
-            self._draw(episode)
+            self._update_map(episode)
 
     def _starts(self) -> list[tuple[str, int]]:
         begun = [(text(one.started.get("time")), number) for number, one in self.episodes.items() if one.started]
@@ -122,7 +122,7 @@ class RunFiles:
 
 
 def open_run(given: Path, *, names: RunFileNames | None = None, may_be_empty: bool = False) -> RunFiles:
-    """The run of a working directory, or the one episode of a folder below `runs/`.
+    """Open the run of a working directory, or a single episode of a folder below `runs/`.
 
     Raises:
         RunLogError: there is nothing to show; the message says why.

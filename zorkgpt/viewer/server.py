@@ -29,11 +29,11 @@ def serve(
     names: RunFileNames | None = None,
     ready: Callable[[str], None],
 ) -> None:
-    """Serve a run; `ready` is told the address once the page can be opened there.
+    """Serve a run; `ready` is called with the address once the page can be opened.
 
     Args:
         host: The address to listen at; None: this machine only. Beyond that a token is needed.
-        port: None: the usual one, or a free one if that is taken.
+        port: None: the default port, or a free one if that is taken.
 
     Raises:
         ZorkGPTError: there is no run to show, the port is taken, or a package is missing.
@@ -64,7 +64,7 @@ def serve(
 
     class Server(uvicorn.Server):
         def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-            # Whoever still follows is cut off, which is no error.
+            # Open event streams are cut off, which is no error.
             logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
             super().handle_exit(sig, frame)
 
@@ -92,20 +92,20 @@ def _listen(host: str, port: int | None) -> socket.socket:
 
 def _address(listening: socket.socket, token: str | None) -> str:
     name, port = listening.getsockname()[:2]
-    # Every address of this machine is none that a browser could open.
+    # A browser can't open a wildcard address.
     name = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(name, name)
     shown = f"[{name}]" if ":" in name else name
-    # After the #, so that it reaches no log and no other page.
+    # In the fragment, so that the token reaches no log and no other page.
     return f"http://{shown}:{port}/" + (f"#token={token}" if token else "")
 
 
 _STOP_S = 5
-# The game comes first, where both want the same processor.
+# The game has priority if both need the same processor.
 _NICENESS = 10
 
 
 class BackgroundPage:
-    """Shows a run while it is played. Its address is known once it is made.
+    """Serves a run while it is played, in a process that ends with this one.
 
     Raises:
         ViewerError: the page can't be served.
@@ -114,7 +114,7 @@ class BackgroundPage:
     def __init__(self, workdir: Path, *, names: RunFileNames | None = None) -> None:
         names = names or RunFileNames()
         command = [sys.executable, "-m", __name__, str(workdir.resolve()), names.log, names.memory]
-        # A session of its own: a Ctrl-C is the game's, which then ends the page.
+        # A session of its own: only the game receives Ctrl-C, and then ends the page.
         self._process = subprocess.Popen(
             command,
             cwd=Path(__file__).resolve().parents[2],
@@ -123,21 +123,25 @@ class BackgroundPage:
             text=True,
             start_new_session=True,
         )
-        told = self._process.stdout.readline().strip()
-        if not told.startswith("http"):
+        # Both are pipes, so neither is None.
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._input, self._output = self._process.stdin, self._process.stdout
+        address = self._output.readline().strip()
+        if not address.startswith("http"):
             self.close()
-            raise ViewerError(told or "The page can't be served; `zorkgpt view` says why.")
-        self.address = told
+            raise ViewerError(address or "The page can't be served; `zorkgpt view` says why.")
+        self.address = address
         self.process_id = self._process.pid
 
     def close(self) -> None:
-        self._process.stdin.close()
+        self._input.close()
         try:
             self._process.wait(_STOP_S)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
-        self._process.stdout.close()
+        self._output.close()
 
     def __enter__(self) -> "BackgroundPage":
         return self
@@ -161,7 +165,7 @@ def _tell(line: str) -> None:
 
 
 def _end_with_the_parent() -> None:
-    """The pipe ends when the parent closes it, or when it is gone, however that came about."""
+    """Exit when the pipe to the parent is closed, by the parent or by its end."""
     sys.stdin.read()
     os._exit(0)
 

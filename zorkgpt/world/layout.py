@@ -196,7 +196,7 @@ def _nearest_fit(shape: Iterable[Square], taken: set[Square], lines: set[Square]
 CELL = (168, 104)
 BOX = (112, 48)
 EDGE = 56
-_LEAST_BEND = 36.0
+_MIN_BEND = 36.0
 _BOW = (110.0, 70.0)
 
 
@@ -242,7 +242,7 @@ class PixelLayout:
             # Around what is between, above it or to its right.
             ax, ay = bx, by = abs(leaving[1]) * _BOW[0], -abs(leaving[0]) * _BOW[1]
         else:
-            bend = max(_LEAST_BEND, (abs(x2 - x1) + abs(y2 - y1)) / 3.5)
+            bend = max(_MIN_BEND, (abs(x2 - x1) + abs(y2 - y1)) / 3.5)
             (ax, ay), (bx, by) = scaled(leaving, bend), scaled(arriving, bend)
         return f"M{x1:g} {y1:g} C{x1 + ax:.0f} {y1 + ay:.0f} {x2 + bx:.0f} {y2 + by:.0f} {x2:g} {y2:g}"
 

@@ -130,7 +130,7 @@ def _keyed_by_text(ends: dict[int, int]) -> dict[str, int]:
 log = logging.getLogger("zorkgpt.world")
 
 VERSION = 2
-_MOST_EPISODES = 100
+_MAX_EPISODES = 100
 """The most episodes whose progress the file records: an older one that is resumed is learned again."""
 _DAMAGE = (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError)
 
@@ -227,6 +227,6 @@ def _rendered(graph: MapGraph) -> bytes:
         "timestamp": datetime.now(UTC).isoformat(timespec="seconds"),
     }
     if contains := graph.contains | graph.learned:
-        latest = sorted(contains.items())[-_MOST_EPISODES:]
+        latest = sorted(contains.items())[-_MAX_EPISODES:]
         state["contains"] = {str(episode): turn for episode, turn in latest}
     return as_json(state, indented=True)

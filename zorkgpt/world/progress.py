@@ -64,7 +64,7 @@ class Loop:
     times: int = 0
     """How often the action was repeated."""
     unnamed: bool = False
-    """Whether something that is no parent or attribute of an object changed too, so the worlds may differ."""
+    """Whether something changed that is no object's parent or attribute, so the world may differ after all."""
 
 
 @dataclass(frozen=True, slots=True)
