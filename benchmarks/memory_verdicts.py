@@ -50,7 +50,7 @@ from enum import StrEnum
 
 from benchmarks.replay import Replay, State, Tried
 from zorkgpt.memory.claims import Claim, Relation
-from zorkgpt.memory.contrast.decision import relation_of
+from zorkgpt.memory.entailment.compare import relation_of
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.recall.search import LocatedMemory
 from zorkgpt.memory.storage.changes import is_current

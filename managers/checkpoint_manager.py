@@ -18,9 +18,10 @@ from session.game_state import GameState
 from session.history import TurnRecord
 from session.journal import Decided, Journal, Opening, Turns
 from zorkgpt.encoding import as_json
-from zorkgpt.errors import CheckpointError, WorkdirError, ZorkGPTError
+from zorkgpt.errors import CheckpointError, FileError, WorkdirError, ZorkGPTError
+from zorkgpt.files import write_file
 from zorkgpt.memory.manager import SimpleMemoryManager
-from zorkgpt.memory.storage.rollback import Rollback, mark_of
+from zorkgpt.memory.storage.restore_point import FileRestorer, restore_point_of
 from zorkgpt.runlog.playing import LOCK, PATIENCE_S
 from zorkgpt.runlog.reader import run_directory
 
@@ -74,7 +75,7 @@ class CheckpointManager:
         game: JerichoInterface,
         memory: SimpleMemoryManager | None,
         managers: Sequence[Manager],
-        rollbacks: Sequence[Rollback] = (),
+        rollbacks: Sequence[FileRestorer] = (),
     ) -> None:
         self._log = logger
         self._state = game_state
@@ -147,7 +148,7 @@ class CheckpointManager:
             "game": checkpoint.as_text(self._game.save_state()),
             "log_bytes": _size(self._directory / self._config.episode_log_file),
             "memory": memory,
-            "files": {rollback.name: rollback.mark(number) for rollback in self._rollbacks},
+            "files": {rollback.name: rollback.restore_point(number) for rollback in self._rollbacks},
             "summary": [state.history_summary, state.history_summarised_to, state.history_summary_asked],
             "managers": {type(manager).__name__: manager.to_dict() for manager in self._keeping},
         }
@@ -156,7 +157,7 @@ class CheckpointManager:
             checkpoint.write_checkpoint(self._directory / checkpoint.FILE_NAME, content)
             for rollback in self._rollbacks:
                 rollback.begin(self._directory / _UNDO, number)
-        except OSError as error:
+        except (OSError, FileError) as error:
             self._failed(error)
             return False
         self._written += 1
@@ -205,7 +206,7 @@ class CheckpointManager:
         for rollback in self._rollbacks:
             mark = saved.checkpoint.files.get(rollback.name)
             try:
-                if mark is not None and not rollback.put_back(self._directory / _UNDO, mark_of(mark)):
+                if mark is not None and not rollback.restore(self._directory / _UNDO, restore_point_of(mark)):
                     self._log.warning(
                         "others have written since; what the interrupted turn wrote stays",
                         extra={"file": rollback.name},
@@ -290,12 +291,10 @@ class CheckpointManager:
             return
         ephemeral = as_json(memory["memories"])
         if ephemeral != self._ephemeral:
-            beside = self._directory / "ephemeral_session.json.tmp"
-            beside.write_bytes(as_json(memory))
-            os.replace(beside, beside.with_suffix(""))
+            write_file(self._directory / "ephemeral_session.json", as_json(memory), durable=False)
             self._ephemeral = ephemeral
 
-    def _failed(self, error: OSError) -> None:
+    def _failed(self, error: OSError | FileError) -> None:
         if not self._failures:
             self._log.warning("no checkpoint could be written", extra={"reason": str(error)})
         self._failures += 1

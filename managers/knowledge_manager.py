@@ -11,7 +11,7 @@ from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import History, TurnRecord
 from session.log_entries import turn_played
-from zorkgpt.errors import LLMError, MemoryStoreError
+from zorkgpt.errors import FileError, LLMError
 from zorkgpt.knowledge.applying import Near, applying, near, of_place
 from zorkgpt.knowledge.document import Document, render
 from zorkgpt.knowledge.keeper import KnowledgeKeeper
@@ -23,7 +23,7 @@ from zorkgpt.knowledge.synthesis import EpisodeStory, KnowledgeSynthesizer, mean
 from zorkgpt.knowledge.wisdom import is_worth_it
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import Memory
-from zorkgpt.memory.storage.rollback import Rollback
+from zorkgpt.memory.storage.restore_point import FileRestorer
 from zorkgpt.offline.lessons import RuleKnowledge
 from zorkgpt.runlog.events import EpisodeEnded, Event, KnowledgeUpdated, TurnPlayed
 from zorkgpt.runlog.reader import read_episode
@@ -56,7 +56,7 @@ class KnowledgeManager:
         episode_log: is told of what is new; None: a log that nobody has begun.
 
     Raises:
-        MemoryStoreError: there is a file and it can't be read.
+        FileError: there is a file and it can't be read.
     """
 
     def __init__(
@@ -178,9 +178,9 @@ class KnowledgeManager:
             if not is_general(memory, is_way) or form(memory, location_name).casefold() not in told
         ]
 
-    def rollback(self) -> Rollback:
+    def rollback(self) -> FileRestorer:
         """From here on, what is written can be taken back to a checkpoint."""
-        return Rollback(self._keeper.store.file, then=self._keeper.store.forget)
+        return FileRestorer(self._keeper.store.file, on_restored=self._keeper.store.forget)
 
     def to_dict(self) -> dict[str, Any]:
         """What a resumed episode needs."""
@@ -274,7 +274,7 @@ class KnowledgeManager:
         try:
             before = self._keeper.store.document.rows
             revision = learn()
-        except (LLMError, MemoryStoreError) as error:
+        except (LLMError, FileError) as error:
             self._failed(error)
             return False
         self._updates += 1
@@ -292,7 +292,7 @@ class KnowledgeManager:
     def _note(self, episode: int | str, *, due: bool) -> bool:
         try:
             self._keeper.note(episode, due=due)
-        except MemoryStoreError as error:
+        except FileError as error:
             self._failed(error)
             return False
         return True
@@ -300,7 +300,7 @@ class KnowledgeManager:
     def _refresh(self) -> None:
         try:
             self._keeper.store.refresh()
-        except MemoryStoreError as error:
+        except FileError as error:
             self._failed(error)
 
     def _failed(self, error: Exception) -> None:

@@ -11,8 +11,8 @@ from session.game_state import GameState
 from session.history import TurnRecord
 from session.outcome import came_to_something
 from zorkgpt.errors import ZorkGPTError
-from zorkgpt.memory.storage.file import MemoryFile
-from zorkgpt.memory.storage.rollback import Rollback
+from zorkgpt.files import AtomicFile
+from zorkgpt.memory.storage.restore_point import FileRestorer
 from zorkgpt.prompts.render import cut
 from zorkgpt.world.directions import canonical_direction, exit_name
 from zorkgpt.world.graph import MapGraph, Room
@@ -42,7 +42,7 @@ class MapManager:
         self._log = logger
         self._state = game_state
         self._remember = remember
-        self._file = MemoryFile(Path(config.zork_game_workdir) / config.map_state_file)
+        self._file = AtomicFile(Path(config.zork_game_workdir) / config.map_state_file)
         self._threshold = config.exit_failure_threshold if config.enable_exit_pruning else None
         self.graph = self._kept() if remember else MapGraph(exit_failure_threshold=self._threshold)
         self._contained = -1
@@ -58,9 +58,9 @@ class MapManager:
 
     reset = reset_episode
 
-    def rollback(self) -> Rollback:
+    def rollback(self) -> FileRestorer:
         """From here on, what is written can be taken back to a checkpoint."""
-        return Rollback(self._file, then=self._reread)
+        return FileRestorer(self._file, on_restored=self._reread)
 
     def resume_episode(self) -> None:
         """As many turns as the file holds of the episode already are not learned again."""

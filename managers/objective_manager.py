@@ -11,6 +11,7 @@ from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import History, TurnRecord
 from zorkgpt.errors import LLMError, ZorkGPTError
+from zorkgpt.identity_cache import cached_by_identity
 from zorkgpt.memory.models import Memory
 from zorkgpt.objectives.book import ObjectiveBook
 from zorkgpt.objectives.file import ObjectivesFile
@@ -20,7 +21,6 @@ from zorkgpt.objectives.plain import book_to_dict, kept, restore_book
 from zorkgpt.objectives.proposals import Known, settled
 from zorkgpt.objectives.shown import line_of
 from zorkgpt.offline.objectives import RuleObjectiveFinder
-from zorkgpt.once import once
 from zorkgpt.runlog.events import ObjectivesUpdated
 from zorkgpt.world.directions import exit_name
 from zorkgpt.world.graph import MapGraph
@@ -278,6 +278,6 @@ _COUNTED = (
 """Of this episode; "unsupported": a model held them to be reached, and no turn showed it."""
 
 
-@once
+@cached_by_identity
 def _for_the_log(one: Objective) -> dict[str, Any]:
     return kept(one) | {"done_when": one.condition.text, "status": str(one.status), "scope": str(one.scope)}

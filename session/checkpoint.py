@@ -2,9 +2,7 @@
 
 import base64
 import json
-import os
 import zlib
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from zorkgpt.encoding import as_json
 from zorkgpt.errors import CheckpointError, reason_of
+from zorkgpt.files import write_file
 
 FILE_NAME = "checkpoint.json"
 VERSION = 1
@@ -53,7 +52,7 @@ class Checkpoint(BaseModel):
     memory: dict[str, Any] | None = None
     """`SimpleMemoryManager.snapshot()`; None: nothing is remembered."""
     files: dict[str, dict[str, Any]] = {}
-    """By name, the marks of the files that are put back, see `Rollback`."""
+    """By name, the marks of the files that are put back, see `FileRestorer`."""
     summary: tuple[str, int, int] = ("", 0, 0)
     """Of the turns that the prompt has no room for: the text, up to which turn, and when it was asked for."""
     managers: dict[str, dict[str, Any]] = {}
@@ -68,44 +67,18 @@ def write_checkpoint(path: Path, content: dict[str, Any]) -> None:
     """Replace the checkpoint. Whole or not at all when the process is killed; it is not flushed to disk.
 
     Raises:
-        OSError: it can't be written; the one before stands.
+        FileError: it can't be written; the one before stands.
     """
     body = as_json({"version": VERSION} | content)
     data = b"%s%s}\n" % (_HEAD % zlib.crc32(body), body)
-    temporary = f"{path}.tmp"
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o666)
-    try:
-        rest = memoryview(data)
-        while rest:
-            rest = rest[os.write(descriptor, rest) :]
-        os.ftruncate(descriptor, len(data))
-    finally:
-        os.close(descriptor)
-    _put_in_place(temporary, path)
-
-
-def _put_in_place(temporary: str, path: Path) -> None:
-    """Let it be the checkpoint, and the one before be what the next is written over.
-
-    The space that a file has already is written in a fraction of the time that new space takes. What stands in the
-    place of the checkpoint is never written to.
-    """
-    spare = f"{path}.spare"
-    with suppress(FileNotFoundError):
-        os.unlink(spare)
-    # Where there are no second names, every checkpoint takes new space.
-    with suppress(OSError):
-        os.link(path, spare)
-    os.replace(temporary, path)
-    with suppress(FileNotFoundError):
-        os.replace(spare, temporary)
+    write_file(path, data, durable=False)
 
 
 def remove_checkpoint(path: Path) -> None:
-    """There is nothing to go on from any longer."""
-    for name in (path, f"{path}.tmp", f"{path}.spare"):
-        with suppress(FileNotFoundError):
-            os.unlink(name)
+    """Delete the checkpoint, and what a killed writer left of the next one."""
+    # An earlier version left `.spare` too.
+    for name in (path, *path.parent.glob(f"{path.name}.*")):
+        name.unlink(missing_ok=True)
 
 
 def read_checkpoint(path: Path) -> Checkpoint:

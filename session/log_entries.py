@@ -8,13 +8,13 @@ from typing import Any
 from game_interface.models import Item
 from session.history import TurnRecord
 from session.outcome import effective, failed
+from zorkgpt.identity_cache import cached_by_identity
 from zorkgpt.llm.messages import Message, Usage
 from zorkgpt.llm.usage import CallRecord
-from zorkgpt.once import once
 from zorkgpt.runlog.events import ModelCalled, TurnPlayed
 
 
-@once
+@cached_by_identity
 def turn_played(record: TurnRecord) -> TurnPlayed:
     """The line of the log for this turn."""
     step = record.transition

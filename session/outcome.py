@@ -1,7 +1,7 @@
 """Whether an action did anything, by the Z-machine's ground truth."""
 
 from game_interface.models import Item, Transition
-from zorkgpt.once import once
+from zorkgpt.identity_cache import cached_by_identity
 
 # Verbs that are not meant to change anything: finding nothing changed says nothing about them.
 _LOOKING = {"look", "l", "examine", "x", "inspect", "describe", "read", "search", "inventory", "i", "inv"}
@@ -42,7 +42,7 @@ def came_to_something(step: Transition) -> bool:
     return step.before.location != step.after.location or effective(step)
 
 
-@once
+@cached_by_identity
 def touched(step: Transition) -> tuple[Item, ...]:
     """What the action moved or changed, wherever it is; what came about by itself is not its doing.
 
@@ -55,7 +55,7 @@ def touched(step: Transition) -> tuple[Item, ...]:
     return tuple({item.num: item for item in acted_on}.values())
 
 
-@once
+@cached_by_identity
 def effective(step: Transition) -> bool:
     """The action itself changed something beside the player's place; what goes on by itself is not its doing."""
     before, after = step.before, step.after

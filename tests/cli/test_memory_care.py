@@ -7,7 +7,7 @@ from session.fresh_world import things_of
 from tests.fixtures.chat_server import ChatServer
 from zorkgpt.cli import exits
 from zorkgpt.cli.app import run
-from zorkgpt.memory.storage.codec import parse
+from zorkgpt.memory.storage.document import parse
 
 OLD = """# Location Memories
 

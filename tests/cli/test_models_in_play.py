@@ -11,7 +11,7 @@ from session.game_configuration import GameConfiguration
 from tests.fixtures.chat_server import Answer, ChatServer, Silence, Status, Trickle
 from zorkgpt.cli import exits
 from zorkgpt.cli.app import run
-from zorkgpt.memory.storage.codec import parse
+from zorkgpt.memory.storage.document import parse
 from zorkgpt.runlog.events import ModelCalled
 from zorkgpt.runlog.reader import MODEL_CALLS, read_episode, read_events, run_directory
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from tests.fixtures.memory import FORGERIES, episodes, in_one_line, memories, memory, plain_texts, texts
 from zorkgpt.memory.storage import changes
-from zorkgpt.memory.storage.codec import Document, parse, render
+from zorkgpt.memory.storage.document import Document, parse, render
 from zorkgpt.memory.storage.escaping import one_line
 from zorkgpt.memory.storage.section import Problem
 

@@ -4,7 +4,7 @@ import pytest
 
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import INVALIDATION_MARKER, Memory
-from zorkgpt.memory.storage.codec import parse, render
+from zorkgpt.memory.storage.document import parse, render
 from zorkgpt.memory.storage.entry import render_entry
 
 HEAD = "# Location Memories\n\n## Location 5: Living Room\n**Visits:** 3 | **Episodes:** 1, 2, 3\n\n### Memories\n\n"

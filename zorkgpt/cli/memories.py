@@ -17,7 +17,7 @@ _NOT_UNDERSTOOD = 1
 def check(workdir: Workdir = None, file: File = None, game: Game = None) -> None:
     """List what in the file was not understood, with line numbers. Exits with 1 if there is anything."""
     with opened(workdir, file, game) as manager:
-        from zorkgpt.memory.storage.codec import parse
+        from zorkgpt.memory.storage.document import parse
 
         document = parse(manager.store.file.path.read_bytes())
         problems = list(document.problems())

@@ -24,11 +24,11 @@ from zorkgpt.cli.memory_file import (
 from zorkgpt.errors import MemoryStoreError
 
 if TYPE_CHECKING:
-    from zorkgpt.memory.evidence.trials import Trial
+    from zorkgpt.memory.credit.trials import Trial
     from zorkgpt.memory.manager import SimpleMemoryManager
-    from zorkgpt.memory.past.provenance import Provenance
+    from zorkgpt.memory.provenance import Provenance
     from zorkgpt.memory.recall.search import LocatedMemory
-    from zorkgpt.memory.storage.history import Record
+    from zorkgpt.memory.storage.history import HistoryRecord
 
 _LONGEST_NUMBERS = 100
 """Characters of an episode and a turn; Python reads no number of thousands of digits."""
@@ -154,7 +154,7 @@ def _trial(trial: "Trial") -> str:
     return f"  followed in episode {trial.episode}, turn {trial.turn}: “{trial.action}” {verdict}: {trial.result}"
 
 
-def _change(record: "Record") -> str:
+def _change(record: "HistoryRecord") -> str:
     change = record.change
     reason = change.reason or (change.after.superseded_by if change.after else None)
     return f"  {change.kind} {said_on(record)}{f': {reason}' if reason else ''}"

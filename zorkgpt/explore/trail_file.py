@@ -1,13 +1,14 @@
 """A trail beside the log that it was made from, a hundredth of its size; it can be deleted."""
 
 import logging
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
+from zorkgpt.errors import FileError
 from zorkgpt.explore.trail import Trail
+from zorkgpt.files import write_file
 from zorkgpt.runlog.events import Returned
 
 log = logging.getLogger("zorkgpt.explore")
@@ -46,9 +47,7 @@ def load_trail(path: Path, log_bytes: int) -> KeptTrail | None:
 
 def save_trail(path: Path, kept: KeptTrail) -> None:
     """Write it, whole or not at all; where that can't be done, the log is read again the next time."""
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
-        part.write_bytes(_FORMAT.dump_json(kept))
-        os.replace(part, path)
-    except OSError as error:
+        write_file(path, _FORMAT.dump_json(kept), durable=False)
+    except FileError as error:
         log.warning("a trail could not be kept", extra={"path": str(path), "reason": str(error)})

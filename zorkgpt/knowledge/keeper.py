@@ -61,7 +61,7 @@ class KnowledgeKeeper:
 
         Raises:
             LLMError: the model could not be asked; nothing was changed.
-            MemoryStoreError: the file could not be read or written; it is as it was.
+            FileError: the file could not be read or written; it is as it was.
         """
         self.store.refresh()
         episode, last = turns[0].episode, turns[-1].turn
@@ -93,7 +93,7 @@ class KnowledgeKeeper:
 
         Raises:
             LLMError: the model could not be asked; nothing was changed.
-            MemoryStoreError: the file could not be read or written; it is as it was.
+            FileError: the file could not be read or written; it is as it was.
         """
         self.store.refresh()
         last = story.turns[-1].turn
@@ -115,7 +115,7 @@ class KnowledgeKeeper:
         """Write down whether lessons are still to be drawn from an episode that is over.
 
         Raises:
-            MemoryStoreError: the file could not be read or written.
+            FileError: the file could not be read or written.
         """
 
         def change(document: Document) -> Document:

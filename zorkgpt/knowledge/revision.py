@@ -10,7 +10,7 @@ from zorkgpt.knowledge.claims import Outcome, claim_of
 from zorkgpt.knowledge.document import Document
 from zorkgpt.knowledge.line import KnowledgeLine, Place
 from zorkgpt.knowledge.sections import Section
-from zorkgpt.memory.contrast.decision import compare
+from zorkgpt.memory.entailment.compare import compare
 from zorkgpt.memory.storage.escaping import one_line
 
 

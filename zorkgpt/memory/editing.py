@@ -7,8 +7,8 @@ from typing import get_args
 from zorkgpt.errors import MemoryConflict, MemoryEditError
 from zorkgpt.memory.models import INVALIDATION_MARKER, STATUSES, Category, Memory, MemoryStatus
 from zorkgpt.memory.storage import changes
-from zorkgpt.memory.storage.changes import Kind, Outcome, is_current
-from zorkgpt.memory.storage.codec import Document
+from zorkgpt.memory.storage.changes import ChangedDocument, Kind, is_current
+from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.escaping import one_line
 from zorkgpt.memory.storage.store import MemoryStore
 
@@ -74,12 +74,12 @@ def edit(store: MemoryStore, location_id: int, title: str, wanted: Edit, *, expe
     wanted.check()
     done: list[Memory] = []
 
-    def change(document: Document) -> Outcome:
+    def change(document: Document) -> ChangedDocument:
         old = _meant(document, location_id, title, expected)
         new = _edited(old, wanted)
         done[:] = [new]
         if new == old:
-            return Outcome(document)
+            return ChangedDocument(document)
         return changes.changed(document, location_id, old, new, _kind(old, new), wanted.reason)
 
     store.apply(change, source="person")

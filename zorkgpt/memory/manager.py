@@ -7,6 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from zorkgpt.files import LOCK_TIMEOUT_S, Disk
 from zorkgpt.log import get_logger
 from zorkgpt.memory.asking import asking, judging
 from zorkgpt.memory.dedup.choice import deduplication_settings, keeper_for
@@ -21,8 +22,7 @@ from zorkgpt.memory.models import Memory, MemoryEvent, MemoryStatus, ZMachineCon
 from zorkgpt.memory.recall.retrieval import estimated_tokens, shown
 from zorkgpt.memory.recall.search import Found, LocatedMemory
 from zorkgpt.memory.settings import settings_of
-from zorkgpt.memory.storage.file import LOCK_TIMEOUT_S, Disk
-from zorkgpt.memory.storage.rollback import Rollback
+from zorkgpt.memory.storage.restore_point import FileRestorer
 from zorkgpt.memory.storage.store import MemoryStore
 from zorkgpt.memory.upkeep.audit import Finding, Thing, Verdict, held_against, tally
 
@@ -372,10 +372,10 @@ class SimpleMemoryManager(Likeness, Lookback):
         """
         self._resume(session.from_dict(saved))
 
-    def rollback(self) -> Rollback:
+    def rollback(self) -> FileRestorer:
         """From here on, what is written can be taken back to a checkpoint."""
         beside = (self.store.history.path, self._judgements, self._keeper.evidence.path)
-        return Rollback(self.store.file, beside)
+        return FileRestorer(self.store.file, beside)
 
     def _session(self) -> session.Session:
         under_way = {"recorder": self._recorder.snapshot(), "keeper": self._keeper.snapshot()}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from zorkgpt.encoding import as_json
 from zorkgpt.errors import ObjectivesFileError, reason_of
-from zorkgpt.memory.storage.file import MemoryFile, Stamp
+from zorkgpt.files import AtomicFile, Stamp
 from zorkgpt.objectives.models import Objective, merged
 from zorkgpt.objectives.plain import kept, objective_of
 
@@ -25,12 +25,12 @@ class ObjectivesFile:
     A file that holds no objectives is set aside under another name, so that nothing writes over it.
 
     Both methods raise:
-        MemoryStoreError: the file can't be locked, read or written; it is what it was.
+        FileError: the file can't be locked, read or written; it is what it was.
         ObjectivesFileError: a later version wrote it.
     """
 
     def __init__(self, path: Path) -> None:
-        self._file = MemoryFile(path)
+        self._file = AtomicFile(path)
         self._stamp: Stamp = ()
         self._holds: list[Objective] = []
         """With this stamp."""

@@ -3,10 +3,10 @@
 from dataclasses import fields, replace
 from typing import Any
 
+from zorkgpt.identity_cache import cached_by_identity
 from zorkgpt.objectives.book import ObjectiveBook
 from zorkgpt.objectives.conditions import Condition, Kind
 from zorkgpt.objectives.models import Evidence, Moment, Objective, Scope, Status
-from zorkgpt.once import once
 
 _FIELDS = {"thing": int, "place": int, "points": int, "way": str, "text": str}
 
@@ -15,7 +15,7 @@ _SETS = ("visited", "scored", "carried")
 _OF_A_CONDITION = tuple(field.name for field in fields(Condition))
 
 
-@once
+@cached_by_identity
 def kept(objective: Objective) -> dict[str, Any]:
     """What outlives the episode."""
     condition = ((name, getattr(objective.condition, name)) for name in _OF_A_CONDITION)
@@ -96,7 +96,7 @@ def book_to_dict(book: ObjectiveBook) -> dict[str, Any]:
     }
 
 
-@once
+@cached_by_identity
 def _in_episode(one: Objective) -> dict[str, Any]:
     now = {"scope": str(one.scope), "status": str(one.status), "progressed": one.progressed, "rank": one.rank}
     return kept(one) | now

@@ -6,8 +6,8 @@ from itertools import islice
 from typing import NamedTuple
 
 from game_interface.models import Item, Observation
+from zorkgpt.identity_cache import cached_by_identity
 from zorkgpt.offline.nouns import Nouns
-from zorkgpt.once import once
 from zorkgpt.world.directions import DIRECTIONS
 
 
@@ -148,7 +148,7 @@ def _of_thing(noun: str, fitting: Iterable[tuple[Tier, str]], understood: Collec
     return [Candidate(tier, f"{verb} {noun}") for tier, verb in fitting if verb in understood]
 
 
-@once
+@cached_by_identity
 def _fitting(told: Mapping[str, bool]) -> dict[str, list[tuple[Tier, str]]]:
     """How a thing came to mind → the verbs that may be tried on it. Things of the same attributes share a mapping."""
     return {how: [(tier, verb) for tier, verb, needed in forms if _may(told, needed)] for how, forms in _FORMS.items()}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from zorkgpt.encoding import as_json
 from zorkgpt.errors import MapFileError, reason_of
-from zorkgpt.memory.storage.file import MemoryFile
+from zorkgpt.files import AtomicFile
 from zorkgpt.world.graph import MapGraph
 from zorkgpt.world.map_format import sightings
 
@@ -19,13 +19,13 @@ _MOST_EPISODES = 100
 _DAMAGE = (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError)
 
 
-def save_map(graph: MapGraph, file: MemoryFile) -> None:
+def save_map(graph: MapGraph, file: AtomicFile) -> None:
     """Write the map, whole or not at all, with what other processes have written since it was read.
 
     Afterwards the graph holds both.
 
     Raises:
-        MemoryStoreError: the file can't be locked, read or written; it is what it was.
+        FileError: the file can't be locked, read or written; it is what it was.
         MapFileError: a later version wrote it.
     """
     with file.locked():
@@ -48,10 +48,10 @@ def load_map(path: Path, *, exit_failure_threshold: int | None = 2) -> MapGraph:
     A file that is no map is set aside under another name, so that nothing writes over it.
 
     Raises:
-        MemoryStoreError: the file can't be read.
+        FileError: the file can't be read.
         MapFileError: a later version wrote it.
     """
-    file = MemoryFile(path)
+    file = AtomicFile(path)
     data, stamp = file.read()
     graph = None if data is None else _understood(file, data, exit_failure_threshold)
     if graph is None:
@@ -64,10 +64,10 @@ def read_map(path: Path) -> MapGraph | None:
     """The map of a file that is only looked at; None if there is none.
 
     Raises:
-        MemoryStoreError: the file can't be read.
+        FileError: the file can't be read.
         MapFileError: it is damaged, or a later version wrote it.
     """
-    data, _ = MemoryFile(path).read()
+    data, _ = AtomicFile(path).read()
     try:
         return None if data is None else _parsed(data, path, 2)
     except _DAMAGE as error:
@@ -76,7 +76,7 @@ def read_map(path: Path) -> MapGraph | None:
         ) from None
 
 
-def _understood(file: MemoryFile, data: bytes, exit_failure_threshold: int | None) -> MapGraph | None:
+def _understood(file: AtomicFile, data: bytes, exit_failure_threshold: int | None) -> MapGraph | None:
     """The map of these bytes; None if they are none, and then the file is out of the way."""
     try:
         return _parsed(data, file.path, exit_failure_threshold)

@@ -7,7 +7,7 @@ from typing import Literal
 
 from zorkgpt.log import get_logger
 from zorkgpt.memory.models import INVALIDATION_MARKER, Memory, MemoryStatus, episode_key, same_episode
-from zorkgpt.memory.storage.codec import TITLE, Document, indexed
+from zorkgpt.memory.storage.document import TITLE, Document, indexed
 from zorkgpt.memory.storage.escaping import encode, folded, one_line
 from zorkgpt.memory.storage.section import (
     Section,
@@ -59,7 +59,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ChangedDocument:
     """The document after a change."""
 
     document: Document
@@ -95,11 +95,11 @@ def titled(memories: list[Memory], title: str) -> Memory | None:
 
 def added(
     document: Document, location_id: int, name: str, memory: Memory, *, visits: tuple[int | str, ...] = ()
-) -> Outcome:
+) -> ChangedDocument:
     """The memory in its location's section; a new one begins with these visits, given by their episodes."""
     if memory.persistence == "ephemeral":
         log.error("ephemeral memory kept out of the file", extra={"location_id": location_id, "title": memory.title})
-        return Outcome(document)
+        return ChangedDocument(document)
     if location_id not in document.at:
         document = _with_location(document, location_id, name, visits or (memory.episode,))
     index = document.at[location_id][0]
@@ -109,24 +109,26 @@ def added(
     section = with_memory(section, memory, document.eol)
     # The very one that stands in the document now, last in its section, so that a further change finds it.
     new = section.memories[-1]
-    return Outcome(document.replaced(index, section), (Change("added", location_id, section.name, None, new),))
+    return ChangedDocument(document.replaced(index, section), (Change("added", location_id, section.name, None, new),))
 
 
-def seen_again(document: Document, location_id: int, known: Memory, turn: int | str, episode: int | str) -> Outcome:
+def seen_again(
+    document: Document, location_id: int, known: Memory, turn: int | str, episode: int | str
+) -> ChangedDocument:
     """The memory was observed once more. The same turn of the same episode counts once."""
     section, index = _holding(document, location_id, known)
     new = observed(known, turn, episode, section.episodes)
     if new is known:
-        return Outcome(document)
+        return ChangedDocument(document)
     if not _lists(section.episodes, episode):
         section = _with_episode(section, episode, document.eol)
     document = document.replaced(index, with_changed(section, known, new, document.eol))
-    return Outcome(document, (Change("seen again", location_id, section.name, known, new),))
+    return ChangedDocument(document, (Change("seen again", location_id, section.name, known, new),))
 
 
 def superseded(
     document: Document, location_id: int, old: Memory, new_title: str, turn: int | None, reason: str | None = None
-) -> Outcome:
+) -> ChangedDocument:
     after = replace(
         old,
         status=MemoryStatus.SUPERSEDED,
@@ -137,36 +139,38 @@ def superseded(
     return changed(document, location_id, old, after, "superseded", reason)
 
 
-def invalidated(document: Document, location_id: int, old: Memory, reason: str, turn: int | None) -> Outcome:
+def invalidated(document: Document, location_id: int, old: Memory, reason: str, turn: int | None) -> ChangedDocument:
     return changed(document, location_id, old, proven_wrong(old, reason, turn), "invalidated", one_line(reason))
 
 
 def changed(
     document: Document, location_id: int, old: Memory, new: Memory, kind: Kind, reason: str | None = None
-) -> Outcome:
+) -> ChangedDocument:
     """This very memory of the document (by identity) becomes another, in its place."""
     section, index = _holding(document, location_id, old)
     document = document.replaced(index, with_changed(section, old, new, document.eol))
-    return Outcome(document, (Change(kind, location_id, section.name, old, new, reason),))
+    return ChangedDocument(document, (Change(kind, location_id, section.name, old, new, reason),))
 
 
-def removed(document: Document, location_id: int, old: Memory, reason: str | None = None) -> Outcome:
+def removed(document: Document, location_id: int, old: Memory, reason: str | None = None) -> ChangedDocument:
     section, index = _holding(document, location_id, old)
     document = document.replaced(index, without(section, old, document.eol))
-    return Outcome(document, (Change("removed", location_id, section.name, old, None, reason),))
+    return ChangedDocument(document, (Change("removed", location_id, section.name, old, None, reason),))
 
 
-def visited(document: Document, location_id: int, visits: tuple[int | str, ...]) -> Outcome:
+def visited(document: Document, location_id: int, visits: tuple[int | str, ...]) -> ChangedDocument:
     """Count visits, given by their episodes; a location without a place in the file is left alone."""
     if location_id not in document.at or not visits:
-        return Outcome(document)
+        return ChangedDocument(document)
     index = document.at[location_id][0]
     section = document.sections[index]
     episodes = _with_each((*section.episodes, *visits))
-    return Outcome(document.replaced(index, with_visits(section, section.visits + len(visits), episodes, document.eol)))
+    return ChangedDocument(
+        document.replaced(index, with_visits(section, section.visits + len(visits), episodes, document.eol))
+    )
 
 
-def moved(document: Document, old_id: int, new_id: int) -> Outcome:
+def moved(document: Document, old_id: int, new_id: int) -> ChangedDocument:
     """A location's number has changed: its sections get the new one, where they stand."""
     sections = list(document.sections)
     changes = []
@@ -175,7 +179,7 @@ def moved(document: Document, old_id: int, new_id: int) -> Outcome:
         for memory in section.memories:
             changes.append(Change("moved", old_id, section.name, memory, None, f"now location {new_id}"))
             changes.append(Change("moved", new_id, section.name, None, memory, f"was location {old_id}"))
-    return Outcome(indexed(tuple(sections), document.eol), tuple(changes))
+    return ChangedDocument(indexed(tuple(sections), document.eol), tuple(changes))
 
 
 def observed(memory: Memory, turn: int | str, episode: int | str, episodes: tuple[int | str, ...]) -> Memory:

@@ -16,7 +16,7 @@ long as the first line stands or any memory does. What is set aside is kept as i
 
 import re
 
-from zorkgpt.memory.storage.codec import parse
+from zorkgpt.memory.storage.document import parse
 from zorkgpt.memory.storage.escaping import decode, one_line
 
 _FIRST_LINE = re.compile(rb"^[^a-z\n]*location memories[^a-z\n]*$", re.IGNORECASE | re.MULTILINE)

@@ -6,16 +6,13 @@ from logging import INFO, WARNING
 from pathlib import Path
 
 from zorkgpt.errors import MemoryStoreError
+from zorkgpt.files import LOCK_TIMEOUT_S, AtomicFile, Disk, Recovery, Stamp, reread_or_recover
 from zorkgpt.log import get_logger
 from zorkgpt.memory.models import Memory
-from zorkgpt.memory.storage.changes import Outcome
-from zorkgpt.memory.storage.codec import Document, parse, render
+from zorkgpt.memory.storage.changes import ChangedDocument
 from zorkgpt.memory.storage.damage import is_damaged, is_memory_file, is_sound
-from zorkgpt.memory.storage.file import LOCK_TIMEOUT_S, Disk, MemoryFile, Stamp
-from zorkgpt.memory.storage.history import History
-from zorkgpt.memory.storage.moment import Moment
-from zorkgpt.memory.storage.reconciliation import differences, left_out
-from zorkgpt.memory.storage.recovery import Recovery, reread_or_recover
+from zorkgpt.memory.storage.document import Document, parse, render
+from zorkgpt.memory.storage.history import History, TurnStamp, differences, left_out
 
 log = get_logger(__name__)
 
@@ -26,7 +23,7 @@ class MemoryStore:
     """The document, the cache of its memories, and the file they are of."""
 
     def __init__(self, path: Path | str, *, lock_timeout_s: float = LOCK_TIMEOUT_S, disk: Disk | None = None) -> None:
-        self.file = MemoryFile(path, lock_timeout_s=lock_timeout_s, disk=disk)
+        self.file = AtomicFile(path, lock_timeout_s=lock_timeout_s, error=MemoryStoreError, disk=disk)
         self.history = History(self.file.path.with_suffix(".history.jsonl"), disk=disk)
         self.cache: dict[int, list[Memory]] = {}
         """By location, in the file's order; changed in place."""
@@ -57,8 +54,12 @@ class MemoryStore:
                         self._reread_or_recover()
 
     def apply(
-        self, change: Callable[[Document], Outcome | None], *, source: str = "agent", moment: Moment | None = None
-    ) -> Outcome | None:
+        self,
+        change: Callable[[Document], ChangedDocument | None],
+        *,
+        source: str = "agent",
+        moment: TurnStamp | None = None,
+    ) -> ChangedDocument | None:
         """Change the document as it is on disk now; on disk when this returns.
 
         `change` may be called more than once. None from it: nothing is to be done.
@@ -147,7 +148,7 @@ class MemoryStore:
         self.cache.update(fresh)
         return True
 
-    def _write(self, outcome: Outcome, source: str, moment: Moment | None) -> bool:
+    def _write(self, outcome: ChangedDocument, source: str, moment: TurnStamp | None) -> bool:
         """False: the file was changed by somebody else at the last moment, and nothing was done."""
         if outcome.changes:
             self._begin_history()
@@ -169,7 +170,7 @@ class MemoryStore:
                 self.cache.pop(location_id, None)
         return True
 
-    def _record(self, outcome: Outcome, source: str, moment: Moment | None) -> None:
+    def _record(self, outcome: ChangedDocument, source: str, moment: TurnStamp | None) -> None:
         # As long as earlier lines are missing, so must this one be: the end of the history tells that it is behind.
         if not outcome.changes or self._unreconciled:
             return

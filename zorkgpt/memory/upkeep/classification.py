@@ -13,8 +13,8 @@ from zorkgpt.log import get_logger
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.recall.search import LocatedMemory
 from zorkgpt.memory.storage import changes
-from zorkgpt.memory.storage.changes import Outcome
-from zorkgpt.memory.storage.codec import Document
+from zorkgpt.memory.storage.changes import ChangedDocument
+from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.entry import Entry, is_marked
 from zorkgpt.prompts.render import render
 
@@ -58,7 +58,7 @@ def proposals(document: Document, classifier: Classifier) -> Iterator[Proposal]:
         yield from classifier.classify(located)
 
 
-def with_marks(document: Document, accepted: Sequence[Proposal]) -> Outcome:
+def with_marks(document: Document, accepted: Sequence[Proposal]) -> ChangedDocument:
     """The document with these marks; a memory that has changed or got a mark meanwhile is left alone."""
     made: tuple[changes.Change, ...] = ()
     for proposal in accepted:
@@ -68,7 +68,7 @@ def with_marks(document: Document, accepted: Sequence[Proposal]) -> Outcome:
             marked = replace(found, persistence=proposal.persistence)
             outcome = changes.changed(document, place, found, marked, "edited", f"classified: {proposal.why}")
             document, made = outcome.document, made + outcome.changes
-    return Outcome(document, made)
+    return ChangedDocument(document, made)
 
 
 class RuleClassifier:

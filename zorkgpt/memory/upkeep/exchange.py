@@ -9,8 +9,8 @@ from zorkgpt.errors import MemoryStoreError, reason_of
 from zorkgpt.memory.models import STATUSES, Memory, fields_of, memory_of
 from zorkgpt.memory.recall.search import LocatedMemory
 from zorkgpt.memory.storage import changes
-from zorkgpt.memory.storage.changes import Outcome
-from zorkgpt.memory.storage.codec import Document, parse
+from zorkgpt.memory.storage.changes import ChangedDocument
+from zorkgpt.memory.storage.document import Document, parse
 from zorkgpt.memory.storage.section import LOCATION_LIMIT
 
 _KINDS: dict[str, type | UnionType] = {
@@ -64,7 +64,7 @@ def read_memories(path: Path) -> list[LocatedMemory]:
     return found
 
 
-def with_memories(document: Document, memories: Iterable[LocatedMemory]) -> Outcome:
+def with_memories(document: Document, memories: Iterable[LocatedMemory]) -> ChangedDocument:
     """The document with those that it has not got yet; what it knows is not counted as seen again."""
     made: tuple[changes.Change, ...] = ()
     for located in memories:
@@ -73,7 +73,7 @@ def with_memories(document: Document, memories: Iterable[LocatedMemory]) -> Outc
             continue
         outcome = changes.added(document, located.location_id, located.location_name, located.memory)
         document, made = outcome.document, made + outcome.changes
-    return Outcome(document, made)
+    return ChangedDocument(document, made)
 
 
 def _same(one: Memory, other: Memory) -> bool:

@@ -5,7 +5,7 @@ import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
 
-from zorkgpt.memory.contrast import words as classes
+from zorkgpt.memory.entailment import lexicon
 
 _OPENING, _CLOSING = "\"'“‘«([{*_~「", ".,;:!…\"'”’»)]}*_~。、，；：！」"
 _QUOTES = frozenset("\"'“”‘’«»")
@@ -93,7 +93,7 @@ def _split(text: str) -> list[_Word]:
         found += [_Word(part, "", quoted, compound=compound) for part in parts]
         found[-1].stop = "." if _ENDS & set(after) else "," if _PAUSES & set(after) else ""
         quoted = quoted and _QUOTES.isdisjoint(after)
-        if found[-1].stop and found[-1].word in classes.NEGATIONS:
+        if found[-1].stop and found[-1].word in lexicon.NEGATIONS:
             found[-1].word += ","  # "no, exit" is not "no exit"
     return found
 
@@ -124,8 +124,8 @@ def _is_sign(raw: str, *, first: bool) -> bool:
 
 
 def _parts(core: str) -> list[str]:
-    if core in classes.CONTRACTIONS:
-        return classes.CONTRACTIONS[core].split()
+    if core in lexicon.CONTRACTIONS:
+        return lexicon.CONTRACTIONS[core].split()
     if core.endswith("n't"):
         return [core[:-3], "not"]
     if "-" in core and not core.endswith("ing") and re.fullmatch(r"[^\W\d]+(-[^\W\d]+)+", core):
@@ -138,7 +138,7 @@ def _with_numbers(entries: list[_Word]) -> list[_Word]:
     found: list[_Word] = []
     joinable, compound = False, None
     for entry in entries:
-        value = None if entry.literal else classes.NUMBERS.get(entry.word)
+        value = None if entry.literal else lexicon.NUMBERS.get(entry.word)
         if value is None:
             joinable = False
         elif joinable and len(value) == 1 and value != "0" and entry.compound == compound:
@@ -157,7 +157,7 @@ def _without_articles(entries: list[_Word]) -> list[_Word]:
     article = False
     for place, entry in enumerate(entries):
         following = entries[place + 1].word if place + 1 < len(entries) else None
-        if entry.word in classes.ARTICLES and not entry.literal and not entry.stop and _is_noun_phrase(following):
+        if entry.word in lexicon.ARTICLES and not entry.literal and not entry.stop and _is_noun_phrase(following):
             article = True
             continue
         entry.article, article = article, False
@@ -170,6 +170,6 @@ def _is_noun_phrase(following: str | None) -> bool:
     return (
         following is not None
         and not following[0].isdigit()
-        and following not in classes.FUNCTION_WORDS
-        and following not in classes.KEEPS_ARTICLE
+        and following not in lexicon.FUNCTION_WORDS
+        and following not in lexicon.KEEPS_ARTICLE
     )

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from zorkgpt.memory.claims import Claim, holds
-from zorkgpt.memory.evidence.advice import GO, PROMISING, Deed, borne_out, deed_of, outcome_in_words
-from zorkgpt.memory.evidence.trials import LARGE, Trial, TrialFile, counted, trial_of
+from zorkgpt.memory.credit.adherence import GO, PROMISING, Deed, borne_out, deed_of, outcome_in_words
+from zorkgpt.memory.credit.trials import LARGE, Trial, TrialFile, counted, trial_of
 from zorkgpt.memory.models import Memory, ZMachineContext, same_episode
 from zorkgpt.memory.storage import changes
-from zorkgpt.memory.storage.changes import Outcome, titled
-from zorkgpt.memory.storage.codec import Document
+from zorkgpt.memory.storage.changes import ChangedDocument, titled
+from zorkgpt.memory.storage.document import Document
 
 EVERY_TURNS = 10
 """After so many turns counts are written that no other write has taken along."""
@@ -21,7 +21,7 @@ _ENOUGH_FAILURES = 2
 """Failed trials, and none that worked, from which a memory is marked as wrong."""
 
 
-class Evidence:
+class CreditLedger:
     """Gathers trials, and counts them in the memory file with whatever else is written there.
 
     A trial counts once by episode, turn, place and title, also where the turn is played again after a crash. What is
@@ -110,15 +110,15 @@ class Evidence:
         return self.is_pending and abs(turn - self._pending[0].turn) >= EVERY_TURNS
 
     def along_with(
-        self, change: Callable[[Document], Outcome | None], *, always: bool = False
-    ) -> Callable[[Document], Outcome | None]:
+        self, change: Callable[[Document], ChangedDocument | None], *, always: bool = False
+    ) -> Callable[[Document], ChangedDocument | None]:
         """The change with the counts of what is pending, if it changes anything; `written` is to be called after it.
 
         Args:
             always: also if it changes nothing.
         """
 
-        def with_counts(document: Document) -> Outcome | None:
+        def with_counts(document: Document) -> ChangedDocument | None:
             self._taken = False
             outcome = change(document)
             if outcome is None or not self._pending or (outcome.document is document and not always):
@@ -133,7 +133,7 @@ class Evidence:
             self._pending.clear()
             self._on_file, self._taken = 0, False
 
-    def _counted_in(self, outcome: Outcome) -> Outcome:
+    def _counted_in(self, outcome: ChangedDocument) -> ChangedDocument:
         try:
             outcome = self._made_up(outcome)
             self._put_on_file(outcome.document)
@@ -182,7 +182,7 @@ class Evidence:
         if trial.worked:
             self._done.add((trial.location_id, trial.title, deed_of(trial.action)))
 
-    def _made_up(self, outcome: Outcome) -> Outcome:
+    def _made_up(self, outcome: ChangedDocument) -> ChangedDocument:
         """With the counts of the last trials on file, if a kill kept them from the memory file."""
         size = self._file.size()
         if size == self._size:
@@ -195,7 +195,7 @@ class Evidence:
         self._size = self._file.size()
         return outcome
 
-    def _credited(self, outcome: Outcome, trials: Sequence[Trial]) -> Outcome:
+    def _credited(self, outcome: ChangedDocument, trials: Sequence[Trial]) -> ChangedDocument:
         document, made = outcome.document, outcome.changes
         for location_id, title in dict.fromkeys((trial.location_id, trial.title) for trial in trials):
             memory = titled(document.memories(location_id), title)
@@ -212,7 +212,7 @@ class Evidence:
                 reason = f"It came out otherwise each of the {after.tried} times that it was tried"
                 one = changes.invalidated(document, location_id, memory, reason, its[-1].turn)
                 document, made = one.document, made + one.changes
-        return Outcome(document, made)
+        return ChangedDocument(document, made)
 
     def _put_on_file(self, document: Document) -> None:
         new = self._pending[self._on_file :]

@@ -11,9 +11,9 @@ from functools import lru_cache
 from typing import Literal
 
 from zorkgpt.memory.claims import holds
-from zorkgpt.memory.contrast import words as classes
-from zorkgpt.memory.contrast.inflection import forms_of
-from zorkgpt.memory.contrast.text import Text, read
+from zorkgpt.memory.entailment import lexicon
+from zorkgpt.memory.entailment.lexicon import forms_of
+from zorkgpt.memory.entailment.text import Text, read
 from zorkgpt.memory.models import Memory, ZMachineContext, outcome_of
 from zorkgpt.memory.storage.escaping import folded
 
@@ -43,8 +43,8 @@ _LEADING = _words("lead leads leading goes")
 _SAME_VERB = {"get": "take", "grab": "take", "x": "examine", "l": "look", "shut": "close"}
 # With these the verb means another deed: "turn on" and "turn off", "look under".
 _PARTICLES = _words("on off up down in out into under behind through over inside around across")
-_DROPPED = classes.ARTICLES | _words("this that these those my your it them to with from at of and then")
-_CONDITIONS = classes.CONDITIONS - {"as", "during"} | classes.HEDGES | classes.EXCEPTIONS | {"with", "need", "needs"}
+_DROPPED = lexicon.ARTICLES | _words("this that these those my your it them to with from at of and then")
+_CONDITIONS = lexicon.CONDITIONS - {"as", "during"} | lexicon.HEDGES | lexicon.EXCEPTIONS | {"with", "need", "needs"}
 _DENYING = ("FAILURE", "DANGER")
 PROMISING = ("SUCCESS", "DISCOVERY")
 """Categories that promise of an action that it does something."""
@@ -184,7 +184,7 @@ def _mention(title: str, text: str, category: str, deed: Deed) -> Mention | None
         said = read(sentence.replace("`", " "))
         words = said.words
         spoken = _goes(said, deed.nouns[0]) if deed.verb == GO else _does(words, deed)
-        if spoken and (category in _DENYING or classes.NEGATIONS.isdisjoint(words)):
+        if spoken and (category in _DENYING or lexicon.NEGATIONS.isdisjoint(words)):
             found.add("plain" if _CONDITIONS.isdisjoint(words) else "conditional")
     if not found:
         return None
@@ -202,7 +202,7 @@ def _is_gone(said: Text, place: int) -> bool:
     before = said.words[max(0, place - 2) : place]
     if before[-1:] == ("to",) and said.articles[place]:
         following = said.words[place + 1 : place + 2]
-        if following and not said.stops[place] and following[0] not in classes.FUNCTION_WORDS:
+        if following and not said.stops[place] and following[0] not in lexicon.FUNCTION_WORDS:
             return False
         before = before[:-1]
     return not (_GOING | _LEADING).isdisjoint(before[-1:])

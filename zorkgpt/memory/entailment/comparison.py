@@ -4,21 +4,25 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from zorkgpt.memory.contrast import words as classes
-from zorkgpt.memory.contrast.decision import compare, kind_of, relation_of
-from zorkgpt.memory.contrast.inflection import forms_of
-from zorkgpt.memory.contrast.text import read
+from zorkgpt.memory.entailment import lexicon
+from zorkgpt.memory.entailment.compare import compare, kind_of, only_in, relation_of
+from zorkgpt.memory.entailment.lexicon import forms_of
+from zorkgpt.memory.entailment.text import read
 from zorkgpt.memory.models import Memory
 
 # In a title these say nothing that the text does not.
 _SMALL = (
-    classes.FUNCTION_WORDS
-    - classes.NEGATIONS
-    - classes.EXCEPTIONS
-    - classes.DIRECTIONS
-    - classes.ORDER
-    - classes.QUANTIFIERS
+    lexicon.FUNCTION_WORDS
+    - lexicon.NEGATIONS
+    - lexicon.EXCEPTIONS
+    - lexicon.DIRECTIONS
+    - lexicon.ORDER
+    - lexicon.QUANTIFIERS
 )
+
+
+# A negation on one side only, in texts that share nearly all other words.
+_NEARLY_ALL = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +97,7 @@ def _is_heading(title: list[str], said: set[str]) -> bool:
 def share_a_subject(one: Memory, other: Memory) -> bool:
     """Whether any word with a meaning of its own stands in both."""
     first, second = (
-        {word for text in (memory.title, memory.text) for word in read(text).words} - classes.FUNCTION_WORDS
+        {word for text in (memory.title, memory.text) for word in read(text).words} - lexicon.FUNCTION_WORDS
         for memory in (one, other)
     )
     return any(_is_said(word, second) for word in first)
@@ -101,3 +105,21 @@ def share_a_subject(one: Memory, other: Memory) -> bool:
 
 def _is_said(word: str, said: set[str]) -> bool:
     return word in said or f"{word}s" in said or word.removesuffix("s") in said or any(forms_of(word, w) for w in said)
+
+
+def is_worth_asking(older: str, newer: str) -> bool:
+    """False where the difference is plainly one of fact: other numbers, opposites, one negation, one direction.
+
+    A model that is right on 98 of 100 of the pairs that differ is wrong on those too, so they are not left to it.
+    """
+    first, second = read(older), read(newer)
+    lost, new = only_in(first, second), only_in(second, first)
+    kinds = [{kind_of(word) for word in words} for words in (lost, new)]
+    if all("number" in some for some in kinds):
+        return False
+    if any(frozenset((one, other)) in lexicon.OPPOSITES for one in lost for other in new):
+        return False
+    if len(lost) <= 1 and len(new) <= 1 and "words" not in kinds[0] | kinds[1]:
+        return not lost and not new
+    one_denies = ("negation" in kinds[0]) != ("negation" in kinds[1])
+    return not (one_denies and len(lost) + len(new) <= _NEARLY_ALL)
