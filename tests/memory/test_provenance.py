@@ -34,10 +34,10 @@ def test_what_taught_it_and_what_became_of_it(path):
     play.manager.reset_episode()
     [told] = play.manager.why("lever")
     assert (told.location_id, told.location_name, told.title) == (5, "Hall", "Lever")
-    assert told.made.moment == TurnStamp(2, 3, "pull lever", "Click.")
+    assert told.made.turn_stamp == TurnStamp(2, 3, "pull lever", "Click.")
     kinds = [record.change.kind for record in told.records]
     assert kinds == ["added", "seen again", "credited", "superseded"]
-    assert told.records[-1].moment == TurnStamp(2, 9, "pull rope", "Click.")
+    assert told.records[-1].turn_stamp == TurnStamp(2, 9, "pull rope", "Click.")
     assert told.memory.superseded_by == "Rope"
     assert [(one.turn, one.action, one.worked) for one in told.trials] == [(4, "pull lever", True)]
     assert told.shown == ()
@@ -80,10 +80,10 @@ def test_long_texts_are_cut_in_the_history(path):
     context = {"score_delta": 5, "turn": 3}
     play.manager.record_action_outcome(5, "Hall", "pull " * 100, "A long\nstory. " * 10_000, context)
     [told] = play.manager.why("Lever")
-    assert len(told.made.moment.response) == 400
-    assert told.made.moment.response.startswith("A long story. A long")
-    assert told.made.moment.response.endswith("…")
-    assert len(told.made.moment.action) == 120
+    assert len(told.made.turn_stamp.response) == 400
+    assert told.made.turn_stamp.response.startswith("A long story. A long")
+    assert told.made.turn_stamp.response.endswith("…")
+    assert len(told.made.turn_stamp.action) == 120
 
 
 def test_of_a_real_run_it_tells_when_it_was_shown(tmp_path):

@@ -102,8 +102,8 @@ def seen_when(memory) -> str:
 
 def said_on(record) -> str:
     """When a line of the history was written, and by whom."""
-    moment = record.moment
-    turn = f"in episode {moment.episode}, turn {moment.turn}" if moment else ""
+    stamp = record.turn_stamp
+    turn = f"in episode {stamp.episode}, turn {stamp.turn}" if stamp else ""
     source = "" if record.source == "agent" else f"({record.source})"
     return " ".join(filter(None, [turn, f"on {record.at[:10]} at {record.at[11:16]}", source]))
 

@@ -142,11 +142,11 @@ def _made(one: "Provenance") -> Iterator[str]:
     if one.made is None:
         yield "  made before the history begins"
         return
-    moment = one.made.moment
-    action = f" after “{moment.action}”" if moment and moment.action else ""
+    stamp = one.made.turn_stamp
+    action = f" after “{stamp.action}”" if stamp and stamp.action else ""
     yield f"  made {said_on(one.made)}{action}"
-    if moment and moment.response:
-        yield f"    the game said: {moment.response}"
+    if stamp and stamp.response:
+        yield f"    the game said: {stamp.response}"
 
 
 def _trial(trial: "Trial") -> str:

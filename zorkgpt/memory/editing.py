@@ -9,6 +9,7 @@ from zorkgpt.memory.models import INVALIDATION_MARKER, STATUSES, Category, Memor
 from zorkgpt.memory.storage import changes
 from zorkgpt.memory.storage.changes import ChangedDocument, Kind, is_current
 from zorkgpt.memory.storage.document import Document
+from zorkgpt.memory.storage.entry import PERSISTENCE_BY_TAG, STATUS_BY_TAG
 from zorkgpt.memory.storage.escaping import one_line
 from zorkgpt.memory.storage.store import MemoryStore
 
@@ -120,7 +121,7 @@ def _edited(old: Memory, wanted: Edit) -> Memory:
         old,
         text=old.text if wanted.text is None else one_line(wanted.text),
         category=wanted.category or old.category,
-        persistence=wanted.persistence or old.persistence,
+        persistence=PERSISTENCE_BY_TAG[wanted.persistence.upper()] if wanted.persistence else old.persistence,
         pinned=pinned and not wanted.vetoed,
         vetoed=vetoed and not wanted.pinned,
     )
@@ -134,7 +135,9 @@ def _edited(old: Memory, wanted: Edit) -> Memory:
 def _with_status(memory: Memory, status: str, reason: str | None) -> Memory:
     if status == MemoryStatus.SUPERSEDED:
         return changes.proven_wrong(replace(memory, pinned=False), reason or BY_A_PERSON, None)
-    return replace(memory, status=status, superseded_by=None, superseded_at_turn=None, invalidation_reason=None)
+    return replace(
+        memory, status=STATUS_BY_TAG[status], superseded_by=None, superseded_at_turn=None, invalidation_reason=None
+    )
 
 
 def _kind(old: Memory, new: Memory) -> Kind:

@@ -24,7 +24,8 @@ from zorkgpt.memory.recall.search import Found, LocatedMemory
 from zorkgpt.memory.settings import settings_of
 from zorkgpt.memory.storage.restore_point import FileRestorer
 from zorkgpt.memory.storage.store import MemoryStore
-from zorkgpt.memory.upkeep.audit import Finding, Thing, Verdict, held_against, tally
+from zorkgpt.memory.turn_span import TurnSpan
+from zorkgpt.memory.upkeep.audit import AuditFinding, AuditVerdict, Thing, held_against, tally
 
 if TYPE_CHECKING:
     from zorkgpt.memory.editing import Edit
@@ -154,7 +155,7 @@ class SimpleMemoryManager(Likeness, Lookback):
 
         What is known for good can't be replaced by what is true for the episode only.
         """
-        turn = self._recorder.turn or _number(new_memory.turns)
+        turn = self._recorder.turn or TurnSpan.parse(new_memory.turns).last_number
         return self._keeper.supersede(location_id, location_name, [old_memory_title], new_memory, turn)
 
     def invalidate_memory(self, location_id: int, memory_title: str, reason: str, turn: int | None = None) -> bool:
@@ -279,7 +280,7 @@ class SimpleMemoryManager(Likeness, Lookback):
         """Learn from the first look at a location in this episode, the opening text included. Never raises."""
         self._recorder.record(location_id, location_name, "", description, z_machine_context, arrival=True)
 
-    def audit(self, world: Sequence[Thing], *, apply: bool = True) -> list[Finding]:
+    def audit(self, world: Sequence[Thing], *, apply: bool = True) -> list[AuditFinding]:
         """Hold the core memories against a world that has just begun, and mark as wrong what it contradicts.
 
         Args:
@@ -289,7 +290,7 @@ class SimpleMemoryManager(Likeness, Lookback):
         findings = held_against(self.all_memories(), world)
         for finding in findings:
             located = finding.located
-            if not apply or finding.verdict != Verdict.CONTRADICTED:
+            if not apply or finding.verdict != AuditVerdict.CONTRADICTED:
                 continue
             if not self._keeper.is_by_a_person(located.location_id, located.memory):
                 self._keeper.invalidate(located.location_id, located.memory.title, finding.evidence, 0)
@@ -398,8 +399,3 @@ def _count(cache: dict[int, list[Memory]], location_id: int | None) -> int:
     if location_id is not None:
         return len(cache.get(location_id, ()))
     return sum(map(len, cache.values()))
-
-
-def _number(turns: str) -> int | None:
-    last = turns.replace("→", "-").rpartition("-")[2]
-    return int(last) if last.isdecimal() else None

@@ -12,6 +12,7 @@ from zorkgpt.memory.models import INVALIDATION_MARKER, Memory, MemoryStatus, epi
 from zorkgpt.memory.storage.changes import Change, is_current
 from zorkgpt.memory.storage.history import History, HistoryRecord
 from zorkgpt.memory.storage.store import MemoryStore
+from zorkgpt.memory.turn_span import TurnSpan
 from zorkgpt.runlog.reader import RUNS, episodes_in
 
 LOG_FILE = "episode_log.jsonl"
@@ -39,7 +40,7 @@ class Provenance:
     memory: Memory | None
     """As it stands; None: it is not in the file any more."""
     records: tuple[HistoryRecord, ...]
-    """What became of it, oldest first. The first one, with its moment, is what taught it."""
+    """What became of it, oldest first. The turn of the first one is what taught it."""
     shown: tuple[Showings, ...] = ()
     trials: tuple[Trial, ...] = ()
     """The last ones; the counts on the memory are of all."""
@@ -136,7 +137,7 @@ def _last_title(records: Iterable[HistoryRecord], wanted: str) -> str:
 
 
 def _plain(record: HistoryRecord) -> dict[str, Any]:
-    change, moment = record.change, record.moment
+    change, stamp = record.change, record.turn_stamp
     return {
         "at": record.at,
         "kind": change.kind,
@@ -145,7 +146,7 @@ def _plain(record: HistoryRecord) -> dict[str, Any]:
         "before": None if change.before is None else fields_of(change.before),
         "after": None if change.after is None else fields_of(change.after),
         "other": None if change.other is None else fields_of(change.other),
-        **({} if moment is None else asdict(moment) | {"state": list(map(str, moment.state))}),
+        **({} if stamp is None else asdict(stamp) | {"state": list(map(str, stamp.state))}),
     }
 
 
@@ -226,8 +227,8 @@ def _changed(kept: tuple[Memory, ...], turn: int, event: dict[str, Any], episode
         return kept
     old = kept[places[-1]]
     if kind == "seen again":
-        first = old.turns.partition("→")[0]
-        new = replace(old, turns=f"{first}→{turn}", observation_count=old.observation_count + 1)
+        turns = TurnSpan(TurnSpan.parse(old.turns).first, str(turn))
+        new = replace(old, turns=str(turns), observation_count=old.observation_count + 1)
     elif kind == "superseded":
         new = replace(old, status=MemoryStatus.SUPERSEDED, superseded_by=detail, superseded_at_turn=turn)
     else:
@@ -258,7 +259,20 @@ class AsOf:
         self._history = history
         self._runs = runs
         self._log_file = log_file
-        self._clear()
+        self._read_bytes = 0
+        self._tail = b""
+        """The last bytes that were read."""
+        self._records: list[HistoryRecord] = []
+        self._numbers: dict[int, list[int]] = {}
+        """The numbers of the records of each location."""
+        self._states: dict[int, list[tuple[Memory, ...]]] = {}
+        """The memories of each location after each of its records."""
+        self._turns: dict[int | str, list[int]] = {}
+        """The turn of each record of an episode; one that was played again counts as the latest so far."""
+        self._rows: dict[int | str, list[int]] = {}
+        """The numbers of the records of each episode."""
+        self._names: dict[int, str] = {}
+        self._episodes: dict[int | str, EpisodeMemories] = {}
 
     @classmethod
     def of(cls, memory_file: Path | str) -> "AsOf":
@@ -316,20 +330,10 @@ class AsOf:
         return self._names.get(location_id, "")
 
     def _clear(self) -> None:
-        self._read_bytes = 0
-        self._tail = b""
-        """The last bytes that were read."""
-        self._records: list[HistoryRecord] = []
-        self._numbers: dict[int, list[int]] = {}
-        """By location: the numbers of its records."""
-        self._states: dict[int, list[tuple[Memory, ...]]] = {}
-        """By location: its memories after each of them."""
-        self._turns: dict[int | str, list[int]] = {}
-        """By episode: the turn of each of its records; one that was played again counts as the latest so far."""
-        self._rows: dict[int | str, list[int]] = {}
-        """By episode: the numbers of these records."""
-        self._names: dict[int, str] = {}
-        self._episodes: dict[int | str, EpisodeMemories] = {}
+        self._read_bytes, self._tail = 0, b""
+        self._records.clear()
+        for index in (self._numbers, self._states, self._turns, self._rows, self._names, self._episodes):
+            index.clear()
 
     def _take(self, record: HistoryRecord) -> None:
         change, number = record.change, len(self._records)
@@ -338,10 +342,10 @@ class AsOf:
         states = self._states.setdefault(change.location_id, [])
         states.append(_after(states[-1] if states else (), change))
         self._names[change.location_id] = change.location_name or self._names.get(change.location_id, "")
-        if record.moment is not None:
-            episode = episode_key(record.moment.episode)
+        if record.turn_stamp is not None:
+            episode = episode_key(record.turn_stamp.episode)
             turns = self._turns.setdefault(episode, [])
-            turns.append(max(record.moment.turn, turns[-1] if turns else 0))
+            turns.append(max(record.turn_stamp.turn, turns[-1] if turns else 0))
             self._rows.setdefault(episode, []).append(number)
 
     def _cut(self, episode: int | str, turn: int) -> int:
@@ -358,7 +362,7 @@ class AsOf:
 
     def _with_later_edits(self, cut: int, ended: str | None) -> int:
         """With what was changed by hand after the episode's last own change, while it ran."""
-        while cut < len(self._records) and self._records[cut].moment is None:
+        while cut < len(self._records) and self._records[cut].turn_stamp is None:
             if ended is not None and self._records[cut].at[:19] > ended[:19]:
                 break
             cut += 1

@@ -3,6 +3,7 @@
 from typing import Any
 
 from zorkgpt.memory.models import INVALIDATION_MARKER
+from zorkgpt.memory.turn_span import TurnSpan
 from zorkgpt.viewer.values import cut, moment
 
 _END = 999_999
@@ -54,7 +55,7 @@ def _open(threads: list[list[dict[str, Any]]], title: str) -> list[dict[str, Any
 
 def _changed(event: dict[str, Any], kind: str, turn: int, thread: list[dict[str, Any]]) -> dict[str, Any]:
     if kind == "seen again":
-        return {"turns": f"{thread[0]['set']['turns']}→{turn}", "observation_count": len(thread) + 1}
+        return {"turns": str(TurnSpan(thread[0]["set"]["turns"], str(turn))), "observation_count": len(thread) + 1}
     detail = cut(event.get("detail")) or None
     if kind == "superseded":
         return {"status": "SUPERSEDED", "superseded_by": detail, "superseded_at_turn": turn}

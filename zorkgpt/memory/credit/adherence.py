@@ -171,7 +171,8 @@ def _did_something(memory: Memory, action: str, turn: ZMachineContext) -> bool |
     if turn.location_changed or turn.inventory_changed or turn.score_delta > 0:
         return True
     named = {*words_of(action), *words_of(memory.title), *words_of(memory.text)}
-    names = (words_of(item.name) for item in (*turn.moved, *turn.changed))
+    things = [*(move.name for move in turn.moved), *(change.name for change in turn.changed)]
+    names = map(words_of, things)
     if any(name and name[-1] in named for name in names):
         return True
     return False if turn.nothing_changed else None

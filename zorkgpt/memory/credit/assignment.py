@@ -13,6 +13,7 @@ from zorkgpt.memory.models import Memory, ZMachineContext, same_episode
 from zorkgpt.memory.storage import changes
 from zorkgpt.memory.storage.changes import ChangedDocument, titled
 from zorkgpt.memory.storage.document import Document
+from zorkgpt.memory.turn_span import TurnSpan
 
 EVERY_TURNS = 10
 """After so many turns counts are written that no other write has taken along."""
@@ -171,7 +172,8 @@ class CreditLedger:
         """Whether the deed has done in this episode already what it promises; a way that is gone is another matter."""
         if deed.verb == GO or memory.category not in PROMISING:
             return False
-        return same_episode(memory.episode, self._episode) or (location_id, memory.title, deed) in self._done
+        is_of_this_episode = self._episode is not None and same_episode(memory.episode, self._episode)
+        return is_of_this_episode or (location_id, memory.title, deed) in self._done
 
     def _is_another_state(self, location_id: int, memory: Memory, turn: ZMachineContext) -> bool:
         """Whether something that held when it was learned does not hold now: then it says nothing of this time."""
@@ -227,8 +229,8 @@ def _is_younger(memory: Memory, turn: int, episode: int | str) -> bool:
     """Whether it was made in this very turn or later: then the turn is played again, and was played without it."""
     if memory.observation_count != 1 or memory.first_episode is not None or not same_episode(memory.episode, episode):
         return False
-    first = changes.seen_first(memory).turn
-    return first.isdecimal() and int(first) >= turn
+    first = TurnSpan.parse(memory.turns).first_number
+    return first is not None and first >= turn
 
 
 def _counts(document: Document, trial: Trial) -> tuple[int, int] | None:

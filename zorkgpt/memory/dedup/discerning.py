@@ -19,6 +19,7 @@ from zorkgpt.memory.storage.changes import ChangedDocument, is_current, same_wor
 from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.storage.store import MemoryStore
+from zorkgpt.memory.turn_span import TurnSpan
 
 
 class DiscerningKeeper(Keeper):
@@ -277,5 +278,4 @@ def _differ_in_action(known: Memory, new: Memory) -> bool:
 
 def last_turn(memory: Memory) -> int | None:
     """The turn of the last observation, where it is a number."""
-    last = memory.turns.replace("→", "-").rpartition("-")[2]
-    return int(last) if last.isdecimal() and len(last) < 19 else None
+    return TurnSpan.parse(memory.turns).last_number

@@ -142,12 +142,9 @@ def _begins_clause(text: Text, place: int) -> bool:
     has_object = (
         text.articles[place + 1] or text.words[place + 1] in lexicon.DETERMINERS or text.words[place + 1].isdigit()
     )
-    before = text.words[place - 1] if place else None
-    return (
-        has_object
-        and not text.articles[place]
-        and (before is None or text.stops[place - 1] or before in ("and", "then"))
-    )
+    if not has_object or text.articles[place]:
+        return False
+    return place == 0 or bool(text.stops[place - 1]) or text.words[place - 1] in ("and", "then")
 
 
 def _is_parted_otherwise(words: tuple[str, ...], stops: list[tuple[str, str]]) -> bool:

@@ -215,9 +215,9 @@ class Keeper:
         if key not in self._learned_in:
             records = self.store.history.records() if memory.persistence != "ephemeral" else ()
             found = [
-                record.moment.state
+                record.turn_stamp.state
                 for record in records
-                if record.moment is not None
+                if record.turn_stamp is not None
                 and record.change.kind == "added"
                 and record.change.location_id == location_id
                 and record.change.after is not None
@@ -312,7 +312,7 @@ class Keeper:
     def _apply(self, change: Callable[[Document], ChangedDocument | None], *, always: bool = False) -> bool:
         try:
             along = self.evidence.along_with(self._visits.along_with(change, always=always), always=always)
-            outcome = self.store.apply(along, moment=self.moment())
+            outcome = self.store.apply(along, turn_stamp=self.moment())
         except MemoryStoreError as error:
             self.write_failures += 1
             self._log.error("memory not written", extra={"error": str(error)})

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from zorkgpt.memory.credit.trials import reliability, success_rate
 from zorkgpt.memory.models import Memory, MemoryStatus, episode_key
 from zorkgpt.memory.storage.changes import is_current
+from zorkgpt.memory.turn_span import TurnSpan
 
 TENTATIVE_HEADING = "⚠️  TENTATIVE MEMORIES (unconfirmed, may be invalidated):"
 
@@ -101,8 +102,8 @@ def _scores(memory: Memory) -> bool:
 
 
 def _last_turn(turns: str) -> int:
-    last = turns[max(turns.rfind("→"), turns.rfind("-")) + 1 :]
-    return int(last) if last.isdecimal() and len(last) < 19 else -1
+    number = TurnSpan.parse(turns).last_number
+    return -1 if number is None else number
 
 
 def _chosen(ranked: list[Memory], budget: Budget, count_tokens: Callable[[str], int]) -> Shown:

@@ -1,6 +1,5 @@
 """What can be done to the memories of a document: plain functions from one document to the next."""
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -19,6 +18,7 @@ from zorkgpt.memory.storage.section import (
     with_visits,
     without,
 )
+from zorkgpt.memory.turn_span import TurnSpan, turn_number
 
 log = get_logger(__name__)
 
@@ -74,7 +74,13 @@ class Sighting:
     turn: str
 
     def is_at(self, other: "Sighting") -> bool:
+        """Return whether both are the same turn of the same episode."""
         return self.turn == other.turn and same_episode(self.episode, other.episode)
+
+    def is_earlier_turn_than(self, other: "Sighting") -> bool:
+        """Return whether its turn has the lower number; False where one of them is no number."""
+        own, others = turn_number(self.turn), turn_number(other.turn)
+        return own is not None and others is not None and own < others
 
 
 def same_words(one: Memory, other: Memory) -> bool:
@@ -192,10 +198,10 @@ def observed(memory: Memory, turn: int | str, episode: int | str, episodes: tupl
         episodes: of the location, in the order in which they came; one that is not among them is the newest.
     """
     first, last = seen_first(memory), seen_last(memory)
-    new = Sighting(episode, _range(one_line(str(turn)))[1])
+    new = Sighting(episode, TurnSpan.parse(one_line(str(turn))).last)
     if new.is_at(first) or new.is_at(last):
         return memory
-    if same_episode(episode, last.episode) and not _before(new.turn, last.turn):
+    if same_episode(episode, last.episode) and not new.is_earlier_turn_than(last):
         last = replace(last, turn=new.turn)
     elif not same_episode(episode, last.episode) and _later(episode, last.episode, episodes):
         last = new
@@ -217,7 +223,8 @@ def _spanning(memory: Memory, other: Memory, episodes: tuple[int | str, ...]) ->
     order = {episode_key(episode): rank for rank, episode in enumerate(episodes)}
 
     def when(seen: Sighting) -> tuple[int, int]:
-        return order.get(episode_key(seen.episode), len(order)), int(seen.turn) if seen.turn.isdecimal() else -1
+        number = turn_number(seen.turn)
+        return order.get(episode_key(seen.episode), len(order)), -1 if number is None else number
 
     seen = sorted((seen_first(memory), seen_last(memory), seen_first(other), seen_last(other)), key=when)
     return memory if seen[0].is_at(seen[-1]) else seen_between(memory, seen[0], seen[-1])
@@ -225,15 +232,16 @@ def _spanning(memory: Memory, other: Memory, episodes: tuple[int | str, ...]) ->
 
 def seen_first(memory: Memory) -> Sighting:
     first = memory.episode if memory.first_episode is None else memory.first_episode
-    return Sighting(first, _range(memory.turns)[0])
+    return Sighting(first, TurnSpan.parse(memory.turns).first)
 
 
 def seen_last(memory: Memory) -> Sighting:
-    return Sighting(memory.episode, _range(memory.turns)[1])
+    return Sighting(memory.episode, TurnSpan.parse(memory.turns).last)
 
 
 def seen_between(memory: Memory, first: Sighting, last: Sighting) -> Memory:
-    return replace(memory, turns=f"{first.turn}→{last.turn}", episode=last.episode, first_episode=first.episode)
+    turns = str(TurnSpan(first.turn, last.turn))
+    return replace(memory, turns=turns, episode=last.episode, first_episode=first.episode)
 
 
 def proven_wrong(memory: Memory, reason: str, turn: int | None) -> Memory:
@@ -244,15 +252,6 @@ def proven_wrong(memory: Memory, reason: str, turn: int | None) -> Memory:
         superseded_at_turn=turn,
         invalidation_reason=one_line(reason),
     )
-
-
-def _range(turns: str) -> tuple[str, str]:
-    parts = re.split(r"→|->|-", turns)
-    return parts[0].strip(), parts[-1].strip()
-
-
-def _before(turn: str, other: str) -> bool:
-    return turn.isdecimal() and other.isdecimal() and int(turn) < int(other)
 
 
 def _later(episode: int | str, than: int | str, episodes: tuple[int | str, ...]) -> bool:

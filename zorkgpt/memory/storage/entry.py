@@ -6,8 +6,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from zorkgpt.memory.claims import Claim, parse_claim
-from zorkgpt.memory.models import INVALIDATION_MARKER, PERSISTENCES, STATUSES, Memory, MemoryStatus
+from zorkgpt.memory.models import (
+    INVALIDATION_MARKER,
+    PERSISTENCES,
+    STATUSES,
+    Memory,
+    MemoryStatus,
+    MemoryStatusType,
+    Persistence,
+)
 from zorkgpt.memory.storage.escaping import BODY, EMPTY, META, QUOTED, TAG, TITLE, escape, one_line, unescape
+from zorkgpt.memory.turn_span import TurnSpan
 
 
 class NotAnEntry(ValueError):
@@ -24,7 +33,8 @@ class Entry:
     """Parts of the header that a later version wrote, as they stand in the file."""
 
 
-_PERSISTENCE = {kind.upper(): kind for kind in PERSISTENCES}
+PERSISTENCE_BY_TAG: dict[str, Persistence] = {persistence.upper(): persistence for persistence in PERSISTENCES}
+STATUS_BY_TAG: dict[str, MemoryStatusType] = {str(status): status for status in STATUSES}
 _BRACKET = re.compile(r"\*\*\[((?:[^\]\\]|\\.)*)\]")
 _TAG_BREAK = re.compile(r"\s+-\s+|^-\s+")
 _FIELD = re.compile(r"(?:[^,\\]|\\.|\\$)+")
@@ -109,12 +119,14 @@ def render_entry(memory: Memory, extras: tuple[str, ...] = (), eol: str = "\n") 
 def is_marked(entry: Entry) -> bool:
     """Whether the file says how long the memory stays true; older files don't, and then it is read as permanent."""
     tags, _, _ = _header(entry.raw.lstrip().split("\n", 1)[0].strip())
-    return any(tag.strip().upper() in _PERSISTENCE for tag in _TAG_BREAK.split(tags)[1:])
+    return any(tag.strip().upper() in PERSISTENCE_BY_TAG for tag in _TAG_BREAK.split(tags)[1:])
 
 
 def as_read(memory: Memory) -> Memory:
     """A copy of the memory as it will be read back: every text of it in one line."""
-    fields = {name: one_line(value) if isinstance(value, str) else value for name, value in vars(memory).items()}
+    fields: dict[str, Any] = {
+        name: one_line(value) if type(value) is str else value for name, value in vars(memory).items()
+    }
     if memory.action or memory.outcome:
         arrow = _CAME_TO.strip()
         fields["action"] = fields["action"].replace(arrow, "->")
@@ -152,8 +164,13 @@ def _field_read(part: str) -> dict[str, Any] | None:
 
 
 def _claims(texts: Iterable[str]) -> tuple[Claim, ...] | None:
-    claims = [parse_claim(text) for text in texts]
-    return None if None in claims else tuple(claims)
+    claims = []
+    for text in texts:
+        claim = parse_claim(text)
+        if claim is None:
+            return None
+        claims.append(claim)
+    return tuple(claims)
 
 
 def parse_name(text: str) -> int | str:
@@ -186,19 +203,20 @@ def _header(line: str) -> tuple[str, str, str]:
     return bracket[1], one_line(unescape(title[:-2])), line[meta_at + 2 : -2]
 
 
-def _tags(text: str) -> tuple[str, str, str]:
+def _tags(text: str) -> tuple[str, Persistence, MemoryStatusType]:
     category, *rest = _TAG_BREAK.split(text)
-    persistence, status = None, None
+    persistence: Persistence | None = None
+    status: MemoryStatusType | None = None
     for tag in (tag.strip().upper() for tag in rest):
-        if tag in _PERSISTENCE and persistence is None:
-            persistence = _PERSISTENCE[tag]
-        elif tag in STATUSES and status is None:
-            status = tag
+        if tag in PERSISTENCE_BY_TAG and persistence is None:
+            persistence = PERSISTENCE_BY_TAG[tag]
+        elif tag in STATUS_BY_TAG and status is None:
+            status = STATUS_BY_TAG[tag]
         else:
             raise NotAnEntry(f"{tag!r} is neither a persistence nor a status")
     if persistence == "ephemeral":
         raise NotAnEntry("an ephemeral memory does not belong into the file")
-    return one_line(unescape(category)), persistence or "permanent", status or MemoryStatus.ACTIVE
+    return one_line(unescape(category)), persistence or PERSISTENCE_BY_TAG["PERMANENT"], status or MemoryStatus.ACTIVE
 
 
 @dataclass(slots=True)
@@ -266,7 +284,7 @@ def _episode(episode: int | str) -> str:
 
 def _parsed_turns(text: str) -> str:
     span = _SPAN.fullmatch(text)
-    return f"{span[1]}→{span[2]}" if span else _unquoted(text)
+    return str(TurnSpan(span[1], span[2])) if span else _unquoted(text)
 
 
 def _turns(turns: str) -> str:

@@ -67,8 +67,8 @@ class HistoryRecord:
     source: str
     """"agent": by a call; "person": edited through the library or a command; "hand": found in the file; "recovered":
     found in the file after a kill; "baseline"."""
-    moment: TurnStamp | None = None
-    """None: of no turn that is known."""
+    turn_stamp: TurnStamp | None = None
+    """None: the turn is not known."""
 
 
 class History:
@@ -83,14 +83,14 @@ class History:
         self._disk = disk or Disk()
 
     def append(
-        self, changes: Iterable[Change], fingerprint: str, *, source: str = "agent", moment: TurnStamp | None = None
+        self, changes: Iterable[Change], fingerprint: str, *, source: str = "agent", turn_stamp: TurnStamp | None = None
     ) -> None:
         """Add a line for each change; the last one says with `file` what the file is after all of them.
 
         Not flushed to disk: the file is the truth, and a line that is missing is added at the next load.
         """
         at = self._now().isoformat(timespec="milliseconds")
-        rows = [_row(at, change, source, moment) for change in changes] or [
+        rows = [_row(at, change, source, turn_stamp) for change in changes] or [
             {"at": at, "kind": "noted", "source": source}
         ]
         rows[-1]["file"] = fingerprint
@@ -195,7 +195,7 @@ class History:
         return kept
 
 
-def _row(at: str, change: Change, source: str, moment: TurnStamp | None) -> dict[str, Any]:
+def _row(at: str, change: Change, source: str, turn_stamp: TurnStamp | None) -> dict[str, Any]:
     row: dict[str, Any] = {
         "at": at,
         "kind": change.kind,
@@ -208,12 +208,12 @@ def _row(at: str, change: Change, source: str, moment: TurnStamp | None) -> dict
     }
     if change.other is not None:
         row["other"] = _fields(change.other)
-    if moment is not None:
-        row |= {"episode": moment.episode, "turn": moment.turn}
-        if change.kind not in _COUNTED and (moment.action or moment.response):
-            row |= {"action": moment.action, "response": moment.response}
-        if change.kind == "added" and moment.state:
-            row["state"] = list(map(str, moment.state))
+    if turn_stamp is not None:
+        row |= {"episode": turn_stamp.episode, "turn": turn_stamp.turn}
+        if change.kind not in _COUNTED and (turn_stamp.action or turn_stamp.response):
+            row |= {"action": turn_stamp.action, "response": turn_stamp.response}
+        if change.kind == "added" and turn_stamp.state:
+            row["state"] = list(map(str, turn_stamp.state))
     return row
 
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.storage.entry import (
+    PERSISTENCE_BY_TAG,
+    STATUS_BY_TAG,
     Entry,
     NotAnEntry,
     parse_entry,
@@ -16,6 +18,7 @@ from zorkgpt.memory.storage.entry import (
     split_fields,
 )
 from zorkgpt.memory.storage.escaping import NAME, UNDECODED, decode, encode, escape, one_line, unescape
+from zorkgpt.memory.turn_span import TurnSpan
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +54,7 @@ class Section:
 
     @property
     def memories(self) -> list[Memory]:
-        return [part.memory for part in self.parts if part.__class__ is Entry]
+        return [part.memory for part in self.parts if isinstance(part, Entry)]
 
 
 LOCATION_LIMIT = 10**18
@@ -80,7 +83,8 @@ def parse_section(data: bytes) -> Section:
     if found is None:
         return _unknown(data, text)
     heading, at = found[0], found.end()
-    visits, episodes, visited = 0, (), ""
+    visits, visited = 0, ""
+    episodes: tuple[int | str, ...] = ()
     if seen := _VISITS.match(text, at):
         at, visited = seen.end(), seen[0]
         visits = int(seen[1])
@@ -116,6 +120,7 @@ def with_parts(section: Section, parts: tuple[str | Entry, ...], eol: str) -> Se
 
 
 def with_number(section: Section, location_id: int, eol: str) -> Section:
+    """Return the section under another number, with all that it holds."""
     heading = _heading(location_id, section.name, eol)
     return _section(
         location_id, section.name, section.visits, section.episodes, heading, section.visited, section.parts
@@ -125,23 +130,24 @@ def with_number(section: Section, location_id: int, eol: str) -> Section:
 def with_memory(section: Section, memory: Memory, eol: str) -> Section:
     """The memory after the last one of the section, else where the first one would stand."""
     parts = section.parts
-    at = max((index for index, part in enumerate(parts) if part.__class__ is Entry), default=None)
     entry = render_entry(memory, eol=eol)
-    if at is None:
-        before, after = _opening(parts[0] if parts else "", eol)
-        return with_parts(section, tuple(part for part in (before, entry, after, *parts[1:]) if part), eol)
-    last = parts[at].raw
-    lead = eol if last.endswith("\n") else eol + eol
-    following = parts[at + 1] if at + 1 < len(parts) else ""
-    gap = "" if following.startswith(("\n", "\r\n")) or at + 1 == len(parts) else eol
-    middle = tuple(part for part in (lead, entry, gap) if part)
-    return with_parts(section, (*parts[: at + 1], *middle, *parts[at + 1 :]), eol)
+    for at in range(len(parts) - 1, -1, -1):
+        last = parts[at]
+        if isinstance(last, Entry):
+            lead = eol if last.raw.endswith("\n") else eol + eol
+            # What follows the last memory is text, never a memory.
+            following = "".join(part for part in parts[at + 1 : at + 2] if isinstance(part, str))
+            gap = "" if following.startswith(("\n", "\r\n")) or at + 1 == len(parts) else eol
+            middle = tuple(part for part in (lead, entry, gap) if part)
+            return with_parts(section, (*parts[: at + 1], *middle, *parts[at + 1 :]), eol)
+    before, after = _opening("".join(part for part in parts[:1] if isinstance(part, str)), eol)
+    return with_parts(section, tuple(part for part in (before, entry, after, *parts[1:]) if part), eol)
 
 
 def with_changed(section: Section, old: Memory, new: Memory, eol: str) -> Section:
     """The section with this very memory (by identity) written anew, in its place."""
     parts = tuple(
-        render_entry(new, part.extras, eol) if part.__class__ is Entry and part.memory is old else part
+        render_entry(new, part.extras, eol) if isinstance(part, Entry) and part.memory is old else part
         for part in section.parts
     )
     return with_parts(section, parts, eol)
@@ -149,9 +155,9 @@ def with_changed(section: Section, old: Memory, new: Memory, eol: str) -> Sectio
 
 def without(section: Section, memory: Memory, eol: str) -> Section:
     """The section without this very memory (by identity)."""
-    gone = next(i for i, part in enumerate(section.parts) if part.__class__ is Entry and part.memory is memory)
+    gone = next(i for i, part in enumerate(section.parts) if isinstance(part, Entry) and part.memory is memory)
     before, after = section.parts[:gone], section.parts[gone + 1 :]
-    if after and after[0].__class__ is str:
+    if after and isinstance(after[0], str):
         after = (after[0].removeprefix("\r\n").removeprefix("\n"), *after[1:])
     return with_parts(section, tuple(part for part in (*before, *after) if part), eol)
 
@@ -164,8 +170,16 @@ def _visited(visits: int, episodes: tuple[int | str, ...], eol: str) -> str:
     return f"**Visits:** {visits} | **Episodes:** {', '.join(map(render_name, episodes))}".rstrip() + eol
 
 
-def _section(location_id, name, visits, episodes, heading, visited, parts) -> Section:
-    body = encode("".join(part.raw if part.__class__ is Entry else part for part in parts))
+def _section(
+    location_id: int | None,
+    name: str,
+    visits: int,
+    episodes: tuple[int | str, ...],
+    heading: str,
+    visited: str,
+    parts: tuple[str | Entry, ...],
+) -> Section:
+    body = encode("".join(part.raw if isinstance(part, Entry) else part for part in parts))
     data = encode(heading + visited) + body
     return Section(location_id, name, visits, episodes, heading, visited, parts, data, zlib.crc32(body))
 
@@ -201,11 +215,11 @@ def _parts(text: str, at: int, problems: list[Problem]) -> Iterator[str | Entry]
             category,
             title.strip(),
             int(episode),
-            f"{turns}→{last}" if last else turns,
+            str(TurnSpan(turns, last)) if last else turns,
             int(score) if score else None,
             body.strip(),
-            "core" if persistence == "CORE" else "permanent",
-            status or "ACTIVE",
+            PERSISTENCE_BY_TAG[persistence],
+            STATUS_BY_TAG[status or "ACTIVE"],
             None,
             None,
             None,

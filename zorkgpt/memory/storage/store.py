@@ -58,7 +58,7 @@ class MemoryStore:
         change: Callable[[Document], ChangedDocument | None],
         *,
         source: str = "agent",
-        moment: TurnStamp | None = None,
+        turn_stamp: TurnStamp | None = None,
     ) -> ChangedDocument | None:
         """Change the document as it is on disk now; on disk when this returns.
 
@@ -66,7 +66,7 @@ class MemoryStore:
 
         Args:
             source: who changes it, for the history.
-            moment: the turn that it is of; None: of none that is known.
+            turn_stamp: the turn in which it is made; None: not known.
 
         Raises:
             MemoryStoreError: it could not be locked, read or written; file and cache are as before.
@@ -81,7 +81,8 @@ class MemoryStore:
                 if outcome is None or outcome.document is self._document:
                     return outcome
                 # Somebody who does not know our lock, an editor say, may have saved the file meanwhile.
-                if self._now() == self._stamp and self._write(outcome, source, moment):
+                now = self._now()
+                if now == self._stamp and self._write(outcome, now[0], source, turn_stamp):
                     return outcome
         raise MemoryStoreError(f"{self.file.path} is being changed all the time by something that ignores its lock.")
 
@@ -148,15 +149,15 @@ class MemoryStore:
         self.cache.update(fresh)
         return True
 
-    def _write(self, outcome: ChangedDocument, source: str, moment: TurnStamp | None) -> bool:
-        """False: the file was changed by somebody else at the last moment, and nothing was done."""
+    def _write(self, outcome: ChangedDocument, over: Stamp, source: str, turn_stamp: TurnStamp | None) -> bool:
+        """Write what came of a change. False: somebody else changed the file at the last moment; nothing was done."""
         if outcome.changes:
             self._begin_history()
-        written = self.file.write(render(outcome.document), over=self._stamp[0])
+        written = self.file.write(render(outcome.document), over=over)
         if written is None:
             return False
         self._document = outcome.document
-        self._record(outcome, source, moment)
+        self._record(outcome, source, turn_stamp)
         try:
             self._stamp = written, self.history.size()
         except MemoryStoreError:
@@ -170,12 +171,12 @@ class MemoryStore:
                 self.cache.pop(location_id, None)
         return True
 
-    def _record(self, outcome: ChangedDocument, source: str, moment: TurnStamp | None) -> None:
+    def _record(self, outcome: ChangedDocument, source: str, turn_stamp: TurnStamp | None) -> None:
         # As long as earlier lines are missing, so must this one be: the end of the history tells that it is behind.
         if not outcome.changes or self._unreconciled:
             return
         try:
-            self.history.append(outcome.changes, outcome.document.fingerprint(), source=source, moment=moment)
+            self.history.append(outcome.changes, outcome.document.fingerprint(), source=source, turn_stamp=turn_stamp)
         except OSError as error:
             self._history_failed(error)
 
@@ -202,7 +203,8 @@ class MemoryStore:
             return
         else:
             log.info("history brought up to the file", extra={"changes": len(changes), "source": source})
-        self._stamp = self._stamp[0], self.history.size()
+        if self._stamp is not None:
+            self._stamp = self._stamp[0], self.history.size()
 
     def _is_ahead(self) -> bool:
         """Whether the file says something that its history, if it has one, does not."""

@@ -28,23 +28,23 @@ class Thing:
     """Values of `Relation`: open or closed, locked or unlocked, lit or unlit."""
 
 
-class Verdict(StrEnum):
+class AuditVerdict(StrEnum):
     CONFIRMED = "confirmed"
     CONTRADICTED = "contradicted"
     NOT_CHECKABLE = "not checkable"
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class AuditFinding:
     """What the fresh world says of one memory."""
 
     located: LocatedMemory
-    verdict: Verdict
+    verdict: AuditVerdict
     evidence: str = ""
     """Where the thing is, in words; "" if that can't be checked."""
 
 
-def held_against(memories: Iterable[LocatedMemory], world: Sequence[Thing]) -> list[Finding]:
+def held_against(memories: Iterable[LocatedMemory], world: Sequence[Thing]) -> list[AuditFinding]:
     """A finding for each current core memory, by what it claims; its sentence is not read."""
     things = {thing.number: thing for thing in world}
     return [
@@ -54,26 +54,29 @@ def held_against(memories: Iterable[LocatedMemory], world: Sequence[Thing]) -> l
     ]
 
 
-def tally(findings: Iterable[Finding]) -> dict[str, int]:
+def tally(findings: Iterable[AuditFinding]) -> dict[str, int]:
     """How many of each verdict."""
     counted = Counter(finding.verdict.value for finding in findings)
-    return {verdict.value: counted[verdict.value] for verdict in Verdict}
+    return {verdict.value: counted[verdict.value] for verdict in AuditVerdict}
 
 
-def _finding(located: LocatedMemory, things: Mapping[int, Thing]) -> Finding:
-    held, denied = [], []
+def _finding(located: LocatedMemory, things: Mapping[int, Thing]) -> AuditFinding:
+    held: list[Thing] = []
+    denied: list[Thing] = []
     for claim in located.memory.claims:
         thing = things.get(claim.number) if claim.number is not None else None
-        so = None if thing is None else _is_so(claim, thing, located.location_id)
-        if so is not None:
-            (held if so else denied).append(thing)
+        if thing is None:
+            continue
+        holds = _is_so(claim, thing, located.location_id)
+        if holds is not None:
+            (held if holds else denied).append(thing)
     if denied:
         evidence = "; ".join(dict.fromkeys(_in_words(thing) for thing in denied))
-        return Finding(located, Verdict.CONTRADICTED, f"In a fresh world {evidence}")
+        return AuditFinding(located, AuditVerdict.CONTRADICTED, f"In a fresh world {evidence}")
     if held:
         evidence = "; ".join(dict.fromkeys(_in_words(thing) for thing in held))
-        return Finding(located, Verdict.CONFIRMED, evidence)
-    return Finding(located, Verdict.NOT_CHECKABLE)
+        return AuditFinding(located, AuditVerdict.CONFIRMED, evidence)
+    return AuditFinding(located, AuditVerdict.NOT_CHECKABLE)
 
 
 def _is_so(claim: Claim, thing: Thing, location_id: int) -> bool | None:

@@ -24,7 +24,7 @@ Lasting = Literal["core", "permanent"]
 
 
 @dataclass(frozen=True, slots=True)
-class Proposal:
+class PersistenceProposal:
     """What an unmarked memory should be marked as."""
 
     located: LocatedMemory
@@ -33,7 +33,7 @@ class Proposal:
 
 
 class Classifier(Protocol):
-    def classify(self, located: Sequence[LocatedMemory]) -> list[Proposal]:
+    def classify(self, located: Sequence[LocatedMemory]) -> list[PersistenceProposal]:
         """One for each, in the same order; all are of one location."""
         ...
 
@@ -49,16 +49,16 @@ def unmarked(document: Document) -> list[LocatedMemory]:
     ]
 
 
-def proposals(document: Document, classifier: Classifier) -> Iterator[Proposal]:
+def proposals(document: Document, classifier: Classifier) -> Iterator[PersistenceProposal]:
     """A proposal for every unmarked memory, place by place."""
     by_place: dict[int, list[LocatedMemory]] = {}
-    for located in unmarked(document):
-        by_place.setdefault(located.location_id, []).append(located)
+    for one in unmarked(document):
+        by_place.setdefault(one.location_id, []).append(one)
     for located in by_place.values():
         yield from classifier.classify(located)
 
 
-def with_marks(document: Document, accepted: Sequence[Proposal]) -> ChangedDocument:
+def with_marks(document: Document, accepted: Sequence[PersistenceProposal]) -> ChangedDocument:
     """The document with these marks; a memory that has changed or got a mark meanwhile is left alone."""
     made: tuple[changes.Change, ...] = ()
     for proposal in accepted:
@@ -74,8 +74,10 @@ def with_marks(document: Document, accepted: Sequence[Proposal]) -> ChangedDocum
 class RuleClassifier:
     """Asks nobody: what nobody has said otherwise of stays permanent, as it is read without a mark."""
 
-    def classify(self, located: Sequence[LocatedMemory]) -> list[Proposal]:
-        return [Proposal(one, "permanent", "as it is read without a mark; no model was asked") for one in located]
+    def classify(self, located: Sequence[LocatedMemory]) -> list[PersistenceProposal]:
+        return [
+            PersistenceProposal(one, "permanent", "as it is read without a mark; no model was asked") for one in located
+        ]
 
 
 class ClassificationAnswer(BaseModel):
@@ -91,7 +93,7 @@ class ModelClassifier:
         self._llm = llm
         self._rules = RuleClassifier()
 
-    def classify(self, located: Sequence[LocatedMemory]) -> list[Proposal]:
+    def classify(self, located: Sequence[LocatedMemory]) -> list[PersistenceProposal]:
         prompt = render(
             "memory_classify",
             place=located[0].location_name,
@@ -101,13 +103,14 @@ class ModelClassifier:
         )
         question = [Message("system", prompt.system), Message("user", prompt.user)]
         try:
-            said = self._llm.complete(question, role="memory", response_model=ClassificationAnswer).parsed.persistences
+            answer = self._llm.complete(question, role="memory", response_model=ClassificationAnswer).parsed
         except LLMError as error:
             log.warning("the model could not classify", extra={"location": located[0].location_id, "why": str(error)})
-            said = []
-        if len(said) != len(located):
             return self._rules.classify(located)
-        return [Proposal(one, kind, "the model says so") for one, kind in zip(located, said, strict=True)]
+        if not isinstance(answer, ClassificationAnswer) or len(answer.persistences) != len(located):
+            return self._rules.classify(located)
+        given = zip(located, answer.persistences, strict=True)
+        return [PersistenceProposal(one, persistence, "the model says so") for one, persistence in given]
 
 
 def _same(among: Sequence[LocatedMemory], wanted: LocatedMemory) -> Memory | None:

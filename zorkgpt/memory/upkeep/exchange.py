@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 from types import UnionType
+from typing import Any
 
 from zorkgpt.errors import MemoryStoreError, reason_of
 from zorkgpt.memory.models import STATUSES, Memory, fields_of, memory_of
@@ -33,7 +34,7 @@ _KINDS: dict[str, type | UnionType] = {
 }
 
 
-def rows(memories: Iterable[LocatedMemory]) -> list[dict]:
+def rows(memories: Iterable[LocatedMemory]) -> list[dict[str, Any]]:
     """One row a memory: `location_id`, `location_name` and the fields of `Memory`."""
     return [
         {"location_id": located.location_id, "location_name": located.location_name, **fields_of(located.memory)}
@@ -88,7 +89,7 @@ def _from_json(path: Path, data: bytes) -> list[LocatedMemory]:
         raise MemoryStoreError(f"{path} is not what export --json writes: {reason_of(error)}") from error
 
 
-def _located(row: dict) -> LocatedMemory:
+def _located(row: dict[str, Any]) -> LocatedMemory:
     location_id, name = row["location_id"], row.get("location_name", "")
     if not _is_of(location_id, int) or abs(location_id) >= LOCATION_LIMIT or not isinstance(name, str):
         raise TypeError(f"location {location_id!r} with the name {name!r}")
