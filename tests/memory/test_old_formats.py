@@ -84,7 +84,7 @@ def test_an_older_file_is_read(form):
     assert document.all_memories() == {5: [expected]}
     assert list(document.problems()) == []
     assert render(document) == (HEAD + text).encode()
-    section = document.of(5)[0]
+    section = document.sections_of(5)[0]
     assert (section.name, section.visits, section.episodes) == ("Living Room", 3, (1, 2, 3))
 
 

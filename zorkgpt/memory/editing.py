@@ -1,4 +1,4 @@
-"""What a person changes of the memories: text, category, class, status, and the marks of what stays and what goes."""
+"""Edits by a person: of a memory's text, category, persistence and status, and pinning and vetoing it."""
 
 from dataclasses import dataclass, replace
 from hashlib import blake2b
@@ -17,8 +17,8 @@ CATEGORIES: tuple[str, ...] = get_args(Category)
 LASTING = ("core", "permanent")
 BY_A_PERSON = "by a person"
 
-_MEANT = ("category", "title", "text", "persistence", "status", "pinned", "vetoed")
-"""What a person sees and changes; counts go on while one looks."""
+_EDITABLE = ("category", "title", "text", "persistence", "status", "pinned", "vetoed")
+"""The fields that a person sees and changes; counts go on while one looks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Edit:
     pinned: bool | None = None
     vetoed: bool | None = None
     reason: str | None = None
-    """For the history; of a memory that is marked as wrong, in the file too."""
+    """The reason, for the history; for a memory that is marked as wrong, in the file too."""
 
     def check(self) -> None:
         """
@@ -51,8 +51,8 @@ class Edit:
 
 
 def fingerprint(memory: Memory) -> str:
-    """Of all that a person can change of a memory: the same as long as nobody has."""
-    told = repr([getattr(memory, name) for name in _MEANT])
+    """Return a digest of all that a person can change of a memory."""
+    told = repr([getattr(memory, name) for name in _EDITABLE])
     return blake2b(told.encode(errors="backslashreplace"), digest_size=8).hexdigest()
 
 
@@ -76,7 +76,7 @@ def edit(store: MemoryStore, location_id: int, title: str, wanted: Edit, *, expe
     done: list[Memory] = []
 
     def change(document: Document) -> ChangedDocument:
-        old = _meant(document, location_id, title, expected)
+        old = _find(document, location_id, title, expected)
         new = _edited(old, wanted)
         done[:] = [new]
         if new == old:
@@ -87,7 +87,7 @@ def edit(store: MemoryStore, location_id: int, title: str, wanted: Edit, *, expe
     return done[0]
 
 
-def _meant(document: Document, location_id: int, title: str, expected: str | None) -> Memory:
+def _find(document: Document, location_id: int, title: str, expected: str | None) -> Memory:
     name = one_line(title)
     memories = document.memories(location_id)
     found = [one for one in memories if one.title == name]

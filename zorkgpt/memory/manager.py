@@ -177,7 +177,7 @@ class SimpleMemoryManager(Likeness, Lookback):
         """What the agent is told of this location; "" if nothing is known."""
         self._keeper.refresh()
         with self.store.guard:
-            sections = self.store.document.of(location_id)
+            sections = self.store.document.sections_of(location_id)
             kept = self.store.cache.get(location_id, [])
             of_here = self.of_this_place_only(location_id, self._name(location_id), kept)
             of_here += [one for one in kept if one.pinned and one not in of_here]
@@ -209,7 +209,7 @@ class SimpleMemoryManager(Likeness, Lookback):
         """
         self._keeper.refresh()
         with self.store.guard:
-            written = next(iter(self.store.document.of(location_id)), None)
+            written = next(iter(self.store.document.sections_of(location_id)), None)
             uncounted = self._visits.with_present(location_id, self._recorder.episode)
             times, episodes = (written.visits, written.episodes) if written else (0, ())
             played = {episode_key(each) for each in (*episodes, *uncounted, self._recorder.episode)}
@@ -391,7 +391,7 @@ class SimpleMemoryManager(Likeness, Lookback):
             self._recorder.restore(found.first_turns, under_way.get("recorder"))
 
     def _name(self, location_id: int) -> str:
-        written = next((section.name for section in self.store.document.of(location_id)), "")
+        written = next((section.name for section in self.store.document.sections_of(location_id)), "")
         return written or self._keeper.names.get(location_id, "")
 
 

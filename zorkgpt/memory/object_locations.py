@@ -1,4 +1,4 @@
-"""What the agent itself has moved and changed in this episode, by the object tree."""
+"""The things that the agent itself has moved and changed in this episode, by the object tree."""
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
@@ -55,7 +55,7 @@ class HandledThings:
         return self._things[number].name if number in self._things else ""
 
     def moved(self) -> frozenset[int]:
-        """Those that were moved, and not only opened or lit."""
+        """Return the things that were moved, and not only opened or lit."""
         return frozenset(number for number, thing in self._things.items() if thing.moved)
 
     def note(self, turn: ZMachineContext) -> None:
@@ -85,7 +85,7 @@ class HandledThings:
         return next((claim for claim in claims if self._is_owed(location_id, claim)), None)
 
     def denies(self, location_id: int, claim: Claim) -> bool:
-        """Whether a thing that the agent has moved or changed is known to be otherwise now than the claim says."""
+        """Return whether a thing that the agent moved or changed is known to be otherwise than the claim says."""
         thing = self._things.get(claim.number) if claim.number is not None else None
         if thing is None:
             return False
@@ -98,7 +98,7 @@ class HandledThings:
         return attribute in thing.now and thing.now[attribute] is not value
 
     def was_so_before(self, location_id: int, claim: Claim) -> bool:
-        """Whether the claim says how a thing was before the agent moved or changed it."""
+        """Return whether the claim says how a thing was before the agent moved or changed it."""
         thing = self._things.get(claim.number) if claim.number is not None else None
         if thing is None:
             return False

@@ -17,12 +17,12 @@ from zorkgpt.runlog.reader import RUNS, episodes_in
 
 LOG_FILE = "episode_log.jsonl"
 _SIGNS = (b'"ephemeral"', b'"episode_ended"')
-"""What stands in the lines that matter; no other line is read closer."""
+"""A line of a log without any of these tells nothing about memories, and is not parsed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Showings:
-    """In which turns of an episode the player was shown a memory."""
+    """The turns of an episode in which the player was shown a memory."""
 
     episode: int
     first_turn: int
@@ -38,20 +38,20 @@ class Provenance:
     location_name: str
     title: str
     memory: Memory | None
-    """As it stands; None: it is not in the file any more."""
+    """The memory as it is now; None: it is no longer in the file."""
     records: tuple[HistoryRecord, ...]
-    """What became of it, oldest first. The turn of the first one is what taught it."""
+    """Its changes, oldest first. The turn of the first one is what taught it."""
     shown: tuple[Showings, ...] = ()
     trials: tuple[Trial, ...] = ()
-    """The last ones; the counts on the memory are of all."""
+    """The last trials; the counts on the memory include all."""
 
     @property
     def made(self) -> HistoryRecord | None:
-        """None: it was there before the history began, or stands in no history."""
+        """The record of its making; None: it was there before the history began, or is in no history."""
         return next((record for record in self.records if record.change.before is None), None)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
+        """Return plain values, for JSON."""
         return {
             "location_id": self.location_id,
             "location_name": self.location_name,
@@ -66,7 +66,7 @@ class Provenance:
 def why(
     store: MemoryStore, title: str, *, location_id: int | None = None, runs: Path | None = None
 ) -> list[Provenance]:
-    """The story of each memory of this title, whatever its case, by location; none if there never was one.
+    """Return the story of each memory with this title, whatever its case, by location.
 
     Args:
         location_id: of this location only.
@@ -92,7 +92,9 @@ def _provenance(
     kept = [one for one in store.cache.get(place, ()) if one.title.casefold() == wanted]
     memory = next((one for one in kept if is_current(one)), kept[-1] if kept else None)
     title = memory.title if memory else _last_title(records, wanted)
-    names = [section.name for section in store.document.of(place)] + [one.change.location_name for one in records]
+    names = [section.name for section in store.document.sections_of(place)] + [
+        one.change.location_name for one in records
+    ]
     its = tuple(one for one in trials if one.location_id == place and one.title.casefold() == wanted)
     return Provenance(place, next(iter(names), ""), title, memory, records, tuple(_shown(runs, place, title)), its)
 
@@ -151,16 +153,16 @@ def _plain(record: HistoryRecord) -> dict[str, Any]:
 
 
 class EpisodeMemories:
-    """Of one episode; follows its log while it grows."""
+    """The ephemeral memories of one episode as they stood after each turn; follows its log while it grows."""
 
     def __init__(self, log: Path, episode: int | str) -> None:
         self._log = log
         self._episode = episode
         self._read_bytes = 0
         self._states: dict[int, list[tuple[int, tuple[Memory, ...]]]] = {}
-        """By location: turn, and the memories from then on."""
+        """For each location the turns of its changes, each with the memories from then on."""
         self.ended: str | None = None
-        """When, as ISO 8601; None: it has not, or nobody knows."""
+        """The time of the end of the episode, as ISO 8601; None: it has not ended, or nobody knows."""
 
     def refresh(self) -> None:
         """Read what was added since; a log that cannot be read holds nothing."""
@@ -183,7 +185,7 @@ class EpisodeMemories:
         return self._states
 
     def at(self, location_id: int, turn: int) -> tuple[Memory, ...]:
-        """The superseded too."""
+        """Return the memories of a location after a turn, with the superseded."""
         states = self._states.get(location_id, ())
         place = bisect_right(states, turn, key=lambda state: state[0])
         return states[place - 1][1] if place else ()
@@ -243,7 +245,7 @@ def _changed(kept: tuple[Memory, ...], turn: int, event: dict[str, Any], episode
 
 
 class AsOf:
-    """Looks up what was remembered when; follows history and logs while they grow.
+    """An index of what was remembered at any turn; follows history and logs while they grow.
 
     The history tells of lasting memories, in the order in which they changed. What came of an episode and a turn is
     known of changes that a player made. A change by hand, or by a person's command, in the midst of an episode counts
@@ -276,7 +278,7 @@ class AsOf:
 
     @classmethod
     def of(cls, memory_file: Path | str) -> "AsOf":
-        """For a memory file with its history beside it, and `runs/` in the same folder."""
+        """Build the index of a memory file with its history beside it, and `runs/` in the same folder."""
         path = Path(memory_file)
         return cls(History(path.with_suffix(".history.jsonl")), path.parent / RUNS)
 
@@ -299,13 +301,13 @@ class AsOf:
             episode.refresh()
 
     def memories(self, location_id: int, episode: int | str, turn: int) -> list[Memory]:
-        """Of a location at the end of the turn, the lasting first; the superseded too."""
-        lasting = self._state(location_id, self._cut(episode, turn))
+        """Return the memories of a location at the end of a turn, the lasting first, with the superseded."""
+        lasting = self._state(location_id, self._record_count_at(episode, turn))
         return [*lasting, *self._of_episode(episode).at(location_id, turn)]
 
     def all_memories(self, episode: int | str, turn: int) -> dict[int, list[Memory]]:
-        """Of every location that had any."""
-        cut, passing = self._cut(episode, turn), self._of_episode(episode)
+        """Return the memories of every location that had any, at the end of a turn."""
+        cut, passing = self._record_count_at(episode, turn), self._of_episode(episode)
         found = {}
         for location_id in sorted({*self._states, *passing.locations()}):
             memories = [*self._state(location_id, cut), *passing.at(location_id, turn)]
@@ -314,19 +316,19 @@ class AsOf:
         return found
 
     def changes(self, location_id: int, title: str, episode: int | str, turn: int) -> list[HistoryRecord]:
-        """What had become of the memories of this title until the end of the turn."""
+        """Return what had become of the memories of this title until the end of a turn."""
         numbers = self._numbers.get(location_id, [])
-        upto = bisect_right(numbers, self._cut(episode, turn) - 1)
+        upto = bisect_right(numbers, self._record_count_at(episode, turn) - 1)
         records = (self._records[number] for number in numbers[:upto])
         return [record for record in records if title in _titles(record.change)]
 
     def knows(self, episode: int | str) -> bool:
-        """Whether it was played: it changed something lasting, or has a folder with its log."""
+        """Return whether the episode was played: it changed something lasting, or has a folder with its log."""
         log = None if self._runs is None else self._runs / _folder(episode) / self._log_file
         return episode_key(episode) in self._turns or (log is not None and log.is_file())
 
     def name(self, location_id: int) -> str:
-        """What the location was called last."""
+        """Return what the location was called last."""
         return self._names.get(location_id, "")
 
     def _clear(self) -> None:
@@ -348,8 +350,8 @@ class AsOf:
             turns.append(max(record.turn_stamp.turn, turns[-1] if turns else 0))
             self._rows.setdefault(episode, []).append(number)
 
-    def _cut(self, episode: int | str, turn: int) -> int:
-        """How many records there were at the end of the turn."""
+    def _record_count_at(self, episode: int | str, turn: int) -> int:
+        """Return how many records there were at the end of a turn."""
         episode = episode_key(episode)
         turns, rows = self._turns.get(episode, []), self._rows.get(episode, [])
         known = bisect_right(turns, turn)
@@ -361,7 +363,7 @@ class AsOf:
         return min(later, default=len(self._records))
 
     def _with_later_edits(self, cut: int, ended: str | None) -> int:
-        """With what was changed by hand after the episode's last own change, while it ran."""
+        """Move the cut behind what was changed by hand after the episode's last own change, while it ran."""
         while cut < len(self._records) and self._records[cut].turn_stamp is None:
             if ended is not None and self._records[cut].at[:19] > ended[:19]:
                 break
@@ -393,6 +395,6 @@ def _is_later(episode: int | str, than: int | str) -> bool:
 
 
 def _folder(episode: int | str) -> str:
-    """An episode's name is data: it leads nowhere but into `runs`."""
+    """Return the folder of an episode, whose name is data: it leads nowhere but into `runs`."""
     name = str(episode)
     return name if name not in ("", ".", "..") and "/" not in name and "\0" not in name else "_"

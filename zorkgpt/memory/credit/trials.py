@@ -15,13 +15,13 @@ from zorkgpt.memory.models import Memory
 
 _TAIL_BYTES = 64 * 1024
 LARGE = 2_000_000
-"""Bytes from which the file is thinned out."""
+"""The size in bytes from which the file is thinned out."""
 _KEPT_TRIALS = 20
-"""Of each memory, the last ones, when the file is thinned out."""
+"""How many trials of each memory stay when the file is thinned out."""
 _KEPT_EPISODES = 3
-"""The last ones, which are kept whole: one of them may be running."""
+"""How many episodes are kept whole: one of them may be running."""
 _ENOUGH_TRIALS = 2
-"""From which a memory's reliability is judged: once is chance."""
+"""How many trials it takes to judge a memory's reliability: once is chance."""
 _LOW_SHARE, _HIGH_SHARE = 0.35, 0.65
 
 
@@ -33,7 +33,7 @@ class Trial:
     turn: int
     location_id: int
     title: str
-    """Of the memory, which had been shown before the turn."""
+    """The title of the memory, which had been shown before the turn."""
     action: str
     result: str
     """What came of it, by the Z-machine's facts."""

@@ -48,7 +48,7 @@ def repeats(keeper: "DiscerningKeeper", threshold: float | None = None) -> list[
     questions = _Questions(keeper)
     found: list[Merge] = []
     for location_id in sorted(keeper.store.cache):
-        sections = keeper.store.document.of(location_id)
+        sections = keeper.store.document.sections_of(location_id)
         found += _of_place(keeper, location_id, sections[0].name if sections else "", threshold, questions)
     return found
 

@@ -79,7 +79,7 @@ def replaced(
 
 
 def _episodes(document: Document, location_id: int) -> tuple[int | str, ...]:
-    return next((section.episodes for section in document.of(location_id)), ())
+    return next((section.episodes for section in document.sections_of(location_id)), ())
 
 
 def _telling(outcome: ChangedDocument, other: Memory, reason: str, kind: str | None = None) -> ChangedDocument:

@@ -1,4 +1,4 @@
-"""Whether a newer text says what an older one says, decided by the words alone.
+"""The comparison of two texts: whether the newer one says what the older one says, by the words alone.
 
 Cosine similarity can't tell a paraphrase from a contradiction: one word makes the difference. So this is strict: it
 says `same` or `adds` only where every word is accounted for, and leaves the rest to whoever understands it.
@@ -29,7 +29,7 @@ class Contrast:
 
 
 def compare(older: str, newer: str) -> Contrast:
-    """How the newer text relates to the older one.
+    """Return how the newer text relates to the older one.
 
     `same`: they say the same; the order of the two makes no difference. `adds`: the newer one says all of the older one
     and more; the other way round that is `unsure`, with the reason that the older one says more. `conflict`: they
@@ -50,7 +50,7 @@ def compare(older: str, newer: str) -> Contrast:
 
 
 def relation_of(older: str, newer: str) -> Relation:
-    """The same without the reasons, which take most of the time."""
+    """Return how the newer text relates to the older one, without the reasons, which take most of the time."""
     found = _found(older, newer, read(older), read(newer))
     return "unsure" if found == "says less" else found
 
@@ -67,7 +67,7 @@ def _found(older: str, newer: str, first: Text, second: Text) -> Relation | Lite
 
 
 def _covers(older: Text, newer: Text) -> Literal["same", "adds"] | None:
-    """Whether the newer text says all that the older one says."""
+    """Return whether the newer text says all that the older one says."""
     if older.words == newer.words:
         stops = list(zip(older.stops, newer.stops, strict=True))[:-1]
         return None if _is_parted_otherwise(older.words, stops) else "same"
@@ -93,7 +93,7 @@ def _turned(text: Text, start: str) -> list[Text]:
 
 
 def _match(older: Text, newer: Text) -> tuple[int, bool]:
-    """Where the newer text has said what the older one says, 0 if nowhere; and whether it inserts something there."""
+    """Return where the newer text has said what the older one says, 0 if nowhere; and whether it inserts something."""
     theirs, ours = newer.words, older.words
     is_order = ours[0] != theirs[0] and _may_differ(older, 0, newer, 0)
     may_insert = lexicon.NARROWED.isdisjoint(ours)
@@ -136,7 +136,7 @@ def _may_differ(older: Text, at: int, newer: Text, there: int) -> bool:
 
 
 def _begins_clause(text: Text, place: int) -> bool:
-    """Whether an order or an activity begins here: "Turn the dial", "Turning the dial"."""
+    """Return whether an order or an activity begins here: "Turn the dial", "Turning the dial"."""
     if place + 1 >= len(text.words) or text.stops[place]:
         return False
     has_object = (
@@ -148,21 +148,21 @@ def _begins_clause(text: Text, place: int) -> bool:
 
 
 def _is_parted_otherwise(words: tuple[str, ...], stops: list[tuple[str, str]]) -> bool:
-    """Whether the pauses make other parts of the same words: one more or less does not, one moved does."""
+    """Return whether the pauses make other parts of the same words: one more or less does not, one moved does."""
     if not lexicon.CALCULATING.isdisjoint(words) and any(bool(one) != bool(other) for one, other in stops):
         return True
     return any(one and not other for one, other in stops) and any(other and not one for one, other in stops)
 
 
 def _is_purpose(ours: tuple[str, ...], at: int, theirs: tuple[str, ...], there: int) -> bool:
-    """ "Turn it to open the gate" beside "turning it opens the gate"."""
+    """Match "turn it to open the gate" with "turning it opens the gate"."""
     one = ours[at + 1] if ours[at] == "to" and at + 1 < len(ours) else ours[at]
     other = theirs[there + 1] if theirs[there] == "to" and there + 1 < len(theirs) else theirs[there]
     return (ours[at] == "to") != (theirs[there] == "to") and forms_of(one, other) == {"base", "s"}
 
 
 def _is_possessive(ours: tuple[str, ...], at: int, theirs: tuple[str, ...], there: int) -> bool:
-    """ "The hero's name" beside "the name of the hero"."""
+    """Match "the hero's name" with "the name of the hero"."""
     if theirs[there].endswith("'s"):
         ours, at, theirs, there = theirs, there, ours, at
     owner, owned = ours[at], ours[at + 1 : at + 2]
@@ -170,14 +170,14 @@ def _is_possessive(ours: tuple[str, ...], at: int, theirs: tuple[str, ...], ther
 
 
 def _is_receiver(text: Text, place: int) -> bool:
-    """Whether "you" may be left out here: "it costs you one life"."""
+    """Return whether "you" may be left out here: "it costs you one life"."""
     if text.words[place] != "you" or place == 0 or place + 1 == len(text.words) or text.stops[place]:
         return False
     return text.words[place - 1] in lexicon.GIVING and (text.articles[place + 1] or text.words[place + 1][0].isdigit())
 
 
 def _goes_on(older: Text, newer: Text, end: int) -> bool:
-    """Whether what the newer text says after the older one's end leaves that as true as it was."""
+    """Return whether what the newer text says after the older one's end leaves that as true as it was."""
     rest, stop = newer.part(end), newer.stops[end - 1]
     if not lexicon.UNDOING.isdisjoint(rest.words) or any("?" in word for word in rest.words):
         return False
@@ -195,7 +195,7 @@ def _goes_on(older: Text, newer: Text, end: int) -> bool:
 
 
 def _denies_elsewhere(rest: Text, stop: str) -> bool:
-    """Whether a negation in the rest, if there is one, is about something else: a later part of another sentence."""
+    """Return whether a negation in the rest, if any, is about something else: a later part of another sentence."""
     places = [place for place, word in enumerate(rest.words) if word.rstrip(",") in lexicon.NEGATIONS]
     if rest.words[0] == "without" and rest.words[1].endswith("ing"):
         return len(places) == 1
@@ -221,7 +221,7 @@ def _goes_on_without_stop(older: Text, rest: Text) -> bool:
 
 
 def _is_item(text: Text, place: int) -> bool:
-    """Whether this is one more of a list of numbers or quoted words, so that the list is another."""
+    """Return whether this is one more of a list of numbers or quoted words, so that the list is another."""
     return place < len(text.words) and (text.literal[place] or text.words[place][0].isdigit())
 
 
@@ -234,7 +234,7 @@ def _is_verb(text: Text, place: int) -> bool:
 
 
 def _is_main_verb(older: Text, verb: str) -> bool:
-    """Whether a verb after a condition can't be part of it: "it glows when they are near and turns white"."""
+    """Return whether a verb after a condition can't be part of it: "it glows when they are near and turns white"."""
     condition = next(place for place, word in enumerate(older.words) if word in lexicon.CONDITIONS)
     return condition > 0 and verb.endswith("s") and not lexicon.PLURAL.isdisjoint(older.words[condition:])
 
@@ -247,7 +247,7 @@ def _is_conflict(first: Text, second: Text) -> bool:
 
 
 def _is_denied(plain: Text, denying: Text) -> bool:
-    """Whether one is the other with a negation, and with the verb that this needs."""
+    """Return whether one is the other with a negation, and with the verb that this needs."""
     places = [place for place, word in enumerate(denying.words) if word in lexicon.NEGATIONS]
     if len(places) != 1 or not lexicon.NEGATIONS.isdisjoint(plain.words):
         return False
@@ -284,14 +284,14 @@ def _are_opposed(first: Text, second: Text) -> bool:
 
 
 def _is_one_of_several(older: str, first: Text, second: Text) -> bool:
-    """Whether they differ in the way of something that may be there twice: "a path leads north", "you can go north"."""
+    """Return whether they differ in the direction of what may be there twice: "a path leads north"."""
     if lexicon.DIRECTIONS.isdisjoint(set(first.words) ^ set(second.words)):
         return False
     return not {"a", "an", "can", "there"}.isdisjoint(older.casefold().split())
 
 
 def _is_supposed(text: Text, place: int) -> bool:
-    """Whether this is not stated: "if it is open" and "the cook says it is open" go with "if it is shut"."""
+    """Return whether this is not stated: "if it is open" and "the cook says it is open" go with "if it is shut"."""
     for at in range(place - 1, -1, -1):
         if text.stops[at]:
             return False
@@ -318,7 +318,7 @@ _KINDS = (
 
 
 def _differences(first: Text, second: Text) -> tuple[str, ...]:
-    """What one of them has and the other has not, by kind: "differs in direction: north, south"."""
+    """Return the words that only one of them has, by kind: "differs in direction: north, south"."""
     lost, new = only_in(first, second), only_in(second, first)
     found: dict[str, list[str]] = {}
     for word, others in [(word, new) for word in lost] + [(word, lost) for word in new]:
@@ -330,13 +330,13 @@ def _differences(first: Text, second: Text) -> tuple[str, ...]:
 
 
 def only_in(one: Text, other: Text) -> list[str]:
-    """The words of one that the other has not."""
+    """Return the words of one text that the other does not have."""
     known = set(other.words)
     return [word for word in dict.fromkeys(one.words) if word not in known][:_NAMED_WORDS]
 
 
 def kind_of(word: str) -> str:
-    """What a difference in this word is a difference in."""
+    """Return the kind of a word: "negation", "direction" ..., or "words" for any other."""
     if any(character.isdigit() for character in word):
         return "number"
     return next((kind for kind, members in _KINDS if word in members), "words")

@@ -1,4 +1,4 @@
-"""A text as the contrast check reads it: words without case, punctuation and articles, and what these were."""
+"""A text as the word check reads it: words without case, punctuation and articles, and what these were."""
 
 import re
 import unicodedata
@@ -26,16 +26,16 @@ class Text:
     stops: tuple[str, ...]
     """The punctuation that follows: nothing, "," or, for whatever ends a sentence, "."."""
     literal: tuple[bool, ...]
-    """In quotes, so that every letter counts."""
+    """Whether the word is in quotes, so that every letter counts."""
     articles: tuple[bool, ...]
-    """An article stood before it."""
+    """Whether an article stood before the word."""
 
     def part(self, start: int, end: int | None = None) -> "Text":
         cut = slice(start, end)
         return Text(self.words[cut], self.stops[cut], self.literal[cut], self.articles[cut])
 
     def rotated(self, start: int) -> "Text":
-        """From one word on to the end, then what came before."""
+        """Return the text from one word on to the end, followed by what came before."""
         head, rest = self.part(0, start), self.part(start)
         return Text(
             rest.words + head.words,
@@ -56,7 +56,7 @@ class _Word:
     literal: bool
     article: bool = False
     compound: int | None = None
-    """The place of the word with hyphens that it is part of."""
+    """The index of the hyphenated word that it is part of."""
 
 
 def _read(text: str) -> Text:
@@ -107,7 +107,7 @@ def _plain(text: str) -> str:
 
 
 def _without_case(text: str) -> str:
-    """In small letters, but for what is another thing in them; a text all in capitals tells nothing of that."""
+    """Return the text in lower case, except where case makes a difference; a text all in capitals does not tell."""
     if _MAY_COUNT.search(text) is None or text == text.upper():
         return text.casefold()
     parts, end = [], 0
@@ -118,7 +118,7 @@ def _without_case(text: str) -> str:
 
 
 def _is_sign(raw: str, *, first: bool) -> bool:
-    """Whether this is a sign that stands for itself: "type * to list"; not a bullet, a dash or an ellipsis."""
+    """Return whether this is a sign that stands for itself: "type * to list"; not a bullet, a dash or an ellipsis."""
     quoted = raw[0] in _QUOTES and raw[-1] in _QUOTES and len(raw) > 2
     return quoted or (raw == "*" and not first)
 
@@ -134,7 +134,7 @@ def _parts(core: str) -> list[str]:
 
 
 def _with_numbers(entries: list[_Word]) -> list[_Word]:
-    """Number words as digits: "twenty", "one" are 21."""
+    """Return the words with numbers as digits: "twenty", "one" are 21."""
     found: list[_Word] = []
     joinable, compound = False, None
     for entry in entries:
@@ -166,7 +166,7 @@ def _without_articles(entries: list[_Word]) -> list[_Word]:
 
 
 def _is_noun_phrase(following: str | None) -> bool:
-    """Whether what follows "a" makes it an article, and one that may as well not be there."""
+    """Return whether what follows "a" makes it an article, and one that may as well not be there."""
     return (
         following is not None
         and not following[0].isdigit()

@@ -413,7 +413,7 @@ class Keeper:
             "superseded": f" by {memory.superseded_by!r}",
             "invalidated": f" because {memory.invalidation_reason!r}",
         }
-        sections = self.store.document.of(location_id)
+        sections = self.store.document.sections_of(location_id)
         name = sections[0].name if sections else self.names.get(location_id, "")
         # In words and not in fields: a manager's logger is anybody's, and few formats show fields.
         self._log.info(
@@ -437,7 +437,7 @@ def _added(document, location_id, name, memory, visits, olds, others, turn) -> C
     known = known_again(others, memory) if is_current(memory) else None
     confirms = known is not None and known.status == MemoryStatus.TENTATIVE and memory.status == MemoryStatus.ACTIVE
     if confirms and not known.pinned:
-        episodes = next((section.episodes for section in document.of(location_id)), ())
+        episodes = next((section.episodes for section in document.sections_of(location_id)), ())
         memory = changes.taking_over(memory, known, episodes)
         olds, known = [*olds, known], None
     if known is None:

@@ -57,7 +57,7 @@ class Visits:
 
     def are_waiting(self, document: Document) -> bool:
         """Whether there are any to be counted at the places that the file has, of a turn at least."""
-        return any(place in document.at for place in self._uncounted if place != self._just_reached)
+        return any(place in document.section_indexes for place in self._uncounted if place != self._just_reached)
 
     def along_with(
         self, change: Callable[[Document], ChangedDocument | None], *, always: bool = False
@@ -78,7 +78,7 @@ class Visits:
             outcome = change(visited)
             if outcome is None or (outcome.document is visited and not always):
                 return outcome and ChangedDocument(document)
-            self._taken = [place for place in self._uncounted if place in outcome.document.at]
+            self._taken = [place for place in self._uncounted if place in outcome.document.section_indexes]
             return outcome
 
         return with_visits

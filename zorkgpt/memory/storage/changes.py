@@ -1,4 +1,4 @@
-"""What can be done to the memories of a document: plain functions from one document to the next."""
+"""Changes of the memories of a document: plain functions from one document to the next."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -44,7 +44,7 @@ Kind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What happened to one memory; one line of the history."""
+    """What happened to one memory, as it is written to the history."""
 
     kind: Kind
     location_id: int
@@ -52,15 +52,15 @@ class Change:
     before: Memory | None
     """None: it was not there."""
     after: Memory | None
-    """None: it is there no more."""
+    """None: it is no longer there."""
     reason: str | None = None
     other: Memory | None = None
-    """What it was compared with, where that led to the change."""
+    """The memory that it was compared with, where that led to the change."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChangedDocument:
-    """The document after a change."""
+    """A document after a change, and what was changed."""
 
     document: Document
     changes: tuple[Change, ...] = ()
@@ -84,17 +84,17 @@ class Sighting:
 
 
 def same_words(one: Memory, other: Memory) -> bool:
-    """Title and text are the same but for case and white space."""
+    """Return whether title and text are the same but for case and white space."""
     return folded(one.title) == folded(other.title) and folded(one.text) == folded(other.text)
 
 
 def is_current(memory: Memory) -> bool:
-    """Whether it is believed, for good or for now, and no person forbids it."""
+    """Return whether it is believed, for good or for now, and no person forbids it."""
     return memory.status != MemoryStatus.SUPERSEDED and not memory.vetoed
 
 
 def titled(memories: list[Memory], title: str) -> Memory | None:
-    """The first current memory of exactly this title, white space aside."""
+    """Return the first current memory with exactly this title, white space aside."""
     wanted = one_line(title)
     return next((memory for memory in memories if is_current(memory) and one_line(memory.title) == wanted), None)
 
@@ -102,15 +102,15 @@ def titled(memories: list[Memory], title: str) -> Memory | None:
 def added(
     document: Document, location_id: int, name: str, memory: Memory, *, visits: tuple[int | str, ...] = ()
 ) -> ChangedDocument:
-    """The memory in its location's section; a new one begins with these visits, given by their episodes."""
+    """Add a memory to the section of its location; a new section begins with these visits, given by their episodes."""
     if memory.persistence == "ephemeral":
         log.error("ephemeral memory kept out of the file", extra={"location_id": location_id, "title": memory.title})
         return ChangedDocument(document)
-    if location_id not in document.at:
+    if location_id not in document.section_indexes:
         document = _with_location(document, location_id, name, visits or (memory.episode,))
-    index = document.at[location_id][0]
+    index = document.section_indexes[location_id][0]
     section = document.sections[index]
-    if not _lists(section.episodes, memory.episode):
+    if not _includes(section.episodes, memory.episode):
         section = _with_episode(section, memory.episode, document.eol)
     section = with_memory(section, memory, document.eol)
     # The very one that stands in the document now, last in its section, so that a further change finds it.
@@ -121,12 +121,12 @@ def added(
 def seen_again(
     document: Document, location_id: int, known: Memory, turn: int | str, episode: int | str
 ) -> ChangedDocument:
-    """The memory was observed once more. The same turn of the same episode counts once."""
-    section, index = _holding(document, location_id, known)
+    """Count one more observation of a memory; the same turn of the same episode counts once."""
+    section, index = _section_of(document, location_id, known)
     new = observed(known, turn, episode, section.episodes)
     if new is known:
         return ChangedDocument(document)
-    if not _lists(section.episodes, episode):
+    if not _includes(section.episodes, episode):
         section = _with_episode(section, episode, document.eol)
     document = document.replaced(index, with_changed(section, known, new, document.eol))
     return ChangedDocument(document, (Change("seen again", location_id, section.name, known, new),))
@@ -152,35 +152,35 @@ def invalidated(document: Document, location_id: int, old: Memory, reason: str, 
 def changed(
     document: Document, location_id: int, old: Memory, new: Memory, kind: Kind, reason: str | None = None
 ) -> ChangedDocument:
-    """This very memory of the document (by identity) becomes another, in its place."""
-    section, index = _holding(document, location_id, old)
+    """Replace this very memory of the document (by identity), in its place."""
+    section, index = _section_of(document, location_id, old)
     document = document.replaced(index, with_changed(section, old, new, document.eol))
     return ChangedDocument(document, (Change(kind, location_id, section.name, old, new, reason),))
 
 
 def removed(document: Document, location_id: int, old: Memory, reason: str | None = None) -> ChangedDocument:
-    section, index = _holding(document, location_id, old)
+    section, index = _section_of(document, location_id, old)
     document = document.replaced(index, without(section, old, document.eol))
     return ChangedDocument(document, (Change("removed", location_id, section.name, old, None, reason),))
 
 
 def visited(document: Document, location_id: int, visits: tuple[int | str, ...]) -> ChangedDocument:
     """Count visits, given by their episodes; a location without a place in the file is left alone."""
-    if location_id not in document.at or not visits:
+    if location_id not in document.section_indexes or not visits:
         return ChangedDocument(document)
-    index = document.at[location_id][0]
+    index = document.section_indexes[location_id][0]
     section = document.sections[index]
-    episodes = _with_each((*section.episodes, *visits))
+    episodes = _unique((*section.episodes, *visits))
     return ChangedDocument(
         document.replaced(index, with_visits(section, section.visits + len(visits), episodes, document.eol))
     )
 
 
 def moved(document: Document, old_id: int, new_id: int) -> ChangedDocument:
-    """A location's number has changed: its sections get the new one, where they stand."""
+    """Give the sections of a location another number, where they stand."""
     sections = list(document.sections)
     changes = []
-    for index in document.at.get(old_id, ()):
+    for index in document.section_indexes.get(old_id, ()):
         section = sections[index] = with_number(sections[index], new_id, document.eol)
         for memory in section.memories:
             changes.append(Change("moved", old_id, section.name, memory, None, f"now location {new_id}"))
@@ -189,7 +189,7 @@ def moved(document: Document, old_id: int, new_id: int) -> ChangedDocument:
 
 
 def observed(memory: Memory, turn: int | str, episode: int | str, episodes: tuple[int | str, ...]) -> Memory:
-    """The memory with one more observation; itself if this one is counted already.
+    """Return the memory with one more observation; itself if this one is counted already.
 
     One of an earlier turn or episode, from another process say, only counts.
 
@@ -203,23 +203,23 @@ def observed(memory: Memory, turn: int | str, episode: int | str, episodes: tupl
         return memory
     if same_episode(episode, last.episode) and not new.is_earlier_turn_than(last):
         last = replace(last, turn=new.turn)
-    elif not same_episode(episode, last.episode) and _later(episode, last.episode, episodes):
+    elif not same_episode(episode, last.episode) and _is_later_episode(episode, last.episode, episodes):
         last = new
     return replace(seen_between(memory, first, last), observation_count=memory.observation_count + 1)
 
 
 def taking_over(memory: Memory, other: Memory, episodes: tuple[int | str, ...]) -> Memory:
-    """The memory with the observations and trials of another one of its place, which is about the same fact."""
+    """Return the memory with the observations and trials of another one about the same fact."""
     return replace(
-        _spanning(memory, other, episodes),
+        _with_span_of(memory, other, episodes),
         observation_count=memory.observation_count + other.observation_count,
         tried=memory.tried + other.tried,
         worked=memory.worked + other.worked,
     )
 
 
-def _spanning(memory: Memory, other: Memory, episodes: tuple[int | str, ...]) -> Memory:
-    """Seen first and last when either was, by the location's list of episodes and by the numbers of the turns."""
+def _with_span_of(memory: Memory, other: Memory, episodes: tuple[int | str, ...]) -> Memory:
+    """Return the memory as seen first and last when either was, by the order of episodes and the numbers of turns."""
     order = {episode_key(episode): rank for rank, episode in enumerate(episodes)}
 
     def when(seen: Sighting) -> tuple[int, int]:
@@ -254,26 +254,26 @@ def proven_wrong(memory: Memory, reason: str, turn: int | None) -> Memory:
     )
 
 
-def _later(episode: int | str, than: int | str, episodes: tuple[int | str, ...]) -> bool:
+def _is_later_episode(episode: int | str, than: int | str, episodes: tuple[int | str, ...]) -> bool:
     order = [episode_key(one) for one in episodes]
     one, other = episode_key(episode), episode_key(than)
     return one not in order or other not in order or order.index(one) > order.index(other)
 
 
-def _with_each(episodes: Iterable[int | str]) -> tuple[int | str, ...]:
-    """Each episode once, as it was written first."""
+def _unique(episodes: Iterable[int | str]) -> tuple[int | str, ...]:
+    """Return each episode once, as it was written first."""
     found: dict[int | str, int | str] = {}
     for episode in episodes:
         found.setdefault(episode_key(episode), episode)
     return tuple(found.values())
 
 
-def _lists(episodes: tuple[int | str, ...], episode: int | str) -> bool:
+def _includes(episodes: tuple[int | str, ...], episode: int | str) -> bool:
     return any(same_episode(one, episode) for one in episodes)
 
 
-def _holding(document: Document, location_id: int, memory: Memory) -> tuple[Section, int]:
-    for index in document.at[location_id]:
+def _section_of(document: Document, location_id: int, memory: Memory) -> tuple[Section, int]:
+    for index in document.section_indexes[location_id]:
         section = document.sections[index]
         if any(kept is memory for kept in section.memories):
             return section, index
@@ -281,7 +281,7 @@ def _holding(document: Document, location_id: int, memory: Memory) -> tuple[Sect
 
 
 def _with_location(document: Document, location_id: int, name: str, visits: tuple[int | str, ...]) -> Document:
-    """A new location goes before the first with a higher number."""
+    """Insert a section for a new location, before the first with a higher number."""
     eol = document.eol
     sections = list(document.sections) or [parse_section(TITLE + encode(eol + eol))]
     at = next(
@@ -289,7 +289,7 @@ def _with_location(document: Document, location_id: int, name: str, visits: tupl
     )
     if at > 0:
         sections[at - 1] = _ending_blank(sections[at - 1], eol)
-    section = new_section(location_id, name, len(visits), _with_each(visits), eol)
+    section = new_section(location_id, name, len(visits), _unique(visits), eol)
     sections.insert(at, _ending_blank(section, eol) if at < len(sections) else section)
     return indexed(tuple(sections), eol)
 

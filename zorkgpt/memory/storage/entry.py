@@ -1,4 +1,4 @@
-"""One memory as it stands in the file: a header, perhaps a note on what became of it, its text."""
+"""One memory in the file: a header, perhaps a note on what became of it, and its text."""
 
 import re
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ from zorkgpt.memory.turn_span import TurnSpan
 
 
 class NotAnEntry(ValueError):
-    """Looks like a memory and can't be read as one; the message is for who wrote it."""
+    """Lines that look like a memory can't be read as one; the message is for whoever wrote them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ _LOOSELY_INVALIDATED = re.compile(r'\[Invalidated(?: at T(-?[0-9]{1,18}))?: "(.*
 
 
 def parse_entry(lines: list[str]) -> Entry:
-    """The memory in these lines, the first of which begins with `**[`.
+    """Parse the memory in these lines, the first of which begins with `**[`.
 
     Raises:
         NotAnEntry: it can't be read.
@@ -94,7 +94,7 @@ def parse_entry(lines: list[str]) -> Entry:
 
 
 def render_entry(memory: Memory, extras: tuple[str, ...] = (), eol: str = "\n") -> Entry:
-    """The memory in the form of today; reading it gives the same memory but for white space."""
+    """Render a memory in the current form; parsing it gives the same memory but for white space."""
     tags = [escape(memory.category, TAG), memory.persistence.upper()]
     if memory.status != MemoryStatus.ACTIVE:
         tags.append(memory.status)
@@ -117,13 +117,13 @@ def render_entry(memory: Memory, extras: tuple[str, ...] = (), eol: str = "\n") 
 
 
 def is_marked(entry: Entry) -> bool:
-    """Whether the file says how long the memory stays true; older files don't, and then it is read as permanent."""
+    """Return whether the file says how long the memory stays true; without that it is read as permanent."""
     tags, _, _ = _header(entry.raw.lstrip().split("\n", 1)[0].strip())
     return any(tag.strip().upper() in PERSISTENCE_BY_TAG for tag in _TAG_BREAK.split(tags)[1:])
 
 
 def as_read(memory: Memory) -> Memory:
-    """A copy of the memory as it will be read back: every text of it in one line."""
+    """Return the memory as it will be read back: each of its texts in one line."""
     fields: dict[str, Any] = {
         name: one_line(value) if type(value) is str else value for name, value in vars(memory).items()
     }
@@ -138,7 +138,7 @@ def as_read(memory: Memory) -> Memory:
 
 
 def _fields_told(memory: Memory) -> list[str]:
-    """What the memory is about, as parts of its header."""
+    """Return what the memory is about, as parts of its header."""
     told = []
     if memory.action:
         told.append(
@@ -152,7 +152,7 @@ def _fields_told(memory: Memory) -> list[str]:
 
 
 def _field_read(part: str) -> dict[str, Any] | None:
-    """The reverse, of one part; None: it is no such part, or says something that is not understood."""
+    """Parse one such part; None: it is none, or says something that is not understood."""
     if part.startswith(_DOES):
         action, _, outcome = part.removeprefix(_DOES).partition(_CAME_TO)
         return {"action": action.strip(), "outcome": outcome.strip()}
@@ -174,7 +174,7 @@ def _claims(texts: Iterable[str]) -> tuple[Claim, ...] | None:
 
 
 def parse_name(text: str) -> int | str:
-    """An episode's name as the file has it: a number where it is written as one, else the text."""
+    """Parse the name of an episode: a number where it is written as one, else a text."""
     if _INTEGER.fullmatch(text):
         return int(text)
     return _unquoted(text)
@@ -185,7 +185,7 @@ def render_name(episode: int | str) -> str:
 
 
 def split_fields(text: str) -> list[str]:
-    """The parts between commas; an escaped comma is none."""
+    """Split a text at its commas, but not at escaped ones."""
     parts = _FIELD.findall(text) if "\\" in text else text.split(",")
     return [part.strip() for part in parts]
 
@@ -221,12 +221,12 @@ def _tags(text: str) -> tuple[str, Persistence, MemoryStatusType]:
 
 @dataclass(slots=True)
 class _Meta:
-    """What stands in the header's parentheses."""
+    """The content of the header's parentheses."""
 
     episode: int | str
     turns: str
     fields: dict[str, Any] = field(default_factory=dict)
-    """The fields of `Memory` that it gives a value to."""
+    """The fields of `Memory` that are given a value there."""
     extras: tuple[str, ...] = ()
 
 
@@ -250,7 +250,7 @@ def _meta(text: str) -> _Meta:
 
 
 def _told(part: str) -> dict[str, Any] | None:
-    """The fields of a memory that a part of its header gives; None: it is of a later version."""
+    """Return the fields of a memory that a part of its header gives; None: a later version wrote it."""
     if _SCORE.fullmatch(part):
         return {"score_change": int(part)}
     if found := _SEEN.fullmatch(part):
@@ -263,7 +263,7 @@ def _told(part: str) -> dict[str, Any] | None:
 
 
 def _parsed_episodes(text: str) -> tuple[int | str | None, int | str]:
-    """The first one, None for the same, and the last one."""
+    """Return the first episode, None if it is the same, and the last one."""
     if span := _EPISODES.fullmatch(text):
         return parse_name(span[1]), parse_name(span[2].strip())
     return None, parse_name(text)

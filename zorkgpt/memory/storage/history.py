@@ -19,7 +19,7 @@ from zorkgpt.memory.storage.escaping import one_line
 _TAIL_BYTES = 4096
 _LATER_FIELDS: dict[str, Any] = {"tried": 0, "worked": 0, "pinned": False, "vetoed": False}
 _LATER_FIELDS |= {"action": "", "outcome": "", "claims": [], "when": [], "first_episode": None}
-"""Left out of a line where they say nothing, so that an earlier version reads it."""
+"""Fields that are left out of a line where they say nothing, so that an earlier version reads it."""
 _COUNTED = ("seen again", "credited")
 """Changes of a count: they happen often, and what the game said then taught nothing."""
 _LONGEST_RESPONSE = 400
@@ -28,27 +28,27 @@ _LONGEST_ACTION = 120
 
 @dataclass(frozen=True, slots=True)
 class TurnStamp:
-    """A turn of an episode."""
+    """The turn in which a change was made, and what the game had just said."""
 
     episode: int | str
     turn: int
     action: str = ""
     """"" for an arrival without one, and where nobody told."""
     response: str = ""
-    """What the game answered, in one line, cut where it is long."""
+    """The game's response, in one line, shortened where it is long."""
     state: tuple[Claim, ...] = ()
-    """In which state the action was taken, as far as the ground truth tells."""
+    """The state in which the action was taken, as far as the ground truth tells."""
 
     @classmethod
     def of(
         cls, episode: int | str, turn: int, action: str = "", response: str = "", state: tuple[Claim, ...] = ()
     ) -> "TurnStamp":
-        """With texts of any length."""
+        """Build one from texts of any length."""
         return cls(episode, turn, _shortened(action, _LONGEST_ACTION), _shortened(response, _LONGEST_RESPONSE), state)
 
     @classmethod
     def from_row(cls, row: dict[str, Any]) -> "TurnStamp | None":
-        """None where the row does not say when."""
+        """Read it from a row of the history; None if the row does not say when."""
         episode, turn = row.get("episode"), row.get("turn")
         if not isinstance(episode, (int, str)) or not isinstance(turn, int):
             return None
@@ -62,7 +62,7 @@ class HistoryRecord:
     """A line of the history."""
 
     at: str
-    """When, in UTC, as ISO 8601."""
+    """The time of the change, in UTC, as ISO 8601."""
     change: Change
     source: str
     """"agent": by a call; "person": edited through the library or a command; "hand": found in the file; "recovered":
@@ -108,7 +108,7 @@ class History:
             self._disk.close(descriptor)
 
     def size(self) -> int:
-        """In bytes; -1 if there is none.
+        """Return its size in bytes; -1 if there is none.
 
         Raises:
             MemoryStoreError: it can't be looked at, or is no file.
@@ -123,7 +123,7 @@ class History:
         return found.st_size
 
     def last_fingerprint(self) -> str | None:
-        """What the file was when the last line was written; None if the last line is cut short or there is none.
+        """Return the fingerprint of the file after the last line; None if that line is cut short or missing.
 
         Raises:
             MemoryStoreError: it can't be read.
@@ -147,7 +147,7 @@ class History:
         return row.get("file") if row else None
 
     def records(self) -> Iterator[HistoryRecord]:
-        """From the first on; lines that can't be read are passed over."""
+        """Yield all records, oldest first; lines that can't be read are passed over."""
         if self.size() < 0:
             return
         with open(self._path, "rb") as file:
@@ -158,7 +158,7 @@ class History:
                     yield record
 
     def records_from(self, start: int) -> tuple[list[HistoryRecord], int]:
-        """The records from this byte on, and the byte after the last whole line: for following a file that grows.
+        """Return the records from this byte on, and where the last whole line ends: for following a file that grows.
 
         Raises:
             MemoryStoreError: it can't be read.
@@ -176,7 +176,7 @@ class History:
         return [record for row in rows if row and (record := _record(row))], start + whole
 
     def bytes_before(self, end: int, count: int = 200) -> bytes:
-        """As many as that in front of this byte, as far as there are: whether a file is still the one that was read."""
+        """Return up to `count` bytes before this one, which tell whether a file is still the one that was read."""
         try:
             with open(self._path, "rb") as file:
                 file.seek(max(0, end - count))
@@ -185,7 +185,7 @@ class History:
             return b""
 
     def replayed(self) -> dict[int, list[Memory]]:
-        """The memories that the file had after the last line."""
+        """Return the memories that the file had after the last line."""
         kept: dict[int, list[Memory]] = {}
         for record in self.records():
             before, after = record.change.before, record.change.after
@@ -252,7 +252,7 @@ def _shortened(text: str, limit: int) -> str:
 
 
 def differences(recorded: dict[int, list[Memory]], document: Document) -> list[Change]:
-    """The changes that lead from the memories as recorded to those of the document."""
+    """Return the changes that lead from the recorded memories to those of the document."""
     found = document.all_memories()
     changes = []
     for location_id in sorted({*recorded, *found}):
@@ -263,7 +263,7 @@ def differences(recorded: dict[int, list[Memory]], document: Document) -> list[C
                 gone.remove(memory)
             else:
                 new.append(memory)
-        name = next((section.name for section in document.of(location_id)), "")
+        name = next((section.name for section in document.sections_of(location_id)), "")
         for memory in new:
             before = next((old for old in gone if old.title == memory.title), None)
             if before is not None:
@@ -273,8 +273,8 @@ def differences(recorded: dict[int, list[Memory]], document: Document) -> list[C
     return changes
 
 
-def left_out(backup: bytes | None, history: History) -> bool:
-    """Whether the history ends at the file before the present one: the writer was killed before its line."""
+def is_one_write_behind(backup: bytes | None, history: History) -> bool:
+    """Return whether the history ends at the file before the present one: the writer was killed before its line."""
     return parse(backup or b"").fingerprint() == history.last_fingerprint()
 
 

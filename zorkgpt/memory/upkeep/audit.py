@@ -1,4 +1,4 @@
-"""Holding what is remembered of a place's beginning against a world that has just begun."""
+"""The audit: core memories, which say how a world begins, are checked against one that has just begun."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,17 +12,17 @@ from zorkgpt.memory.storage.changes import is_current
 
 @dataclass(frozen=True, slots=True)
 class Thing:
-    """An object of the fresh world."""
+    """An object of a fresh world."""
 
     number: int
     name: str
     room: int | None
-    """The location that it is in, through whatever holds it; None: it is in none."""
+    """The location that it is in, through whatever holds it; None: it is nowhere."""
     room_name: str = ""
     holder: int | None = None
-    """Number of what holds it; None where the room itself does."""
+    """The number of what holds it; None: the room itself."""
     movable: bool = False
-    """Known to be something that can be taken, or that moves. Where anything else is decides nothing, since a story
+    """Whether it is known that it can be taken, or moves. Where anything else is decides nothing, since a story
     may have one object for a thing that is seen from several places."""
     states: tuple[str, ...] = ()
     """Values of `Relation`: open or closed, locked or unlocked, lit or unlit."""
@@ -36,7 +36,7 @@ class AuditVerdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AuditFinding:
-    """What the fresh world says of one memory."""
+    """What a fresh world says of one memory."""
 
     located: LocatedMemory
     verdict: AuditVerdict
@@ -45,7 +45,7 @@ class AuditFinding:
 
 
 def held_against(memories: Iterable[LocatedMemory], world: Sequence[Thing]) -> list[AuditFinding]:
-    """A finding for each current core memory, by what it claims; its sentence is not read."""
+    """Return a finding for each current core memory, by what it claims; its sentence is not read."""
     things = {thing.number: thing for thing in world}
     return [
         _finding(located, things)
@@ -55,7 +55,7 @@ def held_against(memories: Iterable[LocatedMemory], world: Sequence[Thing]) -> l
 
 
 def tally(findings: Iterable[AuditFinding]) -> dict[str, int]:
-    """How many of each verdict."""
+    """Return how many findings have each verdict."""
     counted = Counter(finding.verdict.value for finding in findings)
     return {verdict.value: counted[verdict.value] for verdict in AuditVerdict}
 
@@ -80,7 +80,7 @@ def _finding(located: LocatedMemory, things: Mapping[int, Thing]) -> AuditFindin
 
 
 def _is_so(claim: Claim, thing: Thing, location_id: int) -> bool | None:
-    """Whether the claim, kept at this location, holds in the fresh world; None: that can't be told."""
+    """Return whether the claim, kept at this location, holds in the fresh world; None: that can't be told."""
     if claim.relation.value in thing.states:
         return True
     if claim.relation in OPPOSITE and OPPOSITE[claim.relation].value in thing.states:

@@ -1,4 +1,4 @@
-"""Marks for memories from before there were any: how long each stays true, proposed first and written after a yes."""
+"""Classification of memories that do not say how long they stay true: proposed first, written when accepted."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -34,12 +34,12 @@ class PersistenceProposal:
 
 class Classifier(Protocol):
     def classify(self, located: Sequence[LocatedMemory]) -> list[PersistenceProposal]:
-        """One for each, in the same order; all are of one location."""
+        """Return a proposal for each memory, in the same order; all are of one location."""
         ...
 
 
 def unmarked(document: Document) -> list[LocatedMemory]:
-    """The memories whose header does not say how long they stay true, in the file's order."""
+    """Return the memories whose header does not say how long they stay true, in the order of the file."""
     return [
         LocatedMemory(section.location_id, section.name, part.memory)
         for section in document.sections
@@ -50,7 +50,7 @@ def unmarked(document: Document) -> list[LocatedMemory]:
 
 
 def proposals(document: Document, classifier: Classifier) -> Iterator[PersistenceProposal]:
-    """A proposal for every unmarked memory, place by place."""
+    """Yield a proposal for every unmarked memory, place by place."""
     by_place: dict[int, list[LocatedMemory]] = {}
     for one in unmarked(document):
         by_place.setdefault(one.location_id, []).append(one)
@@ -59,7 +59,7 @@ def proposals(document: Document, classifier: Classifier) -> Iterator[Persistenc
 
 
 def with_marks(document: Document, accepted: Sequence[PersistenceProposal]) -> ChangedDocument:
-    """The document with these marks; a memory that has changed or got a mark meanwhile is left alone."""
+    """Write accepted proposals; a memory that has changed or got a mark meanwhile is left alone."""
     made: tuple[changes.Change, ...] = ()
     for proposal in accepted:
         place = proposal.located.location_id
@@ -72,7 +72,7 @@ def with_marks(document: Document, accepted: Sequence[PersistenceProposal]) -> C
 
 
 class RuleClassifier:
-    """Asks nobody: what nobody has said otherwise of stays permanent, as it is read without a mark."""
+    """Proposes "permanent" for every memory, as it is read without a mark, and asks no model."""
 
     def classify(self, located: Sequence[LocatedMemory]) -> list[PersistenceProposal]:
         return [
@@ -81,13 +81,13 @@ class RuleClassifier:
 
 
 class ClassificationAnswer(BaseModel):
-    """One for each memory, in the order of the list."""
+    """The persistence of each memory, in the order of the list."""
 
     persistences: list[Lasting]
 
 
 class ModelClassifier:
-    """Asks the model of the role `memory`, once for a place; where it fails, the rules propose."""
+    """Asks the model of the role `memory`, once for each place; where it fails, the rules propose."""
 
     def __init__(self, llm: LLM) -> None:
         self._llm = llm

@@ -1,4 +1,4 @@
-"""Memories to and from other programs: rows of plain JSON, or another memory file."""
+"""Import and export: memories as rows of plain JSON, or from another memory file."""
 
 import json
 from collections.abc import Iterable
@@ -35,7 +35,7 @@ _KINDS: dict[str, type | UnionType] = {
 
 
 def rows(memories: Iterable[LocatedMemory]) -> list[dict[str, Any]]:
-    """One row a memory: `location_id`, `location_name` and the fields of `Memory`."""
+    """Return a row for each memory: `location_id`, `location_name` and the fields of `Memory`."""
     return [
         {"location_id": located.location_id, "location_name": located.location_name, **fields_of(located.memory)}
         for located in memories
@@ -43,7 +43,7 @@ def rows(memories: Iterable[LocatedMemory]) -> list[dict[str, Any]]:
 
 
 def read_memories(path: Path) -> list[LocatedMemory]:
-    """The memories of an exported JSON file or of another `Memories.md`.
+    """Read the memories of an exported JSON file or of another `Memories.md`.
 
     Raises:
         MemoryStoreError: it can't be read, or it is neither.
@@ -66,7 +66,7 @@ def read_memories(path: Path) -> list[LocatedMemory]:
 
 
 def with_memories(document: Document, memories: Iterable[LocatedMemory]) -> ChangedDocument:
-    """The document with those that it has not got yet; what it knows is not counted as seen again."""
+    """Add the memories that the document does not have; what it has is not counted as seen again."""
     made: tuple[changes.Change, ...] = ()
     for located in memories:
         known = document.memories(located.location_id)
