@@ -17,7 +17,7 @@ _ATTRIBUTE_OF = {
 }
 """The attribute that a state is told by, and its value in this state."""
 _CLAIMABLE = frozenset(attribute for attribute, _ in _ATTRIBUTE_OF.values())
-_WHEREABOUTS = (Relation.HERE, Relation.IN, Relation.ON, Relation.CARRIED)
+_LOCATION_RELATIONS = (Relation.HERE, Relation.IN, Relation.ON, Relation.CARRIED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class HandledThings:
             return False
         if claim.relation is Relation.CARRIED:
             return thing.moved and not thing.carried
-        if claim.relation in _WHEREABOUTS:
+        if claim.relation in _LOCATION_RELATIONS:
             wanted = location_id if claim.relation is Relation.HERE else claim.other
             return thing.moved and (thing.carried or thing.holder != wanted)
         attribute, value = _ATTRIBUTE_OF.get(claim.relation, ("", False))
@@ -102,7 +102,7 @@ class HandledThings:
         thing = self._things.get(claim.number) if claim.number is not None else None
         if thing is None:
             return False
-        if claim.relation in _WHEREABOUTS:
+        if claim.relation in _LOCATION_RELATIONS:
             return thing.moved and self._lay_there(thing, location_id, claim)
         attribute, value = _ATTRIBUTE_OF.get(claim.relation, ("", False))
         return thing.began.get(attribute) is value
@@ -111,7 +111,7 @@ class HandledThings:
         thing = self._things.get(claim.number) if claim.number is not None else None
         if thing is None:
             return False
-        if claim.relation in _WHEREABOUTS:
+        if claim.relation in _LOCATION_RELATIONS:
             is_back = thing.holder == thing.origin and not thing.carried
             return thing.moved and not is_back and not self._lay_there(thing, location_id, claim)
         attribute, value = _ATTRIBUTE_OF.get(claim.relation, ("", False))
