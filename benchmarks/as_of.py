@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 from time import perf_counter
 
-from zorkgpt.memory.as_of import AsOf
+from zorkgpt.memory.provenance import AsOf
 from zorkgpt.memory.storage.history import History
 
 TEXT = "Moving the rug reveals a trap door, and below it there is a ladder that leads down into the dark."

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from zorkgpt.embeddings.choose import choose_provider
-from zorkgpt.memory.contrast.decision import Relation, compare
+from zorkgpt.memory.entailment.compare import Relation, compare
 
 DATA = Path(__file__).parent / "data"
 MERGES = ("duplicate", "refinement")

@@ -19,8 +19,8 @@ from session.game_configuration import GameConfiguration
 from zorkgpt.embeddings.cache import VectorCache
 from zorkgpt.embeddings.choose import choose_provider
 from zorkgpt.log import get_logger
-from zorkgpt.memory.contrast.decision import compare
 from zorkgpt.memory.dedup.meaning import Meaning
+from zorkgpt.memory.entailment.compare import compare
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.recall.retrieval import estimated_tokens
 

@@ -18,8 +18,8 @@ from dedup import CANDIDATE, DATA, MERGES, Pair, pairs_in
 from zorkgpt.embeddings.cache import VectorCache
 from zorkgpt.embeddings.choose import choose_provider
 from zorkgpt.embeddings.provider import EmbeddingProvider
-from zorkgpt.memory.contrast.doubt import is_worth_asking
 from zorkgpt.memory.dedup.judge import Verdict
+from zorkgpt.memory.entailment.comparison import is_worth_asking
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.recall.search import LocatedMemory

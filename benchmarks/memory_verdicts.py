@@ -50,7 +50,7 @@ from enum import StrEnum
 
 from benchmarks.replay import Replay, State, Tried
 from zorkgpt.memory.claims import Claim, Relation
-from zorkgpt.memory.contrast.decision import relation_of
+from zorkgpt.memory.entailment.compare import relation_of
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.recall.search import LocatedMemory
 from zorkgpt.memory.storage.changes import is_current
@@ -188,7 +188,7 @@ def taught_in(history: History) -> dict[Fact, Turn]:
     """In which turn each memory was first kept as it is worded."""
     found: dict[Fact, Turn] = {}
     for record in history.records():
-        change, moment = record.change, record.moment
+        change, moment = record.change, record.turn_stamp
         if change.after is not None and moment is not None and isinstance(moment.episode, int):
             found.setdefault((change.location_id, change.after.title, change.after.text), (moment.episode, moment.turn))
     return found

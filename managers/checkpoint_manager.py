@@ -19,8 +19,9 @@ from session.game_state import GameState
 from session.history import TurnRecord
 from session.journal import Journal, Opening, TurnDecision
 from zorkgpt.encoding import as_json
-from zorkgpt.errors import CheckpointError, WorkdirError, ZorkGPTError
-from zorkgpt.memory.storage.rollback import Rollback, mark_of
+from zorkgpt.errors import CheckpointError, FileError, WorkdirError, ZorkGPTError
+from zorkgpt.files import write_file
+from zorkgpt.memory.storage.restore_point import FileRestorer, restore_point_of
 from zorkgpt.runlog.episodes import PATIENCE_S, run_directory
 
 _EVERY_TURNS = {True: 1, False: 10}
@@ -31,7 +32,11 @@ class FileSnapshots:
     """The files that are put back to the last checkpoint on resuming, as one `Snapshot`."""
 
     def __init__(
-        self, logger: logging.Logger, config: GameConfiguration, game_state: GameState, rollbacks: Sequence[Rollback]
+        self,
+        logger: logging.Logger,
+        config: GameConfiguration,
+        game_state: GameState,
+        rollbacks: Sequence[FileRestorer],
     ) -> None:
         self._log = logger
         self._workdir = Path(config.zork_game_workdir)
@@ -41,7 +46,7 @@ class FileSnapshots:
     def snapshot(self) -> dict[str, Any]:
         """Return the marks of the files, by name."""
         turn = self._state.turn_count
-        return {rollback.name: asdict(rollback.mark(turn)) for rollback in self._rollbacks}
+        return {rollback.name: asdict(rollback.restore_point(turn)) for rollback in self._rollbacks}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Undo what was written to the files since the checkpoint.
@@ -52,7 +57,7 @@ class FileSnapshots:
         for rollback in self._rollbacks:
             mark = state.get(rollback.name)
             try:
-                if mark is not None and not rollback.put_back(self._folder, mark_of(mark)):
+                if mark is not None and not rollback.restore(self._folder, restore_point_of(mark)):
                     self._log.warning(
                         "others have written since; what the interrupted turn wrote stays",
                         extra={"file": rollback.name},
@@ -185,7 +190,7 @@ class CheckpointManager(Manager):
             self._save_session(snapshots.get("memory"))
             checkpoint.write_checkpoint(self._directory / checkpoint.FILE_NAME, content)
             self._files.begin()
-        except OSError as error:
+        except (OSError, FileError) as error:
             self._note_failure(error)
             return False
         self._written += 1
@@ -305,12 +310,10 @@ class CheckpointManager(Manager):
             return
         ephemeral = as_json(memory["memories"])
         if ephemeral != self._ephemeral:
-            beside = self._directory / "ephemeral_session.json.tmp"
-            beside.write_bytes(as_json(memory))
-            os.replace(beside, beside.with_suffix(""))
+            write_file(self._directory / "ephemeral_session.json", as_json(memory), durable=False)
             self._ephemeral = ephemeral
 
-    def _note_failure(self, error: OSError) -> None:
+    def _note_failure(self, error: OSError | FileError) -> None:
         if not self._failures:
             self._log.warning("no checkpoint could be written", extra={"reason": str(error)})
         self._failures += 1

@@ -12,7 +12,7 @@ from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import History, TurnRecord
 from session.log_entries import turn_played
-from zorkgpt.errors import LLMError, MemoryStoreError
+from zorkgpt.errors import FileError, LLMError
 from zorkgpt.knowledge.document import KnowledgeDocument, render
 from zorkgpt.knowledge.patterns import general_form, is_general
 from zorkgpt.knowledge.retrieval import Surroundings, patterns_at, relevant_lines, surroundings_of
@@ -22,7 +22,7 @@ from zorkgpt.knowledge.synthesis import EpisodeReview, KnowledgeSynthesizer, is_
 from zorkgpt.knowledge.updater import KnowledgeUpdater
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import Memory
-from zorkgpt.memory.storage.rollback import Rollback
+from zorkgpt.memory.storage.restore_point import FileRestorer
 from zorkgpt.offline.knowledge import RuleKnowledgeSynthesizer
 from zorkgpt.runlog.episodes import read_episode
 from zorkgpt.runlog.events import EpisodeEnded, Event, KnowledgeUpdated, TurnPlayed
@@ -84,7 +84,7 @@ class KnowledgeManager(Manager):
         episode_log: Gets an event when something is new; None for a log that is never begun.
 
     Raises:
-        MemoryStoreError: There is a knowledge base, and it can't be read.
+        FileError: There is a knowledge base, and it can't be read.
     """
 
     def __init__(
@@ -196,9 +196,9 @@ class KnowledgeManager(Manager):
             )
         return self._shown[2]
 
-    def rollback(self) -> Rollback:
+    def rollback(self) -> FileRestorer:
         """Return what can put the file back to a checkpoint, from now on."""
-        return Rollback(self._keeper.store.file, then=self._keeper.store.forget)
+        return FileRestorer(self._keeper.store.file, on_restored=self._keeper.store.forget)
 
     def snapshot(self) -> dict[str, Any]:
         """Return when the next update is due, and the counts of the run."""
@@ -297,7 +297,7 @@ class KnowledgeManager(Manager):
         try:
             before = self._keeper.store.document.rows
             revision = learn()
-        except (LLMError, MemoryStoreError) as error:
+        except (LLMError, FileError) as error:
             self._failed(error)
             return False
         self._updates += 1
@@ -315,7 +315,7 @@ class KnowledgeManager(Manager):
     def _note(self, episode: int, *, due: bool) -> bool:
         try:
             self._keeper.note(episode, due=due)
-        except MemoryStoreError as error:
+        except FileError as error:
             self._failed(error)
             return False
         return True
@@ -323,7 +323,7 @@ class KnowledgeManager(Manager):
     def _refresh(self) -> None:
         try:
             self._keeper.store.refresh()
-        except MemoryStoreError as error:
+        except FileError as error:
             self._failed(error)
 
     def _failed(self, error: Exception) -> None:

@@ -12,8 +12,8 @@ from session.game_state import GameState
 from session.history import TurnRecord
 from session.outcome import moved_or_had_effect
 from zorkgpt.errors import ZorkGPTError
-from zorkgpt.memory.storage.file import MemoryFile
-from zorkgpt.memory.storage.rollback import Rollback
+from zorkgpt.files import AtomicFile
+from zorkgpt.memory.storage.restore_point import FileRestorer
 from zorkgpt.prompts.render import cut
 from zorkgpt.world.directions import canonical_direction, exit_name
 from zorkgpt.world.graph import MapGraph, Room
@@ -43,7 +43,7 @@ class MapManager(Manager):
     ) -> None:
         super().__init__(logger, config, game_state)
         self._remember = remember
-        self._file = MemoryFile(Path(config.zork_game_workdir) / config.map_state_file)
+        self._file = AtomicFile(Path(config.zork_game_workdir) / config.map_state_file)
         self._threshold = config.exit_failure_threshold if config.enable_exit_pruning else None
         self.graph = self._saved() if remember else MapGraph(exit_failure_threshold=self._threshold)
         self._learned_to = -1
@@ -57,9 +57,9 @@ class MapManager(Manager):
             known.pop(self._state.episode_id, None)
         self.resume_episode()
 
-    def rollback(self) -> Rollback:
+    def rollback(self) -> FileRestorer:
         """Return what can put the map file back to a checkpoint, from now on."""
-        return Rollback(self._file, then=self._reread)
+        return FileRestorer(self._file, on_restored=self._reread)
 
     def resume_episode(self) -> None:
         """Get ready to learn the turns of an episode that the map file does not contain yet."""

@@ -12,13 +12,13 @@ from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import History, TurnRecord
 from zorkgpt.errors import LLMError, ZorkGPTError
+from zorkgpt.identity_cache import cached_by_identity
 from zorkgpt.memory.models import Memory
 from zorkgpt.objectives.file import ObjectivesFile, objective_to_dict, restore_tracker, tracker_to_dict
 from zorkgpt.objectives.finder import ObjectiveFinder, SeenWorld, Situation, objective_from_proposal
 from zorkgpt.objectives.models import EpisodeTurn, Objective, ObjectiveStatus, prompt_line
 from zorkgpt.objectives.tracker import ObjectiveTracker
 from zorkgpt.offline.objectives import RuleObjectiveFinder
-from zorkgpt.once import once
 from zorkgpt.runlog.events import ObjectivesUpdated
 from zorkgpt.world.directions import exit_name
 from zorkgpt.world.graph import MapGraph
@@ -273,7 +273,7 @@ _COUNTED = (
 """Counts of this episode; "unsupported" counts objectives that a model took for reached although no turn shows it."""
 
 
-@once
+@cached_by_identity
 def _for_the_log(one: Objective) -> dict[str, Any]:
     return objective_to_dict(one) | {
         "done_when": one.condition.text,

@@ -1,8 +1,6 @@
 """Writes the state of the running episode where other programs can read it."""
 
 import logging
-import os
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +8,8 @@ from managers.base import Manager
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from zorkgpt.encoding import as_json
+from zorkgpt.errors import FileError
+from zorkgpt.files import write_file
 
 _EXPORT_EVERY_TURNS = 10
 
@@ -32,13 +32,9 @@ class StateManager(Manager):
         """Write the file and return True; False, with one warning, if that is not possible."""
         if not self._enabled:
             return True
-        beside = self._path.with_name(f"{self._path.name}.{os.getpid()}.tmp")
         try:
-            beside.write_bytes(as_json(self.current_state(), indented=True))
-            os.replace(beside, self._path)
-        except OSError as error:
-            with suppress(OSError):
-                beside.unlink()
+            write_file(self._path, as_json(self.current_state(), indented=True), durable=False)
+        except FileError as error:
             if not self._failures:
                 self._log.warning(
                     "the state could not be exported", extra={"path": str(self._path), "reason": str(error)}

@@ -2,9 +2,7 @@
 
 import base64
 import json
-import os
 import zlib
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -12,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from zorkgpt.encoding import as_json
 from zorkgpt.errors import CheckpointError, reason_of
+from zorkgpt.files import write_file
 
 FILE_NAME = "checkpoint.json"
 VERSION = 2
@@ -88,44 +87,18 @@ def write_checkpoint(path: Path, content: dict[str, Any]) -> None:
     """Replace the checkpoint: as a whole, or not at all if the process is killed. It is not flushed to disk.
 
     Raises:
-        OSError: It can't be written; the one before stands.
+        FileError: it can't be written; the one before stands.
     """
     body = as_json({"version": VERSION} | content)
     data = b"%s%s}\n" % (_HEAD % zlib.crc32(body), body)
-    temporary = f"{path}.tmp"
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o666)
-    try:
-        rest = memoryview(data)
-        while rest:
-            rest = rest[os.write(descriptor, rest) :]
-        os.ftruncate(descriptor, len(data))
-    finally:
-        os.close(descriptor)
-    _put_in_place(temporary, path)
-
-
-def _put_in_place(temporary: str, path: Path) -> None:
-    """Make the temporary file the checkpoint, and the checkpoint before it the file that is overwritten next.
-
-    Overwriting the space that a file already has takes a fraction of the time of allocating new space. The file that
-    stands in the place of the checkpoint is never written to.
-    """
-    spare = f"{path}.spare"
-    with suppress(FileNotFoundError):
-        os.unlink(spare)
-    # On a file system without hard links every checkpoint takes new space.
-    with suppress(OSError):
-        os.link(path, spare)
-    os.replace(temporary, path)
-    with suppress(FileNotFoundError):
-        os.replace(spare, temporary)
+    write_file(path, data, durable=False)
 
 
 def remove_checkpoint(path: Path) -> None:
-    """Remove the checkpoint, and what was kept beside it for writing the next."""
-    for name in (path, f"{path}.tmp", f"{path}.spare"):
-        with suppress(FileNotFoundError):
-            os.unlink(name)
+    """Delete the checkpoint, and what a killed writer left of the next one."""
+    # An earlier version left `.spare` too.
+    for name in (path, *path.parent.glob(f"{path.name}.*")):
+        name.unlink(missing_ok=True)
 
 
 def read_checkpoint(path: Path) -> Checkpoint:

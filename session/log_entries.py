@@ -7,14 +7,14 @@ from typing import Any, cast
 from game_interface.models import Item
 from session.history import TurnRecord
 from session.outcome import failed, had_effect
+from zorkgpt.identity_cache import cached_by_identity
 from zorkgpt.llm.messages import Message, Usage
 from zorkgpt.llm.roles import Role
 from zorkgpt.llm.usage import CallRecord
-from zorkgpt.once import once
 from zorkgpt.runlog.events import ModelCalled, TurnPlayed
 
 
-@once
+@cached_by_identity
 def turn_played(record: TurnRecord) -> TurnPlayed:
     """Return the event for a turn."""
     step = record.transition

@@ -1,7 +1,7 @@
 """Whether an action did anything, by the Z-machine's ground truth."""
 
 from game_interface.models import Item, Transition
-from zorkgpt.once import once
+from zorkgpt.identity_cache import cached_by_identity
 
 # Verbs that are not meant to change anything: finding nothing changed says nothing about them.
 _LOOKING = {"look", "l", "examine", "x", "inspect", "describe", "read", "search", "inventory", "i", "inv"}
@@ -42,7 +42,7 @@ def moved_or_had_effect(step: Transition) -> bool:
     return step.before.location != step.after.location or had_effect(step)
 
 
-@once
+@cached_by_identity
 def affected_objects(step: Transition) -> tuple[Item, ...]:
     """Return the objects that the action itself moved or changed, wherever they are.
 
@@ -56,7 +56,7 @@ def affected_objects(step: Transition) -> tuple[Item, ...]:
     return tuple({item.num: item for item in (*moved, *changed)}.values())
 
 
-@once
+@cached_by_identity
 def had_effect(step: Transition) -> bool:
     """Return whether the action itself changed something beside the player's location."""
     before, after = step.before, step.after

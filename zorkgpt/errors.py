@@ -61,7 +61,11 @@ class BudgetExceeded(LLMError):
     """The ceiling on tokens or cost is reached."""
 
 
-class MemoryStoreError(ZorkGPTError):
+class FileError(ZorkGPTError):
+    """A file can't be read, locked or written."""
+
+
+class MemoryStoreError(FileError):
     """The memory file can't be read, locked or written."""
 
 
@@ -81,11 +85,11 @@ class MemoryConflict(MemoryEditError):
         self.now = now
 
 
-class MapFileError(ZorkGPTError):
+class MapFileError(FileError):
     """The map file can't be used: there is none, or a later version wrote it."""
 
 
-class ObjectivesFileError(ZorkGPTError):
+class ObjectivesFileError(FileError):
     """The file of objectives can't be used: a later version wrote it."""
 
 

@@ -7,7 +7,7 @@ from session.ground_truth import audited_things
 from tests.fixtures.chat_server import ChatServer
 from zorkgpt.cli.app import run
 from zorkgpt.cli.process import ExitCode
-from zorkgpt.memory.storage.codec import parse
+from zorkgpt.memory.storage.document import parse
 
 OLD = """# Location Memories
 

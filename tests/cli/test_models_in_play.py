@@ -11,7 +11,7 @@ from session.game_configuration import GameConfiguration
 from tests.fixtures.chat_server import Answer, ChatServer, Silence, Status, Trickle
 from zorkgpt.cli.app import run
 from zorkgpt.cli.process import ExitCode
-from zorkgpt.memory.storage.codec import parse
+from zorkgpt.memory.storage.document import parse
 from zorkgpt.runlog.episodes import MODEL_CALLS, read_episode, read_events, run_directory
 from zorkgpt.runlog.events import ModelCalled
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from tests.fixtures.knowledge import a_line
-from zorkgpt.errors import MemoryStoreError
+from zorkgpt.errors import FileError
+from zorkgpt.files import Disk
 from zorkgpt.knowledge.line import KnowledgeSection
 from zorkgpt.knowledge.store import KnowledgeStore
-from zorkgpt.memory.storage.file import Disk
 
 ROOT = Path(__file__).parents[2]
 
@@ -97,7 +97,7 @@ def test_a_full_disk_leaves_file_and_document_as_they_were(tmp_path):
     KnowledgeStore(path).apply(lambda document: document.added(a_line("First.")))
     before = path.read_bytes()
     store = KnowledgeStore(path, disk=FullDisk())
-    with pytest.raises(MemoryStoreError, match="No space left"):
+    with pytest.raises(FileError, match="No space left"):
         store.apply(lambda document: document.added(a_line("Second.")))
     assert (path.read_bytes(), texts(store)) == (before, ["First."])
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from tests.fixtures.memory import memory
 from tests.fixtures.runs import a_run
-from zorkgpt.memory.as_of import AsOf
 from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.provenance import AsOf
 from zorkgpt.runlog.episodes import read_episode
 from zorkgpt.runlog.events import TurnPlayed
 

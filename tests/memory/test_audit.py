@@ -7,7 +7,7 @@ from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.editing import Edit
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.recall.search import LocatedMemory
-from zorkgpt.memory.upkeep.audit import Thing, Verdict, held_against
+from zorkgpt.memory.upkeep.audit import AuditVerdict, Thing, held_against
 
 HALL, KITCHEN = 5, 6
 SWORD = Thing(1, "elvish sword", HALL, "Hall", movable=True)
@@ -34,8 +34,8 @@ def verdict(*claims, place=KITCHEN, persistence="core", **fields):
     ],
 )
 def test_what_is_otherwise_in_a_fresh_world_is_contradicted(claim, evidence):
-    assert verdict(claim) == [(Verdict.CONTRADICTED, f"In a fresh world {evidence}")]
-    assert verdict(Claim(Relation.HERE, 3), claim)[0][0] == Verdict.CONTRADICTED
+    assert verdict(claim) == [(AuditVerdict.CONTRADICTED, f"In a fresh world {evidence}")]
+    assert verdict(Claim(Relation.HERE, 3), claim)[0][0] == AuditVerdict.CONTRADICTED
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_what_is_otherwise_in_a_fresh_world_is_contradicted(claim, evidence):
     ],
 )
 def test_what_is_so_in_a_fresh_world_is_confirmed(claim):
-    assert verdict(claim)[0][0] == Verdict.CONFIRMED
+    assert verdict(claim)[0][0] == AuditVerdict.CONFIRMED
 
 
 @pytest.mark.parametrize(
@@ -64,11 +64,11 @@ def test_what_is_so_in_a_fresh_world_is_confirmed(claim):
     ids=["no claims", "may be in several places", "no such thing", "a state it has not", "darkness", "a way"],
 )
 def test_what_the_object_tree_does_not_tell_is_left_alone(claims):
-    assert verdict(*claims)[0][0] == Verdict.NOT_CHECKABLE
+    assert verdict(*claims)[0][0] == AuditVerdict.NOT_CHECKABLE
 
 
 def test_a_sentence_is_not_read():
-    assert verdict(text="The elvish sword lies here in the Kitchen.")[0][0] == Verdict.NOT_CHECKABLE
+    assert verdict(text="The elvish sword lies here in the Kitchen.")[0][0] == AuditVerdict.NOT_CHECKABLE
 
 
 def test_only_current_core_memories_are_held_against_the_world():

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from tests.fixtures.memory import FORGERIES, episodes, in_one_line, memories, memory, plain_texts, texts
 from zorkgpt.memory.storage import changes
-from zorkgpt.memory.storage.codec import Document, parse, render
+from zorkgpt.memory.storage.document import Document, parse, render
 from zorkgpt.memory.storage.escaping import one_line
 from zorkgpt.memory.storage.section import Problem
 
@@ -67,7 +67,7 @@ def test_what_is_written_is_read_back(located):
 @given(st.integers(1, 9), texts, st.lists(episodes, min_size=1, max_size=4))
 def test_names_visits_and_episodes_are_read_back(location_id, name, seen):
     document = changes.added(Document(), location_id, name, memory(), visits=tuple(seen)).document
-    section = parse(render(document)).of(location_id)[0]
+    section = parse(render(document)).sections_of(location_id)[0]
     assert section.name == one_line(name)
     assert section.visits >= len(seen)
     wanted = dict.fromkeys(one_line(one) if isinstance(one, str) else one for one in (*seen, 1))
@@ -121,7 +121,7 @@ def test_a_new_memory_changes_no_byte_of_what_was_there(data, new, location_id):
 @given(st.lists(LINES, max_size=25).map(b"\n".join), st.data())
 def test_a_memory_that_changes_changes_no_other_byte(data, choice):
     before = parse(data)
-    places = [(place, kept) for place in before.at for kept in before.memories(place)]
+    places = [(place, kept) for place in before.section_indexes for kept in before.memories(place)]
     if not places:
         return
     place, chosen = choice.draw(st.sampled_from(places))
@@ -153,7 +153,7 @@ def raw_before(document, memory):
 
 def expected_with(before, read, location_id, new):
     # In the first of the location's sections, so not always the last of all its memories.
-    first = len(read.of(location_id)[0].memories) - 1
+    first = len(read.sections_of(location_id)[0].memories) - 1
     return [*before[:first], in_one_line(new), *before[first:]]
 
 
@@ -217,7 +217,7 @@ def test_no_text_becomes_structure(field, forged):
     read = parse(render(document_of((5, name, memory(**{"title": "T", **fields})))))
     assert read.all_memories() == {5: [in_one_line(memory(**{"title": "T", **fields}))]}
     assert [section.location_id for section in read.sections] == [None, 5]
-    assert read.of(5)[0].name == one_line(name)
+    assert read.sections_of(5)[0].name == one_line(name)
 
 
 def test_locations_stand_in_the_order_of_their_numbers_and_those_that_are_there_never_move():

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from tests.fixtures.memory import memory
 from zorkgpt.errors import MemoryStoreError
+from zorkgpt.files import Recovery
 from zorkgpt.memory.manager import SimpleMemoryManager
-from zorkgpt.memory.storage.codec import parse, render
 from zorkgpt.memory.storage.damage import is_damaged
-from zorkgpt.memory.storage.recovery import Recovery
+from zorkgpt.memory.storage.document import parse, render
 
 HALL = memory("Rug", text="The rug hides a trap door.")
 ATTIC = memory("Rope", text="A rope lies beside the table.")

@@ -5,7 +5,7 @@ import io
 import re
 from pathlib import Path
 
-from zorkgpt.memory.storage.codec import parse, render
+from zorkgpt.memory.storage.document import parse, render
 
 PAGE = (Path(__file__).parents[2] / "docs" / "memory.md").read_text(encoding="utf-8")
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from tests.fixtures.memory import in_one_line, memory, texts
 from zorkgpt.errors import MemoryConflict, MemoryEditError, MemoryStoreError
+from zorkgpt.files import Disk
 from zorkgpt.memory.editing import Edit, edit, fingerprint
 from zorkgpt.memory.manager import SimpleMemoryManager
-from zorkgpt.memory.storage.file import Disk
 from zorkgpt.memory.storage.store import MemoryStore
 
 ROOT = Path(__file__).parents[2]

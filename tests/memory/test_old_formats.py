@@ -4,7 +4,7 @@ import pytest
 
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import INVALIDATION_MARKER, Memory
-from zorkgpt.memory.storage.codec import parse, render
+from zorkgpt.memory.storage.document import parse, render
 from zorkgpt.memory.storage.entry import render_entry
 
 HEAD = "# Location Memories\n\n## Location 5: Living Room\n**Visits:** 3 | **Episodes:** 1, 2, 3\n\n### Memories\n\n"
@@ -84,7 +84,7 @@ def test_an_older_file_is_read(form):
     assert document.all_memories() == {5: [expected]}
     assert list(document.problems()) == []
     assert render(document) == (HEAD + text).encode()
-    section = document.of(5)[0]
+    section = document.sections_of(5)[0]
     assert (section.name, section.visits, section.episodes) == ("Living Room", 3, (1, 2, 3))
 
 

@@ -12,7 +12,7 @@ from zorkgpt.embeddings.hashing import HashingEmbeddings
 from zorkgpt.memory.dedup.undo import undo, undoable
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import Memory, memory_of
-from zorkgpt.memory.storage.codec import parse
+from zorkgpt.memory.storage.document import parse
 from zorkgpt.memory.storage.entry import parse_entry, render_entry
 
 GATE = "The lever opens the gate."

@@ -14,7 +14,7 @@ import pytest
 
 from tests.fixtures.memory import memory
 from zorkgpt.memory.manager import SimpleMemoryManager
-from zorkgpt.memory.storage.codec import parse
+from zorkgpt.memory.storage.document import parse
 
 ROOT = Path(__file__).parents[2]
 

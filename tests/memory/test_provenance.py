@@ -6,12 +6,11 @@ import pytest
 
 from tests.fixtures.memory import Answers, memory, remember
 from tests.fixtures.runs import a_run
-from tests.memory.test_evidence import FAILS, WORKS, Play
-from zorkgpt.memory.as_of import AsOf
+from tests.memory.test_credit import FAILS, WORKS, Play
 from zorkgpt.memory.keeping.session import load
 from zorkgpt.memory.manager import SimpleMemoryManager
-from zorkgpt.memory.past.provenance import Showings
-from zorkgpt.memory.storage.moment import Moment
+from zorkgpt.memory.provenance import AsOf, Showings
+from zorkgpt.memory.storage.history import TurnStamp
 from zorkgpt.runlog.episodes import read_episode
 from zorkgpt.runlog.events import TurnPlayed
 
@@ -35,10 +34,10 @@ def test_what_taught_it_and_what_became_of_it(path):
     play.manager.reset_episode()
     [told] = play.manager.why("lever")
     assert (told.location_id, told.location_name, told.title) == (5, "Hall", "Lever")
-    assert told.made.moment == Moment(2, 3, "pull lever", "Click.")
+    assert told.made.turn_stamp == TurnStamp(2, 3, "pull lever", "Click.")
     kinds = [record.change.kind for record in told.records]
     assert kinds == ["added", "seen again", "credited", "superseded"]
-    assert told.records[-1].moment == Moment(2, 9, "pull rope", "Click.")
+    assert told.records[-1].turn_stamp == TurnStamp(2, 9, "pull rope", "Click.")
     assert told.memory.superseded_by == "Rope"
     assert [(one.turn, one.action, one.worked) for one in told.trials] == [(4, "pull lever", True)]
     assert told.shown == ()
@@ -81,10 +80,10 @@ def test_long_texts_are_cut_in_the_history(path):
     context = {"score_delta": 5, "turn": 3}
     play.manager.record_action_outcome(5, "Hall", "pull " * 100, "A long\nstory. " * 10_000, context)
     [told] = play.manager.why("Lever")
-    assert len(told.made.moment.response) == 400
-    assert told.made.moment.response.startswith("A long story. A long")
-    assert told.made.moment.response.endswith("…")
-    assert len(told.made.moment.action) == 120
+    assert len(told.made.turn_stamp.response) == 400
+    assert told.made.turn_stamp.response.startswith("A long story. A long")
+    assert told.made.turn_stamp.response.endswith("…")
+    assert len(told.made.turn_stamp.action) == 120
 
 
 def test_of_a_real_run_it_tells_when_it_was_shown(tmp_path):

@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from tests.fixtures.memory import memory
 from zorkgpt.memory.manager import SimpleMemoryManager
-from zorkgpt.memory.storage.codec import parse
+from zorkgpt.memory.storage.document import parse
 
 PLACES = st.integers(1, 3)
 KINDS = st.sampled_from(["core", "permanent", "ephemeral"])

@@ -6,8 +6,8 @@ import pytest
 
 from tests.fixtures.memory import NOTHING, Answers, memory, remember
 from zorkgpt.errors import LLMError
+from zorkgpt.files import Disk
 from zorkgpt.memory.manager import SimpleMemoryManager
-from zorkgpt.memory.storage.file import Disk
 
 
 class CountingDisk(Disk):

@@ -3,9 +3,8 @@
 import pytest
 
 from tests.fixtures.dedup import fact
-from zorkgpt.memory.contrast.comparison import Comparison, compared, titles_differ
-from zorkgpt.memory.contrast.doubt import is_worth_asking
 from zorkgpt.memory.dedup.decision import NEW, Decision, believed, decide, is_settled
+from zorkgpt.memory.entailment.comparison import Comparison, compared, is_worth_asking, titles_differ
 
 
 def comparison(relation, cosine=0.9, **fields):

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from tests.fixtures.objectives import wanted
-from zorkgpt.errors import MemoryStoreError, ObjectivesFileError
+from zorkgpt.errors import FileError, ObjectivesFileError
 from zorkgpt.objectives.file import ObjectivesFile
 from zorkgpt.objectives.models import EpisodeTurn, ObjectiveEvidence, reached
 
@@ -111,7 +111,7 @@ def test_a_later_version_s_file_is_refused_and_kept(tmp_path):
 
 def test_a_folder_that_can_not_be_written_is_an_error_that_says_so(tmp_path):
     (tmp_path / f"{FILE}.lock").mkdir()
-    with pytest.raises(MemoryStoreError, match="objectives.json"):
+    with pytest.raises(FileError, match="objectives.json"):
         ObjectivesFile(tmp_path / FILE).save([lamp()])
 
 

@@ -16,13 +16,14 @@ def content(turn: int, size: int) -> dict[str, Any]:
 
 
 def leave_a_second_name(path: Path) -> None:
-    """Killed after the old checkpoint had got it, before the new one was in its place."""
+    """What an earlier version, killed in the midst of it, has left."""
+    Path(f"{path}.spare").unlink(missing_ok=True)
     os.link(path, f"{path}.spare")
 
 
 def leave_half_a_file(path: Path) -> None:
     """Killed while writing."""
-    Path(f"{path}.tmp").write_bytes(b'{"crc32": "' + b"x" * 9000)
+    Path(f"{path}.123.456.tmp").write_bytes(b'{"crc32": "' + b"x" * 9000)
 
 
 @pytest.mark.parametrize(
@@ -51,6 +52,7 @@ def test_nothing_is_left_of_it(tmp_path):
     for turn in range(3):
         write_checkpoint(tmp_path / FILE_NAME, content(turn, 400))
     leave_a_second_name(tmp_path / FILE_NAME)
+    leave_half_a_file(tmp_path / FILE_NAME)
     remove_checkpoint(tmp_path / FILE_NAME)
     remove_checkpoint(tmp_path / FILE_NAME)
     assert not list(tmp_path.iterdir())

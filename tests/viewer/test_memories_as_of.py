@@ -4,7 +4,7 @@ from typing import Any
 
 from tests.fixtures.runs import a_walkthrough
 from tests.fixtures.viewer import played
-from zorkgpt.memory.as_of import AsOf
+from zorkgpt.memory.provenance import AsOf
 from zorkgpt.viewer.run_files import open_run
 
 FIELDS = ("title", "text", "category", "persistence", "status", "episode", "turns", "observation_count")

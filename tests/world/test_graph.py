@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zorkgpt.memory.storage.file import MemoryFile
+from zorkgpt.files import AtomicFile
 from zorkgpt.world.directions import DIRECTIONS, OPPOSITE, canonical_direction, exit_name
 from zorkgpt.world.graph import MapGraph
 from zorkgpt.world.map_file import load_map, save_map
@@ -121,7 +121,7 @@ def test_every_route_leads_where_it_says(walks):
 
 def test_the_map_survives_on_disk(tmp_path):
     graph = drawn([("walk", 1, "enter window", 2), ("fail", 2, "up", 0)])
-    save_map(graph, MemoryFile(tmp_path / "map_state.json"))
+    save_map(graph, AtomicFile(tmp_path / "map_state.json"))
     assert load_map(tmp_path / "map_state.json").to_dict() == graph.to_dict()
     assert exit_name("Enter  Window") in graph.exits(1)
 

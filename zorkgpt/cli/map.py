@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from zorkgpt.cli.paths import RunPaths, run_paths
-from zorkgpt.errors import MapFileError
+from zorkgpt.errors import FileError, MapFileError
+from zorkgpt.files import write_file
 
 if TYPE_CHECKING:
     from zorkgpt.world.graph import MapGraph
@@ -111,7 +112,7 @@ def _write(text: str, out: Path | None) -> None:
         typer.echo("".join(char if char.isprintable() or char == "\n" else "\ufffd" for char in text), nl=False)
         return
     try:
-        out.write_text(text, encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise MapFileError(f"Can't write {out}: {error.strerror}. Name another file with --out.") from None
+        write_file(out, text.encode("utf-8", "replace"))
+    except FileError as error:
+        raise MapFileError(f"{error} Name another file with --out.") from None
     typer.echo(f"Written to {out}.")

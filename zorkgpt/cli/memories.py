@@ -15,12 +15,12 @@ from zorkgpt.cli.process import ExitCode
 from zorkgpt.errors import MemoryEditError, MemoryStoreError
 
 if TYPE_CHECKING:
-    from zorkgpt.memory.evidence.trials import Trial
+    from zorkgpt.memory.credit.trials import Trial
     from zorkgpt.memory.manager import SimpleMemoryManager
     from zorkgpt.memory.models import Memory
-    from zorkgpt.memory.past.provenance import Provenance
+    from zorkgpt.memory.provenance import Provenance
     from zorkgpt.memory.recall.search import LocatedMemory
-    from zorkgpt.memory.storage.history import Record
+    from zorkgpt.memory.storage.history import HistoryRecord
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 
@@ -149,7 +149,7 @@ def stats(workdir: Workdir = None, file: File = None, game: Game = None) -> None
 def check(workdir: Workdir = None, file: File = None, game: Game = None) -> None:
     """List what in the file was not understood, with line numbers. Exits with 1 if there is anything."""
     with opened(workdir, file, game) as manager:
-        from zorkgpt.memory.storage.codec import parse
+        from zorkgpt.memory.storage.document import parse
 
         document = parse(manager.store.file.path.read_bytes())
         problems = list(document.problems())
@@ -210,7 +210,7 @@ def _origin_lines(one: "Provenance") -> Iterator[str]:
     if one.made is None:
         yield "  made before the history begins"
         return
-    moment = one.made.moment
+    moment = one.made.turn_stamp
     action = f" after “{moment.action}”" if moment and moment.action else ""
     yield f"  made {_written(one.made)}{action}"
     if moment and moment.response:
@@ -222,7 +222,7 @@ def _trial_line(trial: "Trial") -> str:
     return f"  followed in episode {trial.episode}, turn {trial.turn}: “{trial.action}” {verdict}: {trial.result}"
 
 
-def _change_line(record: "Record") -> str:
+def _change_line(record: "HistoryRecord") -> str:
     change = record.change
     reason = change.reason or (change.after.superseded_by if change.after else None)
     return f"  {change.kind} {_written(record)}{f': {reason}' if reason else ''}"
@@ -309,9 +309,9 @@ def _seen(memory: "Memory") -> str:
     return f"episode {first.episode}, turn {first.turn} → episode {last.episode}, turn {last.turn}"
 
 
-def _written(record: "Record") -> str:
+def _written(record: "HistoryRecord") -> str:
     """Return when a record of the history was written, and by whom."""
-    moment = record.moment
+    moment = record.turn_stamp
     turn = f"in episode {moment.episode}, turn {moment.turn}" if moment else ""
     source = "" if record.source == "agent" else f"({record.source})"
     return " ".join(filter(None, [turn, f"on {record.at[:10]} at {record.at[11:16]}", source]))

@@ -142,7 +142,7 @@ def move(
     with opened(workdir, file, game) as manager:
         from zorkgpt.memory.storage import changes
 
-        if not manager.store.document.of(old):
+        if not manager.store.document.sections_of(old):
             fail(f"There is no location {old} in {manager.store.file.path}.")
         if old == new:
             fail(f"Location {old} has that number already.")

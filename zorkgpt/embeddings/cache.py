@@ -5,16 +5,17 @@ It is one NumPy archive beside the memories, and disposable: a damaged one is bu
 
 import hashlib
 import logging
-import os
 import threading
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
 from filelock import FileLock, Timeout
 
 from zorkgpt.embeddings.provider import EmbeddingProvider, Vectors
+from zorkgpt.errors import FileError
+from zorkgpt.files import write_file
 
 log = logging.getLogger(__name__)
 
@@ -129,7 +130,6 @@ class VectorCache:
         if self._path is None:
             self._unsaved = False
             return True
-        part = self._path.with_name(f"{self._path.name}.{os.getpid()}.part")
         try:
             with FileLock(f"{self._path}.lock", timeout=_LOCK_WAIT_S):
                 width = len(next(iter(self._vectors.values()), ()))
@@ -137,23 +137,21 @@ class VectorCache:
                 merged = others | self._vectors
                 if keep is not None:
                     merged = {key: vector for key, vector in merged.items() if key in keep}
-                self._write_archive(part, merged)
-                os.replace(part, self._path)
-        except (OSError, Timeout) as problem:
+                write_file(self._path, self._archive(merged), durable=False)
+        except (OSError, FileError, Timeout) as problem:
             level = logging.DEBUG if self._warned_unwritable else logging.WARNING
             self._warned_unwritable = True
             log.log(level, "vector cache can't be written", extra={"path": self._path, "error": str(problem)})
-            with suppress(OSError):
-                part.unlink()
             return False
         self._vectors, self._unsaved = merged, False
         return True
 
-    def _write_archive(self, path: Path, vectors: dict[bytes, Vectors]) -> None:
+    def _archive(self, vectors: dict[bytes, np.ndarray]) -> bytes:
         keys = np.array([np.frombuffer(key, dtype=np.uint8) for key in vectors], dtype=np.uint8).reshape(-1, 16)
         rows = np.stack(list(vectors.values())) if vectors else np.zeros((0, 0), dtype=np.float32)
-        with path.open("wb") as file:
-            np.savez(file, model=np.array(self._model), keys=keys, vectors=rows)
+        archive = BytesIO()
+        np.savez(archive, model=np.array(self._model), keys=keys, vectors=rows)
+        return archive.getvalue()
 
 
 def _key(text: str) -> bytes:

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from zorkgpt.embeddings.bert_graph import bert_graph
-from zorkgpt.errors import EmbeddingError
+from zorkgpt.errors import EmbeddingError, FileError
+from zorkgpt.files import write_file
 
 log = logging.getLogger(__name__)
 
@@ -96,22 +97,12 @@ def _weights_in(folder: Path, cache_dir: Path, rebuild: bool) -> Weights:
         return Weights(tokenizer, built)
     graph = bert_graph(folder)
     try:
-        _write_atomically(built, graph)
-    except OSError as problem:
+        built.parent.mkdir(parents=True, exist_ok=True)
+        write_file(built, graph, durable=False)
+    except (OSError, FileError) as problem:
         log.info("model is built in memory, the cache can't be written", extra={"path": built, "error": str(problem)})
         return Weights(tokenizer, graph)
     return Weights(tokenizer, built)
-
-
-def _write_atomically(path: Path, content: bytes) -> None:
-    """Write a file atomically; processes that do so at the same time write the same content."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f"{path.name}.{os.getpid()}.{threading.get_ident()}.part")
-    try:
-        part.write_bytes(content)
-        os.replace(part, path)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def _from_hub(timeout_s: float) -> Weights:

@@ -1,14 +1,15 @@
 """Read trails from the logs of a working directory's episodes, with a cache file beside each log."""
 
 import logging
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
+from zorkgpt.errors import FileError
 from zorkgpt.explore.archive import Archive
 from zorkgpt.explore.trail import Trail, trail_of
+from zorkgpt.files import write_file
 from zorkgpt.runlog.episodes import episodes_in, last_end, read_events, run_directory
 from zorkgpt.runlog.events import EpisodeStarted, Returned
 
@@ -48,11 +49,9 @@ def load_trail(path: Path, log_bytes: int) -> KeptTrail | None:
 
 def save_trail(path: Path, kept: KeptTrail) -> None:
     """Write it, whole or not at all; where that can't be done, the log is read again the next time."""
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
-        part.write_bytes(_FORMAT.dump_json(kept))
-        os.replace(part, path)
-    except OSError as error:
+        write_file(path, _FORMAT.dump_json(kept), durable=False)
+    except FileError as error:
         log.warning("a trail could not be kept", extra={"path": str(path), "reason": str(error)})
 
 

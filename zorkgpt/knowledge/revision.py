@@ -9,7 +9,7 @@ from functools import lru_cache
 from zorkgpt.knowledge.claims import ClaimKind, parse_claim
 from zorkgpt.knowledge.document import KnowledgeDocument
 from zorkgpt.knowledge.line import KnowledgeLine, KnowledgeSection, PatternPlace
-from zorkgpt.memory.contrast.decision import compare
+from zorkgpt.memory.entailment.compare import compare
 from zorkgpt.memory.storage.escaping import one_line
 
 

@@ -4,10 +4,9 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from zorkgpt.errors import MemoryStoreError
+from zorkgpt.errors import FileError
+from zorkgpt.files import LOCK_TIMEOUT_S, AtomicFile, Disk, Stamp, reread_or_recover
 from zorkgpt.knowledge.document import KnowledgeDocument, is_damaged, parse, render
-from zorkgpt.memory.storage.file import LOCK_TIMEOUT_S, Disk, MemoryFile, Stamp
-from zorkgpt.memory.storage.recovery import reread_or_recover
 
 _ATTEMPTS = 5
 
@@ -16,11 +15,11 @@ class KnowledgeStore:
     """The document and its file, which several processes and people may write.
 
     Raises:
-        MemoryStoreError: there is a file and it can't be read.
+        FileError: there is a file and it can't be read.
     """
 
     def __init__(self, path: Path | str, *, lock_timeout_s: float = LOCK_TIMEOUT_S, disk: Disk | None = None) -> None:
-        self.file = MemoryFile(path, lock_timeout_s=lock_timeout_s, disk=disk)
+        self.file = AtomicFile(path, lock_timeout_s=lock_timeout_s, disk=disk)
         self.recovered = False
         """Whether the file was missing or damaged and was restored from its backup."""
         self._guard = threading.RLock()
@@ -39,7 +38,7 @@ class KnowledgeStore:
         """Read the file again if it has changed; a missing or damaged file is ignored.
 
         Raises:
-            MemoryStoreError: the file can't be read; the document is as it was last read.
+            FileError: the file can't be read; the document is as it was last read.
         """
         with self._guard:
             if self.file.stamp() != self._stamp:
@@ -50,7 +49,7 @@ class KnowledgeStore:
         """Drop the cached document and read the file, after it was restored to an earlier state.
 
         Raises:
-            MemoryStoreError: the file can't be read.
+            FileError: the file can't be read.
         """
         with self._guard:
             self._document, self._stamp = KnowledgeDocument(), None
@@ -62,7 +61,7 @@ class KnowledgeStore:
         `change` may be called more than once.
 
         Raises:
-            MemoryStoreError: it could not be locked, read or written; file and document are as before.
+            FileError: it could not be locked, read or written; file and document are as before.
         """
         with self._guard, self.file.locked():
             for _ in range(_ATTEMPTS):
@@ -76,7 +75,7 @@ class KnowledgeStore:
                 if written is not None:
                     self._document, self._stamp = parse(render(new)), written
                     return True
-        raise MemoryStoreError(f"{self.file.path} is being changed all the time by something that ignores its lock.")
+        raise FileError(f"{self.file.path} is being changed all the time by something that ignores its lock.")
 
     def _reread_or_recover(self) -> None:
         self.recovered |= reread_or_recover(self.file, self._reread, self._rescue) is not None

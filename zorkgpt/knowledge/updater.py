@@ -60,7 +60,7 @@ class KnowledgeUpdater:
 
         Raises:
             LLMError: the model could not be asked; nothing was changed.
-            MemoryStoreError: the file could not be read or written; it is as it was.
+            FileError: the file could not be read or written; it is as it was.
         """
         self.store.refresh()
         episode, last = turns[0].episode, turns[-1].turn
@@ -92,7 +92,7 @@ class KnowledgeUpdater:
 
         Raises:
             LLMError: the model could not be asked; nothing was changed.
-            MemoryStoreError: the file could not be read or written; it is as it was.
+            FileError: the file could not be read or written; it is as it was.
         """
         self.store.refresh()
         last = story.turns[-1].turn
@@ -114,7 +114,7 @@ class KnowledgeUpdater:
         """Record whether an episode that is over is still to be concluded.
 
         Raises:
-            MemoryStoreError: the file could not be read or written.
+            FileError: the file could not be read or written.
         """
 
         def change(document: KnowledgeDocument) -> KnowledgeDocument:

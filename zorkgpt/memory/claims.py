@@ -8,7 +8,7 @@ from functools import lru_cache
 
 
 class Relation(StrEnum):
-    """What is claimed."""
+    """What a claim says of a thing, a place or a way."""
 
     HERE = "here"
     """The thing is at the place, held by nothing else."""
@@ -27,7 +27,7 @@ class Relation(StrEnum):
     DARK = "dark"
     """Nothing can be seen at the place."""
     LIGHT = "light"
-    """The contrary."""
+    """The opposite of `DARK`."""
     LEADS = "leads to"
     """A way out of the place."""
 
@@ -57,20 +57,20 @@ _SHORT = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One claim. Things and places go by their object numbers; names are for people."""
+    """What a memory says of one thing or way. Things and places go by their object numbers; names are for people."""
 
     relation: Relation
     number: int | None = None
-    """Of the thing; None for a way, and for the place itself."""
+    """The number of the thing; None for a way, and for the place itself."""
     name: str = ""
-    """Of the thing; for a way the command that takes it: "west"."""
+    """The name of the thing; for a way the command that takes it: "west"."""
     other: int | None = None
-    """Number of what holds the thing, or of the place that the way leads to."""
+    """The number of what holds the thing, or of the place that the way leads to."""
     other_name: str = ""
 
     @property
     def short(self) -> str:
-        """Without names of things and places: `44 in 80`, `west leads to 12`, `dark`."""
+        """Return it without names of things and places: `44 in 80`, `west leads to 12`, `dark`."""
         match self.relation:
             case Relation.DARK | Relation.LIGHT:
                 return self.relation.value
@@ -82,7 +82,7 @@ class Claim:
                 return f"{self.number} {self.relation.value}"
 
     def __str__(self) -> str:
-        """With names: `sword #44 in case #80`, `west leads to Attic #12`, `dark`; without, where there are none."""
+        """Return it with names, if it has any: `sword #44 in case #80`, `west leads to Attic #12`, `dark`."""
         if not self.name or (self.other is not None and not self.other_name):
             return self.short
         name, other = _plain(self.name), f"{_plain(self.other_name)} #{self.other}"
@@ -92,7 +92,7 @@ class Claim:
         return f"{thing} {other}" if self.relation in _HELD_BY else thing
 
     def in_words(self) -> str:
-        """For a sentence: `the sword is in the case`."""
+        """Return it as a clause: `the sword is in the case`."""
         name = _plain(self.name)
         match self.relation:
             case Relation.DARK | Relation.LIGHT:
@@ -153,7 +153,7 @@ def differing(then: Iterable[Claim], now: Iterable[Claim]) -> tuple[tuple[Claim,
 
 
 def holds(claim: Claim, state: Iterable[Claim]) -> bool | None:
-    """Whether a claim about a state holds in it; None: that is not known."""
+    """Return whether a claim about a state holds in it; None: that is not known."""
     known = {one.short for one in state}
     if claim.short in known:
         return True
@@ -169,10 +169,10 @@ def _contrary(claim: Claim) -> Claim:
 
 
 def _is_known(was: Claim, is_so: Claim, before: dict[str, Claim], after: dict[str, Claim]) -> bool:
-    """A door that is out of sight is neither open nor closed."""
+    """Return whether both states tell: a door that is out of sight is neither open nor closed."""
     return was.relation not in _STATES or (was.short in before and is_so.short in after)
 
 
 def _plain(name: str) -> str:
-    """One line without the characters that separate claims in the file."""
+    """Return a name in one line, without the characters that separate claims in the file."""
     return " ".join(name.replace(";", ",").split())

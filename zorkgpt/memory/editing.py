@@ -1,4 +1,4 @@
-"""What a person changes of the memories: text, category, class, status, and the marks of what stays and what goes."""
+"""Edits by a person: of a memory's text, category, persistence and status, and pinning and vetoing it."""
 
 from dataclasses import dataclass, replace
 from hashlib import blake2b
@@ -7,8 +7,9 @@ from typing import get_args
 from zorkgpt.errors import MemoryConflict, MemoryEditError
 from zorkgpt.memory.models import INVALIDATION_MARKER, STATUSES, Category, Memory, MemoryStatus
 from zorkgpt.memory.storage import changes
-from zorkgpt.memory.storage.changes import Kind, Outcome, is_current
-from zorkgpt.memory.storage.codec import Document
+from zorkgpt.memory.storage.changes import ChangedDocument, Kind, is_current
+from zorkgpt.memory.storage.document import Document
+from zorkgpt.memory.storage.entry import PERSISTENCE_BY_TAG, STATUS_BY_TAG
 from zorkgpt.memory.storage.escaping import one_line
 from zorkgpt.memory.storage.store import MemoryStore
 
@@ -16,8 +17,8 @@ CATEGORIES: tuple[str, ...] = get_args(Category)
 LASTING = ("core", "permanent")
 BY_A_PERSON = "by a person"
 
-_MEANT = ("category", "title", "text", "persistence", "status", "pinned", "vetoed")
-"""What a person sees and changes; counts go on while one looks."""
+_EDITABLE = ("category", "title", "text", "persistence", "status", "pinned", "vetoed")
+"""The fields that a person sees and changes; counts go on while one looks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,7 @@ class Edit:
     pinned: bool | None = None
     vetoed: bool | None = None
     reason: str | None = None
-    """For the history; of a memory that is marked as wrong, in the file too."""
+    """The reason, for the history; for a memory that is marked as wrong, in the file too."""
 
     def check(self) -> None:
         """
@@ -50,8 +51,8 @@ class Edit:
 
 
 def fingerprint(memory: Memory) -> str:
-    """Of all that a person can change of a memory: the same as long as nobody has."""
-    told = repr([getattr(memory, name) for name in _MEANT])
+    """Return a digest of all that a person can change of a memory."""
+    told = repr([getattr(memory, name) for name in _EDITABLE])
     return blake2b(told.encode(errors="backslashreplace"), digest_size=8).hexdigest()
 
 
@@ -74,19 +75,19 @@ def edit(store: MemoryStore, location_id: int, title: str, wanted: Edit, *, expe
     wanted.check()
     done: list[Memory] = []
 
-    def change(document: Document) -> Outcome:
-        old = _meant(document, location_id, title, expected)
+    def change(document: Document) -> ChangedDocument:
+        old = _find(document, location_id, title, expected)
         new = _edited(old, wanted)
         done[:] = [new]
         if new == old:
-            return Outcome(document)
+            return ChangedDocument(document)
         return changes.changed(document, location_id, old, new, _kind(old, new), wanted.reason)
 
     store.apply(change, source="person")
     return done[0]
 
 
-def _meant(document: Document, location_id: int, title: str, expected: str | None) -> Memory:
+def _find(document: Document, location_id: int, title: str, expected: str | None) -> Memory:
     name = one_line(title)
     memories = document.memories(location_id)
     found = [one for one in memories if one.title == name]
@@ -120,7 +121,7 @@ def _edited(old: Memory, wanted: Edit) -> Memory:
         old,
         text=old.text if wanted.text is None else one_line(wanted.text),
         category=wanted.category or old.category,
-        persistence=wanted.persistence or old.persistence,
+        persistence=PERSISTENCE_BY_TAG[wanted.persistence.upper()] if wanted.persistence else old.persistence,
         pinned=pinned and not wanted.vetoed,
         vetoed=vetoed and not wanted.pinned,
     )
@@ -134,7 +135,9 @@ def _edited(old: Memory, wanted: Edit) -> Memory:
 def _with_status(memory: Memory, status: str, reason: str | None) -> Memory:
     if status == MemoryStatus.SUPERSEDED:
         return changes.proven_wrong(replace(memory, pinned=False), reason or BY_A_PERSON, None)
-    return replace(memory, status=status, superseded_by=None, superseded_at_turn=None, invalidation_reason=None)
+    return replace(
+        memory, status=STATUS_BY_TAG[status], superseded_by=None, superseded_at_turn=None, invalidation_reason=None
+    )
 
 
 def _kind(old: Memory, new: Memory) -> Kind:

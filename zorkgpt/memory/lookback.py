@@ -2,13 +2,13 @@
 
 from typing import TYPE_CHECKING
 
-from zorkgpt.memory.as_of import AsOf
 from zorkgpt.memory.keeping.keeper import Keeper
 from zorkgpt.memory.models import Memory
+from zorkgpt.memory.provenance import AsOf
 from zorkgpt.memory.storage.store import MemoryStore
 
 if TYPE_CHECKING:
-    from zorkgpt.memory.past.provenance import Provenance
+    from zorkgpt.memory.provenance import Provenance
 
 
 class Lookback:
@@ -40,7 +40,7 @@ class Lookback:
 
     def why(self, title: str, location_id: int | None = None) -> "list[Provenance]":
         """What taught the memories of this title, when they were shown, what came of it; one for each location."""
-        from zorkgpt.memory.past.provenance import why
+        from zorkgpt.memory.provenance import why
 
         self._keeper.refresh()
         with self.store.guard:

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from zorkgpt.files import LOCK_TIMEOUT_S, Disk
 from zorkgpt.log import get_logger
 from zorkgpt.memory.asking import asking, judging
 from zorkgpt.memory.dedup.choice import deduplication_settings, keeper_for
@@ -21,10 +22,10 @@ from zorkgpt.memory.models import Memory, MemoryEvent, MemoryStatus, ZMachineCon
 from zorkgpt.memory.recall.retrieval import estimated_tokens, shown
 from zorkgpt.memory.recall.search import Found, LocatedMemory
 from zorkgpt.memory.settings import settings_of
-from zorkgpt.memory.storage.file import LOCK_TIMEOUT_S, Disk
-from zorkgpt.memory.storage.rollback import Rollback
+from zorkgpt.memory.storage.restore_point import FileRestorer
 from zorkgpt.memory.storage.store import MemoryStore
-from zorkgpt.memory.upkeep.audit import Finding, Thing, Verdict, held_against, tally
+from zorkgpt.memory.turn_span import TurnSpan
+from zorkgpt.memory.upkeep.audit import AuditFinding, AuditVerdict, Thing, held_against, tally
 
 if TYPE_CHECKING:
     from zorkgpt.memory.editing import Edit
@@ -154,7 +155,7 @@ class SimpleMemoryManager(Likeness, Lookback):
 
         What is known for good can't be replaced by what is true for the episode only.
         """
-        turn = self._recorder.turn or _number(new_memory.turns)
+        turn = self._recorder.turn or TurnSpan.parse(new_memory.turns).last_number
         return self._keeper.supersede(location_id, location_name, [old_memory_title], new_memory, turn)
 
     def invalidate_memory(self, location_id: int, memory_title: str, reason: str, turn: int | None = None) -> bool:
@@ -176,7 +177,7 @@ class SimpleMemoryManager(Likeness, Lookback):
         """What the agent is told of this location; "" if nothing is known."""
         self._keeper.refresh()
         with self.store.guard:
-            sections = self.store.document.of(location_id)
+            sections = self.store.document.sections_of(location_id)
             kept = self.store.cache.get(location_id, [])
             of_here = self.of_this_place_only(location_id, self._name(location_id), kept)
             of_here += [one for one in kept if one.pinned and one not in of_here]
@@ -208,7 +209,7 @@ class SimpleMemoryManager(Likeness, Lookback):
         """
         self._keeper.refresh()
         with self.store.guard:
-            written = next(iter(self.store.document.of(location_id)), None)
+            written = next(iter(self.store.document.sections_of(location_id)), None)
             uncounted = self._visits.with_present(location_id, self._recorder.episode)
             times, episodes = (written.visits, written.episodes) if written else (0, ())
             played = {episode_key(each) for each in (*episodes, *uncounted, self._recorder.episode)}
@@ -279,7 +280,7 @@ class SimpleMemoryManager(Likeness, Lookback):
         """Learn from the first look at a location in this episode, the opening text included. Never raises."""
         self._recorder.record(location_id, location_name, "", description, z_machine_context, arrival=True)
 
-    def audit(self, world: Sequence[Thing], *, apply: bool = True) -> list[Finding]:
+    def audit(self, world: Sequence[Thing], *, apply: bool = True) -> list[AuditFinding]:
         """Hold the core memories against a world that has just begun, and mark as wrong what it contradicts.
 
         Args:
@@ -289,7 +290,7 @@ class SimpleMemoryManager(Likeness, Lookback):
         findings = held_against(self.all_memories(), world)
         for finding in findings:
             located = finding.located
-            if not apply or finding.verdict != Verdict.CONTRADICTED:
+            if not apply or finding.verdict != AuditVerdict.CONTRADICTED:
                 continue
             if not self._keeper.is_by_a_person(located.location_id, located.memory):
                 self._keeper.invalidate(located.location_id, located.memory.title, finding.evidence, 0)
@@ -372,10 +373,10 @@ class SimpleMemoryManager(Likeness, Lookback):
         """
         self._resume(session.from_dict(saved))
 
-    def rollback(self) -> Rollback:
+    def rollback(self) -> FileRestorer:
         """From here on, what is written can be taken back to a checkpoint."""
         beside = (self.store.history.path, self._judgements, self._keeper.evidence.path)
-        return Rollback(self.store.file, beside)
+        return FileRestorer(self.store.file, beside)
 
     def _session(self) -> session.Session:
         under_way = {"recorder": self._recorder.snapshot(), "keeper": self._keeper.snapshot()}
@@ -390,7 +391,7 @@ class SimpleMemoryManager(Likeness, Lookback):
             self._recorder.restore(found.first_turns, under_way.get("recorder"))
 
     def _name(self, location_id: int) -> str:
-        written = next((section.name for section in self.store.document.of(location_id)), "")
+        written = next((section.name for section in self.store.document.sections_of(location_id)), "")
         return written or self._keeper.names.get(location_id, "")
 
 
@@ -398,8 +399,3 @@ def _count(cache: dict[int, list[Memory]], location_id: int | None) -> int:
     if location_id is not None:
         return len(cache.get(location_id, ()))
     return sum(map(len, cache.values()))
-
-
-def _number(turns: str) -> int | None:
-    last = turns.replace("→", "-").rpartition("-")[2]
-    return int(last) if last.isdecimal() else None

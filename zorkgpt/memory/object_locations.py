@@ -1,4 +1,4 @@
-"""What the agent itself has moved and changed in this episode, by the object tree."""
+"""The things that the agent itself has moved and changed in this episode, by the object tree."""
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
@@ -17,7 +17,7 @@ _ATTRIBUTE_OF = {
 }
 """The attribute that a state is told by, and its value in this state."""
 _CLAIMABLE = frozenset(attribute for attribute, _ in _ATTRIBUTE_OF.values())
-_WHEREABOUTS = (Relation.HERE, Relation.IN, Relation.ON, Relation.CARRIED)
+_LOCATION_RELATIONS = (Relation.HERE, Relation.IN, Relation.ON, Relation.CARRIED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class HandledThings:
         return self._things[number].name if number in self._things else ""
 
     def moved(self) -> frozenset[int]:
-        """Those that were moved, and not only opened or lit."""
+        """Return the things that were moved, and not only opened or lit."""
         return frozenset(number for number, thing in self._things.items() if thing.moved)
 
     def note(self, turn: ZMachineContext) -> None:
@@ -85,24 +85,24 @@ class HandledThings:
         return next((claim for claim in claims if self._is_owed(location_id, claim)), None)
 
     def denies(self, location_id: int, claim: Claim) -> bool:
-        """Whether a thing that the agent has moved or changed is known to be otherwise now than the claim says."""
+        """Return whether a thing that the agent moved or changed is known to be otherwise than the claim says."""
         thing = self._things.get(claim.number) if claim.number is not None else None
         if thing is None:
             return False
         if claim.relation is Relation.CARRIED:
             return thing.moved and not thing.carried
-        if claim.relation in _WHEREABOUTS:
+        if claim.relation in _LOCATION_RELATIONS:
             wanted = location_id if claim.relation is Relation.HERE else claim.other
             return thing.moved and (thing.carried or thing.holder != wanted)
         attribute, value = _ATTRIBUTE_OF.get(claim.relation, ("", False))
         return attribute in thing.now and thing.now[attribute] is not value
 
     def was_so_before(self, location_id: int, claim: Claim) -> bool:
-        """Whether the claim says how a thing was before the agent moved or changed it."""
+        """Return whether the claim says how a thing was before the agent moved or changed it."""
         thing = self._things.get(claim.number) if claim.number is not None else None
         if thing is None:
             return False
-        if claim.relation in _WHEREABOUTS:
+        if claim.relation in _LOCATION_RELATIONS:
             return thing.moved and self._lay_there(thing, location_id, claim)
         attribute, value = _ATTRIBUTE_OF.get(claim.relation, ("", False))
         return thing.began.get(attribute) is value
@@ -111,7 +111,7 @@ class HandledThings:
         thing = self._things.get(claim.number) if claim.number is not None else None
         if thing is None:
             return False
-        if claim.relation in _WHEREABOUTS:
+        if claim.relation in _LOCATION_RELATIONS:
             is_back = thing.holder == thing.origin and not thing.carried
             return thing.moved and not is_back and not self._lay_there(thing, location_id, claim)
         attribute, value = _ATTRIBUTE_OF.get(claim.relation, ("", False))

@@ -6,7 +6,7 @@ from enum import StrEnum
 from functools import cached_property, lru_cache
 
 from game_interface.models import Observation, Transition
-from zorkgpt.once import once
+from zorkgpt.identity_cache import cached_by_identity
 
 ExitNamer = Callable[[str], str]
 """Action → the name of the exit that it takes, however it was typed."""
@@ -105,7 +105,7 @@ def came_about(condition: Condition, step: Transition, exit_name_of: ExitNamer) 
     return False
 
 
-@once
+@cached_by_identity
 def in_sight(step: Transition) -> frozenset[int]:
     """Return the things that the player saw or carried before or after the turn: only their changes are observable."""
     return frozenset(
@@ -116,7 +116,7 @@ def in_sight(step: Transition) -> frozenset[int]:
     )
 
 
-@once
+@cached_by_identity
 def _carried(now: Observation) -> frozenset[int]:
     return frozenset(item.num for item in now.carried or now.inventory or ())
 

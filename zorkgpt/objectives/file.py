@@ -10,11 +10,11 @@ from typing import Any
 
 from zorkgpt.encoding import as_json
 from zorkgpt.errors import ObjectivesFileError, reason_of
-from zorkgpt.memory.storage.file import MemoryFile, Stamp
+from zorkgpt.files import AtomicFile, Stamp
+from zorkgpt.identity_cache import cached_by_identity
 from zorkgpt.objectives.conditions import Condition, ConditionKind
 from zorkgpt.objectives.models import EpisodeTurn, Objective, ObjectiveEvidence, ObjectiveStatus, Scope, merged
 from zorkgpt.objectives.tracker import ObjectiveTracker
-from zorkgpt.once import once
 
 _FIELDS = {"thing": int, "place": int, "points": int, "way": str, "text": str}
 
@@ -23,7 +23,7 @@ _SETS = ("visited", "scored", "carried")
 _CONDITION_FIELDS = tuple(field.name for field in fields(Condition))
 
 
-@once
+@cached_by_identity
 def objective_to_dict(objective: Objective) -> dict[str, Any]:
     """Return the part of an objective that outlives the episode, as plain values for JSON."""
     condition = ((name, getattr(objective.condition, name)) for name in _CONDITION_FIELDS)
@@ -104,7 +104,7 @@ def tracker_to_dict(tracker: ObjectiveTracker) -> dict[str, Any]:
     }
 
 
-@once
+@cached_by_identity
 def _with_episode_state(objective: Objective) -> dict[str, Any]:
     episode_state = {
         "scope": str(objective.scope),
@@ -157,12 +157,12 @@ class ObjectivesFile:
     A damaged file is set aside under another name, so that nothing overwrites it.
 
     Both methods raise:
-        MemoryStoreError: the file can't be locked, read or written; it is unchanged.
+        FileError: the file can't be locked, read or written; it is unchanged.
         ObjectivesFileError: a later version wrote it.
     """
 
     def __init__(self, path: Path) -> None:
-        self._file = MemoryFile(path)
+        self._file = AtomicFile(path)
         self._stamp: Stamp = ()
         self._holds: list[Objective] = []
         """The objectives in the file when it had this stamp."""

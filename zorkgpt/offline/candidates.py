@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from game_interface.language import Language, Scene
 from game_interface.models import Item, Observation
-from zorkgpt.once import once
+from zorkgpt.identity_cache import cached_by_identity
 from zorkgpt.world.directions import DIRECTIONS, canonical_direction
 
 
@@ -218,7 +218,7 @@ def _of_thing(noun: str, fitting: Iterable[tuple[Tier, str]], understood: Collec
     return [Candidate(tier, f"{verb} {noun}") for tier, verb in fitting if verb in understood]
 
 
-@once
+@cached_by_identity
 def _fitting(told: Mapping[str, bool]) -> dict[str, list[tuple[Tier, str]]]:
     """Return how a thing is known → the verbs that may be tried on it. Things with equal attributes share a mapping."""
     return {how: [(tier, verb) for tier, verb, needed in forms if _may(told, needed)] for how, forms in _FORMS.items()}

@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from zorkgpt.encoding import as_json
 from zorkgpt.errors import WorkdirError
+from zorkgpt.files import create_file
 from zorkgpt.runlog.episodes import RUNS, episodes_in, is_played, read_events, run_directory
 from zorkgpt.runlog.events import EpisodeStarted
 
@@ -174,7 +175,7 @@ def mark_folder(folder: Path, story: StoryMark) -> None:
     path = folder / MARKER
     try:
         if read_mark(folder) is None:
-            _write_once(path, as_json(story.model_dump(), indented=True) + b"\n")
+            create_file(path, as_json(story.model_dump(), indented=True) + b"\n")
         mark = read_mark(folder)
         if mark and mark.sha256 != story.sha256:
             raise _wrong_story(folder, mark, story)
@@ -183,20 +184,6 @@ def mark_folder(folder: Path, story: StoryMark) -> None:
             os.utime(path)
     except OSError as error:
         raise WorkdirError(f"{path} can't be written: {error.strerror}. Name another folder with --workdir.") from None
-
-
-def _write_once(path: Path, data: bytes) -> None:
-    """Write a file atomically, and never over one that another process has written meanwhile."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    temporary.write_bytes(data)
-    try:
-        os.link(temporary, path)
-    except FileExistsError:
-        pass
-    except OSError:
-        # The file system has no hard links.
-        os.replace(temporary, path)
-    temporary.unlink(missing_ok=True)
 
 
 def kept_folder(root: Path, story: StoryMark, *, may_share: bool = True) -> Path | None:

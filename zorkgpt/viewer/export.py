@@ -3,14 +3,13 @@
 import base64
 import hashlib
 import json
-import os
 import re
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from zorkgpt.errors import ViewerError
+from zorkgpt.errors import FileError, ViewerError
+from zorkgpt.files import write_file
 from zorkgpt.viewer.answers import PAGE_TURNS, Answers
 from zorkgpt.viewer.run_files import RunFileNames, RunFiles, open_run
 
@@ -31,14 +30,10 @@ def export_run(given: Path, out: Path, *, names: RunFileNames | None = None) -> 
         raise ViewerError("The export needs the name of a file: --export run.html.")
     files = open_run(given, names=names)
     page = exported(files).encode("utf-8", "backslashreplace")
-    beside = out.with_name(f".{out.name}.{os.getpid()}.tmp")
     try:
-        beside.write_bytes(page)
-        os.replace(beside, out)
-    except OSError as error:
-        with suppress(OSError):
-            beside.unlink()
-        raise ViewerError(f"Can't write {out}: {error.strerror}. Name another file with --export.") from None
+        write_file(out, page)
+    except FileError as error:
+        raise ViewerError(f"{error} Name another file with --export.") from None
     return len(page)
 
 

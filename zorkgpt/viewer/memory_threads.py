@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from zorkgpt.memory.models import INVALIDATION_MARKER
+from zorkgpt.memory.turn_span import TurnSpan
 from zorkgpt.viewer.json_lines import JsonLines, cut, json_safe, text, turn_key, whole_number
 
 _END = 999_999
@@ -58,7 +59,7 @@ def _open_thread(threads: list[Thread], title: str) -> Thread | None:
 
 def _changes(event: dict[str, Any], kind: str, turn: int, thread: Thread) -> dict[str, Any]:
     if kind == "seen again":
-        return {"turns": f"{thread[0]['set']['turns']}→{turn}", "observation_count": len(thread) + 1}
+        return {"turns": str(TurnSpan(thread[0]["set"]["turns"], str(turn))), "observation_count": len(thread) + 1}
     detail = cut(event.get("detail")) or None
     if kind == "superseded":
         return {"status": "SUPERSEDED", "superseded_by": detail, "superseded_at_turn": turn}

@@ -419,10 +419,10 @@ class MapGraph:
 
     def save_to_json(self, path: Path | str) -> None:
         """Write the map to a file; see `map_file.save_map`."""
-        from zorkgpt.memory.storage.file import MemoryFile
+        from zorkgpt.files import AtomicFile
         from zorkgpt.world.map_file import save_map
 
-        save_map(self, MemoryFile(path))
+        save_map(self, AtomicFile(path))
 
     @classmethod
     def load_from_json(cls, path: Path | str) -> "MapGraph":

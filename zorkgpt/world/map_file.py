@@ -9,7 +9,7 @@ from typing import Any
 
 from zorkgpt.encoding import as_json
 from zorkgpt.errors import MapFileError, reason_of
-from zorkgpt.memory.storage.file import MemoryFile
+from zorkgpt.files import AtomicFile
 from zorkgpt.world.graph import Connection, MapChange, MapGraph, failures_from_confidence
 from zorkgpt.world.movement import Move, MoveKind
 
@@ -135,13 +135,13 @@ _MAX_EPISODES = 100
 _DAMAGE = (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError)
 
 
-def save_map(graph: MapGraph, file: MemoryFile) -> None:
+def save_map(graph: MapGraph, file: AtomicFile) -> None:
     """Write the map atomically, merged with what other processes have written since it was read.
 
     Afterwards the graph contains both.
 
     Raises:
-        MemoryStoreError: the file can't be locked, read or written; it is unchanged.
+        FileError: the file can't be locked, read or written; it is unchanged.
         MapFileError: a later version wrote it.
     """
     with file.locked():
@@ -164,10 +164,10 @@ def load_map(path: Path, *, exit_failure_threshold: int | None = 2) -> MapGraph:
     A damaged file is set aside under another name, so that nothing overwrites it.
 
     Raises:
-        MemoryStoreError: the file can't be read.
+        FileError: the file can't be read.
         MapFileError: a later version wrote it.
     """
-    file = MemoryFile(path)
+    file = AtomicFile(path)
     data, stamp = file.read()
     graph = None if data is None else _parsed_or_set_aside(file, data, exit_failure_threshold)
     if graph is None:
@@ -180,10 +180,10 @@ def read_map(path: Path) -> MapGraph | None:
     """Read a map without changing its file; None if there is none.
 
     Raises:
-        MemoryStoreError: the file can't be read.
+        FileError: the file can't be read.
         MapFileError: it is damaged, or a later version wrote it.
     """
-    data, _ = MemoryFile(path).read()
+    data, _ = AtomicFile(path).read()
     try:
         return None if data is None else _parsed(data, path, 2)
     except _DAMAGE as error:
@@ -192,7 +192,7 @@ def read_map(path: Path) -> MapGraph | None:
         ) from None
 
 
-def _parsed_or_set_aside(file: MemoryFile, data: bytes, exit_failure_threshold: int | None) -> MapGraph | None:
+def _parsed_or_set_aside(file: AtomicFile, data: bytes, exit_failure_threshold: int | None) -> MapGraph | None:
     """Return the map in these bytes; None if they are damaged, and then the file is set aside."""
     try:
         return _parsed(data, file.path, exit_failure_threshold)

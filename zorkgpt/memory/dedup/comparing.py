@@ -5,12 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from zorkgpt.memory.contrast.comparison import Comparison, compared, is_open
-from zorkgpt.memory.contrast.decision import compare
-from zorkgpt.memory.contrast.doubt import is_worth_asking
 from zorkgpt.memory.dedup.judge import MOST_AT_ONCE, Judge
 from zorkgpt.memory.dedup.meaning import Meaning
 from zorkgpt.memory.dedup.wordings import Wordings
+from zorkgpt.memory.entailment.compare import compare
+from zorkgpt.memory.entailment.comparison import Comparison, compared, is_open, is_worth_asking
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.storage.changes import is_current
 from zorkgpt.memory.storage.store import MemoryStore

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from zorkgpt.memory.contrast.comparison import Comparison
 from zorkgpt.memory.dedup import merging
 from zorkgpt.memory.dedup.decision import decide
+from zorkgpt.memory.entailment.comparison import Comparison
 from zorkgpt.memory.keeping.keeper import known_again
 from zorkgpt.memory.models import Memory
-from zorkgpt.memory.storage.changes import Outcome, is_current
-from zorkgpt.memory.storage.codec import Document
+from zorkgpt.memory.storage.changes import ChangedDocument, is_current
+from zorkgpt.memory.storage.document import Document
 
 if TYPE_CHECKING:
     from zorkgpt.memory.dedup.discerning import DiscerningKeeper
@@ -48,7 +48,7 @@ def repeats(keeper: "DiscerningKeeper", threshold: float | None = None) -> list[
     questions = _Questions(keeper)
     found: list[Merge] = []
     for location_id in sorted(keeper.store.cache):
-        sections = keeper.store.document.of(location_id)
+        sections = keeper.store.document.sections_of(location_id)
         found += _of_place(keeper, location_id, sections[0].name if sections else "", threshold, questions)
     return found
 
@@ -102,7 +102,7 @@ def _of_place(
 
 
 def _change(location_id: int, merges: Sequence[Merge]):
-    def change(document: Document) -> Outcome | None:
+    def change(document: Document) -> ChangedDocument | None:
         made: tuple = ()
         for one in merges:
             kept_here = document.memories(location_id)
@@ -112,7 +112,7 @@ def _change(location_id: int, merges: Sequence[Merge]):
             reason = one.comparison.describe()
             outcome = merging.absorbed(document, location_id, kept, repeat, None, reason)
             document, made = outcome.document, made + outcome.changes
-        return Outcome(document, made) if made else None
+        return ChangedDocument(document, made) if made else None
 
     return change
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from zorkgpt.memory.contrast.comparison import Comparison
+from zorkgpt.memory.entailment.comparison import Comparison
 from zorkgpt.memory.models import Memory, MemoryStatus
 
 Kind = Literal["new", "repeats", "refines", "contradicts"]

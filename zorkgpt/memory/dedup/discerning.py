@@ -6,19 +6,20 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from zorkgpt.memory.contrast.comparison import compared, share_a_subject
 from zorkgpt.memory.dedup import merging
 from zorkgpt.memory.dedup.comparing import Comparer, DeduplicationCounts
 from zorkgpt.memory.dedup.decision import NEW, Decision, believed, decide, is_settled
+from zorkgpt.memory.entailment.comparison import compared, share_a_subject
 from zorkgpt.memory.keeping.counts import counts_of
 from zorkgpt.memory.keeping.keeper import Keeper, known_again
 from zorkgpt.memory.keeping.lifecycle import Visits
 from zorkgpt.memory.models import Memory, MemoryStatus
 from zorkgpt.memory.storage import changes
-from zorkgpt.memory.storage.changes import Outcome, is_current, same_words, titled
-from zorkgpt.memory.storage.codec import Document
+from zorkgpt.memory.storage.changes import ChangedDocument, is_current, same_words, titled
+from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.storage.store import MemoryStore
+from zorkgpt.memory.turn_span import TurnSpan
 
 
 class DiscerningKeeper(Keeper):
@@ -176,10 +177,10 @@ class DiscerningKeeper(Keeper):
         }
         self._log.info("memory compared", extra=extra)
         turn = last_turn(memory)
-        made: list[Outcome] = []
+        made: list[ChangedDocument] = []
         overtaken: list[Memory] = []
 
-        def change(document: Document) -> Outcome | None:
+        def change(document: Document) -> ChangedDocument | None:
             kept = document.memories(location_id)
             known = known_again(kept, one.known)
             # Another process has written the very same meanwhile: then it is that one that was observed again.
@@ -220,7 +221,7 @@ class DiscerningKeeper(Keeper):
         new: Memory,
         decision: Decision,
         turn: int | None,
-    ) -> Outcome:
+    ) -> ChangedDocument:
         reason = decision.about.describe()
         kept = document.memories(location_id)
         if decision.kind == "repeats":
@@ -231,7 +232,7 @@ class DiscerningKeeper(Keeper):
             return merging.refined(document, location_id, name, known, new, turn, reason)
         if known.pinned and any(same_words(old, new) and old.superseded_by == known.title for old in kept):
             # It was told so before, and is on record.
-            return Outcome(document)
+            return ChangedDocument(document)
         before = any(
             old.superseded_by == known.title and compared(old, new, None).relation == "same"
             for old in kept
@@ -245,7 +246,7 @@ class DiscerningKeeper(Keeper):
         if seen.status != MemoryStatus.TENTATIVE:
             return
 
-        def change(document: Document) -> Outcome | None:
+        def change(document: Document) -> ChangedDocument | None:
             kept = document.memories(location_id)
             winner = known_again(kept, seen)
             for rival in kept:
@@ -277,5 +278,4 @@ def _differ_in_action(known: Memory, new: Memory) -> bool:
 
 def last_turn(memory: Memory) -> int | None:
     """The turn of the last observation, where it is a number."""
-    last = memory.turns.replace("→", "-").rpartition("-")[2]
-    return int(last) if last.isdecimal() and len(last) < 19 else None
+    return TurnSpan.parse(memory.turns).last_number

@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.storage import changes
-from zorkgpt.memory.storage.changes import Change, Outcome, is_current, same_words, seen_first, seen_last
-from zorkgpt.memory.storage.codec import Document
-from zorkgpt.memory.storage.history import History, Record
+from zorkgpt.memory.storage.changes import Change, ChangedDocument, is_current, same_words, seen_first, seen_last
+from zorkgpt.memory.storage.document import Document
+from zorkgpt.memory.storage.history import History, HistoryRecord
 from zorkgpt.memory.storage.store import MemoryStore
 
 _UNDOABLE = ("merged", "superseded", "contested")
@@ -79,26 +79,26 @@ def undo(store: MemoryStore, what: Undoable) -> bool:
     return outcome is not None
 
 
-def _all_undone(document: Document, made: Sequence[Change]) -> Outcome | None:
-    outcome = Outcome(document)
+def _all_undone(document: Document, made: Sequence[Change]) -> ChangedDocument | None:
+    outcome = ChangedDocument(document)
     for change in made:
         next_one = _undone(outcome.document, change)
         if next_one is None:
             return None
-        outcome = Outcome(next_one.document, outcome.changes + next_one.changes)
+        outcome = ChangedDocument(next_one.document, outcome.changes + next_one.changes)
         if change.kind == "superseded" and not any(other.kind == "merged" for other in made):
             given_back = _given_back(outcome.document, change)
-            outcome = Outcome(given_back.document, outcome.changes + given_back.changes)
+            outcome = ChangedDocument(given_back.document, outcome.changes + given_back.changes)
     return outcome
 
 
-def _given_back(document: Document, change: Change) -> Outcome:
+def _given_back(document: Document, change: Change) -> ChangedDocument:
     """A refinement has the observations of what it refined no longer, and those that it made itself still."""
     refined, alone = change.before, change.other
     now = _same(document.memories(change.location_id), alone)
     took_over = now is not None and seen_first(now).is_at(seen_first(refined))
     if not took_over or seen_first(now).is_at(seen_first(alone)):
-        return Outcome(document)
+        return ChangedDocument(document)
     own = changes.seen_between(now, seen_first(alone), seen_last(now))
     after = replace(
         own,
@@ -110,7 +110,7 @@ def _given_back(document: Document, change: Change) -> Outcome:
     return changes.changed(document, change.location_id, now, after, "undone", change.reason)
 
 
-def _undone(document: Document, change: Change) -> Outcome | None:
+def _undone(document: Document, change: Change) -> ChangedDocument | None:
     location_id = change.location_id
     kept = document.memories(location_id)
     now = next((memory for memory in kept if memory == change.after), None) or _same(kept, change.after)
@@ -125,10 +125,10 @@ def _undone(document: Document, change: Change) -> Outcome | None:
     else:
         before = replace(before, pinned=now.pinned, vetoed=now.vetoed)
     outcome = changes.changed(document, location_id, now, before, "undone", change.reason)
-    outcome = Outcome(outcome.document, tuple(replace(made, other=change.other) for made in outcome.changes))
+    outcome = ChangedDocument(outcome.document, tuple(replace(made, other=change.other) for made in outcome.changes))
     if change.kind == "merged" and not any(same_words(memory, change.other) for memory in kept if is_current(memory)):
         added = changes.added(outcome.document, location_id, change.location_name, change.other)
-        return Outcome(added.document, outcome.changes + added.changes)
+        return ChangedDocument(added.document, outcome.changes + added.changes)
     return outcome
 
 
@@ -138,7 +138,7 @@ def _same(memories: Iterable[Memory], wanted: Memory | None) -> Memory | None:
     return next((one for one in memories if same_words(one, wanted) and is_current(one) == is_current(wanted)), None)
 
 
-def _was_taken_back(record: Record, taken_back: list[Change]) -> bool:
+def _was_taken_back(record: HistoryRecord, taken_back: list[Change]) -> bool:
     change = record.change
     for later in taken_back:
         same_place = later.location_id == change.location_id

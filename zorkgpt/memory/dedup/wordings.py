@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from zorkgpt.memory.contrast.decision import compare
+from zorkgpt.memory.entailment.compare import compare
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.storage.history import History
 

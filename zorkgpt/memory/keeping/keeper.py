@@ -7,17 +7,17 @@ from typing import Any
 
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.claims import Claim
-from zorkgpt.memory.contrast.comparison import compared
-from zorkgpt.memory.evidence.credit import Evidence
-from zorkgpt.memory.evidence.trials import TrialFile
+from zorkgpt.memory.credit.assignment import CreditLedger
+from zorkgpt.memory.credit.trials import TrialFile
+from zorkgpt.memory.entailment.comparison import compared
 from zorkgpt.memory.keeping.lifecycle import Visits
 from zorkgpt.memory.models import Memory, MemoryEvent, MemoryStatus
 from zorkgpt.memory.storage import changes
-from zorkgpt.memory.storage.changes import Outcome, is_current, same_words, titled
-from zorkgpt.memory.storage.codec import Document
+from zorkgpt.memory.storage.changes import ChangedDocument, is_current, same_words, titled
+from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.entry import as_read
 from zorkgpt.memory.storage.escaping import folded, one_line
-from zorkgpt.memory.storage.moment import Moment
+from zorkgpt.memory.storage.history import TurnStamp
 from zorkgpt.memory.storage.section import LOCATION_LIMIT
 from zorkgpt.memory.storage.store import MemoryStore
 
@@ -35,13 +35,13 @@ class Keeper:
         self.write_failures = 0
         self.vetoes_obeyed = 0
         """Memories of this episode that were not kept since a person never wants them again."""
-        self.evidence = Evidence(
+        self.evidence = CreditLedger(
             TrialFile(store.file.path.with_suffix(".trials.jsonl")),
             log,
             learned_in=self.state_when_learned,
             is_by_a_person=self.is_by_a_person,
         )
-        self.moment: Callable[[], Moment | None] = lambda: None
+        self.moment: Callable[[], TurnStamp | None] = lambda: None
         """Which turn it is, for the history."""
         self._visits = visits
         self._debug = debug
@@ -129,7 +129,7 @@ class Keeper:
                 self._mark(location_id, old, changes.proven_wrong(old, reason, turn), "invalidated")
                 return True
 
-            def change(document: Document) -> Outcome | None:
+            def change(document: Document) -> ChangedDocument | None:
                 found = titled(document.memories(location_id), title)
                 if found is None or found.pinned:
                     return None
@@ -148,7 +148,7 @@ class Keeper:
             if memory.persistence == "ephemeral":
                 return self._ephemeral_again(location_id, memory, turn, episode)
 
-            def change(document: Document) -> Outcome | None:
+            def change(document: Document) -> ChangedDocument | None:
                 found = known_again(document.memories(location_id), memory)
                 return found and changes.seen_again(document, location_id, found, turn, episode)
 
@@ -175,7 +175,7 @@ class Keeper:
                 )
                 return True
 
-            def change(document: Document) -> Outcome | None:
+            def change(document: Document) -> ChangedDocument | None:
                 found = known_again(document.memories(location_id), old)
                 if found is None:
                     return None
@@ -190,7 +190,7 @@ class Keeper:
                 self._mark(location_id, memory, replace(memory, when=when), "qualified")
                 return True
 
-            def change(document: Document) -> Outcome | None:
+            def change(document: Document) -> ChangedDocument | None:
                 found = known_again(document.memories(location_id), memory)
                 if found is None or found.pinned or found.when == when:
                     return None
@@ -215,9 +215,9 @@ class Keeper:
         if key not in self._learned_in:
             records = self.store.history.records() if memory.persistence != "ephemeral" else ()
             found = [
-                record.moment.state
+                record.turn_stamp.state
                 for record in records
-                if record.moment is not None
+                if record.turn_stamp is not None
                 and record.change.kind == "added"
                 and record.change.location_id == location_id
                 and record.change.after is not None
@@ -235,14 +235,14 @@ class Keeper:
         """Counts of its own, by name."""
         return {}
 
-    def change(self, change: Callable[[Document], Outcome | None]) -> bool:
+    def change(self, change: Callable[[Document], ChangedDocument | None]) -> bool:
         """Make a change of the file and tell of it. False: it could not be written, or there was nothing to do."""
         return self._apply(change)
 
     def count_evidence(self) -> None:
         """Write the counts of what came of memories, if there are any that no other write has taken along."""
         if self.evidence.is_pending:
-            self._apply(Outcome, always=True)
+            self._apply(ChangedDocument, always=True)
 
     def close(self) -> None:
         """Put away what need not be kept open."""
@@ -250,7 +250,7 @@ class Keeper:
     def count_visits(self) -> None:
         """Write down the visits that no other write has taken along, of the places that the file has."""
         if self._visits.are_waiting(self.store.document):
-            self._apply(Outcome, always=True)
+            self._apply(ChangedDocument, always=True)
 
     def count_all(self) -> None:
         """No turn follows here: write every count that no other write has taken along."""
@@ -295,7 +295,7 @@ class Keeper:
     ) -> bool:
         visits = self._visits.uncounted(location_id)
 
-        def change(document: Document) -> Outcome | None:
+        def change(document: Document) -> ChangedDocument | None:
             kept = document.memories(location_id)
             olds = [old for title in replaced_titles if (old := titled(kept, title))]
             if len(olds) < len(replaced_titles) or any(old.pinned for old in olds):
@@ -309,10 +309,10 @@ class Keeper:
             self._mark(location_id, old, _superseded(old, memory.title, turn), "superseded", became=memory.persistence)
         return True
 
-    def _apply(self, change: Callable[[Document], Outcome | None], *, always: bool = False) -> bool:
+    def _apply(self, change: Callable[[Document], ChangedDocument | None], *, always: bool = False) -> bool:
         try:
             along = self.evidence.along_with(self._visits.along_with(change, always=always), always=always)
-            outcome = self.store.apply(along, moment=self.moment())
+            outcome = self.store.apply(along, turn_stamp=self.moment())
         except MemoryStoreError as error:
             self.write_failures += 1
             self._log.error("memory not written", extra={"error": str(error)})
@@ -413,7 +413,7 @@ class Keeper:
             "superseded": f" by {memory.superseded_by!r}",
             "invalidated": f" because {memory.invalidation_reason!r}",
         }
-        sections = self.store.document.of(location_id)
+        sections = self.store.document.sections_of(location_id)
         name = sections[0].name if sections else self.names.get(location_id, "")
         # In words and not in fields: a manager's logger is anybody's, and few formats show fields.
         self._log.info(
@@ -432,12 +432,12 @@ _LOGGED = ("added", "superseded", "invalidated")
 """What happens to a memory and is told in the log; that one was seen again is no news."""
 
 
-def _added(document, location_id, name, memory, visits, olds, others, turn) -> Outcome:
+def _added(document, location_id, name, memory, visits, olds, others, turn) -> ChangedDocument:
     """The new one first, or seen again if it is known; then the old ones marked."""
     known = known_again(others, memory) if is_current(memory) else None
     confirms = known is not None and known.status == MemoryStatus.TENTATIVE and memory.status == MemoryStatus.ACTIVE
     if confirms and not known.pinned:
-        episodes = next((section.episodes for section in document.of(location_id)), ())
+        episodes = next((section.episodes for section in document.sections_of(location_id)), ())
         memory = changes.taking_over(memory, known, episodes)
         olds, known = [*olds, known], None
     if known is None:
@@ -448,7 +448,7 @@ def _added(document, location_id, name, memory, visits, olds, others, turn) -> O
     for old in olds:
         outcome = changes.superseded(outcome.document, location_id, old, memory.title, turn)
         made += outcome.changes
-    return Outcome(outcome.document, made)
+    return ChangedDocument(outcome.document, made)
 
 
 def says_the_same(known: Memory, memory: Memory) -> bool:

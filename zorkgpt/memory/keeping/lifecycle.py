@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 from zorkgpt.memory.storage import changes
-from zorkgpt.memory.storage.changes import Outcome
-from zorkgpt.memory.storage.codec import Document
+from zorkgpt.memory.storage.changes import ChangedDocument
+from zorkgpt.memory.storage.document import Document
 
 
 class Visits:
@@ -57,11 +57,11 @@ class Visits:
 
     def are_waiting(self, document: Document) -> bool:
         """Whether there are any to be counted at the places that the file has, of a turn at least."""
-        return any(place in document.at for place in self._uncounted if place != self._just_reached)
+        return any(place in document.section_indexes for place in self._uncounted if place != self._just_reached)
 
     def along_with(
-        self, change: Callable[[Document], Outcome | None], *, always: bool = False
-    ) -> Callable[[Document], Outcome | None]:
+        self, change: Callable[[Document], ChangedDocument | None], *, always: bool = False
+    ) -> Callable[[Document], ChangedDocument | None]:
         """The change with the visits that the file does not count, if it changes anything; then `written` is called.
 
         A place that the change itself puts into the file begins with its visits.
@@ -70,15 +70,15 @@ class Visits:
             always: also if it changes nothing.
         """
 
-        def with_visits(document: Document) -> Outcome | None:
+        def with_visits(document: Document) -> ChangedDocument | None:
             self._taken, visited = [], document
             for place in self._uncounted:
                 # First: a change of an episode that the place does not list yet counts a visit of it.
                 visited = changes.visited(visited, place, self.uncounted(place)).document
             outcome = change(visited)
             if outcome is None or (outcome.document is visited and not always):
-                return outcome and Outcome(document)
-            self._taken = [place for place in self._uncounted if place in outcome.document.at]
+                return outcome and ChangedDocument(document)
+            self._taken = [place for place in self._uncounted if place in outcome.document.section_indexes]
             return outcome
 
         return with_visits

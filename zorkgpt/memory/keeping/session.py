@@ -1,12 +1,12 @@
 """The memories of a running episode, in a file of their own, for resuming it after a crash."""
 
 import json
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from zorkgpt.errors import reason_of
+from zorkgpt.errors import FileError, reason_of
+from zorkgpt.files import write_file
 from zorkgpt.log import get_logger
 from zorkgpt.memory.models import Memory, fields_of, memory_of, same_episode
 
@@ -56,15 +56,10 @@ def from_dict(content: dict[str, Any]) -> Session:
 def save(path: Path, session: Session) -> bool:
     """Write the session, whole or not at all. False: it could not be written."""
     path = path / FILE_NAME if path.is_dir() else path
-    temporary = path.with_name(path.name + ".tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with open(temporary, "w", encoding="utf-8") as file:
-            json.dump(to_dict(session), file, indent=1)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except OSError as error:
+        write_file(path, json.dumps(to_dict(session), indent=1).encode())
+    except (OSError, FileError) as error:
         log.warning("session not saved", extra={"path": str(path), "error": str(error)})
         return False
     return True

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from zorkgpt.memory.claims import Claim, Relation, differing, holds
-from zorkgpt.memory.contrast.comparison import compared
+from zorkgpt.memory.entailment.comparison import compared
 from zorkgpt.memory.keeping.keeper import Keeper
 from zorkgpt.memory.learning.judgment_cache import JudgmentCache, is_always_asked, key_of
 from zorkgpt.memory.learning.synthesis import MemorySynthesizer, RecentTurn, SynthesisRequest

@@ -17,7 +17,7 @@ from zorkgpt.memory.learning.synthesis import MemorySynthesizer, RecentTurn
 from zorkgpt.memory.learning.triggers import ALL, Trigger
 from zorkgpt.memory.models import Memory, ZMachineContext
 from zorkgpt.memory.object_locations import HandledThings
-from zorkgpt.memory.storage.moment import Moment
+from zorkgpt.memory.storage.history import TurnStamp
 
 
 class Recorder:
@@ -56,7 +56,7 @@ class Recorder:
         self._last_action = (-1, "")
         """Turn and action: what led to an arrival of the same turn."""
         self._last_asked_turn = -1
-        self._recording: Moment | None = None
+        self._recording: TurnStamp | None = None
         keeper.moment = self.moment
 
     @property
@@ -70,11 +70,11 @@ class Recorder:
         found = getattr(self._state, "turn_count", 0)
         return found if isinstance(found, int) else 0
 
-    def moment(self) -> Moment | None:
+    def moment(self) -> TurnStamp | None:
         """The turn that is being recorded; else the present one, if anybody counts."""
         if self._recording is not None or self._state is None:
             return self._recording
-        return Moment(self.episode, self.turn)
+        return TurnStamp(self.episode, self.turn)
 
     def is_first_visit(self, location_id: int) -> bool:
         return self._visits.is_first(location_id, self.turn)
@@ -90,7 +90,7 @@ class Recorder:
                 context = self._context(location_id, given, arrival=arrival)
                 self._been_at(location_id, context, arrival=arrival)
             action = self._action_of(action, context, arrival=arrival)
-            self._recording = Moment.of(self.episode, context.turn, action, response, context.state)
+            self._recording = TurnStamp.of(self.episode, context.turn, action, response, context.state)
             if not arrival:
                 self._judge_advice(location_id, action, context)
             if self.synthesizer is not None:

@@ -3,9 +3,10 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from zorkgpt.memory.evidence.standing import standing, tested
+from zorkgpt.memory.credit.trials import reliability, success_rate
 from zorkgpt.memory.models import Memory, MemoryStatus, episode_key
 from zorkgpt.memory.storage.changes import is_current
+from zorkgpt.memory.turn_span import TurnSpan
 
 TENTATIVE_HEADING = "⚠️  TENTATIVE MEMORIES (unconfirmed, may be invalidated):"
 
@@ -77,7 +78,7 @@ def shown(
 def line(memory: Memory, *, markers: bool = True) -> str:
     """`[CATEGORY] Title: text`, with how long it is true and how often it worked."""
     marker = _MARKERS[memory.persistence] if markers else ""
-    result = tested(memory)
+    result = success_rate(memory)
     when = f" (when {', '.join(claim.in_words() for claim in memory.when)})" if memory.when else ""
     return f"[{memory.category}] {memory.title}: {memory.text}{when}{marker}{f' ({result})' if result else ''}"
 
@@ -87,7 +88,7 @@ def _rank(memory: Memory, order: dict[int | str, int], place: int) -> tuple:
         not memory.pinned,
         memory.category != "DANGER",
         not _scores(memory),
-        standing(memory),
+        reliability(memory),
         memory.status == MemoryStatus.TENTATIVE,
         -memory.observation_count,
         -order.get(episode_key(memory.episode), len(order)),
@@ -101,8 +102,8 @@ def _scores(memory: Memory) -> bool:
 
 
 def _last_turn(turns: str) -> int:
-    last = turns[max(turns.rfind("→"), turns.rfind("-")) + 1 :]
-    return int(last) if last.isdecimal() and len(last) < 19 else -1
+    number = TurnSpan.parse(turns).last_number
+    return -1 if number is None else number
 
 
 def _chosen(ranked: list[Memory], budget: Budget, count_tokens: Callable[[str], int]) -> Shown:

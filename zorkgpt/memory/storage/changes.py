@@ -1,13 +1,12 @@
-"""What can be done to the memories of a document: plain functions from one document to the next."""
+"""Changes of the memories of a document: plain functions from one document to the next."""
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from zorkgpt.log import get_logger
 from zorkgpt.memory.models import INVALIDATION_MARKER, Memory, MemoryStatus, episode_key, same_episode
-from zorkgpt.memory.storage.codec import TITLE, Document, indexed
+from zorkgpt.memory.storage.document import TITLE, Document, indexed
 from zorkgpt.memory.storage.escaping import encode, folded, one_line
 from zorkgpt.memory.storage.section import (
     Section,
@@ -19,6 +18,7 @@ from zorkgpt.memory.storage.section import (
     with_visits,
     without,
 )
+from zorkgpt.memory.turn_span import TurnSpan, turn_number
 
 log = get_logger(__name__)
 
@@ -44,7 +44,7 @@ Kind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What happened to one memory; one line of the history."""
+    """What happened to one memory, as it is written to the history."""
 
     kind: Kind
     location_id: int
@@ -52,15 +52,15 @@ class Change:
     before: Memory | None
     """None: it was not there."""
     after: Memory | None
-    """None: it is there no more."""
+    """None: it is no longer there."""
     reason: str | None = None
     other: Memory | None = None
-    """What it was compared with, where that led to the change."""
+    """The memory that it was compared with, where that led to the change."""
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """The document after a change."""
+class ChangedDocument:
+    """A document after a change, and what was changed."""
 
     document: Document
     changes: tuple[Change, ...] = ()
@@ -74,59 +74,67 @@ class Sighting:
     turn: str
 
     def is_at(self, other: "Sighting") -> bool:
+        """Return whether both are the same turn of the same episode."""
         return self.turn == other.turn and same_episode(self.episode, other.episode)
+
+    def is_earlier_turn_than(self, other: "Sighting") -> bool:
+        """Return whether its turn has the lower number; False where one of them is no number."""
+        own, others = turn_number(self.turn), turn_number(other.turn)
+        return own is not None and others is not None and own < others
 
 
 def same_words(one: Memory, other: Memory) -> bool:
-    """Title and text are the same but for case and white space."""
+    """Return whether title and text are the same but for case and white space."""
     return folded(one.title) == folded(other.title) and folded(one.text) == folded(other.text)
 
 
 def is_current(memory: Memory) -> bool:
-    """Whether it is believed, for good or for now, and no person forbids it."""
+    """Return whether it is believed, for good or for now, and no person forbids it."""
     return memory.status != MemoryStatus.SUPERSEDED and not memory.vetoed
 
 
 def titled(memories: list[Memory], title: str) -> Memory | None:
-    """The first current memory of exactly this title, white space aside."""
+    """Return the first current memory with exactly this title, white space aside."""
     wanted = one_line(title)
     return next((memory for memory in memories if is_current(memory) and one_line(memory.title) == wanted), None)
 
 
 def added(
     document: Document, location_id: int, name: str, memory: Memory, *, visits: tuple[int | str, ...] = ()
-) -> Outcome:
-    """The memory in its location's section; a new one begins with these visits, given by their episodes."""
+) -> ChangedDocument:
+    """Add a memory to the section of its location; a new section begins with these visits, given by their episodes."""
     if memory.persistence == "ephemeral":
         log.error("ephemeral memory kept out of the file", extra={"location_id": location_id, "title": memory.title})
-        return Outcome(document)
-    if location_id not in document.at:
+        return ChangedDocument(document)
+    if location_id not in document.section_indexes:
         document = _with_location(document, location_id, name, visits or (memory.episode,))
-    index = document.at[location_id][0]
+    index = document.section_indexes[location_id][0]
     section = document.sections[index]
-    if not _lists(section.episodes, memory.episode):
+    if not _includes(section.episodes, memory.episode):
         section = _with_episode(section, memory.episode, document.eol)
     section = with_memory(section, memory, document.eol)
     # The very one that stands in the document now, last in its section, so that a further change finds it.
     new = section.memories[-1]
-    return Outcome(document.replaced(index, section), (Change("added", location_id, section.name, None, new),))
+    return ChangedDocument(document.replaced(index, section), (Change("added", location_id, section.name, None, new),))
 
 
-def seen_again(document: Document, location_id: int, known: Memory, turn: int | str, episode: int | str) -> Outcome:
-    """The memory was observed once more. The same turn of the same episode counts once."""
-    section, index = _holding(document, location_id, known)
+def seen_again(
+    document: Document, location_id: int, known: Memory, turn: int | str, episode: int | str
+) -> ChangedDocument:
+    """Count one more observation of a memory; the same turn of the same episode counts once."""
+    section, index = _section_of(document, location_id, known)
     new = observed(known, turn, episode, section.episodes)
     if new is known:
-        return Outcome(document)
-    if not _lists(section.episodes, episode):
+        return ChangedDocument(document)
+    if not _includes(section.episodes, episode):
         section = _with_episode(section, episode, document.eol)
     document = document.replaced(index, with_changed(section, known, new, document.eol))
-    return Outcome(document, (Change("seen again", location_id, section.name, known, new),))
+    return ChangedDocument(document, (Change("seen again", location_id, section.name, known, new),))
 
 
 def superseded(
     document: Document, location_id: int, old: Memory, new_title: str, turn: int | None, reason: str | None = None
-) -> Outcome:
+) -> ChangedDocument:
     after = replace(
         old,
         status=MemoryStatus.SUPERSEDED,
@@ -137,49 +145,51 @@ def superseded(
     return changed(document, location_id, old, after, "superseded", reason)
 
 
-def invalidated(document: Document, location_id: int, old: Memory, reason: str, turn: int | None) -> Outcome:
+def invalidated(document: Document, location_id: int, old: Memory, reason: str, turn: int | None) -> ChangedDocument:
     return changed(document, location_id, old, proven_wrong(old, reason, turn), "invalidated", one_line(reason))
 
 
 def changed(
     document: Document, location_id: int, old: Memory, new: Memory, kind: Kind, reason: str | None = None
-) -> Outcome:
-    """This very memory of the document (by identity) becomes another, in its place."""
-    section, index = _holding(document, location_id, old)
+) -> ChangedDocument:
+    """Replace this very memory of the document (by identity), in its place."""
+    section, index = _section_of(document, location_id, old)
     document = document.replaced(index, with_changed(section, old, new, document.eol))
-    return Outcome(document, (Change(kind, location_id, section.name, old, new, reason),))
+    return ChangedDocument(document, (Change(kind, location_id, section.name, old, new, reason),))
 
 
-def removed(document: Document, location_id: int, old: Memory, reason: str | None = None) -> Outcome:
-    section, index = _holding(document, location_id, old)
+def removed(document: Document, location_id: int, old: Memory, reason: str | None = None) -> ChangedDocument:
+    section, index = _section_of(document, location_id, old)
     document = document.replaced(index, without(section, old, document.eol))
-    return Outcome(document, (Change("removed", location_id, section.name, old, None, reason),))
+    return ChangedDocument(document, (Change("removed", location_id, section.name, old, None, reason),))
 
 
-def visited(document: Document, location_id: int, visits: tuple[int | str, ...]) -> Outcome:
+def visited(document: Document, location_id: int, visits: tuple[int | str, ...]) -> ChangedDocument:
     """Count visits, given by their episodes; a location without a place in the file is left alone."""
-    if location_id not in document.at or not visits:
-        return Outcome(document)
-    index = document.at[location_id][0]
+    if location_id not in document.section_indexes or not visits:
+        return ChangedDocument(document)
+    index = document.section_indexes[location_id][0]
     section = document.sections[index]
-    episodes = _with_each((*section.episodes, *visits))
-    return Outcome(document.replaced(index, with_visits(section, section.visits + len(visits), episodes, document.eol)))
+    episodes = _unique((*section.episodes, *visits))
+    return ChangedDocument(
+        document.replaced(index, with_visits(section, section.visits + len(visits), episodes, document.eol))
+    )
 
 
-def moved(document: Document, old_id: int, new_id: int) -> Outcome:
-    """A location's number has changed: its sections get the new one, where they stand."""
+def moved(document: Document, old_id: int, new_id: int) -> ChangedDocument:
+    """Give the sections of a location another number, where they stand."""
     sections = list(document.sections)
     changes = []
-    for index in document.at.get(old_id, ()):
+    for index in document.section_indexes.get(old_id, ()):
         section = sections[index] = with_number(sections[index], new_id, document.eol)
         for memory in section.memories:
             changes.append(Change("moved", old_id, section.name, memory, None, f"now location {new_id}"))
             changes.append(Change("moved", new_id, section.name, None, memory, f"was location {old_id}"))
-    return Outcome(indexed(tuple(sections), document.eol), tuple(changes))
+    return ChangedDocument(indexed(tuple(sections), document.eol), tuple(changes))
 
 
 def observed(memory: Memory, turn: int | str, episode: int | str, episodes: tuple[int | str, ...]) -> Memory:
-    """The memory with one more observation; itself if this one is counted already.
+    """Return the memory with one more observation; itself if this one is counted already.
 
     One of an earlier turn or episode, from another process say, only counts.
 
@@ -188,32 +198,33 @@ def observed(memory: Memory, turn: int | str, episode: int | str, episodes: tupl
         episodes: of the location, in the order in which they came; one that is not among them is the newest.
     """
     first, last = seen_first(memory), seen_last(memory)
-    new = Sighting(episode, _range(one_line(str(turn)))[1])
+    new = Sighting(episode, TurnSpan.parse(one_line(str(turn))).last)
     if new.is_at(first) or new.is_at(last):
         return memory
-    if same_episode(episode, last.episode) and not _before(new.turn, last.turn):
+    if same_episode(episode, last.episode) and not new.is_earlier_turn_than(last):
         last = replace(last, turn=new.turn)
-    elif not same_episode(episode, last.episode) and _later(episode, last.episode, episodes):
+    elif not same_episode(episode, last.episode) and _is_later_episode(episode, last.episode, episodes):
         last = new
     return replace(seen_between(memory, first, last), observation_count=memory.observation_count + 1)
 
 
 def taking_over(memory: Memory, other: Memory, episodes: tuple[int | str, ...]) -> Memory:
-    """The memory with the observations and trials of another one of its place, which is about the same fact."""
+    """Return the memory with the observations and trials of another one about the same fact."""
     return replace(
-        _spanning(memory, other, episodes),
+        _with_span_of(memory, other, episodes),
         observation_count=memory.observation_count + other.observation_count,
         tried=memory.tried + other.tried,
         worked=memory.worked + other.worked,
     )
 
 
-def _spanning(memory: Memory, other: Memory, episodes: tuple[int | str, ...]) -> Memory:
-    """Seen first and last when either was, by the location's list of episodes and by the numbers of the turns."""
+def _with_span_of(memory: Memory, other: Memory, episodes: tuple[int | str, ...]) -> Memory:
+    """Return the memory as seen first and last when either was, by the order of episodes and the numbers of turns."""
     order = {episode_key(episode): rank for rank, episode in enumerate(episodes)}
 
     def when(seen: Sighting) -> tuple[int, int]:
-        return order.get(episode_key(seen.episode), len(order)), int(seen.turn) if seen.turn.isdecimal() else -1
+        number = turn_number(seen.turn)
+        return order.get(episode_key(seen.episode), len(order)), -1 if number is None else number
 
     seen = sorted((seen_first(memory), seen_last(memory), seen_first(other), seen_last(other)), key=when)
     return memory if seen[0].is_at(seen[-1]) else seen_between(memory, seen[0], seen[-1])
@@ -221,15 +232,16 @@ def _spanning(memory: Memory, other: Memory, episodes: tuple[int | str, ...]) ->
 
 def seen_first(memory: Memory) -> Sighting:
     first = memory.episode if memory.first_episode is None else memory.first_episode
-    return Sighting(first, _range(memory.turns)[0])
+    return Sighting(first, TurnSpan.parse(memory.turns).first)
 
 
 def seen_last(memory: Memory) -> Sighting:
-    return Sighting(memory.episode, _range(memory.turns)[1])
+    return Sighting(memory.episode, TurnSpan.parse(memory.turns).last)
 
 
 def seen_between(memory: Memory, first: Sighting, last: Sighting) -> Memory:
-    return replace(memory, turns=f"{first.turn}→{last.turn}", episode=last.episode, first_episode=first.episode)
+    turns = str(TurnSpan(first.turn, last.turn))
+    return replace(memory, turns=turns, episode=last.episode, first_episode=first.episode)
 
 
 def proven_wrong(memory: Memory, reason: str, turn: int | None) -> Memory:
@@ -242,35 +254,26 @@ def proven_wrong(memory: Memory, reason: str, turn: int | None) -> Memory:
     )
 
 
-def _range(turns: str) -> tuple[str, str]:
-    parts = re.split(r"→|->|-", turns)
-    return parts[0].strip(), parts[-1].strip()
-
-
-def _before(turn: str, other: str) -> bool:
-    return turn.isdecimal() and other.isdecimal() and int(turn) < int(other)
-
-
-def _later(episode: int | str, than: int | str, episodes: tuple[int | str, ...]) -> bool:
+def _is_later_episode(episode: int | str, than: int | str, episodes: tuple[int | str, ...]) -> bool:
     order = [episode_key(one) for one in episodes]
     one, other = episode_key(episode), episode_key(than)
     return one not in order or other not in order or order.index(one) > order.index(other)
 
 
-def _with_each(episodes: Iterable[int | str]) -> tuple[int | str, ...]:
-    """Each episode once, as it was written first."""
+def _unique(episodes: Iterable[int | str]) -> tuple[int | str, ...]:
+    """Return each episode once, as it was written first."""
     found: dict[int | str, int | str] = {}
     for episode in episodes:
         found.setdefault(episode_key(episode), episode)
     return tuple(found.values())
 
 
-def _lists(episodes: tuple[int | str, ...], episode: int | str) -> bool:
+def _includes(episodes: tuple[int | str, ...], episode: int | str) -> bool:
     return any(same_episode(one, episode) for one in episodes)
 
 
-def _holding(document: Document, location_id: int, memory: Memory) -> tuple[Section, int]:
-    for index in document.at[location_id]:
+def _section_of(document: Document, location_id: int, memory: Memory) -> tuple[Section, int]:
+    for index in document.section_indexes[location_id]:
         section = document.sections[index]
         if any(kept is memory for kept in section.memories):
             return section, index
@@ -278,7 +281,7 @@ def _holding(document: Document, location_id: int, memory: Memory) -> tuple[Sect
 
 
 def _with_location(document: Document, location_id: int, name: str, visits: tuple[int | str, ...]) -> Document:
-    """A new location goes before the first with a higher number."""
+    """Insert a section for a new location, before the first with a higher number."""
     eol = document.eol
     sections = list(document.sections) or [parse_section(TITLE + encode(eol + eol))]
     at = next(
@@ -286,7 +289,7 @@ def _with_location(document: Document, location_id: int, name: str, visits: tupl
     )
     if at > 0:
         sections[at - 1] = _ending_blank(sections[at - 1], eol)
-    section = new_section(location_id, name, len(visits), _with_each(visits), eol)
+    section = new_section(location_id, name, len(visits), _unique(visits), eol)
     sections.insert(at, _ending_blank(section, eol) if at < len(sections) else section)
     return indexed(tuple(sections), eol)
 

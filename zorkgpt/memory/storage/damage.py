@@ -1,4 +1,4 @@
-"""Whether a file is a memory file still, or what an accident has put in its place.
+"""Telling a memory file from what an accident has put in its place.
 
 Both mistakes cost a person something: to set a sound file aside takes from them what they wrote, to take a damaged one
 for sound buries the memories under what is none. So a file counts as damaged only if no person can have meant it so:
@@ -16,27 +16,27 @@ long as the first line stands or any memory does. What is set aside is kept as i
 
 import re
 
-from zorkgpt.memory.storage.codec import parse
+from zorkgpt.memory.storage.document import parse
 from zorkgpt.memory.storage.escaping import decode, one_line
 
 _FIRST_LINE = re.compile(rb"^[^a-z\n]*location memories[^a-z\n]*$", re.IGNORECASE | re.MULTILINE)
-"""However an editor or a formatter marks a title."""
+"""The first line, however an editor or a formatter marks a title."""
 _MEMORY = re.compile(rb"^[ \t]*\*\*\[[^\n]+\*\([ \t]*ep", re.IGNORECASE | re.MULTILINE)
 _ZERO = b"\x00"
 
 
 def is_sound(data: bytes) -> bool:
-    """Whether nothing speaks against the file, whatever stood in it before."""
+    """Return whether nothing speaks against the file, whatever stood in it before."""
     return _ZERO not in data and bool(_FIRST_LINE.search(data)) and _is_text(data)
 
 
 def is_memory_file(data: bytes) -> bool:
-    """Whether it is one for whoever does not know what stood in it before."""
+    """Return whether it is a memory file, as far as can be told without knowing what stood in it before."""
     return bool(_FIRST_LINE.search(data) or _MEMORY.search(data))
 
 
 def is_damaged(data: bytes, before: bytes) -> bool:
-    """Whether the file is none any more.
+    """Return whether the file is no longer a memory file.
 
     Args:
         before: what stood in it as far as it is known, and is to take its place if it is damaged.

@@ -1,4 +1,4 @@
-"""One memory as it stands in the file: a header, perhaps a note on what became of it, its text."""
+"""One memory in the file: a header, perhaps a note on what became of it, and its text."""
 
 import re
 from collections.abc import Iterable
@@ -6,12 +6,21 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from zorkgpt.memory.claims import Claim, parse_claim
-from zorkgpt.memory.models import INVALIDATION_MARKER, PERSISTENCES, STATUSES, Memory, MemoryStatus
+from zorkgpt.memory.models import (
+    INVALIDATION_MARKER,
+    PERSISTENCES,
+    STATUSES,
+    Memory,
+    MemoryStatus,
+    MemoryStatusType,
+    Persistence,
+)
 from zorkgpt.memory.storage.escaping import BODY, EMPTY, META, QUOTED, TAG, TITLE, escape, one_line, unescape
+from zorkgpt.memory.turn_span import TurnSpan
 
 
 class NotAnEntry(ValueError):
-    """Looks like a memory and can't be read as one; the message is for who wrote it."""
+    """Lines that look like a memory can't be read as one; the message is for whoever wrote them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +33,8 @@ class Entry:
     """Parts of the header that a later version wrote, as they stand in the file."""
 
 
-_PERSISTENCE = {kind.upper(): kind for kind in PERSISTENCES}
+PERSISTENCE_BY_TAG: dict[str, Persistence] = {persistence.upper(): persistence for persistence in PERSISTENCES}
+STATUS_BY_TAG: dict[str, MemoryStatusType] = {str(status): status for status in STATUSES}
 _BRACKET = re.compile(r"\*\*\[((?:[^\]\\]|\\.)*)\]")
 _TAG_BREAK = re.compile(r"\s+-\s+|^-\s+")
 _FIELD = re.compile(r"(?:[^,\\]|\\.|\\$)+")
@@ -48,7 +58,7 @@ _LOOSELY_INVALIDATED = re.compile(r'\[Invalidated(?: at T(-?[0-9]{1,18}))?: "(.*
 
 
 def parse_entry(lines: list[str]) -> Entry:
-    """The memory in these lines, the first of which begins with `**[`.
+    """Parse the memory in these lines, the first of which begins with `**[`.
 
     Raises:
         NotAnEntry: it can't be read.
@@ -84,7 +94,7 @@ def parse_entry(lines: list[str]) -> Entry:
 
 
 def render_entry(memory: Memory, extras: tuple[str, ...] = (), eol: str = "\n") -> Entry:
-    """The memory in the form of today; reading it gives the same memory but for white space."""
+    """Render a memory in the current form; parsing it gives the same memory but for white space."""
     tags = [escape(memory.category, TAG), memory.persistence.upper()]
     if memory.status != MemoryStatus.ACTIVE:
         tags.append(memory.status)
@@ -107,14 +117,16 @@ def render_entry(memory: Memory, extras: tuple[str, ...] = (), eol: str = "\n") 
 
 
 def is_marked(entry: Entry) -> bool:
-    """Whether the file says how long the memory stays true; older files don't, and then it is read as permanent."""
+    """Return whether the file says how long the memory stays true; without that it is read as permanent."""
     tags, _, _ = _header(entry.raw.lstrip().split("\n", 1)[0].strip())
-    return any(tag.strip().upper() in _PERSISTENCE for tag in _TAG_BREAK.split(tags)[1:])
+    return any(tag.strip().upper() in PERSISTENCE_BY_TAG for tag in _TAG_BREAK.split(tags)[1:])
 
 
 def as_read(memory: Memory) -> Memory:
-    """A copy of the memory as it will be read back: every text of it in one line."""
-    fields = {name: one_line(value) if isinstance(value, str) else value for name, value in vars(memory).items()}
+    """Return the memory as it will be read back: each of its texts in one line."""
+    fields: dict[str, Any] = {
+        name: one_line(value) if type(value) is str else value for name, value in vars(memory).items()
+    }
     if memory.action or memory.outcome:
         arrow = _CAME_TO.strip()
         fields["action"] = fields["action"].replace(arrow, "->")
@@ -126,7 +138,7 @@ def as_read(memory: Memory) -> Memory:
 
 
 def _fields_told(memory: Memory) -> list[str]:
-    """What the memory is about, as parts of its header."""
+    """Return what the memory is about, as parts of its header."""
     told = []
     if memory.action:
         told.append(
@@ -140,7 +152,7 @@ def _fields_told(memory: Memory) -> list[str]:
 
 
 def _field_read(part: str) -> dict[str, Any] | None:
-    """The reverse, of one part; None: it is no such part, or says something that is not understood."""
+    """Parse one such part; None: it is none, or says something that is not understood."""
     if part.startswith(_DOES):
         action, _, outcome = part.removeprefix(_DOES).partition(_CAME_TO)
         return {"action": action.strip(), "outcome": outcome.strip()}
@@ -152,12 +164,17 @@ def _field_read(part: str) -> dict[str, Any] | None:
 
 
 def _claims(texts: Iterable[str]) -> tuple[Claim, ...] | None:
-    claims = [parse_claim(text) for text in texts]
-    return None if None in claims else tuple(claims)
+    claims = []
+    for text in texts:
+        claim = parse_claim(text)
+        if claim is None:
+            return None
+        claims.append(claim)
+    return tuple(claims)
 
 
 def parse_name(text: str) -> int | str:
-    """An episode's name as the file has it: a number where it is written as one, else the text."""
+    """Parse the name of an episode: a number where it is written as one, else a text."""
     if _INTEGER.fullmatch(text):
         return int(text)
     return _unquoted(text)
@@ -168,7 +185,7 @@ def render_name(episode: int | str) -> str:
 
 
 def split_fields(text: str) -> list[str]:
-    """The parts between commas; an escaped comma is none."""
+    """Split a text at its commas, but not at escaped ones."""
     parts = _FIELD.findall(text) if "\\" in text else text.split(",")
     return [part.strip() for part in parts]
 
@@ -186,29 +203,30 @@ def _header(line: str) -> tuple[str, str, str]:
     return bracket[1], one_line(unescape(title[:-2])), line[meta_at + 2 : -2]
 
 
-def _tags(text: str) -> tuple[str, str, str]:
+def _tags(text: str) -> tuple[str, Persistence, MemoryStatusType]:
     category, *rest = _TAG_BREAK.split(text)
-    persistence, status = None, None
+    persistence: Persistence | None = None
+    status: MemoryStatusType | None = None
     for tag in (tag.strip().upper() for tag in rest):
-        if tag in _PERSISTENCE and persistence is None:
-            persistence = _PERSISTENCE[tag]
-        elif tag in STATUSES and status is None:
-            status = tag
+        if tag in PERSISTENCE_BY_TAG and persistence is None:
+            persistence = PERSISTENCE_BY_TAG[tag]
+        elif tag in STATUS_BY_TAG and status is None:
+            status = STATUS_BY_TAG[tag]
         else:
             raise NotAnEntry(f"{tag!r} is neither a persistence nor a status")
     if persistence == "ephemeral":
         raise NotAnEntry("an ephemeral memory does not belong into the file")
-    return one_line(unescape(category)), persistence or "permanent", status or MemoryStatus.ACTIVE
+    return one_line(unescape(category)), persistence or PERSISTENCE_BY_TAG["PERMANENT"], status or MemoryStatus.ACTIVE
 
 
 @dataclass(slots=True)
 class _Meta:
-    """What stands in the header's parentheses."""
+    """The content of the header's parentheses."""
 
     episode: int | str
     turns: str
     fields: dict[str, Any] = field(default_factory=dict)
-    """The fields of `Memory` that it gives a value to."""
+    """The fields of `Memory` that are given a value there."""
     extras: tuple[str, ...] = ()
 
 
@@ -232,7 +250,7 @@ def _meta(text: str) -> _Meta:
 
 
 def _told(part: str) -> dict[str, Any] | None:
-    """The fields of a memory that a part of its header gives; None: it is of a later version."""
+    """Return the fields of a memory that a part of its header gives; None: a later version wrote it."""
     if _SCORE.fullmatch(part):
         return {"score_change": int(part)}
     if found := _SEEN.fullmatch(part):
@@ -245,7 +263,7 @@ def _told(part: str) -> dict[str, Any] | None:
 
 
 def _parsed_episodes(text: str) -> tuple[int | str | None, int | str]:
-    """The first one, None for the same, and the last one."""
+    """Return the first episode, None if it is the same, and the last one."""
     if span := _EPISODES.fullmatch(text):
         return parse_name(span[1]), parse_name(span[2].strip())
     return None, parse_name(text)
@@ -266,7 +284,7 @@ def _episode(episode: int | str) -> str:
 
 def _parsed_turns(text: str) -> str:
     span = _SPAN.fullmatch(text)
-    return f"{span[1]}→{span[2]}" if span else _unquoted(text)
+    return str(TurnSpan(span[1], span[2])) if span else _unquoted(text)
 
 
 def _turns(turns: str) -> str:

@@ -1,4 +1,4 @@
-"""Text as it stands in the file: one line, and nothing in it that could pass for structure."""
+"""Escaping: texts in the file are one line, with nothing in them that could pass for structure."""
 
 import re
 from functools import lru_cache
@@ -9,7 +9,7 @@ HIDDEN = r"\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff"
 
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|[!-/:-@\[-`{-~])")
 UNDECODED = re.compile("[\udc80-\udcff]")
-"""A byte that is not UTF-8, as `decode` hands it on."""
+"""A byte that is not UTF-8, as `decode` returns it."""
 
 TITLE = re.compile(rf"[\\*~{HIDDEN}]")
 NAME = re.compile(rf"[\\{HIDDEN}]")
@@ -17,10 +17,10 @@ TAG = re.compile(rf"[\\*\]\-{HIDDEN}]")
 META = re.compile(rf'[\\*(",|{HIDDEN}]')
 QUOTED = re.compile(rf'[\\"{HIDDEN}]')
 BODY = re.compile(rf"[\\*~{HIDDEN}]|^[#\-\[+_=>`<|]")
-"""What is escaped where: in a title, a location's name, a header's tags, its parentheses, a quotation, a text."""
+"""The characters to escape in a title, a location's name, a header's tags, its parentheses, a quotation, a text."""
 
 EMPTY = "\\"
-"""Stands for a text of nothing, so that the next paragraph is not taken for it."""
+"""Stands for an empty text, so that the next paragraph is not taken for it."""
 
 
 def one_line(text: str) -> str:
@@ -30,7 +30,7 @@ def one_line(text: str) -> str:
 # What is kept at a place is compared with every new memory there.
 @lru_cache(maxsize=4096)
 def folded(text: str) -> str:
-    """In one line and without case: by this two texts are told to be the same."""
+    """Return the text in one line and without case, for comparing texts."""
     return one_line(text).casefold()
 
 
@@ -39,7 +39,7 @@ def escape(text: str, unsafe: re.Pattern[str]) -> str:
 
 
 def unescape(text: str) -> str:
-    """Forgiving: a backslash before a letter or at the end is a backslash."""
+    """Undo `escape`; a backslash before a letter or at the end is a backslash."""
     if not text.isascii():
         text = UNDECODED.sub("\ufffd", text)
     if "\\" not in text:
@@ -48,7 +48,7 @@ def unescape(text: str) -> str:
 
 
 def decode(data: bytes) -> str:
-    """Any bytes; those that are not UTF-8 come back as the same bytes from `encode`."""
+    """Decode any bytes; those that are not UTF-8 come back as the same bytes from `encode`."""
     return data.decode("utf-8", "surrogateescape")
 
 

@@ -9,31 +9,66 @@ from pathlib import Path
 from typing import Any
 
 from zorkgpt.errors import MemoryStoreError
-from zorkgpt.memory.models import Memory, fields_of, memory_of
-from zorkgpt.memory.storage.changes import Change
-from zorkgpt.memory.storage.file import Disk, check_is_file
-from zorkgpt.memory.storage.moment import Moment
+from zorkgpt.files import Disk, check_is_file
+from zorkgpt.memory.claims import Claim, claims_in
+from zorkgpt.memory.models import INVALIDATION_MARKER, Memory, MemoryStatus, fields_of, memory_of
+from zorkgpt.memory.storage.changes import Change, Kind
+from zorkgpt.memory.storage.document import Document, parse
+from zorkgpt.memory.storage.escaping import one_line
 
 _TAIL_BYTES = 4096
 _LATER_FIELDS: dict[str, Any] = {"tried": 0, "worked": 0, "pinned": False, "vetoed": False}
 _LATER_FIELDS |= {"action": "", "outcome": "", "claims": [], "when": [], "first_episode": None}
-"""Left out of a line where they say nothing, so that an earlier version reads it."""
+"""Fields that are left out of a line where they say nothing, so that an earlier version reads it."""
 _COUNTED = ("seen again", "credited")
 """Changes of a count: they happen often, and what the game said then taught nothing."""
+_LONGEST_RESPONSE = 400
+_LONGEST_ACTION = 120
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class TurnStamp:
+    """The turn in which a change was made, and what the game had just said."""
+
+    episode: int | str
+    turn: int
+    action: str = ""
+    """"" for an arrival without one, and where nobody told."""
+    response: str = ""
+    """The game's response, in one line, shortened where it is long."""
+    state: tuple[Claim, ...] = ()
+    """The state in which the action was taken, as far as the ground truth tells."""
+
+    @classmethod
+    def of(
+        cls, episode: int | str, turn: int, action: str = "", response: str = "", state: tuple[Claim, ...] = ()
+    ) -> "TurnStamp":
+        """Build one from texts of any length."""
+        return cls(episode, turn, _shortened(action, _LONGEST_ACTION), _shortened(response, _LONGEST_RESPONSE), state)
+
+    @classmethod
+    def from_row(cls, row: dict[str, Any]) -> "TurnStamp | None":
+        """Read it from a row of the history; None if the row does not say when."""
+        episode, turn = row.get("episode"), row.get("turn")
+        if not isinstance(episode, (int, str)) or not isinstance(turn, int):
+            return None
+        state = row.get("state")
+        told = claims_in(state) if isinstance(state, list) else ()
+        return cls(episode, turn, str(row.get("action") or ""), str(row.get("response") or ""), told)
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryRecord:
     """A line of the history."""
 
     at: str
-    """When, in UTC, as ISO 8601."""
+    """The time of the change, in UTC, as ISO 8601."""
     change: Change
     source: str
     """"agent": by a call; "person": edited through the library or a command; "hand": found in the file; "recovered":
     found in the file after a kill; "baseline"."""
-    moment: Moment | None = None
-    """None: of no turn that is known."""
+    turn_stamp: TurnStamp | None = None
+    """None: the turn is not known."""
 
 
 class History:
@@ -48,14 +83,14 @@ class History:
         self._disk = disk or Disk()
 
     def append(
-        self, changes: Iterable[Change], fingerprint: str, *, source: str = "agent", moment: Moment | None = None
+        self, changes: Iterable[Change], fingerprint: str, *, source: str = "agent", turn_stamp: TurnStamp | None = None
     ) -> None:
         """Add a line for each change; the last one says with `file` what the file is after all of them.
 
         Not flushed to disk: the file is the truth, and a line that is missing is added at the next load.
         """
         at = self._now().isoformat(timespec="milliseconds")
-        rows = [_row(at, change, source, moment) for change in changes] or [
+        rows = [_row(at, change, source, turn_stamp) for change in changes] or [
             {"at": at, "kind": "noted", "source": source}
         ]
         rows[-1]["file"] = fingerprint
@@ -73,7 +108,7 @@ class History:
             self._disk.close(descriptor)
 
     def size(self) -> int:
-        """In bytes; -1 if there is none.
+        """Return its size in bytes; -1 if there is none.
 
         Raises:
             MemoryStoreError: it can't be looked at, or is no file.
@@ -84,11 +119,11 @@ class History:
             return -1
         except OSError as error:
             raise MemoryStoreError(f"Can't look at {self._path}: {error}") from error
-        check_is_file(self._path, found.st_mode)
+        check_is_file(self._path, found.st_mode, MemoryStoreError)
         return found.st_size
 
     def last_fingerprint(self) -> str | None:
-        """What the file was when the last line was written; None if the last line is cut short or there is none.
+        """Return the fingerprint of the file after the last line; None if that line is cut short or missing.
 
         Raises:
             MemoryStoreError: it can't be read.
@@ -111,8 +146,8 @@ class History:
         row = _parsed(tail[:-1].rpartition(b"\n")[2])
         return row.get("file") if row else None
 
-    def records(self) -> Iterator[Record]:
-        """From the first on; lines that can't be read are passed over."""
+    def records(self) -> Iterator[HistoryRecord]:
+        """Yield all records, oldest first; lines that can't be read are passed over."""
         if self.size() < 0:
             return
         with open(self._path, "rb") as file:
@@ -122,8 +157,8 @@ class History:
                 if record:
                     yield record
 
-    def records_from(self, start: int) -> tuple[list[Record], int]:
-        """The records from this byte on, and the byte after the last whole line: for following a file that grows.
+    def records_from(self, start: int) -> tuple[list[HistoryRecord], int]:
+        """Return the records from this byte on, and where the last whole line ends: for following a file that grows.
 
         Raises:
             MemoryStoreError: it can't be read.
@@ -141,7 +176,7 @@ class History:
         return [record for row in rows if row and (record := _record(row))], start + whole
 
     def bytes_before(self, end: int, count: int = 200) -> bytes:
-        """As many as that in front of this byte, as far as there are: whether a file is still the one that was read."""
+        """Return up to `count` bytes before this one, which tell whether a file is still the one that was read."""
         try:
             with open(self._path, "rb") as file:
                 file.seek(max(0, end - count))
@@ -150,7 +185,7 @@ class History:
             return b""
 
     def replayed(self) -> dict[int, list[Memory]]:
-        """The memories that the file had after the last line."""
+        """Return the memories that the file had after the last line."""
         kept: dict[int, list[Memory]] = {}
         for record in self.records():
             before, after = record.change.before, record.change.after
@@ -160,7 +195,7 @@ class History:
         return kept
 
 
-def _row(at: str, change: Change, source: str, moment: Moment | None) -> dict[str, Any]:
+def _row(at: str, change: Change, source: str, turn_stamp: TurnStamp | None) -> dict[str, Any]:
     row: dict[str, Any] = {
         "at": at,
         "kind": change.kind,
@@ -173,12 +208,12 @@ def _row(at: str, change: Change, source: str, moment: Moment | None) -> dict[st
     }
     if change.other is not None:
         row["other"] = _fields(change.other)
-    if moment is not None:
-        row |= {"episode": moment.episode, "turn": moment.turn}
-        if change.kind not in _COUNTED and (moment.action or moment.response):
-            row |= {"action": moment.action, "response": moment.response}
-        if change.kind == "added" and moment.state:
-            row["state"] = list(map(str, moment.state))
+    if turn_stamp is not None:
+        row |= {"episode": turn_stamp.episode, "turn": turn_stamp.turn}
+        if change.kind not in _COUNTED and (turn_stamp.action or turn_stamp.response):
+            row |= {"action": turn_stamp.action, "response": turn_stamp.response}
+        if change.kind == "added" and turn_stamp.state:
+            row["state"] = list(map(str, turn_stamp.state))
     return row
 
 
@@ -200,11 +235,60 @@ def _parsed(line: bytes) -> dict[str, Any] | None:
     return row if isinstance(row, dict) else None
 
 
-def _record(row: dict[str, Any]) -> Record | None:
+def _record(row: dict[str, Any]) -> HistoryRecord | None:
     try:
         before, after = (None if row[key] is None else memory_of(row[key]) for key in ("before", "after"))
         other = memory_of(row["other"]) if row.get("other") else None
         change = Change(row["kind"], row["location_id"], row["location_name"], before, after, row.get("reason"), other)
-        return Record(row["at"], change, row["source"], Moment.from_row(row))
+        return HistoryRecord(row["at"], change, row["source"], TurnStamp.from_row(row))
     except (KeyError, TypeError, ValueError, AttributeError):
         return None
+
+
+def _shortened(text: str, limit: int) -> str:
+    # Much longer texts are cut first: splitting a megabyte into words for a line of it is no use.
+    line = one_line(text[: 4 * limit])
+    return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def differences(recorded: dict[int, list[Memory]], document: Document) -> list[Change]:
+    """Return the changes that lead from the recorded memories to those of the document."""
+    found = document.all_memories()
+    changes = []
+    for location_id in sorted({*recorded, *found}):
+        gone = list(recorded.get(location_id, ()))
+        new = []
+        for memory in found.get(location_id, ()):
+            if memory in gone:
+                gone.remove(memory)
+            else:
+                new.append(memory)
+        name = next((section.name for section in document.sections_of(location_id)), "")
+        for memory in new:
+            before = next((old for old in gone if old.title == memory.title), None)
+            if before is not None:
+                gone.remove(before)
+            changes.append(Change(_kind(before, memory), location_id, name, before, memory, _reason(memory)))
+        changes += [Change("removed", location_id, name, memory, None) for memory in gone]
+    return changes
+
+
+def is_one_write_behind(backup: bytes | None, history: History) -> bool:
+    """Return whether the history ends at the file before the present one: the writer was killed before its line."""
+    return parse(backup or b"").fingerprint() == history.last_fingerprint()
+
+
+def _kind(before: Memory | None, after: Memory) -> Kind:
+    if before is None:
+        return "added"
+    if before.status != after.status == MemoryStatus.SUPERSEDED:
+        return "invalidated" if after.superseded_by == INVALIDATION_MARKER else "superseded"
+    if after.observation_count > before.observation_count and before.text == after.text:
+        return "seen again"
+    if after.tried > before.tried and after.text == before.text:
+        return "credited"
+    return "edited"
+
+
+def _reason(memory: Memory) -> str | None:
+    return memory.invalidation_reason if memory.status == MemoryStatus.SUPERSEDED else None

@@ -1,4 +1,4 @@
-"""One location's part of the file: its heading, its visits, its memories and whatever else stands between them."""
+"""The section of one location: its heading, its visits, its memories and whatever else stands between them."""
 
 import re
 import zlib
@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.storage.entry import (
+    PERSISTENCE_BY_TAG,
+    STATUS_BY_TAG,
     Entry,
     NotAnEntry,
     parse_entry,
@@ -16,46 +18,47 @@ from zorkgpt.memory.storage.entry import (
     split_fields,
 )
 from zorkgpt.memory.storage.escaping import NAME, UNDECODED, decode, encode, escape, one_line, unescape
+from zorkgpt.memory.turn_span import TurnSpan
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something in the file that is kept and not understood."""
+    """A part of the file that is kept without being understood."""
 
     line: int
     """Counted from 1."""
     message: str
     is_broken: bool = True
-    """It was meant as a memory or a location; else it is a note of the file's owner."""
+    """Whether it was meant as a memory or a location; else it is a note of the file's owner."""
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """From one heading to the next."""
+    """The part of the file from one heading to the next."""
 
     location_id: int | None
-    """None: no location's, kept as it is."""
+    """None: it is of no location, and kept as it is."""
     name: str
     visits: int
     episodes: tuple[int | str, ...]
-    """In the order in which they came."""
+    """The episodes in which it was visited, in their order."""
     heading: str
     visited: str
-    """The line with the visits, as it stands."""
+    """The line with the visits, as it stands in the file."""
     parts: tuple[str | Entry, ...]
-    """What follows heading and visits."""
+    """The text and the memories that follow heading and visits."""
     data: bytes
     checksum: int
-    """Of everything below the heading and the visits."""
+    """The CRC-32 of everything below heading and visits."""
     problems: tuple[Problem, ...] = ()
 
     @property
     def memories(self) -> list[Memory]:
-        return [part.memory for part in self.parts if part.__class__ is Entry]
+        return [part.memory for part in self.parts if isinstance(part, Entry)]
 
 
 LOCATION_LIMIT = 10**18
-"""A location's number is nearer to 0 than this."""
+"""The absolute value of a location's number is below this."""
 _HEADING = re.compile(r"## +Location +(-?[0-9]{1,18})(?: *:[ \t]*([^\n]*))?[ \t\r]*(?:\n|\Z)")
 _VISITS = re.compile(r"\*\*Visits:\*\*[ \t]*([0-9]{1,18})(?:[ \t]*\|[ \t]*\*\*Episodes:\*\*([^\n]*))?[ \t\r]*(?:\n|\Z)")
 _TEXT_ENDS = re.compile(r"\s*$|\*\*\[|#{1,6} |-{3,}\s*$|\*{3,}\s*$")
@@ -71,7 +74,7 @@ _PLAIN = re.compile(
     re.MULTILINE,
 )
 _BREAKS = "\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
-"""What else than a line feed ends a line for one program or another."""
+"""Characters other than a line feed that end a line for one program or another."""
 
 
 def parse_section(data: bytes) -> Section:
@@ -80,7 +83,8 @@ def parse_section(data: bytes) -> Section:
     if found is None:
         return _unknown(data, text)
     heading, at = found[0], found.end()
-    visits, episodes, visited = 0, (), ""
+    visits, visited = 0, ""
+    episodes: tuple[int | str, ...] = ()
     if seen := _VISITS.match(text, at):
         at, visited = seen.end(), seen[0]
         visits = int(seen[1])
@@ -106,7 +110,7 @@ def with_visits(section: Section, visits: int, episodes: tuple[int | str, ...], 
 
 
 def with_parts(section: Section, parts: tuple[str | Entry, ...], eol: str) -> Section:
-    """The section with other content below; heading and visits keep their characters."""
+    """Return the section with other content below; heading and visits keep their characters."""
     heading, visited = section.heading, section.visited
     if visited and not visited.endswith("\n"):
         visited += eol
@@ -116,6 +120,7 @@ def with_parts(section: Section, parts: tuple[str | Entry, ...], eol: str) -> Se
 
 
 def with_number(section: Section, location_id: int, eol: str) -> Section:
+    """Return the section under another number, with all that it holds."""
     heading = _heading(location_id, section.name, eol)
     return _section(
         location_id, section.name, section.visits, section.episodes, heading, section.visited, section.parts
@@ -123,35 +128,36 @@ def with_number(section: Section, location_id: int, eol: str) -> Section:
 
 
 def with_memory(section: Section, memory: Memory, eol: str) -> Section:
-    """The memory after the last one of the section, else where the first one would stand."""
+    """Return the section with one more memory: after the last one, or where the first one belongs."""
     parts = section.parts
-    at = max((index for index, part in enumerate(parts) if part.__class__ is Entry), default=None)
     entry = render_entry(memory, eol=eol)
-    if at is None:
-        before, after = _opening(parts[0] if parts else "", eol)
-        return with_parts(section, tuple(part for part in (before, entry, after, *parts[1:]) if part), eol)
-    last = parts[at].raw
-    lead = eol if last.endswith("\n") else eol + eol
-    following = parts[at + 1] if at + 1 < len(parts) else ""
-    gap = "" if following.startswith(("\n", "\r\n")) or at + 1 == len(parts) else eol
-    middle = tuple(part for part in (lead, entry, gap) if part)
-    return with_parts(section, (*parts[: at + 1], *middle, *parts[at + 1 :]), eol)
+    for at in range(len(parts) - 1, -1, -1):
+        last = parts[at]
+        if isinstance(last, Entry):
+            lead = eol if last.raw.endswith("\n") else eol + eol
+            # What follows the last memory is text, never a memory.
+            following = "".join(part for part in parts[at + 1 : at + 2] if isinstance(part, str))
+            gap = "" if following.startswith(("\n", "\r\n")) or at + 1 == len(parts) else eol
+            middle = tuple(part for part in (lead, entry, gap) if part)
+            return with_parts(section, (*parts[: at + 1], *middle, *parts[at + 1 :]), eol)
+    before, after = _opening("".join(part for part in parts[:1] if isinstance(part, str)), eol)
+    return with_parts(section, tuple(part for part in (before, entry, after, *parts[1:]) if part), eol)
 
 
 def with_changed(section: Section, old: Memory, new: Memory, eol: str) -> Section:
-    """The section with this very memory (by identity) written anew, in its place."""
+    """Return the section with another memory in the place of this very one (by identity)."""
     parts = tuple(
-        render_entry(new, part.extras, eol) if part.__class__ is Entry and part.memory is old else part
+        render_entry(new, part.extras, eol) if isinstance(part, Entry) and part.memory is old else part
         for part in section.parts
     )
     return with_parts(section, parts, eol)
 
 
 def without(section: Section, memory: Memory, eol: str) -> Section:
-    """The section without this very memory (by identity)."""
-    gone = next(i for i, part in enumerate(section.parts) if part.__class__ is Entry and part.memory is memory)
+    """Return the section without this very memory (by identity)."""
+    gone = next(i for i, part in enumerate(section.parts) if isinstance(part, Entry) and part.memory is memory)
     before, after = section.parts[:gone], section.parts[gone + 1 :]
-    if after and after[0].__class__ is str:
+    if after and isinstance(after[0], str):
         after = (after[0].removeprefix("\r\n").removeprefix("\n"), *after[1:])
     return with_parts(section, tuple(part for part in (*before, *after) if part), eol)
 
@@ -164,8 +170,16 @@ def _visited(visits: int, episodes: tuple[int | str, ...], eol: str) -> str:
     return f"**Visits:** {visits} | **Episodes:** {', '.join(map(render_name, episodes))}".rstrip() + eol
 
 
-def _section(location_id, name, visits, episodes, heading, visited, parts) -> Section:
-    body = encode("".join(part.raw if part.__class__ is Entry else part for part in parts))
+def _section(
+    location_id: int | None,
+    name: str,
+    visits: int,
+    episodes: tuple[int | str, ...],
+    heading: str,
+    visited: str,
+    parts: tuple[str | Entry, ...],
+) -> Section:
+    body = encode("".join(part.raw if isinstance(part, Entry) else part for part in parts))
     data = encode(heading + visited) + body
     return Section(location_id, name, visits, episodes, heading, visited, parts, data, zlib.crc32(body))
 
@@ -201,11 +215,11 @@ def _parts(text: str, at: int, problems: list[Problem]) -> Iterator[str | Entry]
             category,
             title.strip(),
             int(episode),
-            f"{turns}→{last}" if last else turns,
+            str(TurnSpan(turns, last)) if last else turns,
             int(score) if score else None,
             body.strip(),
-            "core" if persistence == "CORE" else "permanent",
-            status or "ACTIVE",
+            PERSISTENCE_BY_TAG[persistence],
+            STATUS_BY_TAG[status or "ACTIVE"],
             None,
             None,
             None,
@@ -271,7 +285,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _entry_lines(lines: list[str], at: int) -> int:
-    """How many lines the memory takes: its header, perhaps an empty line, its text up to the next empty one."""
+    """Return how many lines a memory takes: its header, perhaps an empty line, its text up to the next empty one."""
     end = at + 1
     if end + 1 < len(lines) and not lines[end].strip() and not _TEXT_ENDS.match(lines[end + 1].lstrip()):
         end += 1
@@ -281,7 +295,7 @@ def _entry_lines(lines: list[str], at: int) -> int:
 
 
 def _opening(text: str, eol: str) -> tuple[str, str]:
-    """Where the first memory goes: below `### Memories`, else above the closing `---`, else at the end."""
+    """Split a text where the first memory goes: below `### Memories`, else above the closing `---`, else at the end."""
     lines = _lines(text)
     marks = [line.strip() for line in lines]
     for index, mark in enumerate(marks):

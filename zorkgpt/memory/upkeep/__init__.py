@@ -1,1 +1,1 @@
-"""What is done to the whole file: held against a fresh world, marked, carried over."""
+"""Upkeep of a whole memory file: audit against a fresh world, classification, import and export."""

@@ -1,4 +1,4 @@
-"""Holding what is remembered of a place's beginning against a world that has just begun."""
+"""The audit: core memories, which say how a world begins, are checked against one that has just begun."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,40 +12,40 @@ from zorkgpt.memory.storage.changes import is_current
 
 @dataclass(frozen=True, slots=True)
 class Thing:
-    """An object of the fresh world."""
+    """An object of a fresh world."""
 
     number: int
     name: str
     room: int | None
-    """The location that it is in, through whatever holds it; None: it is in none."""
+    """The location that it is in, through whatever holds it; None: it is nowhere."""
     room_name: str = ""
     holder: int | None = None
-    """Number of what holds it; None where the room itself does."""
+    """The number of what holds it; None: the room itself."""
     movable: bool = False
-    """Known to be something that can be taken, or that moves. Where anything else is decides nothing, since a story
+    """Whether it is known that it can be taken, or moves. Where anything else is decides nothing, since a story
     may have one object for a thing that is seen from several places."""
     states: tuple[str, ...] = ()
     """Values of `Relation`: open or closed, locked or unlocked, lit or unlit."""
 
 
-class Verdict(StrEnum):
+class AuditVerdict(StrEnum):
     CONFIRMED = "confirmed"
     CONTRADICTED = "contradicted"
     NOT_CHECKABLE = "not checkable"
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """What the fresh world says of one memory."""
+class AuditFinding:
+    """What a fresh world says of one memory."""
 
     located: LocatedMemory
-    verdict: Verdict
+    verdict: AuditVerdict
     evidence: str = ""
     """Where the thing is, in words; "" if that can't be checked."""
 
 
-def held_against(memories: Iterable[LocatedMemory], world: Sequence[Thing]) -> list[Finding]:
-    """A finding for each current core memory, by what it claims; its sentence is not read."""
+def held_against(memories: Iterable[LocatedMemory], world: Sequence[Thing]) -> list[AuditFinding]:
+    """Return a finding for each current core memory, by what it claims; its sentence is not read."""
     things = {thing.number: thing for thing in world}
     return [
         _finding(located, things)
@@ -54,30 +54,33 @@ def held_against(memories: Iterable[LocatedMemory], world: Sequence[Thing]) -> l
     ]
 
 
-def tally(findings: Iterable[Finding]) -> dict[str, int]:
-    """How many of each verdict."""
+def tally(findings: Iterable[AuditFinding]) -> dict[str, int]:
+    """Return how many findings have each verdict."""
     counted = Counter(finding.verdict.value for finding in findings)
-    return {verdict.value: counted[verdict.value] for verdict in Verdict}
+    return {verdict.value: counted[verdict.value] for verdict in AuditVerdict}
 
 
-def _finding(located: LocatedMemory, things: Mapping[int, Thing]) -> Finding:
-    held, denied = [], []
+def _finding(located: LocatedMemory, things: Mapping[int, Thing]) -> AuditFinding:
+    held: list[Thing] = []
+    denied: list[Thing] = []
     for claim in located.memory.claims:
         thing = things.get(claim.number) if claim.number is not None else None
-        so = None if thing is None else _is_so(claim, thing, located.location_id)
-        if so is not None:
-            (held if so else denied).append(thing)
+        if thing is None:
+            continue
+        holds = _is_so(claim, thing, located.location_id)
+        if holds is not None:
+            (held if holds else denied).append(thing)
     if denied:
         evidence = "; ".join(dict.fromkeys(_in_words(thing) for thing in denied))
-        return Finding(located, Verdict.CONTRADICTED, f"In a fresh world {evidence}")
+        return AuditFinding(located, AuditVerdict.CONTRADICTED, f"In a fresh world {evidence}")
     if held:
         evidence = "; ".join(dict.fromkeys(_in_words(thing) for thing in held))
-        return Finding(located, Verdict.CONFIRMED, evidence)
-    return Finding(located, Verdict.NOT_CHECKABLE)
+        return AuditFinding(located, AuditVerdict.CONFIRMED, evidence)
+    return AuditFinding(located, AuditVerdict.NOT_CHECKABLE)
 
 
 def _is_so(claim: Claim, thing: Thing, location_id: int) -> bool | None:
-    """Whether the claim, kept at this location, holds in the fresh world; None: that can't be told."""
+    """Return whether the claim, kept at this location, holds in the fresh world; None: that can't be told."""
     if claim.relation.value in thing.states:
         return True
     if claim.relation in OPPOSITE and OPPOSITE[claim.relation].value in thing.states:

@@ -1,4 +1,4 @@
-"""Marks for memories from before there were any: how long each stays true, proposed first and written after a yes."""
+"""Classification of memories that do not say how long they stay true: proposed first, written when accepted."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -14,8 +14,8 @@ from zorkgpt.log import get_logger
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.recall.search import LocatedMemory
 from zorkgpt.memory.storage import changes
-from zorkgpt.memory.storage.changes import Outcome
-from zorkgpt.memory.storage.codec import Document
+from zorkgpt.memory.storage.changes import ChangedDocument
+from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.entry import Entry, is_marked
 from zorkgpt.prompts.render import render
 
@@ -25,7 +25,7 @@ Lasting = Literal["core", "permanent"]
 
 
 @dataclass(frozen=True, slots=True)
-class Proposal:
+class PersistenceProposal:
     """What an unmarked memory should be marked as."""
 
     located: LocatedMemory
@@ -34,13 +34,13 @@ class Proposal:
 
 
 class Classifier(Protocol):
-    def classify(self, located: Sequence[LocatedMemory]) -> list[Proposal]:
-        """One for each, in the same order; all are of one location."""
+    def classify(self, located: Sequence[LocatedMemory]) -> list[PersistenceProposal]:
+        """Return a proposal for each memory, in the same order; all are of one location."""
         ...
 
 
 def unmarked(document: Document) -> list[LocatedMemory]:
-    """The memories whose header does not say how long they stay true, in the file's order."""
+    """Return the memories whose header does not say how long they stay true, in the order of the file."""
     return [
         LocatedMemory(section.location_id, section.name, part.memory)
         for section in document.sections
@@ -50,17 +50,17 @@ def unmarked(document: Document) -> list[LocatedMemory]:
     ]
 
 
-def proposals(document: Document, classifier: Classifier) -> Iterator[Proposal]:
-    """A proposal for every unmarked memory, place by place."""
+def proposals(document: Document, classifier: Classifier) -> Iterator[PersistenceProposal]:
+    """Yield a proposal for every unmarked memory, place by place."""
     by_place: dict[int, list[LocatedMemory]] = {}
-    for located in unmarked(document):
-        by_place.setdefault(located.location_id, []).append(located)
+    for one in unmarked(document):
+        by_place.setdefault(one.location_id, []).append(one)
     for located in by_place.values():
         yield from classifier.classify(located)
 
 
-def with_marks(document: Document, accepted: Sequence[Proposal]) -> Outcome:
-    """The document with these marks; a memory that has changed or got a mark meanwhile is left alone."""
+def with_marks(document: Document, accepted: Sequence[PersistenceProposal]) -> ChangedDocument:
+    """Write accepted proposals; a memory that has changed or got a mark meanwhile is left alone."""
     made: tuple[changes.Change, ...] = ()
     for proposal in accepted:
         place = proposal.located.location_id
@@ -69,30 +69,32 @@ def with_marks(document: Document, accepted: Sequence[Proposal]) -> Outcome:
             marked = replace(found, persistence=proposal.persistence)
             outcome = changes.changed(document, place, found, marked, "edited", f"classified: {proposal.why}")
             document, made = outcome.document, made + outcome.changes
-    return Outcome(document, made)
+    return ChangedDocument(document, made)
 
 
 class RuleClassifier:
-    """Asks nobody: what nobody has said otherwise of stays permanent, as it is read without a mark."""
+    """Proposes "permanent" for every memory, as it is read without a mark, and asks no model."""
 
-    def classify(self, located: Sequence[LocatedMemory]) -> list[Proposal]:
-        return [Proposal(one, "permanent", "as it is read without a mark; no model was asked") for one in located]
+    def classify(self, located: Sequence[LocatedMemory]) -> list[PersistenceProposal]:
+        return [
+            PersistenceProposal(one, "permanent", "as it is read without a mark; no model was asked") for one in located
+        ]
 
 
 class ClassificationAnswer(BaseModel):
-    """One for each memory, in the order of the list."""
+    """The persistence of each memory, in the order of the list."""
 
     persistences: list[Lasting]
 
 
 class ModelClassifier:
-    """Asks the model of the role `memory`, once for a place; where it fails, the rules propose."""
+    """Asks the model of the role `memory`, once for each place; where it fails, the rules propose."""
 
     def __init__(self, llm: LLM) -> None:
         self._llm = llm
         self._rules = RuleClassifier()
 
-    def classify(self, located: Sequence[LocatedMemory]) -> list[Proposal]:
+    def classify(self, located: Sequence[LocatedMemory]) -> list[PersistenceProposal]:
         prompt = render(
             "memory_classify",
             place=located[0].location_name,
@@ -102,15 +104,14 @@ class ModelClassifier:
         )
         question = [Message("system", prompt.system), Message("user", prompt.user)]
         try:
-            said = self._llm.complete(
-                question, role=Role.MEMORY, response_model=ClassificationAnswer
-            ).parsed.persistences
+            answer = self._llm.complete(question, role=Role.MEMORY, response_model=ClassificationAnswer).parsed
         except LLMError as error:
             log.warning("the model could not classify", extra={"location": located[0].location_id, "why": str(error)})
-            said = []
-        if len(said) != len(located):
             return self._rules.classify(located)
-        return [Proposal(one, kind, "the model says so") for one, kind in zip(located, said, strict=True)]
+        if not isinstance(answer, ClassificationAnswer) or len(answer.persistences) != len(located):
+            return self._rules.classify(located)
+        given = zip(located, answer.persistences, strict=True)
+        return [PersistenceProposal(one, persistence, "the model says so") for one, persistence in given]
 
 
 def _same(among: Sequence[LocatedMemory], wanted: LocatedMemory) -> Memory | None:

@@ -1,16 +1,17 @@
-"""Memories to and from other programs: rows of plain JSON, or another memory file."""
+"""Import and export: memories as rows of plain JSON, or from another memory file."""
 
 import json
 from collections.abc import Iterable
 from pathlib import Path
 from types import UnionType
+from typing import Any
 
 from zorkgpt.errors import MemoryStoreError, reason_of
 from zorkgpt.memory.models import STATUSES, Memory, fields_of, memory_of
 from zorkgpt.memory.recall.search import LocatedMemory
 from zorkgpt.memory.storage import changes
-from zorkgpt.memory.storage.changes import Outcome
-from zorkgpt.memory.storage.codec import Document, parse
+from zorkgpt.memory.storage.changes import ChangedDocument
+from zorkgpt.memory.storage.document import Document, parse
 from zorkgpt.memory.storage.section import LOCATION_LIMIT
 
 _KINDS: dict[str, type | UnionType] = {
@@ -33,8 +34,8 @@ _KINDS: dict[str, type | UnionType] = {
 }
 
 
-def rows(memories: Iterable[LocatedMemory]) -> list[dict]:
-    """One row a memory: `location_id`, `location_name` and the fields of `Memory`."""
+def rows(memories: Iterable[LocatedMemory]) -> list[dict[str, Any]]:
+    """Return a row for each memory: `location_id`, `location_name` and the fields of `Memory`."""
     return [
         {"location_id": located.location_id, "location_name": located.location_name, **fields_of(located.memory)}
         for located in memories
@@ -42,7 +43,7 @@ def rows(memories: Iterable[LocatedMemory]) -> list[dict]:
 
 
 def read_memories(path: Path) -> list[LocatedMemory]:
-    """The memories of an exported JSON file or of another `Memories.md`.
+    """Read the memories of an exported JSON file or of another `Memories.md`.
 
     Raises:
         MemoryStoreError: it can't be read, or it is neither.
@@ -64,8 +65,8 @@ def read_memories(path: Path) -> list[LocatedMemory]:
     return found
 
 
-def with_memories(document: Document, memories: Iterable[LocatedMemory]) -> Outcome:
-    """The document with those that it has not got yet; what it knows is not counted as seen again."""
+def with_memories(document: Document, memories: Iterable[LocatedMemory]) -> ChangedDocument:
+    """Add the memories that the document does not have; what it has is not counted as seen again."""
     made: tuple[changes.Change, ...] = ()
     for located in memories:
         known = document.memories(located.location_id)
@@ -73,7 +74,7 @@ def with_memories(document: Document, memories: Iterable[LocatedMemory]) -> Outc
             continue
         outcome = changes.added(document, located.location_id, located.location_name, located.memory)
         document, made = outcome.document, made + outcome.changes
-    return Outcome(document, made)
+    return ChangedDocument(document, made)
 
 
 def _same(one: Memory, other: Memory) -> bool:
@@ -88,7 +89,7 @@ def _from_json(path: Path, data: bytes) -> list[LocatedMemory]:
         raise MemoryStoreError(f"{path} is not what export --json writes: {reason_of(error)}") from error
 
 
-def _located(row: dict) -> LocatedMemory:
+def _located(row: dict[str, Any]) -> LocatedMemory:
     location_id, name = row["location_id"], row.get("location_name", "")
     if not _is_of(location_id, int) or abs(location_id) >= LOCATION_LIMIT or not isinstance(name, str):
         raise TypeError(f"location {location_id!r} with the name {name!r}")

@@ -6,7 +6,7 @@ import pytest
 
 from tests.fixtures.memory import memory
 from zorkgpt.memory.claims import Claim, Relation
-from zorkgpt.memory.evidence.advice import borne_out, mention, outcome_in_words
+from zorkgpt.memory.credit.adherence import borne_out, mention, outcome_in_words
 from zorkgpt.memory.models import AttributeChanged, ObjectMoved, ZMachineContext
 
 RUG = memory("Rug hides something", category="DISCOVERY", text="Moving the rug reveals a trap door.")

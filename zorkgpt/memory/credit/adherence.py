@@ -1,4 +1,4 @@
-"""Whether an action followed a memory, and whether its outcome bears the memory out: plain functions, and strict.
+"""Adherence: whether an action followed a memory, and whether its outcome bears the memory out; decided strictly.
 
 A memory is credited or blamed for an outcome only where its words leave no doubt that it speaks of the action, and the
 Z-machine's facts leave no doubt about the outcome. In all other cases nothing is said.
@@ -11,14 +11,14 @@ from functools import lru_cache
 from typing import Literal
 
 from zorkgpt.memory.claims import holds
-from zorkgpt.memory.contrast import words as classes
-from zorkgpt.memory.contrast.inflection import forms_of
-from zorkgpt.memory.contrast.text import Text, read
+from zorkgpt.memory.entailment import lexicon
+from zorkgpt.memory.entailment.lexicon import forms_of
+from zorkgpt.memory.entailment.text import Text, read
 from zorkgpt.memory.models import Memory, ZMachineContext, outcome_of
 from zorkgpt.memory.storage.escaping import folded
 
 Mention = Literal["plain", "conditional"]
-"""How a memory speaks of an action: "plain", or under a condition that may not have held."""
+"""The way a memory speaks of an action: plainly, or under a condition that may not have held."""
 
 
 @lru_cache(maxsize=4096)
@@ -41,21 +41,21 @@ _DIRECTIONS = _COMPASS | {"in", "out"}
 _GOING = _words("go goes going went walk walks walking head heads heading travel run climb climbs climbing")
 _LEADING = _words("lead leads leading goes")
 _SAME_VERB = {"get": "take", "grab": "take", "x": "examine", "l": "look", "shut": "close"}
-# With these the verb means another deed: "turn on" and "turn off", "look under".
+# With these the verb means another action: "turn on" and "turn off", "look under".
 _PARTICLES = _words("on off up down in out into under behind through over inside around across")
-_DROPPED = classes.ARTICLES | _words("this that these those my your it them to with from at of and then")
-_CONDITIONS = classes.CONDITIONS - {"as", "during"} | classes.HEDGES | classes.EXCEPTIONS | {"with", "need", "needs"}
+_DROPPED = lexicon.ARTICLES | _words("this that these those my your it them to with from at of and then")
+_CONDITIONS = lexicon.CONDITIONS - {"as", "during"} | lexicon.HEDGES | lexicon.EXCEPTIONS | {"with", "need", "needs"}
 _DENYING = ("FAILURE", "DANGER")
 PROMISING = ("SUCCESS", "DISCOVERY")
-"""Categories that promise of an action that it does something."""
+"""Categories that promise that an action does something."""
 GO = "go"
 """The verb of a plain direction."""
 _NEAR, _NEAR_NOUN = 1, 3
-"""At most so many words stand between a verb and its first noun, and between one noun and the next."""
+"""The most words between a verb and its first noun, and between one noun and the next."""
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
+class ParsedAction:
     """An action in normal form."""
 
     verb: str
@@ -65,46 +65,46 @@ class Deed:
 
 
 @lru_cache(maxsize=1024)
-def deed_of(action: str) -> Deed | None:
-    """The verb and the nouns of a command; None where it has neither a noun nor a direction, as "wait" or "look"."""
+def parse_action(action: str) -> ParsedAction | None:
+    """Parse a command; None where it has neither a noun nor a direction, as "wait" or "look"."""
     words = [word for word in words_of(action) if word not in _DROPPED]
     if not words:
         return None
     verb, rest = words[0], words[1:]
     verb = _WAYS.get(verb, verb)
     if verb in _DIRECTIONS and not rest:
-        return Deed(GO, (verb,))
+        return ParsedAction(GO, (verb,))
     if verb in _GOING and len(rest) == 1 and _WAYS.get(rest[0], rest[0]) in _DIRECTIONS:
-        return Deed(GO, (_WAYS.get(rest[0], rest[0]),))
+        return ParsedAction(GO, (_WAYS.get(rest[0], rest[0]),))
     if verb == "pick" and "up" in rest:
         verb, rest = "take", [word for word in rest if word != "up"]
     nouns = tuple(word for word in rest if word not in _PARTICLES)
     if not nouns:
         return None
-    return Deed(_SAME_VERB.get(verb, verb), nouns, frozenset(rest) & _PARTICLES)
+    return ParsedAction(_SAME_VERB.get(verb, verb), nouns, frozenset(rest) & _PARTICLES)
 
 
 def mention(memory: Memory, action: str) -> Mention | None:
-    """How the memory speaks of doing this, in its title or its text; None if it does not.
+    """Return how the memory speaks of an action, in its title or its text; None if it does not.
 
     A direction counts where it is gone or leads somewhere ("go north", "leads down") or opens a sentence. Any other
     action counts where a sentence has its verb as somebody's deed ("move", "moving", "moved", not "moves"), close
     behind it all its nouns in their order, and its particles ("on", "under") after the verb. What is denied counts for
     failures and dangers only.
     """
-    deed = deed_of(action)
-    return None if deed is None else _mention(memory.title, memory.text, memory.category, deed)
+    parsed = parse_action(action)
+    return None if parsed is None else _mention(memory.title, memory.text, memory.category, parsed)
 
 
 def borne_out(memory: Memory, action: str, turn: ZMachineContext) -> bool | None:
-    """Whether the outcome is what the memory promises of this action; None: it says nothing for or against it.
+    """Return whether the outcome is what the memory promises; None: it says nothing for or against it.
 
     A memory that says which action it is about speaks of that one only, and promises the outcome that it keeps. Of one
     that says when it holds, other states say nothing.
 
     Any other is read. SUCCESS and DISCOVERY promise that the action does something: the player gets somewhere (a
     direction), or score, inventory, place or a thing that is named change. FAILURE promises that it does nothing, or
-    kills. DANGER promises death; who does it and lives has disproved it only if its title names the deed. NOTE
+    kills. DANGER promises death; who does it and lives has disproved it only if its title names the action. NOTE
     promises nothing. Under a condition, which may not have held, a memory can only be borne out.
     """
     if any(holds(claim, turn.state) is not True for claim in memory.when):
@@ -121,12 +121,12 @@ def borne_out(memory: Memory, action: str, turn: ZMachineContext) -> bool | None
 
 
 def _is_same_action(one: str, other: str) -> bool:
-    deed = deed_of(one)
-    return folded(one) == folded(other) or (deed is not None and deed == deed_of(other))
+    parsed = parse_action(one)
+    return folded(one) == folded(other) or (parsed is not None and parsed == parse_action(other))
 
 
 def _as_kept(outcome: str, turn: ZMachineContext) -> bool | None:
-    """Whether the action came out as it did before; None: nobody can tell, or death kept it from coming out."""
+    """Return whether the action came out as it did before; None: nobody can tell, or death kept it from coming out."""
     now = outcome_of(turn)
     if outcome == "died" or outcome.startswith("to "):
         return now == outcome
@@ -136,7 +136,7 @@ def _as_kept(outcome: str, turn: ZMachineContext) -> bool | None:
 
 
 def outcome_in_words(turn: ZMachineContext) -> str:
-    """What came of an action, by the Z-machine's facts."""
+    """Describe what came of an action, by the ground truth."""
     found = ["died"] if turn.died else []
     if turn.location_changed:
         found.append(f"came to {turn.destination_name or turn.location_after}")
@@ -157,34 +157,35 @@ def _verdict(memory: Memory, action: str, turn: ZMachineContext) -> bool | None:
         case "FAILURE":
             return True if turn.died else None if did is None else not did
         case "DANGER":
-            named = _mention(memory.title, "", memory.category, deed_of(action)) is not None
+            named = _mention(memory.title, "", memory.category, parse_action(action)) is not None
             return True if turn.died else False if named and did is not None else None
         case _:
             return None
 
 
 def _did_something(memory: Memory, action: str, turn: ZMachineContext) -> bool | None:
-    """Not what wanders about by itself meanwhile. None: nobody can tell."""
-    deed = deed_of(action)
-    if deed is not None and deed.verb == GO:
+    """Return whether the action had an effect, other than what happens by itself; None: nobody can tell."""
+    parsed = parse_action(action)
+    if parsed is not None and parsed.verb == GO:
         return turn.location_changed
     if turn.location_changed or turn.inventory_changed or turn.score_delta > 0:
         return True
     named = {*words_of(action), *words_of(memory.title), *words_of(memory.text)}
-    names = (words_of(item.name) for item in (*turn.moved, *turn.changed))
+    things = [*(move.name for move in turn.moved), *(change.name for change in turn.changed)]
+    names = map(words_of, things)
     if any(name and name[-1] in named for name in names):
         return True
     return False if turn.nothing_changed else None
 
 
 @lru_cache(maxsize=8192)
-def _mention(title: str, text: str, category: str, deed: Deed) -> Mention | None:
+def _mention(title: str, text: str, category: str, parsed: ParsedAction) -> Mention | None:
     found: set[Mention] = set()
     for sentence in (*sentences_of(title), *sentences_of(text)):
         said = read(sentence.replace("`", " "))
         words = said.words
-        spoken = _goes(said, deed.nouns[0]) if deed.verb == GO else _does(words, deed)
-        if spoken and (category in _DENYING or classes.NEGATIONS.isdisjoint(words)):
+        spoken = _goes(said, parsed.nouns[0]) if parsed.verb == GO else _does(words, parsed)
+        if spoken and (category in _DENYING or lexicon.NEGATIONS.isdisjoint(words)):
             found.add("plain" if _CONDITIONS.isdisjoint(words) else "conditional")
     if not found:
         return None
@@ -198,33 +199,33 @@ def _goes(said: Text, way: str) -> bool:
 
 
 def _is_gone(said: Text, place: int) -> bool:
-    """ "Leads south" and "go to the south" are ways; "leads to South Street" and "to the south gate" are not."""
+    """Return whether a direction is a way here: "leads south", "go to the south", but not "to the south gate"."""
     before = said.words[max(0, place - 2) : place]
     if before[-1:] == ("to",) and said.articles[place]:
         following = said.words[place + 1 : place + 2]
-        if following and not said.stops[place] and following[0] not in classes.FUNCTION_WORDS:
+        if following and not said.stops[place] and following[0] not in lexicon.FUNCTION_WORDS:
             return False
         before = before[:-1]
     return not (_GOING | _LEADING).isdisjoint(before[-1:])
 
 
-def _does(words: tuple[str, ...], deed: Deed) -> bool:
-    return any(_follows(words[place + 1 :], deed) for place in _verbs(words, deed.verb))
+def _does(words: tuple[str, ...], parsed: ParsedAction) -> bool:
+    return any(_follows(words[place + 1 :], parsed) for place in _verbs(words, parsed.verb))
 
 
 def _verbs(words: tuple[str, ...], verb: str) -> Iterator[int]:
-    """Where somebody does it: "lever opens the gate" is nobody's deed."""
+    """Yield where somebody does it: "lever opens the gate" is nobody's deed."""
     for place, word in enumerate(words):
         word = _SAME_VERB.get(word, word)
         if word == verb or ({"base"} < (forms := forms_of(verb, word)) and "s" not in forms):
             yield place
 
 
-def _follows(words: tuple[str, ...], deed: Deed) -> bool:
-    if not deed.particles <= set(words):
+def _follows(words: tuple[str, ...], parsed: ParsedAction) -> bool:
+    if not parsed.particles <= set(words):
         return False
     at, near = 0, _NEAR
-    for noun in deed.nouns:
+    for noun in parsed.nouns:
         close = words[at : at + near + 1]
         found = next((n for n, word in enumerate(close) if word == noun or forms_of(noun, word) == {"base", "s"}), None)
         if found is None:

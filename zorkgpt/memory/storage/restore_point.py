@@ -1,4 +1,4 @@
-"""What the memory file was at the last checkpoint, so that a turn that was cut short can be taken back."""
+"""Restore points: what a file was at the last checkpoint, so that a turn that was cut short can be taken back."""
 
 import json
 import os
@@ -9,8 +9,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from zorkgpt.files import AtomicFile
 from zorkgpt.log import get_logger
-from zorkgpt.memory.storage.file import MemoryFile
 
 log = get_logger(__name__)
 
@@ -18,156 +18,156 @@ _FOREIGN = "changed by somebody else"
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
-    """A checkpoint, as far as the files are concerned."""
+class RestorePoint:
+    """What a checkpoint says of the files that are restored to it."""
 
     number: int
-    """Of the checkpoint; what is kept under another number is of an earlier one."""
+    """The number of the checkpoint; what is kept under another number belongs to an earlier one."""
     lengths: tuple[int, ...]
-    """Of the files that are only appended to, in bytes; -1: there was none."""
+    """The sizes of the files that are only appended to, in bytes; -1: there was no such file."""
 
 
-class Rollback:
+class FileRestorer:
     """Keeps the file as it was before it was first replaced since the checkpoint, and remembers what replaced it.
 
     The file is put back only if what stands there now was written by the process that was cut short, and by nobody
     else: what another process or a person wrote since is never taken back.
 
     Args:
-        file: it is replaced as a whole, and tells of it from now on.
+        file: the one that is replaced as a whole; its replacements are followed from now on.
         appended: files beside it that only grow.
-        then: called when the file may have been put back, for whoever holds what stood there.
+        on_restored: called when the file may have been put back, for whoever holds what stood there.
     """
 
     def __init__(
-        self, file: MemoryFile, appended: Sequence[Path] = (), *, then: Callable[[], None] = lambda: None
+        self, file: AtomicFile, appended: Sequence[Path] = (), *, on_restored: Callable[[], None] = lambda: None
     ) -> None:
         self._file = file
-        self._then = then
-        self._whole = file.path
-        file.keeper = self
+        self._on_restored = on_restored
+        self._path = file.path
+        file.notify(self)
         self._appended = tuple(appended)
         self._folder: Path | None = None
         self._number = 0
         self._before: Path | None = None
-        """What the file was; None: it was not replaced since the checkpoint."""
+        """Where what the file was is kept; None: it was not replaced since the checkpoint."""
         self._written: set[str] = set()
-        """What it was replaced by since then."""
+        """The digests of what it was replaced by since then."""
         self._notes: int | None = None
-        """The file of the folder in which the same is written down, opened once: a turn is short."""
-        self._left: tuple[int, ...] | None = None
+        """The descriptor of the file in which the same is written down, opened once: a turn is short."""
+        self._own_stamp: tuple[int, ...] | None = None
+        """The stamp of the file as it was left by the last replacement."""
         self._failures = 0
 
     @property
     def name(self) -> str:
-        """Of the file."""
-        return self._whole.name
+        """The name of the file."""
+        return self._path.name
 
-    def mark(self, number: int) -> Mark:
-        """The state of the files at a checkpoint that is about to be written."""
-        return Mark(number, self._lengths())
+    def restore_point(self, number: int) -> RestorePoint:
+        """Return the state of the files for a checkpoint that is about to be written."""
+        return RestorePoint(number, self._lengths())
 
     def begin(self, folder: Path, number: int) -> None:
-        """The checkpoint of this number is written: what was kept for an earlier one is of no use any longer."""
+        """Keep from now on what the file was at the checkpoint of this number, and nothing for earlier ones."""
         if self._before:
             self._before.unlink(missing_ok=True)
         if folder != self._folder:
             self.end()
         self._folder, self._number = folder, number
-        self._before = self._left = None
+        self._before = self._own_stamp = None
         self._written.clear()
 
     def end(self) -> None:
-        """Nothing is to be put back any more."""
+        """Stop keeping what the file was."""
         self._folder = None
         if self._notes is not None:
             os.close(self._notes)
             self._notes = None
 
-    def replacing(self, data: bytes) -> None:
-        """The file is about to be replaced by these bytes, under its lock. A failure is logged, and stops nothing."""
-        if self._folder is None:
+    def before_replacement(self, data: bytes) -> None:
+        """Keep what the file was, and note what replaces it. A failure is logged, and stops nothing."""
+        folder = self._folder
+        if folder is None:
             return
         digest = _digest(data)
         try:
             if self._before is None:
-                self._keep(self._folder, digest)
-            elif self._left != _stamp(self._whole) and not self._is_ours():
-                self._note(_FOREIGN, digest)
+                self._keep(folder, digest)
+            elif self._own_stamp != _stamp(self._path) and not self._is_ours():
+                self._note(folder, _FOREIGN, digest)
             else:
-                self._note(digest)
+                self._note(folder, digest)
             self._written.add(digest)
         except OSError as error:
             if not self._failures:
                 log.warning("an interrupted turn could not be taken back", extra={"reason": str(error)})
             self._failures += 1
 
-    def replaced(self) -> None:
-        """It has been."""
-        self._left = _stamp(self._whole)
+    def after_replacement(self) -> None:
+        """Note what the file looks like, so that a change by somebody else is noticed."""
+        self._own_stamp = _stamp(self._path)
 
-    def put_back(self, folder: Path, mark: Mark) -> bool:
+    def restore(self, folder: Path, point: RestorePoint) -> bool:
         """Undo what was written since the checkpoint. False: somebody else wrote too, and nothing was undone.
 
         Raises:
-            OSError, MemoryStoreError: a file can't be locked, read or written; calling again goes on from there.
+            OSError, FileError: a file can't be locked, read or written; calling again goes on from there.
         """
         with self._file.locked():
-            done = self._put_back(folder, mark)
-        self._then()
+            done = self._restore(folder, point)
+        self._on_restored()
         return done
 
-    def _put_back(self, folder: Path, mark: Mark) -> bool:
-        before, notes = self._places(folder, mark.number)
-        lengths = mark.lengths
-        if noted := _noted(notes, mark.number):
+    def _restore(self, folder: Path, point: RestorePoint) -> bool:
+        before, notes = self._places(folder, point.number)
+        lengths = point.lengths
+        if noted := _noted(notes, point.number):
             at_first, digests = noted
             was = before.read_bytes() if before.is_file() else None
             # Others may have appended between the checkpoint and our first change, unless that was the very first.
             lengths = lengths if was is None or at_first[:1] == lengths[:1] else at_first
-            now = self._whole.read_bytes() if self._whole.is_file() else None
+            now = self._path.read_bytes() if self._path.is_file() else None
             if now != was:
                 if _FOREIGN in digests or now is None or _digest(now) not in digests:
                     return False
-                self._restore(was)
+                if was is None:
+                    self._file.remove()
+                else:
+                    self._file.restore(was)
         elif self._lengths()[:1] != lengths[:1]:
             return False
         for path, length in zip(self._appended, lengths, strict=True):
-            _cut(path, length)
+            _shorten(path, length)
         self.end()
         for path in (notes, before):
             path.unlink(missing_ok=True)
         return True
 
     def _is_ours(self) -> bool:
-        """Whether what stands there is what was kept, or was written here; an interrupt may have cut a write short."""
-        now = self._whole.read_bytes()
-        return _digest(now) in self._written or now == self._before.read_bytes()
-
-    def _note(self, *lines: str) -> None:
-        os.write(self._notes, "".join(f"{line}\n" for line in lines).encode("ascii"))
+        """Return whether what stands there was kept or written here; an interrupt may have cut a write short."""
+        now = self._path.read_bytes()
+        return _digest(now) in self._written or (self._before is not None and now == self._before.read_bytes())
 
     def _keep(self, folder: Path, digest: str) -> None:
-        before, notes = self._places(folder, self._number)
-        if self._notes is None:
-            folder.mkdir(exist_ok=True)
-            self._notes = os.open(notes, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
+        before, _ = self._places(folder, self._number)
+        folder.mkdir(exist_ok=True)
         before.unlink(missing_ok=True)
         with suppress(FileNotFoundError):
             try:
                 # A second name for the old file costs nothing, however large it is.
-                os.link(self._whole, before)
+                os.link(self._path, before)
             except OSError:
-                before.write_bytes(self._whole.read_bytes())
+                before.write_bytes(self._path.read_bytes())
         # On a line of its own, also where a kill has cut the last one short.
-        self._note("", json.dumps({"number": self._number, "lengths": self._lengths()}), digest)
+        self._note(folder, "", json.dumps({"number": self._number, "lengths": self._lengths()}), digest)
         self._before = before
 
-    def _restore(self, data: bytes | None) -> None:
-        if data is None:
-            self._file.remove()
-        else:
-            self._file.restore(data)
+    def _note(self, folder: Path, *lines: str) -> None:
+        if self._notes is None:
+            _, notes = self._places(folder, self._number)
+            self._notes = os.open(notes, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
+        os.write(self._notes, "".join(f"{line}\n" for line in lines).encode("ascii"))
 
     def _places(self, folder: Path, number: int) -> tuple[Path, Path]:
         return folder / f"{number}.{self.name}", folder / f"{self.name}.written"
@@ -176,17 +176,17 @@ class Rollback:
         return tuple(_size(path) for path in self._appended)
 
 
-def mark_of(given: Any) -> Mark:
-    """The mark that was kept as JSON.
+def restore_point_of(given: Any) -> RestorePoint:
+    """Build a restore point from what was kept of it as JSON.
 
     Raises:
-        TypeError, ValueError, KeyError: it is none.
+        TypeError, ValueError, KeyError: it is not a restore point.
     """
-    return Mark(int(given["number"]), tuple(int(length) for length in given["lengths"]))
+    return RestorePoint(int(given["number"]), tuple(int(length) for length in given["lengths"]))
 
 
 def _noted(notes: Path, number: int) -> tuple[tuple[int, ...], list[str]] | None:
-    """The lengths before the first change since the checkpoint of this number, and what followed; None: there was none.
+    """Return the sizes before the first change since this checkpoint, and the digests noted since; None: no change.
 
     What a kill has cut short was noted of a change that did not come to be.
     """
@@ -220,7 +220,7 @@ def _stamp(path: Path) -> tuple[int, ...]:
     return found.st_ino, found.st_mtime_ns, found.st_size
 
 
-def _cut(path: Path, length: int) -> None:
+def _shorten(path: Path, length: int) -> None:
     if length < 0:
         path.unlink(missing_ok=True)
     elif _size(path) > length:

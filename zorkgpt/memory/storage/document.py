@@ -1,4 +1,4 @@
-"""The whole file: bytes into a document and back, every byte that is not changed kept."""
+"""The memory file as a whole: parsed into a document and rendered back, every unchanged byte kept."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -16,21 +16,21 @@ _SECTION = re.compile(rb"^##? ", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What is in the file, in its order. Never changed in place."""
+    """The content of a memory file, in its order. Never changed in place."""
 
     sections: tuple[Section, ...] = ()
-    at: Mapping[int, tuple[int, ...]] = field(default_factory=dict, compare=False)
-    """Where the sections of each location stand; a person may have made two of one."""
+    section_indexes: Mapping[int, tuple[int, ...]] = field(default_factory=dict, compare=False)
+    """The indexes of the sections of each location; a person may have made two for one location."""
     eol: str = "\n"
 
-    def of(self, location_id: int) -> list[Section]:
-        return [self.sections[index] for index in self.at.get(location_id, ())]
+    def sections_of(self, location_id: int) -> list[Section]:
+        return [self.sections[index] for index in self.section_indexes.get(location_id, ())]
 
     def memories(self, location_id: int) -> list[Memory]:
-        return [memory for section in self.of(location_id) for memory in section.memories]
+        return [memory for section in self.sections_of(location_id) for memory in section.memories]
 
     def all_memories(self) -> dict[int, list[Memory]]:
-        """Of each location that has any."""
+        """Return the memories of each location that has any."""
         found: dict[int, list[Memory]] = {}
         for section in self.sections:
             if section.location_id is not None and (memories := section.memories):
@@ -38,16 +38,16 @@ class Document:
         return found
 
     def replaced(self, index: int, section: Section) -> "Document":
-        """With another section of the same location in this place."""
-        return Document((*self.sections[:index], section, *self.sections[index + 1 :]), self.at, self.eol)
+        """Return the document with another section of the same location in this place."""
+        return Document((*self.sections[:index], section, *self.sections[index + 1 :]), self.section_indexes, self.eol)
 
     def fingerprint(self) -> str:
-        """Of all memories and what stands between them; visits and headings' names left out."""
+        """Return a digest of all memories and what stands between them, without visits and names of locations."""
         parts = (b"%d:%d;" % (s.location_id, s.checksum) for s in self.sections if s.location_id is not None)
         return blake2b(b"".join(parts), digest_size=16).hexdigest()
 
     def problems(self) -> Iterator[Problem]:
-        """What was kept and not understood, from the top."""
+        """Yield what was kept without being understood, from the top."""
         line = 0
         for section in self.sections:
             for problem in section.problems:
@@ -56,7 +56,7 @@ class Document:
 
 
 def parse(data: bytes, known: Mapping[bytes, Section] | None = None) -> Document:
-    """The document in these bytes, whatever they are. `known` sections with the same bytes are not read again."""
+    """Parse any bytes into a document. `known` sections with the same bytes are not parsed again."""
     starts = [found.start() for found in _SECTION.finditer(data)]
     if not starts or starts[0] > 0:
         starts.insert(0, 0)
@@ -72,8 +72,8 @@ def render(document: Document) -> bytes:
 
 
 def indexed(sections: tuple[Section, ...], eol: str) -> Document:
-    at: dict[int, tuple[int, ...]] = {}
+    indexes: dict[int, tuple[int, ...]] = {}
     for index, section in enumerate(sections):
         if section.location_id is not None:
-            at[section.location_id] = (*at.get(section.location_id, ()), index)
-    return Document(sections, at, eol)
+            indexes[section.location_id] = (*indexes.get(section.location_id, ()), index)
+    return Document(sections, indexes, eol)

@@ -1,4 +1,4 @@
-"""What was written after a mark is taken back, unless somebody else wrote too."""
+"""What was written after a checkpoint is taken back, unless somebody else wrote too."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ import pytest
 
 from tests.fixtures.memory import memory
 from zorkgpt.memory.manager import SimpleMemoryManager
-from zorkgpt.memory.storage.rollback import Mark, Rollback
+from zorkgpt.memory.storage.restore_point import FileRestorer, RestorePoint
 
 
 class Marked:
@@ -18,9 +18,9 @@ class Marked:
         self.memory = SimpleMemoryManager.open(workdir)
         if not empty:
             self.memory.add_memory(5, "Hall", memory("Before"))
-        rollback = self.memory.rollback()
-        self.mark: Mark = rollback.mark(3)
-        rollback.begin(self.folder, 3)
+        self.restorer = self.memory.rollback()
+        self.point: RestorePoint = self.restorer.restore_point(3)
+        self.restorer.begin(self.folder, 3)
         self.files = self.contents()
 
     def contents(self) -> dict[str, bytes]:
@@ -28,7 +28,7 @@ class Marked:
 
     def put_back(self) -> bool:
         """By a process that comes after this one."""
-        return SimpleMemoryManager.open(self.workdir).rollback().put_back(self.folder, self.mark)
+        return SimpleMemoryManager.open(self.workdir).rollback().restore(self.folder, self.point)
 
 
 def without_backup(files: dict[str, bytes]) -> dict[str, bytes]:
@@ -63,9 +63,8 @@ def test_a_kill_before_the_first_change_leaves_the_files_as_they_are(tmp_path, w
 def test_what_is_written_after_a_later_mark_only_is_taken_back(tmp_path):
     marked = Marked(tmp_path)
     marked.memory.add_memory(5, "Hall", memory("Between"))
-    rollback = marked.memory.store.file.keeper
-    marked.mark = rollback.mark(4)
-    rollback.begin(marked.folder, 4)
+    marked.point = marked.restorer.restore_point(4)
+    marked.restorer.begin(marked.folder, 4)
     marked.memory.add_memory(5, "Hall", memory("After"))
     assert marked.put_back()
     titles = [one.title for one in SimpleMemoryManager.open(tmp_path).memory_cache[5]]
@@ -106,8 +105,11 @@ def test_a_folder_that_cannot_be_written_stops_no_memory(tmp_path):
     assert marked.memory.add_memory(5, "Hall", memory("Kept all the same"))
 
 
-def test_one_file_has_one_rollback_that_it_tells(tmp_path):
+def test_a_file_tells_the_last_restorer_only(tmp_path):
     manager = SimpleMemoryManager.open(tmp_path)
-    rollback = manager.rollback()
-    assert isinstance(rollback, Rollback)
-    assert manager.store.file.keeper is rollback
+    for name in ("first", "second"):
+        restorer = manager.rollback()
+        assert isinstance(restorer, FileRestorer)
+        restorer.begin(tmp_path / name, 1)
+    manager.add_memory(5, "Hall", memory("Noted"))
+    assert [folder.name for folder in tmp_path.iterdir() if folder.is_dir()] == ["second"]

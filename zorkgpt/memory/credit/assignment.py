@@ -1,4 +1,4 @@
-"""Credit and blame: what the player was shown, what it then did, and what came of it, counted on the memories."""
+"""The credit ledger: which memories the player was shown and followed, and how often they were right."""
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
@@ -6,22 +6,24 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from zorkgpt.errors import FileError
 from zorkgpt.memory.claims import Claim, holds
-from zorkgpt.memory.evidence.advice import GO, PROMISING, Deed, borne_out, deed_of, outcome_in_words
-from zorkgpt.memory.evidence.trials import LARGE, Trial, TrialFile, counted, trial_of
+from zorkgpt.memory.credit.adherence import GO, PROMISING, ParsedAction, borne_out, outcome_in_words, parse_action
+from zorkgpt.memory.credit.trials import LARGE, Trial, TrialFile, counted, trial_of
 from zorkgpt.memory.models import Memory, ZMachineContext, same_episode
 from zorkgpt.memory.storage import changes
-from zorkgpt.memory.storage.changes import Outcome, titled
-from zorkgpt.memory.storage.codec import Document
+from zorkgpt.memory.storage.changes import ChangedDocument, titled
+from zorkgpt.memory.storage.document import Document
+from zorkgpt.memory.turn_span import TurnSpan
 
 EVERY_TURNS = 10
-"""After so many turns counts are written that no other write has taken along."""
+"""Turns after which counts are written that no other change has taken along."""
 _NAMED = 3
 _ENOUGH_FAILURES = 2
-"""Failed trials, and none that worked, from which a memory is marked as wrong."""
+"""The number of failed trials, and none that worked, from which a memory is marked as wrong."""
 
 
-class Evidence:
+class CreditLedger:
     """Gathers trials, and counts them in the memory file with whatever else is written there.
 
     A trial counts once by episode, turn, place and title, also where the turn is played again after a crash. What is
@@ -48,22 +50,22 @@ class Evidence:
         self._log = log
         self._shown: tuple[int, tuple[Memory, ...]] = (0, ())
         self._episode: int | str | None = None
-        self._known: set[tuple[int, int, str]] = set()
+        self._noted: set[tuple[int, int, str]] = set()
         """Turn, location and title of the trials of this episode."""
-        self._done: set[tuple[int, str, Deed | None]] = set()
-        """Location, title and deed of what has worked in this episode: a second time it may well do nothing."""
+        self._worked: set[tuple[int, str, ParsedAction | None]] = set()
+        """Location, title and action of what has worked in this episode: a second time it may well do nothing."""
         self._pending: list[Trial] = []
         self._on_file = 0
-        """So many of the pending ones are in the file of trials, but not in the counts."""
-        self._taken = False
+        """How many of the pending trials are in their file, but not in the counts."""
+        self._includes_pending = False
         """Whether the change that is being written takes the pending ones along."""
         self._size: int | None = None
-        """Of the file of trials, when it was last looked at."""
+        """The size of the file of trials when it was last looked at."""
         self.failures = 0
 
     @property
     def path(self) -> Path:
-        """Of the file of trials."""
+        """The path of the file of trials."""
         return self._file.path
 
     @property
@@ -71,28 +73,28 @@ class Evidence:
         return bool(self._pending)
 
     def show(self, location_id: int, memories: Iterable[Memory]) -> None:
-        """The player is about to act at this location, and sees these memories."""
+        """Remember which memories the player sees before it acts at this location."""
         self._shown = location_id, tuple(one for one in memories if one.persistence != "ephemeral")
 
     def note(self, location_id: int, action: str, turn: ZMachineContext, episode: int | str) -> None:
-        """Take in what the player did there, and what came of it."""
+        """Note as trials what the player did there, and what came of it."""
         (shown_at, memories), self._shown = self._shown, (0, ())
         # Without the turn's number nobody could tell a second trial from the same one.
-        deed = deed_of(action)
-        if shown_at != location_id or turn.turn < 1 or not memories or deed is None:
+        parsed = parse_action(action)
+        if shown_at != location_id or turn.turn < 1 or not memories or parsed is None:
             return
-        self._begin(episode)
+        self._begin_episode(episode)
         for memory in memories:
             verdict = None if _is_younger(memory, turn.turn, episode) else borne_out(memory, action, turn)
             if verdict is False and (
-                self._has_happened(location_id, memory, deed) or self._is_another_state(location_id, memory, turn)
+                self._has_happened(location_id, memory, parsed) or self._is_another_state(location_id, memory, turn)
             ):
                 continue
             if verdict is not None:
                 self._add(Trial(episode, turn.turn, location_id, memory.title, action, outcome_in_words(turn), verdict))
 
     def snapshot(self) -> dict[str, Any]:
-        """The trials that are not counted yet, as plain values."""
+        """Return the trials that are not counted yet, as plain values."""
         return {"pending": [asdict(trial) for trial in self._pending], "on_file": self._on_file}
 
     def restore(self, under_way: dict[str, Any]) -> None:
@@ -110,16 +112,16 @@ class Evidence:
         return self.is_pending and abs(turn - self._pending[0].turn) >= EVERY_TURNS
 
     def along_with(
-        self, change: Callable[[Document], Outcome | None], *, always: bool = False
-    ) -> Callable[[Document], Outcome | None]:
-        """The change with the counts of what is pending, if it changes anything; `written` is to be called after it.
+        self, change: Callable[[Document], ChangedDocument | None], *, always: bool = False
+    ) -> Callable[[Document], ChangedDocument | None]:
+        """Extend a change by the counts of the pending trials, if it changes anything; then call `written`.
 
         Args:
             always: also if it changes nothing.
         """
 
-        def with_counts(document: Document) -> Outcome | None:
-            self._taken = False
+        def with_counts(document: Document) -> ChangedDocument | None:
+            self._includes_pending = False
             outcome = change(document)
             if outcome is None or not self._pending or (outcome.document is document and not always):
                 return outcome
@@ -128,27 +130,27 @@ class Evidence:
         return with_counts
 
     def written(self) -> None:
-        """The last change is on disk."""
-        if self._taken:
+        """Take the last change as written: its trials are counted."""
+        if self._includes_pending:
             self._pending.clear()
-            self._on_file, self._taken = 0, False
+            self._on_file, self._includes_pending = 0, False
 
-    def _counted_in(self, outcome: Outcome) -> Outcome:
+    def _counted_in(self, outcome: ChangedDocument) -> ChangedDocument:
         try:
-            outcome = self._made_up(outcome)
+            outcome = self._with_uncounted_batch(outcome)
             self._put_on_file(outcome.document)
-        except OSError as error:
+        except (OSError, FileError) as error:
             self._fail(error)
             return outcome
-        self._taken = True
+        self._includes_pending = True
         return self._credited(outcome, self._pending)
 
-    def _begin(self, episode: int | str) -> None:
+    def _begin_episode(self, episode: int | str) -> None:
         if episode == self._episode:
             return
         self._episode = episode
-        self._known.clear()
-        self._done.clear()
+        self._noted.clear()
+        self._worked.clear()
         try:
             for trial in (*self._file.trials(), *self._pending):
                 if same_episode(trial.episode, episode):
@@ -156,46 +158,47 @@ class Evidence:
         except OSError as error:
             self._fail(error)
 
-    def _fail(self, error: OSError) -> None:
+    def _fail(self, error: OSError | FileError) -> None:
         self.failures += 1
         if self.failures == 1:
             extra = {"path": str(self._file.path), "error": str(error)}
             self._log.warning("what came of memories is not counted", extra=extra)
 
     def _add(self, trial: Trial) -> None:
-        if (trial.turn, trial.location_id, trial.title) not in self._known:
+        if (trial.turn, trial.location_id, trial.title) not in self._noted:
             self._remember(trial)
             self._pending.append(trial)
 
-    def _has_happened(self, location_id: int, memory: Memory, deed: Deed) -> bool:
-        """Whether the deed has done in this episode already what it promises; a way that is gone is another matter."""
-        if deed.verb == GO or memory.category not in PROMISING:
+    def _has_happened(self, location_id: int, memory: Memory, parsed: ParsedAction) -> bool:
+        """Return whether the action, if it is no walk, has done what it promises in this episode already."""
+        if parsed.verb == GO or memory.category not in PROMISING:
             return False
-        return same_episode(memory.episode, self._episode) or (location_id, memory.title, deed) in self._done
+        is_of_this_episode = self._episode is not None and same_episode(memory.episode, self._episode)
+        return is_of_this_episode or (location_id, memory.title, parsed) in self._worked
 
     def _is_another_state(self, location_id: int, memory: Memory, turn: ZMachineContext) -> bool:
-        """Whether something that held when it was learned does not hold now: then it says nothing of this time."""
+        """Return whether something that held when it was learned does not hold now: then this says nothing."""
         return any(holds(claim, turn.state) is not True for claim in self._learned_in(location_id, memory))
 
     def _remember(self, trial: Trial) -> None:
-        self._known.add((trial.turn, trial.location_id, trial.title))
+        self._noted.add((trial.turn, trial.location_id, trial.title))
         if trial.worked:
-            self._done.add((trial.location_id, trial.title, deed_of(trial.action)))
+            self._worked.add((trial.location_id, trial.title, parse_action(trial.action)))
 
-    def _made_up(self, outcome: Outcome) -> Outcome:
-        """With the counts of the last trials on file, if a kill kept them from the memory file."""
+    def _with_uncounted_batch(self, outcome: ChangedDocument) -> ChangedDocument:
+        """Add the counts of the last trials on file, if a kill kept them from the memory file."""
         size = self._file.size()
         if size == self._size:
             return outcome
         last = [] if self._on_file else self._file.last_batch()
-        cut_off = [trial for trial in last if _counts(outcome.document, trial) == _before(last, trial)]
+        cut_off = [trial for trial in last if _counts(outcome.document, trial) == _counts_before(last, trial)]
         outcome = self._credited(outcome, cut_off)
         if size > LARGE and self._size is None:
             self._file.thin_out()
         self._size = self._file.size()
         return outcome
 
-    def _credited(self, outcome: Outcome, trials: Sequence[Trial]) -> Outcome:
+    def _credited(self, outcome: ChangedDocument, trials: Sequence[Trial]) -> ChangedDocument:
         document, made = outcome.document, outcome.changes
         for location_id, title in dict.fromkeys((trial.location_id, trial.title) for trial in trials):
             memory = titled(document.memories(location_id), title)
@@ -212,7 +215,7 @@ class Evidence:
                 reason = f"It came out otherwise each of the {after.tried} times that it was tried"
                 one = changes.invalidated(document, location_id, memory, reason, its[-1].turn)
                 document, made = one.document, made + one.changes
-        return Outcome(document, made)
+        return ChangedDocument(document, made)
 
     def _put_on_file(self, document: Document) -> None:
         new = self._pending[self._on_file :]
@@ -224,11 +227,11 @@ class Evidence:
 
 
 def _is_younger(memory: Memory, turn: int, episode: int | str) -> bool:
-    """Whether it was made in this very turn or later: then the turn is played again, and was played without it."""
+    """Return whether it was made in this turn or later: the turn is played again, and was played without it."""
     if memory.observation_count != 1 or memory.first_episode is not None or not same_episode(memory.episode, episode):
         return False
-    first = changes.seen_first(memory).turn
-    return first.isdecimal() and int(first) >= turn
+    first = TurnSpan.parse(memory.turns).first_number
+    return first is not None and first >= turn
 
 
 def _counts(document: Document, trial: Trial) -> tuple[int, int] | None:
@@ -236,14 +239,14 @@ def _counts(document: Document, trial: Trial) -> tuple[int, int] | None:
     return None if memory is None else (memory.worked, memory.tried)
 
 
-def _before(batch: Sequence[Trial], trial: Trial) -> tuple[int, int]:
-    """The counts before the first trial of the same memory."""
+def _counts_before(batch: Sequence[Trial], trial: Trial) -> tuple[int, int]:
+    """Return the counts before the first trial of the same memory."""
     first = next(one for one in batch if (one.location_id, one.title) == (trial.location_id, trial.title))
     return first.after[0] - first.worked, first.after[1] - 1
 
 
 def _has_always_failed(memory: Memory) -> bool:
-    """What says which action it is about, and came out otherwise whenever it was tried, is wrong; once is chance."""
+    """Return whether a memory of a certain action came out otherwise whenever it was tried; once is chance."""
     return bool(memory.action) and memory.worked == 0 and memory.tried >= _ENOUGH_FAILURES
 
 

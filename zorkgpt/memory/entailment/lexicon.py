@@ -1,4 +1,13 @@
-"""The closed classes of English that the contrast check knows: small, general, and of no game."""
+"""What the word check knows of English: its closed classes of words and the forms of its verbs; of no game."""
+
+import re
+from functools import lru_cache
+from typing import Literal
+
+Form = Literal["base", "s", "past", "ing"]
+
+# Such a stem doubles its last letter before -ed and -ing: "plan", "planned"; so "planed" is not of it.
+_DOUBLES = re.compile(r"[^aeiou]*[aeiou][^aeiouwxy]")
 
 
 def _words(text: str) -> frozenset[str]:
@@ -124,3 +133,51 @@ _IRREGULAR = """
     build built built/draw drew drawn
 """
 IRREGULAR = {form: verb.split()[0] for verb in _IRREGULAR.split("/") for form in verb.split()[1:]}
+
+
+def forms_of(one: str, other: str) -> set[Form]:
+    """Return the two forms of the verb that both words are forms of; empty if there is no such verb."""
+    if one[:1] != other[:1]:
+        return set()
+    for stem, form in _readings(one):
+        for other_stem, other_form in _readings(other):
+            if stem == other_stem and form != other_form:
+                return {form, other_form}
+    return set()
+
+
+@lru_cache(maxsize=8192)
+def _readings(word: str) -> tuple[tuple[str, Form], ...]:
+    """Return the verbs that a word may be a form of, each with that form."""
+    found: list[tuple[str, Form]] = [(word, "base")]
+    if word in IRREGULAR:
+        found.append((IRREGULAR[word], "past"))
+    if word.endswith("ies") and len(word) > 4:
+        found.append((word[:-3] + "y", "s"))
+    elif word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        found.append((word[:-1], "s"))
+        if word.endswith(("ches", "shes", "sses", "xes", "zes", "oes")):
+            found.append((word[:-2], "s"))
+    if word.endswith("ied") and len(word) > 4:
+        found.append((word[:-3] + "y", "past"))
+    elif word.endswith("ed"):
+        found += [(stem, "past") for stem in _stems(word[:-2])]
+    if word.endswith("ing"):
+        found += [(stem, "ing") for stem in _stems(word[:-3])]
+    return tuple(found)
+
+
+def _stems(rest: str) -> list[str]:
+    if len(rest) < 2 or not re.search("[aeiouy]", rest):
+        return []
+    stems = [rest + "e"]
+    if rest[-1] == rest[-2] and rest[-1] not in "sl":
+        stems.append(rest[:-1])
+    elif not _DOUBLES.fullmatch(rest):
+        stems.append(rest)
+    return stems
+
+
+def is_past(word: str) -> bool:
+    """Return whether a word may be a past participle: "drawn", "hidden", "locked"."""
+    return len(word) > 4 and any(form == "past" for _, form in _readings(word))

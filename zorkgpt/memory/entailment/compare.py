@@ -1,4 +1,4 @@
-"""Whether a newer text says what an older one says, decided by the words alone.
+"""The comparison of two texts: whether the newer one says what the older one says, by the words alone.
 
 Cosine similarity can't tell a paraphrase from a contradiction: one word makes the difference. So this is strict: it
 says `same` or `adds` only where every word is accounted for, and leaves the rest to whoever understands it.
@@ -7,15 +7,17 @@ says `same` or `adds` only where every word is accounted for, and leaves the res
 from dataclasses import dataclass
 from typing import Literal
 
-from zorkgpt.memory.contrast import words as classes
-from zorkgpt.memory.contrast.inflection import forms_of, is_past, may_differ
-from zorkgpt.memory.contrast.text import Text, read
+from zorkgpt.memory.entailment import lexicon
+from zorkgpt.memory.entailment.lexicon import forms_of, is_past
+from zorkgpt.memory.entailment.text import Text, read
 
 Relation = Literal["same", "adds", "conflict", "unsure"]
 
 # What stands before a main clause is short; and nobody reads a reason that names more words than this.
 _LEADING_WORDS = 12
 _NAMED_WORDS = 8
+# Inside of a sentence a verb follows its subject; after anything else it may as well be a noun or an adjective.
+_NO_SUBJECT = lexicon.FUNCTION_WORDS - lexicon.PRONOUNS
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +29,7 @@ class Contrast:
 
 
 def compare(older: str, newer: str) -> Contrast:
-    """How the newer text relates to the older one.
+    """Return how the newer text relates to the older one.
 
     `same`: they say the same; the order of the two makes no difference. `adds`: the newer one says all of the older one
     and more; the other way round that is `unsure`, with the reason that the older one says more. `conflict`: they
@@ -48,7 +50,7 @@ def compare(older: str, newer: str) -> Contrast:
 
 
 def relation_of(older: str, newer: str) -> Relation:
-    """The same without the reasons, which take most of the time."""
+    """Return how the newer text relates to the older one, without the reasons, which take most of the time."""
     found = _found(older, newer, read(older), read(newer))
     return "unsure" if found == "says less" else found
 
@@ -65,7 +67,7 @@ def _found(older: str, newer: str, first: Text, second: Text) -> Relation | Lite
 
 
 def _covers(older: Text, newer: Text) -> Literal["same", "adds"] | None:
-    """Whether the newer text says all that the older one says."""
+    """Return whether the newer text says all that the older one says."""
     if older.words == newer.words:
         stops = list(zip(older.stops, newer.stops, strict=True))[:-1]
         return None if _is_parted_otherwise(older.words, stops) else "same"
@@ -84,24 +86,24 @@ def _covers(older: Text, newer: Text) -> Literal["same", "adds"] | None:
 
 
 def _turned(text: Text, start: str) -> list[Text]:
-    if text.words[0] == start or text.words[0] not in classes.LEADING:
+    if text.words[0] == start or text.words[0] not in lexicon.LEADING:
         return []
     leading = text.words[:_LEADING_WORDS]
     return [text.rotated(place) for place, word in enumerate(leading) if word == start and place > 1]
 
 
 def _match(older: Text, newer: Text) -> tuple[int, bool]:
-    """Where the newer text has said what the older one says, 0 if nowhere; and whether it inserts something there."""
+    """Return where the newer text has said what the older one says, 0 if nowhere; and whether it inserts something."""
     theirs, ours = newer.words, older.words
-    is_order = ours[0] != theirs[0] and may_differ(older, 0, newer, 0)
-    may_insert = classes.NARROWED.isdisjoint(ours)
+    is_order = ours[0] != theirs[0] and _may_differ(older, 0, newer, 0)
+    may_insert = lexicon.NARROWED.isdisjoint(ours)
     at = there = 0
     inserted = False
     stops: list[tuple[str, str]] = []
     while at < len(ours):
         if there >= len(theirs):
             return 0, False
-        if ours[at] == theirs[there] or may_differ(older, at, newer, there):
+        if ours[at] == theirs[there] or _may_differ(older, at, newer, there):
             if at + 1 < len(ours) and there + 1 < len(theirs):
                 stops.append((older.stops[at], newer.stops[there]))
             at, there = at + 1, there + 1
@@ -111,29 +113,56 @@ def _match(older: Text, newer: Text) -> tuple[int, bool]:
             at, there = at + (2 if ours[at].endswith("'s") else 3), there + (2 if theirs[there].endswith("'s") else 3)
         elif _is_receiver(older, at) or _is_receiver(newer, there):
             at, there = at + (ours[at] == "you"), there + (theirs[there] == "you")
-        elif may_insert and theirs[there] in classes.HARMLESS:
+        elif may_insert and theirs[there] in lexicon.HARMLESS:
             there, inserted = there + 1, True
         else:
             return 0, False
     return (0, False) if _is_parted_otherwise(ours, stops) else (there, inserted)
 
 
+def _may_differ(older: Text, at: int, newer: Text, there: int) -> bool:
+    """Return whether these words are forms of one verb in places where the form does not matter."""
+    if older.literal[at] or newer.literal[there]:
+        return False
+    forms = forms_of(older.words[at], newer.words[there])
+    if forms == {"s", "past"}:
+        return all(
+            place > 0 and text.words[place - 1] not in _NO_SUBJECT and not text.stops[place - 1]
+            for text, place in ((older, at), (newer, there))
+        )
+    if forms and "s" not in forms:
+        return _begins_clause(older, at) and _begins_clause(newer, there) and (at > 0) == (there > 0)
+    return False
+
+
+def _begins_clause(text: Text, place: int) -> bool:
+    """Return whether an order or an activity begins here: "Turn the dial", "Turning the dial"."""
+    if place + 1 >= len(text.words) or text.stops[place]:
+        return False
+    has_object = (
+        text.articles[place + 1] or text.words[place + 1] in lexicon.DETERMINERS or text.words[place + 1].isdigit()
+    )
+    if not has_object or text.articles[place]:
+        return False
+    return place == 0 or bool(text.stops[place - 1]) or text.words[place - 1] in ("and", "then")
+
+
 def _is_parted_otherwise(words: tuple[str, ...], stops: list[tuple[str, str]]) -> bool:
-    """Whether the pauses make other parts of the same words: one more or less does not, one moved does."""
-    if not classes.CALCULATING.isdisjoint(words) and any(bool(one) != bool(other) for one, other in stops):
+    """Return whether the pauses make other parts of the same words: one more or less does not, one moved does."""
+    if not lexicon.CALCULATING.isdisjoint(words) and any(bool(one) != bool(other) for one, other in stops):
         return True
     return any(one and not other for one, other in stops) and any(other and not one for one, other in stops)
 
 
 def _is_purpose(ours: tuple[str, ...], at: int, theirs: tuple[str, ...], there: int) -> bool:
-    """ "Turn it to open the gate" beside "turning it opens the gate"."""
+    """Match "turn it to open the gate" with "turning it opens the gate"."""
     one = ours[at + 1] if ours[at] == "to" and at + 1 < len(ours) else ours[at]
     other = theirs[there + 1] if theirs[there] == "to" and there + 1 < len(theirs) else theirs[there]
     return (ours[at] == "to") != (theirs[there] == "to") and forms_of(one, other) == {"base", "s"}
 
 
 def _is_possessive(ours: tuple[str, ...], at: int, theirs: tuple[str, ...], there: int) -> bool:
-    """ "The hero's name" beside "the name of the hero"."""
+    """Match "the hero's name" with "the name of the hero"."""
     if theirs[there].endswith("'s"):
         ours, at, theirs, there = theirs, there, ours, at
     owner, owned = ours[at], ours[at + 1 : at + 2]
@@ -141,16 +170,16 @@ def _is_possessive(ours: tuple[str, ...], at: int, theirs: tuple[str, ...], ther
 
 
 def _is_receiver(text: Text, place: int) -> bool:
-    """Whether "you" may be left out here: "it costs you one life"."""
+    """Return whether "you" may be left out here: "it costs you one life"."""
     if text.words[place] != "you" or place == 0 or place + 1 == len(text.words) or text.stops[place]:
         return False
-    return text.words[place - 1] in classes.GIVING and (text.articles[place + 1] or text.words[place + 1][0].isdigit())
+    return text.words[place - 1] in lexicon.GIVING and (text.articles[place + 1] or text.words[place + 1][0].isdigit())
 
 
 def _goes_on(older: Text, newer: Text, end: int) -> bool:
-    """Whether what the newer text says after the older one's end leaves that as true as it was."""
+    """Return whether what the newer text says after the older one's end leaves that as true as it was."""
     rest, stop = newer.part(end), newer.stops[end - 1]
-    if not classes.UNDOING.isdisjoint(rest.words) or any("?" in word for word in rest.words):
+    if not lexicon.UNDOING.isdisjoint(rest.words) or any("?" in word for word in rest.words):
         return False
     if len(rest.words) + sum(rest.articles) < 3:
         return stop == "," and len(rest.words) == 2 and is_past(rest.words[1])
@@ -160,14 +189,14 @@ def _goes_on(older: Text, newer: Text, end: int) -> bool:
         return False
     if _is_item(rest, 0) or rest.words[0] == "or" or (rest.words[0] in ("and", "but") and _is_item(rest, 1)):
         return False
-    if rest.words[0] in classes.NARROWING_STARTS:
+    if rest.words[0] in lexicon.NARROWING_STARTS:
         return rest.words[:2] == ("after", "which")
     return _denies_elsewhere(rest, stop) and (bool(stop) or _goes_on_without_stop(older, rest))
 
 
 def _denies_elsewhere(rest: Text, stop: str) -> bool:
-    """Whether a negation in the rest, if there is one, is about something else: a later part of another sentence."""
-    places = [place for place, word in enumerate(rest.words) if word.rstrip(",") in classes.NEGATIONS]
+    """Return whether a negation in the rest, if any, is about something else: a later part of another sentence."""
+    places = [place for place, word in enumerate(rest.words) if word.rstrip(",") in lexicon.NEGATIONS]
     if rest.words[0] == "without" and rest.words[1].endswith("ing"):
         return len(places) == 1
     return not places or (stop == "." and places[0] > 2 and rest.words[0] not in ("but", "although", "though"))
@@ -175,52 +204,52 @@ def _denies_elsewhere(rest: Text, stop: str) -> bool:
 
 def _goes_on_without_stop(older: Text, rest: Text) -> bool:
     start, following = rest.words[:2]
-    if start in classes.CLAUSE_STARTS:
+    if start in lexicon.CLAUSE_STARTS:
         return following != "long"  # "so long as"
     if start == "and":
-        unconditional = classes.CONDITIONS.isdisjoint(older.words)
+        unconditional = lexicon.CONDITIONS.isdisjoint(older.words)
         return _is_verb(rest, 1) if unconditional else _is_main_verb(older, following)
-    if not classes.NARROWED.isdisjoint(older.words):
+    if not lexicon.NARROWED.isdisjoint(older.words):
         return False
-    if start in classes.PHRASE_STARTS or start == "without":
+    if start in lexicon.PHRASE_STARTS or start == "without":
         return following != "long"  # "as long as"
     if start in ("in", "within"):
         return following.isdigit()
     if start.endswith("ing"):
-        return rest.articles[1] or following in classes.DETERMINERS
-    return is_past(start) and following in classes.PREPOSITIONS
+        return rest.articles[1] or following in lexicon.DETERMINERS
+    return is_past(start) and following in lexicon.PREPOSITIONS
 
 
 def _is_item(text: Text, place: int) -> bool:
-    """Whether this is one more of a list of numbers or quoted words, so that the list is another."""
+    """Return whether this is one more of a list of numbers or quoted words, so that the list is another."""
     return place < len(text.words) and (text.literal[place] or text.words[place][0].isdigit())
 
 
 def _is_verb(text: Text, place: int) -> bool:
     word = text.words[place]
-    if text.articles[place] or word in classes.DETERMINERS:
+    if text.articles[place] or word in lexicon.DETERMINERS:
         return False
     has_object = place + 1 < len(text.words) and text.articles[place + 1]
-    return has_object or word in classes.SUBJECTS_AND_AUXILIARIES or word.endswith("s")
+    return has_object or word in lexicon.SUBJECTS_AND_AUXILIARIES or word.endswith("s")
 
 
 def _is_main_verb(older: Text, verb: str) -> bool:
-    """Whether a verb after a condition can't be part of it: "it glows when they are near and turns white"."""
-    condition = next(place for place, word in enumerate(older.words) if word in classes.CONDITIONS)
-    return condition > 0 and verb.endswith("s") and not classes.PLURAL.isdisjoint(older.words[condition:])
+    """Return whether a verb after a condition can't be part of it: "it glows when they are near and turns white"."""
+    condition = next(place for place, word in enumerate(older.words) if word in lexicon.CONDITIONS)
+    return condition > 0 and verb.endswith("s") and not lexicon.PLURAL.isdisjoint(older.words[condition:])
 
 
 def _is_conflict(first: Text, second: Text) -> bool:
     both = set(first.words) | set(second.words)
-    if not both.isdisjoint(classes.PARTIAL) or any("?" in word for word in both):
+    if not both.isdisjoint(lexicon.PARTIAL) or any("?" in word for word in both):
         return False
     return _is_denied(first, second) or _is_denied(second, first) or _are_opposed(first, second)
 
 
 def _is_denied(plain: Text, denying: Text) -> bool:
-    """Whether one is the other with a negation, and with the verb that this needs."""
-    places = [place for place, word in enumerate(denying.words) if word in classes.NEGATIONS]
-    if len(places) != 1 or not classes.NEGATIONS.isdisjoint(plain.words):
+    """Return whether one is the other with a negation, and with the verb that this needs."""
+    places = [place for place, word in enumerate(denying.words) if word in lexicon.NEGATIONS]
+    if len(places) != 1 or not lexicon.NEGATIONS.isdisjoint(plain.words):
         return False
     place, words = places[0], denying.words
     negation, before = words[place], words[place - 1] if place else ""
@@ -246,27 +275,27 @@ def _are_opposed(first: Text, second: Text) -> bool:
     if _is_supposed(first, place):
         return False
     one, other = first.words[place], second.words[place]
-    if frozenset((one, other)) not in classes.OPPOSITES and one != f"un{other}" and other != f"un{one}":
+    if frozenset((one, other)) not in lexicon.OPPOSITES and one != f"un{other}" and other != f"un{one}":
         return False
     # The north exit and the south exit may both be there.
-    return not classes.OPPOSED_ANYWHERE.isdisjoint((one, other)) or not (
+    return not lexicon.OPPOSED_ANYWHERE.isdisjoint((one, other)) or not (
         _is_before_noun(first, place) or _is_before_noun(second, place)
     )
 
 
 def _is_one_of_several(older: str, first: Text, second: Text) -> bool:
-    """Whether they differ in the way of something that may be there twice: "a path leads north", "you can go north"."""
-    if classes.DIRECTIONS.isdisjoint(set(first.words) ^ set(second.words)):
+    """Return whether they differ in the direction of what may be there twice: "a path leads north"."""
+    if lexicon.DIRECTIONS.isdisjoint(set(first.words) ^ set(second.words)):
         return False
     return not {"a", "an", "can", "there"}.isdisjoint(older.casefold().split())
 
 
 def _is_supposed(text: Text, place: int) -> bool:
-    """Whether this is not stated: "if it is open" and "the cook says it is open" go with "if it is shut"."""
+    """Return whether this is not stated: "if it is open" and "the cook says it is open" go with "if it is shut"."""
     for at in range(place - 1, -1, -1):
         if text.stops[at]:
             return False
-        if text.words[at] in classes.SUPPOSING:
+        if text.words[at] in lexicon.SUPPOSING:
             return True
     return False
 
@@ -274,22 +303,22 @@ def _is_supposed(text: Text, place: int) -> bool:
 def _is_before_noun(text: Text, place: int) -> bool:
     if text.stops[place] or place + 1 == len(text.words):
         return False
-    return not text.articles[place + 1] and text.words[place + 1] not in classes.FUNCTION_WORDS
+    return not text.articles[place + 1] and text.words[place + 1] not in lexicon.FUNCTION_WORDS
 
 
 _KINDS = (
-    ("negation", classes.NEGATIONS),
-    ("number", classes.NUMBER_WORDS),
-    ("direction", classes.DIRECTIONS),
-    ("condition", classes.EXCEPTIONS | classes.CONDITIONS - classes.ORDER),
-    ("order in time", classes.ORDER),
-    ("quantity", classes.QUANTIFIERS),
-    ("modality", classes.MODALS | classes.HEDGES),
+    ("negation", lexicon.NEGATIONS),
+    ("number", lexicon.NUMBER_WORDS),
+    ("direction", lexicon.DIRECTIONS),
+    ("condition", lexicon.EXCEPTIONS | lexicon.CONDITIONS - lexicon.ORDER),
+    ("order in time", lexicon.ORDER),
+    ("quantity", lexicon.QUANTIFIERS),
+    ("modality", lexicon.MODALS | lexicon.HEDGES),
 )
 
 
 def _differences(first: Text, second: Text) -> tuple[str, ...]:
-    """What one of them has and the other has not, by kind: "differs in direction: north, south"."""
+    """Return the words that only one of them has, by kind: "differs in direction: north, south"."""
     lost, new = only_in(first, second), only_in(second, first)
     found: dict[str, list[str]] = {}
     for word, others in [(word, new) for word in lost] + [(word, lost) for word in new]:
@@ -301,13 +330,13 @@ def _differences(first: Text, second: Text) -> tuple[str, ...]:
 
 
 def only_in(one: Text, other: Text) -> list[str]:
-    """The words of one that the other has not."""
+    """Return the words of one text that the other does not have."""
     known = set(other.words)
     return [word for word in dict.fromkeys(one.words) if word not in known][:_NAMED_WORDS]
 
 
 def kind_of(word: str) -> str:
-    """What a difference in this word is a difference in."""
+    """Return the kind of a word: "negation", "direction" ..., or "words" for any other."""
     if any(character.isdigit() for character in word):
         return "number"
     return next((kind for kind, members in _KINDS if word in members), "words")

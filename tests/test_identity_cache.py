@@ -1,13 +1,12 @@
-"""Asked once for each object, and never wrong about which one it is."""
+"""The function is called once for each object, and no object is taken for another."""
 
-from zorkgpt import once as module
-from zorkgpt.once import once
+from zorkgpt.identity_cache import MAX_ENTRIES, cached_by_identity
 
 
 def test_the_same_object_is_asked_for_once_and_another_one_anew():
     asked = []
 
-    @once
+    @cached_by_identity
     def form(one):
         asked.append(one)
         return [*one]
@@ -20,6 +19,6 @@ def test_the_same_object_is_asked_for_once_and_another_one_anew():
 
 
 def test_short_lived_objects_are_never_taken_for_each_other():
-    form = once(lambda one: one[0])
-    numbers = range(module.MOST + 100)
+    form = cached_by_identity(lambda one: one[0])
+    numbers = range(MAX_ENTRIES + 100)
     assert [form([number]) for number in numbers] == [*numbers]

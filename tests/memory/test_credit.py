@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from tests.fixtures.memory import Answers, memory, remember
 from zorkgpt.memory.claims import Claim, Relation
-from zorkgpt.memory.evidence.credit import EVERY_TURNS
-from zorkgpt.memory.evidence.trials import Trial, TrialFile
+from zorkgpt.memory.credit.assignment import EVERY_TURNS
+from zorkgpt.memory.credit.trials import Trial, TrialFile
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import ZMachineContext
 
@@ -149,14 +149,14 @@ def test_the_history_and_the_trials_tell_it(path):
 
 KILLED = """
 import os, sys
-from tests.memory.test_evidence import Play, WORKS
-from zorkgpt.memory.storage import file
+from tests.memory.test_credit import Play, WORKS
+from zorkgpt import files
 
 path, call = sys.argv[1:]
 play = Play(path)
 for number in range(1, 5):
     play.turn(number, **WORKS)
-setattr(file.Disk, call, staticmethod(lambda *_, **__: os._exit(9)))
+setattr(files.Disk, call, staticmethod(lambda *_, **__: os._exit(9)))
 play.manager.reset_episode()
 """
 

@@ -1,11 +1,11 @@
-"""A text as the contrast check reads it: words without case, punctuation and articles, and what these were."""
+"""A text as the word check reads it: words without case, punctuation and articles, and what these were."""
 
 import re
 import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
 
-from zorkgpt.memory.contrast import words as classes
+from zorkgpt.memory.entailment import lexicon
 
 _OPENING, _CLOSING = "\"'“‘«([{*_~「", ".,;:!…\"'”’»)]}*_~。、，；：！」"
 _QUOTES = frozenset("\"'“”‘’«»")
@@ -26,16 +26,16 @@ class Text:
     stops: tuple[str, ...]
     """The punctuation that follows: nothing, "," or, for whatever ends a sentence, "."."""
     literal: tuple[bool, ...]
-    """In quotes, so that every letter counts."""
+    """Whether the word is in quotes, so that every letter counts."""
     articles: tuple[bool, ...]
-    """An article stood before it."""
+    """Whether an article stood before the word."""
 
     def part(self, start: int, end: int | None = None) -> "Text":
         cut = slice(start, end)
         return Text(self.words[cut], self.stops[cut], self.literal[cut], self.articles[cut])
 
     def rotated(self, start: int) -> "Text":
-        """From one word on to the end, then what came before."""
+        """Return the text from one word on to the end, followed by what came before."""
         head, rest = self.part(0, start), self.part(start)
         return Text(
             rest.words + head.words,
@@ -56,7 +56,7 @@ class _Word:
     literal: bool
     article: bool = False
     compound: int | None = None
-    """The place of the word with hyphens that it is part of."""
+    """The index of the hyphenated word that it is part of."""
 
 
 def _read(text: str) -> Text:
@@ -93,7 +93,7 @@ def _split(text: str) -> list[_Word]:
         found += [_Word(part, "", quoted, compound=compound) for part in parts]
         found[-1].stop = "." if _ENDS & set(after) else "," if _PAUSES & set(after) else ""
         quoted = quoted and _QUOTES.isdisjoint(after)
-        if found[-1].stop and found[-1].word in classes.NEGATIONS:
+        if found[-1].stop and found[-1].word in lexicon.NEGATIONS:
             found[-1].word += ","  # "no, exit" is not "no exit"
     return found
 
@@ -107,7 +107,7 @@ def _plain(text: str) -> str:
 
 
 def _without_case(text: str) -> str:
-    """In small letters, but for what is another thing in them; a text all in capitals tells nothing of that."""
+    """Return the text in lower case, except where case makes a difference; a text all in capitals does not tell."""
     if _MAY_COUNT.search(text) is None or text == text.upper():
         return text.casefold()
     parts, end = [], 0
@@ -118,14 +118,14 @@ def _without_case(text: str) -> str:
 
 
 def _is_sign(raw: str, *, first: bool) -> bool:
-    """Whether this is a sign that stands for itself: "type * to list"; not a bullet, a dash or an ellipsis."""
+    """Return whether this is a sign that stands for itself: "type * to list"; not a bullet, a dash or an ellipsis."""
     quoted = raw[0] in _QUOTES and raw[-1] in _QUOTES and len(raw) > 2
     return quoted or (raw == "*" and not first)
 
 
 def _parts(core: str) -> list[str]:
-    if core in classes.CONTRACTIONS:
-        return classes.CONTRACTIONS[core].split()
+    if core in lexicon.CONTRACTIONS:
+        return lexicon.CONTRACTIONS[core].split()
     if core.endswith("n't"):
         return [core[:-3], "not"]
     if "-" in core and not core.endswith("ing") and re.fullmatch(r"[^\W\d]+(-[^\W\d]+)+", core):
@@ -134,11 +134,11 @@ def _parts(core: str) -> list[str]:
 
 
 def _with_numbers(entries: list[_Word]) -> list[_Word]:
-    """Number words as digits: "twenty", "one" are 21."""
+    """Return the words with numbers as digits: "twenty", "one" are 21."""
     found: list[_Word] = []
     joinable, compound = False, None
     for entry in entries:
-        value = None if entry.literal else classes.NUMBERS.get(entry.word)
+        value = None if entry.literal else lexicon.NUMBERS.get(entry.word)
         if value is None:
             joinable = False
         elif joinable and len(value) == 1 and value != "0" and entry.compound == compound:
@@ -157,7 +157,7 @@ def _without_articles(entries: list[_Word]) -> list[_Word]:
     article = False
     for place, entry in enumerate(entries):
         following = entries[place + 1].word if place + 1 < len(entries) else None
-        if entry.word in classes.ARTICLES and not entry.literal and not entry.stop and _is_noun_phrase(following):
+        if entry.word in lexicon.ARTICLES and not entry.literal and not entry.stop and _is_noun_phrase(following):
             article = True
             continue
         entry.article, article = article, False
@@ -166,10 +166,10 @@ def _without_articles(entries: list[_Word]) -> list[_Word]:
 
 
 def _is_noun_phrase(following: str | None) -> bool:
-    """Whether what follows "a" makes it an article, and one that may as well not be there."""
+    """Return whether what follows "a" makes it an article, and one that may as well not be there."""
     return (
         following is not None
         and not following[0].isdigit()
-        and following not in classes.FUNCTION_WORDS
-        and following not in classes.KEEPS_ARTICLE
+        and following not in lexicon.FUNCTION_WORDS
+        and following not in lexicon.KEEPS_ARTICLE
     )

@@ -1,29 +1,33 @@
-"""How a new memory relates to one that is kept: the contrast of their texts, unless the titles speak against it."""
+"""The comparison of two memories: how their texts relate, unless their titles name different facts."""
 
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from zorkgpt.memory.contrast import words as classes
-from zorkgpt.memory.contrast.decision import compare, kind_of, relation_of
-from zorkgpt.memory.contrast.inflection import forms_of
-from zorkgpt.memory.contrast.text import read
+from zorkgpt.memory.entailment import lexicon
+from zorkgpt.memory.entailment.compare import compare, kind_of, only_in, relation_of
+from zorkgpt.memory.entailment.lexicon import forms_of
+from zorkgpt.memory.entailment.text import read
 from zorkgpt.memory.models import Memory
 
 # In a title these say nothing that the text does not.
 _SMALL = (
-    classes.FUNCTION_WORDS
-    - classes.NEGATIONS
-    - classes.EXCEPTIONS
-    - classes.DIRECTIONS
-    - classes.ORDER
-    - classes.QUANTIFIERS
+    lexicon.FUNCTION_WORDS
+    - lexicon.NEGATIONS
+    - lexicon.EXCEPTIONS
+    - lexicon.DIRECTIONS
+    - lexicon.ORDER
+    - lexicon.QUANTIFIERS
 )
+
+
+# A negation on one side only, in texts that share nearly all other words.
+_NEARLY_ALL = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What a new memory is to one that is kept."""
+    """How a new memory relates to one that is kept."""
 
     known: Memory
     cosine: float | None
@@ -33,7 +37,7 @@ class Comparison:
     by: Literal["words", "model"] = "words"
 
     def describe(self) -> str:
-        """The reason with the evidence, for the record."""
+        """Return the reason with the evidence, for the history."""
         near = "no vectors" if self.cosine is None else f"cosine {self.cosine:.2f}"
         return f"{self.reason} ({near}, by the {self.by})"
 
@@ -42,7 +46,7 @@ _SAID = {"same": "says the same", "conflict": "says the contrary"}
 
 
 def compared(known: Memory, new: Memory, cosine: float | None) -> Comparison:
-    """What the words of both say. Titles count: under "go north" and "go south" the same text is another fact."""
+    """Compare two memories by their words. Under "go north" and "go south" the same text is another fact."""
     contrast = compare(known.text, new.text)
     other = titles_differ((known.title, new.title), (known.text, new.text)) if contrast.relation != "unsure" else []
     if other:
@@ -54,7 +58,7 @@ def compared(known: Memory, new: Memory, cosine: float | None) -> Comparison:
 
 
 def is_open(known: Memory, new: Memory) -> bool:
-    """Whether the words leave it open how the two relate: then `compared` says "unsure", and takes longer to say it."""
+    """Return whether `compared` would say "unsure", which it takes longer to say."""
     return _is_open(known.title, known.text, new.title, new.text)
 
 
@@ -65,7 +69,7 @@ def _is_open(title: str, text: str, new_title: str, new_text: str) -> bool:
 
 
 def titles_differ(titles: tuple[str, str], texts: tuple[str, str]) -> list[str]:
-    """The words that make the titles name two facts; none if they are headings of the same one.
+    """Return the words by which two titles name different facts; none if both may head the same fact.
 
     Where a text says what its title says, the titles differ if each has something of its own, as in "brass key" and
     "rusty key". Where it does not ("go north": "There is no way."), and of what stands in quotes, every word counts.
@@ -91,9 +95,9 @@ def _is_heading(title: list[str], said: set[str]) -> bool:
 
 
 def share_a_subject(one: Memory, other: Memory) -> bool:
-    """Whether any word with a meaning of its own stands in both."""
+    """Return whether any word with a meaning of its own stands in both."""
     first, second = (
-        {word for text in (memory.title, memory.text) for word in read(text).words} - classes.FUNCTION_WORDS
+        {word for text in (memory.title, memory.text) for word in read(text).words} - lexicon.FUNCTION_WORDS
         for memory in (one, other)
     )
     return any(_is_said(word, second) for word in first)
@@ -101,3 +105,23 @@ def share_a_subject(one: Memory, other: Memory) -> bool:
 
 def _is_said(word: str, said: set[str]) -> bool:
     return word in said or f"{word}s" in said or word.removesuffix("s") in said or any(forms_of(word, w) for w in said)
+
+
+def is_worth_asking(older: str, newer: str) -> bool:
+    """Return whether a model is to be asked about a pair that the words leave open.
+
+    Not where the difference is plainly one of fact: other numbers, opposites, one negation, one direction.
+
+    A model that is right on 98 of 100 of the pairs that differ is wrong on those too, so they are not left to it.
+    """
+    first, second = read(older), read(newer)
+    lost, new = only_in(first, second), only_in(second, first)
+    kinds = [{kind_of(word) for word in words} for words in (lost, new)]
+    if all("number" in some for some in kinds):
+        return False
+    if any(frozenset((one, other)) in lexicon.OPPOSITES for one in lost for other in new):
+        return False
+    if len(lost) <= 1 and len(new) <= 1 and "words" not in kinds[0] | kinds[1]:
+        return not lost and not new
+    one_denies = ("negation" in kinds[0]) != ("negation" in kinds[1])
+    return not (one_denies and len(lost) + len(new) <= _NEARLY_ALL)

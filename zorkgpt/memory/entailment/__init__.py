@@ -1,0 +1,1 @@
+"""The word check: whether one text says the same as another, more, or the opposite."""

@@ -1,1 +1,0 @@
-"""What came of it when the player did what a memory speaks of."""

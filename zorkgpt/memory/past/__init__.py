@@ -1,1 +1,0 @@
-"""What was remembered when, and why."""
