@@ -118,7 +118,7 @@ def test_a_failing_warm_up_harms_nothing():
 
 def test_nobody_waits_for_ever_for_a_model_that_is_loading():
     slow = Slow()
-    chosen = FirstThatWorks([slow], patience_s=0.05)
+    chosen = FirstThatWorks([slow], load_timeout_s=0.05)
     thread = chosen.warm_up()
     with pytest.raises(EmbeddingError, match=r"still loading after 0\.05 s"):
         chosen.embed("a")
