@@ -13,12 +13,18 @@ from zorkgpt.log import get_logger
 log = get_logger("zorkgpt.story")
 
 INFRASTRUCTURE = Path(__file__).resolve().parents[1] / "infrastructure"
+IS_CHECKOUT = (INFRASTRUCTURE.parent / "pyproject.toml").is_file()
+"""Whether this is a checkout of the project; an installed package's folders are no place for a person's files."""
 PLAYABLE = (3, 4, 5, 7, 8)
 _LARGEST = 512 * 1024
 _LARGEST_FILE = 256 << 20
 """More is not read of a file. A Blorb may hold pictures and sounds beside the story; a disk image is no Blorb."""
 _HEADER_BYTES = 64
-_WAY_OUT = "Put a Z-machine story (.z3, .z5, .z8) into infrastructure/ or name one with --game."
+_WAY_OUT = (
+    "Put a Z-machine story (.z3, .z5, .z8) into infrastructure/ or name one with --game."
+    if IS_CHECKOUT
+    else "Name a Z-machine story (.z3, .z5, .z8) with --game."
+)
 
 
 @dataclass(frozen=True, slots=True)

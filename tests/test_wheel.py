@@ -58,10 +58,10 @@ def _install(environment: Path, *what: str) -> None:
     subprocess.run(command, check=True, capture_output=True)
 
 
-def _run(environment: Path, *command: str, folder: Path) -> str:
-    """The standard output of a program of the environment, run in a folder from which no checkout is importable."""
+def _run(environment: Path, *command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a program of the environment in a folder from which no checkout can be imported."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "ZORKGPT", "OPENAI"))}
-    done = subprocess.run(
+    return subprocess.run(
         [environment / "bin" / command[0], *command[1:]],
         cwd=folder,
         env=clean,
@@ -69,8 +69,6 @@ def _run(environment: Path, *command: str, folder: Path) -> str:
         capture_output=True,
         text=True,
     )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 def test_the_wheel_holds_the_page_the_prompts_the_types_and_the_story(wheel):
@@ -84,18 +82,35 @@ def test_the_wheel_holds_the_page_the_prompts_the_types_and_the_story(wheel):
 
 
 def test_every_module_of_the_wheel_imports_and_none_has_a_name_that_others_use(environment, tmp_path):
-    told = json.loads(_run(environment, "python", "-c", _IMPORT_EVERYTHING, folder=tmp_path))
+    done = _run(environment, "python", "-c", _IMPORT_EVERYTHING, folder=tmp_path)
+    told = json.loads(done.stdout)
     assert {name: error for name, error in told["outcomes"].items() if error} == {}
     assert len(told["outcomes"]) > 100
     assert told["top_level"] == []
 
 
+def test_the_memory_commands_work_without_the_game_and_playing_says_what_it_needs(environment, tmp_path):
+    (tmp_path / "Memories.md").write_text(
+        "# Location Memories\n\n## Location 5: Hall\n\n**[NOTE - PERMANENT] Cold** *(Ep1, T1)*\nIt is cold.\n", "utf-8"
+    )
+    shown = _run(environment, "zorkgpt", "memories", "show", "--workdir", ".", folder=tmp_path)
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert "Cold" in shown.stdout
+    played = _run(environment, "zorkgpt", "play", folder=tmp_path)
+    assert (played.returncode, played.stdout) == (2, "")
+    assert "pip install 'zorkgpt[game]'" in played.stderr
+
+
 def test_the_installed_command_plays_the_bundled_story(environment, wheel, tmp_path):
     _install(environment, f"{wheel}[game]")
-    played = json.loads(
-        _run(environment, "zorkgpt", "play", "--episodes", "1", "--max-turns", "12", "--json", folder=tmp_path)
-    )
-    assert [episode["turns"] for episode in played["episodes"]] == [12]
+    options = ("--episodes", "1", "--max-turns", "12")
+    played = _run(environment, "zorkgpt", "play", *options, "--json", folder=tmp_path)
+    assert (played.returncode, played.stderr) == (0, "")
+    assert [episode["turns"] for episode in json.loads(played.stdout)["episodes"]] == [12]
     [memories] = tmp_path.glob("game_files/*/Memories.md")
     assert "## Location" in memories.read_text(encoding="utf-8")
-    assert "uv run" not in _run(environment, "zorkgpt", "doctor", folder=tmp_path)
+    again = _run(environment, "zorkgpt", *options, "--quiet", folder=tmp_path)
+    assert again.returncode == 0
+    assert "  zorkgpt --model" in again.stdout
+    assert "uv run" not in again.stdout
+    assert "infrastructure" not in again.stdout

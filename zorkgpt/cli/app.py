@@ -25,12 +25,8 @@ Workdir = Annotated[
 ]
 Game = Annotated[str | None, typer.Option("--game", help="A story file, or the name of one that `games` lists.")]
 PLAY_WORDS = ("-h", "--help", "--version")
-_PROJECT = ("game_interface", "jericho", "managers", "orchestration", "session")
-"""Packages that playing needs beyond the installed library."""
-_LIBRARY_ONLY = (
-    "Only the library is installed here, and that does not play: get the whole project and run "
-    "`uv run python main.py` in its folder. `zorkgpt memories` works here too."
-)
+_OF_THE_EXTRA_GAME = ("jericho", "networkx")
+_NEEDS_THE_EXTRA = "Playing and maps need {} too, which is not installed: pip install 'zorkgpt[game]'."
 
 
 @app.command()
@@ -148,9 +144,9 @@ def run(arguments: list[str]) -> int:
     except ZorkGPTError as error:
         return _complain(str(error), ExitCode.BAD_INPUT)
     except ModuleNotFoundError as error:
-        if error.name not in _PROJECT:
+        if error.name not in _OF_THE_EXTRA_GAME:
             raise
-        return _complain(_LIBRARY_ONLY, ExitCode.BAD_INPUT)
+        return _complain(_NEEDS_THE_EXTRA.format(error.name), ExitCode.BAD_INPUT)
     except OSError as error:
         # It is about the output: errors of other files are errors of ours that name the file.
         return _complain(str(error), ExitCode.EPISODE_FAILED)

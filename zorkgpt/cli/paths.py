@@ -76,7 +76,7 @@ def run_paths(workdir: Path | None = None, game: str | None = None, *, make: boo
         return replace(found, workdir=folder)
     if not folders:
         nothing_there = not (root / found.memory).exists()
-        return replace(found, workdir=_new_folder() or root) if make and nothing_there else found
+        return replace(found, workdir=_new_folder()) if make and nothing_there else found
     last = folders[0]
     if len({folder.mark.sha256 for folder in folders}) > 1:
         played = f"the one played last is {last.mark.name} ({last.path})"
@@ -89,14 +89,9 @@ def _holds_a_run(folder: Path, paths: RunPaths) -> bool:
 
 
 def configured_paths() -> RunPaths:
-    """Return the paths in the configured working directory, or the defaults where only the library is installed."""
-    try:
-        from session.game_configuration import GameConfiguration
-    except ModuleNotFoundError:
-        from zorkgpt.memory.settings import settings_of
+    """Return the paths in the configured working directory."""
+    from session.game_configuration import GameConfiguration
 
-        memory_file = settings_of(None).path
-        return RunPaths(memory_file.parent, memory_file.name)
     return RunPaths.of(GameConfiguration.load())
 
 
@@ -115,23 +110,21 @@ def story_folder(config: "GameConfiguration", story: StoryMark) -> FoundFolder:
     )
 
 
-def _new_folder(story: StoryMark | None = None) -> Path | None:
-    """Make the folder of a story; None where only the library is installed, which knows no stories."""
-    try:
-        from game_interface.story import find_story
-        from session.game_configuration import GameConfiguration
-    except ModuleNotFoundError:
-        return None
+def _new_folder(story: StoryMark | None = None) -> Path:
+    """Make the folder of a story."""
+    from game_interface.story import find_story
+    from session.game_configuration import GameConfiguration
+
     return story_folder(GameConfiguration.load(), story or StoryMark.of(find_story().summary())).path
 
 
 def _story_named(game: str, folders: list[StoryFolder]) -> StoryMark:
     """Find a story by its file, or by the name of its folder, its title or its file name."""
-    try:
-        from game_interface.story import find_story
+    from game_interface.story import find_story
 
+    try:
         return StoryMark.of(find_story(game).summary())
-    except (StoryFileNotFound, ModuleNotFoundError):
+    except StoryFileNotFound:
         found = {folder.mark.sha256: folder for folder in folders if game.casefold() in _names(folder)}
         if len(found) == 1:
             return next(iter(found.values())).mark

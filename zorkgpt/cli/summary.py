@@ -8,7 +8,7 @@ from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
 
-from game_interface.story import Story
+from game_interface.story import IS_CHECKOUT, Story
 from orchestration.players import PlayerChoice
 from session.game_configuration import LOG_FILE, GameConfiguration
 from zorkgpt.cli.display import printable, score_line
@@ -16,14 +16,16 @@ from zorkgpt.llm.roles import Role
 from zorkgpt.runlog.episodes import FailureCount, count_failures, episodes_in, read_episode
 from zorkgpt.runlog.events import EpisodeEnded
 
-_PLUG_IN = """To plug in a model (any OpenAI-compatible server, hosted or local):
-  uv run python main.py --model NAME --base-url http://localhost:11434/v1
+_COMMAND = "uv run python main.py" if IS_CHECKOUT else "zorkgpt"
+_PLUG_IN = f"""To plug in a model (any OpenAI-compatible server, hosted or local):
+  {_COMMAND} --model NAME --base-url http://localhost:11434/v1
   or OPENAI_API_KEY in the environment and --model NAME for a hosted one"""
 _TABLE_WIDTH = 76
 _TOO_MANY_DOWNGRADES = 0.05
 """Share of the memories that a model made; above it, the prompt and the model misunderstand each other."""
 _LEARNING = ("turns", "turns_asked", "synthesized", "core_validation_downgrade", "persistence_corrected", "audit")
-_BRING_ZORK = """To play Zork: put your own zork.z5 into infrastructure/, or name a story with --game FILE"""
+_PUT_ZORK = "put your own zork.z5 into infrastructure/, or " if IS_CHECKOUT else ""
+_BRING_ZORK = f"To play Zork: {_PUT_ZORK}name a story with --game FILE"
 
 EpisodeSummary = dict[str, Any]
 """An episode in the summary."""

@@ -1,41 +1,46 @@
 """The viewer's web application: its routes."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
-from typing import Any
-
-from sse_starlette import EventSourceResponse
-from starlette.applications import Starlette
-from starlette.concurrency import run_in_threadpool
-from starlette.middleware import Middleware
-from starlette.requests import Request
-from starlette.responses import FileResponse, JSONResponse, Response
-from starlette.routing import Mount, Route
-from starlette.staticfiles import StaticFiles
+from typing import TYPE_CHECKING, Any
 
 from zorkgpt.viewer.answers import Answers, NotInRun
 from zorkgpt.viewer.follow import Follower
 from zorkgpt.viewer.guard import AccessRules, Guard
 from zorkgpt.viewer.run_files import RunFiles
 
+# Starlette comes with the extra `viewer`; what needs it imports it on use.
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.routing import Route
+
 STATIC = Path(__file__).parent / "static"
 _PING_S = 15
 
 
-def make_app(files: RunFiles, rules: AccessRules) -> Starlette:
+def make_app(files: RunFiles, rules: AccessRules) -> "Starlette":
     """Return the application for a run, with access control."""
+    from sse_starlette import EventSourceResponse
+    from starlette.applications import Starlette
+    from starlette.middleware import Middleware
+    from starlette.routing import Mount, Route
+    from starlette.staticfiles import StaticFiles
+
     answers = Answers(files)
     follower = Follower(files, answers)
 
-    def run(request: Request) -> dict[str, Any]:
+    def run(request: "Request") -> dict[str, Any]:
         return answers.run() | {"edit": rules.edit_token is not None}
 
-    def columns(request: Request) -> dict[str, Any]:
+    def columns(request: "Request") -> dict[str, Any]:
         start = request.query_params.get("from", "0")
         return answers.columns(request.path_params["episode"], int(start[:9]) if start.isdecimal() else 0)
 
-    async def events(request: Request) -> Response:
+    async def events(request: "Request") -> "Response":
         return EventSourceResponse(_as_events(follower.watch()), ping=_PING_S)
 
     routes = [
@@ -65,31 +70,35 @@ def make_app(files: RunFiles, rules: AccessRules) -> Starlette:
     )
 
 
-def _editing(files: RunFiles) -> Route:
+def _editing(files: RunFiles) -> "Route":
+    from starlette.responses import Response
+    from starlette.routing import Route
+
     # Imported only if editing is enabled: viewing doesn't need the memory store.
     from zorkgpt.viewer.edits import LONGEST_BYTES, change
 
-    async def edit(request: Request) -> Response:
+    async def edit(request: "Request") -> "Response":
         body = b""
         async for part in request.stream():
             body += part
             if len(body) > LONGEST_BYTES:
                 break
-        status, answer = await run_in_threadpool(change, files, request.path_params["place"], body)
+        status, answer = await asyncio.to_thread(change, files, request.path_params["place"], body)
         return Response(json.dumps(answer), status, media_type="application/json")
 
     return Route("/api/places/{place:int}/memories", edit, methods=["POST"])
 
 
-def _from_path(ask: Callable[..., dict[str, Any]]) -> Callable[[Request], dict[str, Any]]:
+def _from_path(ask: Callable[..., dict[str, Any]]) -> "Callable[[Request], dict[str, Any]]":
     """Return a question whose arguments are the parameters of the request's path."""
     return lambda request: ask(**request.path_params)
 
 
-def _answering(ask: Callable[[Request], dict[str, Any]]) -> Callable[[Request], Response]:
+def _answering(ask: "Callable[[Request], dict[str, Any]]") -> "Callable[[Request], Response]":
     """Return an endpoint that runs in a worker thread, since it reads files."""
+    from starlette.responses import JSONResponse, Response
 
-    def answer(request: Request) -> Response:
+    def answer(request: "Request") -> "Response":
         try:
             # ASCII, since a text may contain a lone surrogate, which UTF-8 can't encode.
             return Response(json.dumps(ask(request)), media_type="application/json")
@@ -101,11 +110,15 @@ def _answering(ask: Callable[[Request], dict[str, Any]]) -> Callable[[Request], 
     return answer
 
 
-def _page(request: Request) -> Response:
+def _page(request: "Request") -> "Response":
+    from starlette.responses import FileResponse
+
     return FileResponse(STATIC / "index.html", headers={"cache-control": "no-cache"})
 
 
-def _not_there(request: Request, error: Exception) -> Response:
+def _not_there(request: "Request", error: Exception) -> "Response":
+    from starlette.responses import JSONResponse
+
     return JSONResponse({"error": "There is nothing at this address."}, 404)
 
 

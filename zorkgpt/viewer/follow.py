@@ -5,8 +5,6 @@ import json
 from collections.abc import AsyncIterator
 from typing import Any
 
-from starlette.concurrency import run_in_threadpool
-
 from zorkgpt.viewer.answers import Answers, episode_row, is_quiet
 from zorkgpt.viewer.episode_index import EpisodeIndex
 from zorkgpt.viewer.run_files import RunFiles
@@ -36,7 +34,7 @@ class Follower:
         # Registered before the current state is read, so that no update is missed.
         self._watchers.add(queue)
         try:
-            _offer(queue, await run_in_threadpool(self._current_state, first))
+            _offer(queue, await asyncio.to_thread(self._current_state, first))
             if self._task is None or self._task.done():
                 self._task = asyncio.create_task(self._follow())
             while True:
@@ -48,7 +46,7 @@ class Follower:
         loop = asyncio.get_running_loop()
         while self._watchers:
             began = loop.time()
-            news = await run_in_threadpool(self._update)
+            news = await asyncio.to_thread(self._update)
             if news is not None:
                 for queue in self._watchers:
                     _offer(queue, news)

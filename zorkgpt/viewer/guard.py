@@ -5,10 +5,12 @@ import re
 import secrets
 import socket
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import JSONResponse
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+# Starlette comes with the extra `viewer`; what needs it imports it on use.
+if TYPE_CHECKING:
+    from starlette.datastructures import Headers
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 CONTENT_POLICY = (
@@ -53,11 +55,11 @@ class AccessRules:
 class Guard:
     """Middleware that checks every request."""
 
-    def __init__(self, app: ASGIApp, rules: AccessRules) -> None:
+    def __init__(self, app: "ASGIApp", rules: AccessRules) -> None:
         self._app = app
         self._rules = rules
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
         if scope["type"] != "http":
             if scope["type"] == "lifespan":
                 await self._app(scope, receive, send)
@@ -66,11 +68,15 @@ class Guard:
         if refusal is None:
             await self._app(scope, receive, _with_headers(send))
         else:
+            from starlette.responses import JSONResponse
+
             status, message = refusal
             response = JSONResponse({"error": message}, status)
             await response(scope, receive, _with_headers(send))
 
-    def _refusal(self, scope: Scope) -> tuple[int, str] | None:
+    def _refusal(self, scope: "Scope") -> tuple[int, str] | None:
+        from starlette.datastructures import Headers
+
         headers, rules = Headers(scope=scope), self._rules
         hosts = headers.getlist("host")
         if len(hosts) != 1 or not self._knows(hosts[0]):
@@ -92,7 +98,7 @@ class Guard:
         return name in self._rules.hosts or (self._rules.any_address and _is_address(name))
 
 
-def _same_origin(headers: Headers, host: str, path: str) -> bool:
+def _same_origin(headers: "Headers", host: str, path: str) -> bool:
     origins = headers.getlist("origin")
     if not {*origins} <= {f"http://{host}", f"https://{host}"}:
         return False
@@ -100,7 +106,7 @@ def _same_origin(headers: Headers, host: str, path: str) -> bool:
     return path == "/" or headers.get("sec-fetch-site", "none") in ("same-origin", "none")
 
 
-def _shows(headers: Headers, token: str) -> bool:
+def _shows(headers: "Headers", token: str) -> bool:
     return secrets.compare_digest(headers.get("authorization", "").encode(), f"Bearer {token}".encode())
 
 
@@ -117,8 +123,10 @@ def _is_address(name: str) -> bool:
     return True
 
 
-def _with_headers(send: Send) -> Send:
-    async def sending(message: Message) -> None:
+def _with_headers(send: "Send") -> "Send":
+    from starlette.datastructures import MutableHeaders
+
+    async def sending(message: "Message") -> None:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
             for name, value in _HEADERS.items():

@@ -4,8 +4,6 @@ from collections.abc import Collection, Iterator, Mapping
 from html import escape
 from textwrap import shorten, wrap
 
-import networkx as nx
-
 from zorkgpt.world.graph import Danger, MapGraph
 from zorkgpt.world.layout import BOX, COMPASS, PixelLayout, Square, lay_out, paired_exit, scaled
 from zorkgpt.world.movement import MoveKind
@@ -216,7 +214,9 @@ def graphml(graph: MapGraph) -> str:
     A connection with several destinations is an edge for each. An edge has its action, kind, confidence and share of
     the walks; `times` is how often it was taken.
     """
-    document = nx.MultiDiGraph()
+    import networkx
+
+    document = networkx.MultiDiGraph()
     for room in graph.rooms.values():
         document.add_node(room.id, name=_text(room.name))
     for room_id, name, way in graph.all_connections():
@@ -233,7 +233,7 @@ def graphml(graph: MapGraph) -> str:
             )
     for move, times in graph.moves.items():
         document.add_edge(move.from_id, move.to_id, action=_text(move.way), kind=str(move.kind), times=times)
-    return "\n".join(nx.generate_graphml(document)) + "\n"
+    return "\n".join(networkx.generate_graphml(document)) + "\n"
 
 
 def _text(words: str) -> str:

@@ -3,10 +3,9 @@
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
-
-import networkx as nx
 
 from zorkgpt.world.directions import DIRECTIONS, exit_name
 from zorkgpt.world.movement import WAYS, Move, MoveKind
@@ -78,7 +77,10 @@ class RouteFinder:
     """A directed graph of the connections, with the cost of relying on each."""
 
     def __init__(self) -> None:
-        self._graph = nx.DiGraph()
+        # Imported on first use, so that this module can be imported where only the library is installed.
+        import networkx
+
+        self._graph = networkx.DiGraph()
         self._found: dict[tuple[int, frozenset[Danger]], Routes] = {}
         """The routes found since the graph last changed."""
 
@@ -109,6 +111,8 @@ class RouteFinder:
         return self._found[asked]
 
     def _find(self, from_id: int, dangers: frozenset[Danger]) -> Routes:
+        import networkx
+
         taken: dict[tuple[int, int], str] = {}
 
         def cost_of_edge(start: int, end: int, edge: dict[str, list[tuple[str, float]]]) -> float | None:
@@ -120,8 +124,8 @@ class RouteFinder:
                     return cost
             return None
 
-        paths = nx.single_source_dijkstra_path(self._graph, from_id, weight=cost_of_edge)
-        return {room: [taken[step] for step in nx.utils.pairwise(path)] for room, path in paths.items()}
+        paths = networkx.single_source_dijkstra_path(self._graph, from_id, weight=cost_of_edge)
+        return {room: [taken[step] for step in pairwise(path)] for room, path in paths.items()}
 
 
 # An action that transports the player is preferred to a walk that is longer than this.
