@@ -25,8 +25,8 @@ from zorkgpt.context.prompt import agent_values, critic_values
 from zorkgpt.context.summary import Overflow, Summarizer, overflowing
 from zorkgpt.context.turns import EpisodeTurns
 from zorkgpt.errors import LLMError
-from zorkgpt.memory.learning.synthesis import RecentTurn
 from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.synthesis import RecentTurn
 from zorkgpt.player import PlayerContext, Route
 from zorkgpt.world.graph import MapGraph
 

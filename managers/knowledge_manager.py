@@ -21,7 +21,7 @@ from zorkgpt.knowledge.revision import key as line_key
 from zorkgpt.knowledge.store import KnowledgeStore
 from zorkgpt.knowledge.synthesis import EpisodeStory, KnowledgeSynthesizer, mean_critic_score
 from zorkgpt.knowledge.wisdom import is_worth_it
-from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.manager import OfThisPlaceOnly, SimpleMemoryManager
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.storage.rollback import Rollback
 from zorkgpt.offline.lessons import RuleKnowledge
@@ -41,6 +41,37 @@ def is_way(action: str) -> bool:
     return canonical_direction(action) is not None
 
 
+def open_store(config: GameConfiguration) -> KnowledgeStore:
+    """Open the knowledge base that a configuration names.
+
+    Raises:
+        MemoryStoreError: there is a file and it can't be read.
+    """
+    return KnowledgeStore(Path(config.zork_game_workdir) / config.knowledge_file)
+
+
+def memories_of_place_only(store: KnowledgeStore, config: GameConfiguration) -> OfThisPlaceOnly:
+    """Return the filter that leaves out the memories which a pattern shown at their place tells already."""
+    budget = _budget(config)
+
+    def select(location_id: int, location_name: str, memories: Sequence[Memory]) -> list[Memory]:
+        told = {line_key(line) for line in of_place(store.document, location_id, budget)}
+        if not told:
+            return list(memories)
+        return [
+            memory
+            for memory in memories
+            if not is_general(memory, is_way) or form(memory, location_name).casefold() not in told
+        ]
+
+    return select
+
+
+def _budget(config: GameConfiguration) -> int:
+    """Return how many tokens the lines may take, without the heading of their section."""
+    return max(0, config.knowledge_tokens - _HEADING_TOKENS)
+
+
 def _turns_in(events: Iterable[Event]) -> tuple[TurnPlayed, ...]:
     # A turn that was played again after a kill counts as it was played last.
     played = {event.turn: event for event in events if isinstance(event, TurnPlayed)}
@@ -54,6 +85,7 @@ class KnowledgeManager:
         history: of the episode, kept by somebody else; None: the turns that are processed here.
         synthesizer: says what the turns teach; None: rules do.
         episode_log: is told of what is new; None: a log that nobody has begun.
+        store: the file, where somebody else has opened it already.
 
     Raises:
         MemoryStoreError: there is a file and it can't be read.
@@ -69,6 +101,7 @@ class KnowledgeManager:
         synthesizer: KnowledgeSynthesizer | None = None,
         episode_log: EpisodeLog | None = None,
         memory: SimpleMemoryManager | None = None,
+        store: KnowledgeStore | None = None,
     ) -> None:
         self._log = logger
         self._config = config
@@ -80,13 +113,13 @@ class KnowledgeManager:
         self._episode_log = episode_log or EpisodeLog(logger, config, game_state)
         self._workdir = Path(config.zork_game_workdir)
         self._keeper = KnowledgeKeeper(
-            KnowledgeStore(self._workdir / config.knowledge_file),
+            store or open_store(config),
             synthesizer,
             remembered=memory.all_memories if memory else tuple,
             turns_of=self._turns_of,
             is_way=is_way,
         )
-        self._budget = max(0, config.knowledge_tokens - _HEADING_TOKENS)
+        self._budget = _budget(config)
         self._begun = False
         self._not_before = 0
         self._played: dict[int, TurnPlayed] = {}
@@ -165,18 +198,6 @@ class KnowledgeManager:
         if self._shown is None or self._shown[0] is not document or self._shown[1] != here:
             self._shown = document, here, tuple(shown.text for shown in applying(document, here, self._budget))
         return self._shown[2]
-
-    def of_this_place_only(self, location_id: int, location_name: str, memories: Sequence[Memory]) -> list[Memory]:
-        """The memories that no pattern says which is shown at this place; those that a person has pinned stay."""
-        lines = of_place(self._keeper.store.document, location_id, self._budget)
-        told = {line_key(line) for line in lines}
-        if not told:
-            return list(memories)
-        return [
-            memory
-            for memory in memories
-            if not is_general(memory, is_way) or form(memory, location_name).casefold() not in told
-        ]
 
     def rollback(self) -> Rollback:
         """From here on, what is written can be taken back to a checkpoint."""

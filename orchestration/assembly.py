@@ -103,16 +103,14 @@ def _knowledge(ground: Ground) -> KnowledgeManager | None:
     """None: nothing is remembered."""
     if ground.memory is None:
         return None
-    knowledge = KnowledgeManager(
+    return KnowledgeManager(
         *ground.common("knowledge"),
         history=ground.history,
         synthesizer=ModelKnowledge(ground.llm) if ground.llm else RuleKnowledge(),
         episode_log=ground.episode_log,
         memory=ground.memory,
+        store=ground.knowledge_store,
     )
-    # What holds at many places is told once, not at each of them.
-    ground.memory.of_this_place_only = knowledge.of_this_place_only
-    return knowledge
 
 
 def _objectives(ground: Ground, knowledge: KnowledgeManager | None) -> ObjectiveManager:

@@ -8,6 +8,7 @@ from pathlib import Path
 from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.story import Story, find_story
 from managers.episode_log import EpisodeLog
+from managers.knowledge_manager import memories_of_place_only, open_store
 from managers.map_manager import MapManager
 from managers.model_calls import ModelCalls
 from orchestration.embedding_server import EmbeddingServer
@@ -17,14 +18,14 @@ from session.game_state import GameState
 from session.history import History
 from zorkgpt.embeddings.provider import EmbeddingProvider
 from zorkgpt.errors import WorkdirError
+from zorkgpt.knowledge.store import KnowledgeStore
 from zorkgpt.llm.messages import LLM
 from zorkgpt.log import get_logger
 from zorkgpt.memory.dedup.judge import ModelJudge
-from zorkgpt.memory.learning.model_synthesizer import ModelSynthesizer
-from zorkgpt.memory.learning.synthesis import MemorySynthesizer
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.storage.changes import is_current
+from zorkgpt.memory.synthesis import MemorySynthesizer, ModelSynthesizer
 from zorkgpt.offline.rules import RuleSynthesizer
 from zorkgpt.player import Player
 from zorkgpt.runlog.story_folder import StoryMark, check_story, mark_folder
@@ -61,6 +62,8 @@ class Ground:
     """None: rules do what a model would."""
     memory: SimpleMemoryManager | None
     """None: nothing is remembered."""
+    knowledge_store: KnowledgeStore | None
+    """None: nothing is remembered."""
     world: MapManager
     game: JerichoInterface
 
@@ -96,13 +99,16 @@ def lay_ground(config: GameConfiguration, wishes: Wishes, llm: LLM | None) -> Gr
     if llm is None and wishes.choice.models:
         models = ModelCalls(get_logger("models"), config, state, wishes.choice.models)
         llm = models.client
-    memory = _memory(config, state, llm) if wishes.remember and config.simple_memory.enabled else None
+    knowledge_store = memory = None
+    if wishes.remember and config.simple_memory.enabled:
+        knowledge_store = open_store(config)
+        memory = _memory(config, state, llm, knowledge_store)
     keeps_map = memory is not None if wishes.keep_map is None else wishes.keep_map
     world = MapManager(get_logger("map"), config, state, remember=keeps_map)
     game = JerichoInterface(story=story, seed=wishes.seed)
     state.max_score = game.get_max_score()
     episode_log = EpisodeLog(get_logger("episodes"), config, state)
-    return Ground(config, wishes, state, History(), episode_log, models, llm, memory, world, game)
+    return Ground(config, wishes, state, History(), episode_log, models, llm, memory, knowledge_store, world, game)
 
 
 def claim_workdir(config: GameConfiguration, story: Story) -> None:
@@ -134,7 +140,9 @@ def prepare_workdir(workdir: Path) -> None:
         ) from None
 
 
-def _memory(config: GameConfiguration, state: GameState, llm: LLM | None) -> SimpleMemoryManager:
+def _memory(
+    config: GameConfiguration, state: GameState, llm: LLM | None, knowledge_store: KnowledgeStore
+) -> SimpleMemoryManager:
     synthesizer: MemorySynthesizer = (
         ModelSynthesizer(llm, history_window=config.get_memory_history_window()) if llm else RuleSynthesizer()
     )
@@ -146,6 +154,8 @@ def _memory(config: GameConfiguration, state: GameState, llm: LLM | None) -> Sim
         embeddings=_embeddings(config, llm),
         judge=ModelJudge(llm) if llm else None,
         wait_for_embeddings=False,
+        # What holds at many places is told once, not at each of them.
+        of_this_place_only=memories_of_place_only(knowledge_store, config),
     )
 
 

@@ -9,7 +9,7 @@ from tests.knowledge.test_line import lines
 from zorkgpt.knowledge.applying import applying, near, of_place
 from zorkgpt.knowledge.document import Document, parse
 from zorkgpt.knowledge.sections import Section
-from zorkgpt.memory.recall.retrieval import estimated_tokens
+from zorkgpt.memory.retrieval import estimated_tokens
 
 NOW = Observation(Location(5, "Kitchen"), (), (Item(9, "brass lamp"),), (Item(8, "old stove"),), 0, 1)
 

@@ -10,7 +10,7 @@ from zorkgpt.knowledge.patterns import Pattern, patterns, take_in, withdrawn
 from zorkgpt.knowledge.revision import Revision
 from zorkgpt.knowledge.sections import Section
 from zorkgpt.memory.models import Memory
-from zorkgpt.memory.recall.search import LocatedMemory
+from zorkgpt.memory.retrieval import LocatedMemory
 
 PUSH = "“push wall” tells more"
 

@@ -8,7 +8,7 @@ from tests.fixtures.memory import Answers, memory, remember
 from tests.fixtures.runs import a_run
 from tests.memory.test_evidence import FAILS, WORKS, Play
 from zorkgpt.memory.as_of import AsOf
-from zorkgpt.memory.keeping.session import load
+from zorkgpt.memory.episode_snapshot import load
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.past.provenance import Showings
 from zorkgpt.memory.storage.moment import Moment

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from zorkgpt.memory.evidence.trials import Trial
     from zorkgpt.memory.manager import SimpleMemoryManager
     from zorkgpt.memory.past.provenance import Provenance
-    from zorkgpt.memory.recall.search import LocatedMemory
+    from zorkgpt.memory.retrieval import LocatedMemory
     from zorkgpt.memory.storage.history import Record
 
 _LONGEST_NUMBERS = 100
@@ -111,7 +111,7 @@ def history(title: Title, workdir: Workdir = None, file: File = None, game: Game
 
 
 def _as_of(manager: "SimpleMemoryManager", given: str) -> "list[LocatedMemory]":
-    from zorkgpt.memory.recall.search import LocatedMemory
+    from zorkgpt.memory.retrieval import LocatedMemory
 
     episode, colon, turn = given.rpartition(":")
     if not colon or not turn.isdecimal() or not episode or len(given) > _LONGEST_NUMBERS:

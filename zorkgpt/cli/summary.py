@@ -12,6 +12,7 @@ from orchestration.players import Choice
 from session.game_configuration import LOG_FILE, GameConfiguration
 from zorkgpt.cli.account import account
 from zorkgpt.cli.lines import printable, score_line
+from zorkgpt.memory.models import Persistence
 from zorkgpt.runlog.events import EpisodeEnded
 from zorkgpt.runlog.metrics import FailureCount, count_failures
 from zorkgpt.runlog.reader import episodes_in, read_episode
@@ -140,6 +141,6 @@ def _table(episodes: list[dict[str, Any]]) -> Table:
             str(episode["places"]),
             str(episode["deaths"]),
             f"{episode['repeated_failed_actions']}{share}",
-            ", ".join(str(episode["memories"].get(kind, 0)) for kind in ("core", "permanent", "ephemeral")),
+            ", ".join(str(episode["memories"].get(kind, 0)) for kind in Persistence),
         )
     return table

@@ -12,7 +12,7 @@ from zorkgpt.context.section import (
     newest,
     text_section,
 )
-from zorkgpt.memory.learning.synthesis import RecentTurn
+from zorkgpt.memory.synthesis import RecentTurn
 from zorkgpt.player import PlayerContext
 from zorkgpt.prompts.render import fence, one_line
 

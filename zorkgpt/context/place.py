@@ -6,7 +6,7 @@ from game_interface.models import Item
 from session.sections import ContextSection
 from zorkgpt.context.past import is_room_description
 from zorkgpt.context.section import Section, first_sentences, fitting, left_out_note, list_section, text_section
-from zorkgpt.memory.recall.retrieval import estimated_tokens
+from zorkgpt.memory.retrieval import estimated_tokens
 from zorkgpt.player import Danger, Exit, KnownPoints, PlayerContext
 from zorkgpt.prompts.render import fence, one_line
 

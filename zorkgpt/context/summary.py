@@ -11,7 +11,7 @@ from zorkgpt.context.past import REASONED_TURNS, fitting_history
 from zorkgpt.context.section import first_sentences, last_sentences, newest
 from zorkgpt.llm.messages import LLM, Message
 from zorkgpt.llm.structured import form_of
-from zorkgpt.memory.learning.synthesis import RecentTurn
+from zorkgpt.memory.synthesis import RecentTurn
 from zorkgpt.prompts.render import one_line, render
 
 _MOST_TOKENS = 3000

@@ -1,7 +1,7 @@
 """The episode's turns as the state keeps them, as values."""
 
 from session.game_state import GameState
-from zorkgpt.memory.learning.synthesis import RecentTurn
+from zorkgpt.memory.synthesis import RecentTurn
 
 
 class EpisodeTurns:

@@ -10,7 +10,7 @@ from game_interface.models import Observation
 from zorkgpt.knowledge.document import Document
 from zorkgpt.knowledge.line import KnowledgeLine
 from zorkgpt.knowledge.sections import ORDER, Section
-from zorkgpt.memory.recall.retrieval import estimated_tokens
+from zorkgpt.memory.retrieval import estimated_tokens
 
 _OF_THE_PLACE = (Section.DANGERS, Section.PUZZLES, Section.DEATHS, Section.DEATH_PATTERNS, Section.DISCOVERIES)
 """What these say is of no use where nothing that they name is near."""

@@ -15,7 +15,7 @@ from zorkgpt.knowledge.store import KnowledgeStore
 from zorkgpt.knowledge.synthesis import EpisodeStory, KnowledgeSynthesizer, LookBack, lessons_of, no_turns
 from zorkgpt.knowledge.taken import Taken
 from zorkgpt.log import get_logger
-from zorkgpt.memory.recall.search import LocatedMemory
+from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.runlog.events import TurnPlayed
 
 log = get_logger(__name__)

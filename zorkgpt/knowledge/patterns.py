@@ -8,16 +8,16 @@ from functools import lru_cache
 from zorkgpt.knowledge.line import Place
 from zorkgpt.knowledge.revision import Proposal, Revision, key
 from zorkgpt.knowledge.sections import Section
-from zorkgpt.memory.models import Memory, MemoryStatus
-from zorkgpt.memory.recall.search import LocatedMemory
+from zorkgpt.memory.models import Category, Memory, MemoryStatus, Persistence
+from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.storage.escaping import one_line
 
 LEAST_PLACES = 3
 _HERE = "this place"
 _LONGEST = 400
 _SECTIONS = {
-    "DANGER": Section.DANGERS,
-    "SUCCESS": Section.STRATEGIES,
+    Category.DANGER: Section.DANGERS,
+    Category.SUCCESS: Section.STRATEGIES,
 }
 _COMMAND = re.compile("“(?P<action>[^”]+)” ")
 
@@ -56,9 +56,9 @@ def is_general(memory: Memory, is_way: Callable[[str], bool]) -> bool:
         is_way: whether a command is a direction.
     """
     return (
-        memory.persistence == "permanent"
+        memory.persistence is Persistence.PERMANENT
         and memory.status == MemoryStatus.ACTIVE
-        and memory.category != "FAILURE"
+        and memory.category != Category.FAILURE
         and not memory.pinned
         and not memory.vetoed
         and not ((command := _command(memory.title)) and is_way(command))

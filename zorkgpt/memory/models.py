@@ -2,19 +2,17 @@
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Annotated, Any, Literal, get_args
+from enum import StrEnum
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, Field, TypeAdapter, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, Field, TypeAdapter, ValidationError, WithJsonSchema, model_validator
 
 from zorkgpt.memory.claims import Claim, Relation, claims_in
 
 MemoryStatusType = Literal["ACTIVE", "TENTATIVE", "SUPERSEDED"]
-Category = Literal["SUCCESS", "FAILURE", "DISCOVERY", "DANGER", "NOTE"]
-Persistence = Literal["core", "permanent", "ephemeral"]
-
-PERSISTENCES: tuple[Persistence, ...] = get_args(Persistence)
-STATUSES: tuple[MemoryStatusType, ...] = get_args(MemoryStatusType)
+"""The values of `MemoryStatus`, for those who write them as strings."""
 
 INVALIDATION_MARKER = "INVALIDATED"
 """Stands in `Memory.superseded_by` where a memory was proven wrong and nothing replaces it."""
@@ -23,12 +21,58 @@ INVALIDATION_MARKER = "INVALIDATED"
 _EPISODE_NUMBER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 
 
-class MemoryStatus:
+class _NamedString(StrEnum):
+    """A closed set of strings, whose members are shown as the strings that they are."""
+
+    def __repr__(self) -> str:
+        return repr(self.value)
+
+
+class Persistence(_NamedString):
+    """For how long a memory is true, in the order in which the classes are listed."""
+
+    CORE = "core"
+    """True at the start of every episode: seen on a first visit."""
+    PERMANENT = "permanent"
+    """True in every episode: how the game works."""
+    EPHEMERAL = "ephemeral"
+    """True until the restart: what the player itself did to the world."""
+
+    @property
+    def outlives_episode(self) -> bool:
+        """Whether it is kept in the file, and not in the cache of the running episode."""
+        return self is not Persistence.EPHEMERAL
+
+    @property
+    def prompt_marker(self) -> str:
+        """What follows a memory's line in a prompt."""
+        return _PROMPT_MARKERS[self]
+
+    @property
+    def rank_in_prompt(self) -> int:
+        """Where its memories stand among those of a place: what outlives the episode comes first."""
+        return int(self is Persistence.EPHEMERAL)
+
+
+_PROMPT_MARKERS = {Persistence.CORE: " [spawn]", Persistence.PERMANENT: "", Persistence.EPHEMERAL: " [session]"}
+
+
+class Category(_NamedString):
+    """What a memory tells about an action or a place; chosen by whoever worded it."""
+
+    SUCCESS = "SUCCESS"
+    FAILURE = "FAILURE"
+    DISCOVERY = "DISCOVERY"
+    DANGER = "DANGER"
+    NOTE = "NOTE"
+
+
+class MemoryStatus(_NamedString):
     """How far a memory is believed."""
 
-    ACTIVE: MemoryStatusType = "ACTIVE"
-    TENTATIVE: MemoryStatusType = "TENTATIVE"
-    SUPERSEDED: MemoryStatusType = "SUPERSEDED"
+    ACTIVE = "ACTIVE"
+    TENTATIVE = "TENTATIVE"
+    SUPERSEDED = "SUPERSEDED"
 
 
 @dataclass
@@ -36,6 +80,7 @@ class Memory:
     """One fact about one location."""
 
     category: str
+    """One of `Category`, or what a person wrote in the file."""
     title: str
     episode: int | str
     turns: str
@@ -43,7 +88,9 @@ class Memory:
     score_change: int | None
     text: str
     persistence: Persistence
-    status: MemoryStatusType = MemoryStatus.ACTIVE
+    """May be given as the string that it is."""
+    status: MemoryStatus = MemoryStatus.ACTIVE
+    """May be given as the string that it is."""
     superseded_by: str | None = None
     superseded_at_turn: int | None = None
     invalidation_reason: str | None = None
@@ -68,13 +115,24 @@ class Memory:
     """In which it was seen first, where that is another one than `episode`; the first of `turns` is of it."""
 
     def __post_init__(self) -> None:
-        if self.persistence not in PERSISTENCES:
-            valid = ", ".join(repr(kind) for kind in PERSISTENCES)
-            raise ValueError(
-                f"Invalid persistence {self.persistence!r} of memory {self.title!r}: must be one of {valid}."
-            )
+        if type(self.persistence) is not Persistence:
+            self.persistence = _persistence_of(self.persistence, self.title)
+        if type(self.status) is not MemoryStatus:
+            self.status = _STATUSES.get(self.status, self.status)
         if self.first_episode is not None and same_episode(self.first_episode, self.episode):
             self.first_episode = None
+
+
+_PERSISTENCES = {kind.value: kind for kind in Persistence}
+_STATUSES = {status.value: status for status in MemoryStatus}
+
+
+def _persistence_of(given: object, title: str) -> Persistence:
+    found = _PERSISTENCES.get(given) if isinstance(given, str) else None
+    if found is None:
+        valid = ", ".join(repr(kind.value) for kind in Persistence)
+        raise ValueError(f"Invalid persistence {given!r} of memory {title!r}: must be one of {valid}.")
+    return found
 
 
 def episode_key(episode: int | str) -> int | str:
@@ -84,8 +142,20 @@ def episode_key(episode: int | str) -> int | str:
     return episode
 
 
+def last_turn(turns: str) -> int | None:
+    """Return the turn of the last observation in `Memory.turns`; None if it is no number."""
+    last = turns[max(turns.rfind("→"), turns.rfind("-")) + 1 :]
+    return int(last) if last.isdecimal() and len(last) < 19 else None
+
+
 def same_episode(one: int | str, other: int | str) -> bool:
     return one == other or episode_key(one) == episode_key(other)
+
+
+def known_fields(kind: type[Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return those of the values that a dataclass has a field for: what another version saved may hold more or less."""
+    names = {field.name for field in fields(kind)}
+    return {name: value for name, value in given.items() if name in names}
 
 
 def memory_of(fields: dict[str, Any]) -> Memory:
@@ -121,8 +191,18 @@ FactPlace = Literal["action", "arrival"]
 """Where a fact is kept: where the action was taken, or where it has led to."""
 
 
-def _readable(given: Any) -> Any:
-    """A claim that can't be read says nothing; the fact is kept all the same."""
+def _inline(kind: type[StrEnum]) -> WithJsonSchema:
+    """The values where they are asked for: models fill in a form better that they need not look up."""
+    return WithJsonSchema({"enum": [each.value for each in kind], "type": "string"})
+
+
+CategorySaid = Annotated[Category, _inline(Category)]
+PersistenceSaid = Annotated[Persistence, _inline(Persistence)]
+StatusSaid = Annotated[MemoryStatus, _inline(MemoryStatus)]
+
+
+def _readable(given: Any) -> tuple[Claim, ...]:
+    """Return the claims that can be read; the fact is kept without the others."""
     if not isinstance(given, (list, tuple)):
         return ()
     return tuple(claim for one in given[:_MOST_CLAIMS] if (claim := _claim(one)))
@@ -135,11 +215,11 @@ def _claim(given: Any) -> Claim | None:
         return None
 
 
-def _few(given: Any) -> Any:
+def _few(given: Any) -> tuple[Any, ...]:
     return tuple(given)[:MOST_FURTHER_FACTS] if isinstance(given, (list, tuple)) else ()
 
 
-_CLAIM = TypeAdapter(Claim)
+_CLAIM: TypeAdapter[Claim] = TypeAdapter(Claim)
 Claims = Annotated[
     tuple[Claim, ...],
     BeforeValidator(_readable),
@@ -155,11 +235,11 @@ Titles = Annotated[set[str], Field(max_length=3)]
 class FurtherFact(BaseModel):
     """One more fact that a turn teaches."""
 
-    category: Category
+    category: CategorySaid
     memory_title: str = Field(min_length=1)
     memory_text: str = Field(min_length=1)
-    persistence: Persistence
-    status: MemoryStatusType = MemoryStatus.ACTIVE
+    persistence: PersistenceSaid
+    status: StatusSaid = MemoryStatus.ACTIVE
     action: ActionSaid = None
     claims: Claims = ()
     place: PlaceSaid = None
@@ -170,11 +250,11 @@ class MemorySynthesisResponse(BaseModel):
     """What a model says a turn teaches."""
 
     should_remember: bool
-    category: Category | None = None
+    category: CategorySaid | None = None
     memory_title: str | None = None
     memory_text: str | None = None
-    persistence: Persistence | None = None
-    status: MemoryStatusType = MemoryStatus.ACTIVE
+    persistence: PersistenceSaid | None = None
+    status: StatusSaid = MemoryStatus.ACTIVE
     action: ActionSaid = None
     claims: Claims = ()
     place: PlaceSaid = None
@@ -320,17 +400,16 @@ class ZMachineContext:
         """
         if isinstance(given, cls):
             return given
-        known = {field.name for field in fields(cls)}
-        told = {key: value for key, value in (given or {}).items() if key in known}
+        told = known_fields(cls, given or {})
         return cls(**_derived(told) | told)
 
 
 def _derived(told: dict[str, Any]) -> dict[str, Any]:
     """What values before and after say of the change between them."""
-    scores = told.get("score_before"), told.get("score_after")
+    before, after = told.get("score_before"), told.get("score_after")
     derived: dict[str, Any] = {}
-    if None not in scores:
-        derived["score_delta"] = scores[1] - scores[0]
+    if before is not None and after is not None:
+        derived["score_delta"] = after - before
     if "location_before" in told and "location_after" in told:
         derived["location_changed"] = told["location_before"] != told["location_after"]
     if "inventory_before" in told and "inventory_after" in told:
@@ -353,7 +432,8 @@ def outcome_of(turn: ZMachineContext) -> str:
 class MemoryEvent:
     """What happened to one memory: for the display, the run log and the counts."""
 
-    kind: Literal["added", "seen again", "merged", "superseded", "contested", "qualified", "invalidated", "ignored"]
+    kind: str
+    """Added, seen again, merged, superseded, contested, qualified, invalidated or ignored."""
     location_id: int
     title: str
     persistence: Persistence
@@ -362,7 +442,7 @@ class MemoryEvent:
     """Why, where there is a reason to give: what replaced it, what was wrong."""
     text: str = ""
     """What it says."""
-    status: MemoryStatusType = MemoryStatus.ACTIVE
+    status: MemoryStatus = MemoryStatus.ACTIVE
     """After the event."""
     other: str = ""
     """What the memory says that it was compared with, where that led to the event."""

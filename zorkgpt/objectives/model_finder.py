@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field, field_validator
 from session.history import TurnRecord
 from zorkgpt.llm.messages import LLM, Message
 from zorkgpt.llm.structured import form_of
-from zorkgpt.memory.recall.retrieval import estimated_tokens
+from zorkgpt.memory.retrieval import estimated_tokens
 from zorkgpt.objectives.conditions import Kind
 from zorkgpt.objectives.finder import Findings, Judgement, Situation
 from zorkgpt.objectives.models import Objective, Scope

@@ -8,7 +8,7 @@ from operator import itemgetter
 from typing import Any
 
 from zorkgpt.memory.claims import Relation
-from zorkgpt.memory.models import Memory
+from zorkgpt.memory.models import Category, Memory, Persistence
 from zorkgpt.offline.candidates import COST, Candidate, Tier
 from zorkgpt.offline.nouns import words_of
 from zorkgpt.offline.phrases import Outcome, is_dark, is_unlocked, normal, read_title
@@ -38,7 +38,7 @@ def what_came_of(memory: Memory) -> tuple[str, Outcome] | None:
         taken = any(claim.relation is Relation.CARRIED for claim in memory.claims)
         return action, Outcome.TAKES if taken else Outcome.WORKS
     if memory.outcome == "nothing":
-        return action, Outcome.FAILS if memory.category == "FAILURE" else Outcome.TELLS
+        return action, Outcome.FAILS if memory.category == Category.FAILURE else Outcome.TELLS
     return action, Outcome.LEADS
 
 
@@ -115,7 +115,7 @@ class PlaceNotes:
                 self.dark = self.dark or outcome is Outcome.KILLS_UNLIT
                 if outcome is Outcome.FAILS:
                     self.refusals.setdefault(action, memory.text)
-            elif memory.persistence == "core" and is_dark(memory.text):
+            elif memory.persistence is Persistence.CORE and is_dark(memory.text):
                 self.dark = True
         self._renew("deadly", "left")
 

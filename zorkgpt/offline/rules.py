@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterator, Sequence
 
 from zorkgpt.memory.claims import Claim, Relation
-from zorkgpt.memory.learning.synthesis import SynthesisRequest
 from zorkgpt.memory.models import (
     AttributeChanged,
     Category,
@@ -17,6 +16,7 @@ from zorkgpt.memory.models import (
     Persistence,
     ThingAtHand,
 )
+from zorkgpt.memory.synthesis import SynthesisRequest
 from zorkgpt.offline.phrases import Outcome, is_dark, title_of, whole_sentences
 
 _TEXT_LIMIT = 200
@@ -52,9 +52,11 @@ def _of_action(request: SynthesisRequest) -> MemorySynthesisResponse:
         return NOTHING
     if truth.died:
         unlit = is_dark(request.response) or any(is_dark(turn.response) for turn in request.history)
-        return _fact(request, "DANGER", Outcome.KILLS_UNLIT if unlit else Outcome.KILLS, "Doing this here is deadly.")
+        return _fact(
+            request, Category.DANGER, Outcome.KILLS_UNLIT if unlit else Outcome.KILLS, "Doing this here is deadly."
+        )
     if truth.score_delta > 0:
-        return _fact(request, "SUCCESS", Outcome.SCORES, f"{_points(truth.score_delta)} {_effects(request)}")
+        return _fact(request, Category.SUCCESS, Outcome.SCORES, f"{_points(truth.score_delta)} {_effects(request)}")
     if truth.location_changed:
         # Plain ways are on the map.
         return _conditional_way(request) if truth.failed_before else NOTHING
@@ -63,9 +65,9 @@ def _of_action(request: SynthesisRequest) -> MemorySynthesisResponse:
     if lost := _lost(request):
         claims = tuple(claim for thing in lost for claim in thing.claims()[:1])
         text = _sentence(claim.in_words() for claim in claims)
-        return _fact(request, "NOTE", Outcome.WORKS, text, persistence="ephemeral", claims=claims)
+        return _fact(request, Category.NOTE, Outcome.WORKS, text, persistence=Persistence.EPHEMERAL, claims=claims)
     if effects := _effects(request):
-        return _fact(request, "SUCCESS", Outcome.WORKS, effects)
+        return _fact(request, Category.SUCCESS, Outcome.WORKS, effects)
     return NOTHING
 
 
@@ -82,7 +84,7 @@ def _conditional_way(request: SynthesisRequest) -> MemorySynthesisResponse:
     now = f" Now {', '.join(states)}." if states else ""
     text = f"Leads to {place}, though not always.{now}"
     claims = (way,) if truth.location_after is not None else ()
-    return _fact(request, "SUCCESS", Outcome.LEADS, text, claims=claims)
+    return _fact(request, Category.SUCCESS, Outcome.LEADS, text, claims=claims)
 
 
 def _gained(request: SynthesisRequest) -> list[ObjectMoved]:
@@ -101,7 +103,7 @@ def _lost(request: SynthesisRequest) -> list[ThingAtHand]:
 
 def _taken(request: SynthesisRequest, gained: Sequence[ObjectMoved]) -> MemorySynthesisResponse:
     """Where something lay that the player had not moved before, unless that is known."""
-    known = {claim.number for one in request.memories if one.persistence != "ephemeral" for claim in one.claims}
+    known = {claim.number for one in request.memories if one.persistence.outlives_episode for claim in one.claims}
     found = [
         move
         for move in gained
@@ -111,7 +113,7 @@ def _taken(request: SynthesisRequest, gained: Sequence[ObjectMoved]) -> MemorySy
         return NOTHING
     claims = tuple(_lay(request, move) for move in found)
     text = _sentence(claim.in_words() for claim in claims)
-    return _fact(request, "SUCCESS", Outcome.TAKES, f"{text} It can be taken.", claims=claims)
+    return _fact(request, Category.SUCCESS, Outcome.TAKES, f"{text} It can be taken.", claims=claims)
 
 
 def _lay(request: SynthesisRequest, move: ObjectMoved) -> Claim:
@@ -205,10 +207,10 @@ def _sight(
 ) -> MemorySynthesisResponse:
     return MemorySynthesisResponse(
         should_remember=True,
-        category="DISCOVERY",
+        category=Category.DISCOVERY,
         memory_title=title,
         memory_text=text,
-        persistence="core",
+        persistence=Persistence.CORE,
         action="",
         claims=claims,
         supersedes_memory_titles=set(replaced),
@@ -222,7 +224,7 @@ def _fact(
     outcome: Outcome,
     text: str,
     *,
-    persistence: Persistence = "permanent",
+    persistence: Persistence = Persistence.PERMANENT,
     claims: tuple[Claim, ...] = (),
 ) -> MemorySynthesisResponse:
     title = title_of(request.action, outcome)

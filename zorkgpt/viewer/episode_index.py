@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from zorkgpt.memory.models import Persistence
 from zorkgpt.runlog.events import SCHEMA_VERSION
 from zorkgpt.runlog.playing import is_played
 from zorkgpt.viewer.lines import Lines
@@ -160,7 +161,7 @@ class EpisodeIndex:
         self._where.append(where)
         for event in objects(record.get("memory_events")):
             place = whole_number(event.get("location_id"))
-            if event.get("persistence") == "ephemeral" and place is not None:
+            if event.get("persistence") == Persistence.EPHEMERAL and place is not None:
                 self.passing.setdefault(place, []).append((turn, event))
                 self.passed += 1
         self.ended = {}

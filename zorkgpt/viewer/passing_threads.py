@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from zorkgpt.memory.models import INVALIDATION_MARKER
+from zorkgpt.memory.models import INVALIDATION_MARKER, Persistence
 from zorkgpt.viewer.values import cut, moment
 
 _END = 999_999
@@ -33,7 +33,7 @@ def _new(event: dict[str, Any], title: str, episode: int, turn: int) -> dict[str
         "category": cut(event.get("category"), 40),
         "title": title,
         "text": cut(event.get("text")),
-        "persistence": "ephemeral",
+        "persistence": Persistence.EPHEMERAL.value,
         "status": cut(event.get("status"), 40) or "ACTIVE",
         "episode": episode,
         "turns": str(turn),

@@ -1,4 +1,4 @@
-"""Asking a model how a new memory relates to those that the words alone leave open."""
+"""Asks a model how a new memory relates to those that the words alone leave open."""
 
 from collections.abc import Sequence
 from typing import Literal, Protocol
@@ -33,7 +33,7 @@ class Judge(Protocol):
     """Understands what two memories say."""
 
     def judge(self, place: str, new: Memory, known: Sequence[Memory]) -> dict[int, Verdict]:
-        """Verdicts by the memory's position in `known`; one that is missing was not judged.
+        """Return verdicts by the memory's position in `known`; one that is missing was not judged.
 
         Raises:
             LLMError: the model could not be asked, or its answer not be read.
@@ -53,6 +53,8 @@ class ModelJudge:
         )
         messages = [Message("system", prompt.system), Message("user", prompt.user)]
         answer = self._llm.complete(messages, role="memory", response_model=Verdicts).parsed
+        if answer is None:
+            return {}
         # Two verdicts on one memory are none.
         numbers = [verdict.number for verdict in answer.verdicts]
         return {

@@ -72,7 +72,7 @@ class Evidence:
 
     def show(self, location_id: int, memories: Iterable[Memory]) -> None:
         """The player is about to act at this location, and sees these memories."""
-        self._shown = location_id, tuple(one for one in memories if one.persistence != "ephemeral")
+        self._shown = location_id, tuple(one for one in memories if one.persistence.outlives_episode)
 
     def note(self, location_id: int, action: str, turn: ZMachineContext, episode: int | str) -> None:
         """Take in what the player did there, and what came of it."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from zorkgpt.memory.models import INVALIDATION_MARKER, Memory, MemoryStatus
+from zorkgpt.memory.models import INVALIDATION_MARKER, Category, Memory, MemoryStatus, Persistence
 
 _SIGNS = (b'"ephemeral"', b'"episode_ended"')
 """What stands in the lines that matter; no other line is read closer."""
@@ -73,7 +73,7 @@ class EpisodeMemories:
 
 
 def _ephemeral(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    return (event for event in row.get("memory_events") or () if event.get("persistence") == "ephemeral")
+    return (event for event in row.get("memory_events") or () if event.get("persistence") == Persistence.EPHEMERAL)
 
 
 def _changed(kept: tuple[Memory, ...], turn: int, event: dict[str, Any], episode: int | str) -> tuple[Memory, ...]:
@@ -81,7 +81,9 @@ def _changed(kept: tuple[Memory, ...], turn: int, event: dict[str, Any], episode
     if kind == "added":
         status = event.get("status") or MemoryStatus.ACTIVE
         text = event.get("text") or ""
-        new = Memory(event.get("category") or "NOTE", title, episode, str(turn), None, text, "ephemeral", status)
+        new = Memory(
+            event.get("category") or Category.NOTE, title, episode, str(turn), None, text, Persistence.EPHEMERAL, status
+        )
         return (*kept, new)
     places = [at for at, memory in enumerate(kept) if memory.title == title and _is_open(memory)]
     if not places or kind not in ("seen again", "superseded", "invalidated"):

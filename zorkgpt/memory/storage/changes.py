@@ -93,11 +93,16 @@ def titled(memories: list[Memory], title: str) -> Memory | None:
     return next((memory for memory in memories if is_current(memory) and one_line(memory.title) == wanted), None)
 
 
+def known_again(memories: Iterable[Memory], memory: Memory) -> Memory | None:
+    """Return the current one of the same title and text."""
+    return next((known for known in memories if is_current(known) and same_words(known, memory)), None)
+
+
 def added(
     document: Document, location_id: int, name: str, memory: Memory, *, visits: tuple[int | str, ...] = ()
 ) -> Outcome:
     """The memory in its location's section; a new one begins with these visits, given by their episodes."""
-    if memory.persistence == "ephemeral":
+    if not memory.persistence.outlives_episode:
         log.error("ephemeral memory kept out of the file", extra={"location_id": location_id, "title": memory.title})
         return Outcome(document)
     if location_id not in document.at:

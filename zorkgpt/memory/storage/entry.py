@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from zorkgpt.memory.claims import Claim, parse_claim
-from zorkgpt.memory.models import INVALIDATION_MARKER, PERSISTENCES, STATUSES, Memory, MemoryStatus
+from zorkgpt.memory.models import INVALIDATION_MARKER, Memory, MemoryStatus, Persistence
 from zorkgpt.memory.storage.escaping import BODY, EMPTY, META, QUOTED, TAG, TITLE, escape, one_line, unescape
 
 
@@ -24,7 +24,8 @@ class Entry:
     """Parts of the header that a later version wrote, as they stand in the file."""
 
 
-_PERSISTENCE = {kind.upper(): kind for kind in PERSISTENCES}
+_PERSISTENCE = {kind.upper(): kind for kind in Persistence}
+_STATUS = {status.value: status for status in MemoryStatus}
 _BRACKET = re.compile(r"\*\*\[((?:[^\]\\]|\\.)*)\]")
 _TAG_BREAK = re.compile(r"\s+-\s+|^-\s+")
 _FIELD = re.compile(r"(?:[^,\\]|\\.|\\$)+")
@@ -186,19 +187,20 @@ def _header(line: str) -> tuple[str, str, str]:
     return bracket[1], one_line(unescape(title[:-2])), line[meta_at + 2 : -2]
 
 
-def _tags(text: str) -> tuple[str, str, str]:
+def _tags(text: str) -> tuple[str, Persistence, MemoryStatus]:
     category, *rest = _TAG_BREAK.split(text)
-    persistence, status = None, None
+    persistence: Persistence | None = None
+    status: MemoryStatus | None = None
     for tag in (tag.strip().upper() for tag in rest):
         if tag in _PERSISTENCE and persistence is None:
             persistence = _PERSISTENCE[tag]
-        elif tag in STATUSES and status is None:
-            status = tag
+        elif tag in _STATUS and status is None:
+            status = _STATUS[tag]
         else:
             raise NotAnEntry(f"{tag!r} is neither a persistence nor a status")
-    if persistence == "ephemeral":
+    if persistence is Persistence.EPHEMERAL:
         raise NotAnEntry("an ephemeral memory does not belong into the file")
-    return one_line(unescape(category)), persistence or "permanent", status or MemoryStatus.ACTIVE
+    return one_line(unescape(category)), persistence or Persistence.PERMANENT, status or MemoryStatus.ACTIVE
 
 
 @dataclass(slots=True)

@@ -5,7 +5,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from zorkgpt.memory.models import Memory
+from zorkgpt.memory.models import Memory, MemoryStatus, Persistence
 from zorkgpt.memory.storage.entry import (
     Entry,
     NotAnEntry,
@@ -204,8 +204,8 @@ def _parts(text: str, at: int, problems: list[Problem]) -> Iterator[str | Entry]
             f"{turns}→{last}" if last else turns,
             int(score) if score else None,
             body.strip(),
-            "core" if persistence == "CORE" else "permanent",
-            status or "ACTIVE",
+            Persistence.CORE if persistence == "CORE" else Persistence.PERMANENT,
+            MemoryStatus(status) if status else MemoryStatus.ACTIVE,
             None,
             None,
             None,

@@ -10,8 +10,8 @@ from zorkgpt.errors import LLMError
 from zorkgpt.llm.messages import LLM, Message
 from zorkgpt.llm.structured import form_of
 from zorkgpt.log import get_logger
-from zorkgpt.memory.models import Memory
-from zorkgpt.memory.recall.search import LocatedMemory
+from zorkgpt.memory.models import Memory, Persistence
+from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.storage import changes
 from zorkgpt.memory.storage.changes import Outcome
 from zorkgpt.memory.storage.codec import Document
@@ -28,7 +28,8 @@ class Proposal:
     """What an unmarked memory should be marked as."""
 
     located: LocatedMemory
-    persistence: Lasting
+    persistence: Persistence
+    """Core or permanent."""
     why: str
 
 
@@ -75,7 +76,9 @@ class RuleClassifier:
     """Asks nobody: what nobody has said otherwise of stays permanent, as it is read without a mark."""
 
     def classify(self, located: Sequence[LocatedMemory]) -> list[Proposal]:
-        return [Proposal(one, "permanent", "as it is read without a mark; no model was asked") for one in located]
+        return [
+            Proposal(one, Persistence.PERMANENT, "as it is read without a mark; no model was asked") for one in located
+        ]
 
 
 class ClassificationAnswer(BaseModel):
@@ -107,7 +110,7 @@ class ModelClassifier:
             said = []
         if len(said) != len(located):
             return self._rules.classify(located)
-        return [Proposal(one, kind, "the model says so") for one, kind in zip(located, said, strict=True)]
+        return [Proposal(one, Persistence(kind), "the model says so") for one, kind in zip(located, said, strict=True)]
 
 
 def _same(among: Sequence[LocatedMemory], wanted: LocatedMemory) -> Memory | None:

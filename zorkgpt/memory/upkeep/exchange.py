@@ -6,8 +6,8 @@ from pathlib import Path
 from types import UnionType
 
 from zorkgpt.errors import MemoryStoreError, reason_of
-from zorkgpt.memory.models import STATUSES, Memory, fields_of, memory_of
-from zorkgpt.memory.recall.search import LocatedMemory
+from zorkgpt.memory.models import Memory, MemoryStatus, fields_of, memory_of
+from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.storage import changes
 from zorkgpt.memory.storage.changes import Outcome
 from zorkgpt.memory.storage.codec import Document, parse
@@ -69,7 +69,7 @@ def with_memories(document: Document, memories: Iterable[LocatedMemory]) -> Outc
     made: tuple[changes.Change, ...] = ()
     for located in memories:
         known = document.memories(located.location_id)
-        if located.memory.persistence == "ephemeral" or any(_same(memory, located.memory) for memory in known):
+        if not located.memory.persistence.outlives_episode or any(_same(memory, located.memory) for memory in known):
             continue
         outcome = changes.added(document, located.location_id, located.location_name, located.memory)
         document, made = outcome.document, made + outcome.changes
@@ -95,7 +95,7 @@ def _located(row: dict) -> LocatedMemory:
     memory = memory_of(row)
     for field, kind in _KINDS.items():
         value = getattr(memory, field)
-        if not _is_of(value, kind) or (field == "status" and value not in STATUSES):
+        if not _is_of(value, kind) or (field == "status" and value not in tuple(MemoryStatus)):
             raise TypeError(f"memory {memory.title!r} has {value!r} as its {field}")
     return LocatedMemory(location_id, name, memory)
 
