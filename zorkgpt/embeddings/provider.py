@@ -14,8 +14,10 @@ class EmbeddingProvider(Protocol):
     to no other. A text longer than the model's window is embedded in pieces, never cut.
     """
 
-    model: str
-    """Names the model: vectors of different models can't be compared, those of one model can, whoever computed them."""
+    @property
+    def model(self) -> str:
+        """The model's name: vectors of one model can be compared, whoever computed them, those of two can't."""
+        ...
 
     def embed(self, text: str) -> "np.ndarray":
         """The vector of a text, of shape (d,).

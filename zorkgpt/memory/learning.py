@@ -288,7 +288,7 @@ class Learner:
         return request
 
     def _widen(self, location_id: int, action: str, turn: ZMachineContext, memories: Sequence[Memory]) -> None:
-        """What came out again as a memory says, in another state than it says, does not depend on that state."""
+        """Widen what came out again as a memory says, in another state: it does not depend on that state."""
         outcome = outcome_of(turn)
         for memory in memories:
             if not memory.when or folded(memory.action) != folded(action) or memory.outcome != outcome:
@@ -405,7 +405,7 @@ class Learner:
         return claim.short in now and claim.number not in self._handled
 
     def _drop_what_is_no_longer_so(self, turn: int) -> None:
-        """Memories of this episode that claim of a thing what the object tree says is otherwise by now."""
+        """Mark memories of this episode as wrong that claim of a thing what the object tree denies by now."""
         for location_id, kept in list(self._writer.ephemeral.items()):
             for memory in [one for one in kept if is_current(one)]:
                 denied = next((one for one in memory.claims if self._handled.denies(location_id, one)), None)
@@ -514,7 +514,7 @@ class Learner:
 
 
 def _is_known_way(action: str, turn: ZMachineContext, memories: Sequence[Memory]) -> bool:
-    """Whether a walk led to where the map, or a memory of this place, says that it leads."""
+    """Return whether a walk led to where the map, or a memory of this place, says that it leads."""
     if not turn.location_changed or any(memory.status == MemoryStatus.TENTATIVE for memory in memories):
         return False
     wanted, came_to = folded(action), outcome_of(turn)
@@ -522,16 +522,17 @@ def _is_known_way(action: str, turn: ZMachineContext, memories: Sequence[Memory]
 
 
 def _action_of(request: SynthesisRequest, fact: Fact) -> str | None:
-    """What the fact is about; where the field was left out, a success or a failure is one of this turn's action."""
+    """Return the command that the fact is about; a success or failure that names none is about this turn's action."""
     if fact.action is None and fact.category in _ABOUT_AN_ACTION and not request.arrival:
         return request.action
     return fact.action
 
 
 def _known_claims(claims: Sequence[Claim], turn: ZMachineContext) -> tuple[Claim, ...]:
-    """The claims about things that the Z-machine listed, with their names; ways and darkness need none."""
+    """Return the claims about things that the Z-machine listed, with their names; ways and darkness need none."""
     names = {thing.number: thing.name for thing in turn.things}
-    names |= {one.number: one.name for one in (*turn.moved, *turn.changed)}
+    names |= {move.number: move.name for move in turn.moved}
+    names |= {change.number: change.name for change in turn.changed}
     found = []
     for claim in claims:
         if claim.relation in (Relation.DARK, Relation.LIGHT):
@@ -539,13 +540,17 @@ def _known_claims(claims: Sequence[Claim], turn: ZMachineContext) -> tuple[Claim
         elif claim.relation is Relation.LEADS:
             if claim.name.strip() and claim.other is not None:
                 found.append(Claim(Relation.LEADS, None, one_line(claim.name), claim.other, one_line(claim.other_name)))
-        elif claim.number in names and (claim.relation not in (Relation.IN, Relation.ON) or claim.other is not None):
+        elif claim.number is None or claim.number not in names:
+            continue
+        elif claim.other is not None:
             found.append(replace(claim, name=names[claim.number], other_name=names.get(claim.other, "")))
+        elif claim.relation not in (Relation.IN, Relation.ON):
+            found.append(replace(claim, name=names[claim.number], other_name=""))
     return tuple(dict.fromkeys(found))
 
 
 def _is_opposed(known: Memory, new: Memory) -> bool:
-    """Whether both tell what came of the same action, and not the same; surviving once disproves no danger."""
+    """Return whether both tell what came of the same action, and not the same; surviving once disproves no danger."""
     if not known.action or folded(known.action) != folded(new.action) or known.outcome == new.outcome:
         return False
     outcomes = {known.outcome, new.outcome}
@@ -555,7 +560,7 @@ def _is_opposed(known: Memory, new: Memory) -> bool:
 
 
 def _named_apart(memory: Memory, others: Sequence[Memory]) -> Memory:
-    """With a title of its own, where another fact of the place has the same one."""
+    """Return the memory with a title of its own, where another fact of the place has the same one."""
     taken = {folded(one.title): one for one in others}
     known = taken.get(folded(memory.title))
     if known is None or same_words(known, memory) or compared(known, memory, None).relation in ("same", "adds"):

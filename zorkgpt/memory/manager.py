@@ -3,11 +3,10 @@
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
-from zorkgpt.embeddings.provider import EmbeddingProvider
 from zorkgpt.llm.messages import LLM
 from zorkgpt.log import get_logger
 from zorkgpt.memory import episode_snapshot
@@ -45,6 +44,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from zorkgpt.embeddings.cache import VectorCache
+    from zorkgpt.embeddings.choose import Choice
+    from zorkgpt.embeddings.provider import EmbeddingProvider
     from zorkgpt.memory.dedup.consolidation import Merge
     from zorkgpt.memory.editing import Edit
     from zorkgpt.memory.past.provenance import Provenance
@@ -111,7 +112,7 @@ class SimpleMemoryManager:
         llm_client: LLM | ChatClient | None = None,
         *,
         synthesizer: MemorySynthesizer | None = None,
-        embeddings: EmbeddingProvider | None = None,
+        embeddings: "EmbeddingProvider | None" = None,
         judge: Judge | None = None,
         wait_for_embeddings: bool = True,
         path: Path | str | None = None,
@@ -149,7 +150,7 @@ class SimpleMemoryManager:
         self._as_of: AsOf | None = None
 
     def _make_deduplicator(
-        self, provider: EmbeddingProvider | None, judge: Judge | None, *, wait: bool
+        self, provider: "EmbeddingProvider | None", judge: Judge | None, *, wait: bool
     ) -> Deduplicator | None:
         """None: it is off, or nobody says by what to compare."""
         settings = self.settings.deduplication
@@ -186,7 +187,7 @@ class SimpleMemoryManager:
         cls,
         path: Path | str,
         llm: LLM | ChatClient | None = None,
-        embeddings: EmbeddingProvider | None = None,
+        embeddings: "EmbeddingProvider | None" = None,
         **options: Any,
     ) -> "SimpleMemoryManager":
         """Open the memory without a game: of this file, or of `Memories.md` in this folder."""
@@ -224,13 +225,14 @@ class SimpleMemoryManager:
 
         One of the same title and text as a current one counts as seen again.
         """
-        return self._writer.add(location_id, location_name, memory)
+        return self._writer.add(location_id, location_name, _typed(memory))
 
     def supersede_memory(self, location_id: int, location_name: str, old_memory_title: str, new_memory: Memory) -> bool:
         """Replace a memory by a newer one. False: not found, not written, or refused, and nothing was changed.
 
         What is known for good can't be replaced by what is true for the episode only.
         """
+        new_memory = _typed(new_memory)
         turn = self._state.turn or last_turn(new_memory.turns)
         return self._writer.supersede(location_id, location_name, [old_memory_title], new_memory, turn)
 
@@ -375,9 +377,9 @@ class SimpleMemoryManager:
         return self.settings.deduplication.similarity_threshold
 
     @property
-    def embedding_provider(self) -> EmbeddingProvider | None:
+    def embedding_provider(self) -> "EmbeddingProvider | None":
         """The provider of vectors; None if there is none."""
-        return self._deduplicator and self._deduplicator.index.provider
+        return None if self._deduplicator is None else self._deduplicator.index.provider
 
     @property
     def embedding_cache(self) -> "VectorCache | Mapping[str, Vector]":
@@ -605,6 +607,11 @@ def _count(cache: dict[int, list[Memory]], location_id: int | None) -> int:
     return sum(map(len, cache.values()))
 
 
+def _typed(memory: Memory) -> Memory:
+    """Return the memory as it would be made now: a caller may have set its persistence to a string since."""
+    return memory if type(memory.persistence) is Persistence else replace(memory)
+
+
 def _as_llm(client: LLM | ChatClient | None, model: str) -> LLM | None:
     if client is None:
         return None
@@ -614,14 +621,15 @@ def _as_llm(client: LLM | ChatClient | None, model: str) -> LLM | None:
     return as_llm(client, model=model)
 
 
-def _provider(settings: DeduplicationSettings, client: LLM | ChatClient | None) -> EmbeddingProvider | None:
+def _provider(settings: DeduplicationSettings, client: LLM | ChatClient | None) -> "EmbeddingProvider | None":
     """Return the provider that the settings name; None: vectors are not wanted."""
     if not settings.enable or settings.provider in ("", "none"):
         return None
     from zorkgpt.embeddings.choose import choose_provider
 
     return choose_provider(
-        settings.provider,
+        # A name that it does not know gives a provider that finds nothing to work with.
+        cast("Choice", settings.provider),
         sentence_transformer_model=settings.sentence_transformer_model,
         llm_embedding_model=settings.llm_embedding_model,
         llm_client=client if isinstance(client, EmbeddingClient) else None,

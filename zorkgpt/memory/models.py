@@ -260,7 +260,7 @@ class MemorySynthesisResponse(BaseModel):
     place: PlaceSaid = None
     supersedes_memory_titles: Titles = Field(default_factory=set)
     also: Annotated[tuple[FurtherFact, ...], BeforeValidator(_few)] = Field(
-        (), description="further facts that the same turn teaches; mostly empty"
+        default=(), description="further facts that the same turn teaches; mostly empty"
     )
     invalidate_memory_titles: Titles = Field(default_factory=set)
     invalidation_reason: str | None = None
@@ -340,7 +340,7 @@ class ThingAtHand:
     """It stayed at the place that the player left with this action."""
 
     def claims(self) -> tuple[Claim, ...]:
-        """Everything that can be claimed of it now."""
+        """Return everything that can be claimed of it now."""
         if self.carried:
             where = Claim(Relation.CARRIED, self.number, self.name)
         elif self.holder_number is not None:
@@ -390,22 +390,22 @@ class ZMachineContext:
     @property
     def acted(self) -> bool:
         """Whether the action itself moved or changed an object."""
-        return any(not one.by_itself for one in (*self.moved, *self.changed))
+        return any(not one.by_itself for one in self.moved) or any(not one.by_itself for one in self.changed)
 
     @classmethod
     def of(cls, given: "ZMachineContext | dict[str, Any] | None") -> "ZMachineContext":
-        """A context from one of these, or from a dict with some of its fields; other keys are ignored.
+        """Return a context from one of these, or from a dict with some of its fields; other keys are ignored.
 
         What a dict leaves out and its values before and after tell is derived: the deltas and the flags.
         """
-        if isinstance(given, cls):
+        if isinstance(given, ZMachineContext):
             return given
         told = known_fields(cls, given or {})
         return cls(**_derived(told) | told)
 
 
 def _derived(told: dict[str, Any]) -> dict[str, Any]:
-    """What values before and after say of the change between them."""
+    """Return what values before and after say of the change between them."""
     before, after = told.get("score_before"), told.get("score_after")
     derived: dict[str, Any] = {}
     if before is not None and after is not None:

@@ -198,7 +198,8 @@ def prompt_for(request: SynthesisRequest, *, history_window: int) -> list[Messag
 
 def _memories(memories: Sequence[Memory]) -> str:
     """Return a line for each of the newest memories that fit, oldest first, and how many are left out."""
-    lines, spare = [], _MOST_MEMORY_TOKENS
+    lines: list[str] = []
+    spare = _MOST_MEMORY_TOKENS
     for memory in reversed(memories):
         line = _memory(memory)
         spare -= estimated_tokens(f"{line}\n")

@@ -386,7 +386,9 @@ class MemoryWriter:
         return self._decision(location_id, name, memory)
 
     def _joining(self, location_id: int, name: str, memory: Memory, decision: Decision) -> DocumentChange | None:
-        return self.deduplicator and self.deduplicator.joining(location_id, name, memory, decision)
+        if self.deduplicator is None:
+            return None
+        return self.deduplicator.joining(location_id, name, memory, decision)
 
     def _conclude(self, location_id: int, memory: Memory, decision: Decision, *, was_joined: bool) -> None:
         """Count what a decision led to, and settle what was open and is no more."""
@@ -564,9 +566,7 @@ def says_the_same(known: Memory, memory: Memory) -> bool:
     return same_words(known, memory) or compared(known, memory, None).relation in ("same", "adds")
 
 
-def _event(
-    kind: changes.Kind | str, location_id: int, memory: Memory, detail: str, other: Memory | None = None
-) -> MemoryEvent:
+def _event(kind: str, location_id: int, memory: Memory, detail: str, other: Memory | None = None) -> MemoryEvent:
     said = other.text if other else ""
     return MemoryEvent(
         kind,

@@ -6,13 +6,12 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
-from zorkgpt.embeddings.provider import EmbeddingProvider
-
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from zorkgpt.embeddings.cache import VectorCache
+    from zorkgpt.embeddings.provider import EmbeddingProvider
 
     Vectors = NDArray[np.float32]
 
@@ -45,7 +44,7 @@ class EmbeddingIndex:
     """
 
     def __init__(
-        self, provider: EmbeddingProvider | None, path: Path | None, log: logging.Logger, *, wait: bool = True
+        self, provider: "EmbeddingProvider | None", path: Path | None, log: logging.Logger, *, wait: bool = True
     ) -> None:
         self.provider = provider
         self._perishable = provider if isinstance(provider, PerishableProvider) else None
@@ -62,6 +61,13 @@ class EmbeddingIndex:
 
     @property
     def cache(self) -> "VectorCache":
+        """The vectors by text, loaded on first use.
+
+        Raises:
+            ValueError: there is no provider.
+        """
+        if self.provider is None:
+            raise ValueError("There is no embedding provider, so no vectors are kept.")
         with self._creating:
             if self._cache is None:
                 from zorkgpt.embeddings.cache import VectorCache
@@ -108,7 +114,7 @@ class EmbeddingIndex:
 
     def load(self, texts: Sequence[str] = ()) -> threading.Thread:
         """Load the model and embed these texts in the background."""
-        if not self._is_loading():
+        if self._loader is None or not self._loader.is_alive():
             self._stop.clear()
             self._loader = threading.Thread(
                 target=self._load, args=(list(texts),), name="zorkgpt-embeddings", daemon=True
@@ -174,9 +180,10 @@ class EmbeddingIndex:
         import numpy as np
 
         before = self.size
-        vectors = self.cache.vectors(texts)
+        vectors: Vectors = self.cache.vectors(texts)
         self._dirty = self._dirty or self.size != before
-        return np.nan_to_num(vectors, nan=0.0, posinf=0.0, neginf=0.0)
+        finite: Vectors = np.nan_to_num(vectors, nan=0.0, posinf=0.0, neginf=0.0)
+        return finite
 
     def _attempt(self, work: Callable[[], _Result]) -> _Result | None:
         if self.is_lost:

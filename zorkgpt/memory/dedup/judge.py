@@ -53,7 +53,7 @@ class ModelJudge:
         )
         messages = [Message("system", prompt.system), Message("user", prompt.user)]
         answer = self._llm.complete(messages, role="memory", response_model=Verdicts).parsed
-        if answer is None:
+        if not isinstance(answer, Verdicts):
             return {}
         # Two verdicts on one memory are none.
         numbers = [verdict.number for verdict in answer.verdicts]
