@@ -152,7 +152,7 @@ class SimpleMemoryManager:
     def _make_deduplicator(
         self, provider: "EmbeddingProvider | None", judge: Judge | None, *, wait: bool
     ) -> Deduplicator | None:
-        """None: it is off, or nobody says by what to compare."""
+        """Return the deduplicator; None: it is off, or nobody says by what to compare."""
         settings = self.settings.deduplication
         if not settings.enable or (provider is None and not settings.provider):
             return None
@@ -202,7 +202,7 @@ class SimpleMemoryManager:
         self.close()
 
     def close(self) -> None:
-        """Forget what was of the episode. All else was on disk when its call returned; nothing is held open."""
+        """Forget the episode's memories. All else was on disk when its call returned; nothing is held open."""
         self.reset_episode()
         self._writer.close()
 
@@ -252,7 +252,7 @@ class SimpleMemoryManager:
         return self._writer.seen_again(location_id, memory, new_turn, new_episode)
 
     def get_location_memory(self, location_id: int) -> str:
-        """What the agent is told of this location; "" if nothing is known."""
+        """Return what the agent is told of this location; "" if nothing is known."""
         self._writer.refresh()
         with self.store.guard:
             sections = self.store.document.of(location_id)
@@ -272,17 +272,17 @@ class SimpleMemoryManager:
         return found.text
 
     def mark_recalled(self, location_id: int, memories: Iterable[Memory]) -> None:
-        """These memories of a location were shown to the agent elsewhere: repeating them is no observation."""
+        """Note memories of a location that the agent was shown elsewhere: repeating them is no observation."""
         with self.store.guard:
             self._learner.recalled.show(location_id, memories)
 
     def mark_lines_recalled(self, lines: Iterable[str]) -> None:
-        """The same for what was drawn from memories and is of no place."""
+        """Note lines that the agent was shown, which were drawn from memories and are of no place."""
         with self.store.guard:
             self._learner.recalled.show_lines(lines)
 
     def get_visits(self, location_id: int) -> tuple[int, int]:
-        """How often the player has been here, and in how many episodes; the present visit included.
+        """Return how often the player has been here, and in how many episodes, the present visit included.
 
         That is the one that goes on here, or, when the player was last somewhere else, the one that begins now.
         """
@@ -305,13 +305,13 @@ class SimpleMemoryManager:
             return _count(self.store.cache, location_id)
 
     def get_memory_breakdown(self, location_id: int) -> dict[str, int]:
-        """How many of each persistence are current."""
+        """Return how many memories of each persistence are current."""
         self._writer.refresh()
         found = Counter(memory.persistence for memory in self._writer.current(location_id))
         return {kind.value: found[kind] for kind in Persistence}
 
     def all_memories(self) -> list[LocatedMemory]:
-        """Every memory with its place, the superseded too, by location."""
+        """Return every memory with its place, the superseded too, by location."""
         self._writer.refresh()
         with self.store.guard:
             return [
@@ -322,7 +322,7 @@ class SimpleMemoryManager:
             ]
 
     def edit_memory(self, location_id: int, title: str, wanted: "Edit", *, expected: str | None = None) -> Memory:
-        """What a person wants otherwise of a memory in the file: see `zorkgpt.memory.editing.edit`."""
+        """Change a memory in the file as a person wants it: see `zorkgpt.memory.editing.edit`."""
         from zorkgpt.memory.editing import edit
 
         return edit(self.store, location_id, title, wanted, expected=expected)
@@ -341,7 +341,7 @@ class SimpleMemoryManager:
         return best_matches(query, current, k)
 
     def is_first_visit(self, location_id: int) -> bool:
-        """Whether no turn at this location has been recorded in this episode, but for the present turn."""
+        """Return whether no turn at this location has been recorded in this episode, but for the present turn."""
         return self._learner.is_first_visit(location_id)
 
     def record_action_outcome(
@@ -506,14 +506,14 @@ class SimpleMemoryManager:
         return findings
 
     def drain_events(self) -> list[MemoryEvent]:
-        """What happened to memories since this was asked last: for showing the turn."""
+        """Return what happened to memories since the last call, for showing the turn."""
         with self.store.guard:
             events = list(self._writer.events)
             self._writer.events.clear()
         return events
 
     def reset_episode(self) -> None:
-        """A new episode: what was true until the restart is forgotten."""
+        """Begin a new episode: what was true until the restart is forgotten."""
         with self.store.guard:
             self._writer.count_all()
             cleared, stay = (_count(cache, None) for cache in (self._writer.ephemeral, self.store.cache))
@@ -525,7 +525,7 @@ class SimpleMemoryManager:
         self.reset_episode()
 
     def drop_episode(self) -> None:
-        """Forget what `restore` has taken over, counts that wait to be written too: nothing is written."""
+        """Forget what `restore` has taken over, and the counts that wait to be written: nothing is written."""
         with self.store.guard:
             self._visits.drop()
             self._writer.evidence.drop()
@@ -533,7 +533,7 @@ class SimpleMemoryManager:
             self._learner.reset()
 
     def get_status(self) -> dict[str, Any]:
-        """What stands where, and how this episode's learning went."""
+        """Return how many memories there are, and how this episode's learning went."""
         self._writer.refresh()
         with self.store.guard:
             ephemeral = [memory for kept in self._writer.ephemeral.values() for memory in kept]
@@ -561,7 +561,7 @@ class SimpleMemoryManager:
             return episode_snapshot.save(Path(path), self._episode_snapshot())
 
     def restore_session(self, path: Path | str) -> bool:
-        """Take them back. False: there are none, or they are another episode's; nothing was changed."""
+        """Restore what `save_session` wrote. False: there is none, or it is another episode's; nothing was changed."""
         found = episode_snapshot.load(Path(path), self._state.episode)
         if found is None:
             return False
@@ -569,7 +569,7 @@ class SimpleMemoryManager:
         return True
 
     def snapshot(self) -> dict[str, Any]:
-        """What `save_session` writes, as plain values for JSON."""
+        """Return what `save_session` writes, as plain values for JSON."""
         with self.store.guard:
             return episode_snapshot.to_dict(self._episode_snapshot())
 
@@ -582,7 +582,7 @@ class SimpleMemoryManager:
         self._resume(episode_snapshot.from_dict(saved))
 
     def rollback(self) -> Rollback:
-        """From here on, what is written can be taken back to a checkpoint."""
+        """Return what can take the files back to a checkpoint from here on."""
         beside = (self.store.history.path, self._judgments_path, self._writer.evidence.path)
         return Rollback(self.store.file, beside)
 

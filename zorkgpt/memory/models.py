@@ -31,30 +31,24 @@ class _NamedString(StrEnum):
 class Persistence(_NamedString):
     """For how long a memory is true, in the order in which the classes are listed."""
 
-    CORE = "core"
+    CORE = "core", True, " [spawn]"
     """True at the start of every episode: seen on a first visit."""
-    PERMANENT = "permanent"
+    PERMANENT = "permanent", True, ""
     """True in every episode: how the game works."""
-    EPHEMERAL = "ephemeral"
+    EPHEMERAL = "ephemeral", False, " [session]"
     """True until the restart: what the player itself did to the world."""
 
-    @property
-    def outlives_episode(self) -> bool:
-        """Whether it is kept in the file, and not in the cache of the running episode."""
-        return self is not Persistence.EPHEMERAL
+    outlives_episode: bool
+    """Whether it is kept in the file, and not in the cache of the running episode."""
+    prompt_marker: str
+    """What follows a memory's line in a prompt."""
 
-    @property
-    def prompt_marker(self) -> str:
-        """What follows a memory's line in a prompt."""
-        return _PROMPT_MARKERS[self]
-
-    @property
-    def rank_in_prompt(self) -> int:
-        """Where its memories stand among those of a place: what outlives the episode comes first."""
-        return int(self is Persistence.EPHEMERAL)
-
-
-_PROMPT_MARKERS = {Persistence.CORE: " [spawn]", Persistence.PERMANENT: "", Persistence.EPHEMERAL: " [session]"}
+    def __new__(cls, value: str, outlives_episode: bool, prompt_marker: str) -> "Persistence":
+        member = str.__new__(cls, value)
+        member._value_ = value
+        member.outlives_episode = outlives_episode
+        member.prompt_marker = prompt_marker
+        return member
 
 
 class Category(_NamedString):
@@ -192,7 +186,7 @@ FactPlace = Literal["action", "arrival"]
 
 
 def _inline(kind: type[StrEnum]) -> WithJsonSchema:
-    """The values where they are asked for: models fill in a form better that they need not look up."""
+    """Return a schema with the values in their place: models fill in a form better if they need not look them up."""
     return WithJsonSchema({"enum": [each.value for each in kind], "type": "string"})
 
 

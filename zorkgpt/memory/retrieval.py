@@ -12,6 +12,9 @@ from zorkgpt.memory.storage.changes import is_current
 
 TENTATIVE_HEADING = "⚠️  TENTATIVE MEMORIES (unconfirmed, may be invalidated):"
 
+# All memories of a place are looked at on every turn, and CPython 3.11 is slow to look up a member of an enum.
+_TENTATIVE, _DANGER = MemoryStatus.TENTATIVE, Category.DANGER
+
 # Okapi BM25 with its usual constants: Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009.
 _K1, _B = 1.2, 0.75
 # Cosine of a query and a sentence that answers it; unrelated ones are below.
@@ -108,26 +111,22 @@ def line(memory: Memory, *, markers: bool = True) -> str:
 
 
 def _rank(memory: Memory, order: dict[int | str, int], place: int) -> tuple[float, ...]:
+    last = last_turn(memory.turns)
     return (
         not memory.pinned,
-        memory.category != Category.DANGER,
+        memory.category != _DANGER,
         not _scores(memory),
         standing(memory),
-        memory.status == MemoryStatus.TENTATIVE,
+        memory.status == _TENTATIVE,
         -memory.observation_count,
         -order.get(episode_key(memory.episode), len(order)),
-        -_last_turn(memory),
+        1 if last is None else -last,
         -place,
     )
 
 
 def _scores(memory: Memory) -> bool:
     return bool(memory.action) and (memory.score_change or 0) > 0
-
-
-def _last_turn(memory: Memory) -> int:
-    last = last_turn(memory.turns)
-    return -1 if last is None else last
 
 
 def _chosen(ranked: list[Memory], budget: Budget, count_tokens: Callable[[str], int]) -> Shown:
@@ -153,9 +152,9 @@ def _fitting(allowed: list[Memory], of: int, budget: Budget, count_tokens: Calla
     heading = count_tokens(f"\n{TENTATIVE_HEADING}\n")
     chosen: list[Memory] = []
     for memory in allowed:
-        tentative = memory.status == MemoryStatus.TENTATIVE
+        tentative = memory.status == _TENTATIVE
         cost = count_tokens(("  " if tentative else "") + line(memory, markers=budget.markers) + "\n")
-        first = heading if tentative and not any(m.status == MemoryStatus.TENTATIVE for m in chosen) else 0
+        first = heading if tentative and not any(m.status == _TENTATIVE for m in chosen) else 0
         if cost + first <= spare:
             spare -= cost + first
             chosen.append(memory)
@@ -163,10 +162,10 @@ def _fitting(allowed: list[Memory], of: int, budget: Budget, count_tokens: Calla
 
 
 def _text(chosen: list[Memory], hidden: int, budget: Budget) -> str:
-    active = [memory for memory in chosen if memory.status != MemoryStatus.TENTATIVE]
-    active.sort(key=lambda memory: (not memory.pinned, memory.persistence.rank_in_prompt))
-    tentative = [memory for memory in chosen if memory.status == MemoryStatus.TENTATIVE]
-    tentative.sort(key=lambda memory: memory.persistence.rank_in_prompt)
+    active = [memory for memory in chosen if memory.status != _TENTATIVE]
+    active.sort(key=lambda memory: (not memory.pinned, not memory.persistence.outlives_episode))
+    tentative = [memory for memory in chosen if memory.status == _TENTATIVE]
+    tentative.sort(key=lambda memory: not memory.persistence.outlives_episode)
     lines = [line(memory, markers=budget.markers) for memory in active]
     if tentative:
         lines += ["", TENTATIVE_HEADING] if lines else [TENTATIVE_HEADING]

@@ -22,6 +22,9 @@ from zorkgpt.memory.storage.section import (
 
 log = get_logger(__name__)
 
+# Asked of every memory of a place on every turn, and CPython 3.11 is slow to look up a member of an enum.
+_SUPERSEDED = MemoryStatus.SUPERSEDED
+
 Kind = Literal[
     "added",
     "seen again",
@@ -84,7 +87,7 @@ def same_words(one: Memory, other: Memory) -> bool:
 
 def is_current(memory: Memory) -> bool:
     """Whether it is believed, for good or for now, and no person forbids it."""
-    return memory.status != MemoryStatus.SUPERSEDED and not memory.vetoed
+    return memory.status != _SUPERSEDED and not memory.vetoed
 
 
 def titled(memories: list[Memory], title: str) -> Memory | None:
