@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 from dedup import DATA, pairs_in
+from zorkgpt.memory.dedup.meaning import EmbeddingIndex
 
 from game_interface.story import find_story
 from orchestration.assembly import RunOptions, assemble
@@ -19,10 +20,9 @@ from session.game_configuration import GameConfiguration
 from zorkgpt.embeddings.cache import VectorCache
 from zorkgpt.embeddings.choose import choose_provider
 from zorkgpt.log import get_logger
-from zorkgpt.memory.dedup.meaning import Meaning
 from zorkgpt.memory.entailment.compare import compare
 from zorkgpt.memory.manager import SimpleMemoryManager
-from zorkgpt.memory.recall.retrieval import estimated_tokens
+from zorkgpt.memory.retrieval import estimated_tokens
 
 
 def median_ms(work: Callable[[], object], times: int = 200) -> float:
@@ -39,7 +39,7 @@ def speed() -> str:
     pairs = pairs_in(DATA / "dedup_dev.jsonl")
     kept, new = [pair.a for pair in pairs], "The rusty key does not open the grating."
     kept = list(dict.fromkeys([*kept, *(pair.b for pair in pairs)]))[:50]
-    meaning = Meaning(provider, None, get_logger("benchmark"))
+    meaning = EmbeddingIndex(provider, None, get_logger("benchmark"))
     meaning.cosines(1, new, kept)
     fresh = iter(f"The lever number {number} opens the gate." for number in range(10_000))
     # By turns, so that whatever else the machine does meets both alike.

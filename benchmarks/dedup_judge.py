@@ -22,7 +22,7 @@ from zorkgpt.memory.dedup.judge import Verdict
 from zorkgpt.memory.entailment.comparison import is_worth_asking
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import Memory
-from zorkgpt.memory.recall.search import LocatedMemory
+from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.upkeep.exchange import with_memories
 
 SAME, DIFFERENT = 0.95, 0.98

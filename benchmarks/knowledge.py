@@ -18,7 +18,7 @@ from orchestration.players import PlayerChoice
 from session.game_configuration import GameConfiguration
 from zorkgpt.knowledge.store import KnowledgeStore
 from zorkgpt.memory.manager import SimpleMemoryManager
-from zorkgpt.memory.recall.retrieval import estimated_tokens
+from zorkgpt.memory.retrieval import estimated_tokens
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from time import perf_counter
 
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import Memory
-from zorkgpt.memory.recall.search import LocatedMemory
+from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.upkeep.exchange import with_memories
 
 SIZES = ((2_000, 200), (20_000, 2_000))

@@ -39,7 +39,7 @@ from orchestration.assembly import RunOptions, assemble
 from orchestration.players import PlayerChoice
 from session.game_configuration import GameConfiguration
 from zorkgpt.memory.manager import SimpleMemoryManager
-from zorkgpt.memory.recall.search import LocatedMemory
+from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.storage.changes import is_current
 from zorkgpt.memory.storage.history import History
 from zorkgpt.runlog.episodes import count_failures, episodes_in, read_episode

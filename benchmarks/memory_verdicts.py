@@ -52,7 +52,7 @@ from benchmarks.replay import Replay, State, Tried
 from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.entailment.compare import relation_of
 from zorkgpt.memory.models import Memory
-from zorkgpt.memory.recall.search import LocatedMemory
+from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.storage.changes import is_current
 from zorkgpt.memory.storage.history import History
 from zorkgpt.offline.candidates import Nouns, words_of

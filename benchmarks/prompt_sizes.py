@@ -17,7 +17,7 @@ from rich.table import Table
 
 from tests.fixtures.chatty_model import a_chatty_run
 from tests.fixtures.walkthrough import ZORK1_SEED, bundled_story_path, get_bundled_walkthrough, get_zork1_walkthrough
-from zorkgpt.memory.recall.retrieval import estimated_tokens
+from zorkgpt.memory.retrieval import estimated_tokens
 
 
 def prompts(story: Path, commands: list[str], seed: int) -> dict[str, list[int]]:

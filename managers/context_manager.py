@@ -24,8 +24,8 @@ from zorkgpt.context.navigation import (
 from zorkgpt.context.prompt import agent_values, critic_values
 from zorkgpt.context.sections import REASONED_TURNS, reasoning_formatted, shown_dangers, shown_points
 from zorkgpt.errors import LLMError
-from zorkgpt.memory.learning.synthesis import RecentTurn
 from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.synthesis import RecentTurn
 from zorkgpt.player import PlayerContext, Route
 from zorkgpt.world.graph import MapGraph
 

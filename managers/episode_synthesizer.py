@@ -18,6 +18,7 @@ from session.history import History, TurnRecord
 from session.log_entries import turn_played
 from zorkgpt.errors import WorkdirError
 from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.models import Persistence
 from zorkgpt.runlog.episodes import episodes_in, run_directory
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, EpisodeStarted
 
@@ -196,8 +197,8 @@ class EpisodeSynthesizer:
 
     def _memory_counts(self) -> dict[str, int]:
         if self._memory is None:
-            return {"core": 0, "permanent": 0, "ephemeral": 0}
-        totals = {"core": 0, "permanent": 0, "ephemeral": 0}
+            return {kind.value: 0 for kind in Persistence}
+        totals = {kind.value: 0 for kind in Persistence}
         for location_id in {*self._memory.memory_cache, *self._memory.ephemeral_cache}:
             for kind, count in self._memory.get_memory_breakdown(location_id).items():
                 totals[kind] += count

@@ -23,11 +23,10 @@ from zorkgpt.knowledge.store import KnowledgeStore
 from zorkgpt.llm.messages import LLM
 from zorkgpt.log import get_logger
 from zorkgpt.memory.dedup.judge import ModelJudge
-from zorkgpt.memory.learning.model_synthesizer import ModelSynthesizer
-from zorkgpt.memory.learning.synthesis import MemorySynthesizer
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.storage.changes import is_current
+from zorkgpt.memory.synthesis import MemorySynthesizer, ModelSynthesizer
 from zorkgpt.offline.memory_synthesizer import RuleSynthesizer
 from zorkgpt.player import Player
 from zorkgpt.runlog.story_folder import StoryMark, check_story, mark_folder
@@ -158,7 +157,7 @@ def _memory(
     synthesizer: MemorySynthesizer = (
         ModelSynthesizer(llm, history_window=config.get_memory_history_window()) if llm else RuleSynthesizer()
     )
-    memory = SimpleMemoryManager(
+    return SimpleMemoryManager(
         get_logger("memory"),
         config,
         state,
@@ -166,9 +165,8 @@ def _memory(
         embeddings=_embeddings(config, llm),
         judge=ModelJudge(llm) if llm else None,
         wait_for_embeddings=False,
+        of_this_place_only=SpecificMemories(knowledge, config),
     )
-    memory.of_this_place_only = SpecificMemories(knowledge, config)
-    return memory
 
 
 def _embeddings(config: GameConfiguration, llm: LLM | None) -> EmbeddingProvider | None:

@@ -7,13 +7,13 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
 
 from zorkgpt.llm.settings import LLMSettings
-from zorkgpt.memory.dedup.choice import deduplication_settings
 from zorkgpt.memory.settings import settings_of
 from zorkgpt.runlog.episodes import EPISODE_LOG
 from zorkgpt.runlog.story_folder import MAP_FILE, STATE_FILE
 
 # What the memory library and the model client do without any configuration: each default stands once.
-_MEMORY, _DEDUPLICATION = settings_of(None), deduplication_settings(None)
+_MEMORY = settings_of(None)
+_DEDUPLICATION = _MEMORY.deduplication
 _CLIENT = LLMSettings(roles={})
 
 

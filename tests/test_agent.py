@@ -11,8 +11,8 @@ from zorkgpt.errors import BudgetExceeded, InvalidAnswer, LLMError, LLMUnreachab
 from zorkgpt.llm.client import LLMClient
 from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.llm.settings import LLMSettings
-from zorkgpt.memory.learning.synthesis import RecentTurn
 from zorkgpt.memory.models import Memory
+from zorkgpt.memory.synthesis import RecentTurn
 from zorkgpt.player import AgentDecision, Danger, Exit, PlayerContext, Route
 
 NOTHING_KNOWN = Observation(None, None, None, None, None, None)

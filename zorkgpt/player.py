@@ -6,8 +6,8 @@ from typing import Any, Protocol
 
 from game_interface.models import Item, Observation
 from zorkgpt.errors import ZorkGPTError
-from zorkgpt.memory.learning.synthesis import RecentTurn
 from zorkgpt.memory.models import Memory
+from zorkgpt.memory.synthesis import RecentTurn
 
 
 class PlayerStopped(ZorkGPTError):

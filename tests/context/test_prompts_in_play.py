@@ -9,7 +9,7 @@ from tests.fixtures.chatty_model import a_chatty_run
 from tests.fixtures.prompt_limits import allowed
 from tests.fixtures.walkthrough import BUNDLED_SEED, ZORK1_SEED, get_bundled_walkthrough, get_zork1_walkthrough
 from zorkgpt.llm.scripted import ScriptedCall
-from zorkgpt.memory.recall.retrieval import estimated_tokens
+from zorkgpt.memory.retrieval import estimated_tokens
 
 OTHER_ROLES = {"extractor": 3000, "memory": 6000, "objectives": 6000, "summary": 6000, "knowledge": 12_000}
 """The last is asked about a hundred turns at a time. A server with 16,000 tokens has room for that and the answer."""

@@ -11,9 +11,9 @@ from session.sections import ContextSection
 from zorkgpt.context import sections
 from zorkgpt.context.prompt import DEFAULT_BUDGETS, agent_sections, agent_values, halved, most_tokens
 from zorkgpt.context.prompt_section import beginning, first_sentences, last_sentences, list_section, text_section
-from zorkgpt.memory.learning.synthesis import RecentTurn
 from zorkgpt.memory.models import Memory
-from zorkgpt.memory.recall.retrieval import estimated_tokens
+from zorkgpt.memory.retrieval import estimated_tokens
+from zorkgpt.memory.synthesis import RecentTurn
 from zorkgpt.player import Danger, Exit, KnownPoints, PlayerContext, Route
 
 PARTS = [

@@ -10,7 +10,7 @@ from zorkgpt.knowledge.line import KnowledgeSection
 from zorkgpt.knowledge.patterns import Pattern, find_patterns, record_patterns, withdrawn
 from zorkgpt.knowledge.revision import Revision
 from zorkgpt.memory.models import Memory
-from zorkgpt.memory.recall.search import LocatedMemory
+from zorkgpt.memory.retrieval import LocatedMemory
 
 PUSH = "“push wall” tells more"
 

@@ -9,7 +9,7 @@ from tests.knowledge.test_line import lines
 from zorkgpt.knowledge.document import KnowledgeDocument, parse
 from zorkgpt.knowledge.line import KnowledgeSection
 from zorkgpt.knowledge.retrieval import patterns_at, relevant_lines, surroundings_of
-from zorkgpt.memory.recall.retrieval import estimated_tokens
+from zorkgpt.memory.retrieval import estimated_tokens
 
 NOW = Observation(Location(5, "Kitchen"), (), (Item(9, "brass lamp"),), (Item(8, "old stove"),), 0, 1)
 

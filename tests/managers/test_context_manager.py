@@ -12,7 +12,7 @@ from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from zorkgpt.agent import prompt_for
 from zorkgpt.memory.models import Memory
-from zorkgpt.memory.recall.retrieval import estimated_tokens
+from zorkgpt.memory.retrieval import estimated_tokens
 from zorkgpt.world.graph import MapGraph
 
 HERE = Observation(Location(1, "Hall"), (Item(5, "sack"),), (), (), score=0, moves=0)

@@ -6,7 +6,7 @@ from tests.fixtures.memory import memory
 from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.editing import Edit
 from zorkgpt.memory.manager import SimpleMemoryManager
-from zorkgpt.memory.recall.search import LocatedMemory
+from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.upkeep.audit import AuditVerdict, Thing, held_against
 
 HALL, KITCHEN = 5, 6

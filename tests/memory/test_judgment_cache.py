@@ -11,10 +11,10 @@ import pytest
 from tests.fixtures.memory import Answers, memory, remember
 from zorkgpt.errors import LLMError
 from zorkgpt.memory.claims import Claim, Relation
-from zorkgpt.memory.learning.judgment_cache import JudgmentCache
-from zorkgpt.memory.learning.triggers import Trigger
+from zorkgpt.memory.judgment_cache import JudgmentCache
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import AttributeChanged, MemorySynthesisResponse, ObjectMoved, ZMachineContext
+from zorkgpt.memory.triggers import Trigger
 
 NOTHING = MemorySynthesisResponse(should_remember=False)
 PULL = ("pull rug", "It moves a little, and back.", {"response_length": 101, "first_visit": False})
@@ -253,7 +253,7 @@ def test_lines_of_many_processes_stay_whole(tmp_path):
     path = tmp_path / "Memories.judged.jsonl"
     writes = (
         "import sys, logging; from pathlib import Path\n"
-        "from zorkgpt.memory.learning.judgment_cache import JudgmentCache\n"
+        "from zorkgpt.memory.judgment_cache import JudgmentCache\n"
         "from zorkgpt.memory.models import MemorySynthesisResponse\n"
         "answer = MemorySynthesisResponse(should_remember=True, category='NOTE', memory_title='Title ' * 20,"
         " memory_text='x', persistence='core')\n"

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from tests.fixtures.memory import memory
 from zorkgpt.cli.memory_changes import app
 from zorkgpt.embeddings.hashing import HashingEmbeddings
-from zorkgpt.memory.dedup.undo import undo, undoable
+from zorkgpt.memory.dedup.consolidation import undo, undoable
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import Memory, memory_of
 from zorkgpt.memory.storage.document import parse

@@ -7,7 +7,7 @@ import pytest
 from tests.fixtures.memory import Answers, memory, remember
 from tests.fixtures.runs import a_run
 from tests.memory.test_credit import FAILS, WORKS, Play
-from zorkgpt.memory.keeping.session import load
+from zorkgpt.memory.episode_snapshot import load
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.provenance import AsOf, Showings
 from zorkgpt.memory.storage.history import TurnStamp

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.fixtures.memory import memories, memory
-from zorkgpt.memory.recall.retrieval import TENTATIVE_HEADING, Budget, estimated_tokens, line, shown
+from zorkgpt.memory.retrieval import TENTATIVE_HEADING, Budget, estimated_tokens, line, shown
 
 
 def titles(found):

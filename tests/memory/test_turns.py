@@ -8,10 +8,8 @@ from tests.fixtures.memory import NOTHING, memory, remember
 from zorkgpt.errors import LLMError
 from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.memory.claims import Claim, Relation
-from zorkgpt.memory.learning.recent import checked_window, recent_turns
-from zorkgpt.memory.learning.synthesis import RecentTurn
-from zorkgpt.memory.learning.titles import meant
-from zorkgpt.memory.learning.triggers import Trigger, reasons_to_remember
+from zorkgpt.memory.episode_state import recent_turns
+from zorkgpt.memory.learning import resolve_title
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import (
     AttributeChanged,
@@ -21,6 +19,9 @@ from zorkgpt.memory.models import (
     ThingAtHand,
     ZMachineContext,
 )
+from zorkgpt.memory.settings import checked_window
+from zorkgpt.memory.synthesis import RecentTurn
+from zorkgpt.memory.triggers import Trigger, reasons_to_remember
 
 
 def kept(manager, location_id=5):
@@ -509,7 +510,7 @@ def test_what_the_agent_was_told_elsewhere_is_not_learned_again(play):
     ],
 )
 def test_a_title_means_a_memory_only_if_it_is_unmistakable(said, titles, expected):
-    found = meant(said, [memory(title) for title in titles])
+    found = resolve_title(said, [memory(title) for title in titles])
     assert (found and found.title) == expected
 
 

@@ -6,7 +6,7 @@ from typer.testing import CliRunner
 from tests.fixtures.dedup import Says, fact, lines
 from zorkgpt.cli.memory_changes import app
 from zorkgpt.embeddings.hashing import HashingEmbeddings
-from zorkgpt.memory.dedup.undo import undo, undoable
+from zorkgpt.memory.dedup.consolidation import undo, undoable
 from zorkgpt.memory.manager import SimpleMemoryManager
 
 GATE, AGAIN, CONTRARY = "The lever opens the gate.", "the lever opened the gate", "The lever does not open the gate."

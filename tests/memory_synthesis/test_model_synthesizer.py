@@ -11,9 +11,8 @@ from zorkgpt.llm.client import LLMClient
 from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.llm.settings import LLMSettings
 from zorkgpt.memory.claims import Claim, Relation
-from zorkgpt.memory.learning.model_synthesizer import ModelSynthesizer
-from zorkgpt.memory.learning.synthesis import RecentTurn, SynthesisRequest
 from zorkgpt.memory.models import Memory, MemorySynthesisResponse, ObjectMoved, ThingAtHand, ZMachineContext
+from zorkgpt.memory.synthesis import ModelSynthesizer, RecentTurn, SynthesisRequest
 
 NOTHING = {"should_remember": False}
 FACT = {

@@ -2,9 +2,8 @@
 
 import pytest
 
-from zorkgpt.memory.learning.synthesis import SynthesisRequest
-from zorkgpt.memory.learning.wording import facts_in_words, signals, things_in_words
 from zorkgpt.memory.models import AttributeChanged, ObjectMoved, ThingAtHand, ZMachineContext
+from zorkgpt.memory.synthesis import SynthesisRequest, facts_in_words, signals, things_in_words
 
 LADDER_DROPPED = ObjectMoved(7, "ladder", 4, "yourself", 5, "Barn")
 LADDER_TAKEN = ObjectMoved(7, "ladder", 5, "Barn", 4, "yourself")

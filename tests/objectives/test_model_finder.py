@@ -8,7 +8,7 @@ from game_interface.models import Location
 from tests.fixtures.objectives import at, known, seen_on, turn, walked, wanted
 from zorkgpt.errors import InvalidAnswer, LLMError
 from zorkgpt.llm.scripted import ScriptedLLM
-from zorkgpt.memory.recall.retrieval import estimated_tokens
+from zorkgpt.memory.retrieval import estimated_tokens
 from zorkgpt.objectives.conditions import ConditionKind
 from zorkgpt.objectives.finder import Findings, ObjectiveProposal, ReachedReport, SeenWorld, Situation
 from zorkgpt.objectives.model_finder import ModelObjectiveFinder, discovery_prompt

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from zorkgpt.memory.claims import Claim, Relation
-from zorkgpt.memory.learning.synthesis import SynthesisRequest
 from zorkgpt.memory.models import AttributeChanged, Memory, ObjectMoved, ThingAtHand, ZMachineContext
+from zorkgpt.memory.synthesis import SynthesisRequest
 from zorkgpt.offline.memory_synthesizer import FIRST_SIGHT, RuleSynthesizer
 from zorkgpt.offline.phrases import ActionOutcome, title_of, whole_sentences
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from game_interface.models import Item, Location, Observation
-from zorkgpt.memory.learning.synthesis import SynthesisRequest
 from zorkgpt.memory.models import Memory, ZMachineContext
+from zorkgpt.memory.synthesis import SynthesisRequest
 from zorkgpt.offline.candidates import Nouns, Tier, candidates
 from zorkgpt.offline.explorer import OfflineExplorer
 from zorkgpt.offline.phrases import ActionOutcome, parse_title, shortened, title_of

@@ -17,7 +17,7 @@ from tests.fixtures.walkthrough import (
     get_zork1_walkthrough,
 )
 from zorkgpt.llm.scripted import ScriptedLLM
-from zorkgpt.memory.recall.retrieval import estimated_tokens
+from zorkgpt.memory.retrieval import estimated_tokens
 from zorkgpt.runlog.episodes import read_episode
 from zorkgpt.runlog.events import ObjectivesUpdated, TurnPlayed
 

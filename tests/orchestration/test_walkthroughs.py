@@ -11,7 +11,7 @@ from tests.fixtures.runs import a_walkthrough
 from tests.fixtures.true_moves import WALKTHROUGHS, moves_on, true_moves
 from zorkgpt.agent import prompt_for as agent_prompt
 from zorkgpt.critic import prompt_for as critic_prompt
-from zorkgpt.memory.recall.retrieval import estimated_tokens
+from zorkgpt.memory.retrieval import estimated_tokens
 from zorkgpt.player import AgentDecision
 from zorkgpt.world.map_file import load_map
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from zorkgpt.memory.manager import SimpleMemoryManager
     from zorkgpt.memory.models import Memory
     from zorkgpt.memory.provenance import Provenance
-    from zorkgpt.memory.recall.search import LocatedMemory
+    from zorkgpt.memory.retrieval import LocatedMemory
     from zorkgpt.memory.storage.history import HistoryRecord
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
@@ -179,7 +179,7 @@ def export(
 
 
 def _as_of(manager: "SimpleMemoryManager", given: str) -> "list[LocatedMemory]":
-    from zorkgpt.memory.recall.search import LocatedMemory
+    from zorkgpt.memory.retrieval import LocatedMemory
 
     episode, colon, turn = given.rpartition(":")
     if not colon or not turn.isdecimal() or not episode or len(given) > _LONGEST_AS_OF:

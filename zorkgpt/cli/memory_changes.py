@@ -112,7 +112,7 @@ def undo(
 ) -> None:
     """Take back the last merge, refinement or verdict on a contradiction; the two are kept apart from then on."""
     with opened(workdir, file, game) as manager:
-        from zorkgpt.memory.dedup.undo import undo, undoable
+        from zorkgpt.memory.dedup.consolidation import undo, undoable
 
         manager.store.reconcile()
         found = undoable(manager.store.history)

@@ -13,6 +13,7 @@ from orchestration.players import PlayerChoice
 from session.game_configuration import LOG_FILE, GameConfiguration
 from zorkgpt.cli.display import printable, score_line
 from zorkgpt.llm.roles import Role
+from zorkgpt.memory.models import Persistence
 from zorkgpt.runlog.episodes import FailureCount, count_failures, episodes_in, read_episode
 from zorkgpt.runlog.events import EpisodeEnded
 
@@ -145,7 +146,7 @@ def _table(episodes: list[dict[str, Any]]) -> Table:
             str(episode["places"]),
             str(episode["deaths"]),
             f"{episode['repeated_failed_actions']}{share}",
-            ", ".join(str(episode["memories"].get(kind, 0)) for kind in ("core", "permanent", "ephemeral")),
+            ", ".join(str(episode["memories"].get(kind, 0)) for kind in Persistence),
         )
     return table
 

@@ -13,7 +13,7 @@ from zorkgpt.context.sections import REASONED_TURNS, fitting_history
 from zorkgpt.llm.messages import LLM, Message
 from zorkgpt.llm.roles import Role
 from zorkgpt.llm.structured import form_of
-from zorkgpt.memory.learning.synthesis import RecentTurn
+from zorkgpt.memory.synthesis import RecentTurn
 from zorkgpt.prompts.render import one_line, render
 
 _MAX_TURNS_TOKENS = 3000

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-from zorkgpt.memory.models import Memory
+from zorkgpt.memory.models import Category, Memory
 from zorkgpt.player import Danger, Exit, KnownPoints, Route
 from zorkgpt.world.directions import OPPOSITE, exit_name
 from zorkgpt.world.graph import MapGraph
@@ -86,7 +86,7 @@ def dangers_ahead(graph: MapGraph, here: int | None, recall: Recall, route: Rout
     near = {to: (way, 1) for way in ways for to in graph.shares(here, way) if to != here}
     for room, (way, steps) in {**near, **on_route}.items():
         for memory in recall(room):
-            if memory.category == "DANGER":
+            if memory.category == Category.DANGER:
                 yield Danger(way, _name(graph, room), room, memory, steps, room in on_route)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate, takewhile
 from typing import Any, TypeVar
 
-from zorkgpt.memory.recall.retrieval import estimated_tokens
+from zorkgpt.memory.retrieval import estimated_tokens
 from zorkgpt.prompts.render import fence
 
 Item = TypeVar("Item")

@@ -16,8 +16,8 @@ from zorkgpt.context.prompt_section import (
     newest,
     text_section,
 )
-from zorkgpt.memory.learning.synthesis import RecentTurn
-from zorkgpt.memory.recall.retrieval import estimated_tokens
+from zorkgpt.memory.retrieval import estimated_tokens
+from zorkgpt.memory.synthesis import RecentTurn
 from zorkgpt.player import Danger, Exit, KnownPoints, PlayerContext, Route
 from zorkgpt.prompts.render import fence, one_line
 

@@ -7,8 +7,8 @@ from functools import lru_cache
 
 from zorkgpt.knowledge.line import KnowledgeSection, PatternPlace
 from zorkgpt.knowledge.revision import ProposedLine, Revision, line_key
-from zorkgpt.memory.models import Memory, MemoryStatus
-from zorkgpt.memory.recall.search import LocatedMemory
+from zorkgpt.memory.models import Category, Memory, MemoryStatus, Persistence
+from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.storage.escaping import one_line
 
 MIN_PLACES = 3
@@ -55,9 +55,9 @@ def is_general(memory: Memory, is_way: Callable[[str], bool]) -> bool:
         is_way: whether a command is a direction.
     """
     return (
-        memory.persistence == "permanent"
+        memory.persistence is Persistence.PERMANENT
         and memory.status == MemoryStatus.ACTIVE
-        and memory.category != "FAILURE"
+        and memory.category != Category.FAILURE
         and not memory.pinned
         and not memory.vetoed
         and not ((command := _command(memory.title)) and is_way(command))

@@ -9,7 +9,7 @@ from typing import TypeVar
 from game_interface.models import Observation
 from zorkgpt.knowledge.document import KnowledgeDocument
 from zorkgpt.knowledge.line import ORDER, KnowledgeLine, KnowledgeSection
-from zorkgpt.memory.recall.retrieval import estimated_tokens
+from zorkgpt.memory.retrieval import estimated_tokens
 
 _PLACE_BOUND = (
     KnowledgeSection.DANGERS,

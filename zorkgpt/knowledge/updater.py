@@ -14,7 +14,7 @@ from zorkgpt.knowledge.revision import LineUpdates, Revision
 from zorkgpt.knowledge.store import KnowledgeStore
 from zorkgpt.knowledge.synthesis import EpisodeReview, KnowledgeSynthesizer, TurnReview, no_turns, updates_from
 from zorkgpt.log import get_logger
-from zorkgpt.memory.recall.search import LocatedMemory
+from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.runlog.events import TurnPlayed
 
 log = get_logger(__name__)

@@ -2,19 +2,17 @@
 
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from typing import get_args
 
 from zorkgpt.errors import MemoryConflict, MemoryEditError
-from zorkgpt.memory.models import INVALIDATION_MARKER, STATUSES, Category, Memory, MemoryStatus
+from zorkgpt.memory.models import INVALIDATION_MARKER, Category, Memory, MemoryStatus, Persistence
 from zorkgpt.memory.storage import changes
 from zorkgpt.memory.storage.changes import ChangedDocument, Kind, is_current
 from zorkgpt.memory.storage.document import Document
-from zorkgpt.memory.storage.entry import PERSISTENCE_BY_TAG, STATUS_BY_TAG
 from zorkgpt.memory.storage.escaping import one_line
 from zorkgpt.memory.storage.store import MemoryStore
 
-CATEGORIES: tuple[str, ...] = get_args(Category)
-LASTING = ("core", "permanent")
+CATEGORIES: tuple[str, ...] = tuple(Category)
+LASTING = tuple(kind for kind in Persistence if kind.outlives_episode)
 BY_A_PERSON = "by a person"
 
 _EDITABLE = ("category", "title", "text", "persistence", "status", "pinned", "vetoed")
@@ -42,7 +40,7 @@ class Edit:
         """
         if self.text is not None and not one_line(self.text):
             raise MemoryEditError("The text is blank. To have a memory never shown again, veto it.")
-        for name, valid in (("category", CATEGORIES), ("persistence", LASTING), ("status", STATUSES)):
+        for name, valid in (("category", CATEGORIES), ("persistence", LASTING), ("status", tuple(MemoryStatus))):
             value = getattr(self, name)
             if value is not None and value not in valid:
                 raise MemoryEditError(f"The {name} is {value!r}; it must be one of {', '.join(valid)}.")
@@ -121,7 +119,7 @@ def _edited(old: Memory, wanted: Edit) -> Memory:
         old,
         text=old.text if wanted.text is None else one_line(wanted.text),
         category=wanted.category or old.category,
-        persistence=PERSISTENCE_BY_TAG[wanted.persistence.upper()] if wanted.persistence else old.persistence,
+        persistence=Persistence[(wanted.persistence or old.persistence).upper()],
         pinned=pinned and not wanted.vetoed,
         vetoed=vetoed and not wanted.pinned,
     )
@@ -136,7 +134,7 @@ def _with_status(memory: Memory, status: str, reason: str | None) -> Memory:
     if status == MemoryStatus.SUPERSEDED:
         return changes.proven_wrong(replace(memory, pinned=False), reason or BY_A_PERSON, None)
     return replace(
-        memory, status=STATUS_BY_TAG[status], superseded_by=None, superseded_at_turn=None, invalidation_reason=None
+        memory, status=MemoryStatus(status), superseded_by=None, superseded_at_turn=None, invalidation_reason=None
     )
 
 

@@ -2,39 +2,83 @@
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
 from zorkgpt.files import LOCK_TIMEOUT_S, Disk
+from zorkgpt.llm.messages import LLM
 from zorkgpt.log import get_logger
-from zorkgpt.memory.asking import asking, judging
-from zorkgpt.memory.dedup.choice import deduplication_settings, keeper_for
-from zorkgpt.memory.keeping import session
-from zorkgpt.memory.keeping.lifecycle import Visits
-from zorkgpt.memory.learning.judgment_cache import JudgmentCache
-from zorkgpt.memory.learning.recorder import Recorder
-from zorkgpt.memory.learning.synthesis import MemorySynthesizer
-from zorkgpt.memory.likeness import Likeness
-from zorkgpt.memory.lookback import Lookback
-from zorkgpt.memory.models import Memory, MemoryEvent, MemoryStatus, ZMachineContext, episode_key
-from zorkgpt.memory.recall.retrieval import estimated_tokens, shown
-from zorkgpt.memory.recall.search import Found, LocatedMemory
-from zorkgpt.memory.settings import settings_of
+from zorkgpt.memory import episode_snapshot
+from zorkgpt.memory.dedup.deduplicator import Deduplicator
+from zorkgpt.memory.dedup.embedding_index import EmbeddingIndex
+from zorkgpt.memory.dedup.judge import Judge, ModelJudge
+from zorkgpt.memory.episode_snapshot import EpisodeSnapshot
+from zorkgpt.memory.episode_state import EpisodeState
+from zorkgpt.memory.judgment_cache import JudgmentCache
+from zorkgpt.memory.learning import Learner
+from zorkgpt.memory.models import (
+    Memory,
+    MemoryEvent,
+    MemoryStatus,
+    Persistence,
+    ZMachineContext,
+    episode_key,
+)
+from zorkgpt.memory.provenance import AsOf
+from zorkgpt.memory.retrieval import Found, LocatedMemory, best_matches, estimated_tokens, nearest, shown
+from zorkgpt.memory.settings import DeduplicationSettings, setting, settings_of
+from zorkgpt.memory.storage.changes import is_current
+from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.storage.restore_point import FileRestorer
 from zorkgpt.memory.storage.store import MemoryStore
+from zorkgpt.memory.synthesis import MemorySynthesizer, ModelSynthesizer
 from zorkgpt.memory.turn_span import TurnSpan
 from zorkgpt.memory.upkeep.audit import AuditFinding, AuditVerdict, Thing, held_against, tally
+from zorkgpt.memory.visits import Visits
+from zorkgpt.memory.writer import MemoryWriter
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from zorkgpt.embeddings.cache import VectorCache
+    from zorkgpt.embeddings.choose import Choice
+    from zorkgpt.embeddings.provider import EmbeddingProvider
+    from zorkgpt.memory.dedup.consolidation import Merge
     from zorkgpt.memory.editing import Edit
+    from zorkgpt.memory.provenance import Provenance
+
+    Vector = NDArray[np.float32]
+
+_NOWHERE = -1
+"""Stands for all locations where vectors are kept by location."""
 
 OfThisPlaceOnly = Callable[[int, str, Sequence[Memory]], list[Memory]]
 """(location, its name, its memories) → those that say something of this place alone."""
 
 
-class SimpleMemoryManager(Likeness, Lookback):
+class ChatClient(Protocol):
+    """A client of the OpenAI SDK's shape."""
+
+    @property
+    def chat(self) -> Any:
+        """With `completions.create(...)`."""
+        ...
+
+
+@runtime_checkable
+class EmbeddingClient(Protocol):
+    """A client of the OpenAI SDK's shape whose server makes vectors too."""
+
+    @property
+    def embeddings(self) -> Any:
+        """With `create(...)`."""
+        ...
+
+
+class SimpleMemoryManager:
     """Memories by place: kept in `Memories.md`, those of the running episode in memory only.
 
     Safe to use from several threads, and from several processes on one file.
@@ -53,6 +97,8 @@ class SimpleMemoryManager(Likeness, Lookback):
         model: which one `llm_client` is asked for; without it, the one that the configuration names.
         path: the file, where it is not `memory_file` in the configuration's working directory.
         count_tokens: the model's own tokenizer; without one, tokens are estimated.
+        of_this_place_only: selects the memories of a location that are shown there; the others are told as what holds
+            at many places.
 
     Raises:
         MemoryStoreError: there is a file and it can't be read.
@@ -61,59 +107,90 @@ class SimpleMemoryManager(Likeness, Lookback):
     def __init__(
         self,
         logger: logging.Logger | None = None,
-        config: Any = None,
-        game_state: Any = None,
-        llm_client: Any = None,
+        config: object = None,
+        game_state: object = None,
+        llm_client: LLM | ChatClient | None = None,
         *,
         synthesizer: MemorySynthesizer | None = None,
-        embeddings: Any = None,
-        judge: Any = None,
+        embeddings: "EmbeddingProvider | None" = None,
+        judge: Judge | None = None,
         wait_for_embeddings: bool = True,
         path: Path | str | None = None,
         model: str | None = None,
         count_tokens: Callable[[str], int] = estimated_tokens,
         lock_timeout_s: float = LOCK_TIMEOUT_S,
         disk: Disk | None = None,
+        of_this_place_only: OfThisPlaceOnly | None = None,
     ) -> None:
         self.logger = logger or get_logger(__name__)
         self.config = config
         self.game_state = game_state
-        self.settings = settings_of(config)
-        self.store = MemoryStore(path or self.settings.path, lock_timeout_s=lock_timeout_s, disk=disk)
+        self.settings = settings = settings_of(config)
+        self.store = MemoryStore(path or settings.path, lock_timeout_s=lock_timeout_s, disk=disk)
+        self._state = EpisodeState(game_state)
         self._visits = Visits()
-        self._likeness = deduplication_settings(config)
-        self._keeper = keeper_for(
-            self._likeness,
+        llm = None if synthesizer and judge else _as_llm(llm_client, model or settings.model)
+        provider = embeddings or _provider(settings.deduplication, llm_client)
+        judge = judge or (None if llm is None else ModelJudge(llm))
+        self._deduplicator = self._make_deduplicator(provider, judge, wait=wait_for_embeddings)
+        self._writer = MemoryWriter(
             self.store,
             self._visits,
             self.logger,
-            embeddings=embeddings,
-            llm_client=llm_client,
-            judge=judge or judging(llm_client, model or self.settings.model),
-            wait=wait_for_embeddings,
-            debug=self.settings.debug_ephemeral,
+            deduplicator=self._deduplicator,
+            stamp=self._state.stamp,
+            debug=settings.debug_ephemeral,
         )
-        self._judgements = self.store.file.path.with_suffix(".judged.jsonl")
-        synthesizer = synthesizer or asking(llm_client, model or self.settings.model, self.settings)
-        # What costs nothing to ask is asked every time.
-        passes_over = self.settings.ask_only_once and getattr(synthesizer, "asks_a_model", True)
-        self._recorder = Recorder(
-            self._keeper,
+        if synthesizer is None and llm is not None:
+            synthesizer = ModelSynthesizer(llm, history_window=settings.history_window)
+        self._judgments_path = self.store.file.path.with_suffix(".judged.jsonl")
+        self._learner = self._make_learner(synthesizer)
+        self._count_tokens = count_tokens
+        self._of_this_place_only = of_this_place_only
+        self._as_of: AsOf | None = None
+
+    def _make_deduplicator(
+        self, provider: "EmbeddingProvider | None", judge: Judge | None, *, wait: bool
+    ) -> Deduplicator | None:
+        """Return the deduplicator; None: it is off, or nobody says by what to compare."""
+        settings = self.settings.deduplication
+        if not settings.enable or (provider is None and not settings.provider):
+            return None
+        vectors = self.store.file.path.with_suffix(".vectors.npz") if settings.cache_embeddings else None
+        return Deduplicator(
+            self.store,
+            EmbeddingIndex(provider, vectors, self.logger, wait=wait),
+            judge,
+            self.logger,
+            candidate_threshold=settings.candidate_threshold,
+            similarity_threshold=settings.similarity_threshold,
+        )
+
+    def _make_learner(self, synthesizer: MemorySynthesizer | None) -> Learner:
+        # It may be anybody's: one that does not say asks a model. What costs nothing is asked every time.
+        asks_a_model = setting(synthesizer, "asks_a_model", True)
+        remembers = self.settings.ask_only_once and asks_a_model
+        return Learner(
+            self._writer,
             self._visits,
             synthesizer,
-            game_state,
+            self._state,
             self.logger,
+            asks_a_model=asks_a_model,
             history_window=self.settings.history_window,
-            judged=JudgmentCache(self._judgements, self.logger) if passes_over else None,
+            judgments=JudgmentCache(self._judgments_path, self.logger) if remembers else None,
             triggers=self.settings.triggers,
         )
-        self._count_tokens = count_tokens
-        self.of_this_place_only: OfThisPlaceOnly = lambda location_id, location_name, memories: list(memories)
-        """Which memories of a location are shown there; the others are told as what holds at many places."""
 
     @classmethod
-    def open(cls, path: Path | str, llm: Any = None, embeddings: Any = None, **options: Any) -> "SimpleMemoryManager":
-        """The memory without a game: of this file, or of `Memories.md` in this folder."""
+    def open(
+        cls,
+        path: Path | str,
+        llm: LLM | ChatClient | None = None,
+        embeddings: "EmbeddingProvider | None" = None,
+        **options: Any,
+    ) -> "SimpleMemoryManager":
+        """Open the memory without a game: of this file, or of `Memories.md` in this folder."""
         path = Path(path)
         file = path / "Memories.md" if path.is_dir() else path
         return cls(llm_client=llm, embeddings=embeddings, path=file, **options)
@@ -125,13 +202,13 @@ class SimpleMemoryManager(Likeness, Lookback):
         self.close()
 
     def close(self) -> None:
-        """Forget what was of the episode. All else was on disk when its call returned; nothing is held open."""
+        """Forget the episode's memories. All else was on disk when its call returned; nothing is held open."""
         self.reset_episode()
-        self._keeper.close()
+        self._writer.close()
 
     @property
     def synthesizer(self) -> MemorySynthesizer | None:
-        return self._recorder.synthesizer
+        return self._learner.synthesizer
 
     @property
     def memory_cache(self) -> dict[int, list[Memory]]:
@@ -141,26 +218,27 @@ class SimpleMemoryManager(Likeness, Lookback):
     @property
     def ephemeral_cache(self) -> dict[int, list[Memory]]:
         """This episode's memories by location."""
-        return self._keeper.ephemeral
+        return self._writer.ephemeral
 
     def add_memory(self, location_id: int, location_name: str, memory: Memory) -> bool:
         """Keep a memory; on disk when this returns, if it is not ephemeral. False: it could not be written.
 
         One of the same title and text as a current one counts as seen again.
         """
-        return self._keeper.add(location_id, location_name, memory)
+        return self._writer.add(location_id, location_name, _typed(memory))
 
     def supersede_memory(self, location_id: int, location_name: str, old_memory_title: str, new_memory: Memory) -> bool:
         """Replace a memory by a newer one. False: not found, not written, or refused, and nothing was changed.
 
         What is known for good can't be replaced by what is true for the episode only.
         """
-        turn = self._recorder.turn or TurnSpan.parse(new_memory.turns).last_number
-        return self._keeper.supersede(location_id, location_name, [old_memory_title], new_memory, turn)
+        new_memory = _typed(new_memory)
+        turn = self._state.turn or TurnSpan.parse(new_memory.turns).last_number
+        return self._writer.supersede(location_id, location_name, [old_memory_title], new_memory, turn)
 
     def invalidate_memory(self, location_id: int, memory_title: str, reason: str, turn: int | None = None) -> bool:
         """Mark a memory as wrong. False: not found, not written, or there is no reason."""
-        return self._keeper.invalidate(location_id, memory_title, reason, self._recorder.turn if turn is None else turn)
+        return self._writer.invalidate(location_id, memory_title, reason, self._state.turn if turn is None else turn)
 
     def invalidate_memories(
         self, location_id: int, memory_titles: list[str] | set[str], reason: str, turn: int | None = None
@@ -171,93 +249,100 @@ class SimpleMemoryManager(Likeness, Lookback):
         self, memory: Memory, location_id: int, location_name: str, new_turn: int | str, new_episode: int | str
     ) -> bool:
         """Count one more observation of a memory. The same turn of the same episode counts once."""
-        return self._keeper.seen_again(location_id, memory, new_turn, new_episode)
+        return self._writer.seen_again(location_id, memory, new_turn, new_episode)
 
     def get_location_memory(self, location_id: int) -> str:
-        """What the agent is told of this location; "" if nothing is known."""
-        self._keeper.refresh()
+        """Return what the agent is told of this location; "" if nothing is known."""
+        self._writer.refresh()
         with self.store.guard:
             sections = self.store.document.sections_of(location_id)
             kept = self.store.cache.get(location_id, [])
-            of_here = self.of_this_place_only(location_id, self._name(location_id), kept)
+            select = self._of_this_place_only
+            of_here = list(kept) if select is None else select(location_id, self._name(location_id), kept)
             of_here += [one for one in kept if one.pinned and one not in of_here]
             found = shown(
                 of_here,
-                self._keeper.ephemeral.get(location_id, ()),
+                self._writer.ephemeral.get(location_id, ()),
                 episodes=sections[0].episodes if sections else (),
                 budget=self.settings.budget,
                 count_tokens=self._count_tokens,
                 in_general=len(kept) - len(of_here),
             )
-            self._recorder.shown(location_id, found.memories)
+            self._learner.show(location_id, found.memories)
         return found.text
 
     def mark_recalled(self, location_id: int, memories: Iterable[Memory]) -> None:
-        """These memories of a location were shown to the agent elsewhere: repeating them is no observation."""
+        """Note memories of a location that the agent was shown elsewhere: repeating them is no observation."""
         with self.store.guard:
-            self._recorder.recalled.show(location_id, memories)
+            self._learner.recalled.show(location_id, memories)
 
     def mark_lines_recalled(self, lines: Iterable[str]) -> None:
-        """The same for what was drawn from memories and is of no place."""
+        """Note lines that the agent was shown, which were drawn from memories and are of no place."""
         with self.store.guard:
-            self._recorder.recalled.show_lines(lines)
+            self._learner.recalled.show_lines(lines)
 
     def get_visits(self, location_id: int) -> tuple[int, int]:
-        """How often the player has been here, and in how many episodes; the present visit included.
+        """Return how often the player has been here, and in how many episodes, the present visit included.
 
         That is the one that goes on here, or, when the player was last somewhere else, the one that begins now.
         """
-        self._keeper.refresh()
+        self._writer.refresh()
         with self.store.guard:
             written = next(iter(self.store.document.sections_of(location_id)), None)
-            uncounted = self._visits.with_present(location_id, self._recorder.episode)
+            uncounted = self._visits.with_present(location_id, self._state.episode)
             times, episodes = (written.visits, written.episodes) if written else (0, ())
-            played = {episode_key(each) for each in (*episodes, *uncounted, self._recorder.episode)}
+            played = {episode_key(each) for each in (*episodes, *uncounted, self._state.episode)}
             return times + len(uncounted), len(played)
 
     def get_ephemeral_count(self, location_id: int | None = None) -> int:
-        """With the superseded."""
-        return _count(self._keeper.ephemeral, location_id)
+        """Return how many memories of the episode there are, with the superseded."""
+        return _count(self._writer.ephemeral, location_id)
 
     def get_persistent_count(self, location_id: int | None = None) -> int:
-        """With the superseded."""
-        self._keeper.refresh()
+        """Return how many lasting memories there are, with the superseded."""
+        self._writer.refresh()
         with self.store.guard:
             return _count(self.store.cache, location_id)
 
     def get_memory_breakdown(self, location_id: int) -> dict[str, int]:
-        """How many of each persistence are current."""
-        self._keeper.refresh()
-        found = Counter(memory.persistence for memory in self._keeper.current(location_id))
-        return {kind: found[kind] for kind in ("core", "permanent", "ephemeral")}
+        """Return how many memories of each persistence are current."""
+        self._writer.refresh()
+        found = Counter(memory.persistence for memory in self._writer.current(location_id))
+        return {kind.value: found[kind] for kind in Persistence}
 
     def all_memories(self) -> list[LocatedMemory]:
-        """Every memory with its place, the superseded too, by location."""
-        self._keeper.refresh()
+        """Return every memory with its place, the superseded too, by location."""
+        self._writer.refresh()
         with self.store.guard:
             return [
                 LocatedMemory(location_id, self._name(location_id), memory)
-                for location_id in sorted({*self.store.cache, *self._keeper.ephemeral})
-                for cache in (self.store.cache, self._keeper.ephemeral)
+                for location_id in sorted({*self.store.cache, *self._writer.ephemeral})
+                for cache in (self.store.cache, self._writer.ephemeral)
                 for memory in cache.get(location_id, ())
             ]
 
     def edit_memory(self, location_id: int, title: str, wanted: "Edit", *, expected: str | None = None) -> Memory:
-        """What a person wants otherwise of a memory in the file: see `zorkgpt.memory.editing.edit`."""
+        """Change a memory in the file as a person wants it: see `zorkgpt.memory.editing.edit`."""
         from zorkgpt.memory.editing import edit
 
         return edit(self.store, location_id, title, wanted, expected=expected)
 
     def search(self, query: str, k: int = 5) -> list[Found]:
-        """The current memories, wherever they are, that are nearest to the query, best first.
+        """Return the current memories, wherever they are, that are nearest to the query, best first.
 
         By meaning where there are embeddings, else by common words.
         """
-        return self._found(query, self.all_memories(), k)
+        current = [located for located in self.all_memories() if is_current(located.memory)]
+        if self._deduplicator is not None and query.strip():
+            texts = [located.memory.text for located in current]
+            cosines = self._deduplicator.index.cosines(_NOWHERE, query, texts)
+            if cosines is not None:
+                return nearest(cosines, current, k) or best_matches(query, current, k)
+        return best_matches(query, current, k)
 
     def is_first_visit(self, location_id: int) -> bool:
-        """Whether no turn at this location has been recorded in this episode, but for the present turn."""
-        return self._recorder.is_first_visit(location_id)
+        """Return whether no turn at this location has been recorded in this episode, but for the present turn."""
+        return self._learner.is_first_visit(location_id)
 
     def record_action_outcome(
         self,
@@ -268,7 +353,7 @@ class SimpleMemoryManager(Likeness, Lookback):
         z_machine_context: ZMachineContext | dict[str, Any] | None = None,
     ) -> None:
         """Learn from an action taken at this location. Whatever fails is logged and counted; the game goes on."""
-        self._recorder.record(location_id, location_name, action, response, z_machine_context, arrival=False)
+        self._learner.learn(location_id, location_name, action, response, z_machine_context, arrival=False)
 
     def record_arrival(
         self,
@@ -278,7 +363,130 @@ class SimpleMemoryManager(Likeness, Lookback):
         z_machine_context: ZMachineContext | dict[str, Any] | None = None,
     ) -> None:
         """Learn from the first look at a location in this episode, the opening text included. Never raises."""
-        self._recorder.record(location_id, location_name, "", description, z_machine_context, arrival=True)
+        self._learner.learn(location_id, location_name, "", description, z_machine_context, arrival=True)
+
+    # Deduplication
+
+    @property
+    def enable_deduplication(self) -> bool:
+        """Whether more is recognised than word-for-word repeats."""
+        return self._deduplicator is not None
+
+    @property
+    def similarity_threshold(self) -> float:
+        return self.settings.deduplication.similarity_threshold
+
+    @property
+    def embedding_provider(self) -> "EmbeddingProvider | None":
+        """The provider of vectors; None if there is none."""
+        return None if self._deduplicator is None else self._deduplicator.index.provider
+
+    @property
+    def embedding_cache(self) -> "VectorCache | Mapping[str, Vector]":
+        """Vectors by text: `len()` and `in` tell what is in it. Empty where there is no provider."""
+        if self._deduplicator is None or self._deduplicator.index.provider is None:
+            return {}
+        return self._deduplicator.index.cache
+
+    def calculate_embedding(self, text: str) -> "Vector | None":
+        """Return the vector of a text, float32 of unit length; None if there is none to be had."""
+        return None if self._deduplicator is None else self._deduplicator.index.vector(text)
+
+    def get_location_embeddings(self, location_id: int) -> "list[tuple[Memory, Vector]]":
+        """Return the believed lasting memories of a location with their vectors; none where there are no vectors."""
+        if self._deduplicator is None:
+            return []
+        self._writer.refresh()
+        memories = self._deduplicator.lasting(location_id)
+        vectors = self._deduplicator.index.vectors([memory.text for memory in memories]) if memories else None
+        return [] if vectors is None else list(zip(memories, vectors, strict=True))
+
+    def check_semantic_duplicate(self, candidate_text: str, location_id: int) -> tuple[Memory, float] | None:
+        """Return the nearest memory of the location whose text the candidate says, and their cosine similarity.
+
+        Where there are no vectors only the very same words count.
+        """
+        self._writer.refresh()
+        if not candidate_text.strip():
+            return None
+        wanted = folded(candidate_text)
+        kept = [memory for memory in self._writer.current(location_id) if memory.persistence.outlives_episode]
+        repeats = [memory for memory in kept if folded(memory.text) == wanted]
+        found = self._deduplicator and self._deduplicator.nearest_duplicate(location_id, candidate_text)
+        return found or ((repeats[0], 1.0) if repeats else None)
+
+    def rebuild_embedding_cache(self) -> bool:
+        """Embed all lasting memories anew; False if that was not possible."""
+        return self._deduplicator is not None and self._deduplicator.index.rebuild(self._deduplicator.texts())
+
+    @staticmethod
+    def cosine_similarity(a: "Vector", b: "Vector") -> float:
+        """Return a value in [-1, 1]; 0 where one of them is no vector but zeros, or not finite."""
+        import numpy as np
+
+        one, other = (np.asarray(vector, dtype=np.float64) for vector in (a, b))
+        lengths = np.linalg.norm(one) * np.linalg.norm(other)
+        if one.shape != other.shape or not np.isfinite(lengths) or lengths == 0:
+            return 0.0
+        return float(np.clip(one @ other / lengths, -1, 1))
+
+    def consolidate(self, *, apply: bool = True, threshold: float | None = None) -> "list[Merge]":
+        """Find what says the same in the whole file, place by place, and merge it; what is unsure is left alone.
+
+        Args:
+            apply: False: only say what would be merged.
+            threshold: cosine below which nothing is merged; the candidates' threshold by default.
+        """
+        if self._deduplicator is None:
+            return []
+        from zorkgpt.memory.dedup.consolidation import find_repeats
+
+        self._writer.refresh()
+        found = find_repeats(self.store, self._deduplicator, threshold)
+        if apply:
+            self.merge(found)
+        return found
+
+    def merge(self, found: "list[Merge]") -> int:
+        """Merge what `consolidate(apply=False)` has found, and return how many were."""
+        from zorkgpt.memory.dedup.consolidation import merge
+
+        made = merge(found, self._writer.apply)
+        if found and self._deduplicator is not None:
+            self._deduplicator.save_vectors()
+        return made
+
+    # The past
+
+    def as_of(self, episode: int | str, turn: int) -> dict[int, list[Memory]]:
+        """Return the memories of each location as they stood at the end of this turn, the superseded ones too.
+
+        Ephemeral ones are read from the episode's log, in `runs/` beside the memory file. Of an episode that nobody
+        played there is nothing to tell: see `knows_episode`.
+        """
+        with self.store.guard:
+            return self._past().all_memories(episode, turn)
+
+    def knows_episode(self, episode: int | str) -> bool:
+        """Return whether the history or `runs/` hold anything of it."""
+        with self.store.guard:
+            return self._past().knows(episode)
+
+    def _past(self) -> AsOf:
+        if self._as_of is None:
+            self._as_of = AsOf.of(self.store.file.path)
+        self._as_of.refresh()
+        return self._as_of
+
+    def why(self, title: str, location_id: int | None = None) -> "list[Provenance]":
+        """Return what taught the memories of this title, when they were shown, and what came of it, by location."""
+        from zorkgpt.memory.provenance import why
+
+        self._writer.refresh()
+        with self.store.guard:
+            return why(self.store, title, location_id=location_id)
+
+    # The episode
 
     def audit(self, world: Sequence[Thing], *, apply: bool = True) -> list[AuditFinding]:
         """Hold the core memories against a world that has just begun, and mark as wrong what it contradicts.
@@ -292,56 +500,56 @@ class SimpleMemoryManager(Likeness, Lookback):
             located = finding.located
             if not apply or finding.verdict != AuditVerdict.CONTRADICTED:
                 continue
-            if not self._keeper.is_by_a_person(located.location_id, located.memory):
-                self._keeper.invalidate(located.location_id, located.memory.title, finding.evidence, 0)
-        self._recorder.counts.audit = tally(findings)
+            if not self._writer.is_by_a_person(located.location_id, located.memory):
+                self._writer.invalidate(located.location_id, located.memory.title, finding.evidence, 0)
+        self._learner.counts.audit = tally(findings)
         return findings
 
     def drain_events(self) -> list[MemoryEvent]:
-        """What happened to memories since this was asked last: for showing the turn."""
+        """Return what happened to memories since the last call, for showing the turn."""
         with self.store.guard:
-            events = list(self._keeper.events)
-            self._keeper.events.clear()
+            events = list(self._writer.events)
+            self._writer.events.clear()
         return events
 
     def reset_episode(self) -> None:
-        """A new episode: what was true until the restart is forgotten."""
+        """Begin a new episode: what was true until the restart is forgotten."""
         with self.store.guard:
-            self._keeper.count_all()
-            cleared, stay = (_count(cache, None) for cache in (self._keeper.ephemeral, self.store.cache))
-            self._keeper.forget_episode()
-            self._recorder.reset()
+            self._writer.count_all()
+            cleared, stay = (_count(cache, None) for cache in (self._writer.ephemeral, self.store.cache))
+            self._writer.forget_episode()
+            self._learner.reset()
         self.logger.info("episode reset: %d ephemeral memories cleared, %d persistent memories stay", cleared, stay)
 
     def reset(self) -> None:
         self.reset_episode()
 
     def drop_episode(self) -> None:
-        """Forget what `restore` has taken over, counts that wait to be written too: nothing is written."""
+        """Forget what `restore` has taken over, and the counts that wait to be written: nothing is written."""
         with self.store.guard:
             self._visits.drop()
-            self._keeper.evidence.drop()
-            self._keeper.forget_episode()
-            self._recorder.reset()
+            self._writer.evidence.drop()
+            self._writer.forget_episode()
+            self._learner.reset()
 
     def get_status(self) -> dict[str, Any]:
-        """What stands where, and how this episode's learning went."""
-        self._keeper.refresh()
+        """Return how many memories there are, and how this episode's learning went."""
+        self._writer.refresh()
         with self.store.guard:
-            ephemeral = [memory for kept in self._keeper.ephemeral.values() for memory in kept]
+            ephemeral = [memory for kept in self._writer.ephemeral.values() for memory in kept]
             lasting = [memory for kept in self.store.cache.values() for memory in kept]
             tentative = sum(memory.status == MemoryStatus.TENTATIVE for memory in (*lasting, *ephemeral))
             metrics = {
-                "locations": len({*self.store.cache, *self._keeper.ephemeral}),
+                "locations": len({*self.store.cache, *self._writer.ephemeral}),
                 "persistent_memories": len(lasting),
                 "ephemeral_memories": len(ephemeral),
                 "open_tentative": tentative,
-                "write_failures": self._keeper.write_failures,
+                "write_failures": self._writer.write_failures,
                 "history_failures": self.store.history_failures,
-                "evidence_failures": self._keeper.evidence.failures,
-                "vetoes_obeyed": self._keeper.vetoes_obeyed,
-                **asdict(self._recorder.counts),
-                **self._keeper.metrics(),
+                "evidence_failures": self._writer.evidence.failures,
+                "vetoes_obeyed": self._writer.vetoes_obeyed,
+                **asdict(self._learner.counts),
+                **self._writer.metrics(),
             }
         state = "learning" if self.synthesizer is not None else "remembering"
         return {"type": "simple_memory", "state": state, "metrics": metrics}
@@ -349,21 +557,21 @@ class SimpleMemoryManager(Likeness, Lookback):
     def save_session(self, path: Path | str) -> bool:
         """Write this episode's memories to a file of their own, for resuming it."""
         with self.store.guard:
-            self._keeper.count_all()
-            return session.save(Path(path), self._session())
+            self._writer.count_all()
+            return episode_snapshot.save(Path(path), self._episode_snapshot())
 
     def restore_session(self, path: Path | str) -> bool:
-        """Take them back. False: there are none, or they are another episode's; nothing was changed."""
-        found = session.load(Path(path), self._recorder.episode)
+        """Restore what `save_session` wrote. False: there is none, or it is another episode's; nothing was changed."""
+        found = episode_snapshot.load(Path(path), self._state.episode)
         if found is None:
             return False
         self._resume(found)
         return True
 
     def snapshot(self) -> dict[str, Any]:
-        """What `save_session` writes, as plain values for JSON."""
+        """Return what `save_session` writes, as plain values for JSON."""
         with self.store.guard:
-            return session.to_dict(self._session())
+            return episode_snapshot.to_dict(self._episode_snapshot())
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Go on with the episode of which `snapshot` gave these values.
@@ -371,31 +579,59 @@ class SimpleMemoryManager(Likeness, Lookback):
         Raises:
             KeyError, TypeError, ValueError, AttributeError: it gave other values; nothing is as it was.
         """
-        self._resume(session.from_dict(saved))
+        self._resume(episode_snapshot.from_dict(saved))
 
     def rollback(self) -> FileRestorer:
-        """From here on, what is written can be taken back to a checkpoint."""
-        beside = (self.store.history.path, self._judgements, self._keeper.evidence.path)
+        """Return what can take the files back to a checkpoint from here on."""
+        beside = (self.store.history.path, self._judgments_path, self._writer.evidence.path)
         return FileRestorer(self.store.file, beside)
 
-    def _session(self) -> session.Session:
-        under_way = {"recorder": self._recorder.snapshot(), "keeper": self._keeper.snapshot()}
-        return session.Session(
-            self._recorder.episode, dict(self._keeper.ephemeral), self._visits.first_turns(), under_way
-        )
+    def _episode_snapshot(self) -> EpisodeSnapshot:
+        under_way = {"recorder": self._learner.snapshot(), "keeper": self._writer.snapshot()}
+        return EpisodeSnapshot(self._state.episode, dict(self._writer.ephemeral), self._visits.first_turns(), under_way)
 
-    def _resume(self, found: session.Session) -> None:
+    def _resume(self, found: EpisodeSnapshot) -> None:
         under_way = found.under_way or {}
         with self.store.guard:
-            self._keeper.restore_episode(found.memories, under_way.get("keeper"))
-            self._recorder.restore(found.first_turns, under_way.get("recorder"))
+            self._writer.restore(found.memories, under_way.get("keeper"))
+            self._learner.restore(found.first_turns, under_way.get("recorder"))
 
     def _name(self, location_id: int) -> str:
         written = next((section.name for section in self.store.document.sections_of(location_id)), "")
-        return written or self._keeper.names.get(location_id, "")
+        return written or self._writer.names.get(location_id, "")
 
 
 def _count(cache: dict[int, list[Memory]], location_id: int | None) -> int:
     if location_id is not None:
         return len(cache.get(location_id, ()))
     return sum(map(len, cache.values()))
+
+
+def _typed(memory: Memory) -> Memory:
+    """Return the memory as it would be made now: a caller may have set its persistence to a string since."""
+    return memory if type(memory.persistence) is Persistence else replace(memory)
+
+
+def _as_llm(client: LLM | ChatClient | None, model: str) -> LLM | None:
+    if client is None:
+        return None
+    # Only here, so that a memory without a model loads nothing that asks one.
+    from zorkgpt.llm.client import as_llm
+
+    return as_llm(client, model=model)
+
+
+def _provider(settings: DeduplicationSettings, client: LLM | ChatClient | None) -> "EmbeddingProvider | None":
+    """Return the provider that the settings name; None: vectors are not wanted."""
+    if not settings.enable or settings.provider in ("", "none"):
+        return None
+    from zorkgpt.embeddings.choose import choose_provider
+
+    return choose_provider(
+        # A name that it does not know gives a provider that finds nothing to work with.
+        cast("Choice", settings.provider),
+        sentence_transformer_model=settings.sentence_transformer_model,
+        llm_embedding_model=settings.llm_embedding_model,
+        llm_client=client if isinstance(client, EmbeddingClient) else None,
+        batch_size=settings.batch_size,
+    )

@@ -2,19 +2,17 @@
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Annotated, Any, Literal, get_args
+from enum import StrEnum
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, Field, TypeAdapter, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, Field, TypeAdapter, ValidationError, WithJsonSchema, model_validator
 
 from zorkgpt.memory.claims import Claim, Relation, claims_in
 
 MemoryStatusType = Literal["ACTIVE", "TENTATIVE", "SUPERSEDED"]
-Category = Literal["SUCCESS", "FAILURE", "DISCOVERY", "DANGER", "NOTE"]
-Persistence = Literal["core", "permanent", "ephemeral"]
-
-PERSISTENCES: tuple[Persistence, ...] = get_args(Persistence)
-STATUSES: tuple[MemoryStatusType, ...] = get_args(MemoryStatusType)
+"""The values of `MemoryStatus`, for those who write them as strings."""
 
 INVALIDATION_MARKER = "INVALIDATED"
 """Stands in `Memory.superseded_by` where a memory was proven wrong and nothing replaces it."""
@@ -23,12 +21,52 @@ INVALIDATION_MARKER = "INVALIDATED"
 _EPISODE_NUMBER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 
 
-class MemoryStatus:
+class _NamedString(StrEnum):
+    """A closed set of strings, whose members are shown as the strings that they are."""
+
+    def __repr__(self) -> str:
+        return repr(self.value)
+
+
+class Persistence(_NamedString):
+    """For how long a memory is true, in the order in which the classes are listed."""
+
+    CORE = "core", True, " [spawn]"
+    """True at the start of every episode: seen on a first visit."""
+    PERMANENT = "permanent", True, ""
+    """True in every episode: how the game works."""
+    EPHEMERAL = "ephemeral", False, " [session]"
+    """True until the restart: what the player itself did to the world."""
+
+    outlives_episode: bool
+    """Whether it is kept in the file, and not in the cache of the running episode."""
+    prompt_marker: str
+    """What follows a memory's line in a prompt."""
+
+    def __new__(cls, value: str, outlives_episode: bool, prompt_marker: str) -> "Persistence":
+        member = str.__new__(cls, value)
+        member._value_ = value
+        member.outlives_episode = outlives_episode
+        member.prompt_marker = prompt_marker
+        return member
+
+
+class Category(_NamedString):
+    """What a memory tells about an action or a place; chosen by whoever worded it."""
+
+    SUCCESS = "SUCCESS"
+    FAILURE = "FAILURE"
+    DISCOVERY = "DISCOVERY"
+    DANGER = "DANGER"
+    NOTE = "NOTE"
+
+
+class MemoryStatus(_NamedString):
     """How far a memory is believed."""
 
-    ACTIVE: MemoryStatusType = "ACTIVE"
-    TENTATIVE: MemoryStatusType = "TENTATIVE"
-    SUPERSEDED: MemoryStatusType = "SUPERSEDED"
+    ACTIVE = "ACTIVE"
+    TENTATIVE = "TENTATIVE"
+    SUPERSEDED = "SUPERSEDED"
 
 
 @dataclass
@@ -36,6 +74,7 @@ class Memory:
     """One fact about one location."""
 
     category: str
+    """One of `Category`, or what a person wrote in the file."""
     title: str
     episode: int | str
     turns: str
@@ -43,7 +82,9 @@ class Memory:
     score_change: int | None
     text: str
     persistence: Persistence
-    status: MemoryStatusType = MemoryStatus.ACTIVE
+    """May be given as the string that it is."""
+    status: MemoryStatus = MemoryStatus.ACTIVE
+    """May be given as the string that it is."""
     superseded_by: str | None = None
     superseded_at_turn: int | None = None
     invalidation_reason: str | None = None
@@ -68,13 +109,24 @@ class Memory:
     """In which it was seen first, where that is another one than `episode`; the first of `turns` is of it."""
 
     def __post_init__(self) -> None:
-        if self.persistence not in PERSISTENCES:
-            valid = ", ".join(repr(kind) for kind in PERSISTENCES)
-            raise ValueError(
-                f"Invalid persistence {self.persistence!r} of memory {self.title!r}: must be one of {valid}."
-            )
+        if type(self.persistence) is not Persistence:
+            self.persistence = _persistence_of(self.persistence, self.title)
+        if type(self.status) is not MemoryStatus:
+            self.status = _STATUSES.get(self.status, self.status)
         if self.first_episode is not None and same_episode(self.first_episode, self.episode):
             self.first_episode = None
+
+
+_PERSISTENCES = {kind.value: kind for kind in Persistence}
+_STATUSES = {status.value: status for status in MemoryStatus}
+
+
+def _persistence_of(given: object, title: str) -> Persistence:
+    found = _PERSISTENCES.get(given) if isinstance(given, str) else None
+    if found is None:
+        valid = ", ".join(repr(kind.value) for kind in Persistence)
+        raise ValueError(f"Invalid persistence {given!r} of memory {title!r}: must be one of {valid}.")
+    return found
 
 
 def episode_key(episode: int | str) -> int | str:
@@ -86,6 +138,12 @@ def episode_key(episode: int | str) -> int | str:
 
 def same_episode(one: int | str, other: int | str) -> bool:
     return one == other or episode_key(one) == episode_key(other)
+
+
+def known_fields(kind: type[Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return those of the values that a dataclass has a field for: what another version saved may hold more or less."""
+    names = {field.name for field in fields(kind)}
+    return {name: value for name, value in given.items() if name in names}
 
 
 def memory_of(fields: dict[str, Any]) -> Memory:
@@ -121,8 +179,18 @@ FactPlace = Literal["action", "arrival"]
 """Where a fact is kept: where the action was taken, or where it has led to."""
 
 
-def _readable(given: Any) -> Any:
-    """A claim that can't be read says nothing; the fact is kept all the same."""
+def _inline(kind: type[StrEnum]) -> WithJsonSchema:
+    """Return a schema with the values in their place: models fill in a form better if they need not look them up."""
+    return WithJsonSchema({"enum": [each.value for each in kind], "type": "string"})
+
+
+CategorySaid = Annotated[Category, _inline(Category)]
+PersistenceSaid = Annotated[Persistence, _inline(Persistence)]
+StatusSaid = Annotated[MemoryStatus, _inline(MemoryStatus)]
+
+
+def _readable(given: Any) -> tuple[Claim, ...]:
+    """Return the claims that can be read; the fact is kept without the others."""
     if not isinstance(given, (list, tuple)):
         return ()
     return tuple(claim for one in given[:_MOST_CLAIMS] if (claim := _claim(one)))
@@ -135,11 +203,11 @@ def _claim(given: Any) -> Claim | None:
         return None
 
 
-def _few(given: Any) -> Any:
+def _few(given: Any) -> tuple[Any, ...]:
     return tuple(given)[:MOST_FURTHER_FACTS] if isinstance(given, (list, tuple)) else ()
 
 
-_CLAIM = TypeAdapter(Claim)
+_CLAIM: TypeAdapter[Claim] = TypeAdapter(Claim)
 Claims = Annotated[
     tuple[Claim, ...],
     BeforeValidator(_readable),
@@ -155,11 +223,11 @@ Titles = Annotated[set[str], Field(max_length=3)]
 class FurtherFact(BaseModel):
     """One more fact that a turn teaches."""
 
-    category: Category
+    category: CategorySaid
     memory_title: str = Field(min_length=1)
     memory_text: str = Field(min_length=1)
-    persistence: Persistence
-    status: MemoryStatusType = MemoryStatus.ACTIVE
+    persistence: PersistenceSaid
+    status: StatusSaid = MemoryStatus.ACTIVE
     action: ActionSaid = None
     claims: Claims = ()
     place: PlaceSaid = None
@@ -170,17 +238,17 @@ class MemorySynthesisResponse(BaseModel):
     """What a model says a turn teaches."""
 
     should_remember: bool
-    category: Category | None = None
+    category: CategorySaid | None = None
     memory_title: str | None = None
     memory_text: str | None = None
-    persistence: Persistence | None = None
-    status: MemoryStatusType = MemoryStatus.ACTIVE
+    persistence: PersistenceSaid | None = None
+    status: StatusSaid = MemoryStatus.ACTIVE
     action: ActionSaid = None
     claims: Claims = ()
     place: PlaceSaid = None
     supersedes_memory_titles: Titles = Field(default_factory=set)
     also: Annotated[tuple[FurtherFact, ...], BeforeValidator(_few)] = Field(
-        (), description="further facts that the same turn teaches; mostly empty"
+        default=(), description="further facts that the same turn teaches; mostly empty"
     )
     invalidate_memory_titles: Titles = Field(default_factory=set)
     invalidation_reason: str | None = None
@@ -260,7 +328,7 @@ class ThingAtHand:
     """It stayed at the place that the player left with this action."""
 
     def claims(self) -> tuple[Claim, ...]:
-        """Everything that can be claimed of it now."""
+        """Return everything that can be claimed of it now."""
         if self.carried:
             where = Claim(Relation.CARRIED, self.number, self.name)
         elif self.holder_number is not None:
@@ -310,27 +378,26 @@ class ZMachineContext:
     @property
     def acted(self) -> bool:
         """Whether the action itself moved or changed an object."""
-        return any(not one.by_itself for one in (*self.moved, *self.changed))
+        return any(not one.by_itself for one in self.moved) or any(not one.by_itself for one in self.changed)
 
     @classmethod
     def of(cls, given: "ZMachineContext | dict[str, Any] | None") -> "ZMachineContext":
-        """A context from one of these, or from a dict with some of its fields; other keys are ignored.
+        """Return a context from one of these, or from a dict with some of its fields; other keys are ignored.
 
         What a dict leaves out and its values before and after tell is derived: the deltas and the flags.
         """
-        if isinstance(given, cls):
+        if isinstance(given, ZMachineContext):
             return given
-        known = {field.name for field in fields(cls)}
-        told = {key: value for key, value in (given or {}).items() if key in known}
+        told = known_fields(cls, given or {})
         return cls(**_derived(told) | told)
 
 
 def _derived(told: dict[str, Any]) -> dict[str, Any]:
-    """What values before and after say of the change between them."""
-    scores = told.get("score_before"), told.get("score_after")
+    """Return what values before and after say of the change between them."""
+    before, after = told.get("score_before"), told.get("score_after")
     derived: dict[str, Any] = {}
-    if None not in scores:
-        derived["score_delta"] = scores[1] - scores[0]
+    if before is not None and after is not None:
+        derived["score_delta"] = after - before
     if "location_before" in told and "location_after" in told:
         derived["location_changed"] = told["location_before"] != told["location_after"]
     if "inventory_before" in told and "inventory_after" in told:
@@ -353,7 +420,8 @@ def outcome_of(turn: ZMachineContext) -> str:
 class MemoryEvent:
     """What happened to one memory: for the display, the run log and the counts."""
 
-    kind: Literal["added", "seen again", "merged", "superseded", "contested", "qualified", "invalidated", "ignored"]
+    kind: str
+    """Added, seen again, merged, superseded, contested, qualified, invalidated or ignored."""
     location_id: int
     title: str
     persistence: Persistence
@@ -362,7 +430,7 @@ class MemoryEvent:
     """Why, where there is a reason to give: what replaced it, what was wrong."""
     text: str = ""
     """What it says."""
-    status: MemoryStatusType = MemoryStatus.ACTIVE
+    status: MemoryStatus = MemoryStatus.ACTIVE
     """After the event."""
     other: str = ""
     """What the memory says that it was compared with, where that led to the event."""

@@ -8,7 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from zorkgpt.memory.credit.trials import Trial, TrialFile
-from zorkgpt.memory.models import INVALIDATION_MARKER, Memory, MemoryStatus, episode_key, fields_of
+from zorkgpt.memory.models import (
+    INVALIDATION_MARKER,
+    Category,
+    Memory,
+    MemoryStatus,
+    Persistence,
+    episode_key,
+    fields_of,
+)
 from zorkgpt.memory.storage.changes import Change, is_current
 from zorkgpt.memory.storage.history import History, HistoryRecord
 from zorkgpt.memory.storage.store import MemoryStore
@@ -212,7 +220,7 @@ class EpisodeMemories:
 
 
 def _ephemeral(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    return (event for event in row.get("memory_events") or () if event.get("persistence") == "ephemeral")
+    return (event for event in row.get("memory_events") or () if event.get("persistence") == Persistence.EPHEMERAL)
 
 
 def _changed(kept: tuple[Memory, ...], turn: int, event: dict[str, Any], episode: int | str) -> tuple[Memory, ...]:
@@ -220,7 +228,9 @@ def _changed(kept: tuple[Memory, ...], turn: int, event: dict[str, Any], episode
     if kind == "added":
         status = event.get("status") or MemoryStatus.ACTIVE
         text = event.get("text") or ""
-        new = Memory(event.get("category") or "NOTE", title, episode, str(turn), None, text, "ephemeral", status)
+        new = Memory(
+            event.get("category") or Category.NOTE, title, episode, str(turn), None, text, Persistence.EPHEMERAL, status
+        )
         return (*kept, new)
     places = [
         at for at, memory in enumerate(kept) if memory.title == title and memory.status != MemoryStatus.SUPERSEDED

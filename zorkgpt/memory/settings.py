@@ -2,14 +2,18 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from zorkgpt.memory.learning.recent import checked_window
-from zorkgpt.memory.learning.triggers import Trigger
-from zorkgpt.memory.recall.retrieval import Budget
+from zorkgpt.log import get_logger
+from zorkgpt.memory.retrieval import Budget
+from zorkgpt.memory.triggers import Trigger
+
+log = get_logger(__name__)
 
 DEFAULT_MODEL = "gpt-4o-mini"
 """Asked for where a model client is handed in and nobody names a model."""
+DEFAULT_HISTORY_WINDOW = 3
+_LONG_HISTORY_WINDOW = 10
 
 _SWITCHES = {
     "ask_on_score_change": Trigger.SCORE,
@@ -22,10 +26,27 @@ _SWITCHES = {
     "ask_on_refusal": Trigger.NOTHING_CHANGED,
 }
 
+_Value = TypeVar("_Value", bool, int, float, str)
+
+
+@dataclass(frozen=True, slots=True)
+class DeduplicationSettings:
+    """The values of `[tool.zorkgpt.memory_deduplication]`."""
+
+    enable: bool
+    provider: str
+    """"" where nobody names one: then only what is the same word for word is recognised."""
+    similarity_threshold: float
+    candidate_threshold: float
+    sentence_transformer_model: str
+    llm_embedding_model: str
+    cache_embeddings: bool
+    batch_size: int
+
 
 @dataclass(frozen=True, slots=True)
 class MemorySettings:
-    """Attributes of these names, or of the flat names of `[tool.zorkgpt]`, where the object has them."""
+    """The values of `[tool.zorkgpt.memory]`, `simple_memory` and `memory_deduplication`."""
 
     path: Path
     budget: Budget
@@ -34,11 +55,12 @@ class MemorySettings:
     model: str
     triggers: frozenset[Trigger]
     ask_only_once: bool
-    """Whether what was judged before is passed over."""
+    """Whether what was judged before is not asked again."""
+    deduplication: DeduplicationSettings
 
 
-def settings_of(config: Any) -> MemorySettings:
-    """An attribute that is missing, or of another kind than its default, takes the default."""
+def settings_of(config: object) -> MemorySettings:
+    """Read the attributes of the flat names; one that is missing, or of another type, takes its default."""
     window = getattr(config, "get_memory_history_window", None)
     models = (setting(config, key, "") for key in ("memory_model", "info_ext_model", "agent_model"))
     return MemorySettings(
@@ -54,12 +76,34 @@ def settings_of(config: Any) -> MemorySettings:
         model=next(filter(None, models), DEFAULT_MODEL),
         triggers=frozenset(trigger for key, trigger in _SWITCHES.items() if setting(config, key, True)),
         ask_only_once=setting(config, "ask_only_once", True),
+        deduplication=DeduplicationSettings(
+            enable=setting(config, "enable_semantic_deduplication", True),
+            provider=setting(config, "embedding_provider", ""),
+            similarity_threshold=setting(config, "deduplication_similarity_threshold", 0.85),
+            candidate_threshold=setting(config, "candidate_threshold", 0.55),
+            sentence_transformer_model=setting(config, "sentence_transformer_model", "all-MiniLM-L6-v2"),
+            llm_embedding_model=setting(config, "llm_embedding_model", "text-embedding-3-small"),
+            cache_embeddings=setting(config, "cache_embeddings", True),
+            batch_size=setting(config, "embedding_batch_size", 32),
+        ),
     )
 
 
-def setting(config: Any, name: str, default: Any) -> Any:
-    """The attribute, where it is of the kind of its default."""
-    value = getattr(config, name, default)
+def setting(config: object, name: str, default: _Value) -> _Value:
+    """Return the attribute of a foreign object, where it is of the type of its default."""
+    value: Any = getattr(config, name, default)
     if isinstance(default, str):
         return str(value) if isinstance(value, (str, Path)) else default
     return value if isinstance(value, type(default)) else default
+
+
+def checked_window(window: object) -> int:
+    """Return how many turns a synthesis sees: at least one; many cost tokens on every turn."""
+    if not isinstance(window, int) or isinstance(window, bool):
+        return DEFAULT_HISTORY_WINDOW
+    if window < 1:
+        log.warning("memory_history_window is under 1", extra={"given": window, "used": DEFAULT_HISTORY_WINDOW})
+        return DEFAULT_HISTORY_WINDOW
+    if window > _LONG_HISTORY_WINDOW:
+        log.warning("memory_history_window is over 10: every synthesis gets long", extra={"given": window})
+    return window

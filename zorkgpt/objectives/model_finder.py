@@ -9,7 +9,7 @@ from session.history import TurnRecord
 from zorkgpt.llm.messages import LLM, Message
 from zorkgpt.llm.roles import Role
 from zorkgpt.llm.structured import form_of
-from zorkgpt.memory.recall.retrieval import estimated_tokens
+from zorkgpt.memory.retrieval import estimated_tokens
 from zorkgpt.objectives.conditions import ConditionKind
 from zorkgpt.objectives.finder import SCORE_BY, Findings, ObjectiveProposal, ReachedReport, Situation
 from zorkgpt.objectives.models import Objective, Scope, prompt_line

@@ -8,7 +8,6 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 
 from zorkgpt.memory.claims import Claim, Relation
-from zorkgpt.memory.learning.synthesis import SynthesisRequest
 from zorkgpt.memory.models import (
     AttributeChanged,
     Category,
@@ -17,6 +16,7 @@ from zorkgpt.memory.models import (
     Persistence,
     ThingAtHand,
 )
+from zorkgpt.memory.synthesis import SynthesisRequest
 from zorkgpt.offline.phrases import ActionOutcome, is_dark, title_of, whole_sentences
 
 _TEXT_LIMIT = 200
@@ -53,10 +53,15 @@ def _memory_of_action(request: SynthesisRequest) -> MemorySynthesisResponse:
     if truth.died:
         unlit = is_dark(request.response) or any(is_dark(turn.response) for turn in request.history)
         return _fact(
-            request, "DANGER", ActionOutcome.KILLS_UNLIT if unlit else ActionOutcome.KILLS, "Doing this here is deadly."
+            request,
+            Category.DANGER,
+            ActionOutcome.KILLS_UNLIT if unlit else ActionOutcome.KILLS,
+            "Doing this here is deadly.",
         )
     if truth.score_delta > 0:
-        return _fact(request, "SUCCESS", ActionOutcome.SCORES, f"{_points(truth.score_delta)} {_effects(request)}")
+        return _fact(
+            request, Category.SUCCESS, ActionOutcome.SCORES, f"{_points(truth.score_delta)} {_effects(request)}"
+        )
     if truth.location_changed:
         # Ordinary connections are on the map.
         return _conditional_way(request) if truth.failed_before else NOTHING
@@ -65,9 +70,11 @@ def _memory_of_action(request: SynthesisRequest) -> MemorySynthesisResponse:
     if lost := _lost(request):
         claims = tuple(claim for thing in lost for claim in thing.claims()[:1])
         text = _sentence(claim.in_words() for claim in claims)
-        return _fact(request, "NOTE", ActionOutcome.WORKS, text, persistence="ephemeral", claims=claims)
+        return _fact(
+            request, Category.NOTE, ActionOutcome.WORKS, text, persistence=Persistence.EPHEMERAL, claims=claims
+        )
     if effects := _effects(request):
-        return _fact(request, "SUCCESS", ActionOutcome.WORKS, effects)
+        return _fact(request, Category.SUCCESS, ActionOutcome.WORKS, effects)
     return NOTHING
 
 
@@ -84,7 +91,7 @@ def _conditional_way(request: SynthesisRequest) -> MemorySynthesisResponse:
     now = f" Now {', '.join(states)}." if states else ""
     text = f"Leads to {place}, though not always.{now}"
     claims = (way,) if truth.location_after is not None else ()
-    return _fact(request, "SUCCESS", ActionOutcome.LEADS, text, claims=claims)
+    return _fact(request, Category.SUCCESS, ActionOutcome.LEADS, text, claims=claims)
 
 
 def _gained(request: SynthesisRequest) -> list[ObjectMoved]:
@@ -103,7 +110,7 @@ def _lost(request: SynthesisRequest) -> list[ThingAtHand]:
 
 def _memory_of_finding(request: SynthesisRequest, gained: Sequence[ObjectMoved]) -> MemorySynthesisResponse:
     """Remember where a thing was that the player had not moved before, unless that is known."""
-    known = {claim.number for one in request.memories if one.persistence != "ephemeral" for claim in one.claims}
+    known = {claim.number for one in request.memories if one.persistence.outlives_episode for claim in one.claims}
     found = [
         move
         for move in gained
@@ -113,7 +120,7 @@ def _memory_of_finding(request: SynthesisRequest, gained: Sequence[ObjectMoved])
         return NOTHING
     claims = tuple(_lay(request, move) for move in found)
     text = _sentence(claim.in_words() for claim in claims)
-    return _fact(request, "SUCCESS", ActionOutcome.TAKES, f"{text} It can be taken.", claims=claims)
+    return _fact(request, Category.SUCCESS, ActionOutcome.TAKES, f"{text} It can be taken.", claims=claims)
 
 
 def _lay(request: SynthesisRequest, move: ObjectMoved) -> Claim:
@@ -205,10 +212,10 @@ def _listed(names: Sequence[str]) -> str:
 def _sight(title: str, text: str, claims: tuple[Claim, ...], replaced: Collection[str] = ()) -> MemorySynthesisResponse:
     return MemorySynthesisResponse(
         should_remember=True,
-        category="DISCOVERY",
+        category=Category.DISCOVERY,
         memory_title=title,
         memory_text=text,
-        persistence="core",
+        persistence=Persistence.CORE,
         action="",
         claims=claims,
         supersedes_memory_titles=set(replaced),
@@ -222,7 +229,7 @@ def _fact(
     outcome: ActionOutcome,
     text: str,
     *,
-    persistence: Persistence = "permanent",
+    persistence: Persistence = Persistence.PERMANENT,
     claims: tuple[Claim, ...] = (),
 ) -> MemorySynthesisResponse:
     title = title_of(request.action, outcome)

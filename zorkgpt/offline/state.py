@@ -8,7 +8,7 @@ from operator import itemgetter
 from typing import Any
 
 from zorkgpt.memory.claims import Relation
-from zorkgpt.memory.models import Memory
+from zorkgpt.memory.models import Memory, Persistence
 from zorkgpt.offline.candidates import COST, Candidate, Tier, words_of
 from zorkgpt.offline.phrases import ActionOutcome, is_dark, is_unlocked, parse_title
 from zorkgpt.text import normalized_action
@@ -190,7 +190,7 @@ class PlaceNotes:
                 self.dark = self.dark or outcome is ActionOutcome.KILLS_UNLIT
                 if outcome is ActionOutcome.FAILS:
                     self.refusals.setdefault(action, memory.text)
-            elif memory.persistence == "core" and is_dark(memory.text):
+            elif memory.persistence is Persistence.CORE and is_dark(memory.text):
                 self.dark = True
         self._renew("deadly", "left")
 

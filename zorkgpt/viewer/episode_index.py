@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from zorkgpt.memory.models import Persistence
 from zorkgpt.runlog.episodes import is_played
 from zorkgpt.runlog.events import SCHEMA_VERSION
 from zorkgpt.viewer.json_lines import JsonLines, cut, number, objects, text, texts, whole_number
@@ -218,7 +219,7 @@ class EpisodeIndex:
         self._where.append(where)
         for event in objects(record.get("memory_events")):
             place = whole_number(event.get("location_id"))
-            if event.get("persistence") == "ephemeral" and place is not None:
+            if event.get("persistence") == Persistence.EPHEMERAL and place is not None:
                 self.ephemeral_events.setdefault(place, []).append((turn, event))
                 self.ephemeral_changes += 1
         self.ended = {}

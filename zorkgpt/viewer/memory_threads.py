@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from zorkgpt.memory.models import INVALIDATION_MARKER
+from zorkgpt.memory.models import INVALIDATION_MARKER, Persistence
 from zorkgpt.memory.turn_span import TurnSpan
 from zorkgpt.viewer.json_lines import JsonLines, cut, json_safe, text, turn_key, whole_number
 
@@ -38,7 +38,7 @@ def _first_version(event: dict[str, Any], title: str, episode: int, turn: int) -
         "category": cut(event.get("category"), 40),
         "title": title,
         "text": cut(event.get("text")),
-        "persistence": "ephemeral",
+        "persistence": Persistence.EPHEMERAL.value,
         "status": cut(event.get("status"), 40) or "ACTIVE",
         "episode": episode,
         "turns": str(turn),

@@ -74,7 +74,7 @@ class CreditLedger:
 
     def show(self, location_id: int, memories: Iterable[Memory]) -> None:
         """Remember which memories the player sees before it acts at this location."""
-        self._shown = location_id, tuple(one for one in memories if one.persistence != "ephemeral")
+        self._shown = location_id, tuple(one for one in memories if one.persistence.outlives_episode)
 
     def note(self, location_id: int, action: str, turn: ZMachineContext, episode: int | str) -> None:
         """Note as trials what the player did there, and what came of it."""

@@ -1,28 +1,37 @@
-"""The whole file looked through for memories that say the same, place by place."""
+"""Merges what says the same in the whole file, place by place, and takes single merges back."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 
-from zorkgpt.memory.dedup import merging
-from zorkgpt.memory.dedup.decision import decide
+from zorkgpt.memory.dedup.decision import absorbed, decide
+from zorkgpt.memory.dedup.deduplicator import Deduplicator, DocumentChange
 from zorkgpt.memory.entailment.comparison import Comparison
-from zorkgpt.memory.keeping.keeper import known_again
 from zorkgpt.memory.models import Memory
-from zorkgpt.memory.storage.changes import ChangedDocument, is_current
+from zorkgpt.memory.storage import changes
+from zorkgpt.memory.storage.changes import (
+    Change,
+    ChangedDocument,
+    is_current,
+    known_again,
+    same_words,
+    seen_between,
+    seen_first,
+    seen_last,
+)
 from zorkgpt.memory.storage.document import Document
-
-if TYPE_CHECKING:
-    from zorkgpt.memory.dedup.discerning import DiscerningKeeper
+from zorkgpt.memory.storage.escaping import folded
+from zorkgpt.memory.storage.history import History, HistoryRecord
+from zorkgpt.memory.storage.store import MemoryStore
 
 MOST_QUESTIONS = 20
 """To the judge, in one go."""
 _MOST_AT_A_PLACE = 1000
+_UNDOABLE = ("merged", "superseded", "contested")
 
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """Two memories of one place: the second is replaced by the first, which counts its observations too."""
+    """Two memories of one place, the second to be replaced by the first, which counts its observations too."""
 
     location_id: int
     location_name: str
@@ -31,7 +40,7 @@ class Merge:
     comparison: Comparison
 
     def describe(self) -> str:
-        """Both texts and the reason."""
+        """Return both texts and the reason."""
         return (
             f"“{self.merged.title}”: {self.merged.text}\n"
             f"  is said by “{self.kept.title}”: {self.kept.text}\n"
@@ -39,78 +48,69 @@ class Merge:
         )
 
 
-def repeats(keeper: "DiscerningKeeper", threshold: float | None = None) -> list[Merge]:
-    """What says the same as something else of its place; nothing is changed.
+def find_repeats(store: MemoryStore, deduplicator: Deduplicator, threshold: float | None = None) -> list[Merge]:
+    """Return what says the same as something else of its place; nothing is changed.
 
     Args:
         threshold: cosine below which two memories are left apart; the candidates' threshold by default.
     """
-    questions = _Questions(keeper)
+    last_question = deduplicator.counts.judge_calls + MOST_QUESTIONS
     found: list[Merge] = []
-    for location_id in sorted(keeper.store.cache):
-        sections = keeper.store.document.sections_of(location_id)
-        found += _of_place(keeper, location_id, sections[0].name if sections else "", threshold, questions)
+    for location_id in sorted(store.cache):
+        sections = store.document.sections_of(location_id)
+        name = sections[0].name if sections else ""
+        found += _of_place(deduplicator, location_id, name, threshold, last_question)
     return found
 
 
-def merge(keeper: "DiscerningKeeper", merges: Sequence[Merge]) -> int:
-    """Merge them, each place in one write; how many were. Cut short, the rest is found again the next time."""
+def merge(merges: Sequence[Merge], apply: Callable[[DocumentChange], bool]) -> int:
+    """Merge them, each place in one write; return how many were. Cut short, the rest is found again the next time.
+
+    Args:
+        apply: makes a change of the file; False: nothing was changed.
+    """
     made = 0
     for location_id in dict.fromkeys(one.location_id for one in merges):
         here = [one for one in merges if one.location_id == location_id]
-        made += len(here) if keeper.change(_change(location_id, here)) else 0
-    keeper.save_vectors()
+        made += len(here) if apply(_merging(location_id, here)) else 0
     return made
 
 
-class _Questions:
-    """Asks the judge as long as there are questions left."""
-
-    def __init__(self, keeper: "DiscerningKeeper") -> None:
-        self._comparer = keeper.comparer
-        self._end = keeper.counts.judge_calls + MOST_QUESTIONS
-
-    def answered(self, location_id: int, name: str, new: Memory, comparisons: list[Comparison]) -> list[Comparison]:
-        if self._comparer.judge is None or self._comparer.counts.judge_calls >= self._end:
-            return comparisons
-        return self._comparer.asked(location_id, name, new, comparisons)
-
-
 def _of_place(
-    keeper: "DiscerningKeeper", location_id: int, name: str, threshold: float | None, questions: _Questions
+    deduplicator: Deduplicator, location_id: int, name: str, threshold: float | None, last_question: int
 ) -> list[Merge]:
-    """Each memory is compared with those before it that still stand, so that no chain of likenesses is followed."""
-    memories = keeper.comparer.lasting(location_id)[-_MOST_AT_A_PLACE:]
+    """Compare each memory with those before it that still stand, so that no chain of likenesses is followed."""
+    memories = deduplicator.lasting(location_id)[-_MOST_AT_A_PLACE:]
     standing: list[Memory] = []
     merges = []
     for memory in memories:
-        comparisons = keeper.comparer.comparisons(location_id, memory, among=standing) if standing else []
+        comparisons = deduplicator.comparisons(location_id, memory, among=standing) if standing else []
         if threshold is not None:
             comparisons = [one for one in comparisons if one.cosine is None or one.cosine >= threshold]
-        comparisons = [one for one in comparisons if not keeper.comparer.is_undone(one.known, memory)]
-        comparisons = questions.answered(location_id, name, memory, comparisons)
+        comparisons = [one for one in comparisons if not deduplicator.is_undone(one.known, memory)]
+        if deduplicator.counts.judge_calls < last_question:
+            comparisons = deduplicator.judged(location_id, name, memory, comparisons)
         decision = decide(memory, comparisons)
-        if decision.kind == "repeats" and not memory.pinned:
-            merges.append(Merge(location_id, name, decision.about.known, memory, decision.about))
+        about = decision.about
+        if about is not None and decision.kind == "repeats" and not memory.pinned:
+            merges.append(Merge(location_id, name, about.known, memory, about))
             continue
-        if decision.kind == "refines":
-            known = decision.about.known
-            merges.append(Merge(location_id, name, memory, known, decision.about))
-            standing = [one for one in standing if one is not known]
+        if about is not None and decision.kind == "refines":
+            merges.append(Merge(location_id, name, memory, about.known, about))
+            standing = [one for one in standing if one is not about.known]
         standing.append(memory)
     return merges
 
 
-def _change(location_id: int, merges: Sequence[Merge]):
+def _merging(location_id: int, merges: Sequence[Merge]) -> DocumentChange:
     def change(document: Document) -> ChangedDocument | None:
-        made: tuple = ()
+        made: tuple[Change, ...] = ()
         for one in merges:
             kept_here = document.memories(location_id)
             kept, repeat = _current(kept_here, one.kept), _current(kept_here, one.merged)
             if kept is None or repeat is None or kept is repeat or repeat.pinned:
                 continue
-            reason = one.comparison.describe()
-            outcome = merging.absorbed(document, location_id, kept, repeat, None, reason)
+            outcome = absorbed(document, location_id, kept, repeat, None, one.comparison.describe())
             document, made = outcome.document, made + outcome.changes
         return ChangedDocument(document, made) if made else None
 
@@ -120,3 +120,137 @@ def _change(location_id: int, merges: Sequence[Merge]):
 def _current(memories: Sequence[Memory], wanted: Memory) -> Memory | None:
     exact = next((memory for memory in memories if memory == wanted and is_current(memory)), None)
     return exact or known_again(memories, wanted)
+
+
+@dataclass(frozen=True, slots=True)
+class Undoable:
+    """What the comparison of two memories has led to."""
+
+    at: str
+    changes: tuple[Change, ...]
+    """The last first."""
+    before: Memory
+    """What the last change found."""
+    other: Memory
+    """What it was compared with."""
+
+    def describe(self) -> str:
+        """Return one line: what was done to which memory because of which, and why."""
+        change, before, other = self.changes[0], self.before, self.other
+        kinds = " and ".join(dict.fromkeys(one.kind for one in self.changes))
+        return (
+            f"{self.at[:19]} {kinds} at {change.location_id} {change.location_name}: "
+            f"“{before.title}”: {before.text} | “{other.title}”: {other.text} | why: {change.reason}"
+        )
+
+    def titles(self) -> set[str]:
+        """Return the titles of both memories, for looking it up."""
+        return {self.before.title.casefold(), self.other.title.casefold()}
+
+
+def undoable(history: History) -> list[Undoable]:
+    """Return what can be undone, the last first."""
+    taken_back: list[Change] = []
+    found: list[Undoable] = []
+    for record in reversed(list(history.records())):
+        change = record.change
+        if change.other is None or change.before is None:
+            continue
+        if change.kind == "undone":
+            taken_back.append(change)
+        elif change.kind in _UNDOABLE and not _was_taken_back(record, taken_back):
+            last = found[-1] if found else None
+            if last and last.at == record.at and _pair(last.changes[0]) == _pair(change):
+                found[-1] = replace(last, changes=(*last.changes, change))
+            else:
+                found.append(Undoable(record.at, (change,), change.before, change.other))
+    return found
+
+
+def _pair(change: Change) -> tuple[int, frozenset[tuple[str, str]]]:
+    both = (change.before, change.other)
+    return change.location_id, frozenset((memory.title, memory.text) for memory in both if memory is not None)
+
+
+def undo(store: MemoryStore, what: Undoable) -> bool:
+    """Take it back. False: the memory is not in the file any more, or has been changed since in another way.
+
+    Raises:
+        MemoryStoreError: the file can't be written.
+    """
+    outcome = store.apply(lambda document: _all_undone(document, what.changes))
+    return outcome is not None
+
+
+def _all_undone(document: Document, made: Sequence[Change]) -> ChangedDocument | None:
+    outcome = ChangedDocument(document)
+    for change in made:
+        next_one = _undone(outcome.document, change)
+        if next_one is None:
+            return None
+        outcome = ChangedDocument(next_one.document, outcome.changes + next_one.changes)
+        if change.kind == "superseded" and not any(other.kind == "merged" for other in made):
+            given_back = _given_back(outcome.document, change)
+            outcome = ChangedDocument(given_back.document, outcome.changes + given_back.changes)
+    return outcome
+
+
+def _given_back(document: Document, change: Change) -> ChangedDocument:
+    """Take from a refinement the observations of what it refined; those that it made itself stay."""
+    refined, alone = change.before, change.other
+    now = _same(document.memories(change.location_id), alone)
+    if now is None or refined is None or alone is None:
+        return ChangedDocument(document)
+    took_over = seen_first(now).is_at(seen_first(refined))
+    if not took_over or seen_first(now).is_at(seen_first(alone)):
+        return ChangedDocument(document)
+    own = seen_between(now, seen_first(alone), seen_last(now))
+    after = replace(
+        own,
+        turns=alone.turns if seen_last(now).is_at(seen_last(alone)) else own.turns,
+        observation_count=max(1, now.observation_count - refined.observation_count),
+        tried=max(0, now.tried - refined.tried),
+        worked=max(0, now.worked - refined.worked),
+    )
+    return changes.changed(document, change.location_id, now, after, "undone", change.reason)
+
+
+def _undone(document: Document, change: Change) -> ChangedDocument | None:
+    location_id = change.location_id
+    kept = document.memories(location_id)
+    now = next((memory for memory in kept if memory == change.after), None) or _same(kept, change.after)
+    before, other = change.before, change.other
+    if now is None or before is None or other is None or change.after is None:
+        return None
+    if change.kind == "merged" and now != change.after:
+        # Seen again since: only what this merge has added is taken away.
+        added = change.after.observation_count - before.observation_count
+        span = seen_between(now, seen_first(before), seen_last(now))
+        before = replace(span, observation_count=max(1, now.observation_count - added))
+    else:
+        before = replace(before, pinned=now.pinned, vetoed=now.vetoed)
+    outcome = changes.changed(document, location_id, now, before, "undone", change.reason)
+    outcome = ChangedDocument(outcome.document, tuple(replace(made, other=other) for made in outcome.changes))
+    if change.kind == "merged" and not any(same_words(memory, other) for memory in kept if is_current(memory)):
+        again = changes.added(outcome.document, location_id, change.location_name, other)
+        return ChangedDocument(again.document, outcome.changes + again.changes)
+    return outcome
+
+
+def _same(memories: Iterable[Memory], wanted: Memory | None) -> Memory | None:
+    if wanted is None:
+        return None
+    return next((one for one in memories if same_words(one, wanted) and is_current(one) == is_current(wanted)), None)
+
+
+def _was_taken_back(record: HistoryRecord, taken_back: list[Change]) -> bool:
+    for later in taken_back:
+        if later.location_id == record.change.location_id and _pair_in_order(later) == _pair_in_order(record.change):
+            taken_back.remove(later)
+            return True
+    return False
+
+
+def _pair_in_order(change: Change) -> tuple[tuple[str, str], ...]:
+    both = (change.before, change.other)
+    return tuple((folded(memory.title), folded(memory.text)) for memory in both if memory is not None)

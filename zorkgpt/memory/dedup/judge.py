@@ -1,4 +1,4 @@
-"""Asking a model how a new memory relates to those that the words alone leave open."""
+"""Asks a model how a new memory relates to those that the words alone leave open."""
 
 from collections.abc import Sequence
 from typing import Literal, Protocol
@@ -34,7 +34,7 @@ class Judge(Protocol):
     """Understands what two memories say."""
 
     def judge(self, place: str, new: Memory, known: Sequence[Memory]) -> dict[int, Verdict]:
-        """Verdicts by the memory's position in `known`; one that is missing was not judged.
+        """Return verdicts by the memory's position in `known`; one that is missing was not judged.
 
         Raises:
             LLMError: the model could not be asked, or its answer not be read.
@@ -54,6 +54,8 @@ class ModelJudge:
         )
         messages = [Message("system", prompt.system), Message("user", prompt.user)]
         answer = self._llm.complete(messages, role=Role.MEMORY, response_model=Verdicts).parsed
+        if not isinstance(answer, Verdicts):
+            return {}
         # Two verdicts on one memory are none.
         numbers = [verdict.number for verdict in answer.verdicts]
         return {

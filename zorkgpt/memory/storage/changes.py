@@ -22,6 +22,9 @@ from zorkgpt.memory.turn_span import TurnSpan, turn_number
 
 log = get_logger(__name__)
 
+# Asked of every memory of a place on every turn, and CPython 3.11 is slow to look up a member of an enum.
+_SUPERSEDED = MemoryStatus.SUPERSEDED
+
 Kind = Literal[
     "added",
     "seen again",
@@ -99,11 +102,16 @@ def titled(memories: list[Memory], title: str) -> Memory | None:
     return next((memory for memory in memories if is_current(memory) and one_line(memory.title) == wanted), None)
 
 
+def known_again(memories: Iterable[Memory], memory: Memory) -> Memory | None:
+    """Return the current one of the same title and text."""
+    return next((known for known in memories if is_current(known) and same_words(known, memory)), None)
+
+
 def added(
     document: Document, location_id: int, name: str, memory: Memory, *, visits: tuple[int | str, ...] = ()
 ) -> ChangedDocument:
     """Add a memory to the section of its location; a new section begins with these visits, given by their episodes."""
-    if memory.persistence == "ephemeral":
+    if not memory.persistence.outlives_episode:
         log.error("ephemeral memory kept out of the file", extra={"location_id": location_id, "title": memory.title})
         return ChangedDocument(document)
     if location_id not in document.section_indexes:

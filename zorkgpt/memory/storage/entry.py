@@ -8,11 +8,8 @@ from typing import Any
 from zorkgpt.memory.claims import Claim, parse_claim
 from zorkgpt.memory.models import (
     INVALIDATION_MARKER,
-    PERSISTENCES,
-    STATUSES,
     Memory,
     MemoryStatus,
-    MemoryStatusType,
     Persistence,
 )
 from zorkgpt.memory.storage.escaping import BODY, EMPTY, META, QUOTED, TAG, TITLE, escape, one_line, unescape
@@ -33,8 +30,8 @@ class Entry:
     """Parts of the header that a later version wrote, as they stand in the file."""
 
 
-PERSISTENCE_BY_TAG: dict[str, Persistence] = {persistence.upper(): persistence for persistence in PERSISTENCES}
-STATUS_BY_TAG: dict[str, MemoryStatusType] = {str(status): status for status in STATUSES}
+PERSISTENCE_BY_TAG: dict[str, Persistence] = {persistence.upper(): persistence for persistence in Persistence}
+STATUS_BY_TAG: dict[str, MemoryStatus] = {status.value: status for status in MemoryStatus}
 _BRACKET = re.compile(r"\*\*\[((?:[^\]\\]|\\.)*)\]")
 _TAG_BREAK = re.compile(r"\s+-\s+|^-\s+")
 _FIELD = re.compile(r"(?:[^,\\]|\\.|\\$)+")
@@ -203,10 +200,10 @@ def _header(line: str) -> tuple[str, str, str]:
     return bracket[1], one_line(unescape(title[:-2])), line[meta_at + 2 : -2]
 
 
-def _tags(text: str) -> tuple[str, Persistence, MemoryStatusType]:
+def _tags(text: str) -> tuple[str, Persistence, MemoryStatus]:
     category, *rest = _TAG_BREAK.split(text)
     persistence: Persistence | None = None
-    status: MemoryStatusType | None = None
+    status: MemoryStatus | None = None
     for tag in (tag.strip().upper() for tag in rest):
         if tag in PERSISTENCE_BY_TAG and persistence is None:
             persistence = PERSISTENCE_BY_TAG[tag]
@@ -214,9 +211,9 @@ def _tags(text: str) -> tuple[str, Persistence, MemoryStatusType]:
             status = STATUS_BY_TAG[tag]
         else:
             raise NotAnEntry(f"{tag!r} is neither a persistence nor a status")
-    if persistence == "ephemeral":
+    if persistence is Persistence.EPHEMERAL:
         raise NotAnEntry("an ephemeral memory does not belong into the file")
-    return one_line(unescape(category)), persistence or PERSISTENCE_BY_TAG["PERMANENT"], status or MemoryStatus.ACTIVE
+    return one_line(unescape(category)), persistence or Persistence.PERMANENT, status or MemoryStatus.ACTIVE
 
 
 @dataclass(slots=True)

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from zorkgpt.memory.claims import OPPOSITE, Claim, Relation
-from zorkgpt.memory.recall.search import LocatedMemory
+from zorkgpt.memory.models import Persistence
+from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.storage.changes import is_current
 
 
@@ -50,7 +51,7 @@ def held_against(memories: Iterable[LocatedMemory], world: Sequence[Thing]) -> l
     return [
         _finding(located, things)
         for located in memories
-        if located.memory.persistence == "core" and is_current(located.memory)
+        if located.memory.persistence is Persistence.CORE and is_current(located.memory)
     ]
 
 

@@ -11,8 +11,8 @@ from zorkgpt.llm.messages import LLM, Message
 from zorkgpt.llm.roles import Role
 from zorkgpt.llm.structured import form_of
 from zorkgpt.log import get_logger
-from zorkgpt.memory.models import Memory
-from zorkgpt.memory.recall.search import LocatedMemory
+from zorkgpt.memory.models import Memory, Persistence
+from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.storage import changes
 from zorkgpt.memory.storage.changes import ChangedDocument
 from zorkgpt.memory.storage.document import Document
@@ -29,7 +29,8 @@ class PersistenceProposal:
     """What an unmarked memory should be marked as."""
 
     located: LocatedMemory
-    persistence: Lasting
+    persistence: Persistence
+    """Core or permanent."""
     why: str
 
 
@@ -77,7 +78,8 @@ class RuleClassifier:
 
     def classify(self, located: Sequence[LocatedMemory]) -> list[PersistenceProposal]:
         return [
-            PersistenceProposal(one, "permanent", "as it is read without a mark; no model was asked") for one in located
+            PersistenceProposal(one, Persistence.PERMANENT, "as it is read without a mark; no model was asked")
+            for one in located
         ]
 
 
@@ -111,7 +113,10 @@ class ModelClassifier:
         if not isinstance(answer, ClassificationAnswer) or len(answer.persistences) != len(located):
             return self._rules.classify(located)
         given = zip(located, answer.persistences, strict=True)
-        return [PersistenceProposal(one, persistence, "the model says so") for one, persistence in given]
+        return [
+            PersistenceProposal(one, Persistence[persistence.upper()], "the model says so")
+            for one, persistence in given
+        ]
 
 
 def _same(among: Sequence[LocatedMemory], wanted: LocatedMemory) -> Memory | None:

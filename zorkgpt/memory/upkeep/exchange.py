@@ -7,8 +7,8 @@ from types import UnionType
 from typing import Any
 
 from zorkgpt.errors import MemoryStoreError, reason_of
-from zorkgpt.memory.models import STATUSES, Memory, fields_of, memory_of
-from zorkgpt.memory.recall.search import LocatedMemory
+from zorkgpt.memory.models import Memory, MemoryStatus, fields_of, memory_of
+from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.storage import changes
 from zorkgpt.memory.storage.changes import ChangedDocument
 from zorkgpt.memory.storage.document import Document, parse
@@ -70,7 +70,7 @@ def with_memories(document: Document, memories: Iterable[LocatedMemory]) -> Chan
     made: tuple[changes.Change, ...] = ()
     for located in memories:
         known = document.memories(located.location_id)
-        if located.memory.persistence == "ephemeral" or any(_same(memory, located.memory) for memory in known):
+        if not located.memory.persistence.outlives_episode or any(_same(memory, located.memory) for memory in known):
             continue
         outcome = changes.added(document, located.location_id, located.location_name, located.memory)
         document, made = outcome.document, made + outcome.changes
@@ -96,7 +96,7 @@ def _located(row: dict[str, Any]) -> LocatedMemory:
     memory = memory_of(row)
     for field, kind in _KINDS.items():
         value = getattr(memory, field)
-        if not _is_of(value, kind) or (field == "status" and value not in STATUSES):
+        if not _is_of(value, kind) or (field == "status" and value not in tuple(MemoryStatus)):
             raise TypeError(f"memory {memory.title!r} has {value!r} as its {field}")
     return LocatedMemory(location_id, name, memory)
 

@@ -1,16 +1,21 @@
-"""How near memories are in meaning: vectors of their texts, from whatever provider there is, or none."""
+"""The vectors of the memories' texts, from whatever provider there is, or none: how near memories are in meaning."""
 
 import logging
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
 if TYPE_CHECKING:
     import numpy as np
+    from numpy.typing import NDArray
 
     from zorkgpt.embeddings.cache import VectorCache
     from zorkgpt.embeddings.provider import EmbeddingProvider
+
+    Vectors = NDArray[np.float32]
+
+_Result = TypeVar("_Result")
 
 # More than this is embedded in the background, about a second's work at most is waited for.
 _MOST_AT_ONCE = 300
@@ -19,7 +24,17 @@ _FIRST_TURNS_S = 1.0
 _PARTING_S = 3.0
 
 
-class Meaning:
+@runtime_checkable
+class PerishableProvider(Protocol):
+    """A provider that may find out in use that it has no model to ask."""
+
+    @property
+    def available(self) -> bool:
+        """Whether it can still make vectors."""
+        ...
+
+
+class EmbeddingIndex:
     """Vectors by text, loaded on first use. Whatever goes wrong is counted, said once, and answered with None.
 
     Args:
@@ -32,6 +47,7 @@ class Meaning:
         self, provider: "EmbeddingProvider | None", path: Path | None, log: logging.Logger, *, wait: bool = True
     ) -> None:
         self.provider = provider
+        self._perishable = provider if isinstance(provider, PerishableProvider) else None
         self.failures = 0
         self._path = path
         self._log = log
@@ -40,11 +56,18 @@ class Meaning:
         self._stop = threading.Event()
         self._cache: VectorCache | None = None
         self._creating = threading.Lock()
-        self._places: dict[int, tuple[tuple[str, ...], int, np.ndarray]] = {}
+        self._places: dict[int, tuple[tuple[str, ...], int, Vectors]] = {}
         self._dirty = False
 
     @property
     def cache(self) -> "VectorCache":
+        """The vectors by text, loaded on first use.
+
+        Raises:
+            ValueError: there is no provider.
+        """
+        if self.provider is None:
+            raise ValueError("There is no embedding provider, so no vectors are kept.")
         with self._creating:
             if self._cache is None:
                 from zorkgpt.embeddings.cache import VectorCache
@@ -62,25 +85,26 @@ class Meaning:
 
     @property
     def is_lost(self) -> bool:
-        """No provider is left: there will be no vectors."""
-        return self.provider is None or not getattr(self.provider, "available", True)
+        """Whether no provider is left, so that there will be no vectors."""
+        return self.provider is None or (self._perishable is not None and not self._perishable.available)
 
     def cosines(self, location_id: int, text: str, others: Sequence[str]) -> "list[float] | None":
-        """The similarity of a text to those of a place, each in [-1, 1]; None: it can't be told now."""
+        """Return the similarity of a text to those of a place, each in [-1, 1]; None: it can't be told now."""
         if not others or not self._is_ready(others):
             return None
         matrix = self._attempt(lambda: self._matrix(location_id, tuple(others)))
         rebuilds = self.rebuilds
         vector = None if matrix is None else self.vector(text)
         # Between the two the provider may have fallen back on another model.
-        if vector is None or vector.shape != matrix.shape[1:] or rebuilds != self.rebuilds:
+        if matrix is None or vector is None or vector.shape != matrix.shape[1:] or rebuilds != self.rebuilds:
             return None
-        return (matrix @ vector).clip(-1, 1).tolist()
+        found: list[float] = (matrix @ vector).clip(-1, 1).tolist()
+        return found
 
-    def vector(self, text: str) -> "np.ndarray | None":
+    def vector(self, text: str) -> "Vectors | None":
         return self._attempt(lambda: self._finite([text])[0])
 
-    def vectors(self, texts: Sequence[str]) -> "np.ndarray | None":
+    def vectors(self, texts: Sequence[str]) -> "Vectors | None":
         return self._attempt(lambda: self._finite(list(texts)))
 
     def prepare(self) -> None:
@@ -90,7 +114,7 @@ class Meaning:
 
     def load(self, texts: Sequence[str] = ()) -> threading.Thread:
         """Load the model and embed these texts in the background."""
-        if not self._is_loading():
+        if self._loader is None or not self._loader.is_alive():
             self._stop.clear()
             self._loader = threading.Thread(
                 target=self._load, args=(list(texts),), name="zorkgpt-embeddings", daemon=True
@@ -112,9 +136,13 @@ class Meaning:
             self._attempt(lambda: self.cache.prune(texts()))
 
     def rebuild(self, texts: Sequence[str]) -> bool:
-        """Embed these texts anew, and keep nothing else; whether that was possible."""
+        """Embed these texts anew, and keep nothing else; False if that was not possible."""
         self._places.clear()
-        return self._attempt(lambda: self.cache.rebuild(texts) is None) is not None
+        return self._attempt(lambda: self._rebuilt(texts)) is not None
+
+    def _rebuilt(self, texts: Sequence[str]) -> bool:
+        self.cache.rebuild(texts)
+        return True
 
     def _is_loading(self) -> bool:
         return self._loader is not None and self._loader.is_alive()
@@ -142,21 +170,22 @@ class Meaning:
             if self._stop.is_set() or self.vectors(part) is None:
                 return
 
-    def _matrix(self, location_id: int, texts: tuple[str, ...]) -> "np.ndarray":
+    def _matrix(self, location_id: int, texts: tuple[str, ...]) -> "Vectors":
         found = self._places.get(location_id)
         if found is None or found[0] != texts or found[1] != self.cache.rebuilds:
             found = self._places[location_id] = texts, self.cache.rebuilds, self._finite(list(texts))
         return found[2]
 
-    def _finite(self, texts: list[str]) -> "np.ndarray":
+    def _finite(self, texts: list[str]) -> "Vectors":
         import numpy as np
 
         before = self.size
-        vectors = self.cache.vectors(texts)
+        vectors: Vectors = self.cache.vectors(texts)
         self._dirty = self._dirty or self.size != before
-        return np.nan_to_num(vectors, nan=0.0, posinf=0.0, neginf=0.0)
+        finite: Vectors = np.nan_to_num(vectors, nan=0.0, posinf=0.0, neginf=0.0)
+        return finite
 
-    def _attempt(self, work: Callable):
+    def _attempt(self, work: Callable[[], _Result]) -> _Result | None:
         if self.is_lost:
             return None
         try:

@@ -1,4 +1,4 @@
-"""Whether a turn is worth asking a model about: cheap, and from the Z-machine's facts alone."""
+"""Decides, from the Z-machine's facts alone, whether a turn is worth asking a model about."""
 
 from enum import StrEnum
 
@@ -33,7 +33,7 @@ def reasons_to_remember(
     enabled: frozenset[Trigger] = ALL,
     is_known_way: bool = False,
 ) -> list[Trigger]:
-    """Why this turn may teach something; none: it need not be asked about.
+    """Return why this turn may teach something; none: it need not be asked about.
 
     Args:
         response_length: in characters, where the context does not say.

@@ -1,4 +1,4 @@
-"""What a model judged before is not put to it again, as long as it would be told the very same."""
+"""Keeps what a model has judged, so that the very same question is not asked again."""
 
 import hashlib
 import json
@@ -11,22 +11,22 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from zorkgpt.memory.learning.synthesis import SynthesisRequest
 from zorkgpt.memory.models import Memory, MemoryStatus, MemorySynthesisResponse
+from zorkgpt.memory.synthesis import SynthesisRequest
 
 _KEY_LENGTH = 32
 _TOLD_OF_A_MEMORY = ("title", "text", "category", "persistence", "status", "action", "outcome")
 
 
 def is_always_asked(request: SynthesisRequest) -> bool:
-    """Whether the turn is never passed over: a death, a change of score, a place where something is unconfirmed."""
+    """Return whether the cache is not used: after a death or a change of score, or where something is unconfirmed."""
     turn = request.context
     open_question = any(memory.status == MemoryStatus.TENTATIVE for memory in request.memories)
     return turn.died or bool(turn.score_delta) or open_question
 
 
 def key_of(request: SynthesisRequest, judge: str, replaced: Iterable[Memory] = ()) -> str:
-    """The same only where everything that the judge would be told is the same, the numbers of turns left out.
+    """Return a key that is the same only for questions that tell the same, the numbers of turns left out.
 
     Args:
         judge: who is asked; what one has judged is new to another.
@@ -55,7 +55,7 @@ def _told(memory: Memory) -> list[str]:
 
 
 class JudgmentCache:
-    """The answers by their questions' keys, in a file of one line each; what is lost of it is asked once more.
+    """Answers by their questions' keys, in a file of one line each; what is lost of it is asked once more.
 
     Several processes may append to it, and each sees the others' lines.
     """
@@ -68,7 +68,7 @@ class JudgmentCache:
         self.failures = 0
 
     def answer(self, key: str) -> MemorySynthesisResponse | None:
-        """The answer to the very same question; None: it was not asked yet, or its line can't be read."""
+        """Return the answer to the very same question; None: it was not asked yet, or its line can't be read."""
         self._catch_up()
         if (kept := self._answers.get(key)) is None:
             return None

@@ -1,19 +1,19 @@
-"""What the agent was shown in this episode: what comes back through its reasoning is nothing new."""
+"""Recognises memories that only repeat, through the agent's reasoning, what it was shown in this episode."""
 
 from collections.abc import Iterable
 from typing import Any
 
 from zorkgpt.memory.claims import Claim, holds
-from zorkgpt.memory.learning.synthesis import SynthesisRequest
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.storage.escaping import folded, one_line
+from zorkgpt.memory.synthesis import SynthesisRequest
 
 _SHORTEST_QUOTE = 20
 """Letters of a memory's text from which it counts as taken from a line that holds it; less is in any line."""
 
 
 class EchoFilter:
-    """The memories that were shown, by their words, and what else was shown that came from memory."""
+    """Keeps what the agent was shown: memories by their words, and lines that were drawn from memories."""
 
     def __init__(self) -> None:
         self._memories: dict[str, tuple[str, tuple[int, ...], str]] = {}
@@ -32,18 +32,18 @@ class EchoFilter:
             self._memories[text] = text, places, memory.title
 
     def show_lines(self, lines: Iterable[str]) -> None:
-        """Lines of knowledge, which are of no place."""
+        """Note lines of knowledge, which are of no place."""
         for line in lines:
             self._lines.pop(words := folded(line), None)
             self._lines[words] = line
 
     def shown_elsewhere(self, location_id: int) -> tuple[str, ...]:
-        """Titles of memories of other locations, and lines, each in the order in which they were shown last."""
+        """Return titles of memories of other locations, and lines, each in the order in which they were shown last."""
         titles = (title for _, places, title in self._memories.values() if location_id not in places)
         return (*titles, *self._lines.values())
 
     def is_echo(self, location_id: int, memory: Memory, request: SynthesisRequest) -> bool:
-        """Whether it only repeats what was shown elsewhere, and nothing of this turn bears it out here."""
+        """Return whether it only repeats what was shown elsewhere, and nothing of this turn bears it out here."""
         return self._was_shown_elsewhere(location_id, memory) and not _is_borne_out(memory, request)
 
     def _was_shown_elsewhere(self, location_id: int, memory: Memory) -> bool:
@@ -57,10 +57,12 @@ class EchoFilter:
         self._memories.clear()
         self._lines.clear()
 
-    def to_dict(self) -> dict[str, Any]:
+    def snapshot(self) -> dict[str, Any]:
+        """Return what was shown, as plain values."""
         return {"memories": list(self._memories.values()), "lines": list(self._lines.values())}
 
     def restore(self, shown: dict[str, Any]) -> None:
+        """Take over what `snapshot` gave."""
         self.clear()
         for text, places, title in shown["memories"]:
             self._memories[text] = text, tuple(places), title
@@ -68,7 +70,7 @@ class EchoFilter:
 
 
 def _is_borne_out(memory: Memory, request: SynthesisRequest) -> bool:
-    """It tells what came of this very action, or of what is at hand here, or the game itself has just said it."""
+    """Return whether it tells what came of this action, or of what is at hand, or the game itself has just said it."""
     if memory.action and not request.arrival and folded(memory.action) == folded(request.action):
         return True
     if memory.claims and all(_is_so(claim, request) for claim in memory.claims):

@@ -1,4 +1,4 @@
-"""Both kinds of memories, and where each goes: the lasting into the file, those of the episode into a cache."""
+"""Writes memories where they belong: the lasting into the file, those of the episode into a cache."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -9,28 +9,47 @@ from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.claims import Claim
 from zorkgpt.memory.credit.assignment import CreditLedger
 from zorkgpt.memory.credit.trials import TrialFile
+from zorkgpt.memory.dedup.decision import NEW, Decision
+from zorkgpt.memory.dedup.deduplicator import Deduplicator
 from zorkgpt.memory.entailment.comparison import compared
-from zorkgpt.memory.keeping.lifecycle import Visits
-from zorkgpt.memory.models import Memory, MemoryEvent, MemoryStatus
+from zorkgpt.memory.models import Memory, MemoryEvent, MemoryStatus, Persistence
 from zorkgpt.memory.storage import changes
-from zorkgpt.memory.storage.changes import ChangedDocument, is_current, same_words, titled
+from zorkgpt.memory.storage.changes import ChangedDocument, is_current, known_again, same_words, titled
 from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.entry import as_read
 from zorkgpt.memory.storage.escaping import folded, one_line
 from zorkgpt.memory.storage.history import TurnStamp
 from zorkgpt.memory.storage.section import LOCATION_LIMIT
 from zorkgpt.memory.storage.store import MemoryStore
+from zorkgpt.memory.visits import Visits
+
+DocumentChange = Callable[[Document], ChangedDocument | None]
 
 
-class Keeper:
-    """Adds, replaces and marks memories. False means that nothing was changed, and the log says why."""
+class MemoryWriter:
+    """Adds, replaces and marks memories. False means that nothing was changed, and the log says why.
 
-    def __init__(self, store: MemoryStore, visits: Visits, log: logging.Logger, *, debug: bool = False) -> None:
+    Args:
+        deduplicator: consulted before a lasting memory is kept; None: only what is the same word for word is a repeat.
+        stamp: returns the turn that the history is to name; None from it: nobody counts turns.
+        debug: whether everything that happens to an ephemeral memory is logged.
+    """
+
+    def __init__(
+        self,
+        store: MemoryStore,
+        visits: Visits,
+        log: logging.Logger,
+        *,
+        deduplicator: Deduplicator | None = None,
+        stamp: Callable[[], TurnStamp | None] = lambda: None,
+        debug: bool = False,
+    ) -> None:
         self.store = store
-        self._log = log
+        self.deduplicator = deduplicator
         self.ephemeral: dict[int, list[Memory]] = {}
         self.names: dict[int, str] = {}
-        """Of locations, as they were called last."""
+        """The locations' names, as they were given last."""
         self.events: list[MemoryEvent] = []
         self.write_failures = 0
         self.vetoes_obeyed = 0
@@ -41,14 +60,14 @@ class Keeper:
             learned_in=self.state_when_learned,
             is_by_a_person=self.is_by_a_person,
         )
-        self.moment: Callable[[], TurnStamp | None] = lambda: None
-        """Which turn it is, for the history."""
+        self._log = log
         self._visits = visits
+        self._stamp = stamp
         self._debug = debug
         self._learned_in: dict[tuple[int, str, str], tuple[Claim, ...]] = {}
 
     def current(self, location_id: int) -> list[Memory]:
-        """What is believed at the location, persistent first."""
+        """Return what is believed at the location, persistent first."""
         with self.store.guard:
             both = (*self.store.cache.get(location_id, ()), *self.ephemeral.get(location_id, ()))
         return [memory for memory in both if is_current(memory)]
@@ -63,7 +82,7 @@ class Keeper:
         return True
 
     def add(self, location_id: int, name: str, memory: Memory, *, is_judged: bool = False) -> bool:
-        """Keep it; one of the same title and text counts as seen again. False also where a person has forbidden it.
+        """Keep it, or count it as one more observation of what says the same. False also where a person forbids it.
 
         Args:
             is_judged: whoever worded it has seen what is kept at the place, and said what it replaces.
@@ -72,14 +91,28 @@ class Keeper:
             ValueError: the location is no number that a file can hold.
         """
         _check_location(location_id)
+        # Before the guard is taken: a judge may have to be asked.
+        decision = self._decision(location_id, name, memory, is_judged=is_judged)
         with self.store.guard:
             self.names[location_id] = name
-            if Keeper.is_forbidden(self, location_id, name, memory):
-                return False
-            if memory.persistence == "ephemeral":
-                self._add_ephemeral(location_id, memory)
-                return True
-            return self._add_persistent(location_id, name, memory, [], None)
+            joining = self._joining(location_id, name, memory, decision)
+            if joining is not None and not self.apply(joining):
+                decision = self._decision_after_failure(location_id, name, memory, decision)
+                joining = self._joining(location_id, name, memory, decision)
+                if joining is not None and not self.apply(joining):
+                    decision, joining = NEW, None
+            if joining is None:
+                if self._is_forbidden_in_words(location_id, memory):
+                    return False
+                if not memory.persistence.outlives_episode:
+                    self._add_ephemeral(location_id, memory)
+                elif self.apply(self._addition(location_id, name, memory, [], None)):
+                    self._supersede_ephemeral_repeats(location_id, memory, None)
+                else:
+                    # What can't be written now; or what it was to be joined with is gone, and it too.
+                    return False
+            self._conclude(location_id, memory, decision, was_joined=joining is not None)
+            return True
 
     def supersede(self, location_id: int, name: str, titles: Sequence[str], new: Memory, turn: int | None) -> bool:
         """Keep the new one in the place of those of these titles. False: nothing was changed."""
@@ -87,7 +120,7 @@ class Keeper:
         with self.store.guard:
             if not self.refresh():
                 return False
-            if Keeper.is_forbidden(self, location_id, name, new):
+            if self._is_forbidden_in_words(location_id, new):
                 return False
             olds = [old for title in titles if (old := self._titled(location_id, title, new.persistence))]
             if self._is_pinned(location_id, olds):
@@ -95,22 +128,24 @@ class Keeper:
             if not olds:
                 self._log.warning("nothing to supersede", extra={"location_id": location_id, "titles": list(titles)})
                 return False
-            lasting = [old for old in olds if old.persistence != "ephemeral"]
-            if new.persistence == "ephemeral":
+            lasting = [old for old in olds if old.persistence.outlives_episode]
+            if not new.persistence.outlives_episode:
                 if lasting:
                     self._refuse(location_id, lasting[0], new)
                     return False
                 self._add_ephemeral(location_id, new, replacing=olds)
-            elif not self._add_persistent(location_id, name, new, [old.title for old in lasting], turn):
+            elif self.apply(self._addition(location_id, name, new, [old.title for old in lasting], turn)):
+                self._supersede_ephemeral_repeats(location_id, new, turn)
+            else:
                 return False
             for old in olds:
-                if old.persistence == "ephemeral":
-                    self._mark(
-                        location_id, old, _superseded(old, new.title, turn), "superseded", became=new.persistence
-                    )
+                if not old.persistence.outlives_episode:
+                    became = new.persistence
+                    self._mark(location_id, old, _superseded(old, new.title, turn), "superseded", became=became)
             return True
 
     def invalidate(self, location_id: int, title: str, reason: str, turn: int | None) -> bool:
+        """Mark a memory as wrong; not without a reason, and not what a person has pinned."""
         with self.store.guard:
             if not reason.strip():
                 self._log.warning(
@@ -119,13 +154,13 @@ class Keeper:
                 return False
             if not self.refresh():
                 return False
-            old = self._titled(location_id, title, "permanent")
+            old = self._titled(location_id, title, Persistence.PERMANENT)
             if old is None:
                 self._log.warning("nothing to invalidate", extra={"location_id": location_id, "title": title})
                 return False
             if self._is_pinned(location_id, [old]):
                 return False
-            if old.persistence == "ephemeral":
+            if not old.persistence.outlives_episode:
                 self._mark(location_id, old, changes.proven_wrong(old, reason, turn), "invalidated")
                 return True
 
@@ -135,7 +170,7 @@ class Keeper:
                     return None
                 return changes.invalidated(document, location_id, found, reason, turn)
 
-            return self._apply(change)
+            return self.apply(change)
 
     def invalidate_ephemeral(self, location_id: int, memory: Memory, reason: str, turn: int | None) -> None:
         """Mark this very memory of the episode as no longer so."""
@@ -145,28 +180,40 @@ class Keeper:
     def seen_again(self, location_id: int, memory: Memory, turn: int | str, episode: int | str) -> bool:
         """Count one more observation of a memory that is kept; the same turn of the same episode counts once."""
         with self.store.guard:
-            if memory.persistence == "ephemeral":
+            if not memory.persistence.outlives_episode:
                 return self._ephemeral_again(location_id, memory, turn, episode)
 
             def change(document: Document) -> ChangedDocument | None:
                 found = known_again(document.memories(location_id), memory)
-                return found and changes.seen_again(document, location_id, found, turn, episode)
+                return None if found is None else changes.seen_again(document, location_id, found, turn, episode)
 
-            return self._apply(change)
+            return self.apply(change)
 
     def replaceable(self, location_id: int, titles: Sequence[str], new: Memory) -> list[str]:
-        """Those of the titles that this memory may supersede: not what a person has pinned."""
-        pinned = {memory.title for memory in self.current(location_id) if memory.pinned}
-        return [title for title in titles if title not in pinned]
+        """Return those of the titles that this memory may supersede.
+
+        Left out is what a person has pinned, and what says the same: that is seen again.
+        """
+        current = self.current(location_id)
+        pinned = {memory.title for memory in current if memory.pinned}
+        found = [title for title in titles if title not in pinned]
+        if self.deduplicator is None:
+            return found
+        olds = {title: titled(current, title) for title in found}
+        return [
+            title
+            for title, old in olds.items()
+            if old is None or not self.deduplicator.says_the_same(location_id, old, new)
+        ]
 
     def is_about_something_else(self, location_id: int, old: Memory, new: Memory) -> bool:
-        """Whether the two seem to have nothing to do with each other, so that naming one for the other is a slip."""
-        return False
+        """Return whether the two have nothing to do with each other, so that naming one for the other is a slip."""
+        return self.deduplicator is not None and self.deduplicator.is_about_something_else(location_id, old, new)
 
     def give_way(self, location_id: int, old: Memory, new: Memory, reason: str, turn: int | None) -> bool:
         """Mark a memory as replaced by one that is kept beside it, with the reason. False: nothing was changed."""
         with self.store.guard:
-            if old.persistence == "ephemeral":
+            if not old.persistence.outlives_episode:
                 self._mark(
                     location_id,
                     old,
@@ -181,12 +228,12 @@ class Keeper:
                     return None
                 return changes.superseded(document, location_id, found, new.title, turn, reason)
 
-            return self._apply(change)
+            return self.apply(change)
 
     def qualify(self, location_id: int, memory: Memory, when: tuple[Claim, ...], reason: str) -> bool:
         """Note in which state a memory holds. False: nothing was changed."""
         with self.store.guard:
-            if memory.persistence == "ephemeral":
+            if not memory.persistence.outlives_episode:
                 self._mark(location_id, memory, replace(memory, when=when), "qualified")
                 return True
 
@@ -196,10 +243,10 @@ class Keeper:
                     return None
                 return changes.changed(document, location_id, found, replace(found, when=when), "qualified", reason)
 
-            return self._apply(change)
+            return self.apply(change)
 
     def is_by_a_person(self, location_id: int, memory: Memory) -> bool:
-        """Whether a person has pinned it or worded it: then the ground truth does not mark it as wrong."""
+        """Return whether a person has pinned it or worded it: then the ground truth does not mark it as wrong."""
         return memory.pinned or any(
             record.source in ("hand", "person")
             and record.change.kind in ("added", "edited")
@@ -210,10 +257,10 @@ class Keeper:
         )
 
     def state_when_learned(self, location_id: int, memory: Memory) -> tuple[Claim, ...]:
-        """In which state the action was taken that taught it; () where that is not known."""
+        """Return in which state the action was taken that taught it; () where that is not known."""
         key = location_id, folded(memory.title), folded(memory.text)
         if key not in self._learned_in:
-            records = self.store.history.records() if memory.persistence != "ephemeral" else ()
+            records = self.store.history.records() if memory.persistence.outlives_episode else ()
             found = [
                 record.turn_stamp.state
                 for record in records
@@ -227,72 +274,137 @@ class Keeper:
         return self._learned_in[key]
 
     def is_forbidden(self, location_id: int, name: str, memory: Memory) -> bool:
-        """Whether a person never wants a memory again at this place that says the same; then it is counted and told."""
-        vetoed = next((old for old in self._vetoed(location_id) if says_the_same(old, memory)), None)
-        return vetoed is not None and self._obey(location_id, memory, vetoed)
+        """Return whether a person never wants a memory again at this place that says the same; then it is counted.
+
+        In other words too, where a judge can tell.
+        """
+        if self._is_forbidden_in_words(location_id, memory):
+            return True
+        vetoed = self._vetoed(location_id)
+        if not vetoed or self.deduplicator is None:
+            return False
+        same = self.deduplicator.same_by_judge(location_id, name, memory, vetoed)
+        return same is not None and self._obey(location_id, memory, same)
 
     def metrics(self) -> dict[str, object]:
-        """Counts of its own, by name."""
-        return {}
+        """Return the deduplicator's counts, if there is one."""
+        return {} if self.deduplicator is None else {"deduplication_metrics": self.deduplicator.metrics()}
 
-    def change(self, change: Callable[[Document], ChangedDocument | None]) -> bool:
-        """Make a change of the file and tell of it. False: it could not be written, or there was nothing to do."""
-        return self._apply(change)
+    def apply(self, change: DocumentChange, *, always: bool = False) -> bool:
+        """Change the file, and tell of it. False: it could not be written, or there was nothing to do.
+
+        Args:
+            always: also write what waits to be written along with a change, if it changes nothing.
+        """
+        try:
+            along = self.evidence.along_with(self._visits.along_with(change, always=always), always=always)
+            outcome = self.store.apply(along, turn_stamp=self._stamp())
+        except MemoryStoreError as error:
+            self.write_failures += 1
+            self._log.error("memory not written", extra={"error": str(error)})
+            return False
+        if outcome is None:
+            return False
+        self.evidence.written()
+        self._visits.written()
+        for made in outcome.changes:
+            memory = made.after or made.before
+            if made.kind != "credited" and memory is not None:
+                self._tell(made.kind, made.location_id, memory, made.reason, made.other)
+        return True
 
     def count_evidence(self) -> None:
         """Write the counts of what came of memories, if there are any that no other write has taken along."""
         if self.evidence.is_pending:
-            self._apply(ChangedDocument, always=True)
+            self.apply(ChangedDocument, always=True)
 
     def close(self) -> None:
-        """Put away what need not be kept open."""
+        """Close the deduplicator, if there is one."""
+        if self.deduplicator is not None:
+            self.deduplicator.close()
 
     def count_visits(self) -> None:
-        """Write down the visits that no other write has taken along, of the places that the file has."""
+        """Write the visits that no other write has taken along, of the places that the file has."""
         if self._visits.are_waiting(self.store.document):
-            self._apply(ChangedDocument, always=True)
+            self.apply(ChangedDocument, always=True)
 
     def count_all(self) -> None:
-        """No turn follows here: write every count that no other write has taken along."""
+        """Write every count that no other write has taken along, since no turn follows here."""
         self._visits.settle()
         self.count_evidence()
         self.count_visits()
 
     def forget_episode(self) -> None:
-        """What was true until the restart is true no more."""
+        """Forget what was true until the restart, and the episode's counts."""
         if self._debug:
             self._log.info("ephemeral memories forgotten", extra={"count": sum(map(len, self.ephemeral.values()))})
         self.ephemeral.clear()
         self._learned_in.clear()
         self.vetoes_obeyed = 0
+        if self.deduplicator is not None:
+            self.deduplicator.reset()
 
     def snapshot(self) -> dict[str, Any]:
-        """Counts and names of the running episode, as plain values."""
-        return {
+        """Return counts and names of the running episode, as plain values; its memories are in `ephemeral`."""
+        saved = {
             "names": [[place, name] for place, name in self.names.items()],
             "write_failures": self.write_failures,
             "evidence": self.evidence.snapshot(),
         }
+        return saved if self.deduplicator is None else saved | self.deduplicator.snapshot()
 
-    def restore_episode(self, memories: dict[int, list[Memory]], under_way: dict[str, Any] | None = None) -> None:
-        """Go on with an episode that was interrupted."""
+    def restore(self, memories: dict[int, list[Memory]], saved: dict[str, Any] | None = None) -> None:
+        """Go on with an interrupted episode that had these memories, and of which `snapshot` gave these values."""
         self.forget_episode()
         self.ephemeral.update(memories)
-        if under_way is not None:
-            self.names.update((int(place), str(name)) for place, name in under_way["names"])
-            self.write_failures = int(under_way["write_failures"])
-            self.evidence.restore(under_way["evidence"])
+        if saved is not None:
+            self.names.update((int(place), str(name)) for place, name in saved["names"])
+            self.write_failures = int(saved["write_failures"])
+            self.evidence.restore(saved["evidence"])
+            if self.deduplicator is not None:
+                self.deduplicator.restore(saved)
         if self._debug:
             self._log.info("ephemeral memories restored", extra={"count": sum(map(len, memories.values()))})
 
     def ignore(self, location_id: int, memory: Memory, why: str) -> None:
-        """Say that a memory is not kept."""
+        """Log that a memory is not kept."""
         self.events.append(_event("ignored", location_id, memory, why))
         self._log.info("memory ignored", extra={"location_id": location_id, "title": memory.title, "why": why})
 
-    def _add_persistent(
+    # Deduplication
+
+    def _decision(self, location_id: int, name: str, memory: Memory, *, is_judged: bool = False) -> Decision:
+        if self.deduplicator is None or not memory.persistence.outlives_episode:
+            return NEW
+        self.refresh()
+        return self.deduplicator.decide(location_id, name, memory, is_judged=is_judged)
+
+    def _decision_after_failure(self, location_id: int, name: str, memory: Memory, decision: Decision) -> Decision:
+        """Decide once more where another process has kept the very same memory meanwhile; else it is new."""
+        if self.deduplicator is None or not self.deduplicator.is_overtaken(location_id, memory, decision):
+            return NEW
+        return self._decision(location_id, name, memory)
+
+    def _joining(self, location_id: int, name: str, memory: Memory, decision: Decision) -> DocumentChange | None:
+        if self.deduplicator is None:
+            return None
+        return self.deduplicator.joining(location_id, name, memory, decision)
+
+    def _conclude(self, location_id: int, memory: Memory, decision: Decision, *, was_joined: bool) -> None:
+        """Count what a decision led to, and settle what was open and is no more."""
+        if self.deduplicator is None:
+            return
+        self.deduplicator.note(location_id, memory, decision, was_joined=was_joined)
+        settling = self.deduplicator.settling(location_id, memory, decision)
+        if settling is not None:
+            self.apply(settling)
+
+    # Changes of the file and of the episode's cache
+
+    def _addition(
         self, location_id: int, name: str, memory: Memory, replaced_titles: list[str], turn: int | None
-    ) -> bool:
+    ) -> DocumentChange:
+        """Return the change that adds a memory in the place of those of these titles."""
         visits = self._visits.uncounted(location_id)
 
         def change(document: Document) -> ChangedDocument | None:
@@ -303,28 +415,11 @@ class Keeper:
             others = [other for other in kept if not any(other is old for old in olds)]
             return _added(document, location_id, name, memory, visits, olds, others, turn)
 
-        if not self._apply(change):
-            return False
+        return change
+
+    def _supersede_ephemeral_repeats(self, location_id: int, memory: Memory, turn: int | None) -> None:
         for old in [old for old in self.ephemeral.get(location_id, ()) if is_current(old) and same_words(old, memory)]:
             self._mark(location_id, old, _superseded(old, memory.title, turn), "superseded", became=memory.persistence)
-        return True
-
-    def _apply(self, change: Callable[[Document], ChangedDocument | None], *, always: bool = False) -> bool:
-        try:
-            along = self.evidence.along_with(self._visits.along_with(change, always=always), always=always)
-            outcome = self.store.apply(along, turn_stamp=self.moment())
-        except MemoryStoreError as error:
-            self.write_failures += 1
-            self._log.error("memory not written", extra={"error": str(error)})
-            return False
-        if outcome is None:
-            return False
-        self.evidence.written()
-        self._visits.written()
-        for made in outcome.changes:
-            if made.kind != "credited":
-                self._tell(made.kind, made.location_id, made.after or made.before, made.reason, made.other)
-        return True
 
     def _add_ephemeral(self, location_id: int, memory: Memory, replacing: Sequence[Memory] = ()) -> None:
         kept = self.ephemeral.setdefault(location_id, [])
@@ -344,13 +439,15 @@ class Keeper:
         self._mark(location_id, known, changes.observed(known, turn, episode, (episode,)), "seen again")
         return True
 
-    def _titled(self, location_id: int, title: str, persistence: str) -> Memory | None:
-        """In both caches, first in the one that `persistence` belongs to."""
+    def _titled(self, location_id: int, title: str, persistence: Persistence) -> Memory | None:
+        """Look a memory up in both caches, first in the one that `persistence` belongs to."""
         lasting = titled(self.store.cache.get(location_id, []), title)
-        passing = titled(self.ephemeral.get(location_id, []), title)
-        return (passing or lasting) if persistence == "ephemeral" else (lasting or passing)
+        ephemeral = titled(self.ephemeral.get(location_id, []), title)
+        return (lasting or ephemeral) if persistence.outlives_episode else (ephemeral or lasting)
 
-    def _mark(self, location_id: int, old: Memory, new: Memory, kind: str, *, became: str = "") -> None:
+    def _mark(
+        self, location_id: int, old: Memory, new: Memory, kind: changes.Kind, *, became: Persistence | None = None
+    ) -> None:
         kept = self.ephemeral[location_id]
         kept[next(index for index, memory in enumerate(kept) if memory is old)] = new
         self._tell(kind, location_id, new, became=became)
@@ -358,6 +455,10 @@ class Keeper:
     def _vetoed(self, location_id: int) -> list[Memory]:
         with self.store.guard:
             return [memory for memory in self.store.cache.get(location_id, ()) if memory.vetoed]
+
+    def _is_forbidden_in_words(self, location_id: int, memory: Memory) -> bool:
+        vetoed = next((old for old in self._vetoed(location_id) if says_the_same(old, memory)), None)
+        return vetoed is not None and self._obey(location_id, memory, vetoed)
 
     def _obey(self, location_id: int, memory: Memory, vetoed: Memory) -> bool:
         self.vetoes_obeyed += 1
@@ -380,19 +481,19 @@ class Keeper:
         )
 
     def _note_state(self, location_id: int, memory: Memory) -> None:
-        moment = self.moment()
-        if moment is not None:
-            self._learned_in[location_id, folded(memory.title), folded(memory.text)] = moment.state
+        stamp = self._stamp()
+        if stamp is not None:
+            self._learned_in[location_id, folded(memory.title), folded(memory.text)] = stamp.state
 
     def _tell(
         self,
-        kind: str,
+        kind: changes.Kind,
         location_id: int,
         memory: Memory,
         reason: str | None = None,
         other: Memory | None = None,
         *,
-        became: str = "",
+        became: Persistence | None = None,
     ) -> None:
         detail = reason or memory.invalidation_reason or memory.superseded_by or ""
         if kind == "added":
@@ -400,13 +501,13 @@ class Keeper:
         self.events.append(_event(kind, location_id, memory, detail, other))
         if kind in _LOGGED and self._log.isEnabledFor(logging.INFO):
             self._log_change(kind, location_id, memory, became)
-        if self._debug and memory.persistence == "ephemeral":
+        if self._debug and not memory.persistence.outlives_episode:
             extra = {"what": kind, "location_id": location_id, "title": memory.title, "text": memory.text}
             self._log.info("ephemeral memory", extra=extra)
 
-    def _log_change(self, kind: str, location_id: int, memory: Memory, became: str) -> None:
+    def _log_change(self, kind: changes.Kind, location_id: int, memory: Memory, became: Persistence | None) -> None:
         what = f"{memory.persistence} memory {kind}"
-        if became not in ("", memory.persistence):
+        if became not in (None, memory.persistence):
             what = f"memory upgraded from {memory.persistence} to {became}"
         how = {
             "added": "" if memory.status == MemoryStatus.ACTIVE else f" ({memory.status.lower()})",
@@ -429,14 +530,23 @@ class Keeper:
 
 
 _LOGGED = ("added", "superseded", "invalidated")
-"""What happens to a memory and is told in the log; that one was seen again is no news."""
+"""What is logged when it happens to a memory; that one was seen again is no news."""
 
 
-def _added(document, location_id, name, memory, visits, olds, others, turn) -> ChangedDocument:
-    """The new one first, or seen again if it is known; then the old ones marked."""
+def _added(
+    document: Document,
+    location_id: int,
+    name: str,
+    memory: Memory,
+    visits: tuple[int | str, ...],
+    olds: Sequence[Memory],
+    others: Sequence[Memory],
+    turn: int | None,
+) -> ChangedDocument:
+    """Add the new one, or count it as seen again if it is known; then mark the old ones."""
     known = known_again(others, memory) if is_current(memory) else None
-    confirms = known is not None and known.status == MemoryStatus.TENTATIVE and memory.status == MemoryStatus.ACTIVE
-    if confirms and not known.pinned:
+    confirms = memory.status == MemoryStatus.ACTIVE
+    if known is not None and known.status == MemoryStatus.TENTATIVE and confirms and not known.pinned:
         episodes = next((section.episodes for section in document.sections_of(location_id)), ())
         memory = changes.taking_over(memory, known, episodes)
         olds, known = [*olds, known], None
@@ -452,13 +562,8 @@ def _added(document, location_id, name, memory, visits, olds, others, turn) -> C
 
 
 def says_the_same(known: Memory, memory: Memory) -> bool:
-    """Whether the words of the memory say what the known one says, or that and more."""
+    """Return whether the words of the memory say what the known one says, or that and more."""
     return same_words(known, memory) or compared(known, memory, None).relation in ("same", "adds")
-
-
-def known_again(memories: Sequence[Memory], memory: Memory) -> Memory | None:
-    """The current one of the same title and text."""
-    return next((known for known in memories if is_current(known) and same_words(known, memory)), None)
 
 
 def _event(kind: str, location_id: int, memory: Memory, detail: str, other: Memory | None = None) -> MemoryEvent:

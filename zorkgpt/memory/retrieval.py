@@ -1,16 +1,25 @@
-"""What the agent is told of a location: the most useful memories that fit a budget."""
+"""Selects memories: those of a location that fit a budget, and those anywhere that answer a query."""
 
+import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from math import log
 
 from zorkgpt.memory.credit.trials import reliability, success_rate
-from zorkgpt.memory.models import Memory, MemoryStatus, episode_key
+from zorkgpt.memory.models import Category, Memory, MemoryStatus, episode_key
 from zorkgpt.memory.storage.changes import is_current
 from zorkgpt.memory.turn_span import TurnSpan
 
 TENTATIVE_HEADING = "⚠️  TENTATIVE MEMORIES (unconfirmed, may be invalidated):"
 
-_MARKERS = {"core": " [spawn]", "permanent": "", "ephemeral": " [session]"}
+# All memories of a place are looked at on every turn, and CPython 3.11 is slow to look up a member of an enum.
+_TENTATIVE, _DANGER = MemoryStatus.TENTATIVE, Category.DANGER
+
+# Okapi BM25 with its usual constants: Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009.
+_K1, _B = 1.2, 0.75
+# Cosine of a query and a sentence that answers it; unrelated ones are below.
+_RELATED = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +41,27 @@ class Shown:
     memories: tuple[Memory, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class LocatedMemory:
+    """A memory with its place."""
+
+    location_id: int
+    location_name: str
+    """"" where the file does not know it."""
+    memory: Memory
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A search result."""
+
+    located: LocatedMemory
+    score: float
+    """Above 0; comparable within one search only."""
+
+
 def estimated_tokens(text: str) -> int:
-    """About what a model's tokenizer would count, rather too many than too few.
+    """Return about what a model's tokenizer would count, rather too many than too few.
 
     English prose has a little over four characters a token; other scripts up to one token a character.
     """
@@ -52,7 +80,7 @@ def shown(
     count_tokens: Callable[[str], int] = estimated_tokens,
     in_general: int = 0,
 ) -> Shown:
-    """The memories of one location as lines, persistent first, the tentative at the end.
+    """Return the memories of one location as lines, persistent first, the tentative at the end.
 
     Args:
         episodes: of the location, in their order; the last is the newest.
@@ -76,23 +104,24 @@ def shown(
 
 
 def line(memory: Memory, *, markers: bool = True) -> str:
-    """`[CATEGORY] Title: text`, with how long it is true and how often it worked."""
-    marker = _MARKERS[memory.persistence] if markers else ""
+    """Return `[CATEGORY] Title: text`, with how long it is true and how often it worked."""
+    marker = memory.persistence.prompt_marker if markers else ""
     result = success_rate(memory)
     when = f" (when {', '.join(claim.in_words() for claim in memory.when)})" if memory.when else ""
     return f"[{memory.category}] {memory.title}: {memory.text}{when}{marker}{f' ({result})' if result else ''}"
 
 
-def _rank(memory: Memory, order: dict[int | str, int], place: int) -> tuple:
+def _rank(memory: Memory, order: dict[int | str, int], place: int) -> tuple[float, ...]:
+    last = TurnSpan.parse(memory.turns).last_number
     return (
         not memory.pinned,
-        memory.category != "DANGER",
+        memory.category != _DANGER,
         not _scores(memory),
         reliability(memory),
-        memory.status == MemoryStatus.TENTATIVE,
+        memory.status == _TENTATIVE,
         -memory.observation_count,
         -order.get(episode_key(memory.episode), len(order)),
-        -_last_turn(memory.turns),
+        1 if last is None else -last,
         -place,
     )
 
@@ -101,13 +130,8 @@ def _scores(memory: Memory) -> bool:
     return bool(memory.action) and (memory.score_change or 0) > 0
 
 
-def _last_turn(turns: str) -> int:
-    number = TurnSpan.parse(turns).last_number
-    return -1 if number is None else number
-
-
 def _chosen(ranked: list[Memory], budget: Budget, count_tokens: Callable[[str], int]) -> Shown:
-    left = {"SUCCESS": budget.successes, "FAILURE": budget.failures}
+    left: dict[str, int] = {Category.SUCCESS: budget.successes, Category.FAILURE: budget.failures}
     allowed = []
     for memory in ranked:
         # What is known to score is worth its line, however much else has worked here.
@@ -127,11 +151,11 @@ def _fitting(allowed: list[Memory], of: int, budget: Budget, count_tokens: Calla
     # The parts are counted one by one, each with its line break: no tokenizer makes more of the whole than of them.
     spare = budget.tokens - count_tokens(_left_out(of) + "\n")
     heading = count_tokens(f"\n{TENTATIVE_HEADING}\n")
-    chosen = []
+    chosen: list[Memory] = []
     for memory in allowed:
-        tentative = memory.status == MemoryStatus.TENTATIVE
+        tentative = memory.status == _TENTATIVE
         cost = count_tokens(("  " if tentative else "") + line(memory, markers=budget.markers) + "\n")
-        first = heading if tentative and not any(m.status == MemoryStatus.TENTATIVE for m in chosen) else 0
+        first = heading if tentative and not any(m.status == _TENTATIVE for m in chosen) else 0
         if cost + first <= spare:
             spare -= cost + first
             chosen.append(memory)
@@ -139,10 +163,10 @@ def _fitting(allowed: list[Memory], of: int, budget: Budget, count_tokens: Calla
 
 
 def _text(chosen: list[Memory], hidden: int, budget: Budget) -> str:
-    active = [memory for memory in chosen if memory.status != MemoryStatus.TENTATIVE]
-    active.sort(key=lambda memory: (not memory.pinned, memory.persistence == "ephemeral"))
-    tentative = [memory for memory in chosen if memory.status == MemoryStatus.TENTATIVE]
-    tentative.sort(key=lambda memory: memory.persistence == "ephemeral")
+    active = [memory for memory in chosen if memory.status != _TENTATIVE]
+    active.sort(key=lambda memory: (not memory.pinned, not memory.persistence.outlives_episode))
+    tentative = [memory for memory in chosen if memory.status == _TENTATIVE]
+    tentative.sort(key=lambda memory: not memory.persistence.outlives_episode)
     lines = [line(memory, markers=budget.markers) for memory in active]
     if tentative:
         lines += ["", TENTATIVE_HEADING] if lines else [TENTATIVE_HEADING]
@@ -158,3 +182,34 @@ def _left_out(count: int) -> str:
 
 def _in_general(count: int) -> str:
     return f"({count} more {'holds' if count == 1 else 'hold'} here as at other places: see what you know in general)"
+
+
+def best_matches(query: str, memories: Sequence[LocatedMemory], k: int) -> list[Found]:
+    """Return the k memories whose words say most of what the query asks for, best first; none without a common word."""
+    wanted = set(_words(query))
+    texts = [_words(f"{m.location_name} {m.memory.title} {m.memory.title} {m.memory.text}") for m in memories]
+    average = sum(map(len, texts)) / len(texts) if texts else 1
+    bags = [Counter(words) for words in texts]
+    holding = {word: sum(word in bag for bag in bags) for word in wanted}
+    found = []
+    for located, words, bag in zip(memories, texts, bags, strict=True):
+        score = sum(_weight(bag[word], holding[word], len(bags), len(words) / average) for word in wanted & bag.keys())
+        if score:
+            found.append(Found(located, score))
+    return sorted(found, key=lambda result: -result.score)[:k]
+
+
+def nearest(cosines: Sequence[float], memories: Sequence[LocatedMemory], k: int) -> list[Found]:
+    """Return the k memories that are nearest in meaning, best first; none that have nothing to do with the query."""
+    found = [Found(one, cosine) for one, cosine in zip(memories, cosines, strict=True) if cosine >= _RELATED]
+    return sorted(found, key=lambda result: -result.score)[:k]
+
+
+def _weight(count: int, holding: int, of: int, length: float) -> float:
+    rarity = log(1 + (of - holding + 0.5) / (holding + 0.5))
+    return rarity * count * (_K1 + 1) / (count + _K1 * (1 - _B + _B * length))
+
+
+def _words(text: str) -> list[str]:
+    # A plural "s" is dropped on both sides, so that "keys" finds the key.
+    return [word[:-1] if len(word) > 3 and word.endswith("s") else word for word in re.findall(r"\w+", text.casefold())]

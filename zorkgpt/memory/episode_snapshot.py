@@ -1,4 +1,4 @@
-"""The memories of a running episode, in a file of their own, for resuming it after a crash."""
+"""Keeps what the memory knows of a running episode in a file of its own, for resuming it after a crash."""
 
 import json
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class EpisodeSnapshot:
     """What a resumed episode begins with."""
 
     episode: int | str
@@ -25,27 +25,30 @@ class Session:
     first_turns: dict[int, int]
     """At which turn each location visited so far had its first one."""
     under_way: dict[str, Any] | None = None
-    """What else was of the episode only, by the part that keeps it; None: an earlier version did not save it."""
+    """What else is of the episode only: the learner's under "recorder", the writer's under "keeper".
+
+    None: an earlier version did not save it.
+    """
 
 
-def to_dict(session: Session) -> dict[str, Any]:
-    """As plain values for JSON."""
+def to_dict(snapshot: EpisodeSnapshot) -> dict[str, Any]:
+    """Return plain values for JSON."""
     return {
         "version": _VERSION,
-        "episode": session.episode,
-        "memories": {str(place): [fields_of(memory) for memory in kept] for place, kept in session.memories.items()},
-        "first_turns": {str(place): turn for place, turn in session.first_turns.items()},
-        "under_way": session.under_way,
+        "episode": snapshot.episode,
+        "memories": {str(place): [fields_of(memory) for memory in kept] for place, kept in snapshot.memories.items()},
+        "first_turns": {str(place): turn for place, turn in snapshot.first_turns.items()},
+        "under_way": snapshot.under_way,
     }
 
 
-def from_dict(content: dict[str, Any]) -> Session:
-    """The session that `to_dict` gave.
+def from_dict(content: dict[str, Any]) -> EpisodeSnapshot:
+    """Return the snapshot that `to_dict` gave.
 
     Raises:
-        KeyError, TypeError, ValueError, AttributeError: it is not such a session.
+        KeyError, TypeError, ValueError, AttributeError: it gave other values.
     """
-    return Session(
+    return EpisodeSnapshot(
         content["episode"],
         {int(place): [memory_of(fields) for fields in kept] for place, kept in content["memories"].items()},
         {int(place): int(turn) for place, turn in content.get("first_turns", {}).items()},
@@ -53,20 +56,20 @@ def from_dict(content: dict[str, Any]) -> Session:
     )
 
 
-def save(path: Path, session: Session) -> bool:
-    """Write the session, whole or not at all. False: it could not be written."""
+def save(path: Path, snapshot: EpisodeSnapshot) -> bool:
+    """Write the snapshot, whole or not at all. False: it could not be written."""
     path = path / FILE_NAME if path.is_dir() else path
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_file(path, json.dumps(to_dict(session), indent=1).encode())
+        write_file(path, json.dumps(to_dict(snapshot), indent=1).encode())
     except (OSError, FileError) as error:
         log.warning("session not saved", extra={"path": str(path), "error": str(error)})
         return False
     return True
 
 
-def load(path: Path, episode: int | str) -> Session | None:
-    """The session of this episode; None if there is none, it is damaged, or it is another's. The file is left alone."""
+def load(path: Path, episode: int | str) -> EpisodeSnapshot | None:
+    """Return the snapshot of this episode; None if there is none, it is damaged, or another's. The file stays."""
     path = path / FILE_NAME if path.is_dir() else path
     try:
         content = json.loads(path.read_bytes())

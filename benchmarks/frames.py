@@ -1,0 +1,107 @@
+"""How many frames of ours lie between a turn that is recorded and the bytes in the memory file.
+
+`uv run python -m benchmarks.frames`: the stack at the moment of the write, for a memory that is new, one that is seen
+again, and one that replaces another, each worded by a synthesizer that answers at once.
+"""
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+import zorkgpt
+from zorkgpt.files import Disk
+from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.models import MemorySynthesisResponse, ZMachineContext
+
+PACKAGE = str(Path(zorkgpt.__file__).parent) + os.sep
+PLACE = 12, "Cellar"
+
+
+class WatchedDisk(Disk):
+    """A disk that keeps the stack of the last write of the memory file."""
+
+    def __init__(self) -> None:
+        self.frames: list[str] = []
+
+    def write(self, descriptor: int, data: bytes | memoryview) -> int:
+        if bytes(data[:20]).startswith(b"# Location Memories"):
+            self.frames = stack()
+        return os.write(descriptor, data)
+
+
+class Answers:
+    """A synthesizer that gives prepared answers."""
+
+    asks_a_model = True
+
+    def __init__(self, *answers: MemorySynthesisResponse) -> None:
+        self._answers = iter(answers)
+
+    def synthesize(self, request: object) -> MemorySynthesisResponse | None:
+        return next(self._answers)
+
+
+class Settings:
+    """Names a provider that makes no vectors, so that memories are compared by their words."""
+
+    embedding_provider = "none"
+    ask_only_once = False
+
+
+def stack() -> list[str]:
+    """Return the functions of the package that are being executed, the outermost first."""
+    found, frame = [], sys._getframe()
+    while frame is not None:
+        code = frame.f_code
+        if code.co_filename.startswith(PACKAGE):
+            found.append(f"{code.co_filename.removeprefix(PACKAGE)}: {code.co_qualname}")
+        frame = frame.f_back
+    return found[::-1]
+
+
+def answer(title: str, text: str, **fields: object) -> MemorySynthesisResponse:
+    return MemorySynthesisResponse(
+        should_remember=True,
+        category="DISCOVERY",
+        memory_title=title,
+        memory_text=text,
+        persistence="permanent",
+        **fields,
+    )
+
+
+def measured(folder: Path) -> dict[str, list[str]]:
+    """Return the stack at the write of each case."""
+    disk = WatchedDisk()
+    answers = {
+        "new": answer("Bar holds the door", "An iron bar holds the door shut."),
+        "seen again": answer("Bar holds the door", "An iron bar holds the door shut."),
+        "replaced": answer(
+            "Bar lifts out",
+            "The iron bar that holds the door lifts out.",
+            supersedes_memory_titles={"Bar holds the door"},
+        ),
+    }
+    manager = SimpleMemoryManager(
+        config=Settings(), synthesizer=Answers(*answers.values()), path=folder / "Memories.md", disk=disk
+    )
+    found = {}
+    for turn, case in enumerate(answers, start=1):
+        disk.frames = []
+        context = ZMachineContext(turn=turn, inventory_changed=True)
+        manager.record_action_outcome(*PLACE, f"try way {turn}", "Something happens.", context)
+        found[case] = disk.frames
+    return found
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        for case, frames in measured(Path(folder)).items():
+            print(f"{case}: {len(frames)} frames")
+            for frame in frames:
+                print(f"  {frame}")
+
+
+if __name__ == "__main__":
+    main()

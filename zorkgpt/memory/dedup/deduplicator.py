@@ -1,0 +1,402 @@
+"""Recognises a fact that is kept already in other words, and keeps what contradicts it from passing for it.
+
+Vectors propose, words dispose, and a judge is asked where these leave it open. The memory writer consults it before a
+lasting memory is kept.
+"""
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import islice
+from typing import Any, Literal
+
+from zorkgpt.memory.dedup import decision as decisions
+from zorkgpt.memory.dedup.decision import NEW, Decision, decide
+from zorkgpt.memory.dedup.embedding_index import EmbeddingIndex
+from zorkgpt.memory.dedup.judge import MOST_AT_ONCE, Judge, Verdict
+from zorkgpt.memory.entailment.compare import compare
+from zorkgpt.memory.entailment.comparison import Comparison, compared, is_open, is_worth_asking, share_a_subject
+from zorkgpt.memory.models import Memory, MemoryStatus, known_fields
+from zorkgpt.memory.storage.changes import ChangedDocument, is_current, same_words
+from zorkgpt.memory.storage.document import Document
+from zorkgpt.memory.storage.escaping import folded
+from zorkgpt.memory.storage.history import History
+from zorkgpt.memory.storage.store import MemoryStore
+from zorkgpt.memory.turn_span import TurnSpan
+
+# So many are compared by their words, without vectors the last ones; each takes some hundredths of a millisecond.
+_MOST_BY_WORDS = 500
+_MOST_WORDINGS = 8
+
+DocumentChange = Callable[[Document], ChangedDocument | None]
+
+
+@dataclass(slots=True)
+class DeduplicationCounts:
+    """Counts for one episode."""
+
+    duplicates_prevented: int = 0
+    metadata_updates: int = 0
+    near_duplicates: int = 0
+    """Of those that were prevented or superseded, from `similarity_threshold` on."""
+    supersessions_from_near_duplicates: int = 0
+    contradictions_kept: int = 0
+    judge_calls: int = 0
+    judge_failures: int = 0
+    compared: int = 0
+    total_ms: float = 0.0
+
+    @property
+    def avg_deduplication_time_ms(self) -> float:
+        """Without the model's time."""
+        return round(self.total_ms / self.compared, 3) if self.compared else 0.0
+
+
+class Deduplicator:
+    """Compares a memory with those that are believed at its place, and decides what it is to them.
+
+    Args:
+        judge: asked about what the words leave open; None: nobody is, and both memories are kept.
+        candidate_threshold: cosine below which two memories are about different things.
+        similarity_threshold: cosine from which a repeat counts as a near-duplicate.
+    """
+
+    def __init__(
+        self,
+        store: MemoryStore,
+        index: EmbeddingIndex,
+        judge: Judge | None,
+        log: logging.Logger,
+        *,
+        candidate_threshold: float,
+        similarity_threshold: float,
+    ) -> None:
+        self.index = index
+        self.judge = judge
+        self.counts = DeduplicationCounts()
+        self.candidate_threshold = candidate_threshold
+        self.similarity_threshold = similarity_threshold
+        self._store = store
+        self._log = log
+        self._errors = 0
+        self._undone: frozenset[tuple[str, str]] | None = None
+        self._wordings = _Wordings(store.history)
+
+    # Deciding about a new memory
+
+    def decide(self, location_id: int, name: str, memory: Memory, *, is_judged: bool = False) -> Decision:
+        """Return what a new memory is to those of its place. Never raises: what can't be compared is new.
+
+        Args:
+            is_judged: whoever worded it has seen what is kept at the place, and said what it replaces.
+        """
+        if not memory.persistence.outlives_episode or not is_current(memory) or not memory.text.strip():
+            return NEW
+        try:
+            return self._decision(location_id, name, memory, is_judged=is_judged)
+        except Exception as error:
+            # A memory is never lost because it could not be compared.
+            self._errors += 1
+            self._log.warning("memory not compared", extra={"title": memory.title, "error": repr(error)}, exc_info=True)
+            return NEW
+
+    def joining(self, location_id: int, name: str, memory: Memory, decision: Decision) -> DocumentChange | None:
+        """Return the change that joins or opposes a memory to the one that it was compared with.
+
+        None: it is to be kept by itself, or as a plain repeat, word for word.
+        """
+        one = decision.about
+        if one is None or decision.kind == "new":
+            return None
+        # Plainly added, an open memory would be taken for confirmed by being said once more.
+        is_plain = same_words(one.known, memory) and one.known.status != MemoryStatus.TENTATIVE
+        if decision.kind == "repeats" and is_plain:
+            return None
+        extra = {
+            "location_id": location_id,
+            "decision": decision.kind,
+            "known": one.known.text,
+            "new": memory.text,
+            "cosine": one.cosine,
+            "reason": one.reason,
+            "by": one.by,
+        }
+        self._log.info("memory compared", extra=extra)
+        turn = TurnSpan.parse(memory.turns).last_number
+        return lambda document: decisions.applied(document, location_id, name, memory, decision, turn)
+
+    def is_overtaken(self, location_id: int, memory: Memory, decision: Decision) -> bool:
+        """Return whether another process has kept the very same memory since it was decided about."""
+        kept = self._store.cache.get(location_id, ())
+        return decision.about is not None and decisions.is_overtaken(kept, memory, decision.about)
+
+    def settling(self, location_id: int, memory: Memory, decision: Decision) -> DocumentChange | None:
+        """Return what is to be written after a repeat of a tentative memory: it may be ahead of its contrary now."""
+        if decision.kind != "repeats" or decision.about is None:
+            return None
+        seen, turn = decision.about.known, TurnSpan.parse(memory.turns).last_number
+        if seen.status != MemoryStatus.TENTATIVE:
+            return None
+        return lambda document: decisions.with_settled(document, location_id, seen, turn)
+
+    def note(self, location_id: int, memory: Memory, decision: Decision, *, was_joined: bool) -> None:
+        """Count what a decision led to, once it is written."""
+        counts, one = self.counts, decision.about
+        if one is None or decision.kind == "new":
+            return
+        if decision.kind == "contradicts":
+            counts.contradictions_kept += 1
+            return
+        counts.near_duplicates += was_joined and (one.cosine or 0) >= self.similarity_threshold
+        if decision.kind == "repeats":
+            counts.duplicates_prevented += 1
+            counts.metadata_updates += 1
+        else:
+            counts.supersessions_from_near_duplicates += 1
+        if was_joined and decision.kind == "repeats":
+            self._wordings.add(location_id, one.known.title, memory.text)
+
+    def _decision(self, location_id: int, name: str, memory: Memory, *, is_judged: bool) -> Decision:
+        started = time.perf_counter()
+        comparisons = [
+            one
+            for one in self.comparisons(location_id, memory)
+            # Words don't overrule whoever has seen both and let both stand, nor make two actions one.
+            if not (is_judged and one.relation == "conflict") and not _differ_in_action(one.known, memory)
+        ]
+        self.counts.compared += 1
+        self.counts.total_ms += (time.perf_counter() - started) * 1000
+        if not any(one.relation in ("same", "adds") for one in comparisons):
+            comparisons = self.judged(location_id, name, memory, comparisons)
+        merges = [one for one in comparisons if one.relation in ("same", "adds")]
+        undone = [one for one in merges if self.is_undone(one.known, memory)]
+        return decide(memory, [one for one in comparisons if one not in undone])
+
+    # Comparing
+
+    def lasting(self, location_id: int) -> list[Memory]:
+        """Return the believed lasting memories of the place that have a text."""
+        with self._store.guard:
+            kept = self._store.cache.get(location_id, ())
+            return [memory for memory in kept if is_current(memory) and memory.text.strip()]
+
+    def comparisons(self, location_id: int, new: Memory, *, among: Sequence[Memory] | None = None) -> list[Comparison]:
+        """Compare with all lasting memories of the place that are near enough.
+
+        Where nobody is asked about what the words leave open, that is left out: a vector would change nothing.
+        """
+        known = self.lasting(location_id) if among is None else list(among)
+        if known and self.judge is None and len(known) <= _MOST_BY_WORDS:
+            self.index.prepare()
+            known = [memory for memory in known if not is_open(memory, new)]
+        found = self._compared_with_each(location_id, new, known)
+        return [one for one in found if one.cosine is None or one.cosine >= self.candidate_threshold]
+
+    def says_the_same(self, location_id: int, old: Memory, new: Memory) -> bool:
+        """Return whether a memory that the new one is to replace says the same, so that it is rather seen again."""
+        return _are_comparable(old, new) and self._compared_with_each(location_id, new, [old])[0].relation == "same"
+
+    def is_about_something_else(self, location_id: int, old: Memory, new: Memory) -> bool:
+        """Return whether two memories have nothing to do with each other, by their vectors and their words."""
+        if not _are_comparable(old, new) or (old.action and old.action == new.action):
+            return False
+        cosine = self._compared_with_each(location_id, new, [old])[0].cosine
+        return cosine is not None and cosine < self.candidate_threshold and not share_a_subject(old, new)
+
+    def nearest_duplicate(self, location_id: int, text: str) -> tuple[Memory, float] | None:
+        """Return the nearest memory whose text this text says, and their cosine; None without vectors."""
+        known = self.lasting(location_id)
+        cosines = self.index.cosines(location_id, text, [memory.text for memory in known])
+        near = [
+            (memory, cosine)
+            for memory, cosine in zip(known, cosines or (), strict=False)
+            if cosine >= self.candidate_threshold and compare(memory.text, text).relation in ("same", "adds")
+        ]
+        return max(near, key=lambda found: found[1], default=None)
+
+    def same_by_judge(self, location_id: int, name: str, new: Memory, among: Sequence[Memory]) -> Memory | None:
+        """Return one of these memories that the new one says in other words; None where no judge can tell."""
+        if self.judge is None or not new.text.strip():
+            return None
+        found = self.judged(location_id, name, new, self.comparisons(location_id, new, among=among))
+        return next((one.known for one in found if one.relation in ("same", "adds")), None)
+
+    def judged(self, location_id: int, name: str, new: Memory, comparisons: list[Comparison]) -> list[Comparison]:
+        """Return the comparisons with the judge's verdicts in the place of what the words leave open."""
+        if self.judge is None:
+            return comparisons
+        doubtful = [
+            one
+            for one in comparisons
+            if one.relation == "unsure"
+            and one.cosine is not None
+            and any(is_worth_asking(text, new.text) for text in self._wordings_of(location_id, one.known))
+            and not self.is_undone(one.known, new)
+        ]
+        doubtful = sorted(doubtful, key=lambda one: -(one.cosine or 0))[:MOST_AT_ONCE]
+        if not doubtful:
+            return comparisons
+        self.counts.judge_calls += 1
+        try:
+            verdicts = self.judge.judge(name, new, [one.known for one in doubtful])
+        except Exception as error:
+            # The judge may be anybody's, and both are kept without it.
+            self.counts.judge_failures += 1
+            level = logging.WARNING if self.counts.judge_failures == 1 else logging.INFO
+            self._log.log(level, "nobody judged what is unsure, both are kept", extra={"error": repr(error)})
+            return comparisons
+        judged = {id(doubtful[at].known): verdict for at, verdict in verdicts.items() if 0 <= at < len(doubtful)}
+        return [_with_verdict(one, judged.get(id(one.known))) for one in comparisons]
+
+    def is_undone(self, known: Memory, new: Memory) -> bool:
+        """Return whether a person has taken this very merge back."""
+        if self._undone is None:
+            self._undone = _undone_pairs(self._store.history)
+        return (known.text, new.text) in self._undone or (new.text, known.text) in self._undone
+
+    def _compared_with_each(self, location_id: int, new: Memory, known: Sequence[Memory]) -> list[Comparison]:
+        """Compare in the order given; without vectors with the last ones only, if there are very many."""
+        cosines = self._cosines(location_id, new, known)
+        if cosines is None:
+            return [compared(memory, new, None) for memory in known[-_MOST_BY_WORDS:]]
+        return [
+            compared(memory, new, cosine)
+            if cosine >= self.candidate_threshold
+            else Comparison(memory, cosine, "distinct", "about something else")
+            for memory, cosine in zip(known, cosines, strict=True)
+        ]
+
+    def _cosines(self, location_id: int, new: Memory, known: Sequence[Memory]) -> list[float] | None:
+        """Return the cosine of each memory; where a judge can tell what is unsure, that of its nearest wording."""
+        wordings = [self._wordings_of(location_id, memory) for memory in known]
+        cosines = self.index.cosines(location_id, new.text, [text for texts in wordings for text in texts])
+        if cosines is None:
+            return None
+        left = iter(cosines)
+        return [max(islice(left, len(texts))) for texts in wordings]
+
+    def _wordings_of(self, location_id: int, memory: Memory) -> list[str]:
+        if self.judge is None:
+            return [memory.text]
+        with self._store.guard:
+            return self._wordings.of(location_id, memory, self._store.cache.get(location_id, ()))
+
+    # The episode's counts, and the vectors on disk
+
+    def texts(self) -> list[str]:
+        """Return the texts of all believed lasting memories, in every wording that is in use."""
+        with self._store.guard:
+            believed = [memory.text for location_id in self._store.cache for memory in self.lasting(location_id)]
+            return [*believed, *self._wordings.all()]
+
+    def save_vectors(self) -> None:
+        """Put on disk what is new, and drop what no memory uses."""
+        self.index.save(self.texts)
+
+    def reset(self) -> None:
+        """Begin a new episode."""
+        if self.counts.compared:
+            self._log.info("memories compared in the episode", extra=self.metrics())
+        self.counts = DeduplicationCounts()
+        self.save_vectors()
+
+    def close(self) -> None:
+        self.index.close()
+        self.save_vectors()
+
+    def metrics(self) -> dict[str, Any]:
+        counts = asdict(self.counts)
+        counts.pop("total_ms")
+        return counts | {
+            "avg_deduplication_time_ms": self.counts.avg_deduplication_time_ms,
+            "embedding_cache_size": self.index.size,
+            "embedding_cache_rebuild_count": self.index.rebuilds,
+            "deduplication_error_count": self._errors + self.index.failures,
+        }
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return the counts of the running episode, as plain values."""
+        return {"deduplication": asdict(self.counts), "errors": self._errors}
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Take over what `snapshot` gave; nothing, where it was saved without deduplication."""
+        if "deduplication" in saved:
+            self.counts = DeduplicationCounts(**known_fields(DeduplicationCounts, saved["deduplication"]))
+            self._errors = int(saved["errors"])
+
+
+class _Wordings:
+    """The texts that were merged into each memory, read from the history on first use.
+
+    A new text may be near one of them only.
+    """
+
+    def __init__(self, history: History) -> None:
+        self._history = history
+        self._texts: dict[tuple[int, str], list[str]] | None = None
+
+    def of(self, location_id: int, memory: Memory, kept: Iterable[Memory]) -> list[str]:
+        """Return its text, what was merged into it, and the same of what it refined.
+
+        Args:
+            kept: all memories of the place, the superseded too.
+        """
+        refined = [
+            old
+            for old in kept
+            if old.superseded_by == memory.title and compare(old.text, memory.text).relation in ("same", "adds")
+        ]
+        merged = [text for one in (memory, *refined) for text in self._loaded().get((location_id, one.title), ())]
+        return list(dict.fromkeys([memory.text, *(old.text for old in refined), *merged]))
+
+    def add(self, location_id: int, title: str, text: str) -> None:
+        _add_wording(self._loaded(), location_id, title, text)
+
+    def all(self) -> list[str]:
+        """Return the wordings of every memory, as far as they were needed."""
+        return [text for texts in (self._texts or {}).values() for text in texts]
+
+    def _loaded(self) -> dict[tuple[int, str], list[str]]:
+        if self._texts is None:
+            self._texts = {}
+            for record in self._history.records():
+                change = record.change
+                if change.kind == "merged" and change.other and change.after:
+                    _add_wording(self._texts, change.location_id, change.after.title, change.other.text)
+        return self._texts
+
+
+def _add_wording(wordings: dict[tuple[int, str], list[str]], location_id: int, title: str, text: str) -> None:
+    texts = wordings.setdefault((location_id, title), [])
+    if text not in texts:
+        texts.append(text)
+        del texts[:-_MOST_WORDINGS]
+
+
+_Relation = Literal["same", "adds", "conflict", "unsure", "distinct"]
+_RELATIONS: dict[str, _Relation] = {"same": "same", "adds": "adds", "contradicts": "conflict", "distinct": "distinct"}
+
+
+def _with_verdict(one: Comparison, verdict: Verdict | None) -> Comparison:
+    if verdict is None or one.relation != "unsure":
+        return one
+    relation = _RELATIONS[verdict.relation]
+    return replace(one, relation=relation, reason=verdict.reason or verdict.relation, by="model")
+
+
+def _undone_pairs(history: History) -> frozenset[tuple[str, str]]:
+    """Return the texts that a person has told apart."""
+    return frozenset(
+        (record.change.before.text, record.change.other.text)
+        for record in history.records()
+        if record.change.kind == "undone" and record.change.before and record.change.other
+    )
+
+
+def _are_comparable(old: Memory, new: Memory) -> bool:
+    return old.persistence.outlives_episode and bool(new.text.strip()) and bool(old.text.strip())
+
+
+def _differ_in_action(known: Memory, new: Memory) -> bool:
+    return bool(known.action and new.action) and folded(known.action) != folded(new.action)

@@ -1,0 +1,105 @@
+"""What the memory reads of a game state, whatever object that is: the episode, the turn, and the turns before it."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from zorkgpt.memory.storage.history import TurnStamp
+from zorkgpt.memory.synthesis import RecentTurn
+
+
+class EpisodeState:
+    """The running episode and its present turn.
+
+    Args:
+        game_state: anything with some of `episode_id`, `turn_count`, `action_history` and `action_reasoning_history`;
+            None: nobody counts turns.
+    """
+
+    def __init__(self, game_state: object) -> None:
+        self._game_state = game_state
+        self._recording: TurnStamp | None = None
+
+    @property
+    def episode(self) -> int | str:
+        found = getattr(self._game_state, "episode_id", 1)
+        return found if isinstance(found, (int, str)) else 1
+
+    @property
+    def turn(self) -> int:
+        """0 where nobody counts."""
+        found = getattr(self._game_state, "turn_count", 0)
+        return found if isinstance(found, int) else 0
+
+    def stamp(self) -> TurnStamp | None:
+        """Return the turn that is being recorded; else the present one, if anybody counts."""
+        if self._recording is not None or self._game_state is None:
+            return self._recording
+        return TurnStamp(self.episode, self.turn)
+
+    def begin_recording(self, turn: TurnStamp) -> None:
+        """Let `stamp` return this turn until `end_recording`."""
+        self._recording = turn
+
+    def end_recording(self) -> None:
+        self._recording = None
+
+    def history(self, window_turns: int) -> tuple[RecentTurn, ...]:
+        """Return the last turns, oldest first."""
+        names = ("action_history", "action_reasoning_history")
+        actions, reasoning = (getattr(self._game_state, name, ()) for name in names)
+        return recent_turns(actions, reasoning, window_turns)
+
+
+def recent_turns(actions: Any, reasoning: Any, window: int) -> tuple[RecentTurn, ...]:
+    """Return the last turns, oldest first.
+
+    Args:
+        actions: objects or dicts with `turn, location_name, action, response` or some of these, or pairs of
+            action and response.
+        reasoning: objects or dicts with `turn` and `reasoning`, matched by their turn; for pairs by `action`, from the
+            last one back, and perhaps with `location`, the place's name.
+    """
+    notes = _last(reasoning, 2 * window)
+    thoughts = {_field(entry, "turn"): str(_field(entry, "reasoning") or "") for entry in notes}
+    found = []
+    for entry in reversed(_last(actions, window)):
+        pair = isinstance(entry, (tuple, list)) and len(entry) >= 2
+        note = notes.pop() if pair and notes and _field(notes[-1], "action") == entry[0] else None
+        found.append(_from_pair(entry, note) if note is not None else _from_entry(entry, thoughts))
+    return tuple(reversed(found))
+
+
+def _from_pair(pair: Any, note: Any) -> RecentTurn:
+    turn = _field(note, "turn")
+    return RecentTurn(
+        turn if isinstance(turn, int) else 0,
+        str(_field(note, "location") or ""),
+        str(pair[0]),
+        str(pair[1]),
+        str(_field(note, "reasoning") or ""),
+    )
+
+
+def _from_entry(entry: Any, thoughts: Mapping[Any, str]) -> RecentTurn:
+    if isinstance(entry, RecentTurn):
+        return entry
+    if isinstance(entry, (tuple, list)) and len(entry) >= 2:
+        return RecentTurn(0, "", str(entry[0]), str(entry[1]))
+    turn = _field(entry, "turn")
+    return RecentTurn(
+        turn if isinstance(turn, int) else 0,
+        str(_field(entry, "location_name") or ""),
+        str(_field(entry, "action") or ""),
+        str(_field(entry, "response") or ""),
+        str(_field(entry, "reasoning") or thoughts.get(turn, "")),
+    )
+
+
+def _last(entries: Any, count: int) -> list[Any]:
+    if isinstance(entries, list):
+        return entries[-count:]
+    return list(entries)[-count:] if isinstance(entries, Iterable) and not isinstance(entries, (str, Mapping)) else []
+
+
+def _field(entry: Any, name: str) -> Any:
+    return entry.get(name) if isinstance(entry, Mapping) else getattr(entry, name, None)

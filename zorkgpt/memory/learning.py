@@ -1,0 +1,588 @@
+"""Learns from turns: whether one is worth asking about, what it teaches, and whether the ground truth allows that."""
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import partial
+from typing import Any
+
+from zorkgpt.errors import LLMError
+from zorkgpt.memory.claims import Claim, Relation, differing, holds
+from zorkgpt.memory.echo_filter import EchoFilter
+from zorkgpt.memory.entailment.comparison import compared
+from zorkgpt.memory.episode_state import EpisodeState
+from zorkgpt.memory.judgment_cache import JudgmentCache, is_always_asked, key_of
+from zorkgpt.memory.models import (
+    Category,
+    FurtherFact,
+    Memory,
+    MemoryStatus,
+    MemorySynthesisResponse,
+    Persistence,
+    ZMachineContext,
+    known_fields,
+    outcome_of,
+)
+from zorkgpt.memory.object_locations import HandledThings
+from zorkgpt.memory.settings import DEFAULT_HISTORY_WINDOW
+from zorkgpt.memory.storage.changes import is_current, same_words
+from zorkgpt.memory.storage.escaping import folded, one_line
+from zorkgpt.memory.storage.history import TurnStamp
+from zorkgpt.memory.synthesis import MemorySynthesizer, SynthesisRequest
+from zorkgpt.memory.triggers import ALL, Trigger, reasons_to_remember
+from zorkgpt.memory.visits import Visits
+from zorkgpt.memory.writer import MemoryWriter
+
+Fact = MemorySynthesisResponse | FurtherFact
+
+_ABOUT_AN_ACTION = (Category.SUCCESS, Category.FAILURE)
+"""Categories that by their definition tell what came of an action."""
+_AROUND_A_TITLE = " \t\"'`*.!…“”‘’«»[]"
+_QUOTES = {ord(quote): None for quote in "\"'`“”‘’«»"}
+
+
+@dataclass(slots=True)
+class LearningCounts:
+    """Counts for one episode."""
+
+    turns: int = 0
+    turns_asked: int = 0
+    """Turns with at least one question, the opening text left out."""
+    judged_before: int = 0
+    """Turns that were passed over, since the very same had been judged."""
+    triggers: dict[str, int] = field(default_factory=dict)
+    """Turns by each reason to ask about them, those passed over too."""
+    synthesis_calls: int = 0
+    synthesized: int = 0
+    """Facts that were to be remembered."""
+    synthesis_failures: int = 0
+    asked_again: int = 0
+    """Answers that looked like a slip and were asked for once more."""
+    core_validation_downgrade: int = 0
+    persistence_corrected: int = 0
+    """Called lasting, and claiming what is so by the agent's own doing."""
+    forbidden_by_ground_truth: int = 0
+    """Memories that were to be marked as wrong, and that the object tree bears out."""
+    contradictions_settled: int = 0
+    """Memories about one action with different outcomes, of which one gave way or both now say when they hold."""
+    audit: dict[str, int] = field(default_factory=dict)
+    """What the fresh world said of the core memories when the episode began, by verdict."""
+    unknown_titles: int = 0
+    echoes: int = 0
+    """What the agent had been shown and the model took for news."""
+    turn_failures: int = 0
+    """Turns that nothing could be learned from, whatever the reason."""
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return plain values; `asdict` would take longer, and this is asked for on every turn."""
+        values = ((each.name, getattr(self, each.name)) for each in fields(self))
+        return {name: dict(value) if isinstance(value, dict) else value for name, value in values}
+
+
+@dataclass(frozen=True, slots=True)
+class _Judgment:
+    """What a turn teaches, as far as that was answered."""
+
+    answer: MemorySynthesisResponse | None = None
+    key: str = ""
+    """Under which the answer is to be remembered once it is applied; "": it is not."""
+
+
+class Learner:
+    """Takes the turns of an episode in, and keeps what they teach.
+
+    Args:
+        synthesizer: says what a turn teaches; None: turns only count as visits and as trials of what was advised.
+        asks_a_model: whether the synthesizer's answers cost something and may hold slips, which it is asked about.
+        history_window: how many turns before the present one the synthesizer sees.
+        judgments: answers that need not be asked for again; None: everything is asked.
+        triggers: the reasons to ask that count.
+    """
+
+    def __init__(
+        self,
+        writer: MemoryWriter,
+        visits: Visits,
+        synthesizer: MemorySynthesizer | None,
+        state: EpisodeState,
+        log: logging.Logger,
+        *,
+        asks_a_model: bool = True,
+        history_window: int = DEFAULT_HISTORY_WINDOW,
+        judgments: JudgmentCache | None = None,
+        triggers: frozenset[Trigger] = ALL,
+    ) -> None:
+        self.synthesizer = synthesizer
+        self.counts = LearningCounts()
+        self.recalled = EchoFilter()
+        self._writer = writer
+        self._visits = visits
+        self._state = state
+        self._log = log
+        self._asks_a_model = asks_a_model
+        self._history_window = history_window
+        self._judgments = judgments
+        self._triggers = triggers
+        self._handled = HandledThings()
+        self._last_action = (-1, "")
+        """Turn and action: what led to an arrival of the same turn."""
+        self._last_asked_turn = -1
+
+    def learn(
+        self,
+        location_id: int,
+        name: str,
+        action: str,
+        response: str,
+        given: ZMachineContext | dict[str, Any] | None,
+        *,
+        arrival: bool,
+    ) -> None:
+        """Learn from a turn, and stop believing what it has made untrue of this episode. Never raises."""
+        try:
+            request = self._taken_in(location_id, name, action, response, given, arrival=arrival)
+            if self.synthesizer is not None:
+                request = self._question(request)
+                judgment = self._judgment(self.synthesizer, request) if request.triggers else _Judgment()
+                answer = judgment.answer
+                if answer is not None:
+                    for memory in self._existing(location_id, request.memories, answer.invalidate_memory_titles):
+                        self._invalidate(request, memory, answer.invalidation_reason or "")
+                    all_kept = True
+                    for fact in answer.facts():
+                        all_kept = self._keep(request, fact) and all_kept
+                    if self._judgments is not None and judgment.key and all_kept:
+                        self._judgments.keep(judgment.key, answer)
+                if not arrival and (request.context.moved or request.context.changed):
+                    self._drop_what_is_no_longer_so(request.context.turn)
+        except LLMError as error:
+            self.counts.synthesis_failures += 1
+            extra = {"location_id": location_id, "error": str(error)}
+            self._log.warning("the model could not be asked what to remember", extra=extra)
+        except Exception as error:
+            # Not only our own errors: the synthesizer may be anybody's, and the turn loop must not stop for it.
+            self.counts.turn_failures += 1
+            extra = {"location_id": location_id, "error": repr(error)}
+            self._log.warning("nothing learned from the turn", extra=extra, exc_info=True)
+        finally:
+            self._state.end_recording()
+            self._writer.count_visits()
+            if self._writer.evidence.is_due(self._state.turn):
+                self._writer.count_evidence()
+
+    def is_first_visit(self, location_id: int) -> bool:
+        return self._visits.is_first(location_id, self._state.turn)
+
+    def show(self, location_id: int, memories: Sequence[Memory]) -> None:
+        """Note that the player sees these memories of the location at which it is about to act."""
+        self.recalled.show(location_id, memories)
+        self._writer.evidence.show(location_id, memories)
+
+    def reset(self) -> None:
+        """Begin a new episode."""
+        self.counts = LearningCounts()
+        self.recalled.clear()
+        self._handled.clear()
+        self._last_action = (-1, "")
+        self._last_asked_turn = -1
+        self._visits.reset()
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return all that an interrupted episode needs to be learned from as if nothing had happened."""
+        return {
+            "visits": self._visits.snapshot(),
+            "recalled": self.recalled.snapshot(),
+            "handled": self._handled.to_list(),
+            "counts": self.counts.snapshot(),
+            "last_action": list(self._last_action),
+            "last_asked_turn": self._last_asked_turn,
+        }
+
+    def restore(self, first_turns: dict[int, int], saved: dict[str, Any] | None) -> None:
+        """Go on with an interrupted episode; None: nothing more is known of it than its visits."""
+        self._visits.restore(first_turns, saved and saved["visits"])
+        if saved is not None:
+            self.recalled.restore(saved["recalled"])
+            self._handled.restore(saved["handled"])
+            self.counts = LearningCounts(**known_fields(LearningCounts, saved["counts"]))
+            turn, action = saved["last_action"]
+            self._last_action = int(turn), str(action)
+            self._last_asked_turn = int(saved["last_asked_turn"])
+
+    # Taking a turn in
+
+    def _taken_in(
+        self,
+        location_id: int,
+        name: str,
+        action: str,
+        response: str,
+        given: ZMachineContext | dict[str, Any] | None,
+        *,
+        arrival: bool,
+    ) -> SynthesisRequest:
+        """Count the visit, complete the ground truth, and try what was advised; return the turn as a bare question."""
+        with self._writer.store.guard:
+            context = self._completed(location_id, given, arrival=arrival)
+            self._visits.enter(location_id, self._state.episode)
+            if not arrival:
+                self._visits.processed(location_id, context.turn)
+                if context.location_changed:
+                    # A death may be followed by any place, or by none.
+                    reached = None if context.died else context.location_after
+                    self._visits.come_to(reached, self._state.episode)
+        action = self._action_of(action, context, arrival=arrival)
+        self._state.begin_recording(TurnStamp.of(self._state.episode, context.turn, action, response, context.state))
+        if not arrival:
+            with self._writer.store.guard:
+                self._writer.evidence.note(location_id, action, context, self._state.episode)
+        return SynthesisRequest(location_id, name, action, response, context, arrival=arrival)
+
+    def _completed(
+        self, location_id: int, given: ZMachineContext | dict[str, Any] | None, *, arrival: bool
+    ) -> ZMachineContext:
+        """Return the ground truth with the turn, and with whether this is the first visit of the episode."""
+        context = ZMachineContext.of(given)
+        if not context.turn:
+            context = replace(context, turn=self._state.turn)
+        says = isinstance(given, ZMachineContext) or "first_visit" in (given or {})
+        first = context.first_visit if says and not arrival else self._visits.is_first(location_id, context.turn)
+        return replace(context, first_visit=first)
+
+    def _action_of(self, action: str, context: ZMachineContext, *, arrival: bool) -> str:
+        """Return the action, or the one of this turn that led to the arrival; "" for the opening text."""
+        if arrival:
+            turn, led_here = self._last_action
+            return action or (led_here if turn == context.turn else "")
+        self.counts.turns += 1
+        self._last_action = (context.turn, action)
+        return action
+
+    def _question(self, turn: SynthesisRequest) -> SynthesisRequest:
+        """Return the turn with all that is known of it; without triggers it need not be asked about."""
+        self._writer.refresh()
+        with self._writer.store.guard:
+            recalled = self.recalled.shown_elsewhere(turn.location_id)
+        history = self._state.history(self._history_window)
+        memories = tuple(self._writer.current(turn.location_id))
+        triggers = reasons_to_remember(
+            turn.context,
+            response_length=len(turn.response),
+            enabled=self._triggers,
+            is_known_way=not turn.arrival and _is_known_way(turn.action, turn.context, memories),
+        )
+        for trigger in triggers:
+            self.counts.triggers[trigger.value] = self.counts.triggers.get(trigger.value, 0) + 1
+        request = replace(
+            turn,
+            memories=memories,
+            history=history,
+            triggers=tuple(trigger.value for trigger in triggers),
+            recalled=recalled,
+            handled=self._handled.numbers(),
+            moved=self._handled.moved(),
+        )
+        if not turn.arrival:
+            self._handled.note(turn.context)
+            self._widen(turn.location_id, turn.action, turn.context, memories)
+        return request
+
+    def _widen(self, location_id: int, action: str, turn: ZMachineContext, memories: Sequence[Memory]) -> None:
+        """Widen what came out again as a memory says, in another state: it does not depend on that state."""
+        outcome = outcome_of(turn)
+        for memory in memories:
+            if not memory.when or folded(memory.action) != folded(action) or memory.outcome != outcome:
+                continue
+            when = tuple(claim for claim in memory.when if holds(claim, turn.state) is not False)
+            if when != memory.when:
+                reason = f"it came out so in another state too, in turn {turn.turn}"
+                self._writer.qualify(location_id, memory, when, reason)
+
+    # Asking
+
+    def _judgment(self, synthesizer: MemorySynthesizer, request: SynthesisRequest) -> _Judgment:
+        """Return what the turn teaches: what was answered to the very same question before, or asked now."""
+        if self._judgments is None:
+            return _Judgment(self._asked(synthesizer, request))
+        key = key_of(request, type(synthesizer).__name__, self._replaced(request.location_id))
+        if not is_always_asked(request) and (answer := self._judgments.answer(key)) is not None:
+            self.counts.judged_before += 1
+            return _Judgment(answer)
+        return _Judgment(self._asked(synthesizer, request), key)
+
+    def _asked(self, synthesizer: MemorySynthesizer, request: SynthesisRequest) -> MemorySynthesisResponse | None:
+        """Ask, and once more where the answer looks like a slip; None: there was no answer."""
+        answer = self._answer(synthesizer, request)
+        if answer is not None and (doubts := self._doubts(request, answer)):
+            self.counts.asked_again += 1
+            answer = self._answer(synthesizer, replace(request, doubts=doubts)) or answer
+        if answer is None:
+            extra = {"location_id": request.location_id, "turn": request.context.turn}
+            self._log.warning("no answer about what to remember", extra=extra)
+            return None
+        self.counts.synthesized += len(answer.facts())
+        return answer
+
+    def _answer(self, synthesizer: MemorySynthesizer, request: SynthesisRequest) -> MemorySynthesisResponse | None:
+        self.counts.synthesis_calls += 1
+        turn = request.context.turn
+        if turn and turn != self._last_asked_turn:
+            self._last_asked_turn = turn
+            self.counts.turns_asked += 1
+        answer = synthesizer.synthesize(request)
+        if answer is None:
+            self.counts.synthesis_failures += 1
+        return answer
+
+    def _replaced(self, location_id: int) -> list[Memory]:
+        with self._writer.store.guard:
+            return [one for one in self._writer.store.cache.get(location_id, ()) if not is_current(one)]
+
+    def _doubts(self, request: SynthesisRequest, answer: MemorySynthesisResponse) -> tuple[str, ...]:
+        """Return what in the answer looks like a slip; a rule makes none."""
+        if not self._asks_a_model:
+            return ()
+        doubts = []
+        for fact in answer.facts():
+            new = self._memory(request, fact, request.location_id)
+            for title in fact.supersedes_memory_titles:
+                old = resolve_title(title, request.memories)
+                if old is None or old.pinned:
+                    continue
+                if old.persistence.outlives_episode and not new.persistence.outlives_episode:
+                    doubts.append(
+                        f"“{old.title}” is true in every episode and “{new.title}” in this one only: the first is not "
+                        "replaced by the second, since the restart would lose it."
+                    )
+                elif self._writer.is_about_something_else(request.location_id, old, new):
+                    doubts.append(f"“{old.title}” is to be replaced by “{new.title}”, which seems to be about another.")
+        return tuple(doubts)
+
+    # Keeping
+
+    def _keep(self, request: SynthesisRequest, fact: Fact) -> bool:
+        """Keep a fact as far as the ground truth allows it. False: it could not be written."""
+        location_id, name = self._place(request, fact)
+        known = request.memories if location_id == request.location_id else self._writer.current(location_id)
+        memory = self._checked(request, self._memory(request, fact, location_id), location_id)
+        if self.recalled.is_echo(location_id, memory, request):
+            self.counts.echoes += 1
+            self._writer.ignore(location_id, memory, "the agent had been shown it elsewhere")
+            return True
+        if self._writer.is_forbidden(location_id, name, memory):
+            return True
+        replaced = [old.title for old in self._existing(location_id, known, fact.supersedes_memory_titles)]
+        replaced = self._writer.replaceable(location_id, replaced, memory)
+        memory = _named_apart(memory, [one for one in known if one.title not in replaced])
+        settlement = self._against_what_is_believed(request, location_id, memory, replaced)
+        if settlement is None:
+            return True
+        memory, settle = settlement
+        kept = bool(replaced) and self._writer.supersede(location_id, name, replaced, memory, request.context.turn)
+        # Also where the old one may not be replaced: what was learned is then true beside it.
+        kept = kept or self._writer.add(location_id, name, memory, is_judged=True)
+        if kept:
+            for each in settle:
+                self.counts.contradictions_settled += each()
+        return kept
+
+    def _invalidate(self, request: SynthesisRequest, memory: Memory, reason: str) -> None:
+        """Mark a memory as wrong, unless by the object tree it was so before the agent changed it, or still is."""
+        lasting = memory.persistence.outlives_episode
+        if memory.claims and all(self._is_or_was_so(request, claim, lasting=lasting) for claim in memory.claims):
+            self.counts.forbidden_by_ground_truth += 1
+            self._log.warning(
+                "not invalidated: the object tree bears it out",
+                extra={"location_id": request.location_id, "title": memory.title, "reason": reason},
+            )
+            return
+        self._writer.invalidate(request.location_id, memory.title, reason, request.context.turn)
+
+    def _is_or_was_so(self, request: SynthesisRequest, claim: Claim, *, lasting: bool) -> bool:
+        if lasting and self._handled.was_so_before(request.location_id, claim):
+            return True
+        now = {told.short for thing in request.context.things for told in thing.claims()}
+        return claim.short in now and claim.number not in self._handled
+
+    def _drop_what_is_no_longer_so(self, turn: int) -> None:
+        """Mark memories of this episode as wrong that claim of a thing what the object tree denies by now."""
+        for location_id, kept in list(self._writer.ephemeral.items()):
+            for memory in [one for one in kept if is_current(one)]:
+                denied = next((one for one in memory.claims if self._handled.denies(location_id, one)), None)
+                if denied is not None:
+                    reason = f"by the object tree the {self._handled.name_of(denied.number)} is otherwise by now"
+                    self._writer.invalidate_ephemeral(location_id, memory, reason, turn)
+
+    def _place(self, request: SynthesisRequest, fact: Fact) -> tuple[int, str]:
+        """Return where the fact is kept: the location of the action or of the arrival, as the model says."""
+        turn = request.context
+        here = request.location_id, request.location_name
+        if request.arrival and fact.place == "action" and turn.location_before is not None:
+            return turn.location_before, self._writer.names.get(turn.location_before, "")
+        led_on = not request.arrival and turn.location_changed and not turn.died
+        if led_on and fact.place == "arrival" and turn.location_after is not None:
+            return turn.location_after, turn.destination_name
+        return here
+
+    def _memory(self, request: SynthesisRequest, fact: Fact, location_id: int) -> Memory:
+        turn = request.context
+        action = " ".join((_action_of(request, fact) or "").split())
+        is_this_one = bool(action) and folded(action) == folded(request.action) and not request.arrival
+        return Memory(
+            fact.category or Category.NOTE,
+            fact.memory_title or "",
+            self._state.episode,
+            str(turn.turn),
+            turn.score_delta if location_id == request.location_id and not request.arrival else 0,
+            fact.memory_text or "",
+            fact.persistence or Persistence.PERMANENT,
+            fact.status if fact.status != MemoryStatus.SUPERSEDED else MemoryStatus.ACTIVE,
+            action=action,
+            outcome=outcome_of(turn) if is_this_one and location_id == request.location_id else "",
+            claims=_known_claims(fact.claims, turn),
+        )
+
+    def _checked(self, request: SynthesisRequest, memory: Memory, location_id: int) -> Memory:
+        """Return the memory with the persistence that the ground truth allows."""
+        turn = request.context
+        if not memory.persistence.outlives_episode:
+            return memory
+        owed = self._handled.owed_to_the_agent(location_id, memory.claims)
+        if owed is not None and turn.score_delta > 0 and not request.arrival:
+            # How it was scored lasts, where the thing is now does not.
+            lasting = (one for one in memory.claims if self._handled.owed_to_the_agent(location_id, [one]) is None)
+            memory = replace(memory, claims=tuple(lasting))
+        elif owed is not None:
+            self.counts.persistence_corrected += 1
+            self._log.warning(
+                "%s about what is so by the agent's own doing kept for the episode",
+                memory.persistence,
+                extra={"title": memory.title, "claim": str(owed), "turn": turn.turn},
+            )
+            return replace(memory, persistence=Persistence.EPHEMERAL)
+        first = (
+            turn.first_visit if location_id == request.location_id else self._visits.is_first(location_id, turn.turn)
+        )
+        if memory.persistence is Persistence.CORE and not first:
+            self.counts.core_validation_downgrade += 1
+            self._log.warning(
+                "core on a later visit kept as permanent", extra={"title": memory.title, "turn": turn.turn}
+            )
+            return replace(memory, persistence=Persistence.PERMANENT)
+        return memory
+
+    def _against_what_is_believed(
+        self, request: SynthesisRequest, location_id: int, memory: Memory, replaced: Sequence[str]
+    ) -> tuple[Memory, list[Callable[[], bool]]] | None:
+        """Settle what is believed of the same action and came out otherwise.
+
+        Where the states differed, both say in which they hold; else the newer ground truth wins, unless a person has
+        pinned the older one.
+
+        Returns:
+            The memory as it is to be kept, and what is to be done once it is; None: it is not to be kept.
+        """
+        settle: list[Callable[[], bool]] = []
+        turn, writer = request.context, self._writer
+        for rival in writer.current(location_id):
+            if rival.title in replaced or not _is_opposed(rival, memory):
+                continue
+            then, now = differing(writer.state_when_learned(location_id, rival), turn.state)
+            if then:
+                memory = replace(memory, when=tuple(dict.fromkeys((*memory.when, *now))))
+                when = tuple(dict.fromkeys((*rival.when, *then)))
+                reason = f"in another state it comes out otherwise: “{memory.title}”"
+                settle.append(partial(writer.qualify, location_id, rival, when, reason))
+            elif writer.is_by_a_person(location_id, rival):
+                writer.ignore(location_id, memory, f"a person says otherwise: {rival.title}")
+                return None
+            elif memory.persistence.outlives_episode or not rival.persistence.outlives_episode:
+                reason = f"in the same state “{memory.action}” came out otherwise in turn {turn.turn}: {memory.outcome}"
+                settle.append(partial(writer.give_way, location_id, rival, memory, reason, turn.turn))
+        return memory, settle
+
+    def _existing(self, location_id: int, memories: Sequence[Memory], titles: set[str]) -> list[Memory]:
+        found: list[Memory] = []
+        for title in sorted(titles):
+            memory = resolve_title(title, memories)
+            if memory is None:
+                self.counts.unknown_titles += 1
+                self._log.warning("no memory of this title", extra={"location_id": location_id, "title": title})
+            elif memory not in found:
+                found.append(memory)
+        return found
+
+
+def _is_known_way(action: str, turn: ZMachineContext, memories: Sequence[Memory]) -> bool:
+    """Return whether a walk led to where the map, or a memory of this place, says that it leads."""
+    if not turn.location_changed or any(memory.status == MemoryStatus.TENTATIVE for memory in memories):
+        return False
+    wanted, came_to = folded(action), outcome_of(turn)
+    return turn.known_way or any(folded(one.action) == wanted and one.outcome == came_to for one in memories)
+
+
+def _action_of(request: SynthesisRequest, fact: Fact) -> str | None:
+    """Return the command that the fact is about; a success or failure that names none is about this turn's action."""
+    if fact.action is None and fact.category in _ABOUT_AN_ACTION and not request.arrival:
+        return request.action
+    return fact.action
+
+
+def _known_claims(claims: Sequence[Claim], turn: ZMachineContext) -> tuple[Claim, ...]:
+    """Return the claims about things that the Z-machine listed, with their names; ways and darkness need none."""
+    names = {thing.number: thing.name for thing in turn.things}
+    names |= {move.number: move.name for move in turn.moved}
+    names |= {change.number: change.name for change in turn.changed}
+    found = []
+    for claim in claims:
+        if claim.relation in (Relation.DARK, Relation.LIGHT):
+            found.append(Claim(claim.relation))
+        elif claim.relation is Relation.LEADS:
+            if claim.name.strip() and claim.other is not None:
+                found.append(Claim(Relation.LEADS, None, one_line(claim.name), claim.other, one_line(claim.other_name)))
+        elif claim.number is None or claim.number not in names:
+            continue
+        elif claim.other is not None:
+            found.append(replace(claim, name=names[claim.number], other_name=names.get(claim.other, "")))
+        elif claim.relation not in (Relation.IN, Relation.ON):
+            found.append(replace(claim, name=names[claim.number], other_name=""))
+    return tuple(dict.fromkeys(found))
+
+
+def _is_opposed(known: Memory, new: Memory) -> bool:
+    """Return whether both tell what came of the same action, and not the same; surviving once disproves no danger."""
+    if not known.action or folded(known.action) != folded(new.action) or known.outcome == new.outcome:
+        return False
+    outcomes = {known.outcome, new.outcome}
+    if "" in outcomes or known.outcome == "died":
+        return False
+    return new.outcome == "died" or "nothing" in outcomes or all(one.startswith("to ") for one in outcomes)
+
+
+def _named_apart(memory: Memory, others: Sequence[Memory]) -> Memory:
+    """Return the memory with a title of its own, where another fact of the place has the same one."""
+    taken = {folded(one.title): one for one in others}
+    known = taken.get(folded(memory.title))
+    if known is None or same_words(known, memory) or compared(known, memory, None).relation in ("same", "adds"):
+        return memory
+    number = 2
+    while folded(f"{memory.title} ({number})") in taken:
+        number += 1
+    return replace(memory, title=f"{memory.title} ({number})")
+
+
+def resolve_title(title: str, memories: Sequence[Memory]) -> Memory | None:
+    """Return the memory that a model means by a title that it may not have copied exactly.
+
+    That is the one of exactly this title; else the only one that differs in case, quotes, ending dots or white space.
+    """
+    for memory in memories:
+        if memory.title == title:
+            return memory
+    wanted = _bare_title(title)
+    near = [memory for memory in memories if wanted and _bare_title(memory.title) == wanted]
+    return near[0] if len({memory.title for memory in near}) == 1 else None
+
+
+def _bare_title(title: str) -> str:
+    return " ".join(title.translate(_QUOTES).casefold().split()).strip(_AROUND_A_TITLE)

@@ -1,1 +1,0 @@
-"""What of a place's memories is told, and finding them by words."""

@@ -1,0 +1,408 @@
+"""Asking what a turn teaches: the question as one value, its facts in words, and the model that answers it."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal, Protocol
+
+from pydantic import Field, model_validator
+
+from zorkgpt.errors import InvalidAnswer
+from zorkgpt.llm.messages import LLM, Message
+from zorkgpt.llm.roles import Role
+from zorkgpt.llm.structured import form_of
+from zorkgpt.log import get_logger
+from zorkgpt.memory.claims import Relation
+from zorkgpt.memory.models import (
+    AttributeChanged,
+    Memory,
+    MemorySynthesisResponse,
+    ObjectMoved,
+    ThingAtHand,
+    ZMachineContext,
+)
+from zorkgpt.memory.retrieval import estimated_tokens
+from zorkgpt.memory.triggers import LONG_RESPONSE
+from zorkgpt.prompts.render import render
+
+log = get_logger(__name__)
+
+_CONTENT = ("category", "memory_title", "memory_text", "persistence", "status", "also")
+_LONGEST_TITLE = 120
+_LONGEST_TEXT = 600
+_SENTENCE_END = re.compile(r"[.!?][\"'”’)]*(?=\s)")
+_MOST_RECALLED = 20
+_MOST_MEMORY_TOKENS = 1200
+"""Of a place's memories: four times what the player is shown of it, since what is known must not be learned again."""
+_LONGEST_PAST_RESPONSE = 600
+_LONGEST_PAST_REASONING = 300
+
+_PLACING = {"drop", "give", "hang", "hide", "insert", "lay", "leave", "place", "pour", "put", "set", "throw"}
+_LONGEST_NAME = 60
+_PUNCTUATION = ".,;:!?\"'()"
+_BOOKKEEPING = {"visited", "moved", "workflag"}
+"""Attributes that games keep for themselves: that they were set says nothing about the world."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecentTurn:
+    """A turn before this one, which may have led to it."""
+
+    turn: int
+    location_name: str
+    action: str
+    response: str
+    reasoning: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SynthesisRequest:
+    """Everything that is known of a turn when it is asked what to remember of it."""
+
+    location_id: int
+    """Where the memory will be kept: the source of an action, the destination of an arrival."""
+    location_name: str
+    action: str
+    response: str
+    context: ZMachineContext
+    memories: tuple[Memory, ...] = ()
+    """What is kept at the location, persistent first, the superseded left out."""
+    history: tuple[RecentTurn, ...] = ()
+    """Oldest first."""
+    triggers: tuple[str, ...] = ()
+    """Why this turn is asked about."""
+    arrival: bool = False
+    """The response holds the first look at the location in this episode; the action was taken elsewhere."""
+    recalled: tuple[str, ...] = ()
+    """Titles of memories that the agent was shown lately: what its reasoning may only be repeating."""
+    handled: frozenset[int] = frozenset()
+    """Object numbers of what the player had moved or changed in this episode before this turn."""
+    moved: frozenset[int] = frozenset()
+    """Those of them that it had moved, and not only opened or lit."""
+    doubts: tuple[str, ...] = ()
+    """What looked like slips in the first answer to this question; the second answer stands."""
+
+
+class MemorySynthesizer(Protocol):
+    """Decides what, if anything, a turn teaches."""
+
+    @property
+    def asks_a_model(self) -> bool:
+        """Whether an answer costs something, so that the same question is not asked twice."""
+        ...
+
+    def synthesize(self, request: SynthesisRequest) -> MemorySynthesisResponse | None:
+        """Return the answer; None if there was none to be had (counted by the caller).
+
+        Raises:
+            LLMError: the model could not be asked.
+        """
+        ...
+
+
+class SynthesisAnswer(MemorySynthesisResponse):
+    """The form that the model fills in: the response, with limits on length, and what is plainly meant understood."""
+
+    memory_title: str | None = Field(
+        None,
+        max_length=_LONGEST_TITLE,
+        description=f"3 to 8 words that name the fact, {_LONGEST_TITLE} letters at most",
+    )
+    memory_text: str | None = Field(
+        None,
+        max_length=_LONGEST_TEXT,
+        description=f"the fact, in one or two sentences, {_LONGEST_TEXT} letters at most",
+    )
+    # A model is not offered the third status; pydantic reads the two strings and knows no part of an enum.
+    status: Literal["ACTIVE", "TENTATIVE"] = "ACTIVE"  # type: ignore[assignment]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _meant(cls, answer: Any) -> Any:
+        if not isinstance(answer, dict):
+            return answer
+        meant = _plainly_meant(answer)
+        if isinstance(meant.get("also"), list):
+            meant["also"] = [_plainly_meant(one) if isinstance(one, dict) else one for one in meant["also"]]
+        # Without something to remember, whatever stands in its fields says nothing.
+        unused = _CONTENT if meant.get("should_remember") in (False, "false", "False") else ()
+        return {name: value for name, value in meant.items() if name not in unused}
+
+
+def _plainly_meant(answer: dict[str, Any]) -> dict[str, Any]:
+    meant = {name: value for name, value in answer.items() if value is not None}
+    for name, case in (("category", str.upper), ("status", str.upper), ("persistence", str.lower)):
+        if isinstance(meant.get(name), str):
+            meant[name] = case(meant[name].strip())
+    if meant.get("place") not in ("action", "arrival"):
+        meant.pop("place", None)
+    text = meant.get("memory_text")
+    if isinstance(text, str) and len(text.strip()) > _LONGEST_TEXT and (cut := _whole_sentences(text.strip())):
+        meant["memory_text"] = cut
+    return meant
+
+
+def _whole_sentences(text: str) -> str:
+    """Return as many of the first sentences as fit; "" where the first one does not, so that it is asked for again."""
+    ends = [found.end() for found in _SENTENCE_END.finditer(text, 0, _LONGEST_TEXT)]
+    return text[: ends[-1]].rstrip() if ends else ""
+
+
+class ModelSynthesizer:
+    """Asks the model of the role `memory`, with everything that is known of the turn."""
+
+    asks_a_model = True
+
+    def __init__(self, llm: LLM, *, history_window: int = 3) -> None:
+        """
+        Args:
+            history_window: turns before this one that the model sees.
+        """
+        self._llm = llm
+        self._history_window = history_window
+
+    def synthesize(self, request: SynthesisRequest) -> MemorySynthesisResponse | None:
+        """Return what the model says; None if neither of two answers could be read.
+
+        Raises:
+            LLMError: the model could not be asked.
+        """
+        messages = prompt_for(request, history_window=self._history_window)
+        try:
+            completion = self._llm.complete(messages, role=Role.MEMORY, response_model=SynthesisAnswer)
+        except InvalidAnswer as error:
+            log.warning("memory synthesis skipped", extra={"location_id": request.location_id, "problem": str(error)})
+            return None
+        answer = completion.parsed
+        return None if answer is None else MemorySynthesisResponse.model_validate(answer.model_dump())
+
+
+def prompt_for(request: SynthesisRequest, *, history_window: int) -> list[Message]:
+    """Return the question to the model."""
+    past = request.history[-history_window:] if history_window > 0 else ()
+    prompt = render(
+        "memory_synthesis",
+        request=request,
+        facts=facts_in_words(request),
+        things=things_in_words(request),
+        signals=signals(request),
+        memories=_memories(request.memories),
+        history="\n".join(_past(turn) for turn in past),
+        recalled="\n".join(_recalled(request)),
+        form=form_of(SynthesisAnswer),
+    )
+    return [Message("system", prompt.system), Message("user", prompt.user)]
+
+
+def _memories(memories: Sequence[Memory]) -> str:
+    """Return a line for each of the newest memories that fit, oldest first, and how many are left out."""
+    lines: list[str] = []
+    spare = _MOST_MEMORY_TOKENS
+    for memory in reversed(memories):
+        line = _memory(memory)
+        spare -= estimated_tokens(f"{line}\n")
+        if spare < 0:
+            lines.append(f"({len(memories) - len(lines)} older ones left out)")
+            break
+        lines.append(line)
+    return "\n".join(reversed(lines))
+
+
+def _memory(memory: Memory) -> str:
+    # As JSON, so that the title that comes back can be the title that was sent.
+    return _line(
+        title=memory.title,
+        text=memory.text,
+        category=memory.category,
+        persistence=memory.persistence,
+        status=memory.status,
+        action=memory.action,
+        holds_when="; ".join(claim.in_words() for claim in memory.when),
+    )
+
+
+def _recalled(request: SynthesisRequest) -> list[str]:
+    here = {memory.title for memory in request.memories}
+    return [title for title in request.recalled if title not in here][-_MOST_RECALLED:]
+
+
+def _past(turn: RecentTurn) -> str:
+    return _line(
+        turn=turn.turn,
+        place=turn.location_name,
+        action=turn.action,
+        response=turn.response[:_LONGEST_PAST_RESPONSE],
+        reasoning=turn.reasoning[:_LONGEST_PAST_REASONING],
+    )
+
+
+def _line(**values: Any) -> str:
+    return json.dumps({name: value for name, value in values.items() if value not in ("", 0)}, ensure_ascii=False)
+
+
+def facts_in_words(request: SynthesisRequest) -> list[str]:
+    """Return what the Z-machine says of the turn, a sentence each.
+
+    Only those changes of the object tree are told that the player can have noticed: creatures wander about in other
+    rooms too. Object names are the story's, cut to one short line.
+    """
+    turn = request.context
+    # What an action scored and brought belongs to the place where it was taken.
+    facts = [_place(request)] if request.arrival else [_score(turn), _place(request), *_inventory(turn)]
+    moved, changed = noticed_moves(request), noticed_changes(request)
+    facts += [_moved(move, turn) for move in moved]
+    facts += dict.fromkeys(_changed(change) for change in changed)
+    if turn.nothing_changed:
+        facts.append("Nothing in the world changed: not the place, the score, what you carry, nor anything else.")
+    elif turn.unnamed_change and not (moved or changed):
+        facts.append("No object that can be named changed; that does not mean that nothing happened.")
+    if turn.died:
+        facts.append("You died on this turn.")
+    if turn.died_anyway:
+        facts.append("Doing nothing would have come to the same end: it was not the command that killed you.")
+    return facts
+
+
+def things_in_words(request: SynthesisRequest) -> list[str]:
+    """Return what is at hand after the turn, a line each: number, name, where it is and in which state."""
+    return [_thing(thing) for thing in request.context.things]
+
+
+def _thing(thing: ThingAtHand) -> str:
+    told = [claim for claim in thing.claims() if claim.relation is not Relation.HERE]
+    words = [
+        f'{claim.relation.value} {claim.other} "{_name(claim.other_name)}"' if claim.other else claim.relation.value
+        for claim in told
+    ]
+    if thing.left_behind:
+        words.append("left behind")
+    return f'{thing.number} "{_name(thing.name)}"' + (f": {', '.join(words)}" if words else "")
+
+
+def noticed_moves(request: SynthesisRequest) -> list[ObjectMoved]:
+    """Return the objects that came or went at the player's place or hands, or that the text speaks of."""
+    turn = request.context
+    held = {*turn.inventory_before, *turn.inventory_after}
+    return [
+        move for move in turn.moved if _in_sight(move, request) or move.name in held or _spoken_of(move.name, request)
+    ]
+
+
+def _in_sight(move: ObjectMoved, request: SynthesisRequest) -> bool:
+    turn = request.context
+    # A player that has left a place sees no more of it, and of the next one not what was gone when it came.
+    if turn.location_changed:
+        return move.destination_number is not None and move.destination_number == turn.location_after
+    places = {turn.location_before, request.location_id} - {None}
+    return not places.isdisjoint((move.origin_number, move.destination_number))
+
+
+def noticed_changes(request: SynthesisRequest) -> list[AttributeChanged]:
+    """Return the changes of what the player holds, or that the text speaks of."""
+    turn = request.context
+    held = {*turn.inventory_before, *turn.inventory_after}
+    return [
+        change
+        for change in turn.changed
+        if change.attribute not in _BOOKKEEPING and (change.name in held or _spoken_of(change.name, request))
+    ]
+
+
+def _spoken_of(name: str, request: SynthesisRequest) -> bool:
+    words = name.lower().split()
+    return bool(words) and words[-1].strip(_PUNCTUATION) in _said(request.action, request.response)
+
+
+# A turn moves and changes several things, and is looked at more than once.
+@lru_cache(maxsize=16)
+def _said(action: str, response: str) -> frozenset[str]:
+    return frozenset(word.strip(_PUNCTUATION) for word in f"{action} {response}".lower().split())
+
+
+def signals(request: SynthesisRequest) -> list[str]:
+    """Return hints at how long what this turn teaches stays true."""
+    turn = request.context
+    verb, *_ = [*request.action.lower().split(), ""]
+    long = (turn.response_length or len(request.response)) > LONG_RESPONSE
+    moved = noticed_moves(request)
+    names = _listed([move.name for move in moved])
+    # The outcome of an action is judged at its source, not where it led to.
+    acted = not request.arrival
+    hints = {
+        # What an action prints that leads elsewhere is about the place it leads to.
+        "The first look at this place in this episode, and much to read: what is simply there is likely core.": (
+            turn.first_visit and long and (request.arrival or not turn.location_changed)
+        ),
+        "Not the first look at this place in this episode: core is ruled out.": not turn.first_visit,
+        f"The object tree says that {names} moved: where that is now is ephemeral.": bool(moved),
+        "What you carry changed without a change of place: what you did to it is likely ephemeral.": (
+            acted and turn.inventory_changed and not turn.location_changed
+        ),
+        "The command puts something somewhere: where it lies now is likely ephemeral.": acted and verb in _PLACING,
+        "The score rose: how that was done is permanent, whatever things it names.": acted and turn.score_delta > 0,
+        "The game did not do it: that this does not work here is likely permanent.": acted and turn.nothing_changed,
+        "You died: the danger is permanent, and memories that promised safety here are disproved.": turn.died,
+    }
+    return [hint for hint, holds in hints.items() if holds]
+
+
+def _score(turn: ZMachineContext) -> str:
+    if not turn.score_delta:
+        return "The score did not change."
+    change = f"The score {'rose' if turn.score_delta > 0 else 'fell'} by {abs(turn.score_delta)}"
+    known = turn.score_before is not None and turn.score_after is not None
+    return f"{change}, from {turn.score_before} to {turn.score_after}." if known else f"{change}."
+
+
+def _place(request: SynthesisRequest) -> str:
+    turn, here = request.context, _name(request.location_name)
+    if request.arrival and not request.action:
+        return f"The game begins here, in the {here} (location {request.location_id})."
+    if request.arrival:
+        return f"The command was given elsewhere and brought you here, to the {here} (location {request.location_id})."
+    if not turn.location_changed:
+        return f"You were in the {here} (location {request.location_id}) and stayed there."
+    there = f"the {_name(turn.destination_name)}" if turn.destination_name else "another place"
+    number = f" (location {turn.location_after})" if turn.location_after is not None else ""
+    return f"You went from the {here} (location {request.location_id}) to {there}{number}."
+
+
+def _inventory(turn: ZMachineContext) -> list[str]:
+    before, after = Counter(turn.inventory_before), Counter(turn.inventory_after)
+    gained, lost = list((after - before).elements()), list((before - after).elements())
+    facts = []
+    if gained:
+        facts.append(f"You now carry {_listed(gained)}.")
+    if lost:
+        facts.append(f"You no longer carry {_listed(lost)}.")
+    return facts
+
+
+def _moved(move: ObjectMoved, turn: ZMachineContext) -> str:
+    # The tree names the player by the story's own word for it ("cretin", "yourself").
+    taken = move.name in turn.inventory_after and move.name not in turn.inventory_before
+    dropped = move.name in turn.inventory_before and move.name not in turn.inventory_after
+    origin = "you" if dropped else _holder(move.origin, move.origin_number)
+    destination = "you" if taken else _holder(move.destination, move.destination_number)
+    return f"The {_name(move.name)} moved from {origin} to {destination}."
+
+
+def _holder(name: str, number: int | None) -> str:
+    return "nowhere" if number is None else f"the {_name(name)}"
+
+
+def _changed(change: AttributeChanged) -> str:
+    if change.attribute.startswith("attribute "):
+        return f"Something about the {_name(change.name)} changed."
+    return f"The {_name(change.name)} is {'now' if change.value else 'no longer'} {change.attribute}."
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(f"the {_name(name)}" for name in names)
+
+
+def _name(name: str) -> str:
+    return " ".join(name.replace("`", "'").split())[:_LONGEST_NAME]
