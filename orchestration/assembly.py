@@ -17,28 +17,21 @@ from managers.progress_manager import ProgressManager
 from managers.rejection_manager import RejectionManager
 from managers.return_manager import ReturnManager
 from managers.state_manager import StateManager
+from orchestration.players import PLAYERS
 from orchestration.services import RunOptions, Services, build_services, claim_workdir, prepare_workdir
 from orchestration.turn import Managers
 from orchestration.zork_orchestrator_v2 import Watcher, ZorkOrchestratorV2
 from session.checkpoint import Run, Snapshot
 from session.game_configuration import GameConfiguration
-from zorkgpt.agent import Agent
 from zorkgpt.context.history import ModelSummarizer
 from zorkgpt.critic import Critic
-from zorkgpt.errors import ConfigurationError
-from zorkgpt.explore.trail_file import TrailReader
 from zorkgpt.extractor import Extractor, ModelExtractor
 from zorkgpt.knowledge.model_synthesizer import ModelKnowledgeSynthesizer
 from zorkgpt.llm.messages import LLM
 from zorkgpt.objectives.model_finder import ModelObjectiveFinder
-from zorkgpt.offline.explorer import OfflineExplorer, ScoringSteps
 from zorkgpt.offline.extractor import RuleExtractor
 from zorkgpt.offline.knowledge import RuleKnowledgeSynthesizer
 from zorkgpt.offline.objectives import RuleObjectiveFinder
-from zorkgpt.offline.scoring_plan import ScoringStep, scoring_steps
-from zorkgpt.offline.state import remembered_outcome
-from zorkgpt.offline.walkthrough import WalkthroughPlayer
-from zorkgpt.player import Player
 from zorkgpt.returning import ReturningPlayer
 
 __all__ = ["RunOptions", "assemble", "claim_workdir", "prepare_workdir"]
@@ -64,7 +57,7 @@ def assemble(
     if game is None:
         game = JerichoInterface(story=options.story or find_story(), seed=options.seed)
     services = build_services(config, options, llm, game)
-    player = _player(services)
+    player = PLAYERS[options.choice.kind](services)
     returns = _returns(services) if config.explore == "return" and services.player_decides else None
     if returns is not None:
         player = ReturningPlayer(player, lambda: returns.journey)
@@ -167,34 +160,6 @@ def _context(
 def _extractor(config: GameConfiguration, llm: LLM | None) -> Extractor:
     rules = RuleExtractor()
     return ModelExtractor(llm, rules) if llm and config.enable_extractor else rules
-
-
-def _player(services: Services) -> Player:
-    options, kind = services.options, services.options.choice.kind
-    if kind == "model" and services.llm is not None:
-        return Agent(services.llm, services.config.context)
-    if kind == "walkthrough":
-        if options.walkthrough is None:
-            raise ConfigurationError("The walkthrough player needs a file of commands: name one with --walkthrough.")
-        return WalkthroughPlayer.from_file(options.walkthrough)
-    if kind == "human" and options.person is not None:
-        return options.person()
-    senses = services.game if services.config.enable_critic else None
-    return OfflineExplorer(services.map.graph, services.recall, senses, _proven(services))
-
-
-def _proven(services: Services) -> ScoringSteps:
-    """Return a function for the steps that scored in earlier episodes, without those that a person has vetoed."""
-    config, memory = services.config, services.memory
-    if memory is None:
-        return tuple
-    reader = TrailReader(Path(config.zork_game_workdir), config.episode_log_file, services.game.story.sha256)
-
-    def is_vetoed(step: ScoringStep) -> bool:
-        vetoed = (remembered_outcome(one) for one in memory.memory_cache.get(step.place, ()) if one.vetoed)
-        return any(known is not None and known[0] == step.action for known in vetoed)
-
-    return lambda: [step for step in scoring_steps(reader.before(services.state.episode_id)) if not is_vetoed(step)]
 
 
 def _returns(services: Services) -> ReturnManager:

@@ -1,16 +1,25 @@
-"""Chooses the player of a run by what was asked for and what is configured."""
+"""The players, and the choice among them by what was asked for and what is configured."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from session.game_configuration import GameConfiguration
 from session.model_settings import model_settings
+from zorkgpt.agent import Agent
 from zorkgpt.errors import ConfigurationError
+from zorkgpt.explore.trail_file import TrailReader
 from zorkgpt.llm.roles import Role
 from zorkgpt.llm.settings import LLMSettings
+from zorkgpt.offline.explorer import OfflineExplorer, ScoringSteps
+from zorkgpt.offline.scoring_plan import ScoringStep, scoring_steps
+from zorkgpt.offline.state import remembered_outcome
+from zorkgpt.offline.walkthrough import WalkthroughPlayer
+from zorkgpt.player import Player
 
-PlayerKind = Literal["auto", "model", "offline", "walkthrough", "human"]
-PLAYER_KINDS: tuple[PlayerKind, ...] = ("auto", "model", "offline", "walkthrough", "human")
+if TYPE_CHECKING:
+    from orchestration.services import Services
 
 _HOW_TO_NAME_ONE = "Name one with --model, or in pyproject.toml as agent_model under [tool.zorkgpt.llm]."
 
@@ -19,14 +28,15 @@ _HOW_TO_NAME_ONE = "Name one with --model, or in pyproject.toml as agent_model u
 class PlayerChoice:
     """The player that was asked for, or that fits the configuration."""
 
-    kind: Literal["model", "offline", "walkthrough", "human"]
+    kind: str
+    """A key of `PLAYERS`."""
     why: str
     models: LLMSettings | None
     """The models that serve all roles; None if rules do."""
 
 
-def choose_player(asked: PlayerKind, config: GameConfiguration) -> PlayerChoice:
-    """Return who plays. A model that is configured is never passed over in silence.
+def choose_player(asked: str, config: GameConfiguration) -> PlayerChoice:
+    """Return who plays: a key of `PLAYERS`, or `auto`. A model that is configured is never passed over in silence.
 
     Raises:
         ConfigurationError: A model was asked for, and none is named; or a server is named without a model.
@@ -44,3 +54,49 @@ def choose_player(asked: PlayerKind, config: GameConfiguration) -> PlayerChoice:
     if asked == "model" and models is None:
         raise ConfigurationError(f"No model is configured. {_HOW_TO_NAME_ONE}")
     return PlayerChoice(asked, f"--player {asked}", models if asked != "offline" else None)
+
+
+def _model_player(services: "Services") -> Player:
+    if services.llm is None:
+        raise ConfigurationError(f"No model is configured. {_HOW_TO_NAME_ONE}")
+    return Agent(services.llm, services.config.context)
+
+
+def _offline_player(services: "Services") -> Player:
+    senses = services.game if services.config.enable_critic else None
+    return OfflineExplorer(services.map.graph, services.recall, senses, _scoring_steps(services))
+
+
+def _scoring_steps(services: "Services") -> ScoringSteps:
+    """Return a function for the steps that scored in earlier episodes, without those that a person has vetoed."""
+    config, memory = services.config, services.memory
+    if memory is None:
+        return tuple
+    reader = TrailReader(Path(config.zork_game_workdir), config.episode_log_file, services.game.story.sha256)
+
+    def is_vetoed(step: ScoringStep) -> bool:
+        vetoed = (remembered_outcome(one) for one in memory.memory_cache.get(step.place, ()) if one.vetoed)
+        return any(known is not None and known[0] == step.action for known in vetoed)
+
+    return lambda: [step for step in scoring_steps(reader.before(services.state.episode_id)) if not is_vetoed(step)]
+
+
+def _walkthrough_player(services: "Services") -> Player:
+    if services.options.walkthrough is None:
+        raise ConfigurationError("The walkthrough player needs a file of commands: name one with --walkthrough.")
+    return WalkthroughPlayer.from_file(services.options.walkthrough)
+
+
+def _person(services: "Services") -> Player:
+    if services.options.person is None:
+        raise ConfigurationError("There is nobody at a keyboard here: choose another player with --player.")
+    return services.options.person()
+
+
+PLAYERS: dict[str, Callable[["Services"], Player]] = {
+    "model": _model_player,
+    "offline": _offline_player,
+    "walkthrough": _walkthrough_player,
+    "human": _person,
+}
+"""What makes each player; `--player` takes these names, and `auto`."""

@@ -82,7 +82,7 @@ class Services:
     @property
     def player_decides(self) -> bool:
         """Whether a program chooses each action, not a person or a list of commands."""
-        return self.options.choice.kind in ("model", "offline")
+        return self.options.choice.kind not in ("walkthrough", "human")
 
 
 def build_services(config: GameConfiguration, options: RunOptions, llm: LLM | None, game: Game) -> Services:

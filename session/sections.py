@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
 
+from zorkgpt.embeddings.provider import ProviderChoice
 from zorkgpt.llm.settings import LLMSettings
 from zorkgpt.memory.settings import settings_of
 from zorkgpt.runlog.episodes import EPISODE_LOG
@@ -300,7 +301,7 @@ class DeduplicationSection(Section):
     """Cosine from which a pair that passed the contrast check counts as a near-duplicate in the counts."""
     candidate_threshold: float = Field(default=_DEDUPLICATION.candidate_threshold, ge=0, le=1)
     """Cosine below which two memories are distinct without a closer look."""
-    provider: Literal["auto", "onnx", "sentence-transformers", "llm", "none"] = "auto"
+    provider: ProviderChoice = "auto"
     """Where vectors come from; auto: the first that works."""
     sentence_transformer_model: str = _DEDUPLICATION.sentence_transformer_model
     """The embedding model."""

@@ -12,7 +12,7 @@ from rich.text import Text
 from game_interface.story import Story, find_story
 from managers.resumable import SavedEpisode, find_resumable
 from orchestration.assembly import RunOptions, assemble, claim_workdir
-from orchestration.players import PLAYER_KINDS, PlayerChoice, choose_player
+from orchestration.players import PLAYERS, PlayerChoice, choose_player
 from orchestration.zork_orchestrator_v2 import Watcher
 from session.checkpoint import Run
 from session.game_configuration import LOG_FILE, GameConfiguration
@@ -150,8 +150,8 @@ def _configuration(options: PlayOptions) -> GameConfiguration:
 
 def _choose(options: PlayOptions, config: GameConfiguration) -> PlayerChoice:
     player = options.player or "auto"
-    if player not in PLAYER_KINDS:
-        raise ConfigurationError(f"There is no player {player!r}. There are: {', '.join(PLAYER_KINDS)}.")
+    if player not in ("auto", *PLAYERS):
+        raise ConfigurationError(f"There is no player {player!r}. There are: {', '.join(('auto', *PLAYERS))}.")
     choice = choose_player("walkthrough" if options.walkthrough and player == "auto" else player, config)
     if options.resume is not None:
         choice = replace(choice, why="it has played the episode so far")

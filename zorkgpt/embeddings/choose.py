@@ -4,11 +4,11 @@ import logging
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 from zorkgpt.embeddings.llm_provider import LLMEmbeddingProvider
 from zorkgpt.embeddings.onnx_provider import OnnxProvider
-from zorkgpt.embeddings.provider import EmbeddingProvider, Vectors
+from zorkgpt.embeddings.provider import EmbeddingProvider, ProviderChoice, Vectors
 from zorkgpt.embeddings.sentence_transformers_provider import SentenceTransformerProvider
 from zorkgpt.embeddings.weights import DEFAULT_MODEL
 from zorkgpt.errors import EmbeddingError
@@ -19,13 +19,11 @@ Answer = TypeVar("Answer")
 
 _FAILURES_IN_A_ROW = 3
 
-Choice = Literal["auto", "onnx", "sentence-transformers", "llm", "none"]
-
 _NAMES_OF_DEFAULT = (DEFAULT_MODEL, f"sentence-transformers/{DEFAULT_MODEL}")
 
 
 def choose_provider(
-    choice: Choice = "auto",
+    choice: ProviderChoice = "auto",
     *,
     sentence_transformer_model: str = DEFAULT_MODEL,
     llm_embedding_model: str = "text-embedding-3-small",
@@ -40,17 +38,26 @@ def choose_provider(
         llm_client: a client of the OpenAI SDK's shape; without one no server is asked.
         cache_dir: where a model that had to be built is kept; by default the user's cache folder.
     """
-    providers: list[EmbeddingProvider] = []
     if choice == "none":
         return None
-    if choice == "onnx" or (choice == "auto" and sentence_transformer_model in _NAMES_OF_DEFAULT):
-        providers.append(OnnxProvider(batch_size=batch_size, cache_dir=cache_dir, hub_timeout_s=hub_timeout_s))
-    if choice in ("auto", "sentence-transformers"):
-        name = DEFAULT_MODEL if sentence_transformer_model in _NAMES_OF_DEFAULT else sentence_transformer_model
-        providers.append(SentenceTransformerProvider(name, batch_size=batch_size))
-    if choice in ("auto", "llm") and llm_client is not None:
-        providers.append(LLMEmbeddingProvider(llm_client, llm_embedding_model, batch_size=batch_size))
-    return FirstThatWorks(providers)
+    is_default = sentence_transformer_model in _NAMES_OF_DEFAULT
+    local_model = DEFAULT_MODEL if is_default else sentence_transformer_model
+    # `auto` takes them in this order.
+    makers: dict[str, Callable[[], EmbeddingProvider | None]] = {
+        "onnx": lambda: (
+            OnnxProvider(batch_size=batch_size, cache_dir=cache_dir, hub_timeout_s=hub_timeout_s)
+            if is_default or choice == "onnx"
+            else None
+        ),
+        "sentence-transformers": lambda: SentenceTransformerProvider(local_model, batch_size=batch_size),
+        "llm": lambda: (
+            LLMEmbeddingProvider(llm_client, llm_embedding_model, batch_size=batch_size)
+            if llm_client is not None
+            else None
+        ),
+    }
+    made = [makers[name]() for name in (makers if choice == "auto" else (choice,))]
+    return FirstThatWorks([provider for provider in made if provider is not None])
 
 
 class FirstThatWorks:

@@ -1,12 +1,22 @@
 """The protocol of an embedding provider."""
 
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 if TYPE_CHECKING:
     import numpy as np
 
 Vectors: TypeAlias = "np.ndarray[Any, np.dtype[np.float32]]"
 """One vector or rows of them; named in a string, so that numpy is not loaded for it."""
+
+
+ProviderChoice = Literal[
+    "auto",
+    "none",
+    "onnx",
+    "sentence-transformers",
+    "llm",
+]
+"""A provider that `choose_provider` knows, all of them in turn, or none."""
 
 
 @runtime_checkable

@@ -15,8 +15,8 @@ MIN_PLACES = 3
 _HERE = "this place"
 _MAX_CHARS = 400
 _SECTIONS = {
-    "DANGER": KnowledgeSection.DANGERS,
-    "SUCCESS": KnowledgeSection.STRATEGIES,
+    Category.DANGER.value: KnowledgeSection.DANGERS,
+    Category.SUCCESS.value: KnowledgeSection.STRATEGIES,
 }
 _COMMAND = re.compile("“(?P<action>[^”]+)” ")
 

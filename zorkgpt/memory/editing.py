@@ -119,7 +119,7 @@ def _edited(old: Memory, wanted: Edit) -> Memory:
         old,
         text=old.text if wanted.text is None else one_line(wanted.text),
         category=wanted.category or old.category,
-        persistence=Persistence[(wanted.persistence or old.persistence).upper()],
+        persistence=Persistence(wanted.persistence or old.persistence),
         pinned=pinned and not wanted.vetoed,
         vetoed=vetoed and not wanted.pinned,
     )

@@ -44,8 +44,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from zorkgpt.embeddings.cache import VectorCache
-    from zorkgpt.embeddings.choose import Choice
-    from zorkgpt.embeddings.provider import EmbeddingProvider
+    from zorkgpt.embeddings.provider import EmbeddingProvider, ProviderChoice
     from zorkgpt.memory.dedup.consolidation import Merge
     from zorkgpt.memory.editing import Edit
     from zorkgpt.memory.provenance import Provenance
@@ -629,7 +628,7 @@ def _provider(settings: DeduplicationSettings, client: LLM | ChatClient | None) 
 
     return choose_provider(
         # A name that it does not know gives a provider that finds nothing to work with.
-        cast("Choice", settings.provider),
+        cast("ProviderChoice", settings.provider),
         sentence_transformer_model=settings.sentence_transformer_model,
         llm_embedding_model=settings.llm_embedding_model,
         llm_client=client if isinstance(client, EmbeddingClient) else None,

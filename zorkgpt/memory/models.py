@@ -33,7 +33,7 @@ class Persistence(_NamedString):
 
     CORE = "core", True, " [spawn]"
     """True at the start of every episode: seen on a first visit."""
-    PERMANENT = "permanent", True, ""
+    PERMANENT = "permanent"
     """True in every episode: how the game works."""
     EPHEMERAL = "ephemeral", False, " [session]"
     """True until the restart: what the player itself did to the world."""
@@ -43,7 +43,7 @@ class Persistence(_NamedString):
     prompt_marker: str
     """What follows a memory's line in a prompt."""
 
-    def __new__(cls, value: str, outlives_episode: bool, prompt_marker: str) -> "Persistence":
+    def __new__(cls, value: str, outlives_episode: bool = True, prompt_marker: str = "") -> "Persistence":
         member = str.__new__(cls, value)
         member._value_ = value
         member.outlives_episode = outlives_episode

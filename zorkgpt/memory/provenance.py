@@ -228,9 +228,8 @@ def _changed(kept: tuple[Memory, ...], turn: int, event: dict[str, Any], episode
     if kind == "added":
         status = event.get("status") or MemoryStatus.ACTIVE
         text = event.get("text") or ""
-        new = Memory(
-            event.get("category") or Category.NOTE, title, episode, str(turn), None, text, Persistence.EPHEMERAL, status
-        )
+        category = event.get("category") or Category.NOTE
+        new = Memory(category, title, episode, str(turn), None, text, Persistence.EPHEMERAL, status)
         return (*kept, new)
     places = [
         at for at, memory in enumerate(kept) if memory.title == title and memory.status != MemoryStatus.SUPERSEDED

@@ -15,17 +15,6 @@ DEFAULT_MODEL = "gpt-4o-mini"
 DEFAULT_HISTORY_WINDOW = 3
 _LONG_HISTORY_WINDOW = 10
 
-_SWITCHES = {
-    "ask_on_score_change": Trigger.SCORE,
-    "ask_on_move": Trigger.LOCATION,
-    "ask_on_inventory_change": Trigger.INVENTORY,
-    "ask_on_death": Trigger.DEATH,
-    "ask_on_first_visit": Trigger.FIRST_VISIT,
-    "ask_on_long_response": Trigger.LONG_RESPONSE,
-    "ask_on_object_change": Trigger.OBJECTS,
-    "ask_on_refusal": Trigger.NOTHING_CHANGED,
-}
-
 _Value = TypeVar("_Value", bool, int, float, str)
 
 
@@ -74,7 +63,7 @@ def settings_of(config: object) -> MemorySettings:
         debug_ephemeral=setting(config, "debug_ephemeral", False),
         history_window=checked_window(window() if callable(window) else None),
         model=next(filter(None, models), DEFAULT_MODEL),
-        triggers=frozenset(trigger for key, trigger in _SWITCHES.items() if setting(config, key, True)),
+        triggers=frozenset(trigger for trigger in Trigger if setting(config, trigger.setting, True)),
         ask_only_once=setting(config, "ask_only_once", True),
         deduplication=DeduplicationSettings(
             enable=setting(config, "enable_semantic_deduplication", True),

@@ -1,5 +1,6 @@
 """Decides, from the Z-machine's facts alone, whether a turn is worth asking a model about."""
 
+from collections.abc import Callable
 from enum import StrEnum
 
 from zorkgpt.memory.models import ZMachineContext
@@ -9,21 +10,45 @@ LONG_RESPONSE = 100
 
 
 class Trigger(StrEnum):
-    """A reason to ask."""
+    """A reason to ask, and the setting that switches it off."""
 
-    SCORE = "score changed"
-    LOCATION = "location changed"
-    INVENTORY = "inventory changed"
-    DEATH = "died"
-    FIRST_VISIT = "first visit"
-    LONG_RESPONSE = "long response"
-    OBJECTS = "objects changed"
+    SCORE = "score changed", "ask_on_score_change"
+    LOCATION = "location changed", "ask_on_move"
+    INVENTORY = "inventory changed", "ask_on_inventory_change"
+    DEATH = "died", "ask_on_death"
+    FIRST_VISIT = "first visit", "ask_on_first_visit"
+    LONG_RESPONSE = "long response", "ask_on_long_response"
+    OBJECTS = "objects changed", "ask_on_object_change"
     """The action moved, opened, lit or otherwise changed something, be it something without a name."""
-    NOTHING_CHANGED = "nothing changed"
+    NOTHING_CHANGED = "nothing changed", "ask_on_refusal"
     """The action was meant to do something: a refusal, a dead end."""
+
+    setting: str
+    """A key of `[tool.zorkgpt.memory_triggers]`."""
+
+    def __new__(cls, value: str, setting: str) -> "Trigger":
+        trigger = str.__new__(cls, value)
+        trigger._value_ = value
+        trigger.setting = setting
+        return trigger
 
 
 ALL = frozenset(Trigger)
+
+_RULES: dict[Trigger, Callable[[ZMachineContext, int], bool]] = {
+    Trigger.SCORE: lambda turn, length: bool(turn.score_delta),
+    Trigger.LOCATION: lambda turn, length: turn.location_changed,
+    Trigger.INVENTORY: lambda turn, length: turn.inventory_changed,
+    Trigger.DEATH: lambda turn, length: turn.died,
+    Trigger.FIRST_VISIT: lambda turn, length: turn.first_visit,
+    Trigger.LONG_RESPONSE: lambda turn, length: length > LONG_RESPONSE,
+    Trigger.OBJECTS: lambda turn, length: turn.acted or turn.unnamed_change,
+    Trigger.NOTHING_CHANGED: lambda turn, length: turn.nothing_changed,
+}
+"""When each holds, given the turn and the length of the response in characters."""
+
+_OF_THE_DESTINATION = frozenset({Trigger.LOCATION, Trigger.FIRST_VISIT, Trigger.LONG_RESPONSE})
+"""What a walk to a known place prints is about that place, which is asked about on arrival."""
 
 
 def reasons_to_remember(
@@ -41,18 +66,9 @@ def reasons_to_remember(
         is_known_way: the action is a walk to where it has led before; then only what else came of it is a reason.
     """
     length = turn.response_length or response_length or 0
-    found = {
-        Trigger.SCORE: bool(turn.score_delta),
-        Trigger.LOCATION: turn.location_changed,
-        Trigger.INVENTORY: turn.inventory_changed,
-        Trigger.DEATH: turn.died,
-        Trigger.FIRST_VISIT: turn.first_visit,
-        Trigger.LONG_RESPONSE: length > LONG_RESPONSE,
-        Trigger.OBJECTS: turn.acted or turn.unnamed_change,
-        Trigger.NOTHING_CHANGED: turn.nothing_changed,
-    }
-    if is_known_way and not turn.died:
-        # What the walk prints is about the place that it leads to, which is asked about on arrival.
-        for trigger in (Trigger.LOCATION, Trigger.FIRST_VISIT, Trigger.LONG_RESPONSE):
-            found[trigger] = False
-    return [trigger for trigger, holds in found.items() if holds and trigger in enabled]
+    passed_over = _OF_THE_DESTINATION if is_known_way and not turn.died else frozenset()
+    return [
+        trigger
+        for trigger, holds in _RULES.items()
+        if trigger in enabled and trigger not in passed_over and holds(turn, length)
+    ]

@@ -52,16 +52,11 @@ def _memory_of_action(request: SynthesisRequest) -> MemorySynthesisResponse:
         return NOTHING
     if truth.died:
         unlit = is_dark(request.response) or any(is_dark(turn.response) for turn in request.history)
-        return _fact(
-            request,
-            Category.DANGER,
-            ActionOutcome.KILLS_UNLIT if unlit else ActionOutcome.KILLS,
-            "Doing this here is deadly.",
-        )
+        outcome = ActionOutcome.KILLS_UNLIT if unlit else ActionOutcome.KILLS
+        return _fact(request, Category.DANGER, outcome, "Doing this here is deadly.")
     if truth.score_delta > 0:
-        return _fact(
-            request, Category.SUCCESS, ActionOutcome.SCORES, f"{_points(truth.score_delta)} {_effects(request)}"
-        )
+        text = f"{_points(truth.score_delta)} {_effects(request)}"
+        return _fact(request, Category.SUCCESS, ActionOutcome.SCORES, text)
     if truth.location_changed:
         # Ordinary connections are on the map.
         return _conditional_way(request) if truth.failed_before else NOTHING
@@ -70,9 +65,8 @@ def _memory_of_action(request: SynthesisRequest) -> MemorySynthesisResponse:
     if lost := _lost(request):
         claims = tuple(claim for thing in lost for claim in thing.claims()[:1])
         text = _sentence(claim.in_words() for claim in claims)
-        return _fact(
-            request, Category.NOTE, ActionOutcome.WORKS, text, persistence=Persistence.EPHEMERAL, claims=claims
-        )
+        episode = Persistence.EPHEMERAL
+        return _fact(request, Category.NOTE, ActionOutcome.WORKS, text, persistence=episode, claims=claims)
     if effects := _effects(request):
         return _fact(request, Category.SUCCESS, ActionOutcome.WORKS, effects)
     return NOTHING

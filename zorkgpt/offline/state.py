@@ -8,7 +8,7 @@ from operator import itemgetter
 from typing import Any
 
 from zorkgpt.memory.claims import Relation
-from zorkgpt.memory.models import Memory, Persistence
+from zorkgpt.memory.models import Category, Memory, Persistence
 from zorkgpt.offline.candidates import COST, Candidate, Tier, words_of
 from zorkgpt.offline.phrases import ActionOutcome, is_dark, is_unlocked, parse_title
 from zorkgpt.text import normalized_action
@@ -113,7 +113,7 @@ def remembered_outcome(memory: Memory) -> tuple[str, ActionOutcome] | None:
         taken = any(claim.relation is Relation.CARRIED for claim in memory.claims)
         return action, ActionOutcome.TAKES if taken else ActionOutcome.WORKS
     if memory.outcome == "nothing":
-        return action, ActionOutcome.FAILS if memory.category == "FAILURE" else ActionOutcome.TELLS
+        return action, ActionOutcome.FAILS if memory.category == Category.FAILURE else ActionOutcome.TELLS
     return action, ActionOutcome.LEADS
 
 

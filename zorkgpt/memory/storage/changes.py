@@ -93,7 +93,7 @@ def same_words(one: Memory, other: Memory) -> bool:
 
 def is_current(memory: Memory) -> bool:
     """Return whether it is believed, for good or for now, and no person forbids it."""
-    return memory.status != MemoryStatus.SUPERSEDED and not memory.vetoed
+    return memory.status != _SUPERSEDED and not memory.vetoed
 
 
 def titled(memories: list[Memory], title: str) -> Memory | None:

@@ -5,7 +5,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from zorkgpt.memory.models import Memory
+from zorkgpt.memory.models import Memory, Persistence
 from zorkgpt.memory.storage.entry import (
     PERSISTENCE_BY_TAG,
     STATUS_BY_TAG,
@@ -64,10 +64,12 @@ _VISITS = re.compile(r"\*\*Visits:\*\*[ \t]*([0-9]{1,18})(?:[ \t]*\|[ \t]*\*\*Ep
 _TEXT_ENDS = re.compile(r"\s*$|\*\*\[|#{1,6} |-{3,}\s*$|\*{3,}\s*$")
 _MARKUP = re.compile(r"### +Memories|-{3,}|\*{3,}|")
 
+_LASTING = "|".join(kind.name for kind in Persistence if kind.outlives_episode)
+
 # The form we write ourselves, with nothing in it that needs a closer look: most of any file. What it does not match is
 # read line by line.
 _PLAIN = re.compile(
-    r"^\*\*\[([A-Z]+) - (CORE|PERMANENT)(?: - (TENTATIVE))?\] ([^\n\\*]+)\*\* "
+    r"^\*\*\[([A-Z]+) - (" + _LASTING + r")(?: - (TENTATIVE))?\] ([^\n\\*]+)\*\* "
     r"\*\(Ep(?:(0|[1-9][0-9]{0,17})→Ep)?(0|[1-9][0-9]{0,17}), T([0-9]+)(?:→T([0-9]+))?"
     r"(?:, ([+-][0-9]{1,18}))?(?:, seen ([0-9]{1,18})x)?(?:, worked ([0-9]{1,18})/([0-9]{1,18}))?(?:, (pinned))?\)\*\n"
     r"([^\s\\#*_~\[\-][^\n\\]*)\n(?=\n|\Z)",

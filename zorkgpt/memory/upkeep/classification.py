@@ -77,10 +77,8 @@ class RuleClassifier:
     """Proposes "permanent" for every memory, as it is read without a mark, and asks no model."""
 
     def classify(self, located: Sequence[LocatedMemory]) -> list[PersistenceProposal]:
-        return [
-            PersistenceProposal(one, Persistence.PERMANENT, "as it is read without a mark; no model was asked")
-            for one in located
-        ]
+        reason = "as it is read without a mark; no model was asked"
+        return [PersistenceProposal(one, Persistence.PERMANENT, reason) for one in located]
 
 
 class ClassificationAnswer(BaseModel):
@@ -113,10 +111,7 @@ class ModelClassifier:
         if not isinstance(answer, ClassificationAnswer) or len(answer.persistences) != len(located):
             return self._rules.classify(located)
         given = zip(located, answer.persistences, strict=True)
-        return [
-            PersistenceProposal(one, Persistence[persistence.upper()], "the model says so")
-            for one, persistence in given
-        ]
+        return [PersistenceProposal(one, Persistence(persistence), "the model says so") for one, persistence in given]
 
 
 def _same(among: Sequence[LocatedMemory], wanted: LocatedMemory) -> Memory | None:

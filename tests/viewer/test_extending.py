@@ -1,0 +1,25 @@
+"""The recipe for a tab of docs/extending.md, in a real browser."""
+
+import subprocess
+import sys
+
+from playwright.sync_api import expect
+
+from tests.fixtures.viewer import played
+from tests.test_extending import copied_project, follow, recipes
+
+
+def test_a_tab_that_follows_the_recipe_shows_the_turn_that_is_looked_at(tmp_path, open_page):
+    project, run, page_file = tmp_path / "project", tmp_path / "run", tmp_path / "page.html"
+    project.mkdir()
+    copied_project(project)
+    follow([step for step in recipes()["A tab of the viewer"] if step.path], project)
+    played(run, episodes=1, turns=40)
+    command = [sys.executable, "main.py", "view", "--workdir", str(run), "--export", str(page_file)]
+    subprocess.run(command, cwd=project, check=True, capture_output=True)
+    page = open_page(page_file.as_uri())
+    page.get_by_role("group", name="What it knows").get_by_role("button", name="Score").click()
+    page.keyboard.press("Home")
+    expect(page.locator("#score .score")).to_have_text("Score: 0")
+    page.keyboard.press("End")
+    expect(page.locator("#score .score")).to_have_text("Score: 4")
