@@ -12,7 +12,7 @@ from pathlib import Path
 from time import perf_counter
 
 from zorkgpt.memory.provenance import AsOf
-from zorkgpt.memory.storage.history import History
+from zorkgpt.memory.storage.history import ChangeHistory
 
 TEXT = "Moving the rug reveals a trap door, and below it there is a ladder that leads down into the dark."
 
@@ -50,7 +50,7 @@ def main() -> None:
             then.memories(turn % given.locations, 1, turn)
         looked_up = (perf_counter() - started) / len(turns)
         started = perf_counter()
-        History(path).replayed()
+        ChangeHistory(path).replayed()
         replayed = perf_counter() - started
         print(f"{given.changes} changes at {given.locations} locations, {path.stat().st_size / 1e6:.1f} MB")
     print(f"read once            {read * 1000:9.1f} ms")

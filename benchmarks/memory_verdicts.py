@@ -54,7 +54,7 @@ from zorkgpt.memory.entailment.compare import relation_of
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.storage.changes import is_current
-from zorkgpt.memory.storage.history import History
+from zorkgpt.memory.storage.history import ChangeHistory
 from zorkgpt.offline.candidates import Nouns, words_of
 from zorkgpt.offline.phrases import ActionOutcome, parse_title
 from zorkgpt.text import normalized_action
@@ -184,7 +184,7 @@ def judge(
     return _Judge(believed, replay, graph, taught or {}).verdicts()
 
 
-def taught_in(history: History) -> dict[Fact, Turn]:
+def taught_in(history: ChangeHistory) -> dict[Fact, Turn]:
     """In which turn each memory was first kept as it is worded."""
     found: dict[Fact, Turn] = {}
     for record in history.records():

@@ -14,7 +14,7 @@ from managers.model_calls import ModelCalls
 from managers.resumable import FINAL_ENDINGS, SavedEpisode
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.history import History, TurnRecord
+from session.history import TurnHistory, TurnRecord
 from session.log_entries import turn_played
 from zorkgpt.errors import WorkdirError
 from zorkgpt.memory.manager import SimpleMemoryManager
@@ -32,7 +32,7 @@ class EpisodeSynthesizer:
         config: GameConfiguration,
         game_state: GameState,
         *,
-        history: History,
+        history: TurnHistory,
         memory: SimpleMemoryManager | None,
         managers: Iterable[Manager],
         episode_log: EpisodeLog,

@@ -10,7 +10,7 @@ from managers.base import Manager
 from managers.episode_log import EpisodeLog
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.history import History, TurnRecord
+from session.history import TurnHistory, TurnRecord
 from session.log_entries import turn_played
 from zorkgpt.errors import FileError, LLMError
 from zorkgpt.knowledge.document import KnowledgeDocument, render
@@ -94,14 +94,14 @@ class KnowledgeManager(Manager):
         game_state: GameState,
         *,
         store: KnowledgeStore | None = None,
-        history: History | None = None,
+        history: TurnHistory | None = None,
         synthesizer: KnowledgeSynthesizer | None = None,
         episode_log: EpisodeLog | None = None,
         memory: SimpleMemoryManager | None = None,
     ) -> None:
         super().__init__(logger, config, game_state)
         synthesizer = synthesizer or RuleKnowledgeSynthesizer()
-        self._history = History() if history is None else history
+        self._history = TurnHistory() if history is None else history
         self._keeps_history = history is None
         self._asks_a_model = synthesizer.asks_a_model
         self._episode_log = episode_log or EpisodeLog(logger, config, game_state)

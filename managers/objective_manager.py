@@ -10,7 +10,7 @@ from managers.base import Manager
 from managers.episode_log import EpisodeLog
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.history import History, TurnRecord
+from session.history import TurnHistory, TurnRecord
 from zorkgpt.errors import LLMError, ZorkGPTError
 from zorkgpt.identity_cache import cached_by_identity
 from zorkgpt.memory.models import Memory
@@ -49,7 +49,7 @@ class ObjectiveManager(Manager):
         config: GameConfiguration,
         game_state: GameState,
         *,
-        history: History | None = None,
+        history: TurnHistory | None = None,
         graph: MapGraph | None = None,
         episode_log: EpisodeLog | None = None,
         rules: ObjectiveFinder | None = None,
@@ -59,7 +59,7 @@ class ObjectiveManager(Manager):
         remember: bool = True,
     ) -> None:
         super().__init__(logger, config, game_state)
-        self._history = History() if history is None else history
+        self._history = TurnHistory() if history is None else history
         self._keeps_history = history is None
         self._graph = MapGraph() if graph is None else graph
         self._episode_log = episode_log or EpisodeLog(logger, config, game_state)

@@ -10,7 +10,7 @@ from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import Rejection, TurnRecord
 from session.outcome import failed
-from zorkgpt.critic import Verdict
+from zorkgpt.critic import CriticVerdict
 
 LEAST_TRUST = 0.4
 """The rejections of a judge below it are recorded, but not obeyed."""
@@ -49,7 +49,7 @@ class RejectionManager(Manager):
         """Begin a new episode; how far a judge can be trusted is known across episodes."""
         self._rejections, self._scores = [], {}
 
-    def consider(self, action: str, judge: Callable[[], Verdict]) -> Rejection | None:
+    def consider(self, action: str, judge: Callable[[], CriticVerdict]) -> Rejection | None:
         """Return the rejection that the player has to answer to; None if the action is to be played.
 
         Args:

@@ -16,7 +16,7 @@ from managers.model_calls import ModelCalls
 from orchestration.players import PlayerChoice
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.history import History
+from session.history import TurnHistory
 from zorkgpt.embeddings.provider import EmbeddingProvider
 from zorkgpt.errors import WorkdirError
 from zorkgpt.knowledge.store import KnowledgeStore
@@ -55,7 +55,7 @@ class Services:
     config: GameConfiguration
     options: RunOptions
     state: GameState
-    history: History
+    history: TurnHistory
     episode_log: EpisodeLog
     models: ModelCalls | None
     """The configured models; None if there are none, or something else serves in their stead."""
@@ -111,7 +111,7 @@ def build_services(config: GameConfiguration, options: RunOptions, llm: LLM | No
         config=config,
         options=options,
         state=state,
-        history=History(),
+        history=TurnHistory(),
         episode_log=EpisodeLog(get_logger("episodes"), config, state),
         models=models,
         llm=llm,

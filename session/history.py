@@ -61,7 +61,7 @@ class TurnRecord:
     """What the player was told about its own progress before it chose."""
 
 
-class History:
+class TurnHistory:
     """The last `capacity` turns of the running episode."""
 
     def __init__(self, capacity: int = 1000) -> None:

@@ -18,7 +18,7 @@ _DEDUPLICATION = _MEMORY.deduplication
 _CLIENT = LLMSettings(roles={})
 
 
-class Section(BaseModel):
+class SettingsSection(BaseModel):
     """A table; an unknown key or a value of the wrong type is an error."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
@@ -37,7 +37,7 @@ def _address(value: str | None) -> str | None:
     return value
 
 
-class MemorySection(Section):
+class MemorySection(SettingsSection):
     """How memories look."""
 
     show_persistence_markers: bool = _MEMORY.budget.markers
@@ -46,7 +46,7 @@ class MemorySection(Section):
     """Log every operation on ephemeral memories with its text, also that one was seen again."""
 
 
-class SimpleMemorySection(Section):
+class SimpleMemorySection(SettingsSection):
     """The memory file and what of it is shown."""
 
     enabled: bool = True
@@ -65,7 +65,7 @@ class SimpleMemorySection(Section):
     _plain = field_validator("memory_file")(_file_name)
 
 
-class MemoryTriggersSection(Section):
+class MemoryTriggersSection(SettingsSection):
     """What makes a turn worth asking about."""
 
     ask_on_score_change: bool = True
@@ -88,7 +88,7 @@ class MemoryTriggersSection(Section):
     """A turn of which the model would be told the very same as before is not asked about again."""
 
 
-class SamplingSection(Section):
+class SamplingSection(SettingsSection):
     """Sampling of one role; what is unset is left out of the request."""
 
     temperature: float | None = Field(default=None, ge=0, le=2)
@@ -112,7 +112,7 @@ class MemorySamplingSection(SamplingSection):
     """Turns before this one that synthesis sees; sensible from 1 to 10."""
 
 
-class PriceSection(Section):
+class PriceSection(SettingsSection):
     """What a million tokens of a model cost."""
 
     prompt: float = Field(ge=0)
@@ -121,7 +121,7 @@ class PriceSection(Section):
     """Written, reasoning included."""
 
 
-class LLMSection(Section):
+class LLMSection(SettingsSection):
     """Which model serves which role, where, and what it may take."""
 
     client_base_url: str | None = None
@@ -178,7 +178,7 @@ class LLMSection(Section):
     )(_address)
 
 
-class GameplaySection(Section):
+class GameplaySection(SettingsSection):
     """How a turn is played."""
 
     critic_rejection_threshold: float = Field(default=-0.2, ge=-1, le=1)
@@ -207,7 +207,7 @@ class GameplaySection(Section):
     """Turns without a new place, object, score or memory after which the player is told; 0: never."""
 
 
-class ContextSection(Section):
+class ContextSection(SettingsSection):
     """How long each part of the player's prompt may be; the critic's parts are half as long.
 
     Whole items that do not fit are left out, and the prompt says how many.
@@ -245,7 +245,7 @@ class ContextSection(Section):
     """Turns between summaries, at least."""
 
 
-class OrchestratorSection(Section):
+class OrchestratorSection(SettingsSection):
     """How an episode is run."""
 
     max_turns_per_episode: int = Field(default=500, ge=1)
@@ -273,7 +273,7 @@ class OrchestratorSection(Section):
     """Draw lessons across episodes when one ends."""
 
 
-class FilesSection(Section):
+class FilesSection(SettingsSection):
     """Names of the files in the working directory."""
 
     map_state_file: str = MAP_FILE
@@ -292,7 +292,7 @@ class FilesSection(Section):
     )(_file_name)
 
 
-class DeduplicationSection(Section):
+class DeduplicationSection(SettingsSection):
     """When two memories count as one."""
 
     enable: bool = _DEDUPLICATION.enable
@@ -336,9 +336,9 @@ class Tables(BaseModel):
     memory_deduplication: DeduplicationSection = DeduplicationSection()
 
 
-SECTIONS: Mapping[str, type[Section]] = {
+SECTIONS: Mapping[str, type[SettingsSection]] = {
     table: section
     for table, field in Tables.model_fields.items()
-    if isinstance(section := field.annotation, type) and issubclass(section, Section)
+    if isinstance(section := field.annotation, type) and issubclass(section, SettingsSection)
 }
 """The section of each table."""

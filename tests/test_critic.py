@@ -11,7 +11,7 @@ from orchestration.players import PlayerChoice
 from session.game_configuration import GameConfiguration
 from tests.fixtures.chat_server import ChatServer
 from tests.test_action_check import LANGUAGE, SCENE
-from zorkgpt.critic import Critic, Verdict, prompt_for
+from zorkgpt.critic import Critic, CriticVerdict, prompt_for
 from zorkgpt.errors import LLMError
 from zorkgpt.llm.client import LLMClient
 from zorkgpt.llm.scripted import ScriptedLLM
@@ -25,21 +25,21 @@ CONTEXT = PlayerContext(HALL, "A hall.", failed_here=("open box",), memories="[N
 TAKE_BOX = AgentDecision("take box", "It may be of use.")
 
 
-def judged(*answers, proposal: AgentDecision = TAKE_BOX, threshold: float = -0.2) -> tuple[Verdict, ScriptedLLM]:
+def judged(*answers, proposal: AgentDecision = TAKE_BOX, threshold: float = -0.2) -> tuple[CriticVerdict, ScriptedLLM]:
     llm = ScriptedLLM(answers)
     return Critic(LANGUAGE, llm, threshold=threshold).judge(proposal, CONTEXT, SCENE), llm
 
 
 def test_what_the_story_refuses_costs_no_call():
     verdict, llm = judged(proposal=AgentDecision("take lamp"))
-    assert verdict == Verdict(False, "The lamp is already in your hands.", "story", confidence=0.9)
+    assert verdict == CriticVerdict(False, "The lamp is already in your hands.", "story", confidence=0.9)
     assert llm.calls == []
 
 
 @pytest.mark.parametrize(("score", "accepted"), [(0.7, True), (-0.2, True), (-0.21, False), (-1, False)])
 def test_a_score_below_the_threshold_is_a_rejection(score, accepted):
     verdict, llm = judged({"score": score, "reason": "It was empty."})
-    assert verdict == Verdict(accepted, "It was empty.", "model", score)
+    assert verdict == CriticVerdict(accepted, "It was empty.", "model", score)
     assert [call.role for call in llm.calls] == ["critic"]
 
 
@@ -50,18 +50,18 @@ def test_a_score_out_of_range_is_asked_for_again():
 
 def test_a_model_that_fails_rejects_nothing_and_is_counted():
     critic = Critic(LANGUAGE, ScriptedLLM([LLMError("busy"), LLMError("busy")]))
-    assert [critic.judge(TAKE_BOX, CONTEXT, SCENE) for _ in range(2)] == [Verdict(True)] * 2
+    assert [critic.judge(TAKE_BOX, CONTEXT, SCENE) for _ in range(2)] == [CriticVerdict(True)] * 2
     assert critic.failures == 2
 
 
 def test_without_a_model_the_story_alone_judges():
-    assert Critic(LANGUAGE).judge(TAKE_BOX, CONTEXT, SCENE) == Verdict(True)
-    assert Critic(None).judge(AgentDecision("take moon"), CONTEXT, None) == Verdict(True)
+    assert Critic(LANGUAGE).judge(TAKE_BOX, CONTEXT, SCENE) == CriticVerdict(True)
+    assert Critic(None).judge(AgentDecision("take moon"), CONTEXT, None) == CriticVerdict(True)
 
 
 def test_a_question_of_the_game_may_be_answered_with_a_name():
     context = PlayerContext(HALL, "Which do you mean, the bell or the box?")
-    assert Critic(LANGUAGE).judge(AgentDecision("bell"), context, SCENE) == Verdict(True)
+    assert Critic(LANGUAGE).judge(AgentDecision("bell"), context, SCENE) == CriticVerdict(True)
 
 
 def test_the_model_is_told_what_is_known_and_what_is_proposed():
@@ -81,7 +81,7 @@ def test_a_real_server_s_answer_is_read():
     with ChatServer('{"score": -0.9, "reason": "It was tried."}') as server:
         llm = LLMClient(LLMSettings.single(server.model, base_url=server.url))
         verdict = Critic(LANGUAGE, llm).judge(TAKE_BOX, CONTEXT, SCENE)
-    assert verdict == Verdict(False, "It was tried.", "model", -0.9)
+    assert verdict == CriticVerdict(False, "It was tried.", "model", -0.9)
 
 
 def a_run(workdir, answers: dict, **settings):

@@ -34,7 +34,7 @@ class CriticAnswer(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class CriticVerdict:
     """The critic's answer to a proposal."""
 
     accepted: bool
@@ -72,22 +72,22 @@ class Critic:
         self.failures = 0
         """How often the model gave no answer."""
 
-    def judge(self, proposal: AgentDecision, context: PlayerContext, scene: Scene | None) -> Verdict:
+    def judge(self, proposal: AgentDecision, context: PlayerContext, scene: Scene | None) -> CriticVerdict:
         """Return the verdict on a proposal; a model that fails rejects nothing."""
         told = check_action(proposal.action, self._language, scene, answering="?" in context.response)
         if not told.valid:
-            return Verdict(False, told.reason, "story", confidence=told.confidence)
+            return CriticVerdict(False, told.reason, "story", confidence=told.confidence)
         if self._llm is None:
-            return Verdict(True)
+            return CriticVerdict(True)
         try:
             question = prompt_for(proposal, context, self._budgets)
             answer = self._llm.complete(question, role=Role.CRITIC, response_model=CriticAnswer).parsed
             assert isinstance(answer, CriticAnswer)
         except LLMError as error:
             self._note(error)
-            return Verdict(True)
+            return CriticVerdict(True)
         score = answer.score if math.isfinite(answer.score) else 0.0
-        return Verdict(score >= self._threshold, answer.reason, "model", score)
+        return CriticVerdict(score >= self._threshold, answer.reason, "model", score)
 
     def _note(self, error: LLMError) -> None:
         self.failures += 1

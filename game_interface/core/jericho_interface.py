@@ -15,7 +15,7 @@ from game_interface.core.profile import Profile
 from game_interface.core.sanitize import SeveralCommands, clean_command
 from game_interface.core.scene import SceneReader
 from game_interface.core.transcript import read_ending, without_status_line
-from game_interface.core.worker import Snapshot, Worker, WorkerFailure
+from game_interface.core.worker import InterpreterState, Worker, WorkerFailure
 from game_interface.core.zmachine import View, ZMachine
 from game_interface.language import Language, Scene
 from game_interface.models import Item, Location, Observation, PlacedObject, ThingState, Transition
@@ -40,7 +40,7 @@ _bookkeeping: dict[str, Bookkeeping] = {}
 class _State:
     """The current state of the game, in every form that is needed of it."""
 
-    snapshot: Snapshot
+    snapshot: InterpreterState
     view: View
     observation: Observation
     text: str
@@ -388,7 +388,7 @@ class JerichoInterface:
         self._opening = state.text
         return state
 
-    def _read(self, snapshot: Snapshot) -> _State:
+    def _read(self, snapshot: InterpreterState) -> _State:
         view, text = self._machine.view(snapshot.memory), snapshot.text
         if self._worker.supported:
             observation = self._reader.observe(view, score=snapshot.score, moves=snapshot.moves)
@@ -397,7 +397,7 @@ class JerichoInterface:
             text = without_status_line(text, self.story.version)
         return _State(snapshot, view, observation, text.strip())
 
-    def _restart_story(self) -> Snapshot:
+    def _restart_story(self) -> InterpreterState:
         try:
             return self._worker.reset()
         except WorkerFailure:
@@ -409,7 +409,7 @@ class JerichoInterface:
                 f"The story {self.story.path} can't be started: {failure}. It may be damaged; get it again."
             ) from failure
 
-    def _load(self, state: bytes) -> Snapshot:
+    def _load(self, state: bytes) -> InterpreterState:
         try:
             return self._worker.load(state)
         except WorkerFailure:
@@ -430,7 +430,7 @@ class JerichoInterface:
             return None
         return discovery.SavedState(tried.state, self._machine.view(tried.memory))
 
-    def _learn_profile(self, opening: Snapshot) -> None:
+    def _learn_profile(self, opening: InterpreterState) -> None:
         """Complete the profile: from Jericho's own table first, then by trying moves."""
         profile = self.story.profile
         if profile.player is None:

@@ -24,7 +24,7 @@ class WorkerFailure(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class InterpreterState:
     """The state of the interpreter after one request."""
 
     text: str
@@ -40,7 +40,7 @@ class Snapshot:
     halted: bool
 
     @classmethod
-    def unpack(cls, answer: bytes) -> "Snapshot":
+    def unpack(cls, answer: bytes) -> "InterpreterState":
         """Read an answer of the interpreter process."""
         text_size, state_size, over, won, halted, score, moves = child.SNAPSHOT.unpack_from(answer)
         at = child.SNAPSHOT.size + text_size
@@ -146,17 +146,17 @@ class Worker:
             ) from None
         return folder, path
 
-    def reset(self) -> Snapshot:
+    def reset(self) -> InterpreterState:
         """Begin the story anew."""
-        return Snapshot.unpack(self._ask(b"R%d" % self.seed))
+        return InterpreterState.unpack(self._ask(b"R%d" % self.seed))
 
-    def step(self, command: bytes) -> Snapshot:
+    def step(self, command: bytes) -> InterpreterState:
         """Play one command. It is not checked here, see `clean_command`."""
-        return Snapshot.unpack(self._ask(b"S" + command))
+        return InterpreterState.unpack(self._ask(b"S" + command))
 
-    def load(self, state: bytes) -> Snapshot:
+    def load(self, state: bytes) -> InterpreterState:
         """Go to a state of this story."""
-        return Snapshot.unpack(self._ask(b"L" + state))
+        return InterpreterState.unpack(self._ask(b"L" + state))
 
     def compare(
         self,

@@ -11,12 +11,12 @@ from managers.rejection_manager import LEAST_TRUST, RejectionManager
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import Rejection, TurnRecord
-from zorkgpt.critic import Verdict
+from zorkgpt.critic import CriticVerdict
 
 HERE = Observation(Location(1, "Hall"), (), (), (), 0, 1)
 THERE = Observation(Location(2, "Yard"), (), (), (), 0, 2)
-NO = Verdict(False, "It was tried.", "model", -0.8)
-YES = Verdict(True)
+NO = CriticVerdict(False, "It was tried.", "model", -0.8)
+YES = CriticVerdict(True)
 
 
 def a_manager(most: int = 3) -> RejectionManager:
@@ -47,7 +47,7 @@ def test_a_rejection_is_kept_until_the_turn_is_over():
 def test_the_score_of_what_is_played_is_known_until_the_turn_is_over():
     manager = a_manager()
     manager.consider("push wall", lambda: NO)
-    manager.consider("open door", lambda: Verdict(True, "New.", "model", 0.6))
+    manager.consider("open door", lambda: CriticVerdict(True, "New.", "model", 0.6))
     manager.consider("look", lambda: YES)
     scores = [manager.score_of(action) for action in ("push wall", "open door", "look", "sing")]
     assert scores == [-0.8, 0.6, None, None]
@@ -65,7 +65,7 @@ def test_the_player_overrules_by_insisting():
 def test_rejections_of_a_turn_are_bounded_and_then_nobody_is_asked(most):
     manager, asked = a_manager(most), []
 
-    def judge() -> Verdict:
+    def judge() -> CriticVerdict:
         asked.append(1)
         return NO
 

@@ -18,7 +18,7 @@ from zorkgpt.memory.models import (
     fields_of,
 )
 from zorkgpt.memory.storage.changes import Change, is_current
-from zorkgpt.memory.storage.history import History, HistoryRecord
+from zorkgpt.memory.storage.history import ChangeHistory, HistoryRecord
 from zorkgpt.memory.storage.store import MemoryStore
 from zorkgpt.memory.turn_span import TurnSpan
 from zorkgpt.runlog.episodes import RUNS, episodes_in
@@ -266,7 +266,7 @@ class AsOf:
         log_file: the name of such a log.
     """
 
-    def __init__(self, history: History, runs: Path | None = None, *, log_file: str = LOG_FILE) -> None:
+    def __init__(self, history: ChangeHistory, runs: Path | None = None, *, log_file: str = LOG_FILE) -> None:
         self._history = history
         self._runs = runs
         self._log_file = log_file
@@ -289,7 +289,7 @@ class AsOf:
     def of(cls, memory_file: Path | str) -> "AsOf":
         """Build the index of a memory file with its history beside it, and `runs/` in the same folder."""
         path = Path(memory_file)
-        return cls(History(path.with_suffix(".history.jsonl")), path.parent / RUNS)
+        return cls(ChangeHistory(path.with_suffix(".history.jsonl")), path.parent / RUNS)
 
     def refresh(self) -> None:
         """Take in what was written since; cheap where nothing was.

@@ -20,7 +20,7 @@ from zorkgpt.memory.storage.changes import (
 )
 from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.escaping import folded
-from zorkgpt.memory.storage.history import History, HistoryRecord
+from zorkgpt.memory.storage.history import ChangeHistory, HistoryRecord
 from zorkgpt.memory.storage.store import MemoryStore
 
 MOST_QUESTIONS = 20
@@ -148,7 +148,7 @@ class Undoable:
         return {self.before.title.casefold(), self.other.title.casefold()}
 
 
-def undoable(history: History) -> list[Undoable]:
+def undoable(history: ChangeHistory) -> list[Undoable]:
     """Return what can be undone, the last first."""
     taken_back: list[Change] = []
     found: list[Undoable] = []

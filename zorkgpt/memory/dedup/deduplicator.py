@@ -21,7 +21,7 @@ from zorkgpt.memory.models import Memory, MemoryStatus, known_fields
 from zorkgpt.memory.storage.changes import ChangedDocument, is_current, same_words
 from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.escaping import folded
-from zorkgpt.memory.storage.history import History
+from zorkgpt.memory.storage.history import ChangeHistory
 from zorkgpt.memory.storage.store import MemoryStore
 from zorkgpt.memory.turn_span import TurnSpan
 
@@ -332,7 +332,7 @@ class _Wordings:
     A new text may be near one of them only.
     """
 
-    def __init__(self, history: History) -> None:
+    def __init__(self, history: ChangeHistory) -> None:
         self._history = history
         self._texts: dict[tuple[int, str], list[str]] | None = None
 
@@ -385,7 +385,7 @@ def _with_verdict(one: Comparison, verdict: Verdict | None) -> Comparison:
     return replace(one, relation=relation, reason=verdict.reason or verdict.relation, by="model")
 
 
-def _undone_pairs(history: History) -> frozenset[tuple[str, str]]:
+def _undone_pairs(history: ChangeHistory) -> frozenset[tuple[str, str]]:
     """Return the texts that a person has told apart."""
     return frozenset(
         (record.change.before.text, record.change.other.text)

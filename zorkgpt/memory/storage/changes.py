@@ -9,7 +9,7 @@ from zorkgpt.memory.models import INVALIDATION_MARKER, Memory, MemoryStatus, epi
 from zorkgpt.memory.storage.document import TITLE, Document, indexed
 from zorkgpt.memory.storage.escaping import encode, folded, one_line
 from zorkgpt.memory.storage.section import (
-    Section,
+    LocationSection,
     new_section,
     parse_section,
     with_changed,
@@ -280,7 +280,7 @@ def _includes(episodes: tuple[int | str, ...], episode: int | str) -> bool:
     return any(same_episode(one, episode) for one in episodes)
 
 
-def _section_of(document: Document, location_id: int, memory: Memory) -> tuple[Section, int]:
+def _section_of(document: Document, location_id: int, memory: Memory) -> tuple[LocationSection, int]:
     for index in document.section_indexes[location_id]:
         section = document.sections[index]
         if any(kept is memory for kept in section.memories):
@@ -302,11 +302,11 @@ def _with_location(document: Document, location_id: int, name: str, visits: tupl
     return indexed(tuple(sections), eol)
 
 
-def _with_episode(section: Section, episode: int | str, eol: str) -> Section:
+def _with_episode(section: LocationSection, episode: int | str, eol: str) -> LocationSection:
     episodes = (*section.episodes, episode)
     return with_visits(section, max(section.visits, len(episodes)), episodes, eol)
 
 
-def _ending_blank(section: Section, eol: str) -> Section:
+def _ending_blank(section: LocationSection, eol: str) -> LocationSection:
     missing = 0 if section.data.endswith(encode(eol + eol)) else 1 if section.data.endswith(b"\n") else 2
     return parse_section(section.data + encode(eol * missing)) if missing and section.data else section

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 
 from zorkgpt.memory.models import Memory
-from zorkgpt.memory.storage.section import Problem, Section, parse_section
+from zorkgpt.memory.storage.section import LocationSection, Problem, parse_section
 
 TITLE = b"# Location Memories"
 
@@ -18,12 +18,12 @@ _SECTION = re.compile(rb"^##? ", re.MULTILINE)
 class Document:
     """The content of a memory file, in its order. Never changed in place."""
 
-    sections: tuple[Section, ...] = ()
+    sections: tuple[LocationSection, ...] = ()
     section_indexes: Mapping[int, tuple[int, ...]] = field(default_factory=dict, compare=False)
     """The indexes of the sections of each location; a person may have made two for one location."""
     eol: str = "\n"
 
-    def sections_of(self, location_id: int) -> list[Section]:
+    def sections_of(self, location_id: int) -> list[LocationSection]:
         return [self.sections[index] for index in self.section_indexes.get(location_id, ())]
 
     def memories(self, location_id: int) -> list[Memory]:
@@ -37,7 +37,7 @@ class Document:
                 found.setdefault(section.location_id, []).extend(memories)
         return found
 
-    def replaced(self, index: int, section: Section) -> "Document":
+    def replaced(self, index: int, section: LocationSection) -> "Document":
         """Return the document with another section of the same location in this place."""
         return Document((*self.sections[:index], section, *self.sections[index + 1 :]), self.section_indexes, self.eol)
 
@@ -55,7 +55,7 @@ class Document:
             line += section.data.count(b"\n")
 
 
-def parse(data: bytes, known: Mapping[bytes, Section] | None = None) -> Document:
+def parse(data: bytes, known: Mapping[bytes, LocationSection] | None = None) -> Document:
     """Parse any bytes into a document. `known` sections with the same bytes are not parsed again."""
     starts = [found.start() for found in _SECTION.finditer(data)]
     if not starts or starts[0] > 0:
@@ -71,7 +71,7 @@ def render(document: Document) -> bytes:
     return b"".join([section.data for section in document.sections])
 
 
-def indexed(sections: tuple[Section, ...], eol: str) -> Document:
+def indexed(sections: tuple[LocationSection, ...], eol: str) -> Document:
     indexes: dict[int, tuple[int, ...]] = {}
     for index, section in enumerate(sections):
         if section.location_id is not None:

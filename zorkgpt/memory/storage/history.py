@@ -71,7 +71,7 @@ class HistoryRecord:
     """None: the turn is not known."""
 
 
-class History:
+class ChangeHistory:
     """`Memories.history.jsonl`."""
 
     def __init__(
@@ -273,7 +273,7 @@ def differences(recorded: dict[int, list[Memory]], document: Document) -> list[C
     return changes
 
 
-def is_one_write_behind(backup: bytes | None, history: History) -> bool:
+def is_one_write_behind(backup: bytes | None, history: ChangeHistory) -> bool:
     """Return whether the history ends at the file before the present one: the writer was killed before its line."""
     return parse(backup or b"").fingerprint() == history.last_fingerprint()
 

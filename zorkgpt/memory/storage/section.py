@@ -33,7 +33,7 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class LocationSection:
     """The part of the file from one heading to the next."""
 
     location_id: int | None
@@ -79,7 +79,7 @@ _BREAKS = "\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 """Characters other than a line feed that end a line for one program or another."""
 
 
-def parse_section(data: bytes) -> Section:
+def parse_section(data: bytes) -> LocationSection:
     text = decode(data)
     found = _HEADING.match(text)
     if found is None:
@@ -96,22 +96,24 @@ def parse_section(data: bytes) -> Section:
     name = one_line(unescape(found[2] or ""))
     start = at if text.isascii() else len(encode(text[:at]))
     checksum = zlib.crc32(memoryview(data)[start:])
-    return Section(int(found[1]), name, visits, episodes, heading, visited, parts, data, checksum, tuple(problems))
+    return LocationSection(
+        int(found[1]), name, visits, episodes, heading, visited, parts, data, checksum, tuple(problems)
+    )
 
 
-def new_section(location_id: int, name: str, visits: int, episodes: tuple[int | str, ...], eol: str) -> Section:
+def new_section(location_id: int, name: str, visits: int, episodes: tuple[int | str, ...], eol: str) -> LocationSection:
     body = f"{eol}### Memories{eol}{eol}---{eol}"
     heading = _heading(location_id, name, eol)
     return _section(location_id, one_line(name), visits, episodes, heading, _visited(visits, episodes, eol), (body,))
 
 
-def with_visits(section: Section, visits: int, episodes: tuple[int | str, ...], eol: str) -> Section:
+def with_visits(section: LocationSection, visits: int, episodes: tuple[int | str, ...], eol: str) -> LocationSection:
     heading = section.heading if section.heading.endswith("\n") else section.heading + eol
     visited = _visited(visits, episodes, eol)
     return _section(section.location_id, section.name, visits, episodes, heading, visited, section.parts)
 
 
-def with_parts(section: Section, parts: tuple[str | Entry, ...], eol: str) -> Section:
+def with_parts(section: LocationSection, parts: tuple[str | Entry, ...], eol: str) -> LocationSection:
     """Return the section with other content below; heading and visits keep their characters."""
     heading, visited = section.heading, section.visited
     if visited and not visited.endswith("\n"):
@@ -121,7 +123,7 @@ def with_parts(section: Section, parts: tuple[str | Entry, ...], eol: str) -> Se
     return _section(section.location_id, section.name, section.visits, section.episodes, heading, visited, parts)
 
 
-def with_number(section: Section, location_id: int, eol: str) -> Section:
+def with_number(section: LocationSection, location_id: int, eol: str) -> LocationSection:
     """Return the section under another number, with all that it holds."""
     heading = _heading(location_id, section.name, eol)
     return _section(
@@ -129,7 +131,7 @@ def with_number(section: Section, location_id: int, eol: str) -> Section:
     )
 
 
-def with_memory(section: Section, memory: Memory, eol: str) -> Section:
+def with_memory(section: LocationSection, memory: Memory, eol: str) -> LocationSection:
     """Return the section with one more memory: after the last one, or where the first one belongs."""
     parts = section.parts
     entry = render_entry(memory, eol=eol)
@@ -146,7 +148,7 @@ def with_memory(section: Section, memory: Memory, eol: str) -> Section:
     return with_parts(section, tuple(part for part in (before, entry, after, *parts[1:]) if part), eol)
 
 
-def with_changed(section: Section, old: Memory, new: Memory, eol: str) -> Section:
+def with_changed(section: LocationSection, old: Memory, new: Memory, eol: str) -> LocationSection:
     """Return the section with another memory in the place of this very one (by identity)."""
     parts = tuple(
         render_entry(new, part.extras, eol) if isinstance(part, Entry) and part.memory is old else part
@@ -155,7 +157,7 @@ def with_changed(section: Section, old: Memory, new: Memory, eol: str) -> Sectio
     return with_parts(section, parts, eol)
 
 
-def without(section: Section, memory: Memory, eol: str) -> Section:
+def without(section: LocationSection, memory: Memory, eol: str) -> LocationSection:
     """Return the section without this very memory (by identity)."""
     gone = next(i for i, part in enumerate(section.parts) if isinstance(part, Entry) and part.memory is memory)
     before, after = section.parts[:gone], section.parts[gone + 1 :]
@@ -180,13 +182,13 @@ def _section(
     heading: str,
     visited: str,
     parts: tuple[str | Entry, ...],
-) -> Section:
+) -> LocationSection:
     body = encode("".join(part.raw if isinstance(part, Entry) else part for part in parts))
     data = encode(heading + visited) + body
-    return Section(location_id, name, visits, episodes, heading, visited, parts, data, zlib.crc32(body))
+    return LocationSection(location_id, name, visits, episodes, heading, visited, parts, data, zlib.crc32(body))
 
 
-def _unknown(data: bytes, text: str) -> Section:
+def _unknown(data: bytes, text: str) -> LocationSection:
     message, broken = None, False
     title = text.partition("\n")[0].strip().removeprefix("\ufeff")
     if title.lower().startswith("## location"):
@@ -194,7 +196,7 @@ def _unknown(data: bytes, text: str) -> Section:
     elif title.startswith("## "):
         message = f"a section of its own: {title!r}"
     problems = (Problem(1, message, broken),) if message else tuple(_paragraphs(text))
-    return Section(None, "", 0, (), "", "", (), data, zlib.crc32(data), problems)
+    return LocationSection(None, "", 0, (), "", "", (), data, zlib.crc32(data), problems)
 
 
 def _paragraphs(text: str) -> Iterator[Problem]:

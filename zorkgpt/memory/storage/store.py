@@ -12,7 +12,7 @@ from zorkgpt.memory.models import Memory
 from zorkgpt.memory.storage.changes import ChangedDocument
 from zorkgpt.memory.storage.damage import is_damaged, is_memory_file, is_sound
 from zorkgpt.memory.storage.document import Document, parse, render
-from zorkgpt.memory.storage.history import History, TurnStamp, differences, is_one_write_behind
+from zorkgpt.memory.storage.history import ChangeHistory, TurnStamp, differences, is_one_write_behind
 
 log = get_logger(__name__)
 
@@ -24,7 +24,7 @@ class MemoryStore:
 
     def __init__(self, path: Path | str, *, lock_timeout_s: float = LOCK_TIMEOUT_S, disk: Disk | None = None) -> None:
         self.file = AtomicFile(path, lock_timeout_s=lock_timeout_s, error=MemoryStoreError, disk=disk)
-        self.history = History(self.file.path.with_suffix(".history.jsonl"), disk=disk)
+        self.history = ChangeHistory(self.file.path.with_suffix(".history.jsonl"), disk=disk)
         self.cache: dict[int, list[Memory]] = {}
         """The memories of each location, in the order of the file; changed in place."""
         self.history_failures = 0
