@@ -1,0 +1,49 @@
+"""The house is as its page says: every word leads to one place, and every module named is there."""
+
+import ast
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+PACKAGES = ("zorkgpt", "session", "managers", "orchestration", "game_interface")
+GLOSSARY = re.findall(r"^\| ([a-z ]+) \| .+ \| `([\w/]+\.py)` `(\w+)` \|$", PAGE, re.MULTILINE)
+MODULES = [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
+
+
+def defined_in(path: Path) -> set[str]:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return {node.name for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef)}
+
+
+def test_the_glossary_is_in_order_and_says_each_word_once():
+    words = [word for word, _, _ in GLOSSARY]
+    assert len(words) > 40
+    assert words == sorted(set(words))
+
+
+@pytest.mark.parametrize(("word", "module", "name"), GLOSSARY)
+def test_a_word_of_the_glossary_leads_to_what_it_means(word, module, name):
+    assert name in defined_in(ROOT / module)
+
+
+def test_no_two_classes_have_the_same_name():
+    names = Counter(
+        node.name
+        for path in MODULES
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ClassDef)
+    )
+    assert [name for name, times in names.items() if times > 1] == []
+
+
+def test_every_module_that_the_page_names_is_there():
+    named = set(re.findall(r"`((?:[\w]+/)*\w+\.py)`", PAGE))
+    there = {path.relative_to(ROOT).as_posix() for path in [*MODULES, *ROOT.glob("*.py"), *ROOT.glob("tests/**/*.py")]}
+    assert len(named) > 60
+    assert [
+        name for name in sorted(named) if not any(path == name or path.endswith(f"/{name}") for path in there)
+    ] == []
