@@ -108,7 +108,7 @@ def test_a_ceiling_on_cost_needs_prices(play, tmp_path):
         code, _, err = play(server, "--max-cost", "1")
         assert (code, server.requests) == (ExitCode.BAD_INPUT, [])
         assert "that of test-model is not known" in err
-        table = "[tool.zorkgpt.llm.usage]\n'test-*' = { prompt = 100000, completion = 0 }\n"
+        table = "[tool.zorkgpt.llm.prices]\n'test-*' = { prompt = 100000, completion = 0 }\n"
         (tmp_path / "pyproject.toml").write_text(table)
         code, out, _ = play(server, "--json", "--max-cost", "2")
     (episode,) = json.loads(out)["episodes"]
