@@ -8,8 +8,13 @@ from pathlib import Path
 from typing import NoReturn
 
 import pytest
+from hypothesis import settings
 
 from game_interface.story import INFRASTRUCTURE
+
+# How long an example takes says more about the machine than about the code.
+settings.register_profile("default", deadline=None)
+settings.load_profile("default")
 
 REQUIRE_ALL = os.environ.get("ZORKGPT_REQUIRE_ALL") == "1"
 
