@@ -19,7 +19,6 @@ from tests.fixtures.chat_server import Answer, ChatServer
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").glob("*.md")])
-SLOW = ("benchmarks",)
 REAL_SERVER = "http://localhost:11434/v1"
 
 
@@ -32,14 +31,28 @@ def commands() -> list[str]:
     return [line for line in lines if line.startswith("uv run python") or "&& uv run python" in line]
 
 
-@pytest.fixture
-def checkout(tmp_path) -> Path:
-    """A copy of the project, as a new user has it."""
+def copied(folder: Path) -> Path:
+    """Copy the project, as a new user has it."""
     kept_out = shutil.ignore_patterns(
         ".git", ".venv", "game_files", "__pycache__", ".*_cache", ".hypothesis", "uv.lock"
     )
-    shutil.copytree(ROOT, tmp_path / "zorkgpt", ignore=kept_out)
-    return tmp_path / "zorkgpt"
+    shutil.copytree(ROOT, folder / "zorkgpt", ignore=kept_out)
+    return folder / "zorkgpt"
+
+
+@pytest.fixture
+def checkout(tmp_path) -> Path:
+    """A copy in which nothing was played."""
+    return copied(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def played_checkout(tmp_path_factory) -> Path:
+    """A copy in which the main job has run."""
+    folder = copied(tmp_path_factory.mktemp("played"))
+    with ChatServer(lambda asked: Answer("ACTION: look")) as server:
+        assert run("uv run python main.py", folder, server, "").returncode == 0
+    return folder
 
 
 def run(command: str, checkout: Path, server: ChatServer, zork: str) -> subprocess.CompletedProcess:
@@ -60,16 +73,19 @@ def wants_zork(command: str) -> bool:
     return "zork1.z5" in command
 
 
+def looks_at_a_run(command: str) -> bool:
+    return any(f"main.py {what}" in command for what in ("memories", "map", "view"))
+
+
 @pytest.mark.parametrize(
     "command",
-    [pytest.param(line, marks=[pytest.mark.slow] if any(s in line for s in SLOW) else []) for line in commands()],
+    [pytest.param(line, marks=[] if looks_at_a_run(line) else [pytest.mark.slow]) for line in commands()],
 )
-def test_every_command_of_the_readme_works(command, checkout, request):
+def test_every_command_of_the_readme_works(command, request):
     zork = str(request.getfixturevalue("zork1")) if wants_zork(command) else ""
+    folder = request.getfixturevalue("played_checkout" if looks_at_a_run(command) else "checkout")
     with ChatServer(lambda asked: Answer("ACTION: look"), models=("qwen3:8b", "gpt-4o-mini")) as server:
-        if "memories" in command or "main.py map" in command or "main.py view" in command:
-            assert run("uv run python main.py", checkout, server, zork).returncode == 0
-        done = run(command, checkout, server, zork)
+        done = run(command, folder, server, zork)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip()
     assert bool(server.requests) == ("--model" in command)
