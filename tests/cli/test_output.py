@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_play import ROOT, command, environment
+from tests.fixtures.command_line import ROOT, command, environment
+
+pytestmark = pytest.mark.slow
 
 MAIN = f"{sys.executable} {ROOT / 'main.py'}"
 

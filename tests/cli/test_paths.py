@@ -4,7 +4,9 @@ import re
 
 import pytest
 
-from tests.cli.test_play import command
+from tests.fixtures.command_line import command
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize(

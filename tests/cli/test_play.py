@@ -13,37 +13,9 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.fixtures.command_line import ROOT, command, environment
 
-
-def environment(**more: str) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("OPENAI_", "ZORKGPT_"))}
-    return kept | {"ZORKGPT_MEMORY_DEDUPLICATION__PROVIDER": "none"} | more
-
-
-def command(*arguments: str, stdin: str | None = None, cwd: Path = ROOT, **more: str) -> subprocess.CompletedProcess:
-    return subprocess.run(
-        [sys.executable, str(ROOT / "main.py"), *arguments],
-        cwd=cwd,
-        env=environment(**more),
-        input=stdin,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-
-
-def test_the_main_job_plays_two_episodes_and_sums_them_up(tmp_path):
-    done = command("--workdir", str(tmp_path), "--max-turns", "40")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "── Episode 1 ──" in done.stdout
-    assert "── Episode 2 ──" in done.stdout
-    assert "without a language model" in done.stdout
-    assert re.search(r"\[1\.1\] .+ > .+", done.stdout)
-    assert "+ added: " in done.stdout
-    assert "things about this place" in done.stdout
-    for what in ("What came of it", "Memories.md", "--model", "To play Zork"):
-        assert what in done.stdout
+pytestmark = pytest.mark.slow
 
 
 def test_a_second_run_goes_on_where_the_first_ended(tmp_path):

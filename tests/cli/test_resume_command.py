@@ -7,7 +7,9 @@ import sys
 
 import pytest
 
-from tests.cli.test_play import ROOT, command, environment
+from tests.fixtures.command_line import ROOT, command, environment
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_play import ROOT, environment
+from tests.fixtures.command_line import ROOT, environment
 from tests.fixtures.kills import interrupt, interrupt_kept, interrupt_unheard, played
 from zorkgpt.cli.process import ExitCode
 from zorkgpt.runlog.episodes import last_end, read_episode
@@ -91,6 +91,8 @@ WHILE_A_FORM_IS_BUILT = """
 import os, signal
 from pydantic import GetCoreSchemaHandler, TypeAdapter
 from zorkgpt.cli.signals import STOP
+
+pytestmark = pytest.mark.slow
 
 class Slow:
     @classmethod

@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_play import ROOT, command, environment
+from tests.fixtures.command_line import ROOT, command, environment
 from zorkgpt.cli.process import ExitCode
+
+pytestmark = pytest.mark.slow
 
 PAGE = b"<!DOCTYPE html>\n<html><body><h1>502 Bad Gateway</h1></body></html>\n## Location 5: X\n"
 

@@ -16,6 +16,8 @@ from zorkgpt.errors import WorkdirError
 from zorkgpt.runlog.episodes import episodes_in, run_directory
 from zorkgpt.runlog.story_folder import MARKER, StoryMark, mark_folder, read_mark, story_folders
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path("game_files")
 SLACK_WATER = ROOT / "slack-water"
 OTHER = ROOT / "other"
