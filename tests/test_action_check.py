@@ -12,6 +12,7 @@ from game_interface.core.grammar import read_language
 from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.core.zmachine import ZMachine
 from game_interface.language import GrammarLine, GrammarToken, Language, Scene, TokenKind
+from tests.fixtures.scenes import HELD, LANGUAGE, NOUN, SCENE
 from tests.fixtures.stories import LIBRARY_STORY, bare_story, build
 from tests.fixtures.walkthrough import (
     BUNDLED_SEED,
@@ -20,47 +21,6 @@ from tests.fixtures.walkthrough import (
     get_zork1_walkthrough,
 )
 from zorkgpt.action_check import CONFIDENCE, PASSED, ValidationResult, check_action
-
-NOUN, HELD = GrammarToken(TokenKind.NOUN), GrammarToken(TokenKind.HELD)
-WITH, TO = (GrammarToken(TokenKind.WORD, frozenset({word})) for word in ("with", "to"))
-LANGUAGE = Language(
-    word_length=6,
-    words=frozenset({"take", "open", "close", "hit", "sing", "give", "to", "with", "lamp", "box", "bell", "brass"})
-    | {"rat", "north", "the", "and", "it", "all", "statue", "look"},
-    verbs={
-        "take": (GrammarLine((NOUN,), 1),),
-        "open": (GrammarLine((NOUN,), 2), GrammarLine((NOUN, WITH, HELD), 2)),
-        "close": (GrammarLine((NOUN,), 3),),
-        "hit": (GrammarLine((NOUN, WITH, HELD), 4),),
-        "give": (GrammarLine((HELD, TO, GrammarToken(TokenKind.PERSON)), 5),),
-        "sing": (GrammarLine((), 6),),
-        "look": None,
-    },
-    names={
-        "lamp": frozenset({1}),
-        "box": frozenset({2}),
-        "bell": frozenset({3}),
-        "rat": frozenset({4}),
-        "statue": frozenset({5}),
-    },
-    adjectives=frozenset({"brass"}),
-    directions=frozenset({"north"}),
-    prepositions=frozenset({"with", "to"}),
-    rejects_unknown_words=True,
-)
-PORTABLE = {"takeable": True, "portable": True, "fixed": False, "openable": False, "open": False, "animate": False}
-SCENE = Scene(
-    held=frozenset({1}),
-    carried=frozenset({1}),
-    here=frozenset({2, 4, 5}),
-    in_scope=frozenset({1, 2, 4, 5, 9}),
-    attributes={
-        1: PORTABLE,
-        2: PORTABLE | {"openable": True},
-        4: PORTABLE | {"animate": True},
-        5: PORTABLE | {"takeable": False, "portable": False, "fixed": True},
-    },
-)
 
 
 def reason(action: str, scene: Scene | None = SCENE, **more) -> str:

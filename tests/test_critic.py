@@ -10,7 +10,7 @@ from orchestration.assembly import RunOptions, assemble
 from orchestration.players import PlayerChoice
 from session.game_configuration import GameConfiguration
 from tests.fixtures.chat_server import ChatServer
-from tests.test_action_check import LANGUAGE, SCENE
+from tests.fixtures.scenes import LANGUAGE, SCENE
 from zorkgpt.critic import Critic, CriticVerdict, prompt_for
 from zorkgpt.errors import LLMError
 from zorkgpt.llm.client import LLMClient

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.fixtures.knowledge import a_line
-from tests.knowledge.test_line import lines
+from tests.fixtures.knowledge import a_line, lines
 from zorkgpt.knowledge.document import KnowledgeDocument, ProcessedTurns, is_damaged, parse, render
 from zorkgpt.knowledge.line import ORDER, KnowledgeSection
 

@@ -4,48 +4,17 @@ from dataclasses import replace
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
-from tests.fixtures.memory import FORGERIES
+from tests.fixtures.knowledge import lines
 from zorkgpt.knowledge.line import (
-    ORDER,
     KnowledgeLine,
     KnowledgeSection,
-    PatternPlace,
     parse_line,
     render_line,
     section_of,
 )
-from zorkgpt.memory.storage.escaping import one_line
 
 LINE = KnowledgeLine(KnowledgeSection.DANGERS, "The dark bites.", 2, 14, 20, borne_out=3)
-
-texts = st.lists(
-    st.one_of(
-        st.sampled_from((*FORGERIES, "<b>", "<!--", "-->", "*(Ep1, T1)*", "because", ";", "&lt;")), st.text(max_size=8)
-    ),
-    min_size=1,
-    max_size=4,
-).map(lambda parts: one_line("".join(parts)))
-counts = st.integers(0, 10**6)
-
-
-@st.composite
-def lines(draw):
-    return KnowledgeLine(
-        section=draw(st.sampled_from(ORDER)),
-        text=draw(texts.filter(bool)),
-        episode=draw(st.one_of(st.integers(0, 10**6), texts.filter(lambda name: name and not name.isdecimal()))),
-        first_turn=draw(counts),
-        last_turn=draw(counts),
-        borne_out=draw(counts),
-        contradicted=draw(counts),
-        struck=draw(st.booleans()),
-        reason=draw(texts),
-        places=tuple(
-            PatternPlace(*draw(st.tuples(st.integers(-9, 10**6), texts))) for _ in range(draw(st.integers(0, 3)))
-        ),
-    )
 
 
 @given(lines())

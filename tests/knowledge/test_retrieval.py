@@ -4,8 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from game_interface.models import Item, Location, Observation
-from tests.fixtures.knowledge import a_line, places
-from tests.knowledge.test_line import lines
+from tests.fixtures.knowledge import a_line, lines, places
 from zorkgpt.knowledge.document import KnowledgeDocument, parse
 from zorkgpt.knowledge.line import KnowledgeSection
 from zorkgpt.knowledge.retrieval import patterns_at, relevant_lines, surroundings_of

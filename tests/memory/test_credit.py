@@ -3,41 +3,20 @@
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.fixtures.memory import Answers, memory, remember
+from tests.fixtures.memory import FAILS, WORKS, Answers, Play, memory, remember
 from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.credit.assignment import EVERY_TURNS
 from zorkgpt.memory.credit.trials import Trial, TrialFile
 from zorkgpt.memory.manager import SimpleMemoryManager
-from zorkgpt.memory.models import ZMachineContext
 
 ROOT = Path(__file__).parents[2]
 LEVER = memory("Lever", category="SUCCESS", text="Pulling the lever opens the gate.")
 BELL = memory("Bell", category="SUCCESS", text="Ringing the bell calls the servant.")
-WORKS, FAILS = {"score_delta": 5}, {"nothing_changed": True}
-
-
-class Play:
-    """A manager with a game state whose turns are counted."""
-
-    def __init__(self, path, episode=2):
-        self.state = SimpleNamespace(episode_id=episode, turn_count=0)
-        self.manager = SimpleMemoryManager(game_state=self.state, path=path)
-
-    def turn(self, number, action="pull lever", place=5, look=True, **facts):
-        self.state.turn_count = number
-        if look:
-            self.manager.get_location_memory(place)
-        self.manager.record_action_outcome(place, "Hall", action, "Click.", ZMachineContext(turn=number, **facts))
-
-    def counts(self, place=5):
-        kept = SimpleMemoryManager.open(self.manager.store.file.path).memory_cache[place]
-        return {one.title: (one.worked, one.tried) for one in kept if one.tried}
 
 
 @pytest.fixture
@@ -149,7 +128,7 @@ def test_the_history_and_the_trials_tell_it(path):
 
 KILLED = """
 import os, sys
-from tests.memory.test_credit import Play, WORKS
+from tests.fixtures.memory import Play, WORKS
 from zorkgpt import files
 
 path, call = sys.argv[1:]

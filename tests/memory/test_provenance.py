@@ -4,9 +4,8 @@ import json
 
 import pytest
 
-from tests.fixtures.memory import Answers, memory, remember
+from tests.fixtures.memory import FAILS, WORKS, Answers, Play, memory, remember
 from tests.fixtures.runs import a_run
-from tests.memory.test_credit import FAILS, WORKS, Play
 from zorkgpt.memory.episode_snapshot import load
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.provenance import AsOf, Showings

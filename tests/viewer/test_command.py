@@ -12,6 +12,8 @@ import pytest
 
 from tests.fixtures.viewer import served, started, turn, write_log
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 
 

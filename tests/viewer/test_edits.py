@@ -12,6 +12,8 @@ from zorkgpt import Memory, SimpleMemoryManager
 from zorkgpt.viewer.edits import LONGEST_BYTES
 from zorkgpt.viewer.guard import AccessRules
 
+pytestmark = pytest.mark.slow
+
 RULES = AccessRules(edit_token="the-token")
 SHOWN = {"authorization": "Bearer the-token"}
 PATH = "/api/places/10/memories"

@@ -3,10 +3,13 @@
 import subprocess
 import sys
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.fixtures.viewer import played
 from tests.test_extending import copied_project, follow, recipes
+
+pytestmark = pytest.mark.slow
 
 
 def test_a_tab_that_follows_the_recipe_shows_the_turn_that_is_looked_at(tmp_path, open_page):

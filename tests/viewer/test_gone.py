@@ -7,6 +7,8 @@ from playwright.sync_api import expect
 
 from tests.fixtures.viewer import served, started, turn, write_log
 
+pytestmark = pytest.mark.slow
+
 NO_ANSWER = "The viewer does not answer"
 AWAY = {"location_id": 20, "location": "Cellar", "location_after_id": 20, "location_after": "Cellar"}
 

@@ -9,6 +9,8 @@ from playwright.sync_api import expect
 from tests.fixtures.viewer import served, started, turn, write_log
 from zorkgpt.viewer.export import export_run
 
+pytestmark = pytest.mark.slow
+
 HOSTILE = (
     "<script>window.hit = 1</script><img src=x onerror='window.hit = 1'><svg onload=window.hit=1>"
     "</script><script>window.hit = 1</script><!-- <style>body{display:none}</style> "

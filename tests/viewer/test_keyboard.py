@@ -5,6 +5,8 @@ from playwright.sync_api import expect
 
 from tests.fixtures.viewer import served, started, turn, write_log
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def workdir(tmp_path):

@@ -9,6 +9,8 @@ from playwright.sync_api import expect
 from tests.fixtures.viewer import played, playing, served, started, turn, write_log
 from zorkgpt.viewer.export import export_run
 
+pytestmark = pytest.mark.slow
+
 SIZES = [(1400, 900), (390, 844)]
 
 

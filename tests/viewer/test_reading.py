@@ -6,6 +6,8 @@ from playwright.sync_api import expect
 from tests.fixtures.viewer import played, served, started, turn, write_log
 from zorkgpt.viewer.export import export_run
 
+pytestmark = pytest.mark.slow
+
 # The least contrast (WCAG 2.2, 1.4.3) of a text and what is behind it, with what shines through, and whose it is.
 CONTRAST = """() => {
   const parts = (colour) => (colour.match(/[\\d.]+/g) ?? [0, 0, 0, 0]).map(Number);
