@@ -46,6 +46,7 @@ def play(tmp_path, monkeypatch, capsys):
     return played
 
 
+@pytest.mark.slow
 def test_what_the_models_took_stands_in_the_summary_and_the_log(play, tmp_path):
     with ChatServer(reply, key=KEY) as server:
         code, out, _ = play(server, "--json")
@@ -151,6 +152,7 @@ def test_the_key_is_in_nothing_that_a_run_prints_or_leaves_behind(play, tmp_path
     assert KEY not in out + err + caplog.text
 
 
+@pytest.mark.slow
 def test_a_run_says_when_the_model_misses_the_point(play, tmp_path):
     core = '{"should_remember": true, "category": "NOTE", "memory_title": "Air %d", "memory_text": "Damp.", '
     made, actions = iter(range(100)), iter(["look", "jump", "sing", "dig", "climb", "swim"])

@@ -1,5 +1,7 @@
 """The sections as they come out of real turns, in this episode and in the next one."""
 
+import pytest
+
 from tests.fixtures.runs import a_walkthrough
 from zorkgpt.agent import prompt_for
 
@@ -13,6 +15,7 @@ def told(run) -> str:
     )[1].content
 
 
+@pytest.mark.slow
 def test_what_the_player_is_told_after_a_walk_there_and_back(tmp_path):
     with a_walkthrough(tmp_path, *COMMANDS) as run:
         run.reset_episode()

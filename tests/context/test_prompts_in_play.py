@@ -43,6 +43,7 @@ def check(run, llm, commands: list[str]) -> None:
     assert any("\nReasoning: [...] " in prompt for prompt in asked)
 
 
+@pytest.mark.slow
 def test_bundled_story(tmp_path: Path, bundled_story: Path):
     commands = get_bundled_walkthrough()
     check(*a_chatty_run(tmp_path, bundled_story, commands, BUNDLED_SEED), commands)

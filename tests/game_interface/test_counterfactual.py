@@ -174,6 +174,7 @@ def test_bookkeeping_is_no_change(zork, bundled):
 # The game itself
 
 
+@pytest.mark.slow
 def test_the_game_goes_on_as_if_no_control_had_been_played(zork1, bundled_story):
     for path, seed, commands in (
         (zork1, ZORK1_SEED, get_zork1_walkthrough()[:120]),
@@ -188,6 +189,7 @@ def test_the_game_goes_on_as_if_no_control_had_been_played(zork1, bundled_story)
         worker.kill()
 
 
+@pytest.mark.slow
 def test_where_the_control_hangs_it_is_not_said_that_nothing_changed(inform, tmp_path):
     # Looking hangs in the second room: the control does, and the player's own commands go on.
     source = bare_story(3).replace(

@@ -205,6 +205,7 @@ def test_a_hung_interpreter_is_replaced_and_the_turn_says_so(inform, tmp_path):
         assert game.get_score() == (5, 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSEGV, signal.SIGSTOP])
 def test_a_dead_interpreter_is_replaced_and_the_game_goes_on(zork1, how):
     with JerichoInterface(zork1, seed=ZORK1_SEED, time_limit_s=2) as game:
@@ -226,6 +227,7 @@ def test_a_kill_before_reset_and_restore_is_made_good(zork):
     assert zork.reset() == opening
 
 
+@pytest.mark.slow
 def test_a_story_that_never_comes_to_its_first_prompt_is_an_error(inform, tmp_path):
     source = "Global turns; [ Main; while (1) turns++; ];"
     with JerichoInterface(build(inform, tmp_path, source, 5), time_limit_s=0.5) as game:

@@ -60,6 +60,7 @@ def test_a_fault_that_stays_is_an_error_that_names_model_and_address(fault, said
     assert (total.calls, total.failed, total.prompt_tokens) == (1, 1, 0)
 
 
+@pytest.mark.slow
 def test_an_answer_that_trickles_in_ends_at_the_deadline():
     with ChatServer(Trickle(Answer("late"), delay_s=0.1), "in time") as server:
         client = client_of(server, deadline_s=2)

@@ -72,6 +72,7 @@ def updates(workdir: Path, episode: int = 1) -> list[KnowledgeUpdated]:
     return [event for event in read_episode(workdir, episode) if isinstance(event, KnowledgeUpdated)]
 
 
+@pytest.mark.slow
 def test_the_model_is_asked_every_so_many_turns_about_the_turns_since(tmp_path):
     run, llm = a_run(tmp_path, LESSON, NOTHING, NOTHING, turns=25)
     with run:
@@ -108,6 +109,7 @@ def test_numbers_bear_out_and_contradict_and_unknown_ones_are_counted(tmp_path):
     assert updates(tmp_path)[-1].text == (tmp_path / "knowledgebase.md").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("answer", ["no JSON at all", '{"new": "much"}', {"new": [{"section": "x", "text": "y"}]}])
 def test_an_unusable_answer_teaches_nothing_and_the_turns_are_not_asked_about_again(tmp_path, answer):
     run, llm = a_run(tmp_path, answer, answer, LESSON, turns=20)
@@ -137,6 +139,7 @@ def test_what_a_model_writes_never_becomes_structure(tmp_path):
     assert (tmp_path / "knowledgebase.md").read_text().count("## LESSONS LEARNED") == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("settings", "turns", "drawn"),
     [({}, 100, True), ({}, 99, False), ({"enable_inter_episode_synthesis": False}, 100, False)],
@@ -243,6 +246,7 @@ def manager_of(run: ZorkOrchestratorV2):
     return next(one for one in run.managers.in_order if one.get_status()["type"] == "knowledge")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("edited", [False, True])
 def test_a_resumed_episode_goes_back_to_the_checkpoint_unless_a_person_was_at_the_file(tmp_path, edited, caplog):
     path = tmp_path / "knowledgebase.md"
@@ -265,6 +269,7 @@ def test_a_resumed_episode_goes_back_to_the_checkpoint_unless_a_person_was_at_th
     assert ("others have written since" in caplog.text) is edited
 
 
+@pytest.mark.slow
 def test_a_resumed_episode_counts_what_an_uninterrupted_one_counts(tmp_path):
     lessons = [LESSON] * 6
     whole, _ = a_run(tmp_path / "whole", *lessons)
@@ -303,6 +308,7 @@ def test_the_bundled_walkthrough_teaches_where_the_points_are_and_a_second_one_b
     assert sum(int(line.text.split(" scores ")[1].split(" ")[0]) for line in scored) == 100
 
 
+@pytest.mark.slow
 def test_a_solution_outlives_a_refusal_in_another_state_and_a_second_try(tmp_path):
     way = ("north", "north", "west", "northeast")
     entered = (*way, "examine window", "open window", "south")

@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from zorkgpt.memory.manager import SimpleMemoryManager
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -21,6 +23,7 @@ with SimpleMemoryManager.open(path, embeddings=HashingEmbeddings()) as memory:
 """
 
 
+@pytest.mark.slow
 def test_every_observation_of_both_sides_counts(tmp_path):
     file = tmp_path / "Memories.md"
     command = [sys.executable, "-c", ADDING, str(file)]

@@ -34,6 +34,7 @@ def asks_memory(request: Request) -> bool:
 QUICK = {"500", "wrong types", "prose"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "fault",
     [pytest.param(fault, id=name, marks=() if name in QUICK else pytest.mark.slow) for name, fault in FAULTS.items()],

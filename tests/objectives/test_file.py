@@ -140,6 +140,7 @@ for number in range(1, 16):
 """
 
 
+@pytest.mark.slow
 def test_processes_that_play_at_once_share_one_file(tmp_path):
     path = tmp_path / FILE
     players = [subprocess.Popen([sys.executable, "-c", _PLAYER, str(path), str(own)]) for own in (1, 2, 3)]

@@ -129,6 +129,7 @@ def _is_described(game: JerichoInterface, step: Transition) -> bool:
     return bool(first) and first in " ".join(step.response.split())
 
 
+@pytest.mark.slow
 def test_the_bundled_story_is_read_without_a_mistake(bundled_story):
     account = account_of(bundled_story, get_bundled_walkthrough(), BUNDLED_SEED)
     assert (account.missed, account.wrong, account.in_combat) == ([], [], [])
@@ -137,6 +138,7 @@ def test_the_bundled_story_is_read_without_a_mistake(bundled_story):
     assert all(flagged for _, flagged in account.first_arrivals)
 
 
+@pytest.mark.slow
 def test_zork_is_read_without_a_mistake(zork1):
     account = account_of(zork1, get_zork1_walkthrough(), ZORK1_SEED)
     assert account.missed == []

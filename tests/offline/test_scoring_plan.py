@@ -172,6 +172,7 @@ def three_episodes(tmp_path_factory):
     return workdir
 
 
+@pytest.mark.slow
 def test_a_later_episode_scores_at_least_what_an_earlier_one_proved_and_sooner(three_episodes):
     first, *later = (turns_of(three_episodes, episode) for episode in (1, 2, 3))
     proven = points(first)
@@ -203,6 +204,7 @@ def test_without_memory_every_episode_is_the_first(tmp_path):
     assert first == second
 
 
+@pytest.mark.slow
 def test_an_episode_that_was_cut_short_within_its_plan_goes_on_with_it(three_episodes, tmp_path):
     with a_run(tmp_path, turns=TURNS) as run:
         run.play_episode()

@@ -17,6 +17,7 @@ from zorkgpt.runlog.episodes import read_episode
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeStarted, TurnPlayed
 
 
+@pytest.mark.slow
 def test_the_walkthrough_wins_through_the_whole_loop(tmp_path):
     commands = get_bundled_walkthrough()
     with a_walkthrough(tmp_path, *commands, turns=len(commands)) as run:

@@ -30,6 +30,7 @@ PROPOSED = {
 }
 
 
+@pytest.mark.slow
 def test_the_player_is_told_what_to_pursue_until_the_game_shows_it_is_done(tmp_path):
     commands = get_bundled_walkthrough()[:60]
     script = iter(commands)
@@ -61,6 +62,7 @@ def test_the_player_is_told_what_to_pursue_until_the_game_shows_it_is_done(tmp_p
     assert sum(call.role == "objectives" for call in llm.calls) == 1
 
 
+@pytest.mark.slow
 def test_the_log_says_what_was_pursued_as_of_each_turn(tmp_path):
     commands = get_bundled_walkthrough()
     with a_walkthrough(tmp_path, *commands, turns=len(commands), seed=BUNDLED_SEED) as run:
@@ -119,6 +121,7 @@ def greedy(commands):
     return ScriptedLLM(answer)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("story", ["bundled", pytest.param("zork", marks=pytest.mark.slow)])
 def test_every_question_over_a_whole_walkthrough_is_within_its_budget(tmp_path, request, story):
     if story == "zork":

@@ -64,6 +64,7 @@ def turns_of(workdir: Path) -> list[tuple]:
     return [(turn.turn, turn.action, turn.response, turn.memory_shown, turn.memory_events) for turn in turns]
 
 
+@pytest.mark.slow
 def test_a_killed_episode_goes_on_as_if_nothing_had_happened(tmp_path):
     with a_run(tmp_path / "whole", turns=12) as run:
         whole = run.play_episode()
@@ -124,6 +125,7 @@ def test_where_nothing_was_played_there_is_nothing_to_resume(tmp_path):
         find_resumable(tmp_path, LOG, episode=7)
 
 
+@pytest.mark.slow
 def test_an_episode_that_somebody_plays_is_not_resumed(tmp_path):
     an_interrupted_one(tmp_path)
     with playing_lock(tmp_path / "runs" / "1").acquire():
@@ -209,6 +211,7 @@ def test_a_checkpoint_that_does_not_fit_is_refused_and_left_alone(tmp_path, chan
     assert path.read_bytes() == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "changes",
     [
@@ -231,6 +234,7 @@ def test_parts_that_are_no_such_parts_are_refused_before_a_file_is_touched(tmp_p
 IN_VERSION_1 = {"objectives": "ObjectiveManager", "rejections": "RejectionManager", "knowledge": "KnowledgeManager"}
 
 
+@pytest.mark.slow
 def test_a_checkpoint_of_version_1_is_resumed_as_one_of_today(tmp_path):
     an_interrupted_one(tmp_path / "today")
     shutil.copytree(tmp_path / "today", tmp_path / "then")
@@ -359,6 +363,7 @@ def agent_prompts(asked: Path) -> list[str]:
     return list(dict.fromkeys(prompt for role, prompt in rows if role == "agent"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("die_at", [7, 12, 19, 26])
 def test_a_model_is_asked_the_same_after_a_kill_as_without_one(tmp_path, die_at):
     with scripted(tmp_path / "whole", tmp_path / "whole.asked") as run:

@@ -4,6 +4,8 @@ import json
 import logging
 from dataclasses import replace
 
+import pytest
+
 from orchestration.assembly import RunOptions, assemble
 from orchestration.players import PlayerChoice
 from session.game_configuration import GameConfiguration
@@ -62,6 +64,7 @@ def test_the_replayed_turns_count_against_the_limit_and_are_fewer_than_those_of_
     assert returned.commands < returned.from_turn
 
 
+@pytest.mark.slow
 def test_the_same_logs_give_the_same_return_in_another_process_as_well(tmp_path):
     for folder in ("a", "b"):
         with a_returning_run(tmp_path / folder) as run:
@@ -74,6 +77,7 @@ def test_the_same_logs_give_the_same_return_in_another_process_as_well(tmp_path)
     assert first == second
 
 
+@pytest.mark.slow
 def test_without_the_short_copies_of_the_logs_the_return_is_the_same(tmp_path):
     for folder in ("a", "b"):
         with a_returning_run(tmp_path / folder) as run:
@@ -111,6 +115,7 @@ def _titles(run):
     return [(place, memory.title) for place, memories in cache.items() for memory in memories]
 
 
+@pytest.mark.slow
 def test_nothing_is_returned_to_across_seeds_and_that_is_said(tmp_path, caplog):
     with a_returning_run(tmp_path, seed=1) as run:
         run.play_episode()
@@ -121,6 +126,7 @@ def test_nothing_is_returned_to_across_seeds_and_that_is_said(tmp_path, caplog):
     assert "no return: every earlier episode was of another story or seed" in caplog.text
 
 
+@pytest.mark.slow
 def test_a_walkthrough_is_nothing_to_return_to(tmp_path):
     with a_walkthrough(tmp_path, "north", "north", "east", "take clapper", turns=4) as run:
         run.play_episode()
@@ -129,6 +135,7 @@ def test_a_walkthrough_is_nothing_to_return_to(tmp_path):
     assert {turn.player for turn in turns_of(tmp_path, 2)} == {"offline"}
 
 
+@pytest.mark.slow
 def test_a_way_that_leads_elsewhere_is_left_and_the_player_goes_on(tmp_path):
     with a_returning_run(tmp_path) as run:
         run.play_episode()
@@ -153,6 +160,7 @@ def _claim_that_the_first_step_led_to(workdir, place):
     log.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
 
 
+@pytest.mark.slow
 def test_a_log_that_is_damaged_is_no_obstacle(tmp_path):
     with a_returning_run(tmp_path) as run:
         run.play_episode()
@@ -163,6 +171,7 @@ def test_a_log_that_is_damaged_is_no_obstacle(tmp_path):
         assert run.play_episode().reason in ("turn limit", "death")
 
 
+@pytest.mark.slow
 def test_a_model_is_told_what_was_played_for_it_and_asked_only_afterwards(tmp_path):
     with a_run(tmp_path, turns=TURNS) as run:
         run.play_episode()
@@ -179,6 +188,7 @@ def test_a_model_is_told_what_was_played_for_it_and_asked_only_afterwards(tmp_pa
     assert [turn.player for turn in turns_of(tmp_path, 2)][returned.turn - 1 : returned.turn + 1] == ["return", "model"]
 
 
+@pytest.mark.slow
 def test_what_is_returned_to_is_what_no_other_way_of_playing_changes(tmp_path):
     """Without the policy the episode is what it always was."""
     with a_run(tmp_path / "a", turns=30) as run:

@@ -143,6 +143,7 @@ def test_its_folder_is_no_other_storys(tmp_path):
         a_run(tmp_path)
 
 
+@pytest.mark.slow
 def test_no_jericho_is_loaded_and_no_process_started(tmp_path):
     code = """
 import subprocess, sys

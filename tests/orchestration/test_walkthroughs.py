@@ -45,6 +45,7 @@ class Prompts:
         self.longest[role] = max(self.longest[role], tokens)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["bundled_story", pytest.param("zork1", marks=pytest.mark.slow)])
 def test_a_walkthrough_drives_every_manager_over_two_episodes(name, tmp_path, request):
     story, (seed, walkthrough, _) = request.getfixturevalue(name), WALKTHROUGHS[name]

@@ -70,6 +70,7 @@ def unguarded(model: Model, path) -> SimpleMemoryManager:
     return plain
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("persistence", ["core", "permanent", "ephemeral"])
 def test_nothing_is_said_to_be_where_the_fresh_world_does_not_have_it(tmp_path, persistence):
     model = Model(careless(persistence))

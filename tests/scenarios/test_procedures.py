@@ -32,6 +32,7 @@ def without_history(question):
     return sees_what_led_here(replace(question, text=question.text.replace(question.history, "")))
 
 
+@pytest.mark.slow
 def test_a_procedure_is_learned_from_the_turns_before_and_kept_where_it_began(tmp_path):
     model = Model(sees_what_led_here)
     with story(tmp_path, model) as game:
@@ -89,6 +90,7 @@ def tries_keys(question):
     return None
 
 
+@pytest.mark.slow
 def test_the_right_key_takes_the_place_of_what_was_learned_of_the_wrong_one(tmp_path):
     commands = get_bundled_walkthrough()
     kitchen = commands.index("take lamp")

@@ -2,6 +2,8 @@
 
 from collections import Counter
 
+import pytest
+
 from tests.fixtures.scenarios import Model, Question, story
 from tests.fixtures.walkthrough import get_bundled_walkthrough
 
@@ -49,6 +51,7 @@ class StrongMind:
         return head | {"persistence": persistence} | more
 
 
+@pytest.mark.slow
 def test_everything_that_a_model_without_mistakes_asks_to_be_kept_is_kept(tmp_path):
     mind = StrongMind()
     with story(tmp_path, Model(mind)) as game:

@@ -43,6 +43,7 @@ async def write_turns(workdir) -> None:
         await asyncio.sleep(0.01)
 
 
+@pytest.mark.slow
 def test_fifty_watchers_are_told_every_turn_at_most_ten_times_a_second(tmp_path):
     write_log(tmp_path, started())
 
@@ -65,6 +66,7 @@ def test_fifty_watchers_are_told_every_turn_at_most_ten_times_a_second(tmp_path)
         assert [row["turn"] for one in grown for row in one.get("rows", ())] == list(range(1, TURNS + 1))
 
 
+@pytest.mark.slow
 def test_a_watcher_that_comes_later_is_told_how_things_stand(tmp_path):
     write_log(tmp_path, started(), turn(1), turn(2))
     with served(tmp_path) as url, httpx.stream("GET", f"{url}api/events", timeout=30) as events:

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from tests.fixtures.runs import a_walkthrough
 from tests.fixtures.viewer import played
 from zorkgpt.memory.provenance import AsOf
@@ -39,6 +41,7 @@ def agreed(workdir) -> int:
     return compared
 
 
+@pytest.mark.slow
 def test_of_a_real_run(tmp_path):
     played(tmp_path, episodes=3, turns=40)
     assert agreed(tmp_path) > 500

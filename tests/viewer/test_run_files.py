@@ -126,6 +126,7 @@ def test_a_long_text_is_cut_in_the_list_and_whole_where_it_is_asked_for(tmp_path
     assert asked.get("/api/episodes/1/turns/1").json()["response"] == "x" * 100_000
 
 
+@pytest.mark.slow
 def test_the_memories_of_a_real_run_are_told_with_the_turn_that_they_came_of(tmp_path):
     played(tmp_path, episodes=2, turns=20)
     files = open_run(tmp_path)

@@ -173,6 +173,7 @@ for turn in range(30):
 """
 
 
+@pytest.mark.slow
 def test_processes_that_walk_at_once_share_one_map(tmp_path):
     path = tmp_path / FILE
     walkers = [subprocess.Popen([sys.executable, "-c", _WALKER, str(path), str(own)]) for own in (10, 20, 30)]

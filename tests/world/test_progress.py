@@ -142,6 +142,7 @@ def test_a_walkthrough_of_the_bundled_story_is_never_a_circle(bundled_story):
     assert longest < 40
 
 
+@pytest.mark.slow
 def test_a_walkthrough_of_zork_is_never_a_circle_though_a_thief_roams_it(zork1):
     found, back_and_forth, longest = told_on_the_way(zork1, get_zork1_walkthrough(), ZORK1_SEED)
     assert found == []

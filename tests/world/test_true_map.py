@@ -15,6 +15,7 @@ from zorkgpt.world.directions import exit_name
 from zorkgpt.world.movement import Move, MoveKind
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "moves"), [("bundled_story", 67), ("zork1", 243)])
 def test_every_move_of_a_walkthrough_is_on_the_map_and_nothing_else(name, moves, tmp_path, request):
     story, (seed, walkthrough, _) = request.getfixturevalue(name), WALKTHROUGHS[name]
