@@ -14,6 +14,8 @@ from tests.fixtures.kills import interrupt, interrupt_kept, interrupt_unheard, p
 from zorkgpt.cli.process import ExitCode
 from zorkgpt.runlog.episodes import last_end, read_episode
 
+pytestmark = pytest.mark.slow
+
 
 def started(workdir) -> subprocess.Popen:
     """A run that has taken over the signals; before that, the interpreter that starts up is in charge of them."""
@@ -91,8 +93,6 @@ WHILE_A_FORM_IS_BUILT = """
 import os, signal
 from pydantic import GetCoreSchemaHandler, TypeAdapter
 from zorkgpt.cli.signals import STOP
-
-pytestmark = pytest.mark.slow
 
 class Slow:
     @classmethod
