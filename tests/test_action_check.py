@@ -115,6 +115,7 @@ STORIES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("story", "seed", "walkthrough"), STORIES)
 def test_no_step_of_a_walkthrough_is_rejected(story, seed, walkthrough, request):
     rejected = []
@@ -182,6 +183,7 @@ def test_of_a_story_that_tells_little_everything_passes_that_it_does(version, in
             game.act(action)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", [5, 8])
 def test_an_unknown_story_of_inform_s_library_is_judged_by_what_it_tells(version, inform, tmp_path):
     with JerichoInterface(build(inform, tmp_path, LIBRARY_STORY, version)) as game:

@@ -105,6 +105,7 @@ def test_a_model_that_stays_away_ends_it(script):
     assert len(llm.calls) == len(script)
 
 
+@pytest.mark.slow
 def test_a_command_from_an_answer_that_was_cut_is_not_played():
     with ChatServer(Answer("ACTION: take the br", finish_reason="length"), *["ACTION: take brick"] * 2) as server:
         llm = LLMClient(LLMSettings.single(server.model, base_url=server.url))

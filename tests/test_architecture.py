@@ -30,6 +30,7 @@ def test_a_word_of_the_glossary_leads_to_what_it_means(word, module, name):
     assert name in defined_in(ROOT / module)
 
 
+@pytest.mark.slow
 def test_no_two_classes_have_the_same_name():
     names = Counter(
         node.name

@@ -77,10 +77,8 @@ def looks_at_a_run(command: str) -> bool:
     return any(f"main.py {what}" in command for what in ("memories", "map", "view"))
 
 
-@pytest.mark.parametrize(
-    "command",
-    [pytest.param(line, marks=[] if looks_at_a_run(line) else [pytest.mark.slow]) for line in commands()],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("command", commands())
 def test_every_command_of_the_readme_works(command, request):
     zork = str(request.getfixturevalue("zork1")) if wants_zork(command) else ""
     folder = request.getfixturevalue("played_checkout" if looks_at_a_run(command) else "checkout")
@@ -121,6 +119,7 @@ def test_the_snippets_of_the_pages_run(page):
         exec(compile(snippet, page, "exec"), {})
 
 
+@pytest.mark.slow
 def test_the_tables_of_the_settings_are_those_of_the_code():
     checked = subprocess.run([sys.executable, "-m", "scripts.document_settings", "--check"], cwd=ROOT)
     assert checked.returncode == 0, "run: uv run python -m scripts.document_settings"

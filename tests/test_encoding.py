@@ -3,6 +3,7 @@
 import json
 from dataclasses import dataclass
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -22,6 +23,7 @@ class Said:
     within: "Said | None" = None
 
 
+@pytest.mark.slow
 @given(PLAIN, st.booleans())
 @example("\ud83d, half a pair", False)
 @example(["\ud83d, half a pair"], True)

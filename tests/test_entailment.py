@@ -219,6 +219,7 @@ def test_no_texts_are_too_much_for_it(older, newer):
     assert compare(older, newer).relation in ("same", "adds", "conflict", "unsure")
 
 
+@pytest.mark.slow
 @given(SENTENCES, SENTENCES)
 @settings(max_examples=1500)
 def test_the_other_order_gives_the_mirrored_answer(older, newer):
@@ -239,6 +240,7 @@ def test_another_noun_is_never_the_same(text, data):
     assert compare(changed, text).relation == "unsure"
 
 
+@pytest.mark.slow
 def test_a_very_long_text_is_compared_too():
     long = "The corridor goes on. " * 5000
     assert compare(long, long.upper()) == Contrast("same")

@@ -62,6 +62,7 @@ def copied_project(folder: Path) -> None:
         shutil.copy(ROOT / name, folder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("heading", recipes())
 def test_a_recipe_works_and_touches_no_more_than_three_files(heading, tmp_path):
     steps = recipes()[heading]

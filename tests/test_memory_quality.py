@@ -75,6 +75,7 @@ def worths(found) -> list[Worth]:
     return [verdict.worth for verdict in found]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("title", "told"),
     [
@@ -228,6 +229,7 @@ def test_what_is_not_believed_is_not_judged(verdicts):
     assert verdicts(Causeway_End=entry("FAILURE - PERMANENT - SUPERSEDED", "“north” does nothing", "~~No way.~~")) == []
 
 
+@pytest.mark.slow
 def test_a_run_plays_again_as_it_was_and_gives_the_same_figures(tmp_path):
     first, second = (play(None, SEED, 2, 30, remember=True, keep=str(tmp_path / name)) for name in ("one", "other"))
 

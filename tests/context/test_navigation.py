@@ -107,6 +107,7 @@ def test_where_chance_decides_the_dangers_of_all_ends_are_told(graph):
     assert ahead == [Danger("down", "Island", 7, kept[7][0], 1, False)]
 
 
+@pytest.mark.slow
 def test_every_place_of_a_walkthrough_can_be_named_as_destination(bundled_story):
     graph = MapGraph()
     with JerichoInterface(bundled_story, seed=BUNDLED_SEED) as game:

@@ -75,6 +75,7 @@ def contexts(draw) -> PlayerContext:
     )
 
 
+@pytest.mark.slow
 @given(contexts(), st.sampled_from([DEFAULT_BUDGETS, halved(DEFAULT_BUDGETS), LEAST]))
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 def test_no_part_is_longer_than_its_budget(context, budgets):

@@ -36,6 +36,7 @@ def asked(llm, role: str) -> list[str]:
     return [call.messages[-1].content for call in llm.calls if call.role == role]
 
 
+@pytest.mark.slow
 def test_the_older_turns_are_summed_up_and_the_summary_goes_on(tmp_path):
     numbers = iter(range(1, 100))
     run, llm = played(tmp_path, lambda messages: {"summary": f"Summary {next(numbers)}: I waited."})
@@ -61,6 +62,7 @@ def test_every_turn_is_in_the_prompt_or_in_a_summary(tmp_path):
     assert shown == list(range(turns[-1] + 1, TURNS)) or shown == list(range(TURNS - len(shown), TURNS))
 
 
+@pytest.mark.slow
 def test_the_summary_is_plain_data_of_the_state_and_of_one_episode(tmp_path):
     run, _ = played(tmp_path, lambda messages: {"summary": "I waited."})
     with run:

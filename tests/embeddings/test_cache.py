@@ -139,6 +139,7 @@ def test_a_folder_that_cannot_be_written_costs_only_the_saving(tmp_path):
     assert not cache.save()
 
 
+@pytest.mark.slow
 def test_processes_that_write_at_once_lose_nothing_of_each_other(path):
     code = """
 import sys, pathlib

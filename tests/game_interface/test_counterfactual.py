@@ -106,6 +106,7 @@ def refused(game: JerichoInterface, commands: list[str], every: int) -> list[boo
     return found
 
 
+@pytest.mark.slow
 def test_refusals_all_along_the_bundled_story_are_known_to_have_changed_nothing(bundled):
     told = refused(bundled, get_bundled_walkthrough(), 12)
     assert len(told) > 100

@@ -191,6 +191,7 @@ def test_in_a_vehicle_the_place_is_the_room(zork):
 # The interpreter's faults
 
 
+@pytest.mark.slow
 def test_a_hung_interpreter_is_replaced_and_the_turn_says_so(inform, tmp_path):
     story = build(inform, tmp_path, bare_story(3), 3)
     with JerichoInterface(story, time_limit_s=0.5) as game:
@@ -219,6 +220,7 @@ def test_a_dead_interpreter_is_replaced_and_the_game_goes_on(zork1, how):
         assert replay_walkthrough(undisturbed, commands) == steps
 
 
+@pytest.mark.slow
 def test_a_kill_before_reset_and_restore_is_made_good(zork):
     opening, saved = zork.start(), zork.save_state()
     os.kill(zork._worker.pid, signal.SIGKILL)
@@ -258,6 +260,7 @@ def test_a_state_of_another_story_is_refused_and_nothing_happens(zork, tiny):
     assert zork.save_state() == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spoil", [lambda s: s[:-1], lambda s: s[:-9] + b"x" + s[-8:], lambda s: b"", lambda s: "text"])
 def test_a_damaged_state_is_refused(tiny, spoil):
     with pytest.raises(StateError, match=r"damaged|not a saved state"):
@@ -339,6 +342,7 @@ def test_a_story_of_every_version_is_played(version, inform, tmp_path):
         assert game.unknowns == ("attributes", "max_score")
 
 
+@pytest.mark.slow
 def test_zork_under_another_checksum_reads_the_same(zork, zork1, tmp_path):
     path = tmp_path / "unknown.z3"
     path.write_bytes(zork1.read_bytes() + b"\0")  # padding: jericho's table no longer knows it

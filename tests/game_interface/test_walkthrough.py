@@ -1,5 +1,7 @@
 """Whole stories from beginning to end, and the fixtures that hold the ways through them."""
 
+import pytest
+
 from game_interface.core.jericho_interface import JerichoInterface
 from tests.fixtures.walkthrough import (
     BUNDLED_SEED,
@@ -50,6 +52,7 @@ def test_zork_is_won_with_place_and_score_right_on_every_step(zork1):
         assert (game.victory, game.finished, game.died, game.fault_count) == (True, True, False, 0)
 
 
+@pytest.mark.slow
 def test_every_name_of_a_place_is_the_one_that_the_game_prints(zork1):
     seen = set()
     with JerichoInterface(zork1, seed=ZORK1_SEED) as game:
@@ -64,6 +67,7 @@ def test_every_name_of_a_place_is_the_one_that_the_game_prints(zork1):
     assert len(seen) > 80
 
 
+@pytest.mark.slow
 def test_a_replay_is_the_same_every_time(zork1):
     commands, runs = get_walkthrough_slice(0, 120), []
     for _ in range(2):
@@ -72,6 +76,7 @@ def test_a_replay_is_the_same_every_time(zork1):
     assert runs[0] == runs[1]
 
 
+@pytest.mark.slow
 def test_the_bundled_story_is_won():
     with JerichoInterface(bundled_story_path(), seed=BUNDLED_SEED) as game:
         steps = replay_walkthrough(game, get_bundled_walkthrough())

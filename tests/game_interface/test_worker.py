@@ -68,6 +68,7 @@ def test_a_command_that_hangs_the_interpreter_is_ended_by_the_time_limit(worker,
     assert worker.pid is None
 
 
+@pytest.mark.slow
 def test_a_story_that_hangs_is_ended_by_the_time_limit(inform, tmp_path):
     story = build(inform, tmp_path, bare_story(5), 5).read_bytes()
     worker = Worker(story, seed=1, time_limit_s=20)
@@ -125,6 +126,7 @@ def test_the_working_directory_and_the_story_file_do_not_matter(worker, tmp_path
     assert worker.reset() == opening
 
 
+@pytest.mark.slow
 def test_what_the_interpreter_writes_does_not_reach_the_working_directory(worker, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     worker.reset()
@@ -146,6 +148,7 @@ def test_nothing_is_left_of_a_killed_worker(worker):
     assert not folder.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [b"look", rb"\w"], ids=["idle", "hanging"])
 def test_the_interpreter_ends_when_its_parent_dies(bundled_story, command):
     program = f"""

@@ -1,5 +1,6 @@
 """Which lines are put before the player."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -64,6 +65,7 @@ def test_a_pattern_found_here_comes_first_and_is_what_the_place_leaves_out():
     assert patterns_at(document, 5, 10) == ()
 
 
+@pytest.mark.slow
 @given(st.lists(lines(), max_size=12), st.integers(0, 200))
 def test_the_budget_is_kept_and_no_line_is_cut(kept, budget):
     document = a_document(*kept)

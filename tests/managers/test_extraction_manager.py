@@ -3,6 +3,8 @@
 import logging
 from collections import Counter
 
+import pytest
+
 from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.story import find_story
 from managers.extraction_manager import ExtractionManager
@@ -123,6 +125,7 @@ def test_on_coming_back_the_description_from_before_is_shown_again(tmp_path, zor
     assert (context.room_description, context.room_description_age) == (opening, 2)
 
 
+@pytest.mark.slow
 def test_how_often_a_walkthrough_has_something_to_read(tmp_path):
     commands = get_bundled_walkthrough()
     with a_walkthrough(tmp_path, *commands, turns=len(commands)) as run:

@@ -86,6 +86,7 @@ def test_the_model_is_asked_every_so_many_turns_about_the_turns_since(tmp_path):
     assert (line.text, line.episode, line.first_turn, line.last_turn) == ("Green ground gives way.", 1, 2, 2)
 
 
+@pytest.mark.slow
 def test_numbers_bear_out_and_contradict_and_unknown_ones_are_counted(tmp_path):
     more = {"new": [{"section": "lessons", "text": "Crabs come at night.", "turns": []}]}
     second = more | {"borne_out": [1, 7, 0], "contradicted": [{"number": 9, "reason": "x"}]}
@@ -119,6 +120,7 @@ def test_an_unusable_answer_teaches_nothing_and_the_turns_are_not_asked_about_ag
     assert (texts(tmp_path), end.metrics["knowledge"]["unusable_answers"]) == (["Green ground gives way."], 1)
 
 
+@pytest.mark.slow
 def test_a_model_that_fails_is_asked_again_later_and_never_ends_the_episode(tmp_path, caplog):
     run, llm = a_run(tmp_path, LLMUnreachable("gone"), LESSON, turns=20)
     with run:
@@ -159,6 +161,7 @@ def test_lessons_beyond_an_episode_are_drawn_if_it_is_worth_it(tmp_path, setting
     assert len(asked(llm)) == 1 + drawn
 
 
+@pytest.mark.slow
 def test_an_interrupted_episode_asks_no_model_and_the_next_start_makes_up_for_it(tmp_path):
     run, llm = a_run(tmp_path, turns=200)
     run._watchers = (CtrlC(5),)
@@ -204,6 +207,7 @@ def test_rules_conclude_an_interrupted_episode_at_once(tmp_path):
     assert any(text.startswith("“save” is not accepted") for text in texts(tmp_path))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("left", ["log gone", "still failing"])
 def test_what_can_not_be_made_up_for_ends_nothing(tmp_path, left):
     run, _ = a_run(tmp_path, turns=200)

@@ -57,6 +57,7 @@ def live(workdir: Path, turns: list[TurnRecord], make: Callable[..., Manager]) -
     return manager, state
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", MADE_OF_THREE)
 def test_a_manager_lives_through_an_episode_by_itself(tmp_path, turns, kind):
     manager, state = live(tmp_path, turns, MADE_OF_THREE[kind])

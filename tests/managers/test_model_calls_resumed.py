@@ -13,6 +13,7 @@ from zorkgpt.errors import BudgetExceeded
 from zorkgpt.llm.messages import Message
 
 
+@pytest.mark.slow
 def test_calls_before_and_after_the_checkpoint_count_against_the_ceiling(tmp_path):
     with ChatServer(*[Answer("ACTION: look")] * 8) as server:
         config = GameConfiguration(

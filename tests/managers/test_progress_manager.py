@@ -2,6 +2,8 @@
 
 import logging
 
+import pytest
+
 from game_interface.core.jericho_interface import JerichoInterface
 from managers.progress_manager import ProgressManager
 from orchestration.assembly import RunOptions, assemble
@@ -91,6 +93,7 @@ def test_a_new_episode_begins_with_no_notice(tmp_path):
         assert run.managers.progress.get_status()["metrics"] == {"loops": 0, "stuck": 0, "turns_stuck": 0}
 
 
+@pytest.mark.slow
 def test_a_walkthrough_is_told_nothing(tmp_path):
     commands = get_bundled_walkthrough()
     with a_walkthrough(tmp_path, *commands, turns=len(commands)) as run:

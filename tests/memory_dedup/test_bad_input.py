@@ -85,6 +85,7 @@ def test_no_turn_waits_for_a_model_that_is_loading(tmp_path):
         hanging.released.set()
 
 
+@pytest.mark.slow
 def test_the_model_is_loaded_before_the_words_ask_for_it(tmp_path):
     loaded = threading.Event()
 
@@ -112,6 +113,7 @@ def test_a_damaged_vector_cache_is_built_again(tmp_path, damage):
         assert len(manager.memory_cache[1]) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["a", "門は開いている。", "🗝️🚪", "word " * 20_000, "\ud800", "\x00"])
 def test_any_text_is_kept_and_known_again(tmp_path, text):
     with SimpleMemoryManager.open(tmp_path, embeddings=HashingEmbeddings(), judge=Says("distinct")) as manager:
@@ -141,6 +143,7 @@ def test_a_hundred_thousand_memories_at_one_place_are_no_harm(tmp_path):
         assert manager.get_persistent_count(1) == 100_001
 
 
+@pytest.mark.slow
 def test_switched_off_nothing_is_loaded_and_repeats_are_still_known(tmp_path):
     code = f"""
 from types import SimpleNamespace

@@ -126,6 +126,7 @@ def test_a_doubt_about_the_first_answer_is_put_to_the_model():
     assert "“Gate” is to be replaced by “Hay”" in doubted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "fault",
     [

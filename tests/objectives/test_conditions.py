@@ -22,6 +22,7 @@ def ended(records, kind: str, **proposal) -> tuple[ObjectiveStatus, list[int]]:
     return after.status, [shown.turn.turn for shown in after.evidence]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("proposal", "action"),
     [

@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -158,6 +159,7 @@ def test_refining_lays_aside_what_is_left_out_and_reaches_nothing():
     assert len(tracker.pursued()) == 3
 
 
+@pytest.mark.slow
 def test_a_book_comes_back_from_plain_values_and_goes_on_the_same():
     records = walked()
     tracker = a_book(

@@ -38,6 +38,7 @@ def test_what_a_text_mentions_beside_the_things_in_sight(play, zork1):
     assert "north" not in mentioned
 
 
+@pytest.mark.slow
 def test_every_name_in_sight_is_one_that_the_bundled_storys_parser_takes(play, bundled_story):
     game, step = play(bundled_story, "north", "north", "east")
     for item in step.after.visible:

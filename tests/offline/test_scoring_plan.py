@@ -216,6 +216,7 @@ def test_an_episode_that_was_cut_short_within_its_plan_goes_on_with_it(three_epi
     assert [turn.action for turn in turns_of(tmp_path, 2)] == whole
 
 
+@pytest.mark.slow
 def test_what_a_person_has_vetoed_is_no_step_of_the_plan(tmp_path):
     with a_run(tmp_path, turns=TURNS) as run:
         run.play_episode()

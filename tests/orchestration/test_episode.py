@@ -36,6 +36,7 @@ def test_the_log_holds_every_turn_and_both_ends(tmp_path):
     assert events[-1].reason == "turn limit"
 
 
+@pytest.mark.slow
 def test_the_next_episode_goes_on_with_the_number_and_the_memories_also_in_another_process(tmp_path):
     with a_run(tmp_path, turns=15) as run:
         first = run.play_episode()
@@ -144,6 +145,7 @@ def test_two_runs_at_once_in_one_directory_have_different_numbers(tmp_path):
         assert (one.game_state.episode_id, other.game_state.episode_id) == (1, 2)
 
 
+@pytest.mark.slow
 def test_the_same_seed_plays_the_same_episode(tmp_path):
     logs = []
     for folder in ("a", "b"):

@@ -86,6 +86,7 @@ def test_the_log_says_what_was_pursued_as_of_each_turn(tmp_path):
         assert shown["words"] == commands[shown["turn"] - 1]
 
 
+@pytest.mark.slow
 def test_a_second_run_goes_on_with_what_is_of_the_world(tmp_path):
     commands = get_bundled_walkthrough()[:40]
     with a_walkthrough(tmp_path, *commands, turns=len(commands), seed=BUNDLED_SEED) as run:

@@ -139,6 +139,7 @@ def test_an_episode_that_somebody_plays_is_not_resumed(tmp_path):
             second.resume_episode(1)
 
 
+@pytest.mark.slow
 def test_of_two_the_last_that_nobody_plays_is_resumed(tmp_path):
     an_interrupted_one(tmp_path)
     with a_run(tmp_path) as run:
@@ -168,6 +169,7 @@ def test_an_episode_of_another_story_in_the_folder_is_refused(tmp_path, bundled_
     assert copied.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_the_folder_of_another_story_is_refused(tmp_path, bundled_story):
     other = find_story(of_another_build(bundled_story, tmp_path / "other.z5"))
     an_interrupted_one(tmp_path / "first")
@@ -259,6 +261,7 @@ def an_episode(tmp_path_factory) -> Path:
     return workdir / "runs" / "1"
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data(), name=st.sampled_from(["checkpoint.json", "turns.journal"]))
 def test_what_is_damaged_anywhere_is_refused_and_never_taken_for_sound(an_episode, tmp_path_factory, data, name):
@@ -284,6 +287,7 @@ def test_what_is_damaged_anywhere_is_refused_and_never_taken_for_sound(an_episod
     assert (folder / name).read_bytes() == bytes(content)
 
 
+@pytest.mark.slow
 def test_what_a_person_wrote_since_is_kept(tmp_path):
     an_interrupted_one(tmp_path)
     path = tmp_path / "Memories.md"
@@ -293,6 +297,7 @@ def test_what_a_person_wrote_since_is_kept(tmp_path):
     assert "My own note." in path.read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_what_another_process_wrote_since_is_kept(tmp_path):
     an_interrupted_one(tmp_path)
     with a_run(tmp_path) as other:
@@ -302,6 +307,7 @@ def test_what_another_process_wrote_since_is_kept(tmp_path):
         assert "Thick." in run.simple_memory.get_location_memory(9999)
 
 
+@pytest.mark.slow
 def test_memories_of_the_episode_only_are_there_again(tmp_path):
     def play(workdir: Path) -> None:
         run = a_walkthrough(workdir, "take penny", "drop penny", "look", watchers=(Killer(2),))
@@ -315,6 +321,7 @@ def test_memories_of_the_episode_only_are_there_again(tmp_path):
         assert run.simple_memory.get_ephemeral_count(place) == 1
 
 
+@pytest.mark.slow
 def test_a_given_action_comes_before_what_had_been_decided(tmp_path):
     an_interrupted_one(tmp_path)
     with a_run(tmp_path, turns=12) as run:

@@ -54,6 +54,7 @@ def test_the_second_episode_goes_back_to_what_the_first_one_found(tmp_path):
     assert "Going back to" in replayed[0].reasoning
 
 
+@pytest.mark.slow
 def test_the_replayed_turns_count_against_the_limit_and_are_fewer_than_those_of_the_first_time(tmp_path):
     with a_returning_run(tmp_path) as run:
         run.play_episode()
@@ -93,6 +94,7 @@ def test_without_the_short_copies_of_the_logs_the_return_is_the_same(tmp_path):
     assert first == second
 
 
+@pytest.mark.slow
 def test_memory_counts_what_is_replayed_once_and_learns_nothing_new_of_it(tmp_path):
     with a_returning_run(tmp_path) as run:
         run.play_episode()

@@ -143,6 +143,7 @@ def after_the_gift(tmp_path):
         yield game, arch
 
 
+@pytest.mark.slow
 def test_what_is_still_open_is_shown_apart(after_the_gift):
     game, arch = after_the_gift
     assert game.simple_memory.get_location_memory(arch) == (
@@ -153,6 +154,7 @@ def test_what_is_still_open_is_shown_apart(after_the_gift):
     assert game.simple_memory.get_status()["metrics"]["open_tentative"] == 1
 
 
+@pytest.mark.slow
 def test_a_late_death_replaces_what_was_open_and_disproves_what_was_thought(after_the_gift, tmp_path):
     game, arch = after_the_gift
     died = game.process_turn("north")

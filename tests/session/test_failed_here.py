@@ -3,6 +3,8 @@
 import os
 import signal
 
+import pytest
+
 from orchestration.zork_orchestrator_v2 import ZorkOrchestratorV2
 from tests.fixtures.runs import CtrlC, a_walkthrough
 
@@ -11,6 +13,7 @@ def failed_here(run: ZorkOrchestratorV2) -> tuple[str, ...]:
     return run.managers.context.player_context(run.services.game.observe(), "").failed_here
 
 
+@pytest.mark.slow
 def test_what_failed_is_shown_only_while_the_same_things_are_carried(tmp_path):
     commands = ("eat me", "take penny", "eat me", "drop penny", "take penny")
     shown = []

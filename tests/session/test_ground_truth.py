@@ -28,6 +28,7 @@ def things(told, wanted: str) -> dict[str, ThingAtHand]:
     return {thing.name: thing for thing in truth.things}
 
 
+@pytest.mark.slow
 def test_what_shuts_behind_the_player_is_told_as_it_is_then(told):
     trap_door = things(told, "D, at Living Room")["trap door"]
     assert (trap_door.states, trap_door.left_behind) == (("closed",), True)

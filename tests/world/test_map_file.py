@@ -137,6 +137,7 @@ def counted(graph: MapGraph) -> dict:
     return {"walks": walks, "failures": failures, "moves": graph.moves, "exits": exits}
 
 
+@pytest.mark.slow
 @given(SIGHTINGS, SIGHTINGS)
 def test_two_that_save_by_turns_lose_and_double_nothing(tmp_path_factory, first, second):
     path = tmp_path_factory.mktemp("map") / FILE

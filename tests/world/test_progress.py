@@ -134,6 +134,7 @@ def _closes(
     return [any(recurrences.learn(turn + number, one) for number, one in enumerate(walked, 1))]
 
 
+@pytest.mark.slow
 def test_a_walkthrough_of_the_bundled_story_is_never_a_circle(bundled_story):
     found, back_and_forth, longest = told_on_the_way(bundled_story, get_bundled_walkthrough(), BUNDLED_SEED)
     assert found == []

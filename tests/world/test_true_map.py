@@ -28,6 +28,7 @@ def test_every_move_of_a_walkthrough_is_on_the_map_and_nothing_else(name, moves,
     assert moves_on(manager.graph) == {move: true.count(move) for move in true}
 
 
+@pytest.mark.slow
 def test_a_prayer_a_mirror_and_a_river_are_no_ways(zork1, tmp_path):
     manager = manager_in(tmp_path)
     with JerichoInterface(zork1, seed=ZORK1_SEED) as game:
