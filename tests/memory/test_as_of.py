@@ -184,6 +184,7 @@ def _told(one):
     return (one.title, one.text, one.persistence, one.status, one.observation_count, one.superseded_by, one.worked)
 
 
+@pytest.mark.slow
 def test_of_a_real_run_every_turn_is_told_as_it_was_ephemeral_memories_too(played):
     folder, seen = played
     then = AsOf.of(folder / "Memories.md")
@@ -194,6 +195,7 @@ def test_of_a_real_run_every_turn_is_told_as_it_was_ephemeral_memories_too(playe
         assert {place: [_told(one) for one in kept] for place, kept in found.items()} == expected, (episode, turn)
 
 
+@pytest.mark.slow
 def test_what_the_player_saw_is_what_stood_at_the_end_of_the_turn_before(played):
     folder, _ = played
     then = AsOf.of(folder / "Memories.md")

@@ -50,6 +50,7 @@ def document_of(*located) -> Document:
     return document
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.integers(-3, 300), texts, memories()), max_size=6))
 @example([(1, "", memory("", text="", category=""))])
 @example([(1, "a", memory("1", episode="1", turns=""))])

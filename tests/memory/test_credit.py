@@ -140,6 +140,7 @@ play.manager.reset_episode()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("call", ["create", "flush", "link", "replace"])
 def test_a_kill_between_the_trials_and_the_counts_loses_and_doubles_nothing(path, call):
     done = subprocess.run([sys.executable, "-c", KILLED, str(path), call], cwd=ROOT)

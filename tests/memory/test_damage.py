@@ -201,6 +201,7 @@ def said_of(path) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["Memories.md", "Memories.history.jsonl"])
 @pytest.mark.parametrize(("kind", "said"), [("folder", "a folder"), ("pipe", "a pipe"), ("socket", "a socket")])
 def test_what_is_no_file_is_a_clear_error_at_once(tmp_path, name, kind, said):
@@ -262,6 +263,7 @@ def test_a_link_is_written_through_and_everything_else_is_beside_the_file_it_lea
     assert (work / "Memories.md").is_symlink()
 
 
+@pytest.mark.slow
 def test_a_link_that_leads_nowhere_yet_gets_its_file_and_one_in_a_circle_is_an_error(tmp_path):
     (tmp_path / "Memories.md").symlink_to(tmp_path / "not yet" / "mine.md")
     with SimpleMemoryManager.open(tmp_path) as manager:

@@ -174,6 +174,7 @@ print(seen)
 """
 
 
+@pytest.mark.slow
 def test_a_person_and_a_player_change_the_same_file_and_lose_nothing(store):
     other = subprocess.Popen(
         [sys.executable, "-c", ADDING, str(store.file.path)], cwd=ROOT, stdout=subprocess.PIPE, text=True

@@ -249,6 +249,7 @@ def test_a_file_that_can_not_be_used_is_said_once(tmp_path, caplog):
     assert len(caplog.records) == 1
 
 
+@pytest.mark.slow
 def test_lines_of_many_processes_stay_whole(tmp_path):
     path = tmp_path / "Memories.judged.jsonl"
     writes = (

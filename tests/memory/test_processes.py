@@ -152,6 +152,7 @@ def test_a_hung_process_that_holds_the_lock_is_a_clear_error(path, caplog):
     assert titles_in(path) == ["First", "Second"]
 
 
+@pytest.mark.slow
 def test_a_full_disk_leaves_the_old_file_whole(path):
     SimpleMemoryManager.open(path).add_memory(5, "Hall", memory("First"))
     before = path.read_bytes()

@@ -85,6 +85,7 @@ def test_long_texts_are_cut_in_the_history(path):
     assert len(told.made.turn_stamp.action) == 120
 
 
+@pytest.mark.slow
 def test_of_a_real_run_it_tells_when_it_was_shown(tmp_path):
     with a_run(tmp_path, turns=30) as run:
         run.play_episode()

@@ -1,5 +1,6 @@
 """What of a location is shown, and that it keeps to its budget."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -69,6 +70,7 @@ def test_the_tokenizer_that_is_given_counts():
     assert found.text == "[NOTE] Three: a b c\n(2 more memories not shown)"
 
 
+@pytest.mark.slow
 @given(st.lists(memories(), max_size=30), st.integers(12, 400))
 def test_it_never_goes_over_its_budget_and_is_always_the_same(persistent, tokens):
     budget = Budget(tokens=tokens)

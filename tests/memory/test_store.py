@@ -353,6 +353,7 @@ def test_what_a_person_saves_in_the_midst_of_a_write_is_kept(path, at):
     assert "A note by hand." in path.read_text()
 
 
+@pytest.mark.slow
 def test_ten_threads_on_one_manager_lose_nothing(path):
     manager = SimpleMemoryManager.open(path)
     wanted = {f"Thread {thread} memory {number}" for thread in range(10) for number in range(50)}
