@@ -11,7 +11,6 @@ from pathlib import Path
 
 import numpy as np
 from dedup import DATA, pairs_in
-from zorkgpt.memory.dedup.meaning import EmbeddingIndex
 
 from game_interface.story import find_story
 from orchestration.assembly import RunOptions, assemble
@@ -20,6 +19,7 @@ from session.game_configuration import GameConfiguration
 from zorkgpt.embeddings.cache import VectorCache
 from zorkgpt.embeddings.choose import choose_provider
 from zorkgpt.log import get_logger
+from zorkgpt.memory.dedup.embedding_index import EmbeddingIndex
 from zorkgpt.memory.entailment.compare import compare
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.retrieval import estimated_tokens

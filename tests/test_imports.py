@@ -2,11 +2,13 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import zorkgpt
 
+ROOT = Path(__file__).resolve().parents[1]
 HEAVY = {"numpy", "openai", "torch", "jericho", "onnxruntime", "tokenizers", "sentence_transformers", "spacy"}
 
 
@@ -50,3 +52,15 @@ def test_an_unknown_name_is_an_attribute_error():
 def test_imports_run_downwards():
     done = subprocess.run(["lint-imports"], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.slow
+def test_every_benchmark_and_script_imports():
+    code = (
+        "import importlib, pathlib, sys; sys.path.append('benchmarks')\n"
+        "for path in sorted([*pathlib.Path('benchmarks').glob('*.py'), *pathlib.Path('scripts').glob('*.py')]):\n"
+        "    importlib.import_module('.'.join(path.with_suffix('').parts)); print(path)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.splitlines()) > 20
