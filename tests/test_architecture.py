@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.frames import measured
+
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 PACKAGES = ("zorkgpt", "session", "managers", "orchestration", "game_interface")
@@ -48,3 +50,10 @@ def test_every_module_that_the_page_names_is_there():
     assert [
         name for name in sorted(named) if not any(path == name or path.endswith(f"/{name}") for path in there)
     ] == []
+
+
+def test_a_turn_reaches_the_memory_file_in_ten_frames_of_ours(tmp_path):
+    frames = measured(tmp_path)
+    assert list(frames) == ["new", "seen again", "replaced"]
+    assert all(stack[-1].startswith("files.py: ") for stack in frames.values())
+    assert max(map(len, frames.values())) <= 10
