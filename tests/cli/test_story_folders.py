@@ -376,12 +376,12 @@ def mark_at_once(folder: Path, sha256: str, start, outcomes) -> None:
 
 
 def test_of_two_stories_that_come_to_a_folder_at_once_one_gets_it(tmp_path):
-    fork = multiprocessing.get_context("fork")
+    clean = multiprocessing.get_context("forkserver")
     for number in range(10):
         folder = tmp_path / str(number)
         folder.mkdir()
-        start, outcomes = fork.Barrier(2), fork.Queue()
-        both = [fork.Process(target=mark_at_once, args=(folder, digit * 64, start, outcomes)) for digit in ("a", "b")]
+        start, outcomes = clean.Barrier(2), clean.Queue()
+        both = [clean.Process(target=mark_at_once, args=(folder, digit * 64, start, outcomes)) for digit in ("a", "b")]
         for process in both:
             process.start()
         told = {outcomes.get(timeout=30) for _ in both}

@@ -18,6 +18,7 @@ from orchestration.assembly import RunOptions, assemble
 from orchestration.players import PlayerChoice
 from orchestration.zork_orchestrator_v2 import ZorkOrchestratorV2
 from session.game_configuration import GameConfiguration
+from tests.fixtures.kills import killed
 from tests.fixtures.runs import CtrlC, a_run, a_walkthrough
 from tests.fixtures.stories import of_another_build
 from zorkgpt.errors import CheckpointError, LLMError, WorkdirError
@@ -29,17 +30,6 @@ from zorkgpt.runlog.story_folder import StoryMark, mark_folder
 
 LOG = "episode_log.jsonl"
 COMMANDS = ("take penny", "north", "examine me", "south", "drop penny", "north", "look", "west", "east", "wait")
-
-
-def killed(play, *arguments) -> None:
-    """Do it in a fork of this process, which is expected to be killed."""
-    child = os.fork()
-    if child == 0:
-        try:
-            play(*arguments)
-        finally:
-            os._exit(1)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
 
 
 class Killer(CtrlC):
@@ -307,13 +297,13 @@ def test_what_another_process_wrote_since_is_kept(tmp_path):
         assert "Thick." in run.simple_memory.get_location_memory(9999)
 
 
+def drop_and_die(workdir: Path) -> None:
+    a_walkthrough(workdir, "take penny", "drop penny", "look", watchers=(Killer(2),)).play_episode()
+
+
 @pytest.mark.slow
 def test_memories_of_the_episode_only_are_there_again(tmp_path):
-    def play(workdir: Path) -> None:
-        run = a_walkthrough(workdir, "take penny", "drop penny", "look", watchers=(Killer(2),))
-        run.play_episode()
-
-    killed(play, tmp_path)
+    killed(drop_and_die, tmp_path)
     with a_walkthrough(tmp_path, "take penny", "drop penny", "look") as run:
         run.resume_episode(1)
         place = run.game_state.current_room_id
@@ -364,6 +354,10 @@ def scripted(workdir: Path, asked: Path, *, die_at: int | None = None) -> ZorkOr
     return assemble(config, RunOptions(PlayerChoice("model", "a test", None)), llm=ScriptedLLM(answer))
 
 
+def ask_and_die(workdir: Path, asked: Path, die_at: int) -> None:
+    scripted(workdir, asked, die_at=die_at).play_episode()
+
+
 def agent_prompts(asked: Path) -> list[str]:
     rows = [json.loads(line) for line in asked.read_text("utf-8").splitlines()]
     # A turn that is played again asks for the very same.
@@ -376,7 +370,7 @@ def test_a_model_is_asked_the_same_after_a_kill_as_without_one(tmp_path, die_at)
     with scripted(tmp_path / "whole", tmp_path / "whole.asked") as run:
         run.play_episode()
     asked = tmp_path / "killed.asked"
-    killed(lambda: scripted(tmp_path / "killed", asked, die_at=die_at).play_episode())
+    killed(ask_and_die, tmp_path / "killed", asked, die_at)
     with scripted(tmp_path / "killed", asked) as run:
         run.play_episode(resume=1)
     assert agent_prompts(asked) == agent_prompts(tmp_path / "whole.asked")

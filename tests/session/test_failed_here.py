@@ -6,6 +6,7 @@ import signal
 import pytest
 
 from orchestration.zork_orchestrator_v2 import ZorkOrchestratorV2
+from tests.fixtures.kills import killed
 from tests.fixtures.runs import CtrlC, a_walkthrough
 
 
@@ -56,15 +57,13 @@ class Killer(CtrlC):
             os.kill(os.getpid(), signal.SIGKILL)
 
 
+def play_and_die(workdir, commands) -> None:
+    a_walkthrough(workdir, *commands, watchers=(Killer(4),)).play_episode()
+
+
 def test_it_is_known_again_after_a_kill(tmp_path):
     commands = ("eat me", "take penny", "take me", "wait", "wait")
-    child = os.fork()
-    if child == 0:
-        try:
-            a_walkthrough(tmp_path, *commands, watchers=(Killer(4),)).play_episode()
-        finally:
-            os._exit(1)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+    killed(play_and_die, tmp_path, commands)
     with a_walkthrough(tmp_path, *commands) as run:
         run.resume_episode(1)
         assert failed_here(run) == ("take me",)
