@@ -14,7 +14,6 @@ from zorkgpt.context.prompt_section import first_sentences, last_sentences
 from zorkgpt.errors import LLMError
 from zorkgpt.llm.messages import LLM, Message
 from zorkgpt.llm.roles import Role
-from zorkgpt.llm.structured import form_of
 from zorkgpt.log import get_logger
 from zorkgpt.player import AgentDecision, PlayerContext
 from zorkgpt.prompts.render import render
@@ -104,6 +103,5 @@ def prompt_for(
         sections=critic_sections(context, budgets),
         action=first_sentences(proposal.action, PROPOSAL_TOKENS[0]),
         reasons=last_sentences(proposal.reasoning, PROPOSAL_TOKENS[1]),
-        form=form_of(CriticAnswer),
     )
     return [Message("system", prompt.system), Message("user", prompt.user)]

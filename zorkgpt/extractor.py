@@ -8,7 +8,6 @@ from session.extraction import Extraction, GameText
 from zorkgpt.errors import LLMError
 from zorkgpt.llm.messages import LLM, Message
 from zorkgpt.llm.roles import Role
-from zorkgpt.llm.structured import form_of
 from zorkgpt.log import get_logger
 from zorkgpt.prompts.render import render
 from zorkgpt.world.directions import DIRECTIONS, canonical_direction
@@ -74,7 +73,7 @@ class ModelExtractor:
 
 def prompt_for(said: GameText) -> list[Message]:
     """Return the question to the model."""
-    prompt = render("extractor", said=said, form=form_of(ExtractionAnswer))
+    prompt = render("extractor", said=said)
     return [Message("system", prompt.system), Message("user", prompt.user)]
 
 

@@ -93,8 +93,6 @@ def test_a_field_named_like_a_schema_word_is_kept():
     assert list(json_schema(Odd)["properties"]) == ["title", "default", "pattern"]
 
 
-def test_the_form_is_added_once():
-    messages = [Message("user", "Well?")]
-    formed = with_form(messages, Lenient)
-    assert formed == [Message("user", f"Well?\n\n{form_of(Lenient)}")]
-    assert with_form(formed, Lenient) == formed
+def test_the_form_stands_below_the_last_message():
+    messages = [Message("system", "You play."), Message("user", "Well?")]
+    assert with_form(messages, Lenient) == [messages[0], Message("user", f"Well?\n\n{form_of(Lenient)}")]

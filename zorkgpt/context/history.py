@@ -12,7 +12,6 @@ from zorkgpt.context.prompt_section import first_sentences, last_sentences, newe
 from zorkgpt.context.sections import REASONED_TURNS, fitting_history
 from zorkgpt.llm.messages import LLM, Message
 from zorkgpt.llm.roles import Role
-from zorkgpt.llm.structured import form_of
 from zorkgpt.memory.synthesis import RecentTurn
 from zorkgpt.prompts.render import one_line, render
 
@@ -120,7 +119,6 @@ def prompt_for(overflow: Overflow) -> list[Message]:
         previous=overflow.previous,
         turns="\n".join(lines[len(lines) - count :]),
         left_out=len(lines) - count,
-        form=form_of(SummaryAnswer),
     )
     return [Message("system", prompt.system), Message("user", prompt.user)]
 

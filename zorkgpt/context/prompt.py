@@ -71,8 +71,23 @@ def critic_values(context: PlayerContext, budgets: ContextSection) -> dict[str, 
 
 def halved(budgets: ContextSection) -> ContextSection:
     """Return the budgets with half the tokens for every section."""
-    halves = {name: value // 2 for name, value in budgets if name.endswith("_tokens")}
-    return budgets.model_copy(update=halves)
+    return scaled(budgets, 0.5)
+
+
+def scaled(budgets: ContextSection, share: float) -> ContextSection:
+    """Return the budgets with this share of the tokens for every section."""
+    parts = {name: int(value * share) for name, value in budgets if name.endswith("_tokens")}
+    return budgets.model_copy(update=parts)
+
+
+def fitted(budgets: ContextSection, context_length: int) -> ContextSection:
+    """Return the budgets, smaller where all sections at their longest would not fit into a model's context.
+
+    Args:
+        context_length: The tokens of prompt and answer together.
+    """
+    room = max(0, context_length - _INSTRUCTIONS_AND_ANSWER_TOKENS)
+    return scaled(budgets, min(1.0, room / most_tokens(budgets, memories=_MEMORIES_TOKENS)))
 
 
 def most_tokens(budgets: ContextSection, *, memories: int) -> int:
@@ -86,6 +101,8 @@ def most_tokens(budgets: ContextSection, *, memories: int) -> int:
 
 
 _VISITS_AND_FENCE_TOKENS = 40
+_MEMORIES_TOKENS = 1000
+_INSTRUCTIONS_AND_ANSWER_TOKENS = 2000
 
 
 def _shown(

@@ -6,7 +6,6 @@ from typing import cast
 from zorkgpt.knowledge.synthesis import EpisodeReview, LessonsAnswer, TurnReview, WisdomAnswer
 from zorkgpt.llm.messages import LLM, Message
 from zorkgpt.llm.roles import Role
-from zorkgpt.llm.structured import form_of
 from zorkgpt.prompts.render import render
 from zorkgpt.runlog.events import TurnPlayed
 
@@ -23,7 +22,7 @@ class ModelKnowledgeSynthesizer:
         self._llm = llm
 
     def lessons(self, asked: TurnReview) -> LessonsAnswer:
-        prompt = render("knowledge", asked=asked, form=form_of(LessonsAnswer))
+        prompt = render("knowledge", asked=asked)
         messages = [Message("system", prompt.system), Message("user", prompt.user)]
         return cast(
             LessonsAnswer, self._llm.complete(messages, role=Role.KNOWLEDGE, response_model=LessonsAnswer).parsed
@@ -31,9 +30,7 @@ class ModelKnowledgeSynthesizer:
 
     def wisdom(self, asked: EpisodeReview) -> WisdomAnswer:
         told = most_informative(asked.turns)
-        prompt = render(
-            "wisdom", story=asked, turns=told, left_out=len(asked.turns) - len(told), form=form_of(WisdomAnswer)
-        )
+        prompt = render("wisdom", story=asked, turns=told, left_out=len(asked.turns) - len(told))
         messages = [Message("system", prompt.system), Message("user", prompt.user)]
         return cast(WisdomAnswer, self._llm.complete(messages, role=Role.KNOWLEDGE, response_model=WisdomAnswer).parsed)
 

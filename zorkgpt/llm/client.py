@@ -2,9 +2,9 @@
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from threading import Thread
 from typing import Any, TypeVar
 
@@ -23,6 +23,7 @@ log = get_logger(__name__)
 
 OPENAI_URL = "https://api.openai.com/v1"
 _MORE_ROOM = 4
+_CHECK_TOKENS = 16
 
 Connect = Callable[[str, SecretStr | None, LLMSettings], Any]
 """Makes a client of the OpenAI SDK's shape for a base URL."""
@@ -40,6 +41,14 @@ class ModelStatus:
     roles: tuple[Role, ...]
     listed: tuple[str, ...] | None
     """The models that the server lists; None: it has no list."""
+    dialect: wire.Dialect = field(default_factory=wire.Dialect)
+    """What the server was found to accept."""
+
+
+class _Ready(BaseModel):
+    """The form of the answer to the request that tells whether a model answers."""
+
+    ready: bool
 
 
 def connect_openai(base_url: str, api_key: SecretStr | None, settings: LLMSettings) -> Any:
@@ -60,10 +69,12 @@ class LLMClient:
         *,
         on_call: Callable[[CallRecord], None] | None = None,
         connect: Connect = connect_openai,
+        known: Iterable[ModelStatus] = (),
     ) -> None:
         """
         Args:
             on_call: called after every request with its prompt and answer; a record never holds a key.
+            known: what an earlier check found.
 
         Raises:
             ConfigurationError: there is a ceiling on cost, and a model without a price.
@@ -73,7 +84,7 @@ class LLMClient:
         self._on_call = on_call
         self._connect = connect
         self._connections: dict[str, Any] = {}
-        self._dialects: dict[Endpoint, wire.Dialect] = {}
+        self._dialects = {(status.base_url, status.model): status.dialect for status in known}
         self._failures: dict[Endpoint, int] = {}
 
     def complete(
@@ -89,7 +100,12 @@ class LLMClient:
         """
         if response_model is None:
             return self._ask(messages, role, None)
-        return ask_for(lambda question: self._ask(question, role, response_model), messages, response_model)
+        return ask_for(
+            lambda question: self._ask(question, role, response_model),
+            messages,
+            response_model,
+            lambda completion: self._note_invalid(completion, role, response_model),
+        )
 
     def base_url(self, role: Role) -> str:
         """Return the base URL of the server of a role.
@@ -109,11 +125,11 @@ class LLMClient:
     def check(self) -> tuple[ModelStatus, ...]:
         """Check that every configured model answers.
 
-        A model that its server does not list gets a short request, since some servers list only some or take any name.
+        Each gets a short request for a typed answer, which also shows what its server accepts.
 
         Raises:
-            LLMUnreachable: one does not.
-            LLMError: a server is there, but failed.
+            LLMUnreachable: one does not answer.
+            BudgetExceeded: the ceiling is reached.
         """
         roles: dict[Endpoint, list[Role]] = {}
         for role in self.settings.roles:
@@ -125,13 +141,17 @@ class LLMClient:
             listed = wire.listed_models(self._connection(roles[0]))
         except Exception as error:
             raise self._failed(roles[0], error) from None
-        known = listed is not None and (model in listed or f"{model}:latest" in listed)
-        if not known:
-            try:
-                self._call([Message("user", "Say OK.")], roles[0], None, 16)
-            except LLMUnreachable as error:
-                raise LLMUnreachable(f"{error} It lists: {', '.join(listed or ()) or 'nothing'}.") from None
-        return ModelStatus(base_url, model, roles, listed)
+        told = (listed or {}).get(model)
+        if told is not None:
+            self._dialects[base_url, model] = wire.Dialect(context_length=told)
+        try:
+            self._call([Message("user", "Are you ready?")], roles[0], _Ready, _CHECK_TOKENS)
+        except BudgetExceeded:
+            raise
+        except LLMError as error:
+            raise LLMUnreachable(f"{error} It lists: {', '.join(sorted(listed or ())) or 'nothing'}.") from None
+        names = None if listed is None else tuple(sorted(listed))
+        return ModelStatus(base_url, model, roles, names, self._dialect((base_url, model)))
 
     def _ask(self, messages: list[Message], role: Role, response_model: type[BaseModel] | None) -> Completion:
         limit = self.settings.of(role).max_tokens
@@ -148,14 +168,31 @@ class LLMClient:
                 log.warning("no more room to be had", extra={"role": str(role), "problem": str(error)})
         if not raw.content:
             raise InvalidAnswer(self._no_content(role, raw))
-        return Completion(raw.content, None, raw.usage, raw.reasoning, raw.truncated)
+        context_length = self._dialect(self._endpoint(role)).context_length
+        return Completion(raw.content, None, raw.usage, raw.reasoning, raw.truncated, context_length)
 
     def _no_content(self, role: Role, raw: wire.RawAnswer) -> str:
         name = f"The model {self.settings.of(role).model!r} at {self.base_url(role)}"
         if raw.truncated:
             return f"{name} used up its limit before it answered: raise max_tokens of the role {str(role)!r}."
-        said = f": {wire.scrubbed(raw.complaint, self._secrets())}" if raw.complaint else ""
-        return f"{name} sent an empty answer twice{said}."
+        return f"{name} sent an empty answer twice: {raw.instead}."
+
+    def _note_invalid(self, completion: Completion, role: Role, response_model: type[BaseModel]) -> None:
+        """Put the schema into the prompt from now on if the server shows that it ignores the one in the request."""
+        endpoint = self._endpoint(role)
+        dialect = self._dialect(endpoint)
+        if completion.truncated or not dialect.form.carries_schema:
+            return
+        if wire.ignores_schema(completion.content, response_model):
+            self._adopt(endpoint, replace(dialect, form=wire.AnswerForm.JSON_OBJECT))
+
+    def _dialect(self, endpoint: Endpoint) -> wire.Dialect:
+        return self._dialects.get(endpoint, wire.Dialect())
+
+    def _adopt(self, endpoint: Endpoint, dialect: wire.Dialect) -> None:
+        if dialect != self._dialect(endpoint):
+            log.warning("server takes less than was asked of it", extra={"model": endpoint[1], "now": str(dialect)})
+            self._dialects[endpoint] = dialect
 
     def _call(
         self, messages: list[Message], role: Role, response_model: type[BaseModel] | None, limit: int | None
@@ -175,7 +212,7 @@ class LLMClient:
     ) -> wire.RawAnswer:
         """Send the request, leave out parameters as the server refuses them, and remember what it accepts."""
         role_settings, endpoint = self.settings.of(role), self._endpoint(role)
-        dialect = self._dialects.get(endpoint, wire.Dialect())
+        dialect = self._dialect(endpoint)
         while True:
             arguments = wire.request(role_settings, messages, dialect, limit=limit, response_model=response_model)
             try:
@@ -188,11 +225,12 @@ class LLMClient:
                     raise self._failed(role, error) from None
                 dialect = change
                 continue
-            if dialect != self._dialects.get(endpoint, wire.Dialect()):
-                log.warning("server takes less than was asked of it", extra={"model": endpoint[1], "now": dialect})
-                self._dialects[endpoint] = dialect
+            if wire.is_web_page(response):
+                raise wire.web_page_error(endpoint[0])
+            self._adopt(endpoint, dialect)
             self._failures[endpoint] = 0
-            return wire.read(response)
+            raw = wire.read(response)
+            return replace(raw, instead=wire.scrubbed(raw.instead, self._secrets()))
 
     def _send(self, role: Role, arguments: dict[str, Any]) -> Any:
         connection = self._connection(role)

@@ -36,6 +36,8 @@ class Completion:
     reasoning: str = ""
     truncated: bool = False
     """Whether the answer was cut off at `max_tokens`."""
+    context_length: int | None = None
+    """The tokens that the model takes for prompt and answer together; None if its server has not told."""
 
 
 class LLM(Protocol):

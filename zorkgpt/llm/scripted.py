@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from zorkgpt.errors import LLMError
 from zorkgpt.llm.messages import Answer, Completion, Message
 from zorkgpt.llm.roles import Role
-from zorkgpt.llm.structured import ask_for
+from zorkgpt.llm.structured import ask_for, with_form
 from zorkgpt.llm.wire import split_reasoning
 
 Script = str | dict[str, Any] | BaseModel | Exception
@@ -61,10 +61,11 @@ class ScriptedLLM:
             InvalidAnswer: two answers in a row do not have the form of `response_model`.
         """
 
-        def ask(question: list[Message]) -> Completion:
-            return self._answer(question, role)
-
-        return ask(messages) if response_model is None else ask_for(ask, messages, response_model)
+        if response_model is None:
+            return self._answer(messages, role)
+        return ask_for(
+            lambda question: self._answer(with_form(question, response_model), role), messages, response_model
+        )
 
     def _answer(self, messages: list[Message], role: Role) -> Completion:
         self.calls.append(ScriptedCall(role, tuple(messages)))

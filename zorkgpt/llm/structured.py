@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -17,6 +18,9 @@ _FENCE = re.compile(r"```(?:json)?\s*\n(.*?)```", re.DOTALL | re.IGNORECASE)
 # A brace with a key after it, or none: not the braces that people put into prose.
 _START = re.compile(r"""\{(?=\s*(?:["'}]|\w+\s*:))""")
 _DECODER = json.JSONDecoder(strict=False)
+BARE_OBJECT = "Answer with one JSON object and nothing else."
+"""The instruction where the schema stands in the request; some servers insist that a prompt says JSON."""
+
 _LONGEST_REPAIR = 20_000
 _LONGEST_QUOTE = 2_000
 
@@ -49,7 +53,7 @@ def _strict_schema(schema: dict[str, Any]) -> dict[str, Any]:
 def form_of(model: type[BaseModel]) -> str:
     """Return the instruction at the end of a prompt that requests this form of answer."""
     schema = json.dumps(json_schema(model), ensure_ascii=False)
-    return f"Answer with one JSON object and nothing else, of this JSON schema:\n{schema}"
+    return f"{BARE_OBJECT[:-1]}, of this JSON schema:\n{schema}"
 
 
 def read_answer(text: str, model: type[Answer]) -> Answer:
@@ -114,32 +118,43 @@ def _described(error: ValidationError) -> str:
     return "; ".join(lines)[:_LONGEST_QUOTE]
 
 
-def ask_for(ask: Callable[[list[Message]], Completion], messages: list[Message], model: type[Answer]) -> Completion:
+def ask_for(
+    ask: Callable[[list[Message]], Completion],
+    messages: list[Message],
+    model: type[Answer],
+    on_invalid: Callable[[Completion], None] = lambda completion: None,
+) -> Completion:
     """Ask for an answer of this form; if it can't be parsed, ask once more and say what was wrong.
+
+    Args:
+        ask: Sends messages, and tells the form where it is told.
+        on_invalid: Called with an answer that can't be parsed, before the second question.
 
     Raises:
         InvalidAnswer: the second answer can't be parsed either.
     """
-    messages = with_form(messages, model)
     completion = ask(messages)
     try:
         parsed = read_answer(completion.content, model)
     except InvalidAnswer as problem:
         log.info("model answer not understood, asking once more", extra={"problem": str(problem)})
+        on_invalid(completion)
         completion = ask([*messages, *_correction(completion.content, problem)])
         parsed = read_answer(completion.content, model)
-    return Completion(completion.content, parsed, completion.usage, completion.reasoning, completion.truncated)
+    return replace(completion, parsed=parsed)
 
 
 def with_form(messages: list[Message], model: type[BaseModel]) -> list[Message]:
-    """Append the form of the answer to the last message, unless a message holds it already."""
-    form = form_of(model)
-    if any(form in message.content for message in messages):
-        return messages
+    """Append the form of the answer to the last message."""
+    return with_instruction(messages, form_of(model))
+
+
+def with_instruction(messages: list[Message], instruction: str) -> list[Message]:
+    """Append an instruction to the last message."""
     *before, last = messages
-    return [*before, Message(last.speaker, f"{last.content}\n\n{form}")]
+    return [*before, Message(last.speaker, f"{last.content}\n\n{instruction}")]
 
 
 def _correction(content: str, problem: InvalidAnswer) -> list[Message]:
-    question = f"That can't be read. {problem}\nAnswer again: the JSON object only, of the schema above."
+    question = f"That can't be read. {problem}\nAnswer again."
     return [Message("assistant", content[:_LONGEST_QUOTE]), Message("user", question)]

@@ -1,9 +1,11 @@
 """The wire format of the chat-completions API: requests, responses and errors."""
 
+import json
 import re
 import socket
 import ssl
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import Any
 
 from pydantic import BaseModel
@@ -11,13 +13,30 @@ from pydantic import BaseModel
 from zorkgpt.errors import LLMError, LLMUnreachable
 from zorkgpt.llm.messages import Message, Usage
 from zorkgpt.llm.settings import RoleSettings
-from zorkgpt.llm.structured import json_schema
+from zorkgpt.llm.structured import BARE_OBJECT, json_schema, with_form, with_instruction
 
 _SAMPLING = ("temperature", "top_p")
 # The API of OpenAI has no such parameters; most local servers do.
 _EXTRA_SAMPLING = ("top_k", "min_p")
 _REFUSALS = {400, 415, 422, 501}
-_NO_SUCH_PAGE = {404, 405, 501}
+"""Statuses that tell of a request that the server does not take, whether or not the text says why."""
+_ABOUT_FORM = re.compile(r"response_format|grammar|structured output|guided", re.IGNORECASE)
+_ABOUT_ONE_FORM = re.compile(r"json_schema|json_object")
+"""What a server names that takes another form: one that takes none names the parameter only."""
+# "maximum context length is 8192 tokens", "exceed context window of 2048", "available context size (4096 tokens)",
+# "prompt is too long: 210000 tokens > 200000 maximum".
+_CONTEXT_LENGTH = re.compile(
+    r"(?:context (?:length|window|size)|n_ctx)\D{0,40}?(\d{3,8})|> (\d{3,8}) maximum", re.IGNORECASE
+)
+_CONTEXT_FIELDS = ("max_model_len", "context_length", "max_context_length", "loaded_context_length", "context_window")
+"""Where the list of models of vLLM, OpenRouter, LM Studio and Groq tells how long a context may be."""
+_CHARACTERS_PER_TOKEN = 3
+"""Fewer than in English prose, so that a prompt that was cut to fit does."""
+_LEAST_PROMPT = 200
+"""Tokens; a context that leaves less than that for the prompt can't be used."""
+_ANSWER_TOKENS = 512
+"""What is left for the answer of a role without a limit of its own."""
+_CUT = "\n[...]\n"
 _SURROGATES = re.compile(r"[\ud800-\udfff]")
 _LONGEST_ERROR = 500
 
@@ -29,15 +48,50 @@ _ONLY_CLOSED = re.compile(rf"\A(?P<thought>.*?)</(?:{_TAGS})>", re.DOTALL | re.I
 _ONLY_OPENED = re.compile(rf"^[ \t]*<(?:{_TAGS})>(?P<thought>.*)\Z", re.DOTALL | re.IGNORECASE | re.MULTILINE)
 
 
+class AnswerForm(StrEnum):
+    """How the form of a typed answer is told to the server, the strictest way first."""
+
+    JSON_SCHEMA = "json_schema"
+    JSON_OBJECT_WITH_SCHEMA = "json_object with a schema"
+    """What the Python server of llama.cpp takes."""
+    JSON_OBJECT = "json_object"
+    """The schema stands in the prompt."""
+    TEXT = "an instruction in the prompt"
+
+    @property
+    def carries_schema(self) -> bool:
+        """Return whether the schema stands in the request's own parameter, and so not in the prompt."""
+        return self in (AnswerForm.JSON_SCHEMA, AnswerForm.JSON_OBJECT_WITH_SCHEMA)
+
+    def next(self) -> "AnswerForm":
+        """Return the next, less strict way."""
+        forms = list(AnswerForm)
+        return forms[min(forms.index(self) + 1, len(forms) - 1)]
+
+
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """The parameters that a server accepts for one model, as far as its refusals have shown."""
+    """What a server accepts for one model, as far as its list of models and its refusals have shown."""
 
-    schema: bool = True
+    form: AnswerForm = AnswerForm.JSON_SCHEMA
     limit_name: str = "max_tokens"
     left_out: frozenset[str] = frozenset()
     system: bool = True
     """Whether there is a system role; without one its text is put before the first message of the user."""
+    stream: bool = True
+    """Whether an answer may be requested in parts as they come."""
+    context_length: int | None = None
+    """The tokens of prompt and answer together; None if the server has not told."""
+
+    def __str__(self) -> str:
+        told = [f"typed answers by {self.form}"]
+        if self.context_length is not None:
+            told.append(f"a context of {self.context_length} tokens")
+        if self.left_out:
+            told.append(f"without {', '.join(sorted(self.left_out))}")
+        if self.limit_name != "max_tokens":
+            told.append(f"limits as {self.limit_name}")
+        return ", ".join(told + ["no system role"] * (not self.system) + ["no streaming"] * (not self.stream))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +102,8 @@ class RawAnswer:
     reasoning: str
     usage: Usage
     truncated: bool
-    complaint: str = ""
-    """The refusal or error that came in the place of an answer."""
+    instead: str = ""
+    """What came in the place of an answer, for a person; "" if there is one."""
 
 
 def request(
@@ -61,6 +115,11 @@ def request(
     response_model: type[BaseModel] | None,
 ) -> dict[str, Any]:
     """Return the arguments of `client.chat.completions.create`, without those that are not set."""
+    if response_model is not None:
+        by_schema = dialect.form.carries_schema
+        messages = with_instruction(messages, BARE_OBJECT) if by_schema else with_form(messages, response_model)
+    if dialect.context_length is not None:
+        messages = cut_to_fit(messages, dialect.context_length - (limit or _ANSWER_TOKENS))
     sampling = {
         name: value
         for name in _SAMPLING + _EXTRA_SAMPLING
@@ -76,11 +135,36 @@ def request(
     arguments |= {name: sampling[name] for name in _SAMPLING if name in sampling}
     if limit is not None:
         arguments[dialect.limit_name] = limit
-    if response_model is not None and dialect.schema:
-        schema = {"name": response_model.__name__, "schema": json_schema(response_model), "strict": True}
-        arguments["response_format"] = {"type": "json_schema", "json_schema": schema}
+    if response_model is not None and dialect.form is not AnswerForm.TEXT:
+        arguments["response_format"] = _response_format(dialect.form, response_model)
     extra = {name: sampling[name] for name in _EXTRA_SAMPLING if name in sampling}
     return arguments | ({"extra_body": extra} if extra else {})
+
+
+def _response_format(form: AnswerForm, model: type[BaseModel]) -> dict[str, Any]:
+    match form:
+        case AnswerForm.JSON_SCHEMA:
+            schema = {"name": model.__name__, "schema": json_schema(model), "strict": True}
+            return {"type": "json_schema", "json_schema": schema}
+        case AnswerForm.JSON_OBJECT_WITH_SCHEMA:
+            return {"type": "json_object", "schema": json_schema(model)}
+        case _:
+            return {"type": "json_object"}
+
+
+def cut_to_fit(messages: list[Message], tokens: int) -> list[Message]:
+    """Return the messages, the longest of them cut in its middle if all together are longer than so many tokens.
+
+    What is asked stands at the end of a prompt, and what it is about at its beginning.
+    """
+    over = sum(len(message.content) for message in messages) - max(tokens, _LEAST_PROMPT) * _CHARACTERS_PER_TOKEN
+    if over <= 0:
+        return messages
+    longest = max(range(len(messages)), key=lambda number: len(messages[number].content))
+    text = messages[longest].content
+    kept = max(0, len(text) - over - len(_CUT))
+    cut = Message(messages[longest].speaker, text[: kept // 3] + _CUT + text[len(text) - (kept - kept // 3) :])
+    return [*messages[:longest], cut, *messages[longest + 1 :]]
 
 
 def _sendable(text: str) -> str:
@@ -95,10 +179,17 @@ def _without_system(messages: list[Message]) -> list[Message]:
 
 
 def adapted(dialect: Dialect, arguments: dict[str, Any], error: Exception) -> Dialect | None:
-    """Return the dialect to try after this refusal; None if the refusal is about something else."""
-    if getattr(error, "status_code", None) not in _REFUSALS:
+    """Return the dialect to try after this refusal; None if the refusal is about something else.
+
+    A text that names a parameter is about that parameter, whatever the status: some servers report it as a fault of
+    their own.
+    """
+    status = getattr(error, "status_code", None)
+    if not isinstance(status, int) or status in (401, 402, 403, 404, 429):
         return None
     complaint = f"{getattr(error, 'param', None)} {error}"
+    if length := _context_length(complaint, getattr(error, "code", None), arguments):
+        return _with_context(dialect, length, arguments)
     if dialect.limit_name in arguments and "max_completion_tokens" in complaint and dialect.limit_name == "max_tokens":
         return replace(dialect, limit_name="max_completion_tokens")
     if dialect.system and "system role" in complaint.lower():
@@ -107,9 +198,41 @@ def adapted(dialect: Dialect, arguments: dict[str, Any], error: Exception) -> Di
     named = {name for name in _SAMPLING + _EXTRA_SAMPLING if name in sent and re.search(rf"\b{name}\b", complaint)}
     if named:
         return replace(dialect, left_out=dialect.left_out | named)
-    if "response_format" in arguments:
-        return replace(dialect, schema=False)
+    if "response_format" in arguments and _ABOUT_ONE_FORM.search(complaint):
+        return replace(dialect, form=dialect.form.next())
+    if "response_format" in arguments and _ABOUT_FORM.search(complaint):
+        return replace(dialect, form=AnswerForm.TEXT)
+    if "stream" in arguments and re.search(r"\bstream", complaint):
+        return replace(dialect, stream=False)
+    if "response_format" in arguments and status in _REFUSALS:
+        return replace(dialect, form=AnswerForm.TEXT)
     return None
+
+
+def _context_length(complaint: str, code: object, arguments: dict[str, Any]) -> int | None:
+    found = _CONTEXT_LENGTH.search(complaint)
+    if found:
+        return int(found[1] or found[2])
+    if code != "context_length_exceeded":
+        return None
+    return sum(len(message["content"]) for message in arguments["messages"]) // _CHARACTERS_PER_TOKEN // 2
+
+
+def _with_context(dialect: Dialect, length: int, arguments: dict[str, Any]) -> Dialect | None:
+    """Return the dialect with this context, or with less if a prompt that was cut to it was refused all the same."""
+    known = dialect.context_length
+    length = length if known is None or length < known else known * 3 // 4
+    asked = arguments.get(dialect.limit_name) or _ANSWER_TOKENS
+    return replace(dialect, context_length=length) if length - asked >= _LEAST_PROMPT else None
+
+
+def ignores_schema(content: str, model: type[BaseModel]) -> bool:
+    """Return whether an answer can't have been made by the schema that was sent: it lacks one of its fields."""
+    try:
+        value = json.loads(content)
+    except ValueError:
+        return True
+    return not isinstance(value, dict) or not set(json_schema(model)["required"]) <= set(value)
 
 
 def read(response: Any) -> RawAnswer:
@@ -117,15 +240,40 @@ def read(response: Any) -> RawAnswer:
     choices = getattr(response, "choices", None)
     choice = choices[0] if isinstance(choices, list | tuple) and choices else None
     message = getattr(choice, "message", None)
-    content, thought = split_reasoning(_text(getattr(message, "content", None)))
+    said = _text(getattr(message, "content", None))
+    content, thought = split_reasoning(said)
     field = _text(getattr(message, "reasoning_content", None)) or _text(getattr(message, "reasoning", None))
     return RawAnswer(
         content=content,
         reasoning="\n".join(filter(None, (field.strip(), thought))),
         usage=_usage(getattr(response, "usage", None)),
         truncated=getattr(choice, "finish_reason", None) == "length",
-        complaint=_text(getattr(message, "refusal", None)) or _complaint(getattr(response, "error", None)),
+        instead="" if content else _instead(response, choices, message, said),
     )
+
+
+def _instead(response: Any, choices: Any, message: Any, said: str) -> str:
+    """Return what came instead of an answer, and the way out where one is known."""
+    complaint = _text(getattr(message, "refusal", None)) or _complaint(getattr(response, "error", None))
+    if complaint:
+        return complaint
+    if isinstance(response, str):
+        return f"a text in the place of a JSON object: {response[:80]!r}"
+    calls = getattr(message, "tool_calls", None)
+    if isinstance(calls, list) and calls:
+        name = getattr(getattr(calls[0], "function", None), "name", None)
+        return f"a call of the tool {name!r}, though none was offered; choose another chat template or model"
+    if said.strip():
+        return "reasoning that never came to its end; raise max_tokens of the role, or turn the model's reasoning off"
+    if message is not None:
+        return "null" if getattr(message, "content", None) is None else "an empty text"
+    return "an empty list of choices" if choices == [] else "no choices"
+
+
+def is_web_page(response: Any) -> bool:
+    """Return whether a response, or the text in which no JSON was found, is HTML."""
+    text = response if isinstance(response, str) else getattr(response, "doc", "")
+    return isinstance(text, str) and bool(re.match(r"\s*<(?:!doctype|html|head|body)", text, re.IGNORECASE))
 
 
 def _complaint(error: Any) -> str:
@@ -162,17 +310,28 @@ def split_reasoning(text: str) -> tuple[str, str]:
     return text.strip(), "\n".join(thought for thought in thoughts if thought)
 
 
-def listed_models(connection: Any) -> tuple[str, ...] | None:
-    """Return the model names that a client of the OpenAI SDK's shape lists, sorted; None if it can't."""
+def listed_models(connection: Any) -> dict[str, int | None] | None:
+    """Return the models that a client of the OpenAI SDK's shape lists, with the context lengths it tells; None if none.
+
+    Raises:
+        Exception: there is no server, or it refuses the key.
+    """
     if not hasattr(connection, "models"):
         return None
     try:
-        return tuple(sorted(model.id for model in connection.models.list()))
-    # The exceptions are those of whichever SDK this is; what they share is the HTTP status.
+        return {model.id: _listed_context(model) for model in connection.models.list()}
+    # The exceptions are those of whichever SDK this is. Whether the server works shows in a request.
     except Exception as error:
-        if getattr(error, "status_code", None) in _NO_SUCH_PAGE:
-            return None
-        raise
+        if _is_absent(error) or getattr(error, "status_code", None) in (401, 403):
+            raise
+        return None
+
+
+def _listed_context(model: Any) -> int | None:
+    meta = getattr(model, "meta", None)
+    told = [getattr(model, name, None) for name in _CONTEXT_FIELDS]
+    told.append(meta.get("n_ctx") if isinstance(meta, dict) else None)
+    return next((value for value in told if isinstance(value, int) and value > 0), None)
 
 
 def scrubbed(text: str, secrets: list[str]) -> str:
@@ -189,8 +348,10 @@ def as_llm_error(error: Exception, *, model: str, base_url: str, secrets: list[s
 
     `LLMUnreachable` is for what no retry mends: an absent server, a refused key, an unknown model.
     """
-    said = scrubbed(str(error) or type(error).__name__, secrets)
     status = getattr(error, "status_code", None)
+    if is_web_page(error) or is_web_page(str(error)):
+        return web_page_error(base_url, status)
+    said = scrubbed(str(error) or type(error).__name__, secrets)
     if status in (401, 403):
         return LLMUnreachable(
             f"{base_url} refuses the key (HTTP {status}: {said}). "
@@ -210,6 +371,14 @@ def as_llm_error(error: Exception, *, model: str, base_url: str, secrets: list[s
         )
     kind = f"HTTP {status}" if status else type(error).__name__
     return LLMError(f"The model {model!r} at {base_url} gave no answer ({kind}: {said}).")
+
+
+def web_page_error(base_url: str, status: int | None = None) -> LLMUnreachable:
+    """Return the error that a web page came from this address."""
+    code = f" (HTTP {status})" if status else ""
+    return LLMUnreachable(
+        f"{base_url} answers with a web page{code}, not as a model's server. Correct the address: most end in /v1."
+    )
 
 
 def _is_absent(error: BaseException | None) -> bool:

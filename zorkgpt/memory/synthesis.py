@@ -13,7 +13,6 @@ from pydantic import Field, model_validator
 from zorkgpt.errors import InvalidAnswer
 from zorkgpt.llm.messages import LLM, Message
 from zorkgpt.llm.roles import Role
-from zorkgpt.llm.structured import form_of
 from zorkgpt.log import get_logger
 from zorkgpt.memory.claims import Relation
 from zorkgpt.memory.models import (
@@ -192,7 +191,6 @@ def prompt_for(request: SynthesisRequest, *, history_window: int) -> list[Messag
         memories=_memories(request.memories),
         history="\n".join(_past(turn) for turn in past),
         recalled="\n".join(_recalled(request)),
-        form=form_of(SynthesisAnswer),
     )
     return [Message("system", prompt.system), Message("user", prompt.user)]
 

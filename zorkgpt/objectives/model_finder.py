@@ -8,7 +8,6 @@ from pydantic import BaseModel, Field, field_validator
 from session.history import TurnRecord
 from zorkgpt.llm.messages import LLM, Message
 from zorkgpt.llm.roles import Role
-from zorkgpt.llm.structured import form_of
 from zorkgpt.memory.retrieval import estimated_tokens
 from zorkgpt.objectives.conditions import ConditionKind
 from zorkgpt.objectives.finder import SCORE_BY, Findings, ObjectiveProposal, ReachedReport, Situation
@@ -114,7 +113,6 @@ class ModelObjectiveFinder:
             situation=situation,
             listed=_lines(_listed(situation), situation),
             most=most,
-            form=form_of(RefinementAnswer),
         )
         messages = [Message("system", prompt.system), Message("user", prompt.user)]
         completion = self._llm.complete(messages, role=Role.OBJECTIVES, response_model=RefinementAnswer)
@@ -144,7 +142,6 @@ def discovery_prompt(situation: Situation) -> list[Message]:
         knowledge=_that_fit(situation.knowledge, "knowledge"),
         longest=_MAX_RESPONSE_CHARS,
         most=_MAX_NEW,
-        form=form_of(ObjectivesAnswer),
     )
     return [Message("system", prompt.system), Message("user", prompt.user)]
 

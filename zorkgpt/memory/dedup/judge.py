@@ -7,7 +7,6 @@ from pydantic import BaseModel, Field
 
 from zorkgpt.llm.messages import LLM, Message
 from zorkgpt.llm.roles import Role
-from zorkgpt.llm.structured import form_of
 from zorkgpt.memory.models import Memory
 from zorkgpt.prompts.render import render
 
@@ -49,9 +48,7 @@ class ModelJudge:
         self._llm = llm
 
     def judge(self, place: str, new: Memory, known: Sequence[Memory]) -> dict[int, Verdict]:
-        prompt = render(
-            "memory_judge", place=place, new=new, known=known, longest=_LONGEST_TEXT, form=form_of(Verdicts)
-        )
+        prompt = render("memory_judge", place=place, new=new, known=known, longest=_LONGEST_TEXT)
         messages = [Message("system", prompt.system), Message("user", prompt.user)]
         answer = self._llm.complete(messages, role=Role.MEMORY, response_model=Verdicts).parsed
         if not isinstance(answer, Verdicts):

@@ -9,7 +9,6 @@ from pydantic import BaseModel
 from zorkgpt.errors import LLMError
 from zorkgpt.llm.messages import LLM, Message
 from zorkgpt.llm.roles import Role
-from zorkgpt.llm.structured import form_of
 from zorkgpt.log import get_logger
 from zorkgpt.memory.models import Memory, Persistence
 from zorkgpt.memory.retrieval import LocatedMemory
@@ -100,7 +99,6 @@ class ModelClassifier:
             place=located[0].location_name,
             memories="\n".join(f"{n}. {one.memory.title}: {one.memory.text}" for n, one in enumerate(located, 1)),
             count=len(located),
-            form=form_of(ClassificationAnswer),
         )
         question = [Message("system", prompt.system), Message("user", prompt.user)]
         try:

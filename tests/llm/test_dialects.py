@@ -1,0 +1,181 @@
+"""What servers refuse, each in its own words, and what is asked of them after that.
+
+The refusals are quoted from the servers that are named; the lengths were shortened.
+"""
+
+import json
+
+import pytest
+from pydantic import BaseModel
+
+from tests.fixtures.chat_server import Answer, Body, ChatServer, Request, Status
+from zorkgpt.errors import InvalidAnswer, LLMError, LLMUnreachable
+from zorkgpt.llm.client import LLMClient
+from zorkgpt.llm.messages import Message
+from zorkgpt.llm.settings import LLMSettings, RoleSettings
+from zorkgpt.llm.structured import BARE_OBJECT, form_of, json_schema
+from zorkgpt.llm.wire import AnswerForm
+
+QUESTION = [Message("system", "You judge."), Message("user", "Well?")]
+LLAMA_CPP_PYTHON = (
+    "1 validation error:\n  {'type': 'literal_error', 'loc': ('body', 'response_format', 'type'), 'msg': "
+    "\"Input should be 'text' or 'json_object'\", 'input': 'json_schema', 'ctx': {'expected': \"'text' or "
+    '\'json_object\'"}}\n\n  File ".../llama_cpp/server/app.py", line 376, in create_chat_completion'
+)
+
+
+class Verdict(BaseModel):
+    score: float
+    reason: str
+
+
+FINE = Verdict(score=1, reason="fine")
+PAGE = b"<!DOCTYPE html><html><body>Welcome</body></html>"
+
+
+def client_of(server: ChatServer, **settings) -> LLMClient:
+    role = RoleSettings(server.model, **settings)
+    return LLMClient(LLMSettings.single(role, base_url=server.url, max_retries=0, timeout_s=1))
+
+
+def forms(requests: list[Request]) -> list[str]:
+    return [request.body.get("response_format", {}).get("type", "text") for request in requests]
+
+
+def llama_cpp_python(request: Request):
+    if request.body.get("response_format", {}).get("type") == "json_schema":
+        return Status(500, LLAMA_CPP_PYTHON, error={"type": "internal_server_error"})
+    return FINE.model_dump_json()
+
+
+def test_a_refusal_that_names_the_form_is_a_dialect_whatever_the_status():
+    with ChatServer(llama_cpp_python) as server:
+        client = client_of(server)
+        answers = [client.complete(QUESTION, role="critic", response_model=Verdict).parsed for _ in range(2)]
+    assert answers == [FINE, FINE]
+    assert forms(server.requests) == ["json_schema", "json_object", "json_object"]
+    assert server.requests[1].body["response_format"]["schema"] == json_schema(Verdict)
+    assert server.requests[1].prompt == f"You judge.\n\nWell?\n\n{BARE_OBJECT}"
+
+
+@pytest.mark.parametrize("refused", [("json_schema",), ("json_schema", "schema"), ("json_schema", "json_object")])
+def test_the_schema_stands_in_the_request_or_in_the_prompt(refused):
+    def reply(request):
+        asked = request.body.get("response_format", {})
+        for name in refused:
+            if asked.get("type") == name or (name in asked and asked["type"] == "json_object"):
+                return Status(400, f"'response_format.type': {name} is not supported, use json_object or text")
+        return FINE.model_dump_json()
+
+    with ChatServer(reply) as server:
+        assert client_of(server).complete(QUESTION, role="critic", response_model=Verdict).parsed == FINE
+    last = server.requests[-1]
+    in_request = "schema" in json.dumps(last.body.get("response_format", {}))
+    assert in_request != (form_of(Verdict) in last.prompt)
+    assert server.requests[-1].prompt.count("Answer with one JSON object") == 1
+
+
+def test_a_server_that_ignores_the_schema_is_given_it_in_the_prompt():
+    def reply(request):
+        return FINE.model_dump_json() if form_of(Verdict) in request.prompt else '{"verdict": "good"}'
+
+    with ChatServer(reply) as server:
+        client = client_of(server)
+        answers = [client.complete(QUESTION, role="critic", response_model=Verdict).parsed for _ in range(2)]
+    assert answers == [FINE, FINE]
+    assert forms(server.requests) == ["json_schema", "json_object", "json_object"]
+
+
+def test_what_a_check_found_is_kept_for_the_run():
+    with ChatServer(llama_cpp_python) as server:
+        found = client_of(server).check()
+        settings = LLMSettings.single(server.model, base_url=server.url)
+        assert LLMClient(settings, known=found).complete(QUESTION, role="critic", response_model=Verdict).parsed == FINE
+    assert forms(server.requests) == ["json_schema", "json_object", "json_object"]
+    assert str(found[0].dialect) == "typed answers by json_object with a schema"
+    assert found[0].dialect.form is AnswerForm.JSON_OBJECT_WITH_SCHEMA
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        "This model's maximum context length is 1024 tokens. However, you requested 18039 tokens (18031 in the "
+        "messages, 8 in the completion). Please reduce the length of the messages or completion.",
+        "Requested tokens (18031) exceed context window of 1024",
+        "the request exceeds the available context size (1024 tokens), try increasing it",
+        "prompt is too long: 18031 tokens > 1024 maximum",
+    ],
+)
+@pytest.mark.parametrize("status", [400, 413, 500])
+def test_a_prompt_beyond_the_context_is_cut_in_its_middle(refusal, status):
+    long = [Message("system", "You play."), Message("user", "First. " + "word " * 20_000 + "What now?")]
+
+    def reply(request):
+        return "fine" if len(request.prompt) < 4 * 1024 else Status(status, refusal)
+
+    with ChatServer(reply) as server:
+        client = client_of(server, max_tokens=100)
+        completions = [client.complete(long, role="agent") for _ in range(2)]
+    assert [(each.content, each.context_length) for each in completions] == [("fine", 1024)] * 2
+    assert len(server.requests) == 3
+    sent = server.requests[-1].body["messages"]
+    assert sent[0]["content"] == "You play."
+    assert sent[1]["content"].startswith("First. ")
+    assert sent[1]["content"].endswith("What now?")
+    assert "\n[...]\n" in sent[1]["content"]
+
+
+def test_a_context_that_is_refused_again_is_taken_for_smaller():
+    def reply(request):
+        return "fine" if len(request.prompt) < 1500 else Status(400, "maximum context length is 1024 tokens")
+
+    with ChatServer(reply) as server:
+        completion = client_of(server, max_tokens=100).complete([Message("user", "word " * 5000)], role="agent")
+    assert (completion.content, completion.context_length) == ("fine", 576)
+
+
+def test_a_context_without_room_for_a_prompt_is_an_error():
+    with (
+        ChatServer(Status(400, "maximum context length is 512 tokens")) as server,
+        pytest.raises(Exception, match="512"),
+    ):
+        client_of(server, max_tokens=400).complete(QUESTION, role="agent")
+    assert len(server.requests) == 1
+
+
+def test_a_web_page_is_told_from_a_server():
+    with ChatServer(Body(PAGE)) as server, pytest.raises(LLMUnreachable, match="with a web page.*most end in /v1"):
+        client_of(server).complete(QUESTION, role="agent")
+
+
+TOOL = {"id": "1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+
+
+@pytest.mark.parametrize(
+    ("reply", "named"),
+    [
+        (Body({"choices": [{"message": {"content": None, "tool_calls": [TOOL]}}]}), "the tool 'look'.*choose another"),
+        (Answer("<think>It is dark and"), "reasoning that never came to its end; raise max_tokens"),
+        (Answer(None), "null"),
+        (Answer(""), "an empty text"),
+        (Body({"choices": []}), "an empty list of choices"),
+        (Body({"id": "x"}), "no choices"),
+        (Body("hello"), "a text in the place of a JSON object: 'hello'"),
+    ],
+    ids=str,
+)
+def test_what_came_instead_of_an_answer_is_named(reply, named):
+    with ChatServer(reply) as server, pytest.raises(InvalidAnswer, match=f"sent an empty answer twice: .*{named}"):
+        client_of(server).complete(QUESTION, role="agent")
+
+
+@pytest.mark.parametrize("fault", [Status(500), Status(503), Body(PAGE), Body(b"nonsense")], ids=str)
+def test_a_model_that_fails_at_the_start_is_unreachable(fault):
+    with ChatServer(fault) as server, pytest.raises(LLMUnreachable, match="It lists: test-model"):
+        client_of(server).check()
+
+
+def test_the_context_is_read_from_the_list_of_models():
+    with ChatServer('{"ready": true}', models={"test-model": {"max_model_len": 4096}}) as server:
+        found = client_of(server).check()
+    assert found[0].dialect.context_length == 4096
