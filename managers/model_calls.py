@@ -10,7 +10,7 @@ from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import UsageTotals
 from session.log_entries import call_record, model_called
-from zorkgpt.llm.client import LLMClient
+from zorkgpt.llm.client import LLMClient, ModelStatus
 from zorkgpt.llm.settings import LLMSettings
 from zorkgpt.llm.usage import CallRecord
 from zorkgpt.runlog.episodes import MODEL_CALLS, RunLogWriter, read_events, run_directory
@@ -27,10 +27,15 @@ class ModelCalls(Manager):
     """
 
     def __init__(
-        self, logger: logging.Logger, config: GameConfiguration, game_state: GameState, settings: LLMSettings
+        self,
+        logger: logging.Logger,
+        config: GameConfiguration,
+        game_state: GameState,
+        settings: LLMSettings,
+        servers: tuple[ModelStatus, ...] = (),
     ) -> None:
         super().__init__(logger, config, game_state)
-        self.client = LLMClient(settings, on_call=self._log_call)
+        self.client = LLMClient(settings, on_call=self._log_call, known=servers)
         self._workdir = Path(config.zork_game_workdir)
         self._failures = 0
 

@@ -10,6 +10,7 @@ from session.model_settings import model_settings
 from zorkgpt.agent import Agent
 from zorkgpt.errors import ConfigurationError
 from zorkgpt.explore.trail_file import TrailReader
+from zorkgpt.llm.client import ModelStatus
 from zorkgpt.llm.roles import Role
 from zorkgpt.llm.settings import LLMSettings
 from zorkgpt.offline.explorer import OfflineExplorer, ScoringSteps
@@ -17,6 +18,7 @@ from zorkgpt.offline.scoring_plan import ScoringStep, scoring_steps
 from zorkgpt.offline.state import remembered_outcome
 from zorkgpt.offline.walkthrough import WalkthroughPlayer
 from zorkgpt.player import Player
+from zorkgpt.stand_in import StandIn
 
 if TYPE_CHECKING:
     from orchestration.services import Services
@@ -33,6 +35,8 @@ class PlayerChoice:
     why: str
     models: LLMSettings | None
     """The models that serve all roles; None if rules do."""
+    servers: tuple[ModelStatus, ...] = ()
+    """What a check of these models found."""
 
 
 def choose_player(asked: str, config: GameConfiguration) -> PlayerChoice:
@@ -59,7 +63,7 @@ def choose_player(asked: str, config: GameConfiguration) -> PlayerChoice:
 def _model_player(services: "Services") -> Player:
     if services.llm is None:
         raise ConfigurationError(f"No model is configured. {_HOW_TO_NAME_ONE}")
-    return Agent(services.llm, services.config.context)
+    return StandIn(Agent(services.llm, services.config.context), _offline_player(services))
 
 
 def _offline_player(services: "Services") -> Player:

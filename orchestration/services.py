@@ -98,7 +98,7 @@ def build_services(config: GameConfiguration, options: RunOptions, llm: LLM | No
     state = GameState()
     models = None
     if llm is None and options.choice.models:
-        models = ModelCalls(get_logger("models"), config, state, options.choice.models)
+        models = ModelCalls(get_logger("models"), config, state, options.choice.models, options.choice.servers)
         llm = models.client
     knowledge = memory = None
     if options.remember and config.simple_memory.enabled:

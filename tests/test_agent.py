@@ -5,15 +5,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from game_interface.models import Item, Location, Observation
-from tests.fixtures.chat_server import Answer, ChatServer
-from zorkgpt.agent import Agent, parse_action, prompt_for
+from tests.fixtures.chat_server import Answer, ChatServer, Status
+from zorkgpt.agent import Agent, AgentAnswer, parse_action, prompt_for
 from zorkgpt.errors import BudgetExceeded, InvalidAnswer, LLMError, LLMUnreachable
 from zorkgpt.llm.client import LLMClient
 from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.llm.settings import LLMSettings
+from zorkgpt.llm.structured import form_of
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.synthesis import RecentTurn
-from zorkgpt.player import AgentDecision, Danger, Exit, PlayerContext, Route
+from zorkgpt.player import AgentDecision, Danger, Exit, Player, PlayerContext, Route
+from zorkgpt.stand_in import StandIn
 
 NOTHING_KNOWN = Observation(None, None, None, None, None, None)
 HALL = Observation(
@@ -74,8 +76,69 @@ def test_an_answer_without_a_command_is_asked_for_once_more_and_none_is_made_up(
     llm = ScriptedLLM([answer or "...", "ACTION: ring bell"])
     assert Agent(llm).get_action_with_reasoning(PlayerContext(NOTHING_KNOWN, "A hall.")).action == "ring bell"
     assert [message.speaker for message in llm.calls[1].messages] == ["system", "user", "assistant", "user"]
-    with pytest.raises(InvalidAnswer, match="no command in 3 answers"):
-        decided(*[answer or "..."] * 3)
+    with pytest.raises(InvalidAnswer, match="AgentAnswer|named"):
+        decided(*[answer or "..."] * 5)
+
+
+def test_a_model_without_command_lines_is_asked_for_typed_answers_from_then_on():
+    typed = '{"reasons": "It may call someone.", "action": "ring bell"}'
+    llm = ScriptedLLM([*["Well."] * 3, typed, typed])
+    agent = Agent(llm)
+    for turn in (1, 2):
+        decision = agent.get_action_with_reasoning(PlayerContext(NOTHING_KNOWN, "A hall.", turn=turn))
+        assert decision == AgentDecision("ring bell", "It may call someone.")
+    assert [form_of(AgentAnswer) in call.prompt for call in llm.calls] == [False] * 3 + [True] * 2
+
+
+def test_prompts_shrink_to_the_context_of_the_model():
+    long = PlayerContext(HALL, "\n".join(f"Line {number} of what the slate says." for number in range(400)))
+
+    def reply(request):
+        return "ACTION: wait" if len(request.prompt) < 7_000 else Status(400, "maximum context length is 2560 tokens")
+
+    with ChatServer(reply) as server:
+        agent = Agent(LLMClient(LLMSettings.single(server.model, base_url=server.url)))
+        for _ in range(3):
+            agent.get_action_with_reasoning(long)
+    whole, cut, *shrunk = [request.prompt for request in server.requests]
+    assert "\n[...]\n" in cut
+    assert len(cut) < len(whole)
+    assert [("\n[...]\n" in prompt, "more lines left out" in prompt) for prompt in shrunk] == [(False, True)] * 2
+
+
+class Wordless(Player):
+    """A model's player that never names a command."""
+
+    def get_action_with_reasoning(self, context):
+        raise InvalidAnswer("no command")
+
+
+class Listed(Player):
+    """A player with a list of commands, which writes down what it was told of."""
+
+    def __init__(self):
+        self.seen = []
+
+    def get_action_with_reasoning(self, context):
+        return AgentDecision("wait", "It is late.")
+
+    def look_on(self, context, action):
+        self.seen.append(action)
+
+
+def test_rules_stand_in_for_a_model_without_commands_under_their_own_name(caplog):
+    player = StandIn(Wordless(), Listed())
+    decisions = {player.get_action_with_reasoning(PlayerContext(HALL, "A hall.", turn=turn)) for turn in range(1, 31)}
+    assert decisions == {AgentDecision("wait", "It is late.", by="rules")}
+    told = [record for record in caplog.records if "not up to the game" in record.message]
+    assert [(record.turns, record.chosen_by_rules) for record in told] == [(10, 10)]
+
+
+def test_the_rules_look_on_while_the_model_plays():
+    rules = Listed()
+    player = StandIn(Agent(ScriptedLLM(["ACTION: ring bell"])), rules)
+    decision = player.get_action_with_reasoning(PlayerContext(NOTHING_KNOWN, "A hall."))
+    assert (decision.by, rules.seen) == (None, ["ring bell"])
 
 
 def test_a_bare_line_is_a_command_if_the_parser_knows_its_first_word():

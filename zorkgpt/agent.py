@@ -6,12 +6,13 @@ import re
 from pydantic import BaseModel
 
 from session.sections import ContextSection
-from zorkgpt.context.prompt import DEFAULT_BUDGETS, agent_sections, fitted
+from zorkgpt.context.prompt import DEFAULT_BUDGETS, agent_sections, scaled
 from zorkgpt.errors import BudgetExceeded, InvalidAnswer, LLMError, LLMUnreachable
 from zorkgpt.llm.messages import LLM, Completion, Message
 from zorkgpt.llm.roles import Role
 from zorkgpt.llm.structured import with_instruction
 from zorkgpt.log import get_logger
+from zorkgpt.memory.retrieval import estimated_tokens
 from zorkgpt.player import AgentDecision, Player, PlayerContext
 from zorkgpt.prompts.render import render
 
@@ -19,6 +20,9 @@ log = get_logger(__name__)
 
 _MAX_ANSWERS = 3
 _MAX_REASONS = 2000
+_ANSWER_TOKENS = 1000
+_SHARES = (1.0, 0.75, 0.5, 0.25, 0.1)
+"""Shares of the budgets that are tried in turn until a prompt fits into a model's context."""
 _MAX_FAILURES = 5
 _MARKED = re.compile(r"^[\s>#*_`\-]*(?:next\s+|final\s+|my\s+)?(?:action|command)[\s*_`]*[:：](.*)$", re.IGNORECASE)
 _QUOTING = " \t`*_\"'“”‘’>"
@@ -26,7 +30,9 @@ _MAX_COMMAND = 200
 _ASK_AGAIN = """Your answer holds no line that begins with ACTION: and names one command.
 Answer again with that line only, for example:
 ACTION: look"""
-_ASK_FOR_FIELDS = "Your answer takes two fields: `reasons`, in a sentence or two, and `action`, one command for the game."
+_ASK_FOR_FIELDS = (
+    "Your answer takes two fields: `reasons`, in a sentence or two, and `action`, one command for the game."
+)
 
 
 class AgentAnswer(BaseModel):
@@ -46,6 +52,7 @@ class Agent(Player):
     def __init__(self, llm: LLM, budgets: ContextSection = DEFAULT_BUDGETS) -> None:
         self._llm = llm
         self._budgets = budgets
+        self._context_length: int | None = None
         self._by_fields = False
         """Whether the model named no command in its own words before, and did in a typed answer."""
 
@@ -56,63 +63,77 @@ class Agent(Player):
             InvalidAnswer: There was no command in three answers, nor in a typed one. None is made up.
             LLMError: The model could not be asked, several times in a row.
         """
-        messages = prompt_for(context, self._budgets)
-        said = "" if self._by_fields else self._in_words(messages, context)
-        if isinstance(said, AgentDecision):
-            return said
-        return self._in_fields(messages, said)
+        messages = prompt_for(context, self._budgets, self._context_length)
+        if self._by_fields:
+            return self._in_fields(messages)
+        try:
+            return self._in_words(messages, context)
+        except InvalidAnswer as problem:
+            log.warning("agent's model is asked for a typed answer", extra={"problem": str(problem)})
+            decision = self._in_fields(messages)
+        self._by_fields = True
+        return decision
 
-    def _in_words(self, messages: list[Message], context: PlayerContext) -> AgentDecision | str:
-        """Return the command of an answer that ends in a line for it, or the last answer if none does."""
-        question, thoughts, content = messages, list[str](), ""
+    def _in_words(self, messages: list[Message], context: PlayerContext) -> AgentDecision:
+        """Return the command and the reasons of an answer that ends in a line for the command."""
+        question, thoughts = messages, list[str]()
         for _ in range(_MAX_ANSWERS):
             completion = self._ask(question)
             thoughts.append(_reasons(completion))
             action = _action(completion, context.vocabulary)
             if action is not None:
-                return AgentDecision(action, "\n".join(filter(None, thoughts[-1:])))
-            content = completion.content
-            question = [*messages, Message("assistant", content[:1000]), Message("user", _ASK_AGAIN)]
-        return content
+                return AgentDecision(action, next(filter(None, reversed(thoughts)), ""))
+            question = [*messages, Message("assistant", completion.content[:1000]), Message("user", _ASK_AGAIN)]
+        raise InvalidAnswer(
+            f"The agent's model named no command in {_MAX_ANSWERS} answers; the last one began "
+            f"{completion.content[:200]!r}."
+        )
 
-    def _in_fields(self, messages: list[Message], said: str) -> AgentDecision:
+    def _in_fields(self, messages: list[Message]) -> AgentDecision:
+        """Return the command and the reasons of a typed answer."""
         completion = self._ask(with_instruction(messages, _ASK_FOR_FIELDS), AgentAnswer)
-        answer = completion.parsed
-        action = _command(answer.action) if isinstance(answer, AgentAnswer) else None
-        if action is None or not isinstance(answer, AgentAnswer):
-            began = said or completion.content
-            raise InvalidAnswer(f"The agent's model named no command; its answer began {began[:200]!r}.")
-        if not self._by_fields:
-            log.warning("agent's model is asked for typed answers from now on", extra={"answer": said[:200]})
-            self._by_fields = True
+        answer = AgentAnswer.model_validate(completion.parsed)
+        action = _command(answer.action)
+        if action is None:
+            raise InvalidAnswer(f"The agent's model named {answer.action[:200]!r} as its command.")
         return AgentDecision(action, "\n".join(filter(None, (completion.reasoning, answer.reasons[:_MAX_REASONS]))))
 
     def _ask(self, question: list[Message], form: type[AgentAnswer] | None = None) -> Completion:
         """Return the model's answer. A passing failure does not end the episode, repeated failures do."""
         for failures in range(1, _MAX_FAILURES):
             try:
-                return self._fit(self._llm.complete(question, role=Role.AGENT, response_model=form))
+                return self._note_context(self._llm.complete(question, role=Role.AGENT, response_model=form))
             except (LLMUnreachable, BudgetExceeded):
                 raise
             except LLMError as error:
                 if form is not None and isinstance(error, InvalidAnswer):
+                    # It was asked twice already.
                     raise
                 log.warning("agent's model failed, asking again", extra={"failures": failures, "problem": str(error)})
-        return self._fit(self._llm.complete(question, role=Role.AGENT, response_model=form))
+        return self._note_context(self._llm.complete(question, role=Role.AGENT, response_model=form))
 
-    def _fit(self, completion: Completion) -> Completion:
+    def _note_context(self, completion: Completion) -> Completion:
         """Keep the next prompts within the context of the model that gave this completion."""
-        if completion.context_length is not None:
-            budgets = fitted(self._budgets, completion.context_length)
-            if budgets != self._budgets:
-                log.warning("prompts are kept shorter", extra={"context_tokens": completion.context_length})
-                self._budgets = budgets
+        if completion.context_length not in (None, self._context_length):
+            self._context_length = completion.context_length
+            log.info("prompts are kept within the model's context", extra={"tokens": completion.context_length})
         return completion
 
 
-def prompt_for(context: PlayerContext, budgets: ContextSection = DEFAULT_BUDGETS) -> list[Message]:
-    """Return the messages that tell the model everything that the player is told."""
-    prompt = render("agent", sections=agent_sections(context, budgets))
+def prompt_for(
+    context: PlayerContext, budgets: ContextSection = DEFAULT_BUDGETS, context_length: int | None = None
+) -> list[Message]:
+    """Return the messages that tell the model everything that the player is told.
+
+    Args:
+        context_length: The tokens of prompt and answer together, for which all sections are shortened alike; None if
+            there is no limit.
+    """
+    for share in _SHARES:
+        prompt = render("agent", sections=agent_sections(context, scaled(budgets, share)))
+        tokens = estimated_tokens(prompt.system) + estimated_tokens(prompt.user)
+        if context_length is None or tokens + _ANSWER_TOKENS <= context_length:
+            break
     return [Message("system", prompt.system), Message("user", prompt.user)]
 
 

@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel
 
 from tests.fixtures.chat_server import Answer, Body, ChatServer, Request, Status
-from zorkgpt.errors import InvalidAnswer, LLMError, LLMUnreachable
+from zorkgpt.errors import InvalidAnswer, LLMUnreachable
 from zorkgpt.llm.client import LLMClient
 from zorkgpt.llm.messages import Message
 from zorkgpt.llm.settings import LLMSettings, RoleSettings

@@ -16,7 +16,7 @@ from session.game_configuration import GameConfiguration
 from zorkgpt.cli.display import console_for, printable
 from zorkgpt.cli.process import ExitCode
 from zorkgpt.errors import ZorkGPTError
-from zorkgpt.llm.client import LLMClient
+from zorkgpt.llm.client import LLMClient, ModelStatus
 from zorkgpt.runlog.story_folder import StoryMark, check_story, kept_folder
 
 
@@ -78,7 +78,11 @@ def _model(config: GameConfiguration) -> Finding:
         served = LLMClient(choice.models).check()
     except ZorkGPTError as error:
         return Finding("model", False, str(error))
-    return Finding("model", True, "; ".join(f"{status.model} at {status.base_url}" for status in served))
+    return Finding("model", True, "; ".join(map(_told, served)))
+
+
+def _told(status: ModelStatus) -> str:
+    return f"{status.model} at {status.base_url} ({status.dialect})"
 
 
 def _embeddings() -> Finding:

@@ -156,7 +156,7 @@ def _choose(options: PlayOptions, config: GameConfiguration) -> PlayerChoice:
     if options.resume is not None:
         choice = replace(choice, why="it has played the episode so far")
     if choice.models is not None:
-        LLMClient(choice.models).check()
+        choice = replace(choice, servers=LLMClient(choice.models).check())
     return choice
 
 

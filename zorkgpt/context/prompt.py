@@ -80,16 +80,6 @@ def scaled(budgets: ContextSection, share: float) -> ContextSection:
     return budgets.model_copy(update=parts)
 
 
-def fitted(budgets: ContextSection, context_length: int) -> ContextSection:
-    """Return the budgets, smaller where all sections at their longest would not fit into a model's context.
-
-    Args:
-        context_length: The tokens of prompt and answer together.
-    """
-    room = max(0, context_length - _INSTRUCTIONS_AND_ANSWER_TOKENS)
-    return scaled(budgets, min(1.0, room / most_tokens(budgets, memories=_MEMORIES_TOKENS)))
-
-
 def most_tokens(budgets: ContextSection, *, memories: int) -> int:
     """Return the tokens that all sections together may take.
 
@@ -101,8 +91,6 @@ def most_tokens(budgets: ContextSection, *, memories: int) -> int:
 
 
 _VISITS_AND_FENCE_TOKENS = 40
-_MEMORIES_TOKENS = 1000
-_INSTRUCTIONS_AND_ANSWER_TOKENS = 2000
 
 
 def _shown(

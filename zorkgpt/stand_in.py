@@ -1,0 +1,70 @@
+"""A player in whose stead the rules choose where its model names no command."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from zorkgpt.errors import InvalidAnswer
+from zorkgpt.log import get_logger
+from zorkgpt.player import AgentDecision, Player, PlayerContext
+
+log = get_logger(__name__)
+
+RULES = "rules"
+"""Who chose a turn that the model was asked for and gave no command to."""
+_FEW_TURNS = 10
+_TOO_LARGE_A_SHARE = 0.5
+
+
+class StandIn(Player):
+    """Asks a model's player each turn; the rules choose the turns for which its model names no command.
+
+    Args:
+        player: The player that asks a model.
+        rules: Follows the game too, so that it can choose at any turn.
+    """
+
+    def __init__(self, player: Player, rules: Player) -> None:
+        self._player, self._rules = player, rules
+        self._turns = self._stood_in = 0
+        self._told = False
+
+    def get_action_with_reasoning(self, context: PlayerContext) -> AgentDecision:
+        """Return the model's decision, or that of the rules, marked as theirs.
+
+        Raises:
+            LLMError: The model could not be asked.
+        """
+        self._turns += 1
+        try:
+            decision = self._player.get_action_with_reasoning(context)
+        except InvalidAnswer as problem:
+            self._stood_in += 1
+            log.warning("the rules choose this turn", extra={"turn": context.turn, "problem": str(problem)})
+            self._tell_share()
+            chosen = self._rules.get_action_with_reasoning(context)
+            return AgentDecision(chosen.action, chosen.reasoning, by=RULES)
+        self._rules.look_on(context, decision.action)
+        return decision
+
+    def _tell_share(self) -> None:
+        if self._told or self._turns < _FEW_TURNS or self._stood_in <= self._turns * _TOO_LARGE_A_SHARE:
+            return
+        self._told = True
+        log.warning(
+            "this model is not up to the game: it names no command in most turns; choose a larger one",
+            extra={"turns": self._turns, "chosen_by_rules": self._stood_in},
+        )
+
+    def look_on(self, context: PlayerContext, action: str) -> None:
+        """Take note of an action that was chosen by another player in the stead of both."""
+        self._player.look_on(context, action)
+        self._rules.look_on(context, action)
+
+    def changed_notes(self) -> dict[str, Any]:
+        """Return what has changed in the notes of the rules; the model's player keeps none."""
+        return self._rules.changed_notes()
+
+    def resume(self, notes: Sequence[dict[str, Any]]) -> None:
+        """Begin an episode with all changes that were made to the rules' notes in it so far, oldest first."""
+        self._player.resume(notes)
+        self._rules.resume(notes)
