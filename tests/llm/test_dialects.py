@@ -13,7 +13,7 @@ from zorkgpt.errors import InvalidAnswer, LLMUnreachable
 from zorkgpt.llm.client import LLMClient
 from zorkgpt.llm.messages import Message
 from zorkgpt.llm.settings import LLMSettings, RoleSettings
-from zorkgpt.llm.structured import BARE_OBJECT, form_of, json_schema
+from zorkgpt.llm.structured import BARE_OBJECT, bounded_schema, form_of
 from zorkgpt.llm.wire import AnswerForm
 
 QUESTION = [Message("system", "You judge."), Message("user", "Well?")]
@@ -54,7 +54,7 @@ def test_a_refusal_that_names_the_form_is_a_dialect_whatever_the_status():
         answers = [client.complete(QUESTION, role="critic", response_model=Verdict).parsed for _ in range(2)]
     assert answers == [FINE, FINE]
     assert forms(server.requests) == ["json_schema", "json_object", "json_object"]
-    assert server.requests[1].body["response_format"]["schema"] == json_schema(Verdict)
+    assert server.requests[1].body["response_format"]["schema"] == bounded_schema(Verdict)
     assert server.requests[1].prompt == f"You judge.\n\nWell?\n\n{BARE_OBJECT}"
 
 

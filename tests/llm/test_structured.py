@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 
 from zorkgpt.errors import InvalidAnswer
 from zorkgpt.llm.messages import Message
-from zorkgpt.llm.structured import form_of, json_schema, read_answer, with_form
+from zorkgpt.llm.structured import bounded_schema, form_of, json_schema, read_answer, with_form
 
 
 class Inner(BaseModel):
@@ -96,3 +96,16 @@ def test_a_field_named_like_a_schema_word_is_kept():
 def test_the_form_stands_below_the_last_message():
     messages = [Message("system", "You play."), Message("user", "Well?")]
     assert with_form(messages, Lenient) == [messages[0], Message("user", f"Well?\n\n{form_of(Lenient)}")]
+
+
+def test_a_schema_for_a_grammar_ends_every_string_and_list():
+    class Notes(BaseModel):
+        title: str = Field(max_length=20)
+        kind: Literal["a", "b"]
+        lines: list[str]
+
+    fields = bounded_schema(Notes)["properties"]
+    assert fields["title"]["maxLength"] == 20
+    assert "maxLength" not in fields["kind"]
+    assert fields["lines"]["maxItems"] > 0
+    assert fields["lines"]["items"]["maxLength"] > 0

@@ -191,7 +191,7 @@ class LLMClient:
 
     def _adopt(self, endpoint: Endpoint, dialect: wire.Dialect) -> None:
         if dialect != self._dialect(endpoint):
-            log.warning("server takes less than was asked of it", extra={"model": endpoint[1], "now": str(dialect)})
+            log.info("server takes less than was asked of it", extra={"model": endpoint[1], "now": str(dialect)})
             self._dialects[endpoint] = dialect
 
     def _call(

@@ -23,6 +23,8 @@ BARE_OBJECT = "Answer with one JSON object and nothing else."
 
 _LONGEST_REPAIR = 20_000
 _LONGEST_QUOTE = 2_000
+_LONGEST_STRING = 300
+_LONGEST_LIST = 6
 
 
 def json_schema(model: type[BaseModel]) -> dict[str, Any]:
@@ -30,23 +32,35 @@ def json_schema(model: type[BaseModel]) -> dict[str, Any]:
 
     Limits on strings and uniqueness are left out: servers refuse them, and pydantic checks them anyway.
     """
-    return _strict_schema(model.model_json_schema())
+    return _strict_schema(model.model_json_schema(), bounded=False)
 
 
-def _strict(node: Any) -> Any:
+def bounded_schema(model: type[BaseModel]) -> dict[str, Any]:
+    """Return the JSON schema in strict form with a limit for every string and list, for servers with a grammar.
+
+    A small model that a grammar holds to the schema may otherwise never end a string or a list.
+    """
+    return _strict_schema(model.model_json_schema(), bounded=True)
+
+
+def _strict(node: Any, *, bounded: bool) -> Any:
     if isinstance(node, list):
-        return [_strict(part) for part in node]
-    return _strict_schema(node) if isinstance(node, dict) else node
+        return [_strict(part, bounded=bounded) for part in node]
+    return _strict_schema(node, bounded=bounded) if isinstance(node, dict) else node
 
 
-def _strict_schema(schema: dict[str, Any]) -> dict[str, Any]:
+def _strict_schema(schema: dict[str, Any], *, bounded: bool) -> dict[str, Any]:
     dropped = {"default", "title", "uniqueItems", "minLength", "maxLength", "pattern"}
     kept = {key: value for key, value in schema.items() if key not in dropped or isinstance(value, dict)}
-    strict = {key: _strict(value) for key, value in kept.items()}
+    strict = {key: _strict(value, bounded=bounded) for key, value in kept.items()}
     if isinstance(strict.get("properties"), dict):
         # The docstring of a pydantic model is written for readers of the code.
         strict.pop("description", None)
         strict |= {"required": list(strict["properties"]), "additionalProperties": False}
+    if bounded and strict.get("type") == "string" and "enum" not in strict:
+        strict["maxLength"] = min(schema.get("maxLength", _LONGEST_STRING), _LONGEST_STRING)
+    if bounded and strict.get("type") == "array":
+        strict["maxItems"] = min(schema.get("maxItems", _LONGEST_LIST), _LONGEST_LIST)
     return strict
 
 

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from zorkgpt.errors import LLMError, LLMUnreachable
 from zorkgpt.llm.messages import Message, Usage
 from zorkgpt.llm.settings import RoleSettings
-from zorkgpt.llm.structured import BARE_OBJECT, json_schema, with_form, with_instruction
+from zorkgpt.llm.structured import BARE_OBJECT, bounded_schema, json_schema, with_form, with_instruction
 
 _SAMPLING = ("temperature", "top_p")
 # The API of OpenAI has no such parameters; most local servers do.
@@ -147,7 +147,7 @@ def _response_format(form: AnswerForm, model: type[BaseModel]) -> dict[str, Any]
             schema = {"name": model.__name__, "schema": json_schema(model), "strict": True}
             return {"type": "json_schema", "json_schema": schema}
         case AnswerForm.JSON_OBJECT_WITH_SCHEMA:
-            return {"type": "json_object", "schema": json_schema(model)}
+            return {"type": "json_object", "schema": bounded_schema(model)}
         case _:
             return {"type": "json_object"}
 
