@@ -2,18 +2,19 @@
 
 import json
 import logging
+import re
 
 import pytest
 
 from orchestration.assembly import RunOptions, assemble
 from orchestration.players import choose_player
 from session.game_configuration import GameConfiguration
-from tests.fixtures.chat_server import Answer, ChatServer, Silence, Status, Trickle
+from tests.fixtures.chat_server import Answer, Body, ChatServer, Silence, Status, Trickle
 from zorkgpt.cli.app import run
 from zorkgpt.cli.process import ExitCode
 from zorkgpt.memory.storage.document import parse
 from zorkgpt.runlog.episodes import MODEL_CALLS, read_episode, read_events, run_directory
-from zorkgpt.runlog.events import ModelCalled
+from zorkgpt.runlog.events import ModelCalled, TurnPlayed
 
 KEY = "sk-very-secret-0123456789"
 NOTHING = '{"should_remember": false}'
@@ -73,7 +74,8 @@ def test_every_question_to_a_model_can_be_read_again(play, tmp_path):
         play(server, "--quiet")
     calls = list(read_events(run_directory(tmp_path / "files", 1) / MODEL_CALLS))
     assert all(isinstance(call, ModelCalled) for call in calls)
-    assert len(calls) == len(server.requests)
+    # The first request only asked whether the model answers.
+    assert len(calls) == len(server.requests) - 1
     agent = [call for call in calls if call.role == "agent"]
     assert [call.turn for call in agent] == [1, 2, 3, 4]
     assert agent[0].answer == "I look about.\nACTION: look"
@@ -85,7 +87,7 @@ def test_a_ceiling_on_tokens_ends_the_run_with_everything_saved(play, tmp_path):
         code, out, _ = play(server, "--json", "--max-tokens", "40", "--episodes", "3")
     (episode,) = json.loads(out)["episodes"]
     assert code == ExitCode.OK
-    assert (episode["ending"], len(server.requests)) == ("budget", 3)
+    assert (episode["ending"], len(server.requests)) == ("budget", 4)
     assert "The ceiling of 40 tokens is reached" in episode["message"]
     *_, ended = read_episode(tmp_path / "files", 1)
     assert ended.reason == "budget"
@@ -113,7 +115,7 @@ def test_a_ceiling_on_cost_needs_prices(play, tmp_path):
         (tmp_path / "pyproject.toml").write_text(table)
         code, out, _ = play(server, "--json", "--max-cost", "2")
     (episode,) = json.loads(out)["episodes"]
-    assert (code, episode["ending"], len(server.requests)) == (ExitCode.OK, "budget", 2)
+    assert (code, episode["ending"], len(server.requests)) == (ExitCode.OK, "budget", 3)
     assert sum(took["cost"] for took in episode["model_usage"].values()) == 2
 
 
@@ -185,3 +187,61 @@ def test_a_model_that_never_finishes_ends_the_episode_saved(play, tmp_path, monk
     assert server.model in episode["message"]
     *_, ended = read_episode(tmp_path / "files", 1)
     assert ended.reason == "error"
+
+
+@pytest.mark.slow
+def test_rules_choose_for_a_model_without_commands_and_every_record_says_so(play, tmp_path):
+    def rambles(request):
+        return "Certainly! Let me think." if "You are playing" in request.prompt else reply(request)
+
+    with ChatServer(rambles) as server:
+        code, _, _ = play(server, "--quiet")
+    turns = [event for event in read_episode(tmp_path / "files", 1) if isinstance(event, TurnPlayed)]
+    assert (code, [turn.player for turn in turns]) == (ExitCode.OK, ["rules"] * 4)
+
+
+@pytest.mark.slow
+def test_a_weak_model_that_answers_by_schema_plays_itself(play, tmp_path):
+    def typed(request):
+        if "You are playing" not in request.prompt:
+            return reply(request)
+        by_schema = "response_format" in request.body
+        return '{"reasons": "Why not.", "action": "look"}' if by_schema else "Certainly! Let me think."
+
+    with ChatServer(typed) as server:
+        code, _, _ = play(server, "--quiet")
+    turns = [event for event in read_episode(tmp_path / "files", 1) if isinstance(event, TurnPlayed)]
+    assert code == ExitCode.OK
+    assert [(turn.player, turn.action, turn.reasoning) for turn in turns] == [("model", "look", "Why not.")] * 4
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        (Status(500, "out of memory"), "out of memory"),
+        (Status(503, "loading model"), "loading model"),
+        (Body(b"<!doctype html><html></html>"), "with a web page.*most end in /v1"),
+        (Silence(), "timed out"),
+    ],
+    ids=["500", "503", "a web page", "silence"],
+)
+def test_a_model_that_fails_at_the_start_is_exit_code_3_with_what_came(play, tmp_path, monkeypatch, fault, said):
+    monkeypatch.setenv("ZORKGPT_LLM__TIMEOUT_S", "0.3")
+    with ChatServer(fault) as server:
+        code, _, err = play(server)
+    assert code == ExitCode.MODEL_UNREACHABLE
+    assert re.search(said, err)
+    assert not (tmp_path / "files" / "runs").exists()
+
+
+def test_doctor_tells_what_was_learned_of_a_server(tmp_path, monkeypatch, capsys):
+    def refuses(request):
+        form = request.body.get("response_format", {}).get("type")
+        return Status(500, "response_format: json_schema") if form == "json_schema" else '{"ready": true}'
+
+    with ChatServer(refuses, models={"test-model": {"max_model_len": 8192}}) as server:
+        monkeypatch.setenv("ZORKGPT_LLM__AGENT_MODEL", server.model)
+        monkeypatch.setenv("ZORKGPT_LLM__CLIENT_BASE_URL", server.url)
+        run(["doctor", "--workdir", str(tmp_path)])
+    told = " ".join(capsys.readouterr().out.split())
+    assert "(typed answers by json_object with a schema, a context of 8192 tokens)" in told
