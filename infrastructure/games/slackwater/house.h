@@ -9,7 +9,7 @@ Room    Kitchen "Kitchen"
         s_to Hall;
 
 Fixture range "cold range" Kitchen
-  with  name 'range' 'stove' 'cold' 'oven' 'floor' 'straw' 'stone',
+  with  name 'range' 'stove' 'cold' 'oven' 'straw' 'soot',
         description "Black, blind and full of starlings' straw.";
 Fixture kitchen_table "long table" Kitchen
   with  name 'table' 'long',
@@ -22,7 +22,7 @@ Object  bread "stale bread" kitchen_table
         after [; Eat: "It takes some time. You feel better, or at any rate occupied."; ],
   has   edible;
 Object  lamp "storm lamp" Kitchen
-  with  name 'lamp' 'storm' 'lantern' 'light' 'knob' 'wick' 'oil' 'flame',
+  with  name 'lamp' 'storm' 'lantern' 'light' 'knob' 'wick' 'oil' 'flame' 'glass',
         initial "A storm lamp hangs from a hook by the range.",
         charge 250,
         description [;
@@ -89,13 +89,13 @@ Fixture stair "stair" Hall
         description "It goes up, complaining in advance.",
         before [; Climb, Enter: <<Go u_obj>>; ];
 Object  sword "short sword" Hall
-  with  name 'sword' 'short' 'blade' 'cutlass' 'weapon',
+  with  name 'sword' 'short' 'blade' 'cutlass' 'weapon' 'hanger' 'edge',
         initial "A short sword hangs above the fireplace.",
         description "A wrecker's hanger, short and ugly and kept very sharp. It is a thing for ropes and arguments.",
         after [; Take: Achieved(T_SWORD); "You lift the sword down. The edge is better kept than anything else in the house."; ];
 
 Object  chest "sea chest" Hall
-  with  name 'chest' 'sea' 'sea-chest' 'box' 'lid' 'trunk' 'lining' 'hollow' 'hollows' 'teak',
+  with  name 'chest' 'sea' 'sea-chest' 'box' 'lid' 'trunk' 'lining' 'hollow' 'hollows' 'teak' 'ballast',
         description [;
             print "A sea chest of teak and brass, with five hollows in its green lining, each cut to the shape of a thing that
                 is not a shirt. ";
@@ -146,7 +146,7 @@ Fixture desk "tall desk" Counting_Room
         description "Made for standing at, so that nobody should enjoy it.",
   has   supporter;
 Object  ledger "ledger" desk
-  with  name 'ledger' 'book' 'accounts' 'page' 'pages',
+  with  name 'ledger' 'book' 'accounts' 'page' 'pages' 'day-book' 'eelskin',
         description "The reeve's day-book, bound in eelskin. The last pages in use are dense with reading.",
         inscription [;
             Achieved(T_LEDGER);
@@ -201,11 +201,11 @@ Room    Landing "Landing"
         e_to oak_door;
 
 Fixture portraits "portraits" Landing
-  with  name 'portrait' 'portraits' 'reeves' 'painting' 'paintings' 'picture',
+  with  name 'portrait' 'portraits' 'reeves' 'painting' 'paintings' 'picture' 'sallow' 'sallows' 'expression' 'keys' 'thumb',
         description "Eleven Sallows, one expression. Each holds a pair of keys, and each has a thumb over the iron one.",
   has   pluralname;
 Fixture ladder "ladder" Landing
-  with  name 'ladder' 'stair' 'stairs',
+  with  name 'ladder' 'rung' 'rungs',
         description "Seven rungs, of which you would trust five.",
         before [; Climb, Enter: <<Go u_obj>>; ];
 
@@ -240,15 +240,15 @@ Room    Chamber "Reeve's Chamber"
         w_to oak_door,
         out_to oak_door;
 Fixture bed "bed" Chamber
-  with  name 'bed' 'blanket' 'clock' 'sea' 'window' 'glass',
+  with  name 'bed' 'blanket',
         description "Neat, and not for you.",
         before [; Enter: "You have an errand."; ];
 Fixture bedside "bedside table" Chamber
-  with  name 'bedside' 'table',
+  with  name 'bedside' 'table' 'ring' 'candle',
         description "Round, with a ring where a candle was.",
   has   supporter;
 Treasure hourglass "tide glass" bedside
-  with  name 'hourglass' 'tide' 'glass' 'tide-glass' 'pearl' 'sand',
+  with  name 'hourglass' 'tide' 'glass' 'tide-glass' 'pearl' 'mother-of-pearl' 'sand',
         entry 3,
         description "An hourglass mounted in mother-of-pearl. It runs six hours and thirteen minutes, and turns itself over.";
 
@@ -264,7 +264,7 @@ Fixture rafters "rafters" Loft
         description "The hole is a jackdaw wide. The rest is roof.",
   has   pluralname;
 Object  nest "jackdaw's nest" Loft
-  with  name 'nest' 'sticks' 'jackdaws' 'cartload' 'jackdaw^s',
+  with  name 'nest' 'sticks' 'jackdaws' 'cartload' 'jackdaw^s' 'wool' 'spectacle' 'spectacles' 'case' 'hollow',
         description [;
             print "Sticks, wool, a spectacle case, and a hollow in the middle for the good things. ";
             <<Search self>>;

@@ -31,7 +31,7 @@ Fixture mooring "tarred rope" Staithe
   has   static;
 
 Object  punt "punt" Staithe
-  with  name 'punt' 'boat' 'vessel' 'pole',
+  with  name 'punt' 'boat' 'vessel',
         description [;
             print "Flat, tarred, and dry inside, with a pole in it. It goes where it is pushed, and is for getting into. ";
             if (self hasnt general) "It is made fast to the staithe with a rope.";
@@ -58,7 +58,7 @@ Object  punt "punt" Staithe
   has   static container enterable open;
 
 Fixture mere_water "mere"
-  with  name 'mere' 'water' 'lake' 'open' 'island' 'islet' 'planks' 'reeds',
+  with  name 'mere' 'water' 'lake' 'open',
         description "Wide, fresh and grey, and stirred by something slow from the south.",
         found_in Staithe Mere Chapel_Islet,
         before [;
@@ -82,7 +82,7 @@ Room    Mere "Open Mere"
           Exit, GetOff, Swim, Disrobe: "Out of the punt there is only mere, and it is cold.";
         ];
 Fixture sluice "sluice" Mere
-  with  name 'sluice' 'lip' 'glass' 'chapel' 'wall' 'noise',
+  with  name 'sluice' 'lip' 'noise' 'mill',
         description "A lip of smooth water, and a noise under it like a mill grinding mills. Nobody has come back from it with a
             description.";
 
@@ -95,7 +95,7 @@ Room    Chapel_Islet "Chapel Islet"
         before [; Swim: "The mere is as cold as a key, and a good deal wider than you are."; ],
         flight Staithe;
 Fixture chapel_front "chapel" Chapel_Islet
-  with  name 'chapel' 'door' 'turf' 'grass',
+  with  name 'chapel',
         description "Small, square, and roofed with sky.",
         before [; Enter: <<Go n_obj>>; ];
 
@@ -106,12 +106,12 @@ Room    Chapel "Ruined Chapel"
         s_to Chapel_Islet,
         out_to Chapel_Islet;
 Fixture carving "inscription" Chapel
-  with  name 'inscription' 'letters' 'lintel' 'writing' 'carving' 'words' 'word' 'wall' 'walls' 'door',
+  with  name 'inscription' 'letters' 'lintel' 'writing' 'carving' 'words' 'word',
         description "Deep, plain letters, cut by someone who expected to be read by candle.",
         inscription "THE WALL THAT HAS AN EAR WANTS BUT ONE WORD IN IT, AND THE WORD IS ~EBBANDRY~.^SAY IT, AND SHUT THE DOOR AFTER YOU.",
   has   readable;
 Fixture altar "altar" Chapel
-  with  name 'altar' 'slab' 'daisies' 'floor',
+  with  name 'altar' 'slab' 'moss' 'ring',
         description "One slab of slate, with a clean ring in the moss where something stands, or stood.",
   has   supporter;
 Treasure handbell "silver handbell" altar
