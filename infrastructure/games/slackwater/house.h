@@ -22,7 +22,7 @@ Object  bread "stale bread" kitchen_table
         after [; Eat: "It takes some time. You feel better, or at any rate occupied."; ],
   has   edible;
 Object  lamp "storm lamp" Kitchen
-  with  name 'lamp' 'storm' 'lantern' 'light' 'knob' 'wick' 'oil' 'flame' 'glass',
+  with  name 'lamp' 'storm' 'lantern' 'light' 'knob' 'wick' 'oil' 'flame',
         initial "A storm lamp hangs from a hook by the range.",
         charge 250,
         description [;
@@ -164,7 +164,7 @@ Object  ledger "ledger" desk
         ],
   has   readable;
 Fixture counterweight "counterweight" Counting_Room
-  with  name 'counterweight' 'weight' 'chain' 'bar' 'wheel' 'lead',
+  with  name 'counterweight' 'weight' 'lump' 'chain' 'bar' 'wheel' 'lead',
         description "A lump of lead on a chain, running over a wheel to the trap door, and a stout bar beside. You can see how it
             is meant to work: whoever goes down lets the weight go, the weight shuts the door, and the door drops the bar.",
         before [; Take, Pull, Push, Tie, Cut: "It was hung by someone who expected people to try that."; ];

@@ -111,7 +111,7 @@ Fixture carving "inscription" Chapel
         inscription "THE WALL THAT HAS AN EAR WANTS BUT ONE WORD IN IT, AND THE WORD IS ~EBBANDRY~.^SAY IT, AND SHUT THE DOOR AFTER YOU.",
   has   readable;
 Fixture altar "altar" Chapel
-  with  name 'altar' 'slab' 'moss' 'ring',
+  with  name 'altar' 'slab' 'slate' 'moss' 'ring',
         description "One slab of slate, with a clean ring in the moss where something stands, or stood.",
   has   supporter;
 Treasure handbell "silver handbell" altar

@@ -84,7 +84,7 @@ Place   elsewhere_outside "elsewhere"
         describing 'salt' 'front' 'well' 'sunken' 'hollow' 'cinder' 'withy' 'back' 'ruined' 'small';
 Place   elsewhere_inside "elsewhere"
   with  name 'kitchen' 'hall' 'room' 'landing' 'loft' 'chamber' 'cellar' 'passage' 'passages' 'cistern' 'culvert' 'arch' 'gallery'
-            'strongroom' 'stair' 'house',
+            'strongroom',
         describing 'counting' 'reeve^s' 'brick' 'toll' 'salt';
 
 ! What the letter asks for answers to its whole name wherever it is not.
@@ -239,7 +239,7 @@ Detail  daisies "daisies" Chapel
 ! The house
 
 Detail  inner_walls "walls"
-  with  name 'wall' 'walls' 'ceiling' 'corner' 'corners' 'vault' 'roof',
+  with  name 'wall' 'walls' 'ceiling' 'corner' 'corners' 'vault',
         description "They do what walls do.",
         found_in Kitchen Hall Counting_Room Landing Chamber Salt_Cote Chapel Cellar Passage Cistern Culvert Toll_Arch Strongroom,
   has   pluralname;

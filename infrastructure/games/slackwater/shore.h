@@ -37,7 +37,7 @@ Object  penny "copper penny" milestone
   has   shiny;
 
 Fixture sea "sea" Causeway_End
-  with  name 'sea' 'tide' 'water' 'causeway' 'river' 'brine' 'seawater' 'salt' 'stones',
+  with  name 'sea' 'tide' 'water' 'causeway' 'river' 'brine' 'seawater' 'salt',
         description [;
             if (tide_out) "The sea has drawn off as if it had been asked. The causeway lies bare.";
             "The tide runs over the causeway like a river that is late for something. Nobody is walking through that.";
@@ -130,7 +130,7 @@ Room    Well_Yard "Well Yard"
         flight Front_Yard Back_Garden;
 
 Fixture well "well" Well_Yard
-  with  name 'well' 'shaft' 'water' 'edge' 'hole' 'ring' 'stone' 'sound' 'splash',
+  with  name 'well' 'shaft' 'water' 'edge' 'hole' 'ring' 'sound' 'splash',
         description "A ring of worn stone about a very black hole. The water stands to the brim of a stone trough beside it,
             sweet and cold. Climbing down would be easy, in the sense that falling is.",
         before [;
