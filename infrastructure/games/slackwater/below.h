@@ -7,7 +7,7 @@ DarkRoom Cellar "Cellar"
         u_to trap_door,
         n_to Passage;
 Fixture crabs "cellar crabs" Cellar
-  with  name 'crab' 'crabs' 'corner' 'corners' 'things' 'legs' 'leg',
+  with  name 'crab' 'crabs' 'cellar' 'corner' 'corners' 'things' 'legs' 'leg',
         description "Pale, blind and patient. They are afraid of the light, and of nothing else.",
         before [; Attack, Take: "They keep exactly as far away as the light does."; ],
   has   animate pluralname;
@@ -25,7 +25,7 @@ DarkRoom Passage "Brick Passage"
         e_to Cistern,
         w_to Culvert;
 Fixture bricks "bricks" Passage
-  with  name 'brick' 'bricks' 'passages' 'draught' 'arch' 'wall' 'walls' 'sound' 'dripping' 'stone' 'salt',
+  with  name 'brick' 'bricks' 'four' 'good' 'passages' 'draught' 'wall' 'walls' 'sound' 'dripping' 'salt',
         description "Good bricks. Somebody's taxes.",
   has   pluralname;
 
@@ -35,7 +35,7 @@ DarkRoom Cistern "Cistern"
         w_to Passage,
         d_to "The water is deeper than it looks, and you are not the only one looking.";
 Fixture ledge "ledge" Cistern
-  with  name 'ledge' 'brick' 'vault',
+  with  name 'ledge' 'brick' 'low' 'vault',
         description "A brick wide. Things dropped from above would end on it, with luck.",
   has   supporter;
 Object  brass_key "brass key" ledge
@@ -76,7 +76,7 @@ Fixture arch "arch" Toll_Arch
   has   readable;
 
 Object  troll "troll" Toll_Arch
-  with  name 'troll' 'creature' 'keeper' 'waistcoat' 'arm' 'arms' 'hand' 'hands' 'heap',
+  with  name 'troll' 'creature' 'keeper' 'arm' 'arms' 'hand' 'hands' 'heap',
         accepted 0,
         struck 0,
         description [;
@@ -158,7 +158,7 @@ DarkRoom Salt_Gallery "Salt Gallery"
             "You take one step more than there is floor. It is a very old mine, and they dug it for two hundred years.";
         ];
 Object  blind_wall "wall" Salt_Gallery
-  with  name 'wall' 'ear' 'door' 'doorway' 'smooth',
+  with  name 'wall' 'ear' 'door' 'doorway' 'smooth' 'blank' 'polished',
         description [;
             if (self has open) "It has drawn aside, ear and all.";
             "Polished salt, without a seam, and in the middle of it an ear: a good one, from life. It is listening for something in particular.";
@@ -191,6 +191,6 @@ Fixture bench "stone bench" Strongroom
         description "Bare, but for what is on it.",
   has   supporter;
 Treasure chain "gold chain" bench
-  with  name 'chain' 'gold' 'links' 'link' 'office' 'clasp',
+  with  name 'chain' 'gold' 'links' 'link' 'office' 'clasp' 'reeve^s',
         entry 4,
         description "The reeve's chain of office: forty links, each with a different fish, and on the clasp a crab, looking smug.";

@@ -1,7 +1,7 @@
 ! The bottle: what it is filled with where, and what happens when that is poured.
 
 Object  bottle "glass bottle" shelf
-  with  name 'bottle' 'glass' 'flask' 'neck' 'rime',
+  with  name 'bottle' 'glass' 'flask' 'neck' 'rime' 'green' 'thick' 'old',
         description [;
             print "Thick green glass, with a rime of old salt about the neck. ";
             if (brine in self) "It is full of brine.";
@@ -27,7 +27,7 @@ Class   Liquid
           ThrowAt:
             if (second == nothing && troll in real_location) <<Pour bottle troll>>;
             <<Pour bottle second>>;
-          PutOn, Insert: <<Pour bottle second>>;
+          PutOn, Insert: if (second == bottle) "It is in the bottle already."; <<Pour bottle second>>;
           Drop, Empty: <<Pour bottle>>;
         ];
 Liquid  brine "brine"
@@ -43,9 +43,11 @@ Liquid  fresh_water "fresh water"
 
 ! Of several things called brine or water, the one in the bottle is meant; a backdrop, only if nothing else is.
 [ ChooseObjects obj code;
-    if (code ~= 2 || obj ofclass Backdrop) return 0;
+    if (code ~= 2 || obj in Compass) return 0;
+    if (obj has scenery) no_infer_message = true;
+    if (obj ofclass Backdrop) return 1;
     if (obj == brine or fresh_water) return 9;
-    return 1;
+    return 2;
 ];
 
 ! 2 for salt, 1 for fresh, 0 for none: what a bottle is filled with here.

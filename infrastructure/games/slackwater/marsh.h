@@ -43,7 +43,7 @@ Room    Marsh_Ribs "Marsh"
         s_to Marsh_Stump,
         n_to BrightGreen;
 Fixture ribs "boat ribs" Marsh_Ribs
-  with  name 'rib' 'ribs' 'boat' 'wreck' 'transom' 'prudence' 'rows',
+  with  name 'rib' 'ribs' 'boat' 'wreck' 'rows',
         description "She was called the Prudence, if what is left of the transom can be believed.",
   has   pluralname;
 
@@ -64,7 +64,7 @@ Treasure amber "amber bead" stump
         description "The size of a plover's egg, with a gnat in it that was busy at the time.";
 
 Fixture reeds "reeds"
-  with  name 'reed' 'reeds' 'tussock' 'tussocks' 'pool' 'mud' 'ground' 'green' 'bright' 'baize' 'water' 'planks' 'marsh',
+  with  name 'reed' 'reeds' 'tussock' 'tussocks' 'mud' 'ground' 'green' 'bright' 'smooth' 'firm' 'baize' 'water' 'marsh',
         description "Where it is rough and dun it bears a clerk. Where it is bright and smooth you would not bet a clerk on it.",
         found_in Marsh_Post Marsh_Heron Marsh_Ribs Marsh_Stump,
         before [; Drink: "It is more marsh than water."; Enter: "Say which way."; ],

@@ -1,8 +1,9 @@
 ! What belongs to no place: the errand, the jackdaw, the dark, the awards.
 
 Object  letter "solicitors' letter"
-  with  name 'letter' 'solicitors' 'solicitors^' 'commission' 'paper' 'errand' 'of' 'handwriting' 'instructions' 'names',
+  with  name 'letter' 'solicitors' 'solicitors^' 'commission' 'paper' 'errand' 'of' 'handwriting' 'good' 'bad' 'instructions' 'names',
         description "Good paper, bad handwriting. It is from your employers.",
+        before [; Consult: <<Read self>>; ],
         inscription [;
             Achieved(T_LETTER);
             "~Sir or Madam, you will oblige us by squaring the accounts of the late Reeve. Five things belong in the sea chest in

@@ -22,7 +22,7 @@ Backdrop boots "boots"
   has   pluralname;
 
 Backdrop clothes "hat and coat"
-  with  name 'hat' 'coat' 'clothes' 'pocket' 'pockets' 'lint',
+  with  name 'hat' 'coat' 'clothes' 'pocket' 'pockets' 'lint' 'ink',
         description "A clerk's, and respectable, if nobody looks at the cuffs.",
         before [;
           Search: "Lint.";
@@ -46,7 +46,7 @@ Backdrop the_ground "ground"
         ];
 
 Backdrop absent_people "people"
-  with  name 'reeve' 'reeves' 'sallow' 'sallows' 'grote' 'pell' 'employer' 'employers' 'parson' 'solicitor' 'solicitors' 'boy' 'salter'
+  with  name 'reeve' 'late' 'reeves' 'sallow' 'sallows' 'grote' 'pell' 'employer' 'employers' 'parson' 'solicitor' 'solicitors' 'boy' 'salter'
             'people' 'someone' 'somebody' 'nobody' 'tenants' 'person' 'persons' 'starlings' 'trolls',
         before [; "Whoever you mean is not here."; ],
   has   pluralname;
@@ -122,7 +122,7 @@ Detail  fence_post "fence post" Causeway_End
         ],
         before [; Take, Pull: "It was going at the speed of a horse."; ];
 Detail  mainland "mainland" Causeway_End
-  with  name 'mainland' 'main' 'land' 'world' 'horizon',
+  with  name 'mainland' 'main' 'dry' 'land' 'world' 'horizon',
         description [;
             if (tide_out) "Two miles off by the milestone, and dry all the way.";
             "Two miles off by the milestone, and all of it water.";
@@ -197,13 +197,26 @@ Detail  hut_inside "hut" Salt_Cote
           Enter, Exit: <<Go s_obj>>;
         ];
 
-! The mere
+! The marsh and the mere
+
+Detail  pool "pool" Marsh_Heron
+  with  name 'pool',
+        description "Brown, shallow, and as wide as a heron needs.";
+Detail  transom "transom" Marsh_Ribs
+  with  name 'transom' 'prudence' 'name',
+        description "The last board of her, with her name on it.",
+        inscription "PRUDENCE, and under it half of a port.",
+  has   readable;
+Detail  far_planks "planks" Marsh_Stump
+  with  name 'plank' 'planks' 'open' 'water',
+        description "To the west, by the look of it: a landing, with open water behind it.",
+  has   pluralname;
 
 Detail  landing_stage "landing" Staithe
-  with  name 'landing' 'staithe' 'plank' 'planks' 'ring' 'edge',
+  with  name 'landing' 'staithe' 'grey' 'plank' 'planks' 'iron' 'ring' 'edge',
         description "Grey planks, and an iron ring to make fast to.";
 Detail  far_chapel "chapel"
-  with  name 'chapel' 'island' 'islet',
+  with  name 'chapel' 'small' 'square' 'island' 'islet',
         description "A small square chapel without a roof, on a small island in the north of the mere.",
         found_in Staithe Mere,
         before [; Enter: "It is across the water."; ];
@@ -220,7 +233,7 @@ Detail  pole "pole" punt
         description "Long, and worn in two places to the shape of hands.",
         before [; Take, Remove: "It belongs to the punt. Sit down in it and say which way."; ];
 Detail  turf "turf" Chapel_Islet
-  with  name 'turf' 'grass' 'sheep' 'acre',
+  with  name 'turf' 'grass' 'sheep' 'sheep-bitten' 'acre',
         description "Bitten short, by sheep that are not here to be asked about it.";
 Detail  fallen_door "fallen door"
   with  name 'door' 'fallen',
@@ -239,7 +252,7 @@ Detail  daisies "daisies" Chapel
 ! The house
 
 Detail  inner_walls "walls"
-  with  name 'wall' 'walls' 'ceiling' 'corner' 'corners' 'vault',
+  with  name 'wall' 'walls' 'four' 'vaulted' 'ceiling' 'corner' 'corners' 'vault',
         description "They do what walls do.",
         found_in Kitchen Hall Counting_Room Landing Chamber Salt_Cote Chapel Cellar Passage Cistern Culvert Toll_Arch Strongroom,
   has   pluralname;
@@ -257,6 +270,10 @@ Detail  landing_stair "stair" Landing
   with  name 'stair' 'stairs',
         description "It goes down to the hall, complaining.",
         before [; Climb, Enter: <<Go d_obj>>; ];
+Detail  spectacle_case "spectacle case" Loft
+  with  name 'spectacle' 'spectacles' 'case',
+        description "It is woven into the nest, and shut. The reeve's, no doubt.",
+        before [; Open, Take, Remove, Pull: "It holds up one side of the nest by now."; ];
 Detail  loft_ladder "ladder" Loft
   with  name 'ladder' 'rung' 'rungs',
         description "Seven rungs, and the two that you don't trust are at this end.",
@@ -287,24 +304,36 @@ Detail  old_tide "old tide" Cellar
           Take: "It is too much for your hands, and there are legs in it.";
         ];
 Detail  cistern_water "still water" Cistern
-  with  name 'water' 'still' 'tank' 'bottom' 'cistern',
+  with  name 'water' 'still' 'brick' 'tank' 'bottom' 'cistern',
         description "So still that it might be a floor. Now and then, at the bottom, it isn't.",
         before [;
+          Receive: "It would be gone for good. You keep it.";
           Enter, Drink, Taste, Take, Swim, JumpIn, Search, Touch: "You put it off. Something at the bottom has put it off too.";
         ];
+Detail  older_arch "arch of older stone" Passage
+  with  name 'arch' 'of' 'older' 'stone',
+        description "To the north, and never built by whoever laid the bricks.",
+        before [; Enter: <<Go n_obj>>; ];
 Detail  pipe "pipe" Culvert
   with  name 'pipe' 'brick' 'bricks' 'weed' 'slope' 'culvert' 'edge' 'edges',
         description "Brick, greased with weed, and sloping down to the flap.",
         before [; Enter, Climb: <<Go w_obj>>; ];
+Detail  waistcoat "waistcoat" Toll_Arch
+  with  name 'waistcoat',
+        description [;
+            if (troll in real_location) "Buttoned, and cleaner than what it is buttoned over.";
+            "It went where the troll went.";
+        ],
+        before [; Take, Pull, Remove: if (troll in real_location) "You get a handful of mud, and it is asked for back."; ];
 Detail  mud "mud" Toll_Arch
-  with  name 'mud' 'floor',
+  with  name 'mud' 'river' 'floor',
         description [;
             if (troll in real_location) "Most of it is sitting up and looking at you.";
             "It is only mud now. It had better manners before.";
         ],
         before [; Take: "It would not thank you."; ];
 Detail  salt_roof "salt roof" Toll_Arch
-  with  name 'roof' 'drip' 'salt',
+  with  name 'roof' 'drip' 'rock' 'salt',
         description "Rock salt, with a drip in it that falls where the troll sits, or sat.";
 
 ! What else the story has to say of a place to whoever listens, or sniffs.

@@ -26,7 +26,7 @@ Room    Causeway_End "Causeway End"
         flight Hollow_Lane Salt_Pans;
 
 Fixture milestone "milestone" Causeway_End
-  with  name 'milestone' 'stone' 'mile' 'stones' 'face' 'letters' 'lichen',
+  with  name 'milestone' 'stone' 'mile' 'stones' 'face' 'letters' 'lichen' 'landward',
         description "Waist high, lichened, and lettered on the landward face.",
         inscription "HOO 0^THE WORLD 2^and underneath, in a later hand: NOT AT HIGH WATER.",
   has   readable supporter;
@@ -44,6 +44,8 @@ Fixture sea "sea" Causeway_End
         ],
         before [;
           Take: "It is too much for your hands. A bottle might hold some.";
+          Insert: if (second == bottle) <<Fill bottle>>;
+          Receive: if (noun == bottle) <<Fill bottle>>; "It would be gone for good. You keep it.";
           Drink: "Salt. You knew that.";
           Enter, Climb, JumpIn: "It would have to be by the causeway, south, and it ought to be some other day.";
         ];
@@ -82,14 +84,18 @@ Room    Front_Yard "Front Yard"
 
 Fixture house_front "house"
   with  name 'house' 'withy' 'flint' 'face' 'shutter' 'shutters' 'wall' 'walls' 'slate' 'chimney' 'chimneys'
-            'eaves' 'roof' 'side',
+            'eaves' 'roof' 'side' 'long' 'back' 'solid',
         description "Flint to the eaves, slate above, and nobody in between. The shutters on this side are solid oak. The
             back of a house is often more forthcoming than its front.",
-        before [; Enter: "Doors and windows are the usual means."; ],
+        before [;
+          Enter: "Doors and windows are the usual means.";
+          Open, Search: "The shutters on this side are closed, and solid oak.";
+          Climb: "It is flint, and has nothing to climb by.";
+        ],
         found_in Front_Yard Well_Yard Back_Garden;
 
 Object  front_door "front door"
-  with  name 'front' 'door' 'nail' 'nails' 'nailed' 'oak' 'plank' 'planks' 'heads',
+  with  name 'front' 'door' 'nail' 'nails' 'nailed' 'oak' 'plank' 'planks' 'heads' 'four' 'forty',
         description "Nailed shut: four planks across it, and forty nails to a plank, driven by someone who was paid by the
             nail. The heads are rusted into the wood. It is not so much a door now as a piece of wall with a history.",
         found_in Front_Yard Hall,
@@ -104,7 +110,7 @@ Object  front_door "front door"
   has   scenery static door openable;
 
 Fixture notice "notice" Front_Yard
-  with  name 'notice' 'paper' 'sign' 'pane' 'solicitor^s',
+  with  name 'notice' 'paper' 'sign' 'pane' 'cracked' 'solicitor^s',
         description "A solicitor's notice under a cracked pane, pinned with unnecessary force.",
         inscription "~ESTATE OF THE LATE A. SALLOW, REEVE OF HOO. This door has been secured by order of Grote & Pell.
             Persons having business with the estate will know how to get in. Persons not having business will observe that
@@ -130,18 +136,22 @@ Room    Well_Yard "Well Yard"
         flight Front_Yard Back_Garden;
 
 Fixture well "well" Well_Yard
-  with  name 'well' 'shaft' 'water' 'edge' 'hole' 'ring' 'sound' 'splash',
+  with  name 'well' 'shaft' 'water' 'edge' 'hole' 'ring' 'sound' 'splash' 'black' 'worn',
         description "A ring of worn stone about a very black hole. The water stands to the brim of a stone trough beside it,
             sweet and cold. Climbing down would be easy, in the sense that falling is.",
         before [;
+                    Search: "A very black hole, and a long way down a small round piece of sky.";
+          Listen: "A long way below, water minds its own business.";
           Enter, Climb, JumpIn: "There is nothing to climb by. The only way is down, and it has no other virtues.";
           Take: "It is too much for your hands. A bottle might hold some.";
+          Insert: if (second == bottle) <<Fill bottle>>;
+          Receive: if (noun == bottle) <<Fill bottle>>; "It would be gone for good. You keep it.";
           Drink: "Sweet, and so cold that it has edges.";
         ];
 Fixture trough "stone trough" Well_Yard
-  with  name 'trough' 'stone' 'brim',
+  with  name 'trough' 'stone' 'brim' 'worn',
         description "Full of the well's own water. Somebody must have carried it there; it was a long time ago.",
-        before [; Drink: <<Drink well>>; ];
+        before [; Drink: <<Drink well>>; Insert: if (second == bottle) <<Fill bottle>>; ];
 
 Room    Back_Garden "Back Garden"
   with  description [;
@@ -163,7 +173,7 @@ Fixture cabbages "cabbages" Back_Garden
   has   pluralname;
 
 Object  berries "black berries" Back_Garden
-  with  name 'berry' 'berries' 'black' 'nightshade' 'collar' 'rhyme',
+  with  name 'berry' 'berries' 'black' 'nightshade' 'collar' 'rhyme' 'five-pointed' 'glossy',
         initial "Some of the berries hang within easy reach.",
         description "Glossy, black, and a little too eager to please. Each sits in a five-pointed collar of green. You were
             taught a rhyme about that, and the rhyme did not end well.",
@@ -240,14 +250,14 @@ Fixture grass "grass" Orchard
         description "Long, wet, and nobody's.";
 
 Object  pear "pear" Orchard
-  with  name 'pear' 'windfall' 'fruit',
+  with  name 'pear' 'windfall' 'fruit' 'single',
         initial "A single windfall pear lies in the grass.",
         description "Yellow, freckled, and sound, apart from a wasp's front door.",
         after [; Eat: "The wasp had already had the best of it."; ],
   has   edible;
 
 Object  clapper "wooden clapper" Orchard
-  with  name 'clapper' 'wooden' 'rattle' 'scarer' 'bird-scarer' 'bird-scarer^s' 'boards' 'board' 'hinge',
+  with  name 'clapper' 'wooden' 'rattle' 'scarer' 'bird-scarer' 'boy^s' 'bird-scarer^s' 'boards' 'board' 'hinge',
         initial "A wooden clapper hangs by a string from a nail in the trunk.",
         description "Two boards and a hinge: a bird-scarer's clapper, from the days when there was a boy to go with it. No bird
             would come near whoever holds it.",
@@ -274,10 +284,12 @@ Room    Salt_Pans "Salt Pans"
         flight Hollow_Lane Causeway_End Staithe;
 
 Fixture pans "brine pans" Salt_Pans
-  with  name 'pan' 'pans' 'brine' 'salt' 'crust' 'water' 'glass' 'edges' 'square',
+  with  name 'pan' 'pans' 'brine' 'salt' 'crust' 'water' 'glass' 'edges' 'square' 'white' 'sea',
         description "Sea water, sunned until it is strong enough to float an egg. The crust is salt; the rest is only waiting.",
         before [;
           Take: "It is too much for your hands. A bottle might hold some.";
+          Insert: if (second == bottle) <<Fill bottle>>;
+          Receive: if (noun == bottle) <<Fill bottle>>; "It would be gone for good. You keep it.";
           Drink, Taste: "Your tongue tries to leave.";
         ],
   has   pluralname;
@@ -303,7 +315,7 @@ Fixture shelf "shelf" Salt_Cote
         description "A plank on two pegs.",
   has   supporter;
 Fixture hearth "hearth" Salt_Cote
-  with  name 'hearth' 'fireplace' 'ash' 'ashes',
+  with  name 'hearth' 'cold' 'fireplace' 'ash' 'ashes',
         description "Cold since the last salter left.";
 Fixture slate "slate" Salt_Cote
   with  name 'slate' 'wall' 'chalk' 'capitals',

@@ -30,6 +30,7 @@
 Verb 'ebbandry' * -> Magic;
 
 Extend 'say' first
+    * -> Shout
     * 'ebbandry' -> Magic
     * 'ebbandry' 'to' noun -> Magic
     * topic -> SayTopic;
@@ -44,7 +45,11 @@ Extend 'eat' replace
 
 Extend 'throw' first
     * noun -> ThrowAt
-    * noun 'at'/'on'/'over' noun -> ThrowAt;
+    * noun 'at'/'on'/'over' noun -> ThrowAt
+    * noun 'to' noun -> ThrowTo
+    * multiexcept 'in'/'into'/'down' noun -> Insert
+    * multiheld 'away' -> Drop;
+[ ThrowToSub; if (second has animate) <<Give noun second>>; <<ThrowAt noun second>>; ];
 
 Extend 'fill'
     * noun 'with'/'at'/'in' noun -> Fill;
@@ -155,7 +160,7 @@ Extend 'attack'
     "You are not holding that.";
 ];
 Verb 'strike' 'stab' 'beat' 'slash' 'slay' 'hurt' 'kick' 'bash' 'tear' 'rip' 'damage' 'fell' = 'attack';
-Extend 'break' * 'down'/'open'/'into' noun -> Attack;
+Extend 'break' * 'down'/'open'/'into' noun -> Attack * noun 'down'/'open'/'up' -> Attack;
 Verb 'sever' 'saw' = 'cut';
 Verb 'leap' = 'jump';
 Verb 'inspect' 'study' 'observe' 'view' 'consider' 'admire' 'notice' = 'examine';
@@ -171,8 +176,8 @@ Extend 'look'
     * noun -> Examine;
 Extend 'search'
     * 'in'/'under'/'through' noun -> Search
-    * 'for' topic -> Find
-    * -> Look;
+    * 'for' topic -> Find;
+Extend 'search' first * -> Look;
 Verb 'find' 'seek' 'locate' 'where' 'remember' 'recall'
     * topic -> Find;
 Verb 'gather' 'collect' 'pluck' 'grab' 'seize' 'snatch' 'catch' 'steal' 'keep' 'fetch' 'acquire' 'unhook' 'rob' 'harvest'
@@ -186,12 +191,6 @@ Extend 'put'
     * noun 'out' -> SwitchOff
     * multiexcept 'back' 'in'/'into' noun -> Insert
     * multiexcept 'over'/'against'/'at' noun -> PutOn;
-Extend 'give' * held -> GiveWhom;
-[ GiveWhomSub;
-    if (troll in real_location && lightflag) <<Give noun troll>>;
-    if (jackdaw in real_location) <<Give noun jackdaw>>;
-    "There is nobody here to give it to.";
-];
 Verb 'return'
     * -> VagueGo
     * held 'to'/'into' noun -> Insert
@@ -208,7 +207,7 @@ Verb 'board' 'visit' 'approach' 'reach' 'mount'
 Verb 'disembark' 'alight' 'dismount'
     * -> Exit
     * 'from' noun -> Exit;
-Extend 'get'
+Extend 'get' first
     * 'up'/'out'/'off'/'down' -> Exit
     * 'in'/'inside' -> GoIn
     * 'through'/'past'/'to' noun -> Enter
@@ -223,21 +222,22 @@ Verb 'scare' 'frighten' 'startle' 'shoo' 'distract'
     * 'away'/'off' noun -> Scare
     * noun 'with' held -> Scare;
 Verb 'hello' 'hi' 'hail' 'welcome' * -> Hello * noun -> Hello;
-Extend 'talk' * -> Hello;
+Extend 'talk' first * -> Hello;
 Verb 'thank' 'thanks' * -> Thank * noun -> Thank;
 Verb 'bow' 'curtsy' 'nod' * -> Bow * 'to'/'at' noun -> Bow;
 Extend 'say'
     * 'to'/'with'/'at' creature -> Talk
-    * 'hello' 'to' creature -> Talk
-    * -> Shout;
+    * 'hello' 'to' creature -> Talk;
 Verb 'yell' 'call' 'scream' 'whistle' 'cry' * -> Shout * topic -> Shout;
 Extend 'ask' * creature -> Talk;
 Extend 'tell' * creature -> Talk;
 Verb 'dance' 'laugh' 'smile' 'hide' 'kneel' 'rest' 'relax' 'play' 'weep' 'work' 'forget' * -> Idle * topic -> Idle;
 Verb 'wish' * -> Wish * topic -> Wish;
+Verb 'make' * topic -> Make;
+[ MakeSub; "There is nothing here to make it of, but for wishes."; ];
 Verb 'stay' 'pause' 'linger' = 'wait';
 Extend 'wait' * topic -> Wait;
-Extend 'sit' * -> Sit * 'down' -> Sit * 'at' noun -> Enter;
+Extend 'sit' first * -> Sit * 'down' -> Sit * 'at' noun -> Enter;
 Extend 'stand' * 'in' noun -> Enter;
 Verb 'count' * noun -> Count;
 Verb 'square' 'balance' * -> Square * noun -> Square;
@@ -250,7 +250,7 @@ Verb 'sail' 'row' 'steer' 'punt' 'pole' 'paddle' 'float'
     * noun noun=ADirection -> SailOff
     * 'across'/'to'/'on' noun -> Sail;
 [ SailOffSub; <<Go second>>; ];
-Extend 'dig' * -> DigHere;
+Extend 'dig' first * -> DigHere;
 Extend 'swim' * 'in'/'across'/'to'/'through'/'into' noun -> SwimTo * noun=ADirection -> SwimTo * noun -> SwimTo;
 Verb 'poke' 'prod' 'nudge' 'stroke' 'pat' 'pet' 'tap' = 'touch';
 Verb 'unwind' 'untwist' 'unpin' 'detach' 'release' 'free' * noun -> Untie;
@@ -269,11 +269,19 @@ Extend 'turn'
     * 'over' noun -> Turn
     * noun 'over' -> Turn
     * noun 'in' noun -> Turn
-    * -> VagueGo
     * noun=ADirection -> Go;
 Verb 'wind' * noun -> Turn * 'up' noun -> Turn;
 Extend 'blow' * 'out' noun -> SwitchOff * noun 'out' -> SwitchOff * 'on' noun -> Blow;
-Extend 'knock' * noun -> Knock;
+Extend 'knock' first * -> Knock * noun -> Knock;
+Extend 'ring' first * -> RingBare;
+[ RingBareSub;
+    if (clapper in player) <<Ring clapper>>;
+    if (handbell in player) <<Ring handbell>>;
+    "You have nothing to ring.";
+];
+Extend only 'feed' * creature -> Feed;
+[ FeedSub; if (bread in player) <<Give bread noun>>; "You would have to say what with."; ];
+Verb 'curse' 'swear' = 'curses';
 Extend 'ring' * 'at' noun -> Ring;
 Extend 'listen' * 'at'/'for' noun -> Listen;
 Extend 'smell' * 'at' noun -> Smell;
