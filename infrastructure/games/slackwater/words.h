@@ -279,7 +279,7 @@ Extend 'ring' first * -> RingBare;
     if (handbell in player) <<Ring handbell>>;
     "You have nothing to ring.";
 ];
-Extend only 'feed' * creature -> Feed;
+Extend only 'feed' first * creature -> Feed;
 [ FeedSub; if (bread in player) <<Give bread noun>>; "You would have to say what with."; ];
 Verb 'curse' 'swear' = 'curses';
 Extend 'ring' * 'at' noun -> Ring;
@@ -298,3 +298,10 @@ Verb 'mend' 'repair' 'build' * noun -> Mend;
 Verb 'try' * topic -> Use;
 Verb 'use' 'operate' 'employ' * noun -> Use * noun 'on'/'with' noun -> Use;
 Verb 'xyzzy' 'plugh' 'abracadabra' * -> MagicNot;
+
+! Out of the punt, or by the way out, if there is one.
+Extend 'leave' first * -> Leave;
+[ LeaveSub;
+    if (parent(player) == punt || real_location.out_to) <<Exit>>;
+    <<VagueGo>>;
+];
