@@ -80,6 +80,10 @@ Array hints_told -> 32;
             "You have a bottle, and the reeve has written down what to put in it.",
             "Not from the well. What was it that the salters boiled?",
             "FILL BOTTLE at the salt pans.");
+        if (Cellar has visited) return TellHint(19,
+            "Somebody below the house lets nobody pass, and you are carrying what he would rather not have.",
+            "It is mud and manners, and salt undoes both. He sits north of where the brick passages meet.",
+            "From the brick passage, north to the toll arch, and POUR BRINE ON TROLL.");
         return TellHint(14,
             "The reeve's way down is in the room where he did his sums, and it closes behind you.",
             "Light the lamp before you go down. Beyond the cellar, to the north, somebody wants a thing from you.",

@@ -254,7 +254,8 @@ Fixture bedside "bedside table" Chamber
 Treasure hourglass "tide glass" bedside
   with  name 'hourglass' 'tide' 'glass' 'tide-glass' 'pearl' 'mother-of-pearl' 'sand',
         entry 3,
-        description "An hourglass mounted in mother-of-pearl. It runs six hours and thirteen minutes, and turns itself over.";
+        description "An hourglass mounted in mother-of-pearl. It runs six hours and thirteen minutes, and turns itself over.",
+        before [; Turn: "It turns itself, and does not care to be helped."; ];
 
 Room    Loft "Loft"
   with  description "Rafters, slates, and a hole through which the sky has been getting in. Under the hole a jackdaw's nest

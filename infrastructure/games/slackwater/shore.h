@@ -210,6 +210,7 @@ Object  window "small window"
         ],
         after [;
           Open:
+            if (task_done->T_WINDOW) "The window opens with the small scream of all such windows.";
             Achieved(T_WINDOW);
             "You untwist the wire, and the window opens with the small scream of all such windows.";
         ],

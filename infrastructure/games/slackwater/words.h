@@ -118,7 +118,7 @@ Verb 'untie' 'unfasten' 'unmoor' 'loosen'
 [ FindSub; "You would have to look for it."; ];
 [ FollowSub;
     if (noun == jackdaw) "It goes by way of the roof, and you do not.";
-    if (noun == sea) "It is going faster than you.";
+    if (noun == sea && ~~tide_out) "It is going faster than you.";
     "You would have to say which compass direction to go in.";
 ];
 [ ScareSub;
