@@ -117,7 +117,7 @@ def test_what_the_texts_name_in_passing_is_scenery_that_no_list_shows(play, room
 
 def test_help_and_about_say_how_to_play_and_what_this_is(play):
     assert "INVENTORY" in play("help")
-    assert "an errand in thirty rooms" in play("about")
+    assert "an errand in twenty-nine rooms" in play("about")
     assert play.told("turns") == 0
 
 

@@ -7,7 +7,7 @@
     "SAVE, RESTORE, RESTART and QUIT do as they say. HINT helps who is stuck, a little at a time, and ABOUT says what this is.";
 ];
 [ AboutSub;
-    "SLACK WATER, an errand in thirty rooms and 100 points. It comes with ZorkGPT, as a place for a player with a memory to learn in, and
+    "SLACK WATER, an errand in twenty-nine rooms and 100 points. It comes with ZorkGPT, as a place for a player with a memory to learn in, and
     is under the same licence (MIT). It was made with Inform 6 and its library. Nothing in it is random but a jackdaw. HELP says how to play.";
 ];
 
