@@ -88,5 +88,7 @@ Liquid  fresh_water "fresh water"
         no smaller.";
     }
     if (second == nothing) "You pour it out, and the ground drinks it.";
-    "You pour it over ", (the) second, ". It gets wet.";
+    print "You pour it over ", (the) second, ". ";
+    if (second has pluralname) "They get wet.";
+    "It gets wet.";
 ];

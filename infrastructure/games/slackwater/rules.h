@@ -3,7 +3,7 @@
 Object  letter "solicitors' letter"
   with  name 'letter' 'solicitors' 'solicitors^' 'commission' 'paper' 'errand' 'of' 'handwriting' 'good' 'bad' 'instructions' 'names',
         description "Good paper, bad handwriting. It is from your employers.",
-        before [; Consult: <<Read self>>; ],
+        before [; Consult, Open: <<Read self>>; ],
         inscription [;
             Achieved(T_LETTER);
             "~Sir or Madam, you will oblige us by squaring the accounts of the late Reeve. Five things belong in the sea chest in

@@ -189,7 +189,7 @@ Detail  wasp "wasp" Orchard
   with  name 'wasp',
         description "Out.";
 Detail  hut_inside "hut" Salt_Cote
-  with  name 'hut' 'cote' 'plank' 'planks' 'peg' 'pegs' 'door' 'salt' 'snow',
+  with  name 'hut' 'cote' 'plank' 'planks' 'peg' 'pegs' 'door',
         description "Planks, white with the salt of other people's years. The door stands open to the south.",
         before [;
           Open: "It stands open.";
@@ -197,11 +197,21 @@ Detail  hut_inside "hut" Salt_Cote
           Enter, Exit: <<Go s_obj>>;
         ];
 
+Detail  cote_salt "old salt" Salt_Cote
+  with  name 'old' 'salt' 'snow' 'crust',
+        description "White, in every seam of the boards.",
+        before [; Take, Insert: "It is in the grain of the wood by now."; ];
+Detail  boards "boards" Salt_Cote
+  with  name 'board' 'boards' 'seam' 'grain' 'wood',
+        description "Tarred outside, salted within.",
+  has   pluralname;
+
 ! The marsh and the mere
 
 Detail  pool "pool" Marsh_Heron
   with  name 'pool',
-        description "Brown, shallow, and as wide as a heron needs.";
+        description "Brown, shallow, and as wide as a heron needs.",
+        before [; Enter, Drink: "It is more marsh than water."; ];
 Detail  transom "transom" Marsh_Ribs
   with  name 'transom' 'prudence' 'name',
         description "The last board of her, with her name on it.",

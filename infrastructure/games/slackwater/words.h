@@ -305,3 +305,15 @@ Extend 'leave' first * -> Leave;
     if (parent(player) == punt || real_location.out_to) <<Exit>>;
     <<VagueGo>>;
 ];
+
+Verb 'who' 'what' 'why' 'how' 'when' * -> AskNobody * topic -> AskNobody;
+[ AskNobodySub; "There is nobody here to ask but yourself, and you were about to ask the letter."; ];
+Extend 'where' first * 'am' 'i//' -> Look;
+Verb 'water' * noun -> WaterIt * noun 'with' noun -> WaterIt;
+[ WaterItSub; if (bottle in player) <<Pour bottle noun>>; "You have nothing to carry water in."; ];
+
+Extend 'climb' first
+    * 'in'/'inside' -> GoIn
+    * 'out'/'outside' -> Exit
+    * 'up' -> Ascend
+    * 'down' -> Descend;
