@@ -115,6 +115,19 @@ def test_what_the_texts_name_in_passing_is_scenery_that_no_list_shows(play, room
     assert "boots" not in play.asked("take all")
 
 
+@pytest.mark.parametrize("question", ["climb", "unlock", "examine"])
+def test_who_answers_a_question_with_a_direction_walks(play, question):
+    assert "What do you want" in play(question)
+    play("n")
+    assert play.room == "Hollow Lane"
+
+
+def test_a_question_is_answered_with_a_noun(play):
+    assert "Waist high" in play("examine", "milestone")
+    play("n", "n", "examine")
+    assert "notice under" in play("notice")
+
+
 def test_help_and_about_say_how_to_play_and_what_this_is(play):
     assert "INVENTORY" in play("help")
     assert "an errand in twenty-nine rooms" in play("about")

@@ -52,7 +52,7 @@ Backdrop absent_people "people"
   has   pluralname;
 
 Backdrop accounts "accounts"
-  with  name 'accounts' 'account' 'books' 'errand' 'estate' 'five' 'things' 'count' 'instructions',
+  with  name 'accounts' 'account' 'books' 'errand' 'estate' 'five' 'things' 'instructions',
         description [;
             if (tide_out) "They balance.";
             "They do not balance. Five things are missing, and your letter says which.";

@@ -163,7 +163,7 @@ Verb 'strike' 'stab' 'beat' 'slash' 'slay' 'hurt' 'kick' 'bash' 'tear' 'rip' 'da
 Extend 'break' * 'down'/'open'/'into' noun -> Attack * noun 'down'/'open'/'up' -> Attack;
 Verb 'sever' 'saw' = 'cut';
 Verb 'leap' = 'jump';
-Verb 'inspect' 'study' 'observe' 'view' 'consider' 'admire' 'notice' = 'examine';
+Verb 'inspect' 'study' 'observe' 'consider' 'admire' = 'examine';
 Verb 'peer' 'gaze' 'stare' 'glance' 'spy' = 'look';
 Extend 'look'
     * 'around'/'round'/'about' -> Look
@@ -244,7 +244,7 @@ Verb 'square' 'balance' * -> Square * noun -> Square;
 Verb 'write' 'draw' * topic -> Write;
 Verb 'wash' 'rinse' 'bathe' * noun -> Wash * noun 'with'/'in' noun -> Wash;
 Verb 'dip' 'submerge' 'sink' * noun 'in'/'into'/'under' noun -> Dip;
-Verb 'sail' 'row' 'steer' 'punt' 'pole' 'paddle' 'float'
+Verb 'sail' 'row' 'steer' 'paddle' 'float'
     * noun=ADirection -> Go
     * noun -> Sail
     * noun noun=ADirection -> SailOff
@@ -309,8 +309,6 @@ Extend 'leave' first * -> Leave;
 Verb 'who' 'what' 'why' 'how' 'when' * -> AskNobody * topic -> AskNobody;
 [ AskNobodySub; "There is nobody here to ask but yourself, and you were about to ask the letter."; ];
 Extend 'where' first * 'am' 'i//' -> Look;
-Verb 'water' * noun -> WaterIt * noun 'with' noun -> WaterIt;
-[ WaterItSub; if (bottle in player) <<Pour bottle noun>>; "You have nothing to carry water in."; ];
 
 Extend 'climb' first
     * 'in'/'inside' -> GoIn
