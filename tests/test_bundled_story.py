@@ -22,6 +22,13 @@ TO_THE_MARSH = ["north", "west", "west"]
 TO_THE_STAITHE = [*TO_THE_MARSH, "north", "west", "south", "west"]
 TO_THE_WALL = WALKTHROUGH[: WALKTHROUGH.index("say ebbandry")]
 
+NEWCOMER = (ROOT / "tests" / "data" / "slackwater_newcomer.txt").read_text("utf-8").splitlines()
+"""What a newcomer tries, and [Room] wherever one is to be reached: what the texts suggest, besides what solves the story."""
+NOT_UNDERSTOOD = (
+    *("not a verb", "any such thing", "idn't understand", "nly understood", "hich do you mean", "What do you want"),
+    *("want to talk to someone", "said too little", "aren't holding", "not sure what"),
+)
+
 
 @pytest.fixture
 def play() -> Iterator[Play]:
@@ -66,6 +73,91 @@ def test_every_thing_answers_to_the_last_word_of_its_name(play):
     names = [play.memory.name(n) for n in things if n != PROFILE["player_object"]]
     assert len(names) > 60
     assert [name for name in names if name.split()[-1][:9] not in known] == []
+
+
+# What a newcomer tries
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_the_story_understands_what_its_texts_suggest(seed):
+    play = Play(seed)
+    misunderstood, strayed = [], []
+    for line in NEWCOMER:
+        if line.startswith("["):
+            strayed += [(line, play.room)] * (play.room != line.strip("[]"))
+            continue
+        response = play(line)
+        if any(phrase in response for phrase in NOT_UNDERSTOOD):
+            misunderstood.append((play.room, line, response.strip()))
+    assert (misunderstood, strayed) == ([], [])
+    assert (play.ended, play.told("score")) == ("victory", 100)
+    play.close()
+
+
+def test_the_newcomer_tries_things_in_every_room(play):
+    rooms = set()
+    for line in NEWCOMER:
+        if not line.startswith("["):
+            play(line)
+            rooms.add(play.told("real_location"))
+    assert len(rooms) == 29
+    assert sum(not line.startswith("[") for line in NEWCOMER) >= 300
+
+
+@pytest.mark.parametrize("room", ["Causeway End", "Kitchen", "Cellar", "Open Mere"])
+def test_what_the_texts_name_in_passing_is_scenery_that_no_list_shows(play, room):
+    walk = iter(WALKTHROUGH)
+    while play.room != room:
+        play(next(walk))
+    for noun in ("boots", "hat", "hands", "reeve", "accounts", "house"):
+        assert "any such thing" not in play.asked(f"examine {noun}")
+    assert "boots" not in play.asked("look")
+    assert "boots" not in play.asked("take all")
+
+
+@pytest.mark.parametrize("question", ["climb", "unlock", "examine"])
+def test_who_answers_a_question_with_a_direction_walks(play, question):
+    assert "What do you want" in play(question)
+    play("n")
+    assert play.room == "Hollow Lane"
+
+
+def test_a_question_is_answered_with_a_noun(play):
+    assert "Waist high" in play("examine", "milestone")
+    play("n", "n", "examine")
+    assert "notice under" in play("notice")
+
+
+def test_help_and_about_say_how_to_play_and_what_this_is(play):
+    assert "INVENTORY" in play("help")
+    assert "an errand in twenty-nine rooms" in play("about")
+    assert play.told("turns") == 0
+
+
+def test_a_hint_says_more_when_it_is_asked_for_again(play):
+    play("read letter")
+    nudge, more, solution = (play("hint") for _ in range(3))
+    assert "window" not in nudge
+    assert "window" in more
+    assert "OPEN WINDOW" not in more
+    assert "OPEN WINDOW" in solution
+    assert play("hint") == solution
+    assert play.told("turns") == 1
+
+
+def test_hints_follow_what_was_achieved(play):
+    hints = []
+    for command in WALKTHROUGH[:-1]:
+        play(command)
+        if (hint := play.asked("hint")) not in hints:
+            hints.append(hint)
+    assert len(hints) >= 14
+    assert "accounts balance" in hints[-1]
+
+
+def test_a_hint_in_the_dark_is_about_the_dark(play):
+    play(*BELOW[:-3], "open trap door", "down")
+    assert "light" in play.asked("hint")
 
 
 # The walkthrough

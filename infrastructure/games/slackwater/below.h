@@ -7,12 +7,12 @@ DarkRoom Cellar "Cellar"
         u_to trap_door,
         n_to Passage;
 Fixture crabs "cellar crabs" Cellar
-  with  name 'crab' 'crabs' 'corner' 'corners' 'things' 'legs' 'leg',
+  with  name 'crab' 'crabs' 'cellar' 'corner' 'corners' 'things' 'legs' 'leg',
         description "Pale, blind and patient. They are afraid of the light, and of nothing else.",
         before [; Attack, Take: "They keep exactly as far away as the light does."; ],
   has   animate pluralname;
 Fixture steps "steps" Cellar
-  with  name 'step' 'steps' 'vault' 'water' 'tide',
+  with  name 'step' 'steps',
         description "Stone, wet, and shut at the top.",
         before [; Climb: <<Go u_obj>>; ],
   has   pluralname;
@@ -25,7 +25,7 @@ DarkRoom Passage "Brick Passage"
         e_to Cistern,
         w_to Culvert;
 Fixture bricks "bricks" Passage
-  with  name 'brick' 'bricks' 'passages' 'draught' 'arch' 'wall' 'walls',
+  with  name 'brick' 'bricks' 'four' 'good' 'passages' 'draught' 'wall' 'walls' 'sound' 'dripping' 'salt',
         description "Good bricks. Somebody's taxes.",
   has   pluralname;
 
@@ -35,9 +35,8 @@ DarkRoom Cistern "Cistern"
         w_to Passage,
         d_to "The water is deeper than it looks, and you are not the only one looking.";
 Fixture ledge "ledge" Cistern
-  with  name 'ledge' 'tank' 'water' 'vault' 'cistern',
+  with  name 'ledge' 'brick' 'low' 'vault',
         description "A brick wide. Things dropped from above would end on it, with luck.",
-        before [; Enter, Drink: "You put it off. Something at the bottom has put it off too."; ],
   has   supporter;
 Object  brass_key "brass key" ledge
   with  name 'key' 'brass',
@@ -55,7 +54,7 @@ Room    Culvert "Culvert"
         out_to [; return self.w_to(); ],
         d_to [; return self.w_to(); ];
 Fixture culvert_flap "iron flap" Culvert
-  with  name 'flap' 'iron' 'weed' 'daylight' 'pipe' 'light',
+  with  name 'flap' 'iron' 'daylight' 'light',
         description "It opens outwards, and you are inwards.",
         before [; Open, Push, Enter: <<Go w_obj>>; ],
   has   static;
@@ -70,14 +69,14 @@ DarkRoom Toll_Arch "Toll Arch"
         s_to Passage,
         n_to PassTroll;
 Fixture arch "arch" Toll_Arch
-  with  name 'arch' 'gate' 'mud' 'floor' 'toll' 'tariff' 'roof' 'drip',
+  with  name 'arch' 'gate' 'toll' 'tariff' 'sack',
         description "Over it, worn but legible, a tariff.",
         inscription "SALT, THE SACK, 2d. PERSONS, AS PRESENTED.",
         before [; Enter: <<Go n_obj>>; ],
   has   readable;
 
 Object  troll "troll" Toll_Arch
-  with  name 'troll' 'creature' 'keeper' 'waistcoat' 'arm' 'arms' 'hand' 'hands' 'heap',
+  with  name 'troll' 'creature' 'keeper' 'arm' 'arms' 'hand' 'hands' 'heap',
         accepted 0,
         struck 0,
         description [;
@@ -159,7 +158,7 @@ DarkRoom Salt_Gallery "Salt Gallery"
             "You take one step more than there is floor. It is a very old mine, and they dug it for two hundred years.";
         ];
 Object  blind_wall "wall" Salt_Gallery
-  with  name 'wall' 'ear' 'door' 'doorway' 'smooth',
+  with  name 'wall' 'ear' 'door' 'doorway' 'smooth' 'blank' 'polished',
         description [;
             if (self has open) "It has drawn aside, ear and all.";
             "Polished salt, without a seam, and in the middle of it an ear: a good one, from life. It is listening for something in particular.";
@@ -174,11 +173,11 @@ Fixture drop "floor edge" Salt_Gallery
         description "You let a crumb of salt fall, and wait, and stop waiting.",
         before [; Enter, JumpIn: <<Go w_obj>>; ];
 Fixture gallery_salt "rock salt" Salt_Gallery
-  with  name 'salt' 'rock' 'gallery' 'niche',
+  with  name 'salt' 'rock' 'gallery' 'niche' 'bands' 'crumb' 'lamplight',
         description "Grey, rose and white in bands, like bacon. There is a niche at shoulder height.",
   has   supporter;
 Treasure salt_rose "salt rose" gallery_salt
-  with  name 'rose' 'salt' 'crystal' 'flower',
+  with  name 'rose' 'salt' 'crystal' 'flower' 'petal' 'petals',
         entry 2,
         description "A crystal grown into the shape of a rose, petal by petal, by water with nothing else to do.";
 
@@ -192,6 +191,6 @@ Fixture bench "stone bench" Strongroom
         description "Bare, but for what is on it.",
   has   supporter;
 Treasure chain "gold chain" bench
-  with  name 'chain' 'gold' 'links' 'office',
+  with  name 'chain' 'gold' 'links' 'link' 'office' 'clasp' 'reeve^s',
         entry 4,
         description "The reeve's chain of office: forty links, each with a different fish, and on the clasp a crab, looking smug.";

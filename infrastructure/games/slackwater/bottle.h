@@ -1,7 +1,7 @@
 ! The bottle: what it is filled with where, and what happens when that is poured.
 
 Object  bottle "glass bottle" shelf
-  with  name 'bottle' 'glass' 'flask',
+  with  name 'bottle' 'glass' 'flask' 'neck' 'rime' 'green' 'thick' 'old',
         description [;
             print "Thick green glass, with a rime of old salt about the neck. ";
             if (brine in self) "It is full of brine.";
@@ -27,7 +27,7 @@ Class   Liquid
           ThrowAt:
             if (second == nothing && troll in real_location) <<Pour bottle troll>>;
             <<Pour bottle second>>;
-          PutOn, Insert: <<Pour bottle second>>;
+          PutOn, Insert: if (second == bottle) "It is in the bottle already."; <<Pour bottle second>>;
           Drop, Empty: <<Pour bottle>>;
         ];
 Liquid  brine "brine"
@@ -41,10 +41,13 @@ Liquid  fresh_water "fresh water"
         description "Clear, sweet and of no particular opinion.",
         before [; Drink: remove self; "You drink it. It was only water, but it was all of it."; ];
 
-! Of several things called brine or water, the one in the bottle is meant.
+! Of several things called brine or water, the one in the bottle is meant; a backdrop, only if nothing else is.
 [ ChooseObjects obj code;
-    if (code == 2 && obj == brine or fresh_water) return 9;
-    return 0;
+    if (code ~= 2 || obj in Compass) return 0;
+    if (obj has scenery) no_infer_message = true;
+    if (obj ofclass Backdrop) return 1;
+    if (obj == brine or fresh_water) return 9;
+    return 2;
 ];
 
 ! 2 for salt, 1 for fresh, 0 for none: what a bottle is filled with here.
@@ -60,6 +63,8 @@ Liquid  fresh_water "fresh water"
     if (bottle notin player) "You would have to be holding the bottle.";
     if (child(bottle)) "The bottle is full already. You could pour it out.";
     if (real_location == Marsh_Post or Marsh_Heron or Marsh_Ribs or Marsh_Stump) "It is more marsh than water. The bottle would choke.";
+    if (real_location == Cellar) "It is only ankle deep, and there are legs in it.";
+    if (real_location == Cistern) "You put it off. Something at the bottom has put it off too.";
     switch (WaterHere()) {
         2:  move brine to bottle;
             Achieved(T_BRINE);
@@ -83,5 +88,7 @@ Liquid  fresh_water "fresh water"
         no smaller.";
     }
     if (second == nothing) "You pour it out, and the ground drinks it.";
-    "You pour it over ", (the) second, ". It gets wet.";
+    print "You pour it over ", (the) second, ". ";
+    if (second has pluralname) "They get wet.";
+    "It gets wet.";
 ];

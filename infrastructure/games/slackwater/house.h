@@ -9,7 +9,7 @@ Room    Kitchen "Kitchen"
         s_to Hall;
 
 Fixture range "cold range" Kitchen
-  with  name 'range' 'stove' 'cold' 'oven' 'floor' 'straw' 'stone',
+  with  name 'range' 'stove' 'cold' 'oven' 'straw' 'soot' 'starlings^',
         description "Black, blind and full of starlings' straw.";
 Fixture kitchen_table "long table" Kitchen
   with  name 'table' 'long',
@@ -80,7 +80,7 @@ Room    Hall "Hall"
         s_to front_door;
 
 Fixture fireplace "fireplace" Hall
-  with  name 'fireplace' 'mantel' 'mantelpiece' 'chimney' 'pegs' 'hearth',
+  with  name 'fireplace' 'great' 'mantel' 'mantelpiece' 'chimney' 'pegs' 'hearth',
         description "You could stable a pony in it. Two pegs above the mantel are the right distance apart for a sword.",
         before [; Enter, Climb: "There is nothing up there but a jackdaw's idea of building material."; ],
   has   static;
@@ -89,13 +89,13 @@ Fixture stair "stair" Hall
         description "It goes up, complaining in advance.",
         before [; Climb, Enter: <<Go u_obj>>; ];
 Object  sword "short sword" Hall
-  with  name 'sword' 'short' 'blade' 'cutlass' 'weapon',
+  with  name 'sword' 'short' 'blade' 'cutlass' 'weapon' 'hanger' 'wrecker^s' 'edge',
         initial "A short sword hangs above the fireplace.",
         description "A wrecker's hanger, short and ugly and kept very sharp. It is a thing for ropes and arguments.",
         after [; Take: Achieved(T_SWORD); "You lift the sword down. The edge is better kept than anything else in the house."; ];
 
 Object  chest "sea chest" Hall
-  with  name 'chest' 'sea' 'sea-chest' 'box' 'lid' 'trunk' 'lining' 'hollow' 'hollows' 'teak',
+  with  name 'chest' 'sea' 'sea-chest' 'box' 'lid' 'trunk' 'lining' 'hollow' 'hollows' 'teak' 'ballast' 'reeve^s' 'green',
         description [;
             print "A sea chest of teak and brass, with five hollows in its green lining, each cut to the shape of a thing that
                 is not a shirt. ";
@@ -116,6 +116,7 @@ Object  chest "sea chest" Hall
             ".";
         ],
         after [;
+          Open: if (child(self) == 0) "You raise the lid upon five hollows, all of them empty.";
           Receive: return Entered(noun);
         ],
   has   static container openable;
@@ -146,8 +147,9 @@ Fixture desk "tall desk" Counting_Room
         description "Made for standing at, so that nobody should enjoy it.",
   has   supporter;
 Object  ledger "ledger" desk
-  with  name 'ledger' 'book' 'accounts' 'page' 'pages',
+  with  name 'ledger' 'book' 'accounts' 'page' 'pages' 'day-book' 'eelskin' 'reeve^s',
         description "The reeve's day-book, bound in eelskin. The last pages in use are dense with reading.",
+        before [; Consult: <<Read self>>; ],
         inscription [;
             Achieved(T_LEDGER);
             print "~3 March. Tried the troll in the old toll arch with a cheese. It took it gratefully. Went to pass and left half a
@@ -164,13 +166,13 @@ Object  ledger "ledger" desk
         ],
   has   readable;
 Fixture counterweight "counterweight" Counting_Room
-  with  name 'counterweight' 'weight' 'chain' 'bar' 'wheel' 'lead',
+  with  name 'counterweight' 'weight' 'lump' 'chain' 'bar' 'wheel' 'lead' 'stout',
         description "A lump of lead on a chain, running over a wheel to the trap door, and a stout bar beside. You can see how it
             is meant to work: whoever goes down lets the weight go, the weight shuts the door, and the door drops the bar.",
         before [; Take, Pull, Push, Tie, Cut: "It was hung by someone who expected people to try that."; ];
 
 Object  trap_door "trap door"
-  with  name 'trap' 'door' 'trapdoor' 'hatch' 'ring',
+  with  name 'trap' 'door' 'trapdoor' 'hatch' 'ring' 'iron',
         description [;
             if (real_location == Cellar) "Oak, overhead, and barred on the other side.";
             if (self has open) "It stands open. The weight beside it sways a little, waiting.";
@@ -186,6 +188,7 @@ Object  trap_door "trap door"
             return Cellar;
         ],
         before [;
+          Search: if (self has open) "Steps, and then dark."; "It is shut.";
           Open, Push, Pull, Attack, Unlock, Knock:
             if (real_location == Cellar) "You set your shoulder to it. It is barred from above, and will stay so.";
             if (action == ##Pull) <<Open self>>;
@@ -201,16 +204,16 @@ Room    Landing "Landing"
         e_to oak_door;
 
 Fixture portraits "portraits" Landing
-  with  name 'portrait' 'portraits' 'reeves' 'painting' 'paintings' 'picture',
+  with  name 'portrait' 'portraits' 'reeves' 'painting' 'paintings' 'picture' 'sallow' 'sallows' 'expression' 'keys' 'several' 'thumb',
         description "Eleven Sallows, one expression. Each holds a pair of keys, and each has a thumb over the iron one.",
   has   pluralname;
 Fixture ladder "ladder" Landing
-  with  name 'ladder' 'stair' 'stairs',
+  with  name 'ladder' 'rung' 'rungs',
         description "Seven rungs, of which you would trust five.",
         before [; Climb, Enter: <<Go u_obj>>; ];
 
 Object  oak_door "oak door"
-  with  name 'oak' 'door' 'lock' 'keyhole' 'chamber' 'plate',
+  with  name 'oak' 'door' 'lock' 'keyhole' 'chamber' 'plate' 'brass',
         description [;
             print "An oak door with a brass lock plate, ";
             if (self has locked) "locked.";
@@ -225,6 +228,7 @@ Object  oak_door "oak door"
           Unlock, Open:
             if (second == iron_key)
                 "The iron key goes in, turns an eighth, and thinks better of it. It is the wrong key.";
+          Search: if (self hasnt open) "Through the keyhole: part of a bed, made, and part of a window.";
           Attack: "It is three inches thick. You are not.";
         ],
         after [;
@@ -240,17 +244,18 @@ Room    Chamber "Reeve's Chamber"
         w_to oak_door,
         out_to oak_door;
 Fixture bed "bed" Chamber
-  with  name 'bed' 'blanket' 'clock' 'sea' 'window' 'glass',
+  with  name 'bed' 'blanket',
         description "Neat, and not for you.",
         before [; Enter: "You have an errand."; ];
 Fixture bedside "bedside table" Chamber
-  with  name 'bedside' 'table',
+  with  name 'bedside' 'table' 'ring' 'candle',
         description "Round, with a ring where a candle was.",
   has   supporter;
 Treasure hourglass "tide glass" bedside
-  with  name 'hourglass' 'tide' 'glass' 'tide-glass' 'pearl' 'sand',
+  with  name 'hourglass' 'tide' 'glass' 'tide-glass' 'pearl' 'mother-of-pearl' 'sand',
         entry 3,
-        description "An hourglass mounted in mother-of-pearl. It runs six hours and thirteen minutes, and turns itself over.";
+        description "An hourglass mounted in mother-of-pearl. It runs six hours and thirteen minutes, and turns itself over.",
+        before [; Turn: "It turns itself, and does not care to be helped."; ];
 
 Room    Loft "Loft"
   with  description "Rafters, slates, and a hole through which the sky has been getting in. Under the hole a jackdaw's nest
@@ -262,9 +267,10 @@ Room    Loft "Loft"
 Fixture rafters "rafters" Loft
   with  name 'rafter' 'rafters' 'hole' 'sky' 'slates' 'roof' 'chimney',
         description "The hole is a jackdaw wide. The rest is roof.",
+        before [; Search: "Through the hole: sky."; ],
   has   pluralname;
 Object  nest "jackdaw's nest" Loft
-  with  name 'nest' 'sticks' 'jackdaws' 'cartload' 'jackdaw^s',
+  with  name 'nest' 'sticks' 'jackdaws' 'cartload' 'jackdaw^s' 'wool' 'hollow',
         description [;
             print "Sticks, wool, a spectacle case, and a hollow in the middle for the good things. ";
             <<Search self>>;

@@ -18,7 +18,7 @@ Room    Marsh_Post "Marsh"
         n_to Marsh_Heron,
         w_to BrightGreen;
 Fixture tarred_post "tarred post" Marsh_Post
-  with  name 'post' 'tarred' 'tar',
+  with  name 'post' 'posts' 'tarred' 'tar' 'marker' 'cut',
         description "A marker, knee high. There is a cut in it for everyone who did not follow the posts, and not much post left.",
         inscription "Somebody has cut: WHERE IT IS BRIGHT IT IS DEEP.",
   has   readable;
@@ -31,7 +31,7 @@ Room    Marsh_Heron "Marsh"
         n_to BrightGreen,
         e_to "The reeds stand as close as bristles there.";
 Fixture heron "heron" Marsh_Heron
-  with  name 'heron' 'bird' 'umbrella',
+  with  name 'heron' 'bird' 'umbrella' 'eye',
         description "It looks at you with one eye, decides that you are not a fish, and lets you go.",
         before [; Take, Attack, Kiss: "It takes one step, and is out of reach, and has not moved at all."; ],
   has   animate;
@@ -43,7 +43,7 @@ Room    Marsh_Ribs "Marsh"
         s_to Marsh_Stump,
         n_to BrightGreen;
 Fixture ribs "boat ribs" Marsh_Ribs
-  with  name 'rib' 'ribs' 'boat' 'wreck',
+  with  name 'rib' 'ribs' 'boat' 'wreck' 'rows',
         description "She was called the Prudence, if what is left of the transom can be believed.",
   has   pluralname;
 
@@ -55,16 +55,16 @@ Room    Marsh_Stump "Marsh"
         s_to BrightGreen,
         e_to BrightGreen;
 Fixture stump "willow stump" Marsh_Stump
-  with  name 'stump' 'willow' 'hollow',
+  with  name 'stump' 'willow' 'hollow' 'middle' 'island',
         description "Hollow in the middle, and dry. The sort of place where the sea puts things by.",
   has   container open;
 Treasure amber "amber bead" stump
-  with  name 'amber' 'bead',
+  with  name 'amber' 'bead' 'gnat',
         entry 0,
         description "The size of a plover's egg, with a gnat in it that was busy at the time.";
 
 Fixture reeds "reeds"
-  with  name 'reed' 'reeds' 'tussock' 'tussocks' 'pool' 'mud' 'ground' 'green' 'bright' 'baize' 'water' 'planks' 'marsh',
+  with  name 'reed' 'reeds' 'tussock' 'tussocks' 'mud' 'ground' 'green' 'bright' 'smooth' 'firm' 'baize' 'water' 'marsh',
         description "Where it is rough and dun it bears a clerk. Where it is bright and smooth you would not bet a clerk on it.",
         found_in Marsh_Post Marsh_Heron Marsh_Ribs Marsh_Stump,
         before [; Drink: "It is more marsh than water."; Enter: "Say which way."; ],

@@ -31,7 +31,7 @@ Fixture mooring "tarred rope" Staithe
   has   static;
 
 Object  punt "punt" Staithe
-  with  name 'punt' 'boat' 'vessel' 'pole',
+  with  name 'punt' 'boat' 'vessel',
         description [;
             print "Flat, tarred, and dry inside, with a pole in it. It goes where it is pushed, and is for getting into. ";
             if (self hasnt general) "It is made fast to the staithe with a rope.";
@@ -50,7 +50,8 @@ Object  punt "punt" Staithe
             if (self in Chapel_Islet && noun ~= s_obj) rfalse;
             return 1;
           Take, Push, Pull: "It is heavier than that.";
-          Untie, Cut: <<Cut mooring>>;
+          Untie: if (sword notin player) <<Untie mooring>>; <<Cut mooring>>;
+          Cut: <<Cut mooring>>;
         ],
         after [;
           Enter: "You step into the punt. It considers tipping you out, and does not.";
@@ -58,12 +59,14 @@ Object  punt "punt" Staithe
   has   static container enterable open;
 
 Fixture mere_water "mere"
-  with  name 'mere' 'water' 'lake' 'open' 'island' 'islet' 'planks' 'reeds',
+  with  name 'mere' 'water' 'lake' 'open' 'smooth',
         description "Wide, fresh and grey, and stirred by something slow from the south.",
         found_in Staithe Mere Chapel_Islet,
         before [;
           Drink: "Fresh, with a taste of reeds.";
           Take: "It is too much for your hands. A bottle might hold some.";
+          Insert: if (second == bottle) <<Fill bottle>>;
+          Receive: if (noun == bottle) <<Fill bottle>>; "It would be gone for good. You keep it.";
           Enter, Swim, JumpIn: "The mere is as cold as a key, and a good deal wider than you are.";
         ];
 
@@ -82,7 +85,7 @@ Room    Mere "Open Mere"
           Exit, GetOff, Swim, Disrobe: "Out of the punt there is only mere, and it is cold.";
         ];
 Fixture sluice "sluice" Mere
-  with  name 'sluice' 'lip' 'glass' 'chapel' 'wall' 'noise',
+  with  name 'sluice' 'lip' 'noise' 'mill',
         description "A lip of smooth water, and a noise under it like a mill grinding mills. Nobody has come back from it with a
             description.";
 
@@ -95,7 +98,7 @@ Room    Chapel_Islet "Chapel Islet"
         before [; Swim: "The mere is as cold as a key, and a good deal wider than you are."; ],
         flight Staithe;
 Fixture chapel_front "chapel" Chapel_Islet
-  with  name 'chapel' 'door' 'turf' 'grass',
+  with  name 'chapel',
         description "Small, square, and roofed with sky.",
         before [; Enter: <<Go n_obj>>; ];
 
@@ -106,12 +109,12 @@ Room    Chapel "Ruined Chapel"
         s_to Chapel_Islet,
         out_to Chapel_Islet;
 Fixture carving "inscription" Chapel
-  with  name 'inscription' 'letters' 'lintel' 'writing' 'carving' 'words' 'word' 'wall' 'walls' 'door',
+  with  name 'inscription' 'plain' 'letters' 'lintel' 'writing' 'carving' 'words' 'word',
         description "Deep, plain letters, cut by someone who expected to be read by candle.",
         inscription "THE WALL THAT HAS AN EAR WANTS BUT ONE WORD IN IT, AND THE WORD IS ~EBBANDRY~.^SAY IT, AND SHUT THE DOOR AFTER YOU.",
   has   readable;
 Fixture altar "altar" Chapel
-  with  name 'altar' 'slab' 'daisies' 'floor',
+  with  name 'altar' 'slab' 'clean' 'slate' 'moss' 'ring',
         description "One slab of slate, with a clean ring in the moss where something stands, or stood.",
   has   supporter;
 Treasure handbell "silver handbell" altar

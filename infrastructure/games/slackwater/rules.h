@@ -1,8 +1,9 @@
 ! What belongs to no place: the errand, the jackdaw, the dark, the awards.
 
 Object  letter "solicitors' letter"
-  with  name 'letter' 'solicitors' 'solicitors^' 'commission' 'paper' 'errand' 'of',
+  with  name 'letter' 'solicitors' 'solicitors^' 'commission' 'paper' 'errand' 'of' 'handwriting' 'good' 'bad' 'instructions' 'names',
         description "Good paper, bad handwriting. It is from your employers.",
+        before [; Consult, Open: <<Read self>>; ],
         inscription [;
             Achieved(T_LETTER);
             "~Sir or Madam, you will oblige us by squaring the accounts of the late Reeve. Five things belong in the sea chest in
@@ -23,7 +24,7 @@ Object  letter "solicitors' letter"
 ];
 
 Object  jackdaw "jackdaw"
-  with  name 'jackdaw' 'bird' 'daw' 'thief',
+  with  name 'jackdaw' 'bird' 'daw' 'thief' 'nape' 'eye' 'beak' 'feathers',
         eyed 0,
         sated 0,
         description "Grey nape, white eye, hands behind its back, like a magistrate at a sale. It likes what shines.",

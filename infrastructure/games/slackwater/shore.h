@@ -26,24 +26,26 @@ Room    Causeway_End "Causeway End"
         flight Hollow_Lane Salt_Pans;
 
 Fixture milestone "milestone" Causeway_End
-  with  name 'milestone' 'stone' 'mile' 'stones',
+  with  name 'milestone' 'stone' 'mile' 'stones' 'face' 'letters' 'lichen' 'landward',
         description "Waist high, lichened, and lettered on the landward face.",
         inscription "HOO 0^THE WORLD 2^and underneath, in a later hand: NOT AT HIGH WATER.",
   has   readable supporter;
 
 Object  penny "copper penny" milestone
-  with  name 'penny' 'copper' 'coin' 'money',
+  with  name 'penny' 'copper' 'coin' 'money' 'luck',
         description "Left for luck, and rubbed bright by people wishing for some.",
   has   shiny;
 
 Fixture sea "sea" Causeway_End
-  with  name 'sea' 'tide' 'water' 'causeway' 'post' 'fence' 'brine' 'seawater' 'salt',
+  with  name 'sea' 'tide' 'water' 'causeway' 'river' 'brine' 'seawater' 'salt',
         description [;
             if (tide_out) "The sea has drawn off as if it had been asked. The causeway lies bare.";
             "The tide runs over the causeway like a river that is late for something. Nobody is walking through that.";
         ],
         before [;
           Take: "It is too much for your hands. A bottle might hold some.";
+          Insert: if (second == bottle) <<Fill bottle>>;
+          Receive: if (noun == bottle) <<Fill bottle>>; "It would be gone for good. You keep it.";
           Drink: "Salt. You knew that.";
           Enter, Climb, JumpIn: "It would have to be by the causeway, south, and it ought to be some other day.";
         ];
@@ -66,8 +68,7 @@ Room    Hollow_Lane "Hollow Lane"
         flight Causeway_End Front_Yard Salt_Pans Orchard;
 
 Fixture banks "banks" Hollow_Lane
-  with  name 'bank' 'banks' 'alexanders' 'fern' 'ferns' 'tongue' 'track' 'cinder' 'cinders' 'chimneys' 'chimney' 'lane'
-            'house' 'stones' 'air',
+  with  name 'bank' 'banks' 'alexanders' 'fern' 'ferns' 'tongue' 'hart^s-tongue' 'shoulders',
         description "Green, damp and of no further consequence.",
   has   pluralname;
 
@@ -82,15 +83,19 @@ Room    Front_Yard "Front Yard"
         flight Hollow_Lane Well_Yard Orchard Loft;
 
 Fixture house_front "house"
-  with  name 'house' 'withy' 'flint' 'face' 'shutter' 'shutters' 'wall' 'walls' 'path' 'paths' 'gate' 'yard'
-            'eaves' 'cobbles' 'roof',
+  with  name 'house' 'withy' 'flint' 'face' 'shutter' 'shutters' 'wall' 'walls' 'slate' 'chimney' 'chimneys'
+            'eaves' 'roof' 'side' 'long' 'back' 'solid',
         description "Flint to the eaves, slate above, and nobody in between. The shutters on this side are solid oak. The
             back of a house is often more forthcoming than its front.",
-        before [; Enter: "Doors and windows are the usual means."; ],
+        before [;
+          Enter: "Doors and windows are the usual means.";
+          Open, Search: "The shutters on this side are closed, and solid oak.";
+          Climb: "It is flint, and has nothing to climb by.";
+        ],
         found_in Front_Yard Well_Yard Back_Garden;
 
 Object  front_door "front door"
-  with  name 'front' 'door' 'nail' 'nails' 'nailed' 'oak' 'plank' 'planks',
+  with  name 'front' 'door' 'nail' 'nails' 'nailed' 'oak' 'plank' 'planks' 'heads' 'four' 'forty',
         description "Nailed shut: four planks across it, and forty nails to a plank, driven by someone who was paid by the
             nail. The heads are rusted into the wood. It is not so much a door now as a piece of wall with a history.",
         found_in Front_Yard Hall,
@@ -105,7 +110,7 @@ Object  front_door "front door"
   has   scenery static door openable;
 
 Fixture notice "notice" Front_Yard
-  with  name 'notice' 'paper' 'sign',
+  with  name 'notice' 'paper' 'sign' 'pane' 'cracked' 'solicitor^s',
         description "A solicitor's notice under a cracked pane, pinned with unnecessary force.",
         inscription "~ESTATE OF THE LATE A. SALLOW, REEVE OF HOO. This door has been secured by order of Grote & Pell.
             Persons having business with the estate will know how to get in. Persons not having business will observe that
@@ -131,18 +136,22 @@ Room    Well_Yard "Well Yard"
         flight Front_Yard Back_Garden;
 
 Fixture well "well" Well_Yard
-  with  name 'well' 'shaft' 'water' 'edge',
+  with  name 'well' 'shaft' 'water' 'edge' 'hole' 'ring' 'sound' 'splash' 'black' 'worn',
         description "A ring of worn stone about a very black hole. The water stands to the brim of a stone trough beside it,
             sweet and cold. Climbing down would be easy, in the sense that falling is.",
         before [;
+                    Search: "A very black hole, and a long way down a small round piece of sky.";
+          Listen: "A long way below, water minds its own business.";
           Enter, Climb, JumpIn: "There is nothing to climb by. The only way is down, and it has no other virtues.";
           Take: "It is too much for your hands. A bottle might hold some.";
+          Insert: if (second == bottle) <<Fill bottle>>;
+          Receive: if (noun == bottle) <<Fill bottle>>; "It would be gone for good. You keep it.";
           Drink: "Sweet, and so cold that it has edges.";
         ];
 Fixture trough "stone trough" Well_Yard
-  with  name 'trough' 'stone',
+  with  name 'trough' 'stone' 'brim' 'worn',
         description "Full of the well's own water. Somebody must have carried it there; it was a long time ago.",
-        before [; Drink: <<Drink well>>; ];
+        before [; Drink: <<Drink well>>; Insert: if (second == bottle) <<Fill bottle>>; ];
 
 Room    Back_Garden "Back Garden"
   with  description [;
@@ -159,12 +168,12 @@ Room    Back_Garden "Back Garden"
         flight Well_Yard Orchard Loft;
 
 Fixture cabbages "cabbages" Back_Garden
-  with  name 'cabbage' 'cabbages' 'garden' 'bush',
+  with  name 'cabbage' 'cabbages' 'garden' 'tree' 'trees',
         description "Taller than you, and bitter about it.",
   has   pluralname;
 
 Object  berries "black berries" Back_Garden
-  with  name 'berry' 'berries' 'black' 'nightshade',
+  with  name 'berry' 'berries' 'black' 'nightshade' 'collar' 'rhyme' 'five-pointed' 'glossy',
         initial "Some of the berries hang within easy reach.",
         description "Glossy, black, and a little too eager to please. Each sits in a five-pointed collar of green. You were
             taught a rhyme about that, and the rhyme did not end well.",
@@ -177,7 +186,7 @@ Object  berries "black berries" Back_Garden
   has   edible pluralname;
 
 Object  window "small window"
-  with  name 'window' 'frame' 'casement' 'catch' 'wire' 'pane' 'small' 'back',
+  with  name 'window' 'frame' 'casement' 'catch' 'wire' 'twist' 'pane' 'panes' 'small' 'back',
         description [;
             give self general;
             if (self has open) "The window stands open, wide enough for a clerk.";
@@ -201,6 +210,7 @@ Object  window "small window"
         ],
         after [;
           Open:
+            if (task_done->T_WINDOW) "The window opens with the small scream of all such windows.";
             Achieved(T_WINDOW);
             "You untwist the wire, and the window opens with the small scream of all such windows.";
         ],
@@ -237,18 +247,18 @@ Fixture old_nest "old nest" Orchard
         before [; Take, Remove, Search: "It is in the top of the tree, and you are not."; ];
 
 Fixture grass "grass" Orchard
-  with  name 'grass' 'orchard' 'wasp' 'string' 'nail',
+  with  name 'grass' 'orchard',
         description "Long, wet, and nobody's.";
 
 Object  pear "pear" Orchard
-  with  name 'pear' 'windfall' 'fruit',
+  with  name 'pear' 'windfall' 'fruit' 'single',
         initial "A single windfall pear lies in the grass.",
         description "Yellow, freckled, and sound, apart from a wasp's front door.",
         after [; Eat: "The wasp had already had the best of it."; ],
   has   edible;
 
 Object  clapper "wooden clapper" Orchard
-  with  name 'clapper' 'wooden' 'rattle' 'scarer' 'boards',
+  with  name 'clapper' 'wooden' 'rattle' 'scarer' 'bird-scarer' 'boy^s' 'bird-scarer^s' 'boards' 'board' 'hinge',
         initial "A wooden clapper hangs by a string from a nail in the trunk.",
         description "Two boards and a hinge: a bird-scarer's clapper, from the days when there was a boy to go with it. No bird
             would come near whoever holds it.",
@@ -275,21 +285,23 @@ Room    Salt_Pans "Salt Pans"
         flight Hollow_Lane Causeway_End Staithe;
 
 Fixture pans "brine pans" Salt_Pans
-  with  name 'pan' 'pans' 'brine' 'salt' 'crust' 'water' 'glass',
+  with  name 'pan' 'pans' 'brine' 'salt' 'crust' 'water' 'glass' 'edges' 'square' 'white' 'sea',
         description "Sea water, sunned until it is strong enough to float an egg. The crust is salt; the rest is only waiting.",
         before [;
           Take: "It is too much for your hands. A bottle might hold some.";
+          Insert: if (second == bottle) <<Fill bottle>>;
+          Receive: if (noun == bottle) <<Fill bottle>>; "It would be gone for good. You keep it.";
           Drink, Taste: "Your tongue tries to leave.";
         ],
   has   pluralname;
 Fixture flap "iron flap" Salt_Pans
-  with  name 'flap' 'culvert' 'iron' 'drain' 'bank' 'hinge',
+  with  name 'flap' 'culvert' 'iron' 'drain' 'bank' 'hinge' 'handle' 'gap',
         description "Hinged at the top, and shaped to let out what comes down the culvert and let in nothing.",
         before [; Open, Pull, Push, Enter, Turn: "The flap opens outwards only, from within."; ],
   has   static;
 
 Fixture hut "hut" Salt_Pans
-  with  name 'hut' 'cote' 'marsh' 'track' 'cinder',
+  with  name 'hut' 'cote' 'plank' 'planks',
         description "Planks, tarred once. It will be to the north for a while yet.",
         before [; Enter: <<Go n_obj>>; ];
 
@@ -304,10 +316,10 @@ Fixture shelf "shelf" Salt_Cote
         description "A plank on two pegs.",
   has   supporter;
 Fixture hearth "hearth" Salt_Cote
-  with  name 'hearth' 'fireplace' 'ash' 'ashes',
+  with  name 'hearth' 'cold' 'fireplace' 'ash' 'ashes',
         description "Cold since the last salter left.";
 Fixture slate "slate" Salt_Cote
-  with  name 'slate' 'wall' 'chalk',
+  with  name 'slate' 'wall' 'chalk' 'capitals',
         description "Chalked upon, in capitals, by someone who had been asked too often.",
         inscription "BOTTLES ARE FILLED AT THE PANS, NOT HERE. WELL WATER IS FOR DRINKING. PAN WATER IS FOR PICKLES, SORE FEET
             & TROLLS.",
