@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 
 def test_a_second_run_goes_on_where_the_first_ended(tmp_path):
     for expected in ([1, 2], [3, 4]):
-        done = command("--workdir", str(tmp_path), "--max-turns", "10", "--json")
+        done = command("--workdir", str(tmp_path), "--max-turns", "10", "--episodes", "2", "--json")
         summary = json.loads(done.stdout)
         assert [episode["episode"] for episode in summary["episodes"]] == expected
     assert summary["language_model"] is None

@@ -32,7 +32,10 @@ _NEEDS_THE_EXTRA = "Playing and maps need {} too, which is not installed: pip in
 @app.command()
 def play(
     episodes: Annotated[
-        int | None, typer.Option("--episodes", min=1, help="How many episodes. [default: 2; with --resume: that one]")
+        int | None,
+        typer.Option(
+            "--episodes", min=1, help="How many episodes. [default: 5 without a model, else 2; with --resume: that one]"
+        ),
     ] = None,
     max_turns: Annotated[int | None, typer.Option("--max-turns", help="Turns an episode at most.")] = None,
     game: Game = None,

@@ -17,12 +17,12 @@ from zorkgpt.cli.memories import (
     described,
     fail,
     memory_path,
-    number_of,
     opened,
     say,
 )
 from zorkgpt.cli.paths import configured_paths
 from zorkgpt.runlog.story_folder import StoryMark, stories_of
+from zorkgpt.text import number_of
 
 if TYPE_CHECKING:
     from game_interface.story import Story

@@ -19,6 +19,7 @@ from session.game_configuration import LOG_FILE, GameConfiguration
 from session.history import TurnRecord
 from zorkgpt.cli.display import SHOWN_FOR_S, BarDisplay, console_for, display_for, printable
 from zorkgpt.cli.human import HumanPlayer
+from zorkgpt.cli.learning import learning_of
 from zorkgpt.cli.paths import run_paths, story_folder
 from zorkgpt.cli.process import ExitCode
 from zorkgpt.cli.progress import RunProgress
@@ -32,6 +33,8 @@ from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, EpisodeStarted
 from zorkgpt.runlog.story_folder import StoryMark, read_mark
 
 _EPISODES = 2
+_OFFLINE_EPISODES = 5
+"""The player without a model is fast, and this many show what it learns."""
 _MOST_DIGITS = 18
 """Digits of an episode's number."""
 # After an episode that ends for one of these reasons, the next one would too.
@@ -86,7 +89,7 @@ def play_episodes(options: PlayOptions) -> int:
         if options.display == "live":
             damaged.tell = _print_damage
         resumed = saved.checkpoint.episode if saved else None
-        interrupted = _play(config, run_options, watchers, options.episodes or _EPISODES, resumed)
+        interrupted = _play(config, run_options, watchers, _episodes(options, choice), resumed)
         _sum_up(options, config, story, choice, watcher.endings, damaged.found)
         if not interrupted:
             keep_serving()
@@ -148,6 +151,11 @@ def _configuration(options: PlayOptions) -> GameConfiguration:
     )
 
 
+def _episodes(options: PlayOptions, choice: PlayerChoice) -> int:
+    """Return how many episodes to play."""
+    return options.episodes or (_OFFLINE_EPISODES if choice.kind == "offline" else _EPISODES)
+
+
 def _choose(options: PlayOptions, config: GameConfiguration) -> PlayerChoice:
     player = options.player or "auto"
     if player not in ("auto", *PLAYERS):
@@ -182,7 +190,7 @@ class _RunWatcher:
 def _displays(
     options: PlayOptions, config: GameConfiguration, story: Story, choice: PlayerChoice
 ) -> tuple[Watcher, ...]:
-    progress = RunProgress(options.episodes or _EPISODES, config.max_turns_per_episode)
+    progress = RunProgress(_episodes(options, choice), config.max_turns_per_episode)
     if choice.kind == "human":
         return ()
     if options.display != "live":
@@ -227,8 +235,9 @@ def _sum_up(
     ended: list[EpisodeEnded],
     damaged: list[dict[str, str]],
 ) -> None:
-    summary = summary_of(config, story, choice, ended, remembered=options.remember, damaged=damaged)
+    learning = learning_of(Path(config.zork_game_workdir), config.episode_log_file, config.memory_file)
+    summary = summary_of(config, story, choice, ended, remembered=options.remember, damaged=damaged, learning=learning)
     if options.display == "json":
         sys.stdout.write(json.dumps(summary, ensure_ascii=False, indent=1) + "\n")
     else:
-        write_summary(console_for(sys.stdout), summary)
+        write_summary(console_for(sys.stdout), summary, learning)
