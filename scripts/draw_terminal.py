@@ -14,6 +14,8 @@ from orchestration.players import choose_player
 from session.game_configuration import GameConfiguration
 from zorkgpt.cli.display import PanelDisplay
 from zorkgpt.cli.progress import RunProgress
+from zorkgpt.cli.status import Status, StatusLine
+from zorkgpt.llm.progress import CurrentCall
 
 PICTURE = Path(__file__).resolve().parents[1] / "docs" / "images" / "play.svg"
 _TURNS = 46
@@ -25,7 +27,9 @@ def main() -> None:
     )
     choice = choose_player("offline", GameConfiguration())
     pace = RunProgress(episodes=2, max_turns=_TURNS)
-    display = PanelDisplay(screen, "Slack Water — player: offline (rules, no language model)", pace, 0.0)
+    line = StatusLine(screen, Status(CurrentCall()))
+    heading = "Slack Water — player: offline (rules, no language model)"
+    display = PanelDisplay(line, heading, pace, "offline", linger_s=0)
     with tempfile.TemporaryDirectory() as folder:
         config = GameConfiguration(zork_game_workdir=folder, max_turns_per_episode=_TURNS, embedding_provider="none")
         with assemble(config, RunOptions(choice, find_story("slackwater")), (pace,)) as run:

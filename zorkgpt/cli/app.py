@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from zorkgpt.cli.process import ExitCode
+from zorkgpt.cli.process import ExitCode, announce_start
 from zorkgpt.errors import LLMUnreachable, ZorkGPTError
 
 app = typer.Typer(
@@ -138,6 +138,8 @@ def run(arguments: list[str]) -> int:
     _mount_groups()
     if not arguments or (arguments[0].startswith("-") and arguments[0] not in PLAY_WORDS):
         arguments = ["play", *arguments]
+    if arguments[0] == "play" and not {"-h", "--help"} & set(arguments):
+        announce_start()
     try:
         app(_with_resume_value(arguments), prog_name="zorkgpt")
     except SystemExit as done:

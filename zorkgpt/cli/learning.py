@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from zorkgpt.cli.display import RULES
 from zorkgpt.memory.credit.trials import Trial, TrialFile
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.storage.changes import is_current, seen_first
@@ -25,6 +26,8 @@ class PlayedEpisode:
     failures: FailureCount
     scored: dict[int, int]
     """Each score that it reached, with the turn."""
+    rules_turns: int = 0
+    """The turns that the rules chose, since the model gave no usable answer."""
 
     def turns_to(self, score: int) -> int | None:
         """Return the turn in which it had this score or a higher one for the first time; None: it never had."""
@@ -63,7 +66,7 @@ def learning_of(workdir: Path, log_name: str, memory_file: str) -> Learning:
     shown: Counter[Key] = Counter()
     gains: dict[tuple[int | str, int], int] = {}
     followed = {(one.location_id, one.title) for one in trials}
-    ends: list[tuple[EpisodeEnded, dict[int, int]]] = []
+    ends: list[tuple[EpisodeEnded, list[TurnPlayed]]] = []
 
     def logs() -> Iterable[Sequence[Event]]:
         for number in episodes_in(workdir):
@@ -73,13 +76,18 @@ def learning_of(workdir: Path, log_name: str, memory_file: str) -> Learning:
                 shown.update(key for key in followed if key[0] == turn.location_id and _is_shown(key[1], turn))
                 gains[turn.episode, turn.turn] = (turn.score or 0) - (turn.score_before or 0)
             if (end := last_end(events)) is not None:
-                ends.append((end, _scores(turns)))
+                ends.append((end, turns))
             yield events
 
     failures = {count.episode: count for count in count_failures(logs())}
     episodes = tuple(
-        PlayedEpisode(end, failures.get(end.episode) or FailureCount(end.episode, 0, 0, 0), scored)
-        for end, scored in ends
+        PlayedEpisode(
+            end,
+            failures.get(end.episode) or FailureCount(end.episode, 0, 0, 0),
+            _scores(turns),
+            sum(turn.player == RULES for turn in turns),
+        )
+        for end, turns in ends
     )
     kept = path.read_bytes() if path.is_file() else b""
     return Learning(episodes, _useful_memories(kept, trials, gains, shown))

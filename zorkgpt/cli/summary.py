@@ -18,7 +18,6 @@ from zorkgpt.cli.display import printable, score_line
 from zorkgpt.cli.learning import Learning, PlayedEpisode, UsefulMemory, levels_to_compare
 from zorkgpt.llm.roles import Role
 from zorkgpt.memory.models import Persistence
-from zorkgpt.runlog.episodes import FailureCount
 from zorkgpt.runlog.events import EpisodeEnded
 from zorkgpt.text import number_of
 
@@ -60,14 +59,14 @@ def summary_of(
             the `way_out` if that was on purpose.
     """
     workdir = Path(config.zork_game_workdir)
-    failures = {one.end.episode: one.failures for one in learning.episodes}
+    played = {one.end.episode: one for one in learning.episodes}
     return {
         "story": story.title or story.path.stem,
         "player": choice.kind,
         "why": choice.why,
         "language_model": choice.models.of(Role.AGENT).model if choice.kind == "model" and choice.models else None,
         "memory": remembered and config.simple_memory.enabled,
-        "episodes": [_episode(end, failures.get(end.episode)) for end in ended],
+        "episodes": [_episode(end, played.get(end.episode)) for end in ended],
         "memories_that_helped": [asdict(memory) for memory in learning.memories],
         "damaged_files": damaged,
         "folder": str(workdir),
@@ -75,7 +74,7 @@ def summary_of(
     }
 
 
-def _episode(end: EpisodeEnded, count: FailureCount | None) -> dict[str, Any]:
+def _episode(end: EpisodeEnded, played: PlayedEpisode | None) -> dict[str, Any]:
     return {
         "episode": end.episode,
         "ending": end.reason,
@@ -86,8 +85,9 @@ def _episode(end: EpisodeEnded, count: FailureCount | None) -> dict[str, Any]:
         "places": end.places,
         "deaths": end.deaths,
         "memories": end.memories,
-        "failed_actions": count.failed if count else 0,
-        "repeated_failed_actions": count.repeated if count else 0,
+        "failed_actions": played.failures.failed if played else 0,
+        "repeated_failed_actions": played.failures.repeated if played else 0,
+        "turns_by_rules": played.rules_turns if played else 0,
         "model_usage": end.metrics.get("model_usage", {}),
         "deduplication": end.metrics.get("deduplication_metrics", {}),
         "learning": {name: end.metrics[name] for name in _LEARNING if name in end.metrics},
@@ -112,6 +112,10 @@ def write_summary(console: Console, summary: dict[str, Any], learning: Learning)
     for episode in summary["episodes"]:
         if episode["message"]:
             console.print(printable(f"Episode {episode['episode']} ended early: {episode['message']}"))
+    by_rules, turns = (sum(episode[what] for episode in summary["episodes"]) for what in ("turns_by_rules", "turns"))
+    if by_rules:
+        whole = number_of(turns, "turn", "turns")
+        console.print(f"The rules chose {by_rules} of {whole}, for which the model gave no usable answer.")
     player = f"Player: {summary['player']}, because {summary['why']}."
     console.print(printable(player if summary["memory"] else f"{player} Memory was off."))
     for line in usage_report(summary["episodes"]):
