@@ -104,10 +104,20 @@ def test_the_line_shows_on_a_terminal_and_leaves_nothing_behind(status):
     assert pipe.file.getvalue() == "said meanwhile\n"
 
 
-def test_a_long_silence_is_told_once_and_a_quick_answer_is_not(capsys):
-    with told_if_silent("the server x", 600, after_s=30):
+def test_a_narrow_line_keeps_the_seconds(status, clock):
+    console = Console(width=40, file=io.StringIO(), force_terminal=True, legacy_windows=False)
+    status.begin("asking the server http://an.address.that.is.long:11434/v1")
+    clock.time += 12
+    with StatusLine(console, status):
+        pass
+    assert "asking the server http://an.ad… (12 s) …" in console.file.getvalue()
+
+
+def test_a_long_silence_is_told_once_and_a_quick_answer_is_not(status, capsys):
+    line = StatusLine(Console(file=io.StringIO()), status)
+    with told_if_silent(line, "the server x", 600, after_s=30):
         pass
     assert capsys.readouterr().err == ""
-    with told_if_silent("the server x", 600, after_s=0.01):
+    with told_if_silent(line, "the server x", 600, after_s=0.01):
         time.sleep(0.2)
     assert capsys.readouterr().err.count("the server x has not answered") == 1

@@ -134,7 +134,7 @@ class LineDisplay:
                 "bold",
             )
         )
-        if event.message:
+        if event.message and event.reason != "interrupted":
             self._console.print(Text(printable(event.message), "red"))
 
 
@@ -256,7 +256,7 @@ class PanelDisplay:
                 f"{number_of(sum(event.memories.values()), 'memory', 'memories')}"
             )
         )
-        if event.message:
+        if event.message and event.reason != "interrupted":
             self._console.print(Text(printable(event.message), "red"))
         self._line.show()
 

@@ -13,11 +13,11 @@ from zorkgpt.player import AgentDecision, Player, PlayerContext, PlayerStopped, 
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, EpisodeStarted
 from zorkgpt.text import normalized_action, number_of
 
-_HELP = """What begins with a slash is for this program, everything else for the game.
-  /see    what the agent would be shown here: ways, memories, objectives, what is known
-  /undo   take back the last turn (also: undo)
-  /quit   stop; everything is saved, and --resume goes on from here (also: quit, Ctrl-D)
-  /help   this; the game may have a help of its own: help"""
+_HELP = """These are for this program, everything else is for the game:
+  /see    what the agent would be shown here
+  /undo   take back the last turn; also: undo
+  /quit   stop, with everything saved; also: quit, Ctrl-D
+  /help   this; a game may have its own: help"""
 _WELCOME = "You play. /help lists what helps: /see, /undo, /quit."
 # The game's own words of this kind never reach it: they would change the world behind the record's back.
 _SAME_AS = {"undo": "/undo", "quit": "/quit", "q": "/quit"}

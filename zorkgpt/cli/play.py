@@ -97,9 +97,9 @@ def _play_episodes(options: PlayOptions, line: StatusLine, watcher: "_RunWatcher
         options = resumed_options(options, saved.checkpoint.run)
     config = _configuration(options)
     story = find_story(options.game)
-    choice = _choose(options, config, status)
+    choice = _choose(options, config, line)
     if options.workdir is None:
-        config = _with_story_folder(config, story)
+        config = _with_story_folder(config, story, line)
     claim_workdir(config, story)
     status.begin("beginning the game")
     person = HumanPlayer(line) if choice.kind == "human" else None
@@ -115,7 +115,9 @@ def _play_episodes(options: PlayOptions, line: StatusLine, watcher: "_RunWatcher
     # Last, so that the displays have shown a turn before the run is interrupted after it.
     watchers = (*_displays(options, config, story, choice, line, person), watcher)
     log = Path(config.zork_game_workdir) / LOG_FILE
+    line.hide()
     with logging_to(log) as damaged, page_during_run(config, enabled=options.view) as keep_serving:
+        line.show()
         if options.display == "live":
             damaged.tell = partial(_print_damage, line.console)
         resumed = saved.checkpoint.episode if saved else None
@@ -148,10 +150,10 @@ def _how_to_go_on(options: PlayOptions, watcher: "_RunWatcher") -> str:
     return f"Everything is saved. To go on with this episode: {COMMAND} --resume {watcher.begun}{more}"
 
 
-def _with_story_folder(config: GameConfiguration, story: Story) -> GameConfiguration:
+def _with_story_folder(config: GameConfiguration, story: Story, line: StatusLine) -> GameConfiguration:
     found = story_folder(config, StoryMark.of(story.summary()))
     if found.note:
-        typer.echo(f"zorkgpt: {found.note}", err=True)
+        line.say(f"zorkgpt: {found.note}")
     return config.with_workdir(found.path)
 
 
@@ -206,7 +208,7 @@ def _episodes(options: PlayOptions, choice: PlayerChoice) -> int:
     return options.episodes or _USUAL_EPISODES.get(choice.kind, _EPISODES)
 
 
-def _choose(options: PlayOptions, config: GameConfiguration, status: Status) -> PlayerChoice:
+def _choose(options: PlayOptions, config: GameConfiguration, line: StatusLine) -> PlayerChoice:
     player = options.player or "auto"
     if player not in ("auto", *PLAYERS):
         raise ConfigurationError(f"There is no player {player!r}. There are: {', '.join(('auto', *PLAYERS))}.")
@@ -214,16 +216,16 @@ def _choose(options: PlayOptions, config: GameConfiguration, status: Status) -> 
     if options.resume is not None:
         choice = replace(choice, why="it has played the episode so far")
     if choice.models is not None:
-        _check_models(choice.models, status)
+        _check_models(choice.models, line)
     return choice
 
 
-def _check_models(models: LLMSettings, status: Status) -> None:
-    client = LLMClient(models, observer=status.calls)
+def _check_models(models: LLMSettings, line: StatusLine) -> None:
+    client = LLMClient(models, observer=line.status.calls)
     servers = sorted({client.base_url(role) for role in models.roles})
     who = f"the server {', '.join(servers)}" if len(servers) == 1 else f"one of the servers {', '.join(servers)}"
-    status.begin(f"asking {who} for its models")
-    with told_if_silent(who, models.deadline_s):
+    line.status.begin(f"asking {who}")
+    with told_if_silent(line, who, models.deadline_s):
         client.check()
 
 

@@ -1,6 +1,5 @@
 """The line that says what goes on while nothing else is printed."""
 
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -67,7 +66,9 @@ def _call_line(call: "CallInProgress", now: float, phase: str) -> str:
         left = "" if call.ends is None else f"{max(0, round(call.ends - now))} s left"
         return _with_details("waiting for the server", f"retry {call.retry} of {call.retries}", left)
     tokens = "" if call.tokens is None else f"{call.tokens:,} {'token' if call.tokens == 1 else 'tokens'}"
-    return _with_details(phase or _DOING[call.role], _seconds(now - call.began), tokens)
+    # The players' model is asked for a sign of life before anything is played.
+    doing = phase if phase and call.role == Role.AGENT else _DOING[call.role]
+    return _with_details(doing, _seconds(now - call.began), tokens)
 
 
 def _seconds(seconds: float) -> str:
@@ -100,7 +101,7 @@ class StatusLine:
                 refresh_per_second=_REFRESHES_PER_S,
                 transient=True,
                 redirect_stdout=False,
-                redirect_stderr=sys.stderr.isatty(),
+                redirect_stderr=False,
             )
             self._live.start(refresh=True)
 
@@ -110,9 +111,19 @@ class StatusLine:
             self._live.stop()
             self._live = None
 
+    def say(self, message: str) -> None:
+        """Print a message: on a terminal above the line, else to the standard error. May be called from any thread."""
+        if self.console.is_terminal:
+            self.console.print(Text(message), soft_wrap=True)
+        else:
+            typer.echo(message, err=True)
+
     def _text(self) -> Text:
         said = self.status.line()
-        return Text(f"{said} …" if said else "", "yellow", no_wrap=True, overflow="ellipsis")
+        what, opening, details = said.partition(" (")
+        room = self.console.width - len(opening + details) - 3
+        shown = what if len(what) <= room else f"{what[: max(0, room - 1)]}…"
+        return Text(f"{shown}{opening}{details} …" if said else "", "yellow", no_wrap=True, overflow="ellipsis")
 
     def __enter__(self) -> "StatusLine":
         self.show()
@@ -123,14 +134,13 @@ class StatusLine:
 
 
 @contextmanager
-def told_if_silent(who: str, limit_s: float, *, after_s: float = SILENCE_S) -> Iterator[None]:
-    """Say on the standard error that there is no answer yet, should the body take longer than `after_s`."""
+def told_if_silent(line: StatusLine, who: str, limit_s: float, *, after_s: float = SILENCE_S) -> Iterator[None]:
+    """Say that there is no answer yet, should the body take longer than `after_s`."""
 
     def tell() -> None:
-        typer.echo(
+        line.say(
             f"zorkgpt: {who} has not answered for {after_s:.0f} s; it may be loading the model. "
-            f"It is given {limit_s:.0f} s; Ctrl-C ends the wait, and nothing is lost.",
-            err=True,
+            f"It is given {limit_s:.0f} s; Ctrl-C ends the wait, and nothing is lost."
         )
 
     timer = threading.Timer(after_s, tell)

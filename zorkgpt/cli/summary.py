@@ -110,7 +110,7 @@ def write_summary(console: Console, summary: dict[str, Any], learning: Learning)
     else:
         console.print(_table(summary["episodes"]) if console.width >= _TABLE_WIDTH else _lines(summary["episodes"]))
     for episode in summary["episodes"]:
-        if episode["message"]:
+        if episode["message"] and episode["ending"] != "interrupted":
             console.print(printable(f"Episode {episode['episode']} ended early: {episode['message']}"))
     by_rules, turns = (sum(episode[what] for episode in summary["episodes"]) for what in ("turns_by_rules", "turns"))
     if by_rules:
