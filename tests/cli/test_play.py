@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -185,11 +186,25 @@ def test_doctor_says_what_works_and_what_is_missing(tmp_path):
     assert re.search(r"story\s+missing\s+No story file", broken.stdout)
 
 
-def test_help_names_the_commands():
-    done = command("--help")
+@pytest.mark.parametrize("option", ["-h", "--help"])
+def test_help_names_the_first_steps_the_commands_and_the_options_of_play(option):
+    done = command(option)
     assert done.returncode == 0
-    for name in ("play", "games", "doctor", "memories"):
+    for name in (
+        "First steps:",
+        "--player human",
+        "doctor",
+        "games",
+        "memories",
+        "--max-turns",
+        "--resume",
+        "--version",
+    ):
         assert name in done.stdout
+
+
+def test_the_version_is_that_of_the_package():
+    assert command("--version").stdout == f"zorkgpt {version('zorkgpt')}\n"
 
 
 def test_no_story_text_becomes_markup_or_an_escape_sequence(tmp_path):

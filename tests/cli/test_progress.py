@@ -63,7 +63,7 @@ def test_the_episodes_to_come_are_taken_to_be_as_long_as_those_that_ended(tmp_pa
     with a_walkthrough(tmp_path, "look", "wait", "wait", watchers=(pace,)) as run:
         run.play_episode()
     assert (pace.turns_played, pace.turns_left) == (3, 9)
-    assert pace.position() == "episode 1 of 4  turn 0/500"
+    assert pace.position() == "episode 1 of 4  turn 3/500"
 
 
 def test_what_the_models_took_is_said(tmp_path):

@@ -110,7 +110,7 @@ def test_a_narrow_line_keeps_the_seconds(status, clock):
     clock.time += 12
     with StatusLine(console, status):
         pass
-    assert "asking the server http://an.ad… (12 s) …" in console.file.getvalue()
+    assert "asking the server http://an.a… (12 s) …" in console.file.getvalue()
 
 
 def test_a_long_silence_is_told_once_and_a_quick_answer_is_not(status, capsys):

@@ -79,6 +79,7 @@ def play_episodes(options: PlayOptions) -> int:
         ZorkGPTError: the input can't be used, or the configured model can't be reached; nothing was played.
     """
     status = Status(CurrentCall())
+    status.begin("loading the story")
     watcher = _RunWatcher(status)
     try:
         with StatusLine(console_for(sys.stdout if options.display == "live" else sys.stderr), status) as line:
@@ -90,7 +91,6 @@ def play_episodes(options: PlayOptions) -> int:
 
 def _play_episodes(options: PlayOptions, line: StatusLine, watcher: "_RunWatcher") -> int:
     status = line.status
-    status.begin("loading the story")
     original = options
     saved, options = _resumed(options)
     if saved is not None:

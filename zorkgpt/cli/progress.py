@@ -28,20 +28,23 @@ class RunProgress:
         self._now = now
         self._ended: list[int] = []
         self._turn: int | None = None
+        """The last turn of the running episode; None: none is running."""
+        self._shown_turn = 0
+        """The last turn of the episode that is running or was."""
         self._times: deque[float] = deque(maxlen=_MEASURED_TURNS + 1)
         self._spent: UsageTotals | None = None
 
     def episode_started(self, event: EpisodeStarted) -> None:
-        self._turn = 0
+        self._turn = self._shown_turn = 0
         if not self._times:
             self._times.append(self._now())
 
     def episode_resumed(self, event: EpisodeResumed) -> None:
-        self._turn = event.turn
+        self._turn = self._shown_turn = event.turn
         self._times.append(self._now())
 
     def turn_played(self, record: TurnRecord) -> None:
-        self._turn = record.turn
+        self._turn = self._shown_turn = record.turn
         self._times.append(self._now())
         self._spent = record.spent or self._spent
 
@@ -88,7 +91,7 @@ class RunProgress:
     def position(self) -> str:
         """Return the position, such as `episode 2 of 10  turn 31/400`."""
         episode = len(self._ended) + (self._turn is not None)
-        return f"episode {max(1, episode)} of {self._episodes}  turn {self._turn or 0}/{self._max_turns}"
+        return f"episode {max(1, episode)} of {self._episodes}  turn {self._shown_turn}/{self._max_turns}"
 
     def speed(self) -> str:
         """Return what is known of speed and cost: `3.1 turns/s  12,840 tokens  cost 0.0214  about 18 min left`.
