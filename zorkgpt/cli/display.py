@@ -1,5 +1,6 @@
 """What a person sees while episodes are played: panels where there is room, else lines."""
 
+import re
 import time
 from collections import deque
 from collections.abc import Sequence
@@ -391,8 +392,8 @@ def chooser_label(record: TurnRecord, player: str) -> str:
 
 
 def shortened(text: str, limit: int) -> str:
-    """Return the text without control characters; of a long one the beginning and the end, in whole words."""
-    clean = printable(text)
+    """Return the text without control characters and empty space; of a long one its beginning and end."""
+    clean = re.sub(r"\n\s*\n", "\n\n", printable(text))
     if len(clean) <= limit:
         return clean
     # What an action brings about stands at the end of a response.
@@ -410,7 +411,7 @@ def memory_line(event: MemoryEvent) -> str:
     """Return a line about what happened to a memory."""
     kind = f"{event.category} {event.persistence}".strip().lower()
     detail = f" — {event.detail}" if event.detail else ""
-    text = f": {event.text}" if event.kind == "added" and event.text else ""
+    text = f": {event.text}" if event.kind in ("added", "seen again") and event.text else ""
     return f"{_SIGN.get(event.kind, ' ')} {event.kind}: {event.title} [{kind}]{text}{detail}"
 
 
