@@ -11,6 +11,7 @@ from session.game_state import GameState
 from session.history import UsageTotals
 from session.log_entries import call_record, model_called
 from zorkgpt.llm.client import LLMClient, ModelStatus
+from zorkgpt.llm.progress import CallObserver
 from zorkgpt.llm.settings import LLMSettings
 from zorkgpt.llm.usage import CallRecord
 from zorkgpt.runlog.episodes import MODEL_CALLS, RunLogWriter, read_events, run_directory
@@ -21,6 +22,9 @@ _ASKED_BEFORE_THE_TURN = ("agent", "critic")
 
 class ModelCalls(Manager):
     """Makes the client of all roles and logs each of its calls in `model_calls.jsonl` in the episode's directory.
+
+    Args:
+        observer: Is told of each call while it lasts.
 
     Raises:
         ConfigurationError: There is a ceiling on cost, and a model without a price.
@@ -33,9 +37,10 @@ class ModelCalls(Manager):
         game_state: GameState,
         settings: LLMSettings,
         servers: tuple[ModelStatus, ...] = (),
+        observer: CallObserver | None = None,
     ) -> None:
         super().__init__(logger, config, game_state)
-        self.client = LLMClient(settings, on_call=self._log_call, known=servers)
+        self.client = LLMClient(settings, on_call=self._log_call, known=servers, observer=observer)
         self._workdir = Path(config.zork_game_workdir)
         self._failures = 0
 

@@ -21,6 +21,7 @@ from zorkgpt.embeddings.provider import EmbeddingProvider
 from zorkgpt.errors import WorkdirError
 from zorkgpt.knowledge.store import KnowledgeStore
 from zorkgpt.llm.messages import LLM
+from zorkgpt.llm.progress import CallObserver
 from zorkgpt.log import get_logger
 from zorkgpt.memory.dedup.judge import ModelJudge
 from zorkgpt.memory.manager import SimpleMemoryManager
@@ -46,6 +47,8 @@ class RunOptions:
     """Makes the player who sits at the keyboard."""
     keep_map: bool | None = None
     """Whether the map outlives the episode; None if it does when memories do."""
+    observer: CallObserver | None = None
+    """Is told of each call to a model while it lasts."""
 
 
 @dataclass(frozen=True)
@@ -97,8 +100,9 @@ def build_services(config: GameConfiguration, options: RunOptions, llm: LLM | No
     claim_workdir(config, game.story)
     state = GameState()
     models = None
-    if llm is None and options.choice.models:
-        models = ModelCalls(get_logger("models"), config, state, options.choice.models, options.choice.servers)
+    if llm is None and options.choice.models is not None:
+        choice = options.choice
+        models = ModelCalls(get_logger("models"), config, state, choice.models, choice.servers, options.observer)
         llm = models.client
     knowledge = memory = None
     if options.remember and config.simple_memory.enabled:

@@ -1,9 +1,12 @@
 """One turn: observe, choose, act, learn, record."""
 
+from collections import deque
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import partial
 from time import perf_counter
+from typing import Any
 
 from game_interface.models import Observation, ThingState, Transition
 from managers.base import Manager
@@ -21,8 +24,22 @@ from session.history import TurnRecord
 from session.journal import Opening, TurnDecision
 from zorkgpt.critic import Critic
 from zorkgpt.memory.models import MemoryEvent
-from zorkgpt.player import AgentDecision, Player
+from zorkgpt.player import AgentDecision, Player, UndoRequested
 from zorkgpt.world.directions import exit_name
+
+_MOST_UNDONE = 100
+"""Turns that can be taken back, at most."""
+
+
+@dataclass(frozen=True)
+class _Earlier:
+    """What a turn that is taken back goes back to."""
+
+    game: bytes
+    observation: Observation
+    response: str
+    memory: dict[str, Any] | None
+    objectives: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -54,6 +71,9 @@ class TurnCycle:
         self._critic = critic
         self._game, self._state, self._memory = services.game, services.state, services.memory
         self._now: Observation | None = None
+        self._response = ""
+        self._earlier: deque[_Earlier] = deque(maxlen=_MOST_UNDONE)
+        """Before each turn that can be taken back; kept only for a person."""
         self._decided: dict[int, TurnDecision] = {}
         """The decisions of the turns that are played again after an interruption, by turn."""
         self._played_before = 0
@@ -84,6 +104,9 @@ class TurnCycle:
         for record in saved.played:
             self._state.turn_count = record.turn
             self._process(record, learning)
+        # A turn that was taken back stands in the journal, but not in the game.
+        self._now = self._game.observe()
+        self._state.observe(self._now)
         self._decided = saved.decided
         self._played_before = max(saved.journal.played, default=0)
         self._player.resume([decision.notes for _, decision in sorted(saved.journal.decided.items())])
@@ -101,6 +124,8 @@ class TurnCycle:
 
     def _begin(self, opening: Opening) -> None:
         now = self._now = opening.observation
+        self._response = opening.text
+        self._earlier.clear()
         self._state.observe(now)
         self._managers.context.open_with(opening.text, now)
         self._arrive(opening)
@@ -113,11 +138,39 @@ class TurnCycle:
 
     def play(self, action: str | None = None) -> TurnRecord:
         """Play one turn, with the given action or with the one that the player chooses."""
+        while True:
+            try:
+                return self._play(action)
+            except UndoRequested:
+                self._undo()
+
+    def _undo(self) -> None:
+        """Put the game back to before the last turn, with what the episode alone remembers; its record stays."""
+        if not self._earlier:
+            return
+        earlier = self._earlier.pop()
+        self._game.restore_state(earlier.game)
+        if self._memory and earlier.memory is not None:
+            self._memory.restore(earlier.memory)
+        self._managers.objectives.restore(earlier.objectives)
+        self._now, self._response = earlier.observation, earlier.response
+        self._state.observe(earlier.observation)
+        self._managers.context.open_with(earlier.response, earlier.observation)
+        self._managers.checkpoints.save()
+
+    def _keep_for_undo(self, now: Observation) -> None:
+        memory = deepcopy(self._memory.snapshot()) if self._memory else None
+        objectives = deepcopy(self._managers.objectives.snapshot())
+        self._earlier.append(_Earlier(self._game.save_state(), now, self._response, memory, objectives))
+
+    def _play(self, action: str | None) -> TurnRecord:
         now = self._now or self._game.observe()
         started = perf_counter()
         memories = self._memories_at(now)
         notices = self._managers.progress.notices()
         decision = self._decide(action, now, memories)
+        if self._services.options.choice.kind == "human":
+            self._keep_for_undo(now)
         before = self._game.things() if self._memory else ()
         step = self._game.act(decision.action)
         self._state.turn_count += 1
@@ -220,3 +273,4 @@ class TurnCycle:
         for manager in managers:
             manager.process_turn(record)
         self._now = record.transition.after
+        self._response = record.transition.response

@@ -1,4 +1,4 @@
-"""Draws docs/images/play.svg: the terminal while the second episode of the bundled story is played."""
+"""Draws docs/images/play.svg: the terminal while the fourth episode of the bundled story is played."""
 
 import io
 import re
@@ -14,9 +14,12 @@ from orchestration.players import choose_player
 from session.game_configuration import GameConfiguration
 from zorkgpt.cli.display import PanelDisplay
 from zorkgpt.cli.progress import RunProgress
+from zorkgpt.cli.status import Status, StatusLine
+from zorkgpt.llm.progress import CurrentCall
 
 PICTURE = Path(__file__).resolve().parents[1] / "docs" / "images" / "play.svg"
-_TURNS = 46
+_EPISODES, _SCORE = 5, 8
+"""The picture is of the turn in which the last but one of the episodes reaches this score."""
 
 
 def main() -> None:
@@ -24,14 +27,18 @@ def main() -> None:
         record=True, width=132, height=38, file=io.StringIO(), force_terminal=True, markup=False, highlight=False
     )
     choice = choose_player("offline", GameConfiguration())
-    pace = RunProgress(episodes=2, max_turns=_TURNS)
-    display = PanelDisplay(screen, "Slack Water — player: offline (rules, no language model)", pace, 0.0)
+    config = GameConfiguration(embedding_provider="none")
+    pace = RunProgress(_EPISODES, config.max_turns_per_episode)
+    line = StatusLine(screen, Status(CurrentCall()))
+    heading = "Slack Water — player: offline (rules, no language model)"
+    display = PanelDisplay(line, heading, pace, "offline", linger_s=0)
     with tempfile.TemporaryDirectory() as folder:
-        config = GameConfiguration(zork_game_workdir=folder, max_turns_per_episode=_TURNS, embedding_provider="none")
-        with assemble(config, RunOptions(choice, find_story("slackwater")), (pace,)) as run:
-            run.play_episode()
+        options = RunOptions(choice, find_story("slackwater"))
+        with assemble(config.with_workdir(Path(folder)), options, (pace,)) as run:
+            for _ in range(_EPISODES - 2):
+                run.play_episode()
             run.reset_episode()
-            for _ in range(_TURNS - 6):
+            while (run.game_state.current_score or 0) < _SCORE and not run.game_state.finished:
                 display.turn_played(run.process_turn())
             screen.print(display.frame())
     picture = screen.export_svg(title="uv run python main.py")

@@ -42,8 +42,8 @@ class TurnRecord:
     transition: Transition
     reasoning: str
     player: str
-    """Who chose the action: "model", "offline", "walkthrough", "human", "given", or "return" for a repeated command of
-    an earlier episode."""
+    """Who chose the action: "model", "offline", "walkthrough", "human", "given", "return" for a repeated command of an
+    earlier episode, or "rules" in the stead of a model that gave no usable answer."""
     memory_shown: str
     """The memories of the location, as the player saw them before choosing."""
     memory_events: tuple[MemoryEvent, ...] = ()

@@ -14,6 +14,10 @@ class PlayerStopped(ZorkGPTError):
     """Raised when the player has nothing more to play: a walkthrough has ended, a person wants to stop."""
 
 
+class UndoRequested(ZorkGPTError):
+    """Raised by a person's player in the place of an action: the last turn is to be taken back."""
+
+
 @dataclass(frozen=True, slots=True)
 class Exit:
     """An exit of this place that the map knows."""
@@ -151,6 +155,7 @@ class Player(Protocol):
         Raises:
             LLMError: A model was asked and gave none.
             PlayerStopped: There will be no more actions.
+            UndoRequested: The last turn is to be taken back.
         """
         ...
 

@@ -1,6 +1,11 @@
-"""Text normalization that every part of the project shares."""
+"""Functions on text that every part of the project shares."""
 
 
 def normalized_action(action: str) -> str:
     """Return the action in lower case with single spaces: the form in which actions are compared and stored."""
     return " ".join(action.lower().split())
+
+
+def number_of(count: int, one: str, many: str) -> str:
+    """Return a count with its noun: `1 turn`, `2 turns`."""
+    return f"{count} {one if count == 1 else many}"

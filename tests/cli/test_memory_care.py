@@ -113,11 +113,13 @@ def test_the_audit_marks_what_a_fresh_world_contradicts(file, capsys):
         f"**[DISCOVERY - CORE] Sword in the Kitchen** *(Ep1, T4, +0, says: {sword} here)*\nThe sword is here.\n\n---\n"
     )
     before = file.read_text()
-    assert run(["memories", "audit", "--file", str(file), "--dry-run"]) == ExitCode.OK
-    assert file.read_text() == before
     assert run(["memories", "audit", "--file", str(file)]) == ExitCode.OK
+    assert file.read_text() == before
     said = capsys.readouterr().out
-    assert "1 confirmed, 1 contradicted, 0 not checkable." in said
+    assert "1 confirmed, 1 contradicted, 0 not checkable. Mark what is contradicted with --apply." in said
+    assert run(["memories", "audit", "--file", str(file), "--apply"]) == ExitCode.OK
+    said = capsys.readouterr().out
+    assert said.endswith("1 confirmed, 1 contradicted, 0 not checkable.\n")
     assert f'[Invalidated at T0: "In a fresh world the short sword is in Hall ({hall})"]' in file.read_text()
     (kept,) = parse(file.read_bytes()).memories(hall)
     assert kept.status == "ACTIVE"

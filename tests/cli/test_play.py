@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,7 @@ pytestmark = pytest.mark.slow
 
 def test_a_second_run_goes_on_where_the_first_ended(tmp_path):
     for expected in ([1, 2], [3, 4]):
-        done = command("--workdir", str(tmp_path), "--max-turns", "10", "--json")
+        done = command("--workdir", str(tmp_path), "--max-turns", "10", "--episodes", "2", "--json")
         summary = json.loads(done.stdout)
         assert [episode["episode"] for episode in summary["episodes"]] == expected
     assert summary["language_model"] is None
@@ -112,12 +113,44 @@ def test_a_working_directory_that_cannot_be_made_is_refused(tmp_path):
     assert "can't be written" in done.stderr
 
 
-def test_a_person_plays_and_sees_what_the_agent_would_see(tmp_path):
-    done = command("--player", "human", "--episodes", "1", "--workdir", str(tmp_path), stdin="north\nsouth\n\\x\n.\n")
+def test_a_person_sees_on_request_what_the_agent_would_see(tmp_path):
+    done = command("--player", "human", "--workdir", str(tmp_path), stdin="north\nsouth\n\\x\n/see\n/dance\nquit\n")
     assert done.returncode == 0
-    assert "known ways: north to " in done.stdout
-    assert "remembered of this place:" in done.stdout
-    assert "had enough" in done.stdout
+    assert done.stdout.count("known ways: north to ") == 1
+    assert done.stdout.count("remembered of this place:") == 1
+    assert "There is no /dance" in done.stdout
+    assert "You stopped." in done.stdout
+    assert f"--resume 1 --workdir {tmp_path}" in done.stdout
+
+
+def test_a_person_takes_turns_back_and_the_record_keeps_them(tmp_path):
+    commands = "take penny\nnorth\nundo\n/undo\nundo\ni\nlook\n"
+    done = command("--player", "human", "--workdir", str(tmp_path), stdin=commands)
+    assert done.returncode == 0
+    assert "Taken back: north." in done.stdout
+    assert "Taken back: take penny. You are back at Causeway End." in done.stdout
+    assert "There is nothing to take back." in done.stdout
+    log = (tmp_path / "runs" / "1" / "episode_log.jsonl").read_text("utf-8").splitlines()
+    turns = [event for event in map(json.loads, log) if event["event"] == "turn_played"]
+    assert [turn["action"] for turn in turns] == ["take penny", "north", "i", "look"]
+    assert turns[2]["reasoning"] == "Took back turn 2 (north), turn 1 (take penny)."
+    assert turns[2]["location"] == "Causeway End"
+    assert any("penny" in item for item in turns[0]["inventory"])
+    assert not any("penny" in item for item in turns[2]["inventory"])
+
+
+def test_a_person_who_took_a_turn_back_goes_on_from_there_later(tmp_path):
+    command("--player", "human", "--workdir", str(tmp_path), stdin="north\nundo\nquit\n")
+    done = command("--resume", "--workdir", str(tmp_path), stdin="look\n/see\nquit\n")
+    assert "goes on after 1 turn." in done.stdout
+    assert "turn 3 of 500: Causeway End" in done.stdout
+
+
+def test_a_person_sees_the_ending(tmp_path):
+    walkthrough = (ROOT / "infrastructure" / "games" / "slackwater.walkthrough.txt").read_text("utf-8")
+    done = command("--player", "human", "--workdir", str(tmp_path), stdin=walkthrough)
+    assert "── victory: score 100/100 in " in done.stdout
+    assert "*** " in done.stdout
 
 
 def test_ctrl_c_saves_everything_and_says_so(tmp_path):
@@ -153,11 +186,25 @@ def test_doctor_says_what_works_and_what_is_missing(tmp_path):
     assert re.search(r"story\s+missing\s+No story file", broken.stdout)
 
 
-def test_help_names_the_commands():
-    done = command("--help")
+@pytest.mark.parametrize("option", ["-h", "--help"])
+def test_help_names_the_first_steps_the_commands_and_the_options_of_play(option):
+    done = command(option)
     assert done.returncode == 0
-    for name in ("play", "games", "doctor", "memories"):
+    for name in (
+        "First steps:",
+        "--player human",
+        "doctor",
+        "games",
+        "memories",
+        "--max-turns",
+        "--resume",
+        "--version",
+    ):
         assert name in done.stdout
+
+
+def test_the_version_is_that_of_the_package():
+    assert command("--version").stdout == f"zorkgpt {version('zorkgpt')}\n"
 
 
 def test_no_story_text_becomes_markup_or_an_escape_sequence(tmp_path):
@@ -211,12 +258,13 @@ def on_a_terminal(columns: int, lines: int, *arguments: str) -> str:
 
 
 def test_a_wide_terminal_shows_panels(tmp_path):
-    sent = on_a_terminal(140, 40, "--workdir", str(tmp_path), "--max-turns", "30")
-    for title in ("what was known of this place", "what was remembered", "turn 30/30", "What came of it"):
+    sent = on_a_terminal(140, 40, "--workdir", str(tmp_path), "--max-turns", "30", "--episodes", "1")
+    for title in ("known of ", "what was remembered", "turn 30/30", "What came of it"):
         assert title in sent
 
 
 def test_a_narrow_terminal_shows_lines(tmp_path):
-    sent = on_a_terminal(60, 20, "--workdir", str(tmp_path), "--max-turns", "5")
-    assert "what was known of this place" not in sent
+    sent = on_a_terminal(60, 20, "--workdir", str(tmp_path), "--max-turns", "5", "--episodes", "2")
+    assert "what was remembered" not in sent
+    assert sent.index("starting …") < sent.index("loading the story") < sent.index("Slack Water")
     assert "Episode 2 ends: turn limit" in sent

@@ -11,8 +11,10 @@ from orchestration.players import PlayerChoice
 from session.game_configuration import GameConfiguration
 from session.history import UsageTotals
 from tests.fixtures.runs import a_run, a_walkthrough
-from zorkgpt.cli.display import BarDisplay, LineDisplay, PanelDisplay, display_for
+from zorkgpt.cli.display import BarDisplay, LineDisplay, PanelDisplay, display_for, shortened
 from zorkgpt.cli.progress import RunProgress, duration
+from zorkgpt.cli.status import Status, StatusLine
+from zorkgpt.llm.progress import CurrentCall
 
 
 class Clock:
@@ -23,6 +25,10 @@ class Clock:
 
     def __call__(self) -> float:
         return self.time
+
+
+def line_on(console: Console) -> StatusLine:
+    return StatusLine(console, Status(CurrentCall()))
 
 
 def paced(tmp_path, *, episodes: int, turns: int) -> tuple[RunProgress, Clock, object]:
@@ -41,7 +47,7 @@ def test_rate_and_time_left_come_from_the_turns_that_were_played(tmp_path):
             run.process_turn()
         assert pace.position() == "episode 1 of 3  turn 10/40"
         assert (pace.turns_per_s, pace.turns_left, pace.seconds_left) == (0.5, 30 + 2 * 40, 220.0)
-        assert pace.speed() == "0.5 turns/s  about 4 min left"
+        assert pace.speed() == "0.5 turns/s  at most 4 min left"
 
 
 def test_nothing_is_said_of_the_rate_before_there_is_one(tmp_path):
@@ -57,7 +63,7 @@ def test_the_episodes_to_come_are_taken_to_be_as_long_as_those_that_ended(tmp_pa
     with a_walkthrough(tmp_path, "look", "wait", "wait", watchers=(pace,)) as run:
         run.play_episode()
     assert (pace.turns_played, pace.turns_left) == (3, 9)
-    assert pace.position() == "episode 1 of 4  turn 0/500"
+    assert pace.position() == "episode 1 of 4  turn 3/500"
 
 
 def test_what_the_models_took_is_said(tmp_path):
@@ -86,14 +92,14 @@ def test_durations_are_said_as_people_say_them(seconds, words):
 )
 def test_the_display_fits_the_terminal(width, height, terminal, kind):
     console = Console(width=width, height=height, file=io.StringIO(), force_terminal=terminal)
-    display = display_for(console, "A story", PlayerChoice("offline", "a test", None), RunProgress(1, 10))
+    display = display_for(line_on(console), "A story", PlayerChoice("offline", "a test", None), RunProgress(1, 10))
     assert type(display) is kind
 
 
 def test_lines_say_now_and_then_how_far_the_run_is(tmp_path):
     console = Console(width=100, file=io.StringIO())
     pace = RunProgress(1, 60)
-    with a_run(tmp_path, turns=60, watchers=(pace, LineDisplay(console, "A story", pace))) as run:
+    with a_run(tmp_path, turns=60, watchers=(pace, LineDisplay(console, "A story", pace, "offline"))) as run:
         run.play_episode()
     said = [line for line in console.file.getvalue().splitlines() if "turns/s" in line]
     assert len(said) == 1
@@ -104,7 +110,7 @@ def test_the_panels_show_position_rate_and_time_left(tmp_path):
     console = Console(width=130, height=40, file=io.StringIO(), force_terminal=True, color_system=None)
     clock = Clock()
     pace = RunProgress(2, 20, clock)
-    display = PanelDisplay(console, "A story", pace, 0.0)
+    display = PanelDisplay(line_on(console), "A story", pace, "offline", linger_s=0)
     with a_run(tmp_path, turns=20, watchers=(pace,)) as run:
         run.reset_episode()
         for _ in range(8):
@@ -113,13 +119,14 @@ def test_the_panels_show_position_rate_and_time_left(tmp_path):
         with console.capture() as shown:
             console.print(display.frame())
     assert "episode 1 of 2  turn 8/20" in shown.get()
-    assert "2 turns/s  about 16 s left" in shown.get()
+    assert "2 turns/s  at most 16 s left" in shown.get()
 
 
 def test_the_bar_leaves_nothing_behind(tmp_path):
     console = Console(width=130, file=io.StringIO(), force_terminal=True, legacy_windows=False)
     pace = RunProgress(1, 20)
-    with a_run(tmp_path, turns=20, watchers=(pace, BarDisplay(console, pace))) as run:
+    line = line_on(console)
+    with a_run(tmp_path, turns=20, watchers=(pace, BarDisplay(line, pace))) as run, line:
         run.play_episode()
     drawn = console.file.getvalue()
     assert "turn 20/20" in drawn
@@ -130,11 +137,11 @@ def test_turns_that_repeat_an_earlier_episode_are_labelled_wherever_they_show(tm
     lines = Console(width=100, file=io.StringIO())
     panels = Console(width=130, height=40, file=io.StringIO(), force_terminal=True, color_system=None)
     pace = RunProgress(2, 30)
-    shown = PanelDisplay(panels, "A story", pace, 0.0)
+    shown = PanelDisplay(line_on(panels), "A story", pace, "offline", linger_s=0)
     config = GameConfiguration(
         zork_game_workdir=str(tmp_path), max_turns_per_episode=30, embedding_provider="none", explore="return"
     )
-    watchers = (pace, LineDisplay(lines, "A story", pace))
+    watchers = (pace, LineDisplay(lines, "A story", pace, "offline"))
     with assemble(config, RunOptions(PlayerChoice("offline", "a test", None)), watchers) as run:
         run.play_episode()
         assert "(returning)" not in lines.file.getvalue()
@@ -144,3 +151,56 @@ def test_turns_that_repeat_an_earlier_episode_are_labelled_wherever_they_show(tm
             panels.print(shown.frame())
     assert "(returning)" in lines.file.getvalue()
     assert "(returning)" in screen.get()
+
+
+def test_an_episode_that_is_longer_than_usual_has_at_most_its_limit_left(tmp_path):
+    clock = Clock()
+    pace = RunProgress(2, 30, clock)
+    with a_walkthrough(tmp_path, *["wait"] * 6, watchers=(pace,)) as run:
+        run.play_episode()
+    with a_run(tmp_path, turns=30, watchers=(pace,)) as run:
+        run.reset_episode()
+        for _ in range(10):
+            clock.time += 1.0
+            run.process_turn()
+        assert (pace.is_limit, pace.turns_left) == (True, 20)
+
+
+def test_a_turn_that_the_rules_chose_says_so_wherever_it_shows(tmp_path):
+    lines = Console(width=100, file=io.StringIO())
+    panels = Console(width=130, height=40, file=io.StringIO(), force_terminal=True, color_system=None)
+    pace = RunProgress(1, 30)
+    shown = PanelDisplay(line_on(panels), "A story", pace, "model", linger_s=0)
+    with a_run(tmp_path) as run:
+        record = run.process_turn()
+    for player, said in (("rules", True), ("model", False)):
+        shown.turn_played(replace(record, player=player))
+        LineDisplay(lines, "A story", pace, "model").turn_played(replace(record, player=player))
+        with panels.capture() as screen:
+            panels.print(shown.frame())
+        assert screen.get().count("(chosen by the rules") == 1
+        assert lines.file.getvalue().count("(chosen by the rules") == 1, said
+
+
+def test_the_panels_show_score_before_and_after_and_whose_memories_they_show(tmp_path):
+    console = Console(width=140, height=45, file=io.StringIO(), force_terminal=True, color_system=None)
+    pace = RunProgress(1, 60)
+    display = PanelDisplay(line_on(console), "A story", pace, "walkthrough", linger_s=0)
+    with a_walkthrough(tmp_path, "north", "north", "east", "take clapper", watchers=(pace,)) as run:
+        for _ in range(4):
+            display.turn_played(run.process_turn())
+    with console.capture() as screen:
+        console.print(display.frame())
+    assert "4 Orchard > take clapper  score 0 → 2 (+2)" in screen.get()
+    assert "known of Orchard before turn 4" in screen.get()
+    assert "now at Orchard" in screen.get()
+
+
+def test_a_long_response_keeps_its_end_where_the_event_stands():
+    told = "The room is described. " * 40 + "The thief takes the lamp."
+    short = shortened(told, 200)
+    assert len(short) <= 200
+    assert short.startswith("The room is described.")
+    assert short.endswith("The thief takes the lamp.")
+    assert " […] " in short
+    assert shortened("Taken.", 200) == "Taken."

@@ -1,16 +1,55 @@
 """The commands and their options; the code behind a command is imported when it runs."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
-from zorkgpt.cli.process import ExitCode
+from zorkgpt.cli.process import ExitCode, announce_start
 from zorkgpt.errors import LLMUnreachable, ZorkGPTError
+
+_FIRST_STEPS = """A player of interactive fiction that learns across episodes.
+
+\b
+First steps:
+  {command}                          play five fast episodes, without a model
+  {command} --view                   the same, shown in the browser too
+  {command} --player human           play yourself
+  {command} --model M --base-url URL let a model play
+  {command} --game FILE              play another story
+  {command} doctor                   what works, and what is missing"""
+
+
+class _Group(TyperGroup):
+    """The commands; without one, `play`, and so its options are listed too."""
+
+    # Typer has its own copy of Click or the real one, by its version: the contexts are of either.
+
+    def format_help_text(self, ctx: Any, formatter: Any) -> None:
+        from game_interface.story import IS_CHECKOUT
+
+        self.help = _FIRST_STEPS.format(command="uv run python main.py" if IS_CHECKOUT else "zorkgpt")
+        super().format_help_text(ctx, formatter)
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        rows = [option.get_help_record(ctx) for option in self.commands["play"].get_params(ctx)]
+        with formatter.section("Options of play, also without naming it"):
+            formatter.write_dl([row for row in rows if row and not row[0].startswith("-h")])
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"zorkgpt {version('zorkgpt')}")
+        raise typer.Exit
+
 
 app = typer.Typer(
     name="zorkgpt",
-    help="A player of interactive fiction that learns across episodes. Without a command: play.",
+    cls=_Group,
+    context_settings={"help_option_names": ["-h", "--help"]},
     no_args_is_help=False,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -29,10 +68,24 @@ _OF_THE_EXTRA_GAME = ("jericho", "networkx")
 _NEEDS_THE_EXTRA = "Playing and maps need {} too, which is not installed: pip install 'zorkgpt[game]'."
 
 
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Options of the program itself."""
+
+
 @app.command()
 def play(
     episodes: Annotated[
-        int | None, typer.Option("--episodes", min=1, help="How many episodes. [default: 2; with --resume: that one]")
+        int | None,
+        typer.Option(
+            "--episodes",
+            min=1,
+            help="How many episodes. [default: 5 without a model, 1 by hand, else 2; with --resume: that one]",
+        ),
     ] = None,
     max_turns: Annotated[int | None, typer.Option("--max-turns", help="Turns an episode at most.")] = None,
     game: Game = None,
@@ -108,7 +161,7 @@ def show_page(
     edit: Annotated[bool, typer.Option("--edit", help="Let the page correct, pin and veto memories.")] = False,
     export: Annotated[Path | None, typer.Option("--export", help="Write one HTML file instead of serving.")] = None,
 ) -> None:
-    """Show a run in the browser: live, afterwards, and as it stood at any turn."""
+    """Show a run in the browser, live or as it stood at any turn."""
     from zorkgpt.cli.view import view_run
 
     view_run(run or workdir, game=game, host=host, port=port, edit=edit, export=export)
@@ -116,7 +169,7 @@ def show_page(
 
 @app.command()
 def games() -> None:
-    """What can be played: the bundled story, those that were found, and how to bring one."""
+    """What can be played, and how to bring a story of your own."""
     from zorkgpt.cli.games import show_games
 
     show_games()
@@ -135,6 +188,8 @@ def run(arguments: list[str]) -> int:
     _mount_groups()
     if not arguments or (arguments[0].startswith("-") and arguments[0] not in PLAY_WORDS):
         arguments = ["play", *arguments]
+    if arguments[0] == "play" and not {"-h", "--help"} & set(arguments):
+        announce_start()
     try:
         app(_with_resume_value(arguments), prog_name="zorkgpt")
     except SystemExit as done:

@@ -1,44 +1,155 @@
-"""The player for a person at the keyboard, who is shown what the agent would be."""
+"""The person at the keyboard: commands, what the game says, and on request what the agent would be shown."""
 
 import sys
+from contextlib import suppress
 
-from zorkgpt.cli.display import console_for, printable, score_line
+from rich.text import Text
+
+from session.history import TurnRecord
+from zorkgpt.cli.display import printable, score_change, score_line, score_style
+from zorkgpt.cli.status import StatusLine
 from zorkgpt.context.sections import way_to_points
-from zorkgpt.player import AgentDecision, Player, PlayerContext, PlayerStopped
+from zorkgpt.player import AgentDecision, Player, PlayerContext, PlayerStopped, UndoRequested
+from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, EpisodeStarted
+from zorkgpt.text import normalized_action, number_of
+
+_HELP = """These are for this program, everything else is for the game:
+  /see    what the agent would be shown here
+  /undo   take back the last turn; also: undo
+  /quit   stop, with everything saved; also: quit, Ctrl-D
+  /help   this; a game may have its own: help"""
+_WELCOME = "You play. /help lists what helps: /see, /undo, /quit."
+# The game's own words of this kind never reach it: they would change the world behind the record's back.
+_SAME_AS = {"undo": "/undo", "quit": "/quit", "q": "/quit"}
 
 
 class HumanPlayer(Player):
-    """Reads commands from standard input; its end, or a line with only `.`, ends the episode."""
+    """Reads commands from standard input, and as a watcher of the run shows what came of them.
 
-    def __init__(self) -> None:
-        self._console = console_for(sys.stdout)
+    Args:
+        line: shows what goes on between the commands; what is printed goes to its console.
+    """
+
+    def __init__(self, line: StatusLine) -> None:
+        self._line = line
+        self._console = line.console
+        self._played: list[TurnRecord] = []
+        """The turns that can be taken back."""
+        self._undone: list[TurnRecord] = []
+        """The turns that were taken back since the last command."""
+        self._owes_response = False
+        """Whether the last response is not on the screen."""
+        with suppress(ImportError):
+            # `input` then has a history and an editable line.
+            import readline  # noqa: F401
 
     def get_action_with_reasoning(self, context: PlayerContext) -> AgentDecision:
-        """Show the situation and read a command."""
-        self._show(context)
+        """Read a command, after those that are for this program."""
+        self._line.hide()
+        if self._owes_response:
+            self._owes_response = False
+            self._console.print(printable(context.response.strip()))
+        if context.refused:
+            self._console.print(Text(printable(context.refused), "yellow"))
+        while True:
+            command = self._read()
+            name = _SAME_AS.get(normalized_action(command), command.lower())
+            if name == "/quit":
+                raise PlayerStopped("You stopped.")
+            if name == "/undo":
+                self._undo()
+            elif name == "/see":
+                self._show(context)
+            elif name == "/help":
+                self._console.print(_HELP)
+            elif name.startswith("/"):
+                self._console.print(printable(f"There is no {command}; /help lists what there is."))
+            else:
+                reasoning = ", ".join(f"turn {one.turn} ({one.transition.action})" for one in self._undone)
+                self._undone.clear()
+                self._line.show()
+                return AgentDecision(command, f"Took back {reasoning}." if reasoning else "")
+
+    def _read(self) -> str:
         while True:
             try:
-                line = input("> ").strip()
+                line = input("\n> ").strip()
             except EOFError:
+                self._console.print()
                 raise PlayerStopped("The input has ended.") from None
-            if line == ".":
-                raise PlayerStopped("The person at the keyboard has had enough.")
             if line:
-                return AgentDecision(line)
+                return line
+
+    def _undo(self) -> None:
+        if not self._played:
+            self._console.print("There is nothing to take back.")
+            return
+        last = self._played.pop()
+        self._undone.append(last)
+        self._owes_response = True
+        place = last.transition.before.location
+        where = f" You are back at {place.name}." if place else ""
+        self._console.print(printable(f"Taken back: {last.transition.action}.{where}\n"))
+        raise UndoRequested
 
     def _show(self, context: PlayerContext) -> None:
         now, console = context.observation, self._console
-        console.print()
-        console.print(printable(context.response.strip()))
         place = now.location.name if now.location else "unknown place"
         carried = ", ".join(item.name for item in now.inventory or ()) or "nothing"
         score = score_line(now.score, context.max_score)
-        console.print(printable(f"\n[{context.turn}/{context.max_turns}] {place}, score {score}, carrying {carried}"))
+        console.print(printable(f"turn {context.turn} of {context.max_turns}: {place}, score {score}"))
+        console.print(printable(f"carrying: {carried}"))
         if context.exits:
             ways = ", ".join(f"{one.way} to {one.leads_to}" if one.leads_to else one.way for one in context.exits)
             console.print(printable(f"known ways: {ways}"))
         for known in context.known_points:
             points = f"+{known.points} {known.action} at {known.place}, {way_to_points(known)}"
             console.print(printable(f"known to score: {points}"))
-        if context.memories:
-            console.print(printable(f"remembered of this place:\n{context.memories}"))
+        for danger in context.dangers:
+            console.print(printable(f"danger {danger.way}, at {danger.place}: {danger.text}"))
+        if context.failed_here:
+            console.print(printable(f"tried here in vain: {', '.join(context.failed_here)}"))
+        for heading, lines in (
+            ("remembered of this place", context.memories.splitlines()),
+            ("objectives", context.objectives),
+            ("known of the game", context.knowledge),
+            ("noticed", context.notices),
+        ):
+            if lines:
+                console.print(printable("\n  ".join((f"{heading}:", *lines))))
+
+    def episode_started(self, event: EpisodeStarted) -> None:
+        """Show the opening."""
+        self._begin()
+        self._console.print(printable(event.opening.strip()))
+        self._line.show()
+
+    def episode_resumed(self, event: EpisodeResumed) -> None:
+        """Say where the episode goes on; the last response is shown with the first prompt."""
+        self._begin()
+        self._console.print(f"Episode {event.episode} goes on after {number_of(event.turn, 'turn', 'turns')}.\n")
+        self._owes_response = True
+        self._line.show()
+
+    def _begin(self) -> None:
+        self._line.hide()
+        self._played.clear()
+        self._undone.clear()
+        self._console.print(Text(_WELCOME if sys.stdin.isatty() else "", "dim"))
+
+    def turn_played(self, record: TurnRecord) -> None:
+        """Show what the game said."""
+        self._played.append(record)
+        self._line.hide()
+        step = record.transition
+        self._console.print(printable((step.refused or step.response).strip()))
+        if step.before.score != step.after.score:
+            self._console.print(Text(f"[score {score_change(record)}]", score_style(record)))
+        self._line.show()
+
+    def episode_ended(self, event: EpisodeEnded) -> None:
+        """Say how it ended."""
+        self._line.hide()
+        score, turns = score_line(event.score, event.max_score), number_of(event.turns, "turn", "turns")
+        self._console.print(Text(f"\n── {event.reason}: score {score} in {turns} ──", "bold"))
+        self._line.show()

@@ -13,6 +13,7 @@ import typer
 from zorkgpt.cli.paths import run_paths
 from zorkgpt.cli.process import ExitCode
 from zorkgpt.errors import MemoryEditError, MemoryStoreError
+from zorkgpt.text import number_of
 
 if TYPE_CHECKING:
     from zorkgpt.memory.credit.trials import Trial
@@ -315,11 +316,6 @@ def _written(record: "HistoryRecord") -> str:
     turn = f"in episode {moment.episode}, turn {moment.turn}" if moment else ""
     source = "" if record.source == "agent" else f"({record.source})"
     return " ".join(filter(None, [turn, f"on {record.at[:10]} at {record.at[11:16]}", source]))
-
-
-def number_of(count: int, one: str, many: str) -> str:
-    """Return a count with its noun."""
-    return f"{count} {one if count == 1 else many}"
 
 
 def say(text: str, end: str = "\n") -> None:

@@ -17,12 +17,12 @@ from zorkgpt.cli.memories import (
     described,
     fail,
     memory_path,
-    number_of,
     opened,
     say,
 )
 from zorkgpt.cli.paths import configured_paths
 from zorkgpt.runlog.story_folder import StoryMark, stories_of
+from zorkgpt.text import number_of
 
 if TYPE_CHECKING:
     from game_interface.story import Story
@@ -235,9 +235,9 @@ def audit(
     file: File = None,
     game: Game = None,
     seed: Annotated[int, typer.Option("--seed", min=1, help="Of the interpreter's random generator.")] = 1,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be marked as wrong.")] = False,
+    apply: Annotated[bool, typer.Option("--apply", help="Mark them as wrong; without this, only show.")] = False,
 ) -> None:
-    """Hold the core memories against a fresh world; what it contradicts is marked as wrong."""
+    """Show which core memories a fresh world contradicts, and mark them as wrong if asked to."""
     path = memory_path(workdir, file, game)
     with opened(None, path) as manager:
         from game_interface.core.jericho_interface import JerichoInterface
@@ -245,13 +245,15 @@ def audit(
         from zorkgpt.memory.upkeep.audit import tally
 
         with JerichoInterface(story=_story_of(path.parent, game), seed=seed) as fresh:
-            findings = manager.audit(audited_things(fresh), apply=not dry_run)
+            findings = manager.audit(audited_things(fresh), apply=apply)
         for finding in findings:
             located = finding.located
             say(f"{finding.verdict.value}: {located.location_id} {located.location_name}: {described(located.memory)}")
             if finding.evidence:
                 say(f"    {finding.evidence}")
-        say(", ".join(f"{count} {verdict}" for verdict, count in tally(findings).items()) + ".")
+        counts = tally(findings)
+        told = ", ".join(f"{count} {verdict}" for verdict, count in counts.items()) + "."
+        say(told if apply or not counts.get("contradicted") else f"{told} Mark what is contradicted with --apply.")
 
 
 def _apply_edit(

@@ -1,12 +1,15 @@
 """The command `play`: from options to episodes to a summary."""
 
 import json
+import shlex
 import sys
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
 import typer
+from rich.console import Console
 from rich.text import Text
 
 from game_interface.story import Story, find_story
@@ -17,25 +20,32 @@ from orchestration.zork_orchestrator_v2 import Watcher
 from session.checkpoint import Run
 from session.game_configuration import LOG_FILE, GameConfiguration
 from session.history import TurnRecord
-from zorkgpt.cli.display import SHOWN_FOR_S, BarDisplay, console_for, display_for, printable
+from zorkgpt.cli.display import LINGER_S, BarDisplay, console_for, display_for, printable
 from zorkgpt.cli.human import HumanPlayer
+from zorkgpt.cli.learning import learning_of
 from zorkgpt.cli.paths import run_paths, story_folder
 from zorkgpt.cli.process import ExitCode
 from zorkgpt.cli.progress import RunProgress
 from zorkgpt.cli.signals import STOP
-from zorkgpt.cli.summary import damage_lines, summary_of, write_summary
+from zorkgpt.cli.status import Status, StatusLine, told_if_silent
+from zorkgpt.cli.summary import COMMAND, damage_lines, summary_of, write_summary
 from zorkgpt.cli.view import page_during_run
 from zorkgpt.errors import ConfigurationError
-from zorkgpt.llm.client import LLMClient
+from zorkgpt.llm.client import LLMClient, ModelStatus
+from zorkgpt.llm.progress import CurrentCall
+from zorkgpt.llm.settings import LLMSettings
 from zorkgpt.log import logging_to
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, EpisodeStarted
 from zorkgpt.runlog.story_folder import StoryMark, read_mark
 
 _EPISODES = 2
+_USUAL_EPISODES = {"offline": 5, "human": 1}
+"""The player without a model is fast, and five show what it learns; a person says when to play again."""
 _MOST_DIGITS = 18
 """Digits of an episode's number."""
 # After an episode that ends for one of these reasons, the next one would too.
 _FINAL_REASONS = ("error", "player stopped", "budget")
+_RESUMABLE_REASONS = (*_FINAL_REASONS, "interrupted")
 
 
 @dataclass(frozen=True)
@@ -68,26 +78,54 @@ def play_episodes(options: PlayOptions) -> int:
     Raises:
         ZorkGPTError: the input can't be used, or the configured model can't be reached; nothing was played.
     """
+    status = Status(CurrentCall())
+    status.begin("loading the story")
+    watcher = _RunWatcher(status)
+    try:
+        with StatusLine(console_for(sys.stdout if options.display == "live" else sys.stderr), status) as line:
+            return _play_episodes(options, line, watcher)
+    except KeyboardInterrupt:
+        typer.echo(f"zorkgpt: Interrupted. {_how_to_go_on(options, watcher)}", err=True)
+        return ExitCode.INTERRUPTED
+
+
+def _play_episodes(options: PlayOptions, line: StatusLine, watcher: "_RunWatcher") -> int:
+    status = line.status
+    original = options
     saved, options = _resumed(options)
     if saved is not None:
         options = resumed_options(options, saved.checkpoint.run)
     config = _configuration(options)
     story = find_story(options.game)
-    choice = _choose(options, config)
+    choice = _choose(options, config, line)
     if options.workdir is None:
-        config = _with_story_folder(config, story)
+        config = _with_story_folder(config, story, line)
     claim_workdir(config, story)
-    run_options = RunOptions(choice, story, options.seed or 1, options.remember, options.walkthrough, HumanPlayer)
+    status.begin("beginning the game")
+    person = HumanPlayer(line) if choice.kind == "human" else None
+    run_options = RunOptions(
+        choice,
+        story,
+        options.seed or 1,
+        options.remember,
+        options.walkthrough,
+        person=(lambda: person) if person else None,
+        observer=status.calls,
+    )
     # Last, so that the displays have shown a turn before the run is interrupted after it.
-    watcher = _RunWatcher()
-    watchers = (*_displays(options, config, story, choice), watcher)
+    watchers = (*_displays(options, config, story, choice, line, person), watcher)
     log = Path(config.zork_game_workdir) / LOG_FILE
+    line.hide()
     with logging_to(log) as damaged, page_during_run(config, enabled=options.view) as keep_serving:
+        line.show()
         if options.display == "live":
-            damaged.tell = _print_damage
+            damaged.tell = partial(_print_damage, line.console)
         resumed = saved.checkpoint.episode if saved else None
-        interrupted = _play(config, run_options, watchers, options.episodes or _EPISODES, resumed)
+        interrupted = _play(config, run_options, watchers, _episodes(options, choice), resumed)
+        line.hide()
         _sum_up(options, config, story, choice, watcher.endings, damaged.found)
+        if interrupted or (watcher.endings and watcher.endings[-1].reason in _RESUMABLE_REASONS):
+            typer.echo(_how_to_go_on(original, watcher), err=options.display == "json")
         if not interrupted:
             keep_serving()
     if interrupted:
@@ -95,10 +133,27 @@ def play_episodes(options: PlayOptions) -> int:
     return ExitCode.EPISODE_FAILED if any(end.reason == "error" for end in watcher.endings) else ExitCode.OK
 
 
-def _with_story_folder(config: GameConfiguration, story: Story) -> GameConfiguration:
+def _how_to_go_on(options: PlayOptions, watcher: "_RunWatcher") -> str:
+    """Return what is saved, and the command that goes on from there."""
+    if watcher.begun is None:
+        return "Nothing was played yet, and nothing has changed."
+    ended = watcher.endings[-1] if watcher.endings else None
+    if ended is not None and ended.episode == watcher.begun and ended.reason not in _RESUMABLE_REASONS:
+        return "Everything is saved. The next run goes on with the next episode."
+    given = {
+        "--workdir": options.workdir,
+        "--game": options.game,
+        "--model": options.model,
+        "--base-url": options.base_url,
+    }
+    more = "".join(f" {name} {shlex.quote(str(value))}" for name, value in given.items() if value)
+    return f"Everything is saved. To go on with this episode: {COMMAND} --resume {watcher.begun}{more}"
+
+
+def _with_story_folder(config: GameConfiguration, story: Story, line: StatusLine) -> GameConfiguration:
     found = story_folder(config, StoryMark.of(story.summary()))
     if found.note:
-        typer.echo(f"zorkgpt: {found.note}", err=True)
+        line.say(f"zorkgpt: {found.note}")
     return config.with_workdir(found.path)
 
 
@@ -148,7 +203,12 @@ def _configuration(options: PlayOptions) -> GameConfiguration:
     )
 
 
-def _choose(options: PlayOptions, config: GameConfiguration) -> PlayerChoice:
+def _episodes(options: PlayOptions, choice: PlayerChoice) -> int:
+    """Return how many episodes to play."""
+    return options.episodes or _USUAL_EPISODES.get(choice.kind, _EPISODES)
+
+
+def _choose(options: PlayOptions, config: GameConfiguration, line: StatusLine) -> PlayerChoice:
     player = options.player or "auto"
     if player not in ("auto", *PLAYERS):
         raise ConfigurationError(f"There is no player {player!r}. There are: {', '.join(('auto', *PLAYERS))}.")
@@ -156,46 +216,63 @@ def _choose(options: PlayOptions, config: GameConfiguration) -> PlayerChoice:
     if options.resume is not None:
         choice = replace(choice, why="it has played the episode so far")
     if choice.models is not None:
-        choice = replace(choice, servers=LLMClient(choice.models).check())
+        choice = replace(choice, servers=_check_models(choice.models, line))
     return choice
 
 
-class _RunWatcher:
-    """Keeps how each episode ended, and interrupts the run after a turn if a signal asked for that."""
+def _check_models(models: LLMSettings, line: StatusLine) -> tuple[ModelStatus, ...]:
+    client = LLMClient(models, observer=line.status.calls)
+    servers = sorted({client.base_url(role) for role in models.roles})
+    who = f"the server {', '.join(servers)}" if len(servers) == 1 else f"one of the servers {', '.join(servers)}"
+    line.status.begin(f"asking {who}")
+    with told_if_silent(line, who, models.deadline_s):
+        return client.check()
 
-    def __init__(self) -> None:
+
+class _RunWatcher:
+    """Keeps what was played and how it ended, and interrupts the run after a turn if a signal asked for that."""
+
+    def __init__(self, status: Status) -> None:
+        self.begun: int | None = None
+        """The last episode that was begun; None: none was."""
         self.endings: list[EpisodeEnded] = []
+        self._status = status
 
     def episode_started(self, event: EpisodeStarted) -> None:
-        pass
+        self.begun = event.episode
+        self._status.begin("")
 
     def episode_resumed(self, event: EpisodeResumed) -> None:
-        pass
+        self.begun = event.episode
+        self._status.begin("")
 
     def turn_played(self, record: TurnRecord) -> None:
         STOP.raise_if_requested()
 
     def episode_ended(self, event: EpisodeEnded) -> None:
         self.endings.append(event)
+        self._status.begin("")
 
 
 def _displays(
-    options: PlayOptions, config: GameConfiguration, story: Story, choice: PlayerChoice
+    options: PlayOptions,
+    config: GameConfiguration,
+    story: Story,
+    choice: PlayerChoice,
+    line: StatusLine,
+    person: HumanPlayer | None,
 ) -> tuple[Watcher, ...]:
-    progress = RunProgress(options.episodes or _EPISODES, config.max_turns_per_episode)
-    if choice.kind == "human":
-        return ()
+    progress = RunProgress(_episodes(options, choice), config.max_turns_per_episode)
+    if person is not None:
+        return (person,)
     if options.display != "live":
-        console = console_for(sys.stderr)
-        return (progress, BarDisplay(console, progress)) if console.is_terminal else ()
+        return (progress, BarDisplay(line, progress)) if line.console.is_terminal else ()
     title = story.title or story.path.stem
-    shown_for_s = SHOWN_FOR_S if options.delay_s is None else 0.0
-    console = console_for(sys.stdout)
-    return (progress, display_for(console, title, choice, progress, shown_for_s=shown_for_s))
+    linger_s = LINGER_S if options.delay_s is None else 0.0
+    return (progress, display_for(line, title, choice, progress, linger_s=linger_s))
 
 
-def _print_damage(damaged: dict[str, str]) -> None:
-    console = console_for(sys.stdout)
+def _print_damage(console: Console, damaged: dict[str, str]) -> None:
     for line in damage_lines(damaged):
         console.print(Text(printable(line), "yellow"), soft_wrap=True)
 
@@ -227,8 +304,9 @@ def _sum_up(
     ended: list[EpisodeEnded],
     damaged: list[dict[str, str]],
 ) -> None:
-    summary = summary_of(config, story, choice, ended, remembered=options.remember, damaged=damaged)
+    learning = learning_of(Path(config.zork_game_workdir), config.episode_log_file, config.memory_file)
+    summary = summary_of(config, story, choice, ended, remembered=options.remember, damaged=damaged, learning=learning)
     if options.display == "json":
         sys.stdout.write(json.dumps(summary, ensure_ascii=False, indent=1) + "\n")
     else:
-        write_summary(console_for(sys.stdout), summary)
+        write_summary(console_for(sys.stdout), summary, learning)

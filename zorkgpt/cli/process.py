@@ -32,6 +32,13 @@ def prepare_streams() -> None:
             stream.reconfigure(errors="replace")
 
 
+def announce_start() -> None:
+    """Say on a terminal that something goes on; what is printed next takes the line's place."""
+    if sys.stdout.isatty():
+        sys.stdout.write("starting …\r")
+        sys.stdout.flush()
+
+
 def flush_stdout(code: int) -> int:
     """Flush the standard output. Returns the exit code, 1 in the place of 0 where that failed."""
     try:

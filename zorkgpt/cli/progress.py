@@ -28,20 +28,23 @@ class RunProgress:
         self._now = now
         self._ended: list[int] = []
         self._turn: int | None = None
+        """The last turn of the running episode; None: none is running."""
+        self._shown_turn = 0
+        """The last turn of the episode that is running or was."""
         self._times: deque[float] = deque(maxlen=_MEASURED_TURNS + 1)
         self._spent: UsageTotals | None = None
 
     def episode_started(self, event: EpisodeStarted) -> None:
-        self._turn = 0
+        self._turn = self._shown_turn = 0
         if not self._times:
             self._times.append(self._now())
 
     def episode_resumed(self, event: EpisodeResumed) -> None:
-        self._turn = event.turn
+        self._turn = self._shown_turn = event.turn
         self._times.append(self._now())
 
     def turn_played(self, record: TurnRecord) -> None:
-        self._turn = record.turn
+        self._turn = self._shown_turn = record.turn
         self._times.append(self._now())
         self._spent = record.spent or self._spent
 
@@ -55,12 +58,22 @@ class RunProgress:
         return sum(self._ended) + (self._turn or 0)
 
     @property
+    def is_limit(self) -> bool:
+        """Whether `turns_left` is the most that there can be in this episode: none has ended, or it is longer."""
+        return not self._ended or (self._turn or 0) >= self._usual_turns
+
+    @property
     def turns_left(self) -> int:
         """The remaining turns, if episodes are as long as those before them, or else as long as they may be."""
-        usual_turns = round(sum(self._ended) / len(self._ended)) if self._ended else self._max_turns
+        usual_turns = self._usual_turns
         running = self._turn is not None
-        left_in_episode = max(0, usual_turns - self._turn) if self._turn is not None else 0
+        expected = self._max_turns if self.is_limit else usual_turns
+        left_in_episode = max(0, expected - self._turn) if self._turn is not None else 0
         return left_in_episode + max(0, self._episodes - len(self._ended) - running) * usual_turns
+
+    @property
+    def _usual_turns(self) -> int:
+        return round(sum(self._ended) / len(self._ended)) if self._ended else self._max_turns
 
     @property
     def turns_per_s(self) -> float | None:
@@ -78,16 +91,19 @@ class RunProgress:
     def position(self) -> str:
         """Return the position, such as `episode 2 of 10  turn 31/400`."""
         episode = len(self._ended) + (self._turn is not None)
-        return f"episode {max(1, episode)} of {self._episodes}  turn {self._turn or 0}/{self._max_turns}"
+        return f"episode {max(1, episode)} of {self._episodes}  turn {self._shown_turn}/{self._max_turns}"
 
     def speed(self) -> str:
-        """Return what is known of speed and cost: `3.1 turns/s  12,840 tokens  cost 0.0214  about 18 min left`."""
+        """Return what is known of speed and cost: `3.1 turns/s  12,840 tokens  cost 0.0214  about 18 min left`.
+
+        Before an episode has ended, or while one is longer than usual, the time left is the longest that there may be.
+        """
         said = [] if (rate := self.turns_per_s) is None else [f"{rate:.3g} turns/s"]
         if self._spent:
             said.append(f"{self._spent.tokens:,} tokens")
             said += [f"cost {self._spent.cost:.4f}"] if self._spent.cost else []
         if (left := self.seconds_left) is not None and self.turns_left:
-            said.append(f"about {duration(left)} left")
+            said.append(f"{'at most' if self.is_limit else 'about'} {duration(left)} left")
         return "  ".join(said)
 
 

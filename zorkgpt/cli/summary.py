@@ -1,27 +1,37 @@
 """The summary of a run, for people and for scripts."""
 
-from collections.abc import Iterable, Iterator
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from game_interface.story import IS_CHECKOUT, Story
 from orchestration.players import PlayerChoice
 from session.game_configuration import LOG_FILE, GameConfiguration
 from zorkgpt.cli.display import printable, score_line
+from zorkgpt.cli.learning import Learning, PlayedEpisode, UsefulMemory, levels_to_compare
 from zorkgpt.llm.roles import Role
 from zorkgpt.memory.models import Persistence
-from zorkgpt.runlog.episodes import FailureCount, count_failures, episodes_in, read_episode
 from zorkgpt.runlog.events import EpisodeEnded
+from zorkgpt.text import number_of
 
-_COMMAND = "uv run python main.py" if IS_CHECKOUT else "zorkgpt"
+COMMAND = "uv run python main.py" if IS_CHECKOUT else "zorkgpt"
+"""How the program is started."""
 _PLUG_IN = f"""To plug in a model (any OpenAI-compatible server, hosted or local):
-  {_COMMAND} --model NAME --base-url http://localhost:11434/v1
+  {COMMAND} --model NAME --base-url http://localhost:11434/v1
   or OPENAI_API_KEY in the environment and --model NAME for a hosted one"""
 _TABLE_WIDTH = 76
+_WIDEST_BAR = 30
+_MOST_EPISODES = 10
+"""Episodes of the learning curve, the last ones."""
+_MOST_LEVELS = 4
+"""Scores whose turns are compared."""
 _TOO_MANY_DOWNGRADES = 0.05
 """Share of the memories that a model made; above it, the prompt and the model misunderstand each other."""
 _LEARNING = ("turns", "turns_asked", "synthesized", "core_validation_downgrade", "persistence_corrected", "audit")
@@ -40,6 +50,7 @@ def summary_of(
     *,
     remembered: bool,
     damaged: list[dict[str, str]],
+    learning: Learning,
 ) -> dict[str, Any]:
     """Return the summary as JSON values.
 
@@ -48,25 +59,22 @@ def summary_of(
             the `way_out` if that was on purpose.
     """
     workdir = Path(config.zork_game_workdir)
-    failures = _failures(workdir, config.episode_log_file)
+    played = {one.end.episode: one for one in learning.episodes}
     return {
         "story": story.title or story.path.stem,
         "player": choice.kind,
         "why": choice.why,
         "language_model": choice.models.of(Role.AGENT).model if choice.kind == "model" and choice.models else None,
         "memory": remembered and config.simple_memory.enabled,
-        "episodes": [_episode(end, failures.get(end.episode)) for end in ended],
+        "episodes": [_episode(end, played.get(end.episode)) for end in ended],
+        "memories_that_helped": [asdict(memory) for memory in learning.memories],
         "damaged_files": damaged,
+        "folder": str(workdir),
         "files": _files(workdir, config),
     }
 
 
-def _failures(workdir: Path, log_name: str) -> dict[int, FailureCount]:
-    logs = (read_episode(workdir, episode, log_name) for episode in episodes_in(workdir))
-    return {count.episode: count for count in count_failures(logs)}
-
-
-def _episode(end: EpisodeEnded, count: FailureCount | None) -> dict[str, Any]:
+def _episode(end: EpisodeEnded, played: PlayedEpisode | None) -> dict[str, Any]:
     return {
         "episode": end.episode,
         "ending": end.reason,
@@ -77,8 +85,9 @@ def _episode(end: EpisodeEnded, count: FailureCount | None) -> dict[str, Any]:
         "places": end.places,
         "deaths": end.deaths,
         "memories": end.memories,
-        "failed_actions": count.failed if count else 0,
-        "repeated_failed_actions": count.repeated if count else 0,
+        "failed_actions": played.failures.failed if played else 0,
+        "repeated_failed_actions": played.failures.repeated if played else 0,
+        "turns_by_rules": played.rules_turns if played else 0,
         "model_usage": end.metrics.get("model_usage", {}),
         "deduplication": end.metrics.get("deduplication_metrics", {}),
         "learning": {name: end.metrics[name] for name in _LEARNING if name in end.metrics},
@@ -90,16 +99,23 @@ def _files(workdir: Path, config: GameConfiguration) -> dict[str, str]:
     return {what: str(workdir / name) for what, name in named.items() if (workdir / name).exists()}
 
 
-def write_summary(console: Console, summary: dict[str, Any]) -> None:
-    """Print the summary as a table, with what to do next."""
+def write_summary(console: Console, summary: dict[str, Any], learning: Learning) -> None:
+    """Print what came of the run, what memory was worth, and what to do next."""
     console.print()
-    if summary["episodes"]:
-        console.print(_table(summary["episodes"]) if console.width >= _TABLE_WIDTH else _lines(summary["episodes"]))
-    else:
+    compared = learning.episodes[-_MOST_EPISODES:] if summary["memory"] else ()
+    if not summary["episodes"]:
         console.print("No episode was played.")
+    elif len(compared) > 1:
+        _write_learning(console, compared, learning.memories, is_offline=summary["player"] == "offline")
+    else:
+        console.print(_table(summary["episodes"]) if console.width >= _TABLE_WIDTH else _lines(summary["episodes"]))
     for episode in summary["episodes"]:
-        if episode["message"]:
+        if episode["message"] and episode["ending"] != "interrupted":
             console.print(printable(f"Episode {episode['episode']} ended early: {episode['message']}"))
+    by_rules, turns = (sum(episode[what] for episode in summary["episodes"]) for what in ("turns_by_rules", "turns"))
+    if by_rules:
+        whole = number_of(turns, "turn", "turns")
+        console.print(f"The rules chose {by_rules} of {whole}, for which the model gave no usable answer.")
     player = f"Player: {summary['player']}, because {summary['why']}."
     console.print(printable(player if summary["memory"] else f"{player} Memory was off."))
     for line in usage_report(summary["episodes"]):
@@ -109,8 +125,71 @@ def write_summary(console: Console, summary: dict[str, Any]) -> None:
             console.print(printable(line), soft_wrap=True)
     for what, path in summary["files"].items():
         console.print(printable(f"  {what:<9} {path}"), soft_wrap=True)
+    if summary["episodes"]:
+        console.print(f"\nTo see each turn, the map and the memories in the browser: {_view_command(summary)}")
     if summary["language_model"] is None and summary["player"] == "offline":
-        console.print(f"\n{_PLUG_IN}\n{_BRING_ZORK}")
+        console.print(f"{_PLUG_IN}\n{_BRING_ZORK}")
+
+
+def _view_command(summary: dict[str, Any]) -> str:
+    return printable(f"{COMMAND} view {shlex.quote(summary['folder'])}")
+
+
+def _write_learning(
+    console: Console, episodes: Sequence[PlayedEpisode], memories: Sequence[UsefulMemory], *, is_offline: bool
+) -> None:
+    """Print the learning curve, what memory avoided and gained, and the memories that gained the most."""
+    console.print(Text("What came of it: the score of each episode", "bold"))
+    most = max(max(one.end.score or 0 for one in episodes), 1)
+    widest = min(_WIDEST_BAR, console.width // 4)
+    block = "#" if console.options.ascii_only else "█"
+    wide = console.width >= _TABLE_WIDTH
+    for one in episodes:
+        end = one.end
+        bar = block * max(round(widest * (end.score or 0) / most), 1 if end.score else 0)
+        told = [end.reason, number_of(end.turns, "turn", "turns"), number_of(end.places, "place", "places")]
+        facts = ", ".join(told if wide else told[:2])
+        console.print(
+            Text.assemble(
+                (f"{end.episode:>4} ", "dim"),
+                (f"{bar:<{widest}} ", "green"),
+                (f"{score_line(end.score, end.max_score):<7} ", "bold"),
+                printable(facts),
+            ),
+            soft_wrap=True,
+        )
+    console.print(Text("\nWhat memory avoided and gained", "bold"))
+    for line in _worth(episodes, is_offline=is_offline):
+        console.print(printable(line))
+    if memories:
+        console.print(Text("\nThe memories that did most", "bold"))
+    for memory in memories:
+        console.print(printable(f"  {memory.title}, at {memory.place}, learned in episode {memory.learned_in}"))
+        points = number_of(memory.points, "point", "points")
+        console.print(
+            f"    shown in {number_of(memory.shown, 'turn', 'turns')} → followed {memory.followed}x "
+            f"→ worked {memory.worked}x → {points}"
+        )
+    console.print()
+
+
+def _worth(episodes: Sequence[PlayedEpisode], *, is_offline: bool) -> Iterator[str]:
+    first, later = episodes[0], episodes[1:]
+    actions, repeated = sum(one.failures.actions for one in later), sum(one.failures.repeated for one in later)
+    since = f"since episode {first.end.episode}"
+    yield (
+        f"  {number_of(actions, 'action', 'actions')} {since}; "
+        f"{number_of(repeated, 'repeats a failure', 'repeat a failure')} that had been seen before."
+    )
+    if is_offline and first.end.episode == 1 and first.failures.failed:
+        yield (
+            f"  Without memory, this player repeats the {number_of(first.failures.failed, 'failure', 'failures')} "
+            "of episode 1 in each: see --no-memory."
+        )
+    for level in levels_to_compare(episodes, _MOST_LEVELS):
+        turns = (one.turns_to(level) for one in episodes)
+        told = " → ".join("-" if turn is None else str(turn) for turn in turns)
+        yield f"  Turns to {number_of(level, 'point', 'points')}: {told}"
 
 
 def damage_lines(damaged: dict[str, str]) -> list[str]:
@@ -124,8 +203,9 @@ def _lines(episodes: list[dict[str, Any]]) -> str:
     return "\n".join(
         f"Episode {episode['episode']}: {episode['ending']}, "
         f"score {score_line(episode['score'], episode['max_score'])}, "
-        f"{episode['turns']} turns, {episode['places']} places, {episode['deaths']} deaths, "
-        f"{episode['repeated_failed_actions']} repeated failures, "
+        f"{number_of(episode['turns'], 'turn', 'turns')}, {number_of(episode['places'], 'place', 'places')}, "
+        f"{number_of(episode['deaths'], 'death', 'deaths')}, "
+        f"{number_of(episode['repeated_failed_actions'], 'repeated failure', 'repeated failures')}, "
         f"memories: {', '.join(f'{count} {kind}' for kind, count in episode['memories'].items())}"
         for episode in episodes
     )
@@ -168,7 +248,7 @@ def _usage(episodes: list[EpisodeSummary]) -> Iterator[str]:
     for role in sorted(roles):
         used = _sums(episode["model_usage"].get(role, {}) for episode in episodes)
         calls = int(used["calls"])
-        words = [f"{calls} calls", f"{int(used['prompt_tokens']):,} tokens read"]
+        words = [number_of(calls, "call", "calls"), f"{int(used['prompt_tokens']):,} tokens read"]
         words += [f"{int(used['completion_tokens']):,} written", f"{used['latency_s'] / max(calls, 1):.1f} s a call"]
         words += [f"{int(used['failed'])} failed"] if used["failed"] else []
         words += [f"{int(used['uncounted'])} not counted by the server"] if used["uncounted"] else []

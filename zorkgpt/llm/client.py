@@ -13,6 +13,7 @@ from pydantic import BaseModel, SecretStr
 from zorkgpt.errors import BudgetExceeded, ConfigurationError, InvalidAnswer, LLMError, LLMUnreachable
 from zorkgpt.llm import wire
 from zorkgpt.llm.messages import LLM, Answer, Completion, Message, Usage
+from zorkgpt.llm.progress import CallObserver, CurrentCall
 from zorkgpt.llm.roles import Role
 from zorkgpt.llm.settings import LLMSettings
 from zorkgpt.llm.structured import ask_for
@@ -70,11 +71,13 @@ class LLMClient:
         on_call: Callable[[CallRecord], None] | None = None,
         connect: Connect = connect_openai,
         known: Iterable[ModelStatus] = (),
+        observer: CallObserver | None = None,
     ) -> None:
         """
         Args:
             on_call: called after every request with its prompt and answer; a record never holds a key.
             known: what an earlier check found.
+            observer: is told of each call while it lasts.
 
         Raises:
             ConfigurationError: there is a ceiling on cost, and a model without a price.
@@ -83,6 +86,7 @@ class LLMClient:
         self.usage = Ledger(settings)
         self._on_call = on_call
         self._connect = connect
+        self._observer = observer or CurrentCall()
         self._connections: dict[str, Any] = {}
         self._dialects = {(status.base_url, status.model): status.dialect for status in known}
         self._failures: dict[Endpoint, int] = {}
@@ -199,11 +203,14 @@ class LLMClient:
     ) -> wire.RawAnswer:
         self.usage.check_ceiling()
         started = time.monotonic()
+        self._observer.call_began(role, self.settings.of(role).model)
         try:
             raw = self._negotiate(messages, role, response_model, limit)
         except LLMError as error:
             self._record(role, messages, None, time.monotonic() - started, error)
             raise
+        finally:
+            self._observer.call_ended()
         self._record(role, messages, raw, time.monotonic() - started, None)
         return raw
 

@@ -133,12 +133,20 @@ export function badges(row) {
     gained !== 0 && el("span", { class: `badge ${gained > 0 ? "good" : "bad"}` }, `${gained > 0 ? "+" : "−"}${Math.abs(gained)}`),
     row.died && el("span", { class: "badge bad" }, "died"),
     row.victory && el("span", { class: "badge good" }, "victory"),
-    row.player === "return" && el("span", { class: "badge quiet" }, "going back"),
+    ...chooser(row),
     row.failed && el("span", { class: "badge quiet" }, "no effect"),
     row.rejections.length > 0 && el("span", { class: "badge warn" }, `${row.rejections.length} rejected`),
     written > 0 && el("span", { class: "badge note" }, "learned"),
     row.calls.some((call) => call.error) && el("span", { class: "badge bad" }, "model error"),
   ].filter(Boolean);
+}
+
+// Who chose the action, if that was not the player of the episode.
+function chooser(row) {
+  if (row.player === "return") return [el("span", { class: "badge quiet" }, "going back")];
+  if (row.player === "rules") return [el("span", { class: "badge warn", title: "The model gave no usable answer" }, "chosen by the rules")];
+  const usual = run.episodes.get(view.episode)?.player;
+  return row.player && usual && row.player !== usual ? [el("span", { class: "badge quiet" }, `chosen by ${shorten(row.player, 30)}`)] : [];
 }
 
 function select(at) {

@@ -1,0 +1,146 @@
+"""What the episodes of a folder show of learning: the score of each, and the memories that gained the most."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from zorkgpt.cli.display import RULES
+from zorkgpt.memory.credit.trials import Trial, TrialFile
+from zorkgpt.memory.models import Memory
+from zorkgpt.memory.storage.changes import is_current, seen_first
+from zorkgpt.memory.storage.document import parse
+from zorkgpt.runlog.episodes import FailureCount, count_failures, episodes_in, last_end, read_episode
+from zorkgpt.runlog.events import EpisodeEnded, Event, TurnPlayed
+
+Key = tuple[int, str]
+"""The location and the title of a memory."""
+_SHOWN_MEMORIES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class PlayedEpisode:
+    """An episode that has ended."""
+
+    end: EpisodeEnded
+    failures: FailureCount
+    scored: dict[int, int]
+    """Each score that it reached, with the turn."""
+    rules_turns: int = 0
+    """The turns that the rules chose, since the model gave no usable answer."""
+
+    def turns_to(self, score: int) -> int | None:
+        """Return the turn in which it had this score or a higher one for the first time; None: it never had."""
+        return min((turn for reached, turn in self.scored.items() if reached >= score), default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class UsefulMemory:
+    """A memory that the player followed."""
+
+    title: str
+    place: str
+    learned_in: int | str
+    """The episode that it was learned in."""
+    shown: int
+    """The turns in which the player was shown it."""
+    followed: int
+    worked: int
+    points: int
+    """What was scored in the turns in which it was followed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Learning:
+    """Episodes that have ended, and the memories that they gained from."""
+
+    episodes: tuple[PlayedEpisode, ...]
+    memories: tuple[UsefulMemory, ...]
+    """Those that gained the most, the best first."""
+
+
+def learning_of(workdir: Path, log_name: str, memory_file: str) -> Learning:
+    """Read the logs, the trials and the memories of a folder."""
+    path = workdir / memory_file
+    trials = list(TrialFile(path.with_suffix(".trials.jsonl")).trials())
+    shown: Counter[Key] = Counter()
+    gains: dict[tuple[int | str, int], int] = {}
+    followed = {(one.location_id, one.title) for one in trials}
+    ends: list[tuple[EpisodeEnded, list[TurnPlayed]]] = []
+
+    def logs() -> Iterable[Sequence[Event]]:
+        for number in episodes_in(workdir):
+            events = read_episode(workdir, number, log_name)
+            turns = [event for event in events if isinstance(event, TurnPlayed)]
+            for turn in turns:
+                shown.update(key for key in followed if key[0] == turn.location_id and _is_shown(key[1], turn))
+                gains[turn.episode, turn.turn] = (turn.score or 0) - (turn.score_before or 0)
+            if (end := last_end(events)) is not None:
+                ends.append((end, turns))
+            yield events
+
+    failures = {count.episode: count for count in count_failures(logs())}
+    episodes = tuple(
+        PlayedEpisode(
+            end,
+            failures.get(end.episode) or FailureCount(end.episode, 0, 0, 0),
+            _scores(turns),
+            sum(turn.player == RULES for turn in turns),
+        )
+        for end, turns in ends
+    )
+    kept = path.read_bytes() if path.is_file() else b""
+    return Learning(episodes, _useful_memories(kept, trials, gains, shown))
+
+
+def levels_to_compare(episodes: Sequence[PlayedEpisode], most: int) -> list[int]:
+    """Return the highest scores that more than one episode reached, ascending."""
+    levels = {score for one in episodes for score in one.scored}
+    reached = [level for level in sorted(levels) if sum(one.turns_to(level) is not None for one in episodes) > 1]
+    return reached[-most:]
+
+
+def _is_shown(title: str, turn: TurnPlayed) -> bool:
+    return f"] {title}:" in turn.memory_shown
+
+
+def _scores(turns: Iterable[TurnPlayed]) -> dict[int, int]:
+    scored: dict[int, int] = {}
+    best = 0
+    for turn in turns:
+        if turn.score is not None and turn.score > best:
+            best = turn.score
+            scored[best] = turn.turn
+    return scored
+
+
+def _useful_memories(
+    memory_file: bytes, trials: Iterable[Trial], gains: dict[tuple[int | str, int], int], shown: Counter[Key]
+) -> tuple[UsefulMemory, ...]:
+    by_memory: defaultdict[Key, list[Trial]] = defaultdict(list)
+    for trial in trials:
+        by_memory[trial.location_id, trial.title].append(trial)
+    document = parse(memory_file)
+    found = []
+    for (place, title), its in by_memory.items():
+        kept = [one for one in document.all_memories().get(place, ()) if one.title == title and is_current(one)]
+        if not kept or not any(trial.worked for trial in its):
+            continue
+        names = [section.name for section in document.sections_of(place)]
+        found.append(
+            UsefulMemory(
+                title=title,
+                place=next(iter(names), ""),
+                learned_in=_first_episode(kept[0]),
+                shown=max(shown[place, title], len(its)),
+                followed=len(its),
+                worked=sum(trial.worked for trial in its),
+                points=sum(gains.get((trial.episode, trial.turn), 0) for trial in its if trial.worked),
+            )
+        )
+    found.sort(key=lambda one: (one.points, one.worked), reverse=True)
+    return tuple(found[:_SHOWN_MEMORIES])
+
+
+def _first_episode(memory: Memory) -> int | str:
+    return memory.episode if memory.first_episode is None else seen_first(memory).episode

@@ -1,0 +1,152 @@
+"""The line that says what goes on while nothing else is printed."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import typer
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
+
+from zorkgpt.cli.signals import STOP
+from zorkgpt.llm.roles import Role
+
+if TYPE_CHECKING:
+    from zorkgpt.llm.progress import CallInProgress, CurrentCall
+
+SILENCE_S = 20.0
+"""After so many seconds without an answer, a check says that it still waits."""
+_REFRESHES_PER_S = 4
+_SHOWN_AFTER_S = 1.0
+"""A shorter wait has no seconds."""
+_DOING = {
+    Role.AGENT: "the model thinks",
+    Role.CRITIC: "asking the critic",
+    Role.EXTRACTOR: "reading what the game said",
+    Role.MEMORY: "asking what the turn teaches",
+    Role.OBJECTIVES: "looking for objectives",
+    Role.KNOWLEDGE: "gathering what was learned",
+    Role.SUMMARY: "summing up older turns",
+}
+
+
+class Status:
+    """What goes on now: a call to a model, or else the phase of the run.
+
+    Args:
+        calls: knows the call in progress.
+        now: the monotonic clock of `calls`, in seconds.
+    """
+
+    def __init__(self, calls: "CurrentCall", now: Callable[[], float] = time.monotonic) -> None:
+        self.calls = calls
+        self._now = now
+        self._phase = ""
+        self._began = now()
+
+    def begin(self, phase: str) -> None:
+        """Begin a phase; "" is one of which there is nothing to say."""
+        self._phase, self._began = phase, self._now()
+
+    def line(self) -> str:
+        """Return what goes on, such as `asking the critic (6 s)`; "" if there is nothing to say."""
+        if STOP.requested:
+            return "interrupted: saving what was learned"
+        call = self.calls.in_progress
+        if call is not None:
+            return _call_line(call, self._now(), self._phase)
+        return self._phase and _with_details(self._phase, _seconds(self._now() - self._began))
+
+
+def _call_line(call: "CallInProgress", now: float, phase: str) -> str:
+    if call.retry:
+        left = "" if call.ends is None else f"{max(0, round(call.ends - now))} s left"
+        return _with_details("waiting for the server", f"retry {call.retry} of {call.retries}", left)
+    tokens = "" if call.tokens is None else f"{call.tokens:,} {'token' if call.tokens == 1 else 'tokens'}"
+    # The players' model is asked for a sign of life before anything is played.
+    doing = phase if phase and call.role == Role.AGENT else _DOING[call.role]
+    return _with_details(doing, _seconds(now - call.began), tokens)
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds >= _SHOWN_AFTER_S else ""
+
+
+def _with_details(what: str, *details: str) -> str:
+    said = ", ".join(filter(None, details))
+    return f"{what} ({said})" if said else what
+
+
+class StatusLine:
+    """Shows the status below what is printed on a terminal, and nothing elsewhere.
+
+    Args:
+        console: everything that is printed while the line shows goes there.
+    """
+
+    def __init__(self, console: Console, status: Status) -> None:
+        self.status = status
+        self.console = console
+        self._live: Live | None = None
+
+    def show(self) -> None:
+        """Show the line until `hide`."""
+        if self._live is None and self.console.is_terminal:
+            self._live = Live(
+                get_renderable=self._text,
+                console=self.console,
+                refresh_per_second=_REFRESHES_PER_S,
+                transient=True,
+                redirect_stdout=False,
+                redirect_stderr=False,
+            )
+            self._live.start(refresh=True)
+
+    def hide(self) -> None:
+        """Take the line away."""
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+
+    def say(self, message: str) -> None:
+        """Print a message: on a terminal above the line, else to the standard error. May be called from any thread."""
+        if self.console.is_terminal:
+            self.console.print(Text(message), soft_wrap=True)
+        else:
+            typer.echo(message, err=True)
+
+    def _text(self) -> Text:
+        said = self.status.line()
+        what, opening, details = said.partition(" (")
+        room = self.console.width - len(opening + details) - 3
+        shown = what if len(what) <= room else f"{what[: max(0, room - 1)]}…"
+        return Text(f"{shown}{opening}{details} …" if said else "", "yellow", no_wrap=True, overflow="ellipsis")
+
+    def __enter__(self) -> "StatusLine":
+        self.show()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.hide()
+
+
+@contextmanager
+def told_if_silent(line: StatusLine, who: str, limit_s: float, *, after_s: float = SILENCE_S) -> Iterator[None]:
+    """Say that there is no answer yet, should the body take longer than `after_s`."""
+
+    def tell() -> None:
+        line.say(
+            f"zorkgpt: {who} has not answered for {after_s:.0f} s; it may be loading the model. "
+            f"It is given {limit_s:.0f} s; Ctrl-C ends the wait, and nothing is lost."
+        )
+
+    timer = threading.Timer(after_s, tell)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
