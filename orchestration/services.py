@@ -100,8 +100,8 @@ def build_services(config: GameConfiguration, options: RunOptions, llm: LLM | No
     claim_workdir(config, game.story)
     state = GameState()
     models = None
-    if llm is None and options.choice.models is not None:
-        choice = options.choice
+    choice = options.choice
+    if llm is None and choice.models is not None:
         models = ModelCalls(get_logger("models"), config, state, choice.models, choice.servers, options.observer)
         llm = models.client
     knowledge = memory = None

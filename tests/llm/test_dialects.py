@@ -11,7 +11,8 @@ from pydantic import BaseModel
 from tests.fixtures.chat_server import Answer, Body, ChatServer, Request, Status
 from zorkgpt.errors import InvalidAnswer, LLMUnreachable
 from zorkgpt.llm.client import LLMClient
-from zorkgpt.llm.messages import Message
+from zorkgpt.llm.messages import Completion, Message, Usage
+from zorkgpt.llm.progress import CurrentCall
 from zorkgpt.llm.settings import LLMSettings, RoleSettings
 from zorkgpt.llm.structured import BARE_OBJECT, bounded_schema, form_of
 from zorkgpt.llm.wire import AnswerForm
@@ -179,3 +180,56 @@ def test_the_context_is_read_from_the_list_of_models():
     with ChatServer('{"ready": true}', models={"test-model": {"max_model_len": 4096}}) as server:
         found = client_of(server).check()
     assert found[0].dialect.context_length == 4096
+
+
+class Watching(CurrentCall):
+    """Writes down what it is told."""
+
+    def __init__(self):
+        super().__init__()
+        self.told = []
+
+    def retry_began(self, retry, retries, seconds_left):
+        self.told.append(("retry", retry, retries))
+
+    def tokens_received(self, tokens):
+        self.told.append(("tokens", tokens))
+
+
+def watched(server: ChatServer, observer: CurrentCall) -> LLMClient:
+    return LLMClient(LLMSettings.single(server.model, base_url=server.url), observer=observer)
+
+
+def test_an_answer_in_parts_is_counted_while_it_comes():
+    observer = Watching()
+    with ChatServer("It is\ndark.\nACTION: wait") as server:
+        completion = watched(server, observer).complete(QUESTION, role="agent")
+    assert completion == Completion("It is\ndark.\nACTION: wait", usage=Usage(10, 5))
+    assert observer.told == [("tokens", 1), ("tokens", 2), ("tokens", 3)]
+    assert len(server.requests) == 1
+
+
+def test_a_server_that_counts_no_tokens_of_parts_is_asked_for_whole_answers_from_then_on():
+    with ChatServer(Answer("fine", usage=None), "fine") as server:
+        client = watched(server, Watching())
+        assert [client.complete(QUESTION, role="agent").usage for _ in range(2)] == [Usage(), Usage(10, 5)]
+    assert ["stream" in request.body for request in server.requests] == [True, False]
+
+
+@pytest.mark.parametrize("reply", [Body({"choices": [{"message": {"content": "fine"}}]}), Body(PAGE)], ids=str)
+def test_what_is_no_stream_is_asked_for_whole(reply):
+    with ChatServer(reply) as server:
+        client = watched(server, Watching())
+        if reply.content == PAGE:
+            with pytest.raises(LLMUnreachable, match="web page"):
+                client.complete(QUESTION, role="agent")
+        else:
+            assert client.complete(QUESTION, role="agent").content == "fine"
+    assert ["stream" in request.body for request in server.requests] == [True, False]
+
+
+def test_each_retry_is_told():
+    observer = Watching()
+    with ChatServer(Status(503), Status(503), "fine") as server:
+        assert watched(server, observer).complete(QUESTION, role="agent").content == "fine"
+    assert [told for told in observer.told if told[0] == "retry"] == [("retry", 1, 2), ("retry", 2, 2)]

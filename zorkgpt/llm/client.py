@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
+from functools import partial
 from threading import Thread
 from typing import Any, TypeVar
 
@@ -52,13 +53,27 @@ class _Ready(BaseModel):
     ready: bool
 
 
-def connect_openai(base_url: str, api_key: SecretStr | None, settings: LLMSettings) -> Any:
+def connect_openai(
+    base_url: str, api_key: SecretStr | None, settings: LLMSettings, observer: CallObserver | None = None
+) -> Any:
     """Make the SDK's own client, with its retries. The import takes a second, so it waits for the first call."""
-    from openai import OpenAI
+    from openai import DefaultHttpxClient, OpenAI
+
+    def tell_retry(request: Any) -> None:
+        retry = int(request.headers.get("x-stainless-retry-count", 0))
+        if observer is not None and retry:
+            observer.retry_began(retry, settings.max_retries, settings.timeout_s)
 
     # The SDK refuses to start without a key, and servers that need none ignore it.
     key = api_key.get_secret_value() if api_key else "none"
-    return OpenAI(base_url=base_url, api_key=key, timeout=settings.timeout_s, max_retries=settings.max_retries)
+    transport = DefaultHttpxClient(base_url=base_url, timeout=settings.timeout_s, event_hooks={"request": [tell_retry]})
+    return OpenAI(
+        base_url=base_url,
+        api_key=key,
+        timeout=settings.timeout_s,
+        max_retries=settings.max_retries,
+        http_client=transport,
+    )
 
 
 class LLMClient:
@@ -69,15 +84,16 @@ class LLMClient:
         settings: LLMSettings,
         *,
         on_call: Callable[[CallRecord], None] | None = None,
-        connect: Connect = connect_openai,
+        connect: Connect | None = None,
         known: Iterable[ModelStatus] = (),
         observer: CallObserver | None = None,
     ) -> None:
         """
         Args:
             on_call: called after every request with its prompt and answer; a record never holds a key.
+            connect: None: the SDK of OpenAI.
             known: what an earlier check found.
-            observer: is told of each call while it lasts.
+            observer: is told of each call while it lasts; answers then come in parts where the server does that.
 
         Raises:
             ConfigurationError: there is a ceiling on cost, and a model without a price.
@@ -85,8 +101,10 @@ class LLMClient:
         self.settings = settings
         self.usage = Ledger(settings)
         self._on_call = on_call
-        self._connect = connect
+        self._connect = connect or partial(connect_openai, observer=observer)
+        self._has_own_connections = connect is None
         self._observer = observer or CurrentCall()
+        self._streams = observer is not None
         self._connections: dict[str, Any] = {}
         self._dialects = {(status.base_url, status.model): status.dialect for status in known}
         self._failures: dict[Endpoint, int] = {}
@@ -221,7 +239,9 @@ class LLMClient:
         role_settings, endpoint = self.settings.of(role), self._endpoint(role)
         dialect = self._dialect(endpoint)
         while True:
-            arguments = wire.request(role_settings, messages, dialect, limit=limit, response_model=response_model)
+            arguments = wire.request(
+                role_settings, messages, dialect, limit=limit, response_model=response_model, stream=self._streams
+            )
             try:
                 response = self._send(role, arguments)
             # The SDK, its transport or a client that was handed in may raise anything.
@@ -234,6 +254,11 @@ class LLMClient:
                 continue
             if wire.is_web_page(response):
                 raise wire.web_page_error(endpoint[0])
+            if "stream" in arguments and getattr(response, "usage", None) is None:
+                # Without a count of its tokens, what was spent would only be guessed.
+                dialect = replace(dialect, stream=False)
+                if not getattr(response, "choices", None):
+                    continue
             self._adopt(endpoint, dialect)
             self._failures[endpoint] = 0
             raw = wire.read(response)
@@ -242,13 +267,16 @@ class LLMClient:
     def _send(self, role: Role, arguments: dict[str, Any]) -> Any:
         connection = self._connection(role)
         try:
-            return _within(self.settings.deadline_s, lambda: connection.chat.completions.create(**arguments))
+            return _within(self.settings.deadline_s, lambda: self._whole(connection, arguments))
         except TimeoutError:
             # The call still waits in its thread; closing its connection ends it.
             del self._connections[self.base_url(role)]
-            if self._connect is connect_openai:
+            if self._has_own_connections:
                 connection.close()
             raise TimeoutError(f"no whole answer within {self.settings.deadline_s} s") from None
+
+    def _whole(self, connection: Any, arguments: dict[str, Any]) -> Any:
+        return wire.joined(connection.chat.completions.create(**arguments), self._observer.tokens_received)
 
     def _connection(self, role: Role) -> Any:
         base_url = self.base_url(role)

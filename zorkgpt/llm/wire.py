@@ -4,8 +4,10 @@ import json
 import re
 import socket
 import ssl
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from types import SimpleNamespace
 from typing import Any
 
 from pydantic import BaseModel
@@ -79,7 +81,7 @@ class Dialect:
     system: bool = True
     """Whether there is a system role; without one its text is put before the first message of the user."""
     stream: bool = True
-    """Whether an answer may be requested in parts as they come."""
+    """Whether an answer comes in parts where that is asked for, with its tokens counted at the end."""
     context_length: int | None = None
     """The tokens of prompt and answer together; None if the server has not told."""
 
@@ -113,6 +115,7 @@ def request(
     *,
     limit: int | None,
     response_model: type[BaseModel] | None,
+    stream: bool = False,
 ) -> dict[str, Any]:
     """Return the arguments of `client.chat.completions.create`, without those that are not set."""
     if response_model is not None:
@@ -137,6 +140,8 @@ def request(
         arguments[dialect.limit_name] = limit
     if response_model is not None and dialect.form is not AnswerForm.TEXT:
         arguments["response_format"] = _response_format(dialect.form, response_model)
+    if stream and dialect.stream:
+        arguments |= {"stream": True, "stream_options": {"include_usage": True}}
     extra = {name: sampling[name] for name in _EXTRA_SAMPLING if name in sampling}
     return arguments | ({"extra_body": extra} if extra else {})
 
@@ -233,6 +238,34 @@ def ignores_schema(content: str, model: type[BaseModel]) -> bool:
     except ValueError:
         return True
     return not isinstance(value, dict) or not set(json_schema(model)["required"]) <= set(value)
+
+
+def joined(chunks: Any, on_token: Callable[[int], None]) -> Any:
+    """Return the whole response of one that came in parts; one that came whole is returned as it is.
+
+    Args:
+        on_token: called with the number of parts so far, which are tokens with most servers.
+    """
+    if isinstance(chunks, str) or not isinstance(chunks, Iterable) or hasattr(chunks, "choices"):
+        return chunks
+    content, reasoning, usage, finish_reason, tokens, begun = "", "", None, None, 0, False
+    for chunk in chunks:
+        usage = getattr(chunk, "usage", None) or usage
+        choices = getattr(chunk, "choices", None)
+        if not choices:
+            continue
+        begun = True
+        delta = getattr(choices[0], "delta", None)
+        finish_reason = getattr(choices[0], "finish_reason", None) or finish_reason
+        said = _text(getattr(delta, "content", None))
+        thought = _text(getattr(delta, "reasoning_content", None)) or _text(getattr(delta, "reasoning", None))
+        content, reasoning = content + said, reasoning + thought
+        if said or thought:
+            tokens += 1
+            on_token(tokens)
+    message = SimpleNamespace(content=content, reasoning_content=reasoning)
+    choice = SimpleNamespace(message=message, finish_reason=finish_reason)
+    return SimpleNamespace(choices=[choice] if begun else None, usage=usage)
 
 
 def read(response: Any) -> RawAnswer:
