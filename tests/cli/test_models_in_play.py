@@ -182,7 +182,8 @@ def test_a_model_that_never_finishes_ends_the_episode_saved(play, tmp_path, monk
     with ChatServer(lambda request: fault if "You are playing" in request.prompt else reply(request)) as server:
         code, out, err = play(server, "--json")
     (episode,) = json.loads(out)["episodes"]
-    assert (code, err) == (ExitCode.EPISODE_FAILED, "")
+    assert code == ExitCode.EPISODE_FAILED
+    assert re.fullmatch(r"Everything is saved\. To go on with this episode: .* --resume 1 .*\n", err)
     assert (episode["ending"], episode["turns"]) == ("error", 0)
     assert server.model in episode["message"]
     *_, ended = read_episode(tmp_path / "files", 1)
