@@ -92,7 +92,7 @@ Object  sword "short sword" Hall
   with  name 'sword' 'short' 'blade' 'cutlass' 'weapon' 'hanger' 'wrecker^s' 'edge',
         initial "A short sword hangs above the fireplace.",
         description "A wrecker's hanger, short and ugly and kept very sharp. It is a thing for ropes and arguments.",
-        after [; Take: Achieved(T_SWORD); "You lift the sword down. The edge is better kept than anything else in the house."; ];
+        after [; Take: if (task_done->T_SWORD) "Taken."; Achieved(T_SWORD); "You lift the sword down. The edge is better kept than anything else in the house."; ];
 
 Object  chest "sea chest" Hall
   with  name 'chest' 'sea' 'sea-chest' 'box' 'lid' 'trunk' 'lining' 'hollow' 'hollows' 'teak' 'ballast' 'reeve^s' 'green',
@@ -149,7 +149,7 @@ Fixture desk "tall desk" Counting_Room
 Object  ledger "ledger" desk
   with  name 'ledger' 'book' 'accounts' 'page' 'pages' 'day-book' 'eelskin' 'reeve^s',
         description "The reeve's day-book, bound in eelskin. The last pages in use are dense with reading.",
-        before [; Consult: <<Read self>>; ],
+        before [; Consult, Open, Turn: <<Read self>>; ],
         inscription [;
             Achieved(T_LEDGER);
             print "~3 March. Tried the troll in the old toll arch with a cheese. It took it gratefully. Went to pass and left half a

@@ -43,7 +43,8 @@ Backdrop the_ground "ground"
         description [;
             if (real_location == Mere) "There is only water under you, and the bottom of a punt.";
             "It is under you, and bears you, which on this island is worth a word of thanks.";
-        ];
+        ],
+        before [; Receive: <<Drop noun>>; ];
 
 Backdrop absent_people "people"
   with  name 'reeve' 'late' 'reeves' 'sallow' 'sallows' 'grote' 'pell' 'employer' 'employers' 'parson' 'solicitor' 'solicitors' 'boy' 'salter'
@@ -177,6 +178,10 @@ Detail  bush "bush" Back_Garden
           Search: "Berries.";
           Take, Pull: "It has roots, and means to keep them.";
         ];
+Detail  far_kitchen "kitchen" Back_Garden
+  with  name 'kitchen',
+        description "It is behind the window.",
+        before [; Enter: <<Enter window>>; ];
 Detail  roots "roots" Back_Garden
   with  name 'root' 'roots',
         description "Below, where roots are.",
@@ -268,7 +273,8 @@ Detail  inner_walls "walls"
   has   pluralname;
 Detail  kitchen_floor "stone floor" Kitchen
   with  name 'stone' 'floor',
-        description "Swept, once, and then walked out on.";
+        description "Swept, once, and then walked out on.",
+        before [; Receive: <<Drop noun>>; ];
 Detail  cellar_steps "flight of steps" Counting_Room
   with  name 'flight' 'steps' 'step' 'dark',
         description [;

@@ -206,7 +206,7 @@ Object  window "small window"
             "Through the glass: a kitchen, with nobody in it.";
           Attack: "The estate would only send you the bill.";
           Climb: <<Enter self>>;
-          Take, Pull, Push, Untie, Turn, Cut: <<Open self>>;
+          Take, Remove, Pull, Push, Untie, Turn, Cut: <<Open self>>;
         ],
         after [;
           Open:
@@ -271,7 +271,10 @@ Object  clapper "wooden clapper" Orchard
             "CLACK. Every bird in earshot thinks of somewhere else to be.";
         ],
         after [;
-          Take: Achieved(T_CLAPPER); "You unhook the clapper. It gives one clack, from habit.";
+          Take:
+            if (task_done->T_CLAPPER) "Taken. It gives one clack.";
+            Achieved(T_CLAPPER);
+            "You unhook the clapper. It gives one clack, from habit.";
         ];
 
 Room    Salt_Pans "Salt Pans"

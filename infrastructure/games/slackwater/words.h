@@ -197,7 +197,6 @@ Verb 'return'
     * 'to' noun -> Enter;
 Extend 'go'
     * 'to'/'towards'/'toward'/'up'/'down'/'on'/'onto'/'under'/'over'/'across'/'along'/'past'/'round'/'around'/'by' noun -> Enter
-    * 'back'/'on'/'away'/'home'/'around' -> VagueGo
     * 'out' 'of' noun -> Exit
     * 'off' noun -> Exit
     * 'away' 'from' noun -> VagueGo;
@@ -315,3 +314,21 @@ Extend 'climb' first
     * 'out'/'outside' -> Exit
     * 'up' -> Ascend
     * 'down' -> Descend;
+
+Extend 'go' first
+    * 'back'/'on'/'away'/'home'/'around' -> VagueGo
+    * 'upstairs' -> Ascend
+    * 'downstairs' -> Descend;
+Verb 'upstairs' * -> Ascend;
+Verb 'downstairs' * -> Descend;
+Verb 'brandish' = 'wave';
+Verb 'wield' 'ready' * held -> Wield;
+[ WieldSub; "It is in your hand."; ];
+Verb 'tickle' 'lean' = 'touch';
+Verb 'trade' 'bargain' 'negotiate' 'converse' 'chat' * 'with' noun -> Talk;
+Extend 'unlock' * noun 'using' held -> Unlock;
+
+! Out of nothing that holds it: off a hook, down from a wall.
+Extend 'take' * noun 'from'/'off' noun -> TakeFrom;
+Extend 'get' * noun 'from'/'off' noun -> TakeFrom;
+[ TakeFromSub; <<Take noun>>; ];
