@@ -71,9 +71,10 @@ class HumanPlayer(Player):
                 return AgentDecision(command, f"Took back {reasoning}." if reasoning else "")
 
     def _read(self) -> str:
+        self._console.print()
         while True:
             try:
-                line = input("\n> ").strip()
+                line = input("> ").strip()
             except EOFError:
                 self._console.print()
                 raise PlayerStopped("The input has ended.") from None
