@@ -31,6 +31,15 @@ class Exit:
     """Whether the player has died this way."""
     came_from: tuple[str, ...] = ()
     """If nobody has walked there, the places from which the opposite way led here: it may well lead back to them."""
+    failures: int = 0
+    """How many of the tries led nowhere, or elsewhere than to `leads_to`."""
+    tries: int = 0
+    opened_by: tuple[str, ...] = ()
+    """Actions here after which the exit worked, having led nowhere before."""
+    failed: str | None = None
+    """The response when it was last tried, if it led nowhere then."""
+    carried_to: tuple[str, ...] = ()
+    """The places to which something carried the player off on this way."""
 
 
 @dataclass(frozen=True, slots=True)

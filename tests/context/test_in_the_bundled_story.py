@@ -23,7 +23,7 @@ def test_what_the_player_is_told_after_a_walk_there_and_back(tmp_path):
             last = run.process_turn()
         prompt, context = told(run), run.managers.context.get_agent_context()
     assert '- Place: "Causeway End" (location 30)\n' in prompt
-    assert '- "north" leads to "Hollow Lane" (confidence 0.67).\n' in prompt
+    assert '- "north" leads to "Hollow Lane"\n' in prompt
     assert '- Changed nothing: "eat milestone"\n' in prompt
     assert "You've been here 2 times across 1 episode.\n" in prompt
     assert "## ROOM DESCRIPTION (2 turns ago):\n\n```\nCauseway End\n" in prompt

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from zorkgpt.memory.models import Category, Memory
 from zorkgpt.player import Danger, Exit, KnownPoints, Route
 from zorkgpt.world.directions import OPPOSITE, exit_name
-from zorkgpt.world.graph import MapGraph
+from zorkgpt.world.graph import MapGraph, compass_order
 
 Recall = Callable[[int], Iterable[Memory]]
 """Returns the current memories of a location."""
@@ -22,15 +22,30 @@ _TOWARD = re.compile(
 
 
 def exits_of(graph: MapGraph, here: int | None) -> tuple[Exit, ...]:
-    """Return the exits of a place: those that were walked, the surest first, then those that it is said to have."""
+    """Return the exits of a place: those that were walked, the surest first, then the others.
+
+    The others are those that a text names and those that may lead back to where the player came from; of both, those
+    that were not tried come first. One that led nowhere is still an exit: what closed it may have changed.
+    """
     if here is None:
         return ()
     deadly = {way for room, way in graph.deadly if room == here}
-    walked = [_walked(graph, here, way, to, way in deadly) for way, to in graph.exits(here).items()]
-    walked.sort(key=lambda known: -(known.confidence or 0))
-    untried = graph.untried(here)
-    came_from = _came_from(graph, here) if untried else {}
-    return (*walked, *(Exit(way, deadly=way in deadly, came_from=came_from.get(way, ())) for way in untried))
+    connections = graph.connections.get(here, {})
+    walked = [_walked(graph, here, way, to, way in deadly) for way, to in connections.items()]
+    walked.sort(key=lambda known: (known.failed is not None, -(known.confidence or 0)))
+    came_from, carried = _came_from(graph, here), graph.carried_off(here)
+    named = graph.rooms[here].exits if here in graph.rooms else set()
+    others = [
+        Exit(
+            way,
+            deadly=way in deadly,
+            came_from=came_from.get(way, ()),
+            failed=_last_failure(graph, here, way),
+            carried_to=tuple(graph.label(room) for room in sorted(carried.get(way, ()))),
+        )
+        for way in sorted({*named, *came_from, *carried} - connections.keys(), key=compass_order)
+    ]
+    return (*walked, *sorted(others, key=lambda known: known.failed is not None))
 
 
 def deadly_actions(graph: MapGraph, here: int | None, exits: Iterable[Exit]) -> tuple[str, ...]:
@@ -44,7 +59,7 @@ def route_to(graph: MapGraph, here: int | None, destination: int | None) -> Rout
     if here is None or destination is None or here == destination:
         return None
     ways = graph.route(here, destination)
-    return Route(_name(graph, destination), destination, tuple(ways)) if ways else None
+    return Route(graph.label(destination), destination, tuple(ways)) if ways else None
 
 
 def stated_destination(
@@ -87,7 +102,7 @@ def dangers_ahead(graph: MapGraph, here: int | None, recall: Recall, route: Rout
     for room, (way, steps) in {**near, **on_route}.items():
         for memory in recall(room):
             if memory.category == Category.DANGER:
-                yield Danger(way, _name(graph, room), room, memory, steps, room in on_route)
+                yield Danger(way, graph.label(room), room, memory, steps, room in on_route)
 
 
 def known_points(
@@ -106,7 +121,7 @@ def known_points(
             points = memory.score_change or 0
             if memory.action and points > 0 and (room, exit_name(memory.action)) not in done:
                 ways = tuple(routes[room]) if room in routes else None
-                found.append(KnownPoints(memory.action, points, _name(graph, room), room, memory, ways))
+                found.append(KnownPoints(memory.action, points, graph.label(room), room, memory, ways))
     return tuple(found)
 
 
@@ -128,14 +143,30 @@ def _came_from(graph: MapGraph, here: int) -> dict[str, tuple[str, ...]]:
     found: dict[str, dict[str, None]] = {}
     for room, name, known in graph.all_connections():
         if here in known.ends and name in OPPOSITE and known.leads_to == here:
-            found.setdefault(OPPOSITE[name], {})[_name(graph, room)] = None
+            found.setdefault(OPPOSITE[name], {})[graph.label(room)] = None
     return {way: tuple(places) for way, places in found.items()}
 
 
 def _walked(graph: MapGraph, here: int, way: str, to: int, deadly: bool) -> Exit:
-    shares = graph.shares(here, way)
-    ends = tuple((_name(graph, room), share) for room, share in shares.items()) if len(shares) > 1 else ()
-    return Exit(way, _name(graph, to), to, graph.confidence(here, way), ends, deadly)
+    known = graph.connection(here, way)
+    assert known is not None
+    shares = known.shares
+    return Exit(
+        way,
+        graph.label(to),
+        to,
+        known.confidence,
+        tuple((graph.label(room), share) for room, share in shares.items()) if len(shares) > 1 else (),
+        deadly,
+        failures=known.contradictions,
+        tries=known.walks + known.contradictions,
+        opened_by=graph.opened_by.get(here, {}).get(way, ()),
+        failed=_last_failure(graph, here, way),
+    )
+
+
+def _last_failure(graph: MapGraph, here: int, way: str) -> str | None:
+    return graph.in_vain.get(here, {}).get(way, "") if graph.has_failed(here, way) else None
 
 
 def _stated(text: str, names: set[str]) -> str | None:
@@ -151,7 +182,3 @@ def _begins_with(rest: str, name: str) -> bool:
     # The pattern has consumed an article, even if it is part of the name.
     bare = name.removeprefix("the ")
     return rest.startswith(bare) and not rest[len(bare) : len(bare) + 1].isalnum()
-
-
-def _name(graph: MapGraph, room: int) -> str:
-    return (graph.rooms[room].name if room in graph.rooms else "") or f"location {room}"

@@ -1,6 +1,7 @@
 """The sections of the prompt: the location, exits and memories, then goals and knowledge, then the history."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from game_interface.models import Item
@@ -34,7 +35,12 @@ NOTHING_RECORDED = "(No reasoning recorded)"
 _IS_BELOW = "(what the game says now, below)"
 _NAME_TOKENS = 20
 """The tokens of the name of a place; stories have shorter ones."""
-_OPEN_END = "not tried yet"
+_OPEN_END = "is not tried yet"
+_MOST_CONDITIONS = 2
+"""The most actions that are named as what opened an exit."""
+_FAILED_TOKENS = 15
+"""The tokens of what the game said when an exit led nowhere."""
+_NO_WAYS = "None is known: no text names one, and none was walked."
 
 # The location
 
@@ -96,19 +102,22 @@ def changed_in_sight(context: PlayerContext) -> list[str]:
 
 
 def exits(context: PlayerContext, budgets: ContextSection) -> PromptSection:
-    """Return the route that the player is on, and the exits that the map knows."""
-    route = context.route
-    shown: list[Route | Exit] = [*([route] if route else []), *context.exits]
-    return list_section(
-        "## Ways from here",
+    """Return the route that the player is on, and the exits that the map knows or the text names."""
+    heading, route = "## Ways from here", context.route
+    remarked = [way for way in context.exits if not _is_plain(way)]
+    plain = tuple(way for way in context.exits if _is_plain(way))
+    shown: list[Route | Exit | tuple[Exit, ...]] = [*([route] if route else []), *remarked, *([plain] if plain else [])]
+    section = list_section(
+        heading,
         shown,
-        lambda way: _route(way) if isinstance(way, Route) else _exit(way),
+        _way,
         budgets.exits_tokens,
         lambda kept: {
-            "exits": [_exit_values(way) for way in kept if isinstance(way, Exit)],
+            "exits": [_exit_values(way) for way in context.exits if way in kept or way in plain],
             "route": {"to": route.place, "to_id": route.location_id, "ways": list(route.ways)} if route else None,
         },
     )
+    return section if context.exits or route else replace(section, text=_NO_WAYS)
 
 
 def failed_here(context: PlayerContext, budgets: ContextSection) -> PromptSection:
@@ -319,19 +328,40 @@ def _names(names: Sequence[str], tokens: int) -> tuple[str, int]:
     return " ".join(filter(None, (shown, left_out_note(left_out) if left_out else ""))), left_out
 
 
-def _route(route: Route) -> str:
-    return f"- The way to {one_line(route.place)}: {', '.join(map(one_line, route.ways))}"
+def _way(way: Route | Exit | tuple[Exit, ...]) -> str:
+    match way:
+        case Route():
+            return f"- The way to {one_line(way.place)}: {', '.join(map(one_line, way.ways))}"
+        case Exit():
+            return f"- {one_line(way.way)} {'; '.join(_remarks(way))}"
+        case _:
+            return f"- Not tried yet: {', '.join(one_line(each.way) for each in way)}"
 
 
-def _exit(known: Exit) -> str:
-    way, deadly = one_line(known.way), " You have died this way." if known.deadly else ""
+def _is_plain(known: Exit) -> bool:
+    """Return whether no more is known of an exit than that it was not tried."""
+    return known.leads_to is None and list(_remarks(known)) == [_OPEN_END]
+
+
+def _remarks(known: Exit) -> Iterator[str]:
+    back = " and ".join(map(one_line, known.came_from))
     if known.shares:
         ends = " or ".join(f"{one_line(place)} ({share:.0%})" for place, share in known.shares)
-        return f"- {way} leads to {ends}: chance decides.{deadly}"
-    if known.leads_to is None:
-        back = f"; the opposite way led here from {' and '.join(map(one_line, known.came_from))}"
-        return f"- {way}: {_OPEN_END}{back if known.came_from else ''}.{deadly}"
-    return f"- {way} leads to {one_line(known.leads_to)} (confidence {known.confidence:.2f}).{deadly}"
+        yield f"leads to {ends}: chance decides"
+    elif known.leads_to is not None:
+        after = f", after {' and '.join(map(one_line, known.opened_by[-_MOST_CONDITIONS:]))}" if known.opened_by else ""
+        yield f"{'leads' if known.failed is None else 'has led'} to {one_line(known.leads_to)}{after}"
+        if known.failures and not after and known.failed is None:
+            yield f"worked {known.tries - known.failures} of {known.tries} times"
+    elif known.carried_to:
+        yield f"is no sure way: on it you were carried off to {' or '.join(map(one_line, known.carried_to))}"
+    elif known.failed is None:
+        yield f"is unproven, the way back to {back}" if back else _OPEN_END
+    if known.failed is not None:
+        said = f": {one_line(first_sentences(known.failed, _FAILED_TOKENS))}" if known.failed else ""
+        yield f"led nowhere when last tried{said}"
+    if known.deadly:
+        yield "you have died this way"
 
 
 def _points(known: KnownPoints) -> str:
@@ -358,6 +388,9 @@ def _exit_values(known: Exit) -> dict[str, Any]:
         "shares": dict(known.shares),
         "deadly": known.deadly,
         "came_from": list(known.came_from),
+        "opened_by": list(known.opened_by),
+        "failed": known.failed,
+        "carried_to": list(known.carried_to),
     }
 
 
