@@ -18,8 +18,10 @@ from zorkgpt.context.navigation import (
     deadly_actions,
     exits_of,
     known_points,
+    no_route,
     route_to,
     stated_destination,
+    untried_elsewhere,
 )
 from zorkgpt.context.prompt import agent_values, critic_values
 from zorkgpt.context.sections import REASONED_TURNS, reasoning_formatted, shown_dangers, shown_points
@@ -159,6 +161,8 @@ class ContextManager(Manager):
             dangers=tuple(dangers_ahead(self._graph, here, self._recall, route)),
             known_points=known_points(self._graph, here, self._recall, state.scored_actions),
             route=route,
+            no_route=no_route(self._graph, here, recent[-1].reasoning) if recent and route is None else None,
+            untried_elsewhere=untried_elsewhere(self._graph, here),
             failed_here=state.failed_here(now),
             deadly_here=deadly_actions(self._graph, here, exits),
             changed=self._last_changed,

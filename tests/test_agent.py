@@ -13,7 +13,7 @@ from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.llm.settings import LLMSettings
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.synthesis import RecentTurn
-from zorkgpt.player import AgentDecision, Danger, Exit, PlayerContext, Route
+from zorkgpt.player import AgentDecision, Danger, Exit, NoRoute, PlayerContext, Route, UntriedWays
 
 NOTHING_KNOWN = Observation(None, None, None, None, None, None)
 HALL = Observation(
@@ -143,7 +143,15 @@ def test_the_model_is_told_what_is_known():
             Exit("south", "Porch", 11, 0.75),
             Exit("down", "Pit", 14, 0.6, (("Pit", 0.6), ("Ledge", 0.4)), deadly=True),
             Exit("up", came_from=("Loft",)),
+            Exit("west", "Shed", 15, 0.6, failures=1, tries=2, opened_by=("unlock door",)),
+            Exit("east", "Yard", 16, 0.5, failures=1, tries=2, failed="It is shut."),
+            Exit("in", failed="It is nailed up."),
+            Exit("out", carried_to=("Moor",)),
+            Exit("north"),
+            Exit("northeast"),
         ),
+        no_route=NoRoute("Well", False),
+        untried_elsewhere=(UntriedWays(("east", "up"), "Yard", 16, ("south", "out")),),
         dangers=(Danger("down", "Pit", 14, Memory("DANGER", "Snake", 1, "3", 0, "It bites.", "core"), on_route=True),),
         route=Route("Pit", 14, ("down",)),
         failed_here=("climb bell", "eat bell"),
@@ -167,9 +175,19 @@ def test_the_model_is_told_what_is_known():
 ## Ways from here
 
 - The way to "Pit": "down"
-- "south" leads to "Porch" (confidence 0.75).
-- "down" leads to "Pit" (60%) or "Ledge" (40%): chance decides. You have died this way.
-- "up": not tried yet; the opposite way led here from "Loft".
+- No way to "Well" is known: you have seen no place of this name.
+- "south" leads to "Porch"
+- "down" leads to "Pit" (60%) or "Ledge" (40%): chance decides; you have died this way
+- "up" is unproven, the way back to "Loft"
+- "west" leads to "Shed", after "unlock door"
+- "east" has led to "Yard"; led nowhere when last tried: "It is shut."
+- "in" led nowhere when last tried: "It is nailed up."
+- "out" is no sure way: on it you were carried off to "Moor"
+- Not tried yet: "north", "northeast"
+
+## Not tried yet elsewhere, the nearest first
+
+- "east", "up" at "Yard": go "south", "out"
 
 ## Tried here in vain
 

@@ -86,6 +86,27 @@ class Route:
 
 
 @dataclass(frozen=True, slots=True)
+class UntriedWays:
+    """The exits of another place that were never tried, and the ways there."""
+
+    untried: tuple[str, ...]
+    place: str
+    location_id: int
+    ways: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NoRoute:
+    """A place that the player wants to go to, and to which no route is known."""
+
+    place: str
+    on_map: bool
+    """Whether the map has a place of this name."""
+    unproven: tuple[str, ...] = ()
+    """Ways that may lead there, if one can go back the way that one came; () if there are none."""
+
+
+@dataclass(frozen=True, slots=True)
 class PlayerContext:
     """Everything that a player is told before it chooses an action."""
 
@@ -119,6 +140,10 @@ class PlayerContext:
     """Actions that scored in earlier episodes, the nearest first."""
     route: Route | None = None
     """None if there is no destination, or no route to it is known."""
+    no_route: NoRoute | None = None
+    """The destination that the player itself named, if no route to it is known."""
+    untried_elsewhere: tuple[UntriedWays, ...] = ()
+    """The untried exits of other places, the nearest first."""
     failed_here: tuple[str, ...] = ()
     """Actions that changed nothing here in this episode while what is carried, lit, open or locked was as it is now."""
     deadly_here: tuple[str, ...] = ()

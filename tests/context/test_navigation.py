@@ -4,9 +4,17 @@ import pytest
 
 from game_interface.core.jericho_interface import JerichoInterface
 from tests.fixtures.walkthrough import BUNDLED_SEED, get_bundled_walkthrough
-from zorkgpt.context.navigation import dangers_ahead, deadly_actions, exits_of, route_to, stated_destination
+from zorkgpt.context.navigation import (
+    dangers_ahead,
+    deadly_actions,
+    exits_of,
+    no_route,
+    route_to,
+    stated_destination,
+    untried_elsewhere,
+)
 from zorkgpt.memory.models import Memory
-from zorkgpt.player import Danger, Exit, Route
+from zorkgpt.player import Danger, Exit, NoRoute, Route, UntriedWays
 from zorkgpt.world.graph import MapGraph
 from zorkgpt.world.movement import Move, MoveKind, move_of
 
@@ -58,6 +66,37 @@ def test_the_article_of_a_place_s_name_may_be_said_or_not(graph, said):
     graph.add_room(8, "The Round Room")
     graph.add_connection(1, "west", 8)
     assert stated_destination(graph, 1, ["GOING TO: Attic", said]) == 8
+
+
+def test_the_number_after_a_name_tells_which_place_is_meant(graph):
+    assert stated_destination(graph, 1, ["GOING TO: Forest (location 6)"]) == 6
+    assert stated_destination(graph, 1, ['GOING TO: "Forest" (location 5).']) == 5
+
+
+@pytest.mark.parametrize(
+    ("here", "reasons", "told"),
+    [
+        (3, "It is dark. GOING TO: Hall", NoRoute("Hall", True, ("up", "up"))),
+        (3, "GOING TO: The Island.", NoRoute("Island", True)),
+        (3, "GOING TO: **Shangri-La**", NoRoute("Shangri-La", False)),
+        (1, "GOING TO: Attic", None),
+        (3, "GOING TO: Deep Cellar", None),
+        (3, "I could go to the Moon.", None),
+        (None, "GOING TO: Hall", None),
+    ],
+)
+def test_of_a_destination_without_a_known_route_it_is_said_why(graph, here, reasons, told):
+    assert no_route(graph, here, reasons) == told
+
+
+def test_untried_ways_of_other_places_come_with_the_way_there_the_nearest_first(graph):
+    for room, way in ((6, "east"), (3, "west"), (1, "in"), (7, "south")):
+        graph.add_exit(room, way)
+    assert untried_elsewhere(graph, 1) == (
+        UntriedWays(("west",), "Deep Cellar", 3, ("down", "down")),
+        UntriedWays(("east",), "Forest (location 6)", 6, ("up", "north", "north")),
+    )
+    assert untried_elsewhere(graph, None) == ()
 
 
 def test_the_route_is_what_the_map_knows(graph):

@@ -4,13 +4,15 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 from zorkgpt.memory.models import Category, Memory
-from zorkgpt.player import Danger, Exit, KnownPoints, Route
+from zorkgpt.player import Danger, Exit, KnownPoints, NoRoute, Route, UntriedWays
 from zorkgpt.world.directions import OPPOSITE, exit_name
 from zorkgpt.world.graph import MapGraph, compass_order
 
 Recall = Callable[[int], Iterable[Memory]]
 """Returns the current memories of a location."""
 
+_NAMED = re.compile(r"GOING TO:[\s\"'`*]*(.+?)[\s\"'`*.]*(?:\n|[.;,(]|$)")
+_NUMBER = re.compile(r"[\s\"'`*]*\(location (\d+)\)")
 _STATED_TURNS = 3
 """A stated destination holds until the player has reasoned for so many turns without naming one again."""
 # "I'm heading back to the Attic", "GOING TO: Attic"; what follows is compared with the names on the map.
@@ -79,15 +81,43 @@ def stated_destination(
         if not _TOWARD.search(text):
             continue
         names = names or {room.name.casefold() for room in graph.rooms.values() if room.name}
-        name = _stated(text, names)
+        name, number = _stated(text, names)
         if name is not None:
             if ago and name in (place.casefold() for place in places[-ago:]):
                 return None
             reached = graph.routes(here) if here is not None else {}
-            found = (room for room in reached if graph.rooms[room].name.casefold() == name)
+            found = (room for room in reached if graph.rooms[room].name.casefold() == name and number in (None, room))
             nearest = next(found, None)
             return nearest if nearest != here else None
     return None
+
+
+def no_route(graph: MapGraph, here: int | None, reasons: str) -> NoRoute | None:
+    """Return the place after "GOING TO:" in the last reasons, if the map knows no route to it.
+
+    None if no place is named there, or the player is at a place of that name.
+    """
+    named = _NAMED.findall(reasons)
+    if not named or here is None:
+        return None
+    name = named[-1].casefold().removeprefix("the ")
+    places = [room for room in graph.rooms if graph.rooms[room].name.casefold().removeprefix("the ") == name]
+    reached = graph.routes(here)
+    if here in places or any(room in reached for room in places):
+        return None
+    back = _routes_with_ways_back(graph, here)
+    ways = next((back[room] for room in back if room in places), ())
+    return NoRoute(graph.rooms[places[0]].name if places else named[-1], bool(places), ways)
+
+
+def untried_elsewhere(graph: MapGraph, here: int | None) -> tuple[UntriedWays, ...]:
+    """Return the untried exits of the other places to which a route is known, the nearest first."""
+    routes = graph.routes(here) if here is not None else {}
+    return tuple(
+        UntriedWays(untried, graph.label(room), room, tuple(ways))
+        for room, ways in routes.items()
+        if room != here and (untried := graph.untried(room))
+    )
 
 
 def dangers_ahead(graph: MapGraph, here: int | None, recall: Recall, route: Route | None) -> Iterator[Danger]:
@@ -169,13 +199,34 @@ def _last_failure(graph: MapGraph, here: int, way: str) -> str | None:
     return graph.in_vain.get(here, {}).get(way, "") if graph.has_failed(here, way) else None
 
 
-def _stated(text: str, names: set[str]) -> str | None:
-    """Return the name that follows the last phrase of going somewhere; the longest, if several fit."""
+def _routes_with_ways_back(graph: MapGraph, here: int) -> dict[int, tuple[str, ...]]:
+    """Return room → ways, the fewest first, where every connection may also be taken back by the opposite exit."""
+    edges: dict[int, dict[str, int]] = {room: dict(graph.exits(room)) for room in graph.rooms}
+    for room, name, known in graph.all_connections():
+        back = OPPOSITE.get(name)
+        if back and graph.connection(known.leads_to, back) is None and not graph.has_failed(known.leads_to, back):
+            edges[known.leads_to].setdefault(back, room)
+    found: dict[int, tuple[str, ...]] = {here: ()}
+    # Rooms are added while the loop goes on, so that it visits them by their distance.
+    for room in (queue := [here]):
+        for way, to in edges.get(room, {}).items():
+            if to not in found:
+                found[to] = (*found[room], way)
+                queue.append(to)
+    return found
+
+
+def _stated(text: str, names: set[str]) -> tuple[str | None, int | None]:
+    """Return the name that follows the last phrase of going somewhere, and the number of the location after it.
+
+    If several names fit it is the longest.
+    """
     for match in reversed(list(_TOWARD.finditer(text))):
         rest = text[match.end() :].casefold()
         if name := max((name for name in names if _begins_with(rest, name)), key=len, default=None):
-            return name
-    return None
+            number = _NUMBER.match(rest[len(name.removeprefix("the ")) :])
+            return name, int(number[1]) if number else None
+    return None, None
 
 
 def _begins_with(rest: str, name: str) -> bool:

@@ -19,7 +19,7 @@ from zorkgpt.context.prompt_section import (
 )
 from zorkgpt.memory.retrieval import estimated_tokens
 from zorkgpt.memory.synthesis import RecentTurn
-from zorkgpt.player import Danger, Exit, KnownPoints, PlayerContext, Route
+from zorkgpt.player import Danger, Exit, KnownPoints, NoRoute, PlayerContext, Route, UntriedWays
 from zorkgpt.prompts.render import fence, one_line
 
 REASONED_TURNS = 3
@@ -106,7 +106,12 @@ def exits(context: PlayerContext, budgets: ContextSection) -> PromptSection:
     heading, route = "## Ways from here", context.route
     remarked = [way for way in context.exits if not _is_plain(way)]
     plain = tuple(way for way in context.exits if _is_plain(way))
-    shown: list[Route | Exit | tuple[Exit, ...]] = [*([route] if route else []), *remarked, *([plain] if plain else [])]
+    shown: list[Route | NoRoute | Exit | tuple[Exit, ...]] = [
+        *([route] if route else []),
+        *([context.no_route] if context.no_route else []),
+        *remarked,
+        *([plain] if plain else []),
+    ]
     section = list_section(
         heading,
         shown,
@@ -115,9 +120,21 @@ def exits(context: PlayerContext, budgets: ContextSection) -> PromptSection:
         lambda kept: {
             "exits": [_exit_values(way) for way in context.exits if way in kept or way in plain],
             "route": {"to": route.place, "to_id": route.location_id, "ways": list(route.ways)} if route else None,
+            "no_route": context.no_route.place if context.no_route else None,
         },
     )
-    return section if context.exits or route else replace(section, text=_NO_WAYS)
+    return section if shown or context.observation.location is None else replace(section, text=_NO_WAYS)
+
+
+def untried_elsewhere(context: PlayerContext, budgets: ContextSection) -> PromptSection:
+    """Return the untried exits of other places, the nearest first, with the way there."""
+    return list_section(
+        "## Not tried yet elsewhere, the nearest first",
+        context.untried_elsewhere,
+        _untried,
+        budgets.untried_elsewhere_tokens,
+        lambda kept: {"untried_elsewhere": [_untried_values(place) for place in kept]},
+    )
 
 
 def failed_here(context: PlayerContext, budgets: ContextSection) -> PromptSection:
@@ -328,14 +345,38 @@ def _names(names: Sequence[str], tokens: int) -> tuple[str, int]:
     return " ".join(filter(None, (shown, left_out_note(left_out) if left_out else ""))), left_out
 
 
-def _way(way: Route | Exit | tuple[Exit, ...]) -> str:
+def _untried(place: UntriedWays) -> str:
+    untried, ways = (", ".join(map(one_line, names)) for names in (place.untried, place.ways))
+    return f"- {untried} at {one_line(place.place)}: go {ways}"
+
+
+def _untried_values(place: UntriedWays) -> dict[str, Any]:
+    return {
+        "untried": list(place.untried),
+        "place": place.place,
+        "place_id": place.location_id,
+        "ways": list(place.ways),
+    }
+
+
+def _way(way: Route | NoRoute | Exit | tuple[Exit, ...]) -> str:
     match way:
         case Route():
             return f"- The way to {one_line(way.place)}: {', '.join(map(one_line, way.ways))}"
+        case NoRoute():
+            return _no_route(way)
         case Exit():
             return f"- {one_line(way.way)} {'; '.join(_remarks(way))}"
         case _:
             return f"- Not tried yet: {', '.join(one_line(each.way) for each in way)}"
+
+
+def _no_route(wanted: NoRoute) -> str:
+    place = one_line(first_sentences(wanted.place, _NAME_TOKENS))
+    if not wanted.on_map:
+        return f"- No way to {place} is known: you have seen no place of this name."
+    back = f" Unproven, but perhaps: {', '.join(map(one_line, wanted.unproven))}" if wanted.unproven else ""
+    return f"- No way to {place} is known: nothing that you have walked leads there from here.{back}"
 
 
 def _is_plain(known: Exit) -> bool:
