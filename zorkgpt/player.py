@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from game_interface.models import Item, Observation
+from game_interface.models import Item, Observation, ThingState
 from zorkgpt.errors import ZorkGPTError
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.synthesis import RecentTurn
@@ -116,6 +116,8 @@ class PlayerContext:
     """What the game printed last; the opening text on the first turn."""
     memories: str = ""
     """The memories of this place, as `get_location_memory` renders them; "" if there are none."""
+    things: tuple[ThingState, ...] = ()
+    """Everything in sight or carried, and the doors and the like at hand, with their states; () if not known."""
     visits: tuple[int, int] | None = None
     """How often the player has been here, this time included, and in how many episodes; None if not counted."""
     recent: tuple[RecentTurn, ...] = ()
