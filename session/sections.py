@@ -221,19 +221,19 @@ class ContextSection(SettingsSection):
     """Untried ways of other places, with the way there."""
     failed_here_tokens: int = Field(default=200, ge=60)
     """What was tried here in vain."""
-    dangers_tokens: int = Field(default=200, ge=60)
+    dangers_tokens: int = Field(default=160, ge=60)
     """Dangers remembered of places one way from here and on the route; those of this place count as its memories."""
     known_points_tokens: int = Field(default=250, ge=60)
     """What scored in earlier episodes and not yet in this one, with the way there."""
-    objectives_tokens: int = Field(default=240, ge=60)
+    objectives_tokens: int = Field(default=180, ge=60)
     """What is being pursued."""
     knowledge_tokens: int = Field(default=400, ge=60)
     """Lines of the knowledge base that apply."""
     notices_tokens: int = Field(default=200, ge=60)
     """What the player should know about its own play."""
-    summary_tokens: int = Field(default=250, ge=60)
+    summary_tokens: int = Field(default=230, ge=60)
     """The summary of the episode's older turns."""
-    history_tokens: int = Field(default=480, ge=100)
+    history_tokens: int = Field(default=460, ge=100)
     """A line for each later turn; what is older is summarised by the model."""
     reasoning_tokens: int = Field(default=560, ge=200)
     """The last three turns with their reasons."""

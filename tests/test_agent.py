@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from game_interface.models import Item, Location, Observation
+from game_interface.models import Item, Location, Observation, ThingState
 from tests.fixtures.chat_server import Answer, ChatServer
 from zorkgpt.agent import Agent, parse_action, prompt_for
 from zorkgpt.errors import BudgetExceeded, InvalidAnswer, LLMError, LLMUnreachable
@@ -131,7 +131,9 @@ def test_the_model_is_told_what_is_known():
         visits=(5, 4),
         recent=(
             RecentTurn(3, "Yard", "look", "A yard."),
-            RecentTurn(4, "Porch", "north", "Draughty Hall", "It leads in."),
+            RecentTurn(
+                4, "Porch", "north", "Draughty Hall", "It leads in.", ("score +2", "bell: open"), "Draughty Hall"
+            ),
         ),
         room_description="A hall with a bell.",
         room_description_age=2,
@@ -156,7 +158,7 @@ def test_the_model_is_told_what_is_known():
         route=Route("Pit", 14, ("down",)),
         failed_here=("climb bell", "eat bell"),
         deadly_here=("jump",),
-        changed=(Item(5, "bell"), Item(9, "rat elsewhere"), Item(5, "bell")),
+        things=(ThingState(Item(5, "bell", 12), states=("open",)), ThingState(Item(9, "hatch"), states=("closed",))),
         refused="The bell can't be climbed.",
         objectives=("Find the clapper.",),
         knowledge=("Bells call people.",),
@@ -168,9 +170,10 @@ def test_the_model_is_told_what_is_known():
 - Turn 5 of 40, episode 2
 - Place: "Draughty Hall" (location 12)
 - Score: 7 of 30
-- Carried: "sack", "apple"
-- Objects here: "bell"
-- Moved or changed by the last action: "bell"
+- Carried: "sack" (in it: "apple")
+- Objects here: "bell" (open)
+- Also at hand: "hatch" (closed)
+- Changed by the last action: "score +2", "bell: open"
 
 ## Ways from here
 
@@ -233,7 +236,7 @@ Response: A yard.
 Turn 4:
 Reasoning: It leads in.
 Action: north
-Response: Draughty Hall
+Response: (nothing more)
 ```
 
 ## ROOM DESCRIPTION (2 turns ago):
@@ -278,7 +281,7 @@ What do you do? Reasons first, then the last line: ACTION: and one command."""
 
 def test_the_model_is_told_how_to_go_on_with_a_plan():
     system = prompt_for(PlayerContext(NOTHING_KNOWN, "Welcome!"))[0].content
-    for told in ("go on with its next step", "revise it", "start one", "GOING TO: <name of the place>"):
+    for told in ("go on with it", "revise it", "start one", "GOING TO: <name of the place>"):
         assert told in system
 
 
@@ -312,6 +315,8 @@ def test_of_too_much_whole_lines_and_sentences_are_left_out_and_that_is_said():
     long = "It is said. " * 300 + "So I read it."
     prompt = told(PlayerContext(HALL, "\n".join(lines), recent=(RecentTurn(1, "Hall", "read", "Dust. " * 900, long),)))
     shown = prompt.count("of what the slate says.")
-    assert f"{lines[shown - 1]}\n```\n({400 - shown} more lines left out)" in prompt
+    assert f"\n({400 - shown} more lines left out)\n" in prompt
+    assert f"```\n{lines[0]}\n{lines[1]}\n" in prompt
+    assert f"\n{lines[-2]}\n{lines[-1]}\n```" in prompt
     assert "Reasoning: [...] It is said. It is said." in prompt
     assert "So I read it.\nAction: read\nResponse: Dust. Dust." in prompt

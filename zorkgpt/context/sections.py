@@ -374,12 +374,12 @@ def _with_states(items: Sequence[Item] | None, things: Sequence[ThingState]) -> 
     states, listed = {thing.item.num: thing for thing in things}, {item.num for item in items}
     inside: dict[int, list[Item]] = {}
     for item in items:
-        inside.setdefault(item.parent if item.parent in listed else 0, []).append(item)
+        inside.setdefault(item.parent if item.parent in listed - {item.num} else 0, []).append(item)
 
     def told(item: Item) -> str:
         thing = states.get(item.num)
         remarks = list(thing.states) if thing else []
-        if within := inside.get(item.num):
+        if item.num and (within := inside.get(item.num)):
             held = states.get(within[0].num)
             remarks.append(f"{'on' if held and held.on_top else 'in'} it: {', '.join(map(told, within))}")
         return one_line(item.name) + (f" ({'; '.join(remarks)})" if remarks else "")
@@ -532,7 +532,9 @@ def _entry(turn: RecentTurn, tokens: int, now: str | None) -> str:
     # Reasons have their conclusion at the end, a response tells an event at either end.
     reasons = last_sentences(turn.reasoning, tokens // 2) or NOTHING_RECORDED
     is_below = turn.response == now and turn.response.strip()
-    response = _IS_BELOW if is_below else _said(turn, tokens // 3) or "(nothing)"
+    response = (
+        _IS_BELOW if is_below else _said(turn, tokens // 3) or ("(nothing more)" if turn.arrived else "(nothing)")
+    )
     action = first_sentences(turn.action, _ACTION_TOKENS)
     # What the last action has changed is told among what is certain.
     outcome = first_sentences("; ".join(turn.outcome), _OUTCOME_TOKENS) if now is None else ""
