@@ -233,7 +233,7 @@ class ContextSection(SettingsSection):
     """What the player should know about its own play."""
     summary_tokens: int = Field(default=230, ge=60)
     """The summary of the episode's older turns."""
-    history_tokens: int = Field(default=460, ge=100)
+    history_tokens: int = Field(default=430, ge=100)
     """A line for each later turn; what is older is summarised by the model."""
     reasoning_tokens: int = Field(default=560, ge=200)
     """The last three turns with their reasons."""
