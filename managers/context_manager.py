@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from game_interface.models import Item, Location, Observation
+from game_interface.models import Item, Location, Observation, ThingState
 from managers.base import Manager
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
@@ -18,8 +18,10 @@ from zorkgpt.context.navigation import (
     deadly_actions,
     exits_of,
     known_points,
+    no_route,
     route_to,
     stated_destination,
+    untried_elsewhere,
 )
 from zorkgpt.context.prompt import agent_values, critic_values
 from zorkgpt.context.sections import REASONED_TURNS, reasoning_formatted, shown_dangers, shown_points
@@ -39,6 +41,7 @@ class ContextManager(Manager):
     Args:
         graph: The map; None for an empty one.
         vocabulary: The words that the game's parser knows.
+        things: Returns the things at hand now, with their states.
         memory: Counts the visits, and is told which memories are shown; None if nothing is remembered.
         recall: Returns the current memories of a location.
         objectives: Returns the lines about the objectives.
@@ -57,6 +60,7 @@ class ContextManager(Manager):
         *,
         graph: MapGraph | None = None,
         vocabulary: tuple[str, ...] = (),
+        things: Callable[[], Sequence[ThingState]] = tuple,
         memory: SimpleMemoryManager | None = None,
         recall: Recall = lambda location_id: (),
         objectives: Callable[[], Sequence[str]] = tuple,
@@ -69,6 +73,7 @@ class ContextManager(Manager):
         super().__init__(logger, config, game_state)
         self._graph = graph if graph is not None else MapGraph()
         self._vocabulary = vocabulary
+        self._things = things
         self._memory = memory
         self._recall = recall
         self._objectives = objectives
@@ -145,6 +150,7 @@ class ContextManager(Manager):
             observation=now,
             response=self._last_response,
             memories=memories,
+            things=tuple(self._things()),
             visits=self._memory.get_visits(here) if self._memory and here is not None else None,
             recent=recent,
             summary=state.history_summary,
@@ -159,6 +165,8 @@ class ContextManager(Manager):
             dangers=tuple(dangers_ahead(self._graph, here, self._recall, route)),
             known_points=known_points(self._graph, here, self._recall, state.scored_actions),
             route=route,
+            no_route=no_route(self._graph, here, recent[-1].reasoning) if recent and route is None else None,
+            untried_elsewhere=untried_elsewhere(self._graph, here),
             failed_here=state.failed_here(now),
             deadly_here=deadly_actions(self._graph, here, exits),
             changed=self._last_changed,

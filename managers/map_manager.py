@@ -48,8 +48,8 @@ class MapManager(Manager):
         self.graph = self._saved() if remember else MapGraph(exit_failure_threshold=self._threshold)
         self._learned_to = -1
         """The last turn of the running episode that the map contains; -1 if it does not know the episode at all."""
-        self._successes: set[tuple[int, str]] = set()
-        """The actions that came to something in the running episode, as pairs of room and action."""
+        self._successes: dict[tuple[int, str], None] = {}
+        """The actions that came to something in the running episode, as pairs of room and action, in their order."""
 
     def reset_episode(self) -> None:
         """Begin a new episode; the map outlives the old one, unless nothing is to be remembered."""
@@ -91,7 +91,7 @@ class MapManager(Manager):
             self._learn(record)
             self._learned_to = self.graph.learned[record.episode] = record.turn
         if step.before.location is not None and moved_or_had_effect(step):
-            self._successes.add((step.before.location.num, exit_name(step.action)))
+            self._successes[step.before.location.num, exit_name(step.action)] = None
 
     def _learn(self, record: TurnRecord) -> None:
         step = record.transition
@@ -111,15 +111,22 @@ class MapManager(Manager):
             return
         room, action = step.before.location.num, exit_name(step.action)
         if moved_or_had_effect(step):
+            if self.graph.opened_by.get(room, {}).get(action) or action in self.graph.in_vain.get(room, {}):
+                self._note_opening(room, action)
             self.graph.add_attempt(room, action, None)
         elif (room, action) not in self._successes:
             # If it has succeeded before in this episode, it fails now because it is done already.
             response = cut(" ".join(step.response.split()), _MOST_RESPONSE_CHARACTERS)
             self.graph.add_attempt(room, action, response, self._unlocking(room) if canonical_direction(action) else ())
 
-    def _unlocking(self, room: int) -> set[str]:
+    def _note_opening(self, room: int, way: str) -> None:
+        if canonical_direction(way):
+            opened = (done for done in self._unlocking(room) if not self.graph.has_failed_after(room, way, done))
+            self.graph.note_opening(room, way, opened)
+
+    def _unlocking(self, room: int) -> list[str]:
         """Return the actions that succeeded in a room in this episode and may have opened an exit; walks don't."""
-        return {action for place, action in self._successes if place == room and canonical_direction(action) is None}
+        return [action for place, action in self._successes if place == room and canonical_direction(action) is None]
 
     def process_periodic_update(self) -> None:
         """Save the map every few turns, so that a killed run loses little of it."""

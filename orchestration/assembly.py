@@ -147,6 +147,7 @@ def _context(
         *services.for_manager("context"),
         graph=services.map.graph,
         vocabulary=tuple(sorted(services.game.language.words)) if services.game.language else (),
+        things=services.game.things,
         memory=services.memory,
         summarizer=ModelSummarizer(services.llm) if services.llm and services.options.choice.kind == "model" else None,
         recall=services.recall,

@@ -5,7 +5,7 @@ from typing import Any
 
 from game_interface.models import Observation
 from session.history import TurnRecord
-from session.outcome import failed
+from session.outcome import failed, told_outcome
 
 
 @dataclass
@@ -29,7 +29,9 @@ class GameState:
     action_history: list[tuple[str, str]] = field(default_factory=list)
     """(action, response), oldest first."""
     action_reasoning_history: list[dict[str, Any]] = field(default_factory=list)
-    """{turn, reasoning, action, timestamp, location, response}, oldest first; unknown values are left out."""
+    """{turn, reasoning, action, timestamp, location, response, outcome, arrived}, oldest first.
+
+    Unknown values are left out. `outcome` is as `told_outcome` says, `arrived` the name of the place that it led to."""
     history_summary: str = ""
     """A model's summary of the turns up to `history_summarised_to`, once there were too many for the prompt."""
     history_summarised_to: int = 0
@@ -87,7 +89,11 @@ class GameState:
         place = step.before.location.name if step.before.location else ""
         self.action_history.append((step.action, step.response))
         entry = self.add_reasoning(turn.turn, turn.reasoning, step.action)
-        entry |= {"location": place, "response": step.response}
+        entry |= {"location": place, "response": step.response, "outcome": list(told_outcome(step))}
+        if step.after.location is not None and step.after.location != step.before.location:
+            entry["arrived"] = step.after.location.name
+        if turn.extraction is not None and turn.extraction.is_room_description:
+            entry["described"] = True
         if step.before.location is not None:
             self._note_outcome(step.before.location.num, step.action, step.before.circumstances, failed(step))
             if (step.after.score or 0) > (step.before.score or 0):

@@ -1,6 +1,9 @@
-"""Whether an action did anything, by the Z-machine's ground truth."""
+"""What an action did, and whether it did anything, by the Z-machine's ground truth."""
 
-from game_interface.models import Item, Transition
+import re
+from collections.abc import Iterator
+
+from game_interface.models import AttributeChange, Item, Observation, Transition
 from zorkgpt.identity_cache import cached_by_identity
 
 # Verbs that are not meant to change anything: finding nothing changed says nothing about them.
@@ -8,6 +11,75 @@ _LOOKING = {"look", "l", "examine", "x", "inspect", "describe", "read", "search"
 _SENSING = {"listen", "smell", "sniff", "taste", "touch", "feel", "score", "diagnose", "time", "think"}
 _WAITING = {"wait", "z"}
 _PASSIVE = _LOOKING | _SENSING | _WAITING
+
+
+_STATES = {"open": ("closed", "open"), "locked": ("unlocked", "locked"), "on": ("unlit", "lit")}
+"""Attribute → the state of a thing without it and with it."""
+_WORD = re.compile(r"[^\W_]+")
+
+
+def told_outcome(step: Transition) -> tuple[str, ...]:
+    """Return what a turn has changed as far as the player could see it, in short phrases: "score +5", "lamp: lit".
+
+    What the player holds is always told, whoever gave or took it. Of other things only what the action itself did, if
+    they were in sight, or the action or the response names them.
+    """
+    return tuple(_outcome(step))
+
+
+def _outcome(step: Transition) -> Iterator[str]:
+    was, now = step.before, step.after
+    if was.score is not None and now.score is not None and was.score != now.score:
+        yield f"score {now.score - was.score:+}"
+    if was.inventory is not None and now.inventory is not None:
+        held, holds = ({item.num: item for item in items} for items in (was.inventory, now.inventory))
+        yield from (f"got {item.name}" for number, item in holds.items() if number not in held)
+        yield from (_lost(item, now) for number, item in held.items() if number not in holds)
+    yield from _seen_changes(step)
+    if step.died:
+        yield "you died"
+
+
+def _lost(item: Item, now: Observation) -> str:
+    near = {thing.num: thing for thing in (*(now.carried or ()), *(now.visible or ()))}
+    found = near.get(item.num)
+    if found is None:
+        return f"lost {item.name}"
+    holder = near.get(found.parent)
+    return f"{item.name}: now at {holder.name}" if holder else f"{item.name}: no longer carried"
+
+
+def _seen_changes(step: Transition) -> Iterator[str]:
+    before, after = (
+        {item.num for item in (*(seen.visible or ()), *(seen.carried or seen.inventory or ()))}
+        for seen in (step.before, step.after)
+    )
+    held = {item.num for seen in (step.before, step.after) for item in seen.inventory or ()}
+    said = {word for text in (step.action, step.response) for word in _WORD.findall(text.lower())}
+    told: set[int] = set()
+    for change in step.changed:
+        words = _WORD.findall(change.item.name.lower())
+        in_sight = change.item.num in before | after or (bool(words) and words[-1] in said)
+        if in_sight and not change.by_itself and (state := _state(change)):
+            told.add(change.item.num)
+            yield f"{change.item.name}: {state}"
+    if step.before.location != step.after.location:
+        return
+    for move in step.moved:
+        number = move.item.num
+        if number in held | told or move.by_itself:
+            continue
+        if number in after - before:
+            yield f"{move.item.name}: now in sight"
+        elif number in before - after:
+            yield f"{move.item.name}: gone"
+        elif number in after and move.destination is not None:
+            yield f"{move.item.name}: now at {move.destination.name}"
+
+
+def _state(change: AttributeChange) -> str | None:
+    pair = _STATES.get(change.attribute)
+    return pair[change.value] if pair else None
 
 
 def is_passive(action: str) -> bool:

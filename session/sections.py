@@ -216,24 +216,26 @@ class ContextSection(SettingsSection):
     certain_tokens: int = Field(default=500, ge=200)
     """What the Z-machine tells: place, score, what is carried and in sight."""
     exits_tokens: int = Field(default=300, ge=60)
-    """Ways from here, with where they lead and how sure that is."""
+    """Ways from here, with where they lead and what is known of them."""
+    untried_elsewhere_tokens: int = Field(default=120, ge=60)
+    """Untried ways of other places, with the way there."""
     failed_here_tokens: int = Field(default=200, ge=60)
     """What was tried here in vain."""
-    dangers_tokens: int = Field(default=200, ge=60)
+    dangers_tokens: int = Field(default=160, ge=60)
     """Dangers remembered of places one way from here and on the route; those of this place count as its memories."""
     known_points_tokens: int = Field(default=250, ge=60)
     """What scored in earlier episodes and not yet in this one, with the way there."""
-    objectives_tokens: int = Field(default=300, ge=60)
+    objectives_tokens: int = Field(default=180, ge=60)
     """What is being pursued."""
     knowledge_tokens: int = Field(default=400, ge=60)
     """Lines of the knowledge base that apply."""
     notices_tokens: int = Field(default=200, ge=60)
     """What the player should know about its own play."""
-    summary_tokens: int = Field(default=400, ge=60)
+    summary_tokens: int = Field(default=230, ge=60)
     """The summary of the episode's older turns."""
-    history_tokens: int = Field(default=800, ge=100)
+    history_tokens: int = Field(default=430, ge=100)
     """A line for each later turn; what is older is summarised by the model."""
-    reasoning_tokens: int = Field(default=900, ge=200)
+    reasoning_tokens: int = Field(default=560, ge=200)
     """The last three turns with their reasons."""
     room_description_tokens: int = Field(default=400, ge=60)
     """The last description of the room."""
@@ -241,7 +243,7 @@ class ContextSection(SettingsSection):
     """What the game printed last."""
     refused_tokens: int = Field(default=200, ge=100)
     """Why the last proposal was not accepted."""
-    summary_interval: int = Field(default=10, ge=1)
+    summary_interval: int = Field(default=6, ge=1)
     """Turns between summaries, at least."""
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from game_interface.models import Item, Location, Observation
+from game_interface.models import Item, Location, Observation, ThingState
 from tests.fixtures.chat_server import Answer, ChatServer, Status
 from zorkgpt.agent import Agent, AgentAnswer, parse_action, prompt_for
 from zorkgpt.errors import BudgetExceeded, InvalidAnswer, LLMError, LLMUnreachable
@@ -14,7 +14,7 @@ from zorkgpt.llm.settings import LLMSettings
 from zorkgpt.llm.structured import form_of
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.synthesis import RecentTurn
-from zorkgpt.player import AgentDecision, Danger, Exit, Player, PlayerContext, Route
+from zorkgpt.player import AgentDecision, Danger, Exit, NoRoute, Player, PlayerContext, Route, UntriedWays
 from zorkgpt.stand_in import StandIn
 
 NOTHING_KNOWN = Observation(None, None, None, None, None, None)
@@ -194,7 +194,9 @@ def test_the_model_is_told_what_is_known():
         visits=(5, 4),
         recent=(
             RecentTurn(3, "Yard", "look", "A yard."),
-            RecentTurn(4, "Porch", "north", "Draughty Hall", "It leads in."),
+            RecentTurn(
+                4, "Porch", "north", "Draughty Hall", "It leads in.", ("score +2", "bell: open"), "Draughty Hall"
+            ),
         ),
         room_description="A hall with a bell.",
         room_description_age=2,
@@ -206,12 +208,20 @@ def test_the_model_is_told_what_is_known():
             Exit("south", "Porch", 11, 0.75),
             Exit("down", "Pit", 14, 0.6, (("Pit", 0.6), ("Ledge", 0.4)), deadly=True),
             Exit("up", came_from=("Loft",)),
+            Exit("west", "Shed", 15, 0.6, failures=1, tries=2, opened_by=("unlock door",)),
+            Exit("east", "Yard", 16, 0.5, failures=1, tries=2, failed="It is shut."),
+            Exit("in", failed="It is nailed up."),
+            Exit("out", carried_to=("Moor",)),
+            Exit("north"),
+            Exit("northeast"),
         ),
+        no_route=NoRoute("Well", False),
+        untried_elsewhere=(UntriedWays(("east", "up"), "Yard", 16, ("south", "out")),),
         dangers=(Danger("down", "Pit", 14, Memory("DANGER", "Snake", 1, "3", 0, "It bites.", "core"), on_route=True),),
         route=Route("Pit", 14, ("down",)),
         failed_here=("climb bell", "eat bell"),
         deadly_here=("jump",),
-        changed=(Item(5, "bell"), Item(9, "rat elsewhere"), Item(5, "bell")),
+        things=(ThingState(Item(5, "bell", 12), states=("open",)), ThingState(Item(9, "hatch"), states=("closed",))),
         refused="The bell can't be climbed.",
         objectives=("Find the clapper.",),
         knowledge=("Bells call people.",),
@@ -223,16 +233,27 @@ def test_the_model_is_told_what_is_known():
 - Turn 5 of 40, episode 2
 - Place: "Draughty Hall" (location 12)
 - Score: 7 of 30
-- Carried: "sack", "apple"
-- Objects here: "bell"
-- Moved or changed by the last action: "bell"
+- Carried: "sack" (in it: "apple")
+- Objects here: "bell" (open)
+- Also at hand: "hatch" (closed)
+- Changed by the last action: "score +2", "bell: open"
 
 ## Ways from here
 
 - The way to "Pit": "down"
-- "south" leads to "Porch" (confidence 0.75).
-- "down" leads to "Pit" (60%) or "Ledge" (40%): chance decides. You have died this way.
-- "up": not tried yet; the opposite way led here from "Loft".
+- No way to "Well" is known: you have seen no place of this name.
+- "south" leads to "Porch"
+- "down" leads to "Pit" (60%) or "Ledge" (40%): chance decides; you have died this way
+- "up" is unproven, the way back to "Loft"
+- "west" leads to "Shed", after "unlock door"
+- "east" has led to "Yard"; led nowhere when last tried: "It is shut."
+- "in" led nowhere when last tried: "It is nailed up."
+- "out" is no sure way: on it you were carried off to "Moor"
+- Not tried yet: "north", "northeast"
+
+## Not tried yet elsewhere, the nearest first
+
+- "east", "up" at "Yard": go "south", "out"
 
 ## Tried here in vain
 
@@ -278,7 +299,7 @@ Response: A yard.
 Turn 4:
 Reasoning: It leads in.
 Action: north
-Response: Draughty Hall
+Response: (nothing more)
 ```
 
 ## ROOM DESCRIPTION (2 turns ago):
@@ -323,7 +344,7 @@ What do you do? Reasons first, then the last line: ACTION: and one command."""
 
 def test_the_model_is_told_how_to_go_on_with_a_plan():
     system = prompt_for(PlayerContext(NOTHING_KNOWN, "Welcome!"))[0].content
-    for told in ("go on with its next step", "revise it", "start one", "GOING TO: <name of the place>"):
+    for told in ("go on with it", "revise it", "start one", "GOING TO: <name of the place>"):
         assert told in system
 
 
@@ -357,6 +378,8 @@ def test_of_too_much_whole_lines_and_sentences_are_left_out_and_that_is_said():
     long = "It is said. " * 300 + "So I read it."
     prompt = told(PlayerContext(HALL, "\n".join(lines), recent=(RecentTurn(1, "Hall", "read", "Dust. " * 900, long),)))
     shown = prompt.count("of what the slate says.")
-    assert f"{lines[shown - 1]}\n```\n({400 - shown} more lines left out)" in prompt
+    assert f"\n({400 - shown} more lines left out)\n" in prompt
+    assert f"```\n{lines[0]}\n{lines[1]}\n" in prompt
+    assert f"\n{lines[-2]}\n{lines[-1]}\n```" in prompt
     assert "Reasoning: [...] It is said. It is said." in prompt
     assert "So I read it.\nAction: read\nResponse: Dust. Dust." in prompt

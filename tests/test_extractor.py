@@ -16,7 +16,7 @@ from zorkgpt.offline.extractor import RuleExtractor
 
 HALL = Location(12, "Hall")
 SAID = GameText("Hall\nA wide hall. Stairs go up, and a passage leads east.", HALL, "north", arrived=True)
-BY_RULES = Extraction(True, ("east",), by="rules")
+BY_RULES = Extraction(True, ("east", "up"), by="rules")
 
 
 def read(*answers, said: GameText = SAID) -> tuple[Extraction, ScriptedLLM]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from game_interface.models import Item, Observation
+from game_interface.models import Item, Observation, ThingState
 from zorkgpt.errors import ZorkGPTError
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.synthesis import RecentTurn
@@ -35,6 +35,15 @@ class Exit:
     """Whether the player has died this way."""
     came_from: tuple[str, ...] = ()
     """If nobody has walked there, the places from which the opposite way led here: it may well lead back to them."""
+    failures: int = 0
+    """How many of the tries led nowhere, or elsewhere than to `leads_to`."""
+    tries: int = 0
+    opened_by: tuple[str, ...] = ()
+    """Actions here after which the exit worked, having led nowhere before."""
+    failed: str | None = None
+    """The response when it was last tried, if it led nowhere then."""
+    carried_to: tuple[str, ...] = ()
+    """The places to which something carried the player off on this way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +90,27 @@ class Route:
 
 
 @dataclass(frozen=True, slots=True)
+class UntriedWays:
+    """The exits of another place that were never tried, and the ways there."""
+
+    untried: tuple[str, ...]
+    place: str
+    location_id: int
+    ways: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NoRoute:
+    """A place that the player wants to go to, and to which no route is known."""
+
+    place: str
+    on_map: bool
+    """Whether the map has a place of this name."""
+    unproven: tuple[str, ...] = ()
+    """Ways that may lead there, if one can go back the way that one came; () if there are none."""
+
+
+@dataclass(frozen=True, slots=True)
 class PlayerContext:
     """Everything that a player is told before it chooses an action."""
 
@@ -90,6 +120,8 @@ class PlayerContext:
     """What the game printed last; the opening text on the first turn."""
     memories: str = ""
     """The memories of this place, as `get_location_memory` renders them; "" if there are none."""
+    things: tuple[ThingState, ...] = ()
+    """Everything in sight or carried, and the doors and the like at hand, with their states; () if not known."""
     visits: tuple[int, int] | None = None
     """How often the player has been here, this time included, and in how many episodes; None if not counted."""
     recent: tuple[RecentTurn, ...] = ()
@@ -114,6 +146,10 @@ class PlayerContext:
     """Actions that scored in earlier episodes, the nearest first."""
     route: Route | None = None
     """None if there is no destination, or no route to it is known."""
+    no_route: NoRoute | None = None
+    """The destination that the player itself named, if no route to it is known."""
+    untried_elsewhere: tuple[UntriedWays, ...] = ()
+    """The untried exits of other places, the nearest first."""
     failed_here: tuple[str, ...] = ()
     """Actions that changed nothing here in this episode while what is carried, lit, open or locked was as it is now."""
     deadly_here: tuple[str, ...] = ()

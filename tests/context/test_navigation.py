@@ -4,9 +4,17 @@ import pytest
 
 from game_interface.core.jericho_interface import JerichoInterface
 from tests.fixtures.walkthrough import BUNDLED_SEED, get_bundled_walkthrough
-from zorkgpt.context.navigation import dangers_ahead, deadly_actions, exits_of, route_to, stated_destination
+from zorkgpt.context.navigation import (
+    dangers_ahead,
+    deadly_actions,
+    exits_of,
+    no_route,
+    route_to,
+    stated_destination,
+    untried_elsewhere,
+)
 from zorkgpt.memory.models import Memory
-from zorkgpt.player import Danger, Exit, Route
+from zorkgpt.player import Danger, Exit, NoRoute, Route, UntriedWays
 from zorkgpt.world.graph import MapGraph
 from zorkgpt.world.movement import Move, MoveKind, move_of
 
@@ -60,6 +68,37 @@ def test_the_article_of_a_place_s_name_may_be_said_or_not(graph, said):
     assert stated_destination(graph, 1, ["GOING TO: Attic", said]) == 8
 
 
+def test_the_number_after_a_name_tells_which_place_is_meant(graph):
+    assert stated_destination(graph, 1, ["GOING TO: Forest (location 6)"]) == 6
+    assert stated_destination(graph, 1, ['GOING TO: "Forest" (location 5).']) == 5
+
+
+@pytest.mark.parametrize(
+    ("here", "reasons", "told"),
+    [
+        (3, "It is dark. GOING TO: Hall", NoRoute("Hall", True, ("up", "up"))),
+        (3, "GOING TO: The Island.", NoRoute("Island", True)),
+        (3, "GOING TO: **Shangri-La**", NoRoute("Shangri-La", False)),
+        (1, "GOING TO: Attic", None),
+        (3, "GOING TO: Deep Cellar", None),
+        (3, "I could go to the Moon.", None),
+        (None, "GOING TO: Hall", None),
+    ],
+)
+def test_of_a_destination_without_a_known_route_it_is_said_why(graph, here, reasons, told):
+    assert no_route(graph, here, reasons) == told
+
+
+def test_untried_ways_of_other_places_come_with_the_way_there_the_nearest_first(graph):
+    for room, way in ((6, "east"), (3, "west"), (1, "in"), (7, "south")):
+        graph.add_exit(room, way)
+    assert untried_elsewhere(graph, 1) == (
+        UntriedWays(("west",), "Deep Cellar", 3, ("down", "down")),
+        UntriedWays(("east",), "Forest (location 6)", 6, ("up", "north", "north")),
+    )
+    assert untried_elsewhere(graph, None) == ()
+
+
 def test_the_route_is_what_the_map_knows(graph):
     assert route_to(graph, 1, 3) == Route("Deep Cellar", 3, ("down", "down"))
     assert [route_to(graph, 1, place) for place in (1, 7, None)] == [None] * 3
@@ -74,8 +113,8 @@ def test_exits_say_where_they_lead_how_sure_and_what_chance_does(graph):
     graph.add_move(Move(1, "eat rat", 1, MoveKind.DIED))
     found = exits_of(graph, 1)
     assert found == (
-        Exit("up", "Attic", 4, 2 / 3),
-        Exit("down", "Cellar", 2, 3 / 5, (("Cellar", 2 / 3), ("Attic", 1 / 3))),
+        Exit("up", "Attic", 4, 2 / 3, tries=1),
+        Exit("down", "Cellar", 2, 3 / 5, (("Cellar", 2 / 3), ("Attic", 1 / 3)), failures=1, tries=3),
         Exit("west", deadly=True),
     )
     assert deadly_actions(graph, 1, found) == ("eat rat",)
@@ -86,6 +125,32 @@ def test_of_a_way_that_nobody_walked_it_is_said_where_its_opposite_came_from(gra
     graph.add_exit(2, "up")
     graph.add_exit(2, "east")
     assert exits_of(graph, 2)[1:] == (Exit("east"), Exit("up", came_from=("Hall",)))
+
+
+def test_the_way_back_is_told_even_if_no_text_names_it(graph):
+    assert exits_of(graph, 3) == (Exit("up", came_from=("Cellar",)),)
+
+
+def test_a_way_that_led_nowhere_is_still_told_with_what_was_said(graph):
+    graph.add_exit(1, "west")
+    for way in ("west", "down"):
+        graph.add_failure(1, way)
+        graph.add_attempt(1, way, "It is shut.")
+    up, down, west = exits_of(graph, 1)
+    assert (up.failed, down.failed, west.failed) == (None, "It is shut.", "It is shut.")
+    assert (west.way, down.leads_to) == ("west", "Cellar")
+
+
+def test_where_something_carried_the_player_off_is_no_place_that_the_way_leads_to(graph):
+    graph.add_exit(1, "west")
+    graph.add_move(Move(1, "west", 7, MoveKind.CARRIED))
+    assert exits_of(graph, 1)[-1] == Exit("west", carried_to=("Island",))
+    assert 7 not in graph.routes(1)
+
+
+def test_two_places_of_one_name_are_told_apart(graph):
+    assert route_to(graph, 1, 6).place == "Forest (location 6)"
+    assert exits_of(graph, 4)[0].leads_to == "Forest (location 5)"
 
 
 def test_dangers_of_the_route_come_after_those_one_way_from_here(graph):

@@ -14,12 +14,13 @@ from zorkgpt.context.prompt_section import beginning, first_sentences, last_sent
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.retrieval import estimated_tokens
 from zorkgpt.memory.synthesis import RecentTurn
-from zorkgpt.player import Danger, Exit, KnownPoints, PlayerContext, Route
+from zorkgpt.player import Danger, Exit, KnownPoints, NoRoute, PlayerContext, Route, UntriedWays
 
 PARTS = [
     *(
         sections.certain,
         sections.exits,
+        sections.untried_elsewhere,
         sections.failed_here,
         sections.dangers,
         sections.known_points,
@@ -52,6 +53,8 @@ def contexts(draw) -> PlayerContext:
         st.just(Memory("SUCCESS", "X", 1, "1", 5, "It scored.", "permanent")),
         st.none() | st.lists(names, max_size=20).map(tuple),
     )
+    some = st.lists(names, max_size=8).map(tuple)
+    elsewhere = st.builds(UntriedWays, some, names, st.just(2), some)
     return PlayerContext(
         seen,
         draw(texts),
@@ -65,6 +68,8 @@ def contexts(draw) -> PlayerContext:
         dangers=tuple(draw(st.lists(dangers, max_size=20))),
         known_points=tuple(draw(st.lists(points, max_size=20))),
         route=draw(st.none() | st.builds(Route, names, st.just(3), st.lists(names, max_size=20).map(tuple))),
+        no_route=draw(st.none() | st.builds(NoRoute, texts, st.booleans(), st.lists(names, max_size=5).map(tuple))),
+        untried_elsewhere=tuple(draw(st.lists(elsewhere, max_size=20))),
         failed_here=tuple(draw(st.lists(names, max_size=60))),
         deadly_here=tuple(draw(st.lists(names, max_size=60))),
         changed=draw(items),

@@ -19,7 +19,7 @@ HERE = Observation(Location(1, "Hall"), (Item(5, "sack"),), (), (), score=0, mov
 KEYS = {
     *("turn", "max_turns", "episode", "location", "location_id", "vehicle", "score", "max_score", "inventory"),
     *("objects", "changed", "exits", "route", "failed_here", "deadly_here", "memories", "visits", "dangers"),
-    "known_points",
+    *("known_points", "no_route", "untried_elsewhere"),
     *("objectives", "knowledge", "notices", "summary", "recent", "reasoning", "room_description"),
     *("room_description_age", "response", "left_out"),
 }

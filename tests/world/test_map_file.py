@@ -30,6 +30,7 @@ def test_the_file_has_the_documented_form(tmp_path):
     graph.add_attempt(15, "up", "It is shut.", after=["open lid"])
     graph.add_attempt(15, "open lid", "It is stuck.")
     graph.add_attempt(15, "open lid", None)
+    graph.note_opening(15, "down", ["move rug", "open lid"])
     graph.save_to_json(tmp_path / FILE)
     state = json.loads((tmp_path / FILE).read_text())
     assert state.pop("metadata") | {"timestamp": ""} == {
@@ -53,6 +54,7 @@ def test_the_file_has_the_documented_form(tmp_path):
         "pruned_exits": {"15": ["up"]},
         "in_vain": {"15": {"open trunk": "It is locked.", "up": "It is shut."}},
         "in_vain_after": {"15": {"up": ["open lid"]}},
+        "opened_by": {"15": {"down": ["move rug", "open lid"]}},
         "other_moves": [],
     }
     assert MapGraph.load_from_json(tmp_path / FILE).to_dict() == graph.to_dict()

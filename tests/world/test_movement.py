@@ -91,7 +91,7 @@ def test_the_manager_keeps_each_for_what_it_is(tmp_path):
     assert graph.exit_failure_counts == {2: {"up": 1}}
     assert graph.moves == {Move(2, "say plugh", 1, MoveKind.TRANSPORTED): 1, Move(1, "north", 3, MoveKind.DIED): 1}
     assert graph.deadly == {(1, "north")}
-    assert graph.frontiers() == {2: ("northeast",)}
+    assert graph.frontiers() == {2: ("northeast", "down")}
     assert manager.get_status() == {
         "type": "map",
         "state": "remembering",

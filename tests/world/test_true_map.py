@@ -71,3 +71,36 @@ def test_a_way_over_the_water_is_taken_aboard(bundled_story, tmp_path):
     assert len(by_vehicle) == 4
     aboard = {(room, name) for room, name, way in manager.graph.all_connections() if way.kind is MoveKind.ABOARD}
     assert aboard == by_vehicle
+
+
+def test_what_opened_the_trap_door_and_the_window_is_told(zork1, tmp_path):
+    manager = manager_in(tmp_path)
+    cellar = ["down", "move rug", "down", "open trap door", "down"]
+    with JerichoInterface(zork1, seed=ZORK1_SEED) as game:
+        game.start()
+        _, _, _, opened, _, *_, cellar = play(
+            manager, game, ["n", "e", "w", "open window", "w", "w", "get lamp", *cellar]
+        )
+    living_room = cellar.before.location.num
+    assert opened.after.location.name == "Behind House"
+    assert "in" in manager.graph.rooms[opened.after.location.num].exits
+    assert manager.graph.opened_by == {
+        opened.after.location.num: {"west": ("open window",)},
+        living_room: {"down": ("open trap door",)},
+    }
+    assert manager.graph.connections[living_room]["down"] == cellar.after.location.num
+
+
+def test_who_is_carried_off_on_a_walk_has_not_walked_there(zork1, tmp_path):
+    manager = manager_in(tmp_path)
+    walkthrough = get_zork1_walkthrough()
+    with JerichoInterface(zork1, seed=ZORK1_SEED) as game:
+        game.start()
+        steps = (game.act(command) for command in walkthrough)
+        next(step for step in steps if step.after.location.name == "Squeaky Room")
+        *_, carried = play(manager, game, ["drop garlic", "north"])
+    assert carried.response.startswith("Bat Room")
+    assert "lifts you away" in carried.response
+    squeaky, elsewhere = carried.before.location.num, carried.after.location.num
+    assert manager.graph.moves == {Move(squeaky, "north", elsewhere, MoveKind.CARRIED): 1}
+    assert manager.graph.exits(squeaky) == {}

@@ -8,8 +8,8 @@ from pydantic import BaseModel, Field
 
 from session.game_state import GameState
 from session.sections import ContextSection
-from zorkgpt.context.prompt_section import first_sentences, last_sentences, newest
-from zorkgpt.context.sections import REASONED_TURNS, fitting_history
+from zorkgpt.context.prompt_section import both_ends, first_sentences, last_sentences, newest
+from zorkgpt.context.sections import REASONED_TURNS, changes, fitting_history, without_heading
 from zorkgpt.llm.messages import LLM, Message
 from zorkgpt.llm.roles import Role
 from zorkgpt.memory.synthesis import RecentTurn
@@ -43,7 +43,16 @@ class EpisodeTurns:
         if made is not None and made[0] is entry:
             return made[1]
         reasons = entry.get("reasoning") or ""
-        turn = RecentTurn(entry["turn"], entry.get("location", ""), entry["action"], response, reasons)
+        turn = RecentTurn(
+            entry["turn"],
+            entry.get("location", ""),
+            entry["action"],
+            response,
+            reasons,
+            tuple(entry.get("outcome", ())),
+            entry.get("arrived", ""),
+            bool(entry.get("described")),
+        )
         if "response" in entry:
             self._made[turn.turn] = entry, turn
         return turn
@@ -126,6 +135,8 @@ def prompt_for(overflow: Overflow) -> list[Message]:
 def _line(turn: RecentTurn) -> str:
     reasons = last_sentences(turn.reasoning, _REASONS_TOKENS)
     because = f" because {one_line(reasons)}" if reasons else ""
-    response = one_line(first_sentences(turn.response, _RESPONSE_TOKENS))
+    response = one_line(both_ends(without_heading(turn), _RESPONSE_TOKENS))
     action = one_line(first_sentences(turn.action, _ACTION_TOKENS))
-    return f"Turn {turn.turn}, at {one_line(turn.location_name)}: {action}{because}, the game: {response}"
+    return (
+        f"Turn {turn.turn}, at {one_line(turn.location_name)}: {action}{because}, the game: {response}{changes(turn)}"
+    )

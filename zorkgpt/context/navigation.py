@@ -4,13 +4,15 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 from zorkgpt.memory.models import Category, Memory
-from zorkgpt.player import Danger, Exit, KnownPoints, Route
+from zorkgpt.player import Danger, Exit, KnownPoints, NoRoute, Route, UntriedWays
 from zorkgpt.world.directions import OPPOSITE, exit_name
-from zorkgpt.world.graph import MapGraph
+from zorkgpt.world.graph import MapGraph, compass_order
 
 Recall = Callable[[int], Iterable[Memory]]
 """Returns the current memories of a location."""
 
+_NAMED = re.compile(r"GOING TO:[\s\"'`*]*(.+?)[\s\"'`*.]*(?:\n|[.;,(]|$)")
+_NUMBER = re.compile(r"[\s\"'`*]*\(location (\d+)\)")
 _STATED_TURNS = 3
 """A stated destination holds until the player has reasoned for so many turns without naming one again."""
 # "I'm heading back to the Attic", "GOING TO: Attic"; what follows is compared with the names on the map.
@@ -22,15 +24,30 @@ _TOWARD = re.compile(
 
 
 def exits_of(graph: MapGraph, here: int | None) -> tuple[Exit, ...]:
-    """Return the exits of a place: those that were walked, the surest first, then those that it is said to have."""
+    """Return the exits of a place: those that were walked, the surest first, then the others.
+
+    The others are those that a text names and those that may lead back to where the player came from; of both, those
+    that were not tried come first. One that led nowhere is still an exit: what closed it may have changed.
+    """
     if here is None:
         return ()
     deadly = {way for room, way in graph.deadly if room == here}
-    walked = [_walked(graph, here, way, to, way in deadly) for way, to in graph.exits(here).items()]
-    walked.sort(key=lambda known: -(known.confidence or 0))
-    untried = graph.untried(here)
-    came_from = _came_from(graph, here) if untried else {}
-    return (*walked, *(Exit(way, deadly=way in deadly, came_from=came_from.get(way, ())) for way in untried))
+    connections = graph.connections.get(here, {})
+    walked = [_walked(graph, here, way, to, way in deadly) for way, to in connections.items()]
+    walked.sort(key=lambda known: (known.failed is not None, -(known.confidence or 0)))
+    came_from, carried = _came_from(graph, here), graph.carried_off(here)
+    named = graph.rooms[here].exits if here in graph.rooms else set()
+    others = [
+        Exit(
+            way,
+            deadly=way in deadly,
+            came_from=came_from.get(way, ()),
+            failed=_last_failure(graph, here, way),
+            carried_to=tuple(graph.label(room) for room in sorted(carried.get(way, ()))),
+        )
+        for way in sorted({*named, *came_from, *carried} - connections.keys(), key=compass_order)
+    ]
+    return (*walked, *sorted(others, key=lambda known: known.failed is not None))
 
 
 def deadly_actions(graph: MapGraph, here: int | None, exits: Iterable[Exit]) -> tuple[str, ...]:
@@ -44,7 +61,7 @@ def route_to(graph: MapGraph, here: int | None, destination: int | None) -> Rout
     if here is None or destination is None or here == destination:
         return None
     ways = graph.route(here, destination)
-    return Route(_name(graph, destination), destination, tuple(ways)) if ways else None
+    return Route(graph.label(destination), destination, tuple(ways)) if ways else None
 
 
 def stated_destination(
@@ -64,15 +81,43 @@ def stated_destination(
         if not _TOWARD.search(text):
             continue
         names = names or {room.name.casefold() for room in graph.rooms.values() if room.name}
-        name = _stated(text, names)
+        name, number = _stated(text, names)
         if name is not None:
             if ago and name in (place.casefold() for place in places[-ago:]):
                 return None
             reached = graph.routes(here) if here is not None else {}
-            found = (room for room in reached if graph.rooms[room].name.casefold() == name)
+            found = (room for room in reached if graph.rooms[room].name.casefold() == name and number in (None, room))
             nearest = next(found, None)
             return nearest if nearest != here else None
     return None
+
+
+def no_route(graph: MapGraph, here: int | None, reasons: str) -> NoRoute | None:
+    """Return the place after "GOING TO:" in the last reasons, if the map knows no route to it.
+
+    None if no place is named there, or the player is at a place of that name.
+    """
+    named = _NAMED.findall(reasons)
+    if not named or here is None:
+        return None
+    name = named[-1].casefold().removeprefix("the ")
+    places = [room for room in graph.rooms if graph.rooms[room].name.casefold().removeprefix("the ") == name]
+    reached = graph.routes(here)
+    if here in places or any(room in reached for room in places):
+        return None
+    back = _routes_with_ways_back(graph, here)
+    ways = next((back[room] for room in back if room in places), ())
+    return NoRoute(graph.rooms[places[0]].name if places else named[-1], bool(places), ways)
+
+
+def untried_elsewhere(graph: MapGraph, here: int | None) -> tuple[UntriedWays, ...]:
+    """Return the untried exits of the other places to which a route is known, the nearest first."""
+    routes = graph.routes(here) if here is not None else {}
+    return tuple(
+        UntriedWays(untried, graph.label(room), room, tuple(ways))
+        for room, ways in routes.items()
+        if room != here and (untried := graph.untried(room))
+    )
 
 
 def dangers_ahead(graph: MapGraph, here: int | None, recall: Recall, route: Route | None) -> Iterator[Danger]:
@@ -87,7 +132,7 @@ def dangers_ahead(graph: MapGraph, here: int | None, recall: Recall, route: Rout
     for room, (way, steps) in {**near, **on_route}.items():
         for memory in recall(room):
             if memory.category == Category.DANGER:
-                yield Danger(way, _name(graph, room), room, memory, steps, room in on_route)
+                yield Danger(way, graph.label(room), room, memory, steps, room in on_route)
 
 
 def known_points(
@@ -106,7 +151,7 @@ def known_points(
             points = memory.score_change or 0
             if memory.action and points > 0 and (room, exit_name(memory.action)) not in done:
                 ways = tuple(routes[room]) if room in routes else None
-                found.append(KnownPoints(memory.action, points, _name(graph, room), room, memory, ways))
+                found.append(KnownPoints(memory.action, points, graph.label(room), room, memory, ways))
     return tuple(found)
 
 
@@ -128,30 +173,63 @@ def _came_from(graph: MapGraph, here: int) -> dict[str, tuple[str, ...]]:
     found: dict[str, dict[str, None]] = {}
     for room, name, known in graph.all_connections():
         if here in known.ends and name in OPPOSITE and known.leads_to == here:
-            found.setdefault(OPPOSITE[name], {})[_name(graph, room)] = None
+            found.setdefault(OPPOSITE[name], {})[graph.label(room)] = None
     return {way: tuple(places) for way, places in found.items()}
 
 
 def _walked(graph: MapGraph, here: int, way: str, to: int, deadly: bool) -> Exit:
-    shares = graph.shares(here, way)
-    ends = tuple((_name(graph, room), share) for room, share in shares.items()) if len(shares) > 1 else ()
-    return Exit(way, _name(graph, to), to, graph.confidence(here, way), ends, deadly)
+    known = graph.connection(here, way)
+    assert known is not None
+    shares = known.shares
+    return Exit(
+        way,
+        graph.label(to),
+        to,
+        known.confidence,
+        tuple((graph.label(room), share) for room, share in shares.items()) if len(shares) > 1 else (),
+        deadly,
+        failures=known.contradictions,
+        tries=known.walks + known.contradictions,
+        opened_by=graph.opened_by.get(here, {}).get(way, ()),
+        failed=_last_failure(graph, here, way),
+    )
 
 
-def _stated(text: str, names: set[str]) -> str | None:
-    """Return the name that follows the last phrase of going somewhere; the longest, if several fit."""
+def _last_failure(graph: MapGraph, here: int, way: str) -> str | None:
+    return graph.in_vain.get(here, {}).get(way, "") if graph.has_failed(here, way) else None
+
+
+def _routes_with_ways_back(graph: MapGraph, here: int) -> dict[int, tuple[str, ...]]:
+    """Return room → ways, the fewest first, where every connection may also be taken back by the opposite exit."""
+    edges: dict[int, dict[str, int]] = {room: dict(graph.exits(room)) for room in graph.rooms}
+    for room, name, known in graph.all_connections():
+        back = OPPOSITE.get(name)
+        if back and graph.connection(known.leads_to, back) is None and not graph.has_failed(known.leads_to, back):
+            edges[known.leads_to].setdefault(back, room)
+    found: dict[int, tuple[str, ...]] = {here: ()}
+    # Rooms are added while the loop goes on, so that it visits them by their distance.
+    for room in (queue := [here]):
+        for way, to in edges.get(room, {}).items():
+            if to not in found:
+                found[to] = (*found[room], way)
+                queue.append(to)
+    return found
+
+
+def _stated(text: str, names: set[str]) -> tuple[str | None, int | None]:
+    """Return the name that follows the last phrase of going somewhere, and the number of the location after it.
+
+    If several names fit it is the longest.
+    """
     for match in reversed(list(_TOWARD.finditer(text))):
         rest = text[match.end() :].casefold()
         if name := max((name for name in names if _begins_with(rest, name)), key=len, default=None):
-            return name
-    return None
+            number = _NUMBER.match(rest[len(name.removeprefix("the ")) :])
+            return name, int(number[1]) if number else None
+    return None, None
 
 
 def _begins_with(rest: str, name: str) -> bool:
     # The pattern has consumed an article, even if it is part of the name.
     bare = name.removeprefix("the ")
     return rest.startswith(bare) and not rest[len(bare) : len(bare) + 1].isalnum()
-
-
-def _name(graph: MapGraph, room: int) -> str:
-    return (graph.rooms[room].name if room in graph.rooms else "") or f"location {room}"

@@ -21,6 +21,7 @@ from zorkgpt.context.sections import (
     response,
     room_description,
     summary,
+    untried_elsewhere,
 )
 from zorkgpt.player import PlayerContext
 
@@ -31,6 +32,7 @@ DEFAULT_BUDGETS = ContextSection()
 _AGENT: tuple[SectionBuilder, ...] = (
     certain,
     exits,
+    untried_elsewhere,
     failed_here,
     memories,
     dangers,

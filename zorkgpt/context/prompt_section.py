@@ -51,12 +51,23 @@ def list_section(
     return PromptSection(heading, "\n".join(shown), values([items[number] for number in chosen]), left_out)
 
 
-def text_section(heading: str, text: str, tokens: int, values: Callable[[str], Mapping[str, Any]]) -> PromptSection:
-    """Return a section of one text between code fences: as many whole lines of its beginning as fit."""
+def text_section(
+    heading: str,
+    text: str,
+    tokens: int,
+    values: Callable[[str], Mapping[str, Any]],
+    *,
+    part: Callable[[str, int], tuple[str, int]] | None = None,
+) -> PromptSection:
+    """Return a section of one text between code fences: as many whole lines of it as fit.
+
+    Args:
+        part: Returns the part that fits, and how many lines it leaves out and says so itself; by default the beginning.
+    """
     if not text.strip():
         return PromptSection(heading, "", values(text))
-    shown, left_out = beginning(text.strip(), _tokens_below(heading, tokens) - fence_tokens(text))
-    note = f"\n{left_out_note(left_out, 'line')}" if left_out else ""
+    shown, left_out = (part or beginning)(text.strip(), _tokens_below(heading, tokens) - fence_tokens(text))
+    note = f"\n{left_out_note(left_out, 'line')}" if left_out and part is None else ""
     return PromptSection(heading, fence(shown) + note, values(text if shown == text.strip() else shown), left_out)
 
 
@@ -108,6 +119,42 @@ def first_sentences(text: str, tokens: int) -> str:
 def last_sentences(text: str, tokens: int) -> str:
     """Return the last whole sentences that fit as one line, after a mark if there were more."""
     return _part(text, tokens, lambda kept: f"{_MARK} {' '.join(reversed(kept))}", backwards=True)
+
+
+def both_ends(text: str, tokens: int) -> str:
+    """Return the first and the last sentences that fit as one line, with a mark in the middle if there were more."""
+    line = " ".join(text.split())
+    if estimated_tokens(line) <= tokens:
+        return line
+    pieces = _SENTENCE_ENDS.split(line)
+    end = _end(pieces, tokens // 2)
+    begin = _part(line, tokens - estimated_tokens(end), lambda kept: f"{' '.join(kept)} {_MARK}", backwards=False)
+    return f"{begin} {end}".strip()
+
+
+def _end(sentences: Sequence[str], tokens: int) -> str:
+    """Return the last sentences that fit, or the last words if the last sentence is too long."""
+    for pieces in (sentences[1:], sentences[-1].split()):
+        if count := newest((f"{piece} " for piece in reversed(pieces)), tokens):
+            return " ".join(pieces[-count:])
+    return ""
+
+
+def middle_left_out(text: str, tokens: int) -> tuple[str, int]:
+    """Return as many whole lines from both ends as fit, with a note in between, and how many were left out.
+
+    A line that is too long by itself is shortened in its own middle.
+    """
+    if estimated_tokens(text) <= tokens:
+        return text, 0
+    lines = text.splitlines()
+    spare = tokens - estimated_tokens(left_out_note(len(lines), "line") + "\n\n")
+    lines = [both_ends(line, spare // 2) if estimated_tokens(line) > spare // 2 else line for line in lines]
+    last = newest(reversed(lines), spare // 2)
+    first = newest(lines[: len(lines) - last], spare - sum(estimated_tokens(f"{line}\n") for line in lines[-last:]))
+    left_out = len(lines) - first - last
+    between = [left_out_note(left_out, "line")] * bool(left_out)
+    return "\n".join([*lines[:first], *between, *lines[len(lines) - last :]]), left_out
 
 
 def _part(text: str, tokens: int, marked: Callable[[list[str]], str], *, backwards: bool) -> str:

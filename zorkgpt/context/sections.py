@@ -1,32 +1,40 @@
 """The sections of the prompt: the location, exits and memories, then goals and knowledge, then the history."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
-from game_interface.models import Item
+from game_interface.models import Item, ThingState
 from session.sections import ContextSection
 from zorkgpt.context.prompt_section import (
     PromptSection,
+    both_ends,
     fence_tokens,
     first_sentences,
     fitting,
     last_sentences,
     left_out_note,
     list_section,
+    middle_left_out,
     newest,
     text_section,
 )
 from zorkgpt.memory.retrieval import estimated_tokens
 from zorkgpt.memory.synthesis import RecentTurn
-from zorkgpt.player import Danger, Exit, KnownPoints, PlayerContext, Route
+from zorkgpt.player import Danger, Exit, KnownPoints, NoRoute, PlayerContext, Route, UntriedWays
 from zorkgpt.prompts.render import fence, one_line
 
 REASONED_TURNS = 3
 """The number of the last turns that are shown with their reasons."""
 _HEADING_TOKENS = 20
 """The tokens of the heading and of the note about what was left out."""
-_LINE_RESPONSE_TOKENS = 30
+_LINE_RESPONSE_TOKENS = 24
 """The tokens of a past response in the line of its turn: its first sentence or two."""
+_DESCRIPTION_TOKENS = 14
+"""The tokens of a past description of a place: it is shown whole while the player is there."""
+_OUTCOME_TOKENS = 30
+"""The tokens of what a past turn changed."""
 _ACTION_TOKENS = 40
 """The tokens of a past command, which is one short line."""
 REASONING_HEADING = "## Previous Reasoning and Actions"
@@ -34,7 +42,12 @@ NOTHING_RECORDED = "(No reasoning recorded)"
 _IS_BELOW = "(what the game says now, below)"
 _NAME_TOKENS = 20
 """The tokens of the name of a place; stories have shorter ones."""
-_OPEN_END = "not tried yet"
+_OPEN_END = "is not tried yet"
+_MOST_CONDITIONS = 2
+"""The most actions that are named as what opened an exit."""
+_FAILED_TOKENS = 15
+"""The tokens of what the game said when an exit led nowhere."""
+_NO_WAYS = "None is known: no text names one, and none was walked."
 
 # The location
 
@@ -43,10 +56,12 @@ def certain(context: PlayerContext, budgets: ContextSection) -> PromptSection:
     """Return the facts from the Z-machine's memory: place, score, what is carried and in sight."""
     heading, seen, left_out = "## Certain, from the game's own memory", context.observation, 0
     carried = seen.carried if seen.carried is not None else seen.inventory
+    outcome = last_outcome(context)
     lists = {
-        "Carried": (_names_of(carried), "nothing"),
-        "Objects here": (_names_of(seen.visible), "none"),
-        "Moved or changed by the last action": (changed_in_sight(context) or None, ""),
+        "Carried": (_with_states(carried, context.things), "nothing"),
+        "Objects here": (_with_states(seen.visible, context.things), "none"),
+        "Also at hand": (_others(context) or None, ""),
+        "Changed by the last action": (list(map(one_line, outcome)) or None, ""),
     }
     lines = _facts(context)
     # Each list gets an even share of the tokens that the lines without a list leave.
@@ -54,7 +69,7 @@ def certain(context: PlayerContext, budgets: ContextSection) -> PromptSection:
     share = (budgets.certain_tokens - estimated_tokens(fixed)) // len(lists)
     for what, (names, nothing) in lists.items():
         if names is not None:
-            text, missing = _names(names, share)
+            text, missing = _listed(names, share)
             lines.append(f"- {what}: {text or nothing}")
             left_out += missing
     values = {
@@ -68,7 +83,7 @@ def certain(context: PlayerContext, budgets: ContextSection) -> PromptSection:
         "max_score": context.max_score,
         "inventory": _names_of(carried) or [],
         "objects": _names_of(seen.visible) or [],
-        "changed": changed_in_sight(context),
+        "changed": list(outcome),
     }
     return PromptSection(heading, "\n".join(lines), values, left_out)
 
@@ -87,27 +102,44 @@ def _facts(context: PlayerContext) -> list[str]:
     return lines
 
 
-def changed_in_sight(context: PlayerContext) -> list[str]:
-    """Return the names of the objects in sight that the last action moved or changed."""
-    # The object tree also tells what moved in other rooms, which a player can't know.
-    seen = context.observation
-    near = {item.num for item in (*(seen.visible or ()), *(seen.carried or seen.inventory or ()))}
-    return list(dict.fromkeys(item.name for item in context.changed if item.num in near))
+def last_outcome(context: PlayerContext) -> tuple[str, ...]:
+    """Return what the last action has changed, as far as the player could see."""
+    return context.recent[-1].outcome if context.recent else ()
 
 
 def exits(context: PlayerContext, budgets: ContextSection) -> PromptSection:
-    """Return the route that the player is on, and the exits that the map knows."""
-    route = context.route
-    shown: list[Route | Exit] = [*([route] if route else []), *context.exits]
-    return list_section(
-        "## Ways from here",
+    """Return the route that the player is on, and the exits that the map knows or the text names."""
+    heading, route = "## Ways from here", context.route
+    remarked = [way for way in context.exits if not _is_plain(way)]
+    plain = tuple(way for way in context.exits if _is_plain(way))
+    shown: list[Route | NoRoute | Exit | tuple[Exit, ...]] = [
+        *([route] if route else []),
+        *([context.no_route] if context.no_route else []),
+        *remarked,
+        *([plain] if plain else []),
+    ]
+    section = list_section(
+        heading,
         shown,
-        lambda way: _route(way) if isinstance(way, Route) else _exit(way),
+        _way,
         budgets.exits_tokens,
         lambda kept: {
-            "exits": [_exit_values(way) for way in kept if isinstance(way, Exit)],
+            "exits": [_exit_values(way) for way in context.exits if way in kept or way in plain],
             "route": {"to": route.place, "to_id": route.location_id, "ways": list(route.ways)} if route else None,
+            "no_route": context.no_route.place if context.no_route else None,
         },
+    )
+    return section if shown or context.observation.location is None else replace(section, text=_NO_WAYS)
+
+
+def untried_elsewhere(context: PlayerContext, budgets: ContextSection) -> PromptSection:
+    """Return the untried exits of other places, the nearest first, with the way there."""
+    return list_section(
+        "## Not tried yet elsewhere, the nearest first",
+        context.untried_elsewhere,
+        _untried,
+        budgets.untried_elsewhere_tokens,
+        lambda kept: {"untried_elsewhere": [_untried_values(place) for place in kept]},
     )
 
 
@@ -137,7 +169,7 @@ def been_here(visits: tuple[int, int]) -> str:
     """Return a sentence about how often the player has been here."""
     times, episodes = visits
     if times <= 1:
-        return "This is your first visit here."
+        return "This is your first visit here, in any episode."
     return f"You've been here {times} times across {episodes} episode{'' if episodes == 1 else 's'}."
 
 
@@ -252,10 +284,32 @@ def fitting_history(turns: Sequence[RecentTurn], tokens: int) -> int:
 
 def turn_line(turn: RecentTurn) -> str:
     """Return a past turn in one line."""
-    response = one_line(first_sentences(turn.response, _LINE_RESPONSE_TOKENS))
-    place = f", at {one_line(turn.location_name)}" if turn.location_name else ""
+    part = _said(turn, _LINE_RESPONSE_TOKENS)
+    said = f": {one_line(part)}" if part else ""
+    place = f", {one_line(turn.location_name)}" if turn.location_name else ""
     action = one_line(first_sentences(turn.action, _ACTION_TOKENS))
-    return f"- Turn {turn.turn}{place}: {action}, and the game said {response}"
+    arrived = f" to {one_line(turn.arrived)}" if turn.arrived else ""
+    return f"- {turn.turn}{place}: {action}{arrived}{said}{changes(turn)}"
+
+
+def _said(turn: RecentTurn, tokens: int) -> str:
+    """Return both ends of a response; of the description of a place only the end, where an event is told."""
+    response = without_heading(turn)
+    return last_sentences(response, min(tokens, _DESCRIPTION_TOKENS)) if turn.described else both_ends(response, tokens)
+
+
+def changes(turn: RecentTurn) -> str:
+    """Return what a turn changed, in parentheses; "" if it was nothing that the player could see."""
+    shown = one_line(first_sentences("; ".join(turn.outcome), _OUTCOME_TOKENS))
+    return f" ({shown})" if turn.outcome else ""
+
+
+def without_heading(turn: RecentTurn) -> str:
+    """Return the response without the heading of the place that the player came to, which is told otherwise."""
+    text = turn.response.strip()
+    first, _, rest = text.partition("\n")
+    is_heading = turn.arrived and re.fullmatch(rf"{re.escape(turn.arrived)}(?:\s*[,(].*)?", first.strip())
+    return rest.strip() if is_heading else text
 
 
 def reasoning(context: PlayerContext, budgets: ContextSection) -> PromptSection:
@@ -278,7 +332,9 @@ def response(context: PlayerContext, budgets: ContextSection) -> PromptSection:
     heading = "## What the game says now"
     if is_room_description(context):
         return PromptSection(heading, "The description of the room, above.", {"response": context.response})
-    return text_section(heading, context.response, budgets.response_tokens, lambda shown: {"response": shown})
+    return text_section(
+        heading, context.response, budgets.response_tokens, lambda shown: {"response": shown}, part=middle_left_out
+    )
 
 
 def is_room_description(context: PlayerContext) -> bool:
@@ -311,27 +367,103 @@ def _name(name: str) -> str:
     return one_line(first_sentences(name, _NAME_TOKENS))
 
 
+def _with_states(items: Sequence[Item] | None, things: Sequence[ThingState]) -> list[str] | None:
+    """Return the things with their states; what lies in or on one of them follows it in brackets."""
+    if items is None:
+        return None
+    states, listed = {thing.item.num: thing for thing in things}, {item.num for item in items}
+    inside: dict[int, list[Item]] = {}
+    for item in items:
+        inside.setdefault(item.parent if item.parent in listed - {item.num} else 0, []).append(item)
+
+    def told(item: Item) -> str:
+        thing = states.get(item.num)
+        remarks = list(thing.states) if thing else []
+        if item.num and (within := inside.get(item.num)):
+            held = states.get(within[0].num)
+            remarks.append(f"{'on' if held and held.on_top else 'in'} it: {', '.join(map(told, within))}")
+        return one_line(item.name) + (f" ({'; '.join(remarks)})" if remarks else "")
+
+    return [told(item) for item in inside.get(0, ())]
+
+
+def _others(context: PlayerContext) -> list[str]:
+    """Return the doors and the like that are at hand, with their states."""
+    seen = context.observation
+    told = {item.num for item in (*(seen.carried or seen.inventory or ()), *(seen.visible or ()))}
+    others = [thing for thing in context.things if thing.item.num not in told and thing.states]
+    return [f"{one_line(thing.item.name)} ({'; '.join(thing.states)})" for thing in others]
+
+
 def _names(names: Sequence[str], tokens: int) -> tuple[str, int]:
-    quoted = [one_line(name) for name in names]
+    return _listed([one_line(name) for name in names], tokens)
+
+
+def _listed(quoted: Sequence[str], tokens: int) -> tuple[str, int]:
     chosen = fitting([f"{name}, " for name in quoted], tokens)
     left_out = len(quoted) - len(chosen)
     shown = ", ".join(quoted[number] for number in chosen)
     return " ".join(filter(None, (shown, left_out_note(left_out) if left_out else ""))), left_out
 
 
-def _route(route: Route) -> str:
-    return f"- The way to {one_line(route.place)}: {', '.join(map(one_line, route.ways))}"
+def _untried(place: UntriedWays) -> str:
+    untried, ways = (", ".join(map(one_line, names)) for names in (place.untried, place.ways))
+    return f"- {untried} at {one_line(place.place)}: go {ways}"
 
 
-def _exit(known: Exit) -> str:
-    way, deadly = one_line(known.way), " You have died this way." if known.deadly else ""
+def _untried_values(place: UntriedWays) -> dict[str, Any]:
+    return {
+        "untried": list(place.untried),
+        "place": place.place,
+        "place_id": place.location_id,
+        "ways": list(place.ways),
+    }
+
+
+def _way(way: Route | NoRoute | Exit | tuple[Exit, ...]) -> str:
+    match way:
+        case Route():
+            return f"- The way to {one_line(way.place)}: {', '.join(map(one_line, way.ways))}"
+        case NoRoute():
+            return _no_route(way)
+        case Exit():
+            return f"- {one_line(way.way)} {'; '.join(_remarks(way))}"
+        case _:
+            return f"- Not tried yet: {', '.join(one_line(each.way) for each in way)}"
+
+
+def _no_route(wanted: NoRoute) -> str:
+    place = one_line(first_sentences(wanted.place, _NAME_TOKENS))
+    if not wanted.on_map:
+        return f"- No way to {place} is known: you have seen no place of this name."
+    back = f" Unproven, but perhaps: {', '.join(map(one_line, wanted.unproven))}" if wanted.unproven else ""
+    return f"- No way to {place} is known: nothing that you have walked leads there from here.{back}"
+
+
+def _is_plain(known: Exit) -> bool:
+    """Return whether no more is known of an exit than that it was not tried."""
+    return known.leads_to is None and list(_remarks(known)) == [_OPEN_END]
+
+
+def _remarks(known: Exit) -> Iterator[str]:
+    back = " and ".join(map(one_line, known.came_from))
     if known.shares:
         ends = " or ".join(f"{one_line(place)} ({share:.0%})" for place, share in known.shares)
-        return f"- {way} leads to {ends}: chance decides.{deadly}"
-    if known.leads_to is None:
-        back = f"; the opposite way led here from {' and '.join(map(one_line, known.came_from))}"
-        return f"- {way}: {_OPEN_END}{back if known.came_from else ''}.{deadly}"
-    return f"- {way} leads to {one_line(known.leads_to)} (confidence {known.confidence:.2f}).{deadly}"
+        yield f"leads to {ends}: chance decides"
+    elif known.leads_to is not None:
+        after = f", after {' and '.join(map(one_line, known.opened_by[-_MOST_CONDITIONS:]))}" if known.opened_by else ""
+        yield f"{'leads' if known.failed is None else 'has led'} to {one_line(known.leads_to)}{after}"
+        if known.failures and not after and known.failed is None:
+            yield f"worked {known.tries - known.failures} of {known.tries} times"
+    elif known.carried_to:
+        yield f"is no sure way: on it you were carried off to {' or '.join(map(one_line, known.carried_to))}"
+    elif known.failed is None:
+        yield f"is unproven, the way back to {back}" if back else _OPEN_END
+    if known.failed is not None:
+        said = f": {one_line(first_sentences(known.failed, _FAILED_TOKENS))}" if known.failed else ""
+        yield f"led nowhere when last tried{said}"
+    if known.deadly:
+        yield "you have died this way"
 
 
 def _points(known: KnownPoints) -> str:
@@ -358,6 +490,9 @@ def _exit_values(known: Exit) -> dict[str, Any]:
         "shares": dict(known.shares),
         "deadly": known.deadly,
         "came_from": list(known.came_from),
+        "opened_by": list(known.opened_by),
+        "failed": known.failed,
+        "carried_to": list(known.carried_to),
     }
 
 
@@ -394,12 +529,17 @@ def _reasoned(turns: Sequence[RecentTurn], tokens: int, now: str | None = None) 
 
 
 def _entry(turn: RecentTurn, tokens: int, now: str | None) -> str:
-    # Reasons have their conclusion at the end, a response tells what happened at the beginning.
+    # Reasons have their conclusion at the end, a response tells an event at either end.
     reasons = last_sentences(turn.reasoning, tokens // 2) or NOTHING_RECORDED
     is_below = turn.response == now and turn.response.strip()
-    response = _IS_BELOW if is_below else first_sentences(turn.response, tokens // 3) or "(nothing)"
+    response = (
+        _IS_BELOW if is_below else _said(turn, tokens // 3) or ("(nothing more)" if turn.arrived else "(nothing)")
+    )
     action = first_sentences(turn.action, _ACTION_TOKENS)
-    return f"Turn {turn.turn}:\nReasoning: {reasons}\nAction: {action}\nResponse: {response}"
+    # What the last action has changed is told among what is certain.
+    outcome = first_sentences("; ".join(turn.outcome), _OUTCOME_TOKENS) if now is None else ""
+    changed = f"\nChanged: {outcome}" if outcome else ""
+    return f"Turn {turn.turn}:\nReasoning: {reasons}\nAction: {action}\nResponse: {response}{changed}"
 
 
 def _values(turn: RecentTurn) -> dict[str, Any]:
@@ -409,4 +549,6 @@ def _values(turn: RecentTurn) -> dict[str, Any]:
         "action": turn.action,
         "response": turn.response,
         "reasoning": turn.reasoning,
+        "outcome": list(turn.outcome),
+        "arrived": turn.arrived,
     }

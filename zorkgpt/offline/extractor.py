@@ -5,7 +5,7 @@ from itertools import pairwise
 
 from session.extraction import Extraction, GameText
 from zorkgpt.text import normalized_action
-from zorkgpt.world.directions import directions_in
+from zorkgpt.world.exits_in_text import exits_in, exits_opened
 
 # Stories print the place's name on a line of its own above its description, sometimes with the vehicle that the player
 # is in: "Frigid River, in the magic boat", "The Mere (in the punt)".
@@ -34,7 +34,7 @@ class RuleExtractor:
         enemies = _enemies(said)
         return Extraction(
             is_room_description=describes,
-            exits=directions_in(said.response if body is None else body) if describes else (),
+            exits=(exits_in if describes else exits_opened)(said.response if body is None else body),
             combat=bool(enemies),
             enemies=enemies,
             by="rules",

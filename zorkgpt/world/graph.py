@@ -159,6 +159,8 @@ class MapGraph:
         """Room → action → the response when it had no effect there; removed when it has one."""
         self.in_vain_after: dict[int, dict[str, set[str]]] = {}
         """Room → exit → actions that had an effect there in the same episode before the exit led nowhere."""
+        self.opened_by: dict[int, dict[str, tuple[str, ...]]] = {}
+        """Room → exit → the actions that had an effect there after the exit led nowhere and before it worked."""
         self.moves: Counter[Move] = Counter()
         """How often each move occurred that is not a connection."""
         self.unsaved: list[MapChange] = []
@@ -178,6 +180,7 @@ class MapGraph:
             self.exit_failure_counts,
             self.in_vain,
             self.in_vain_after,
+            self.opened_by,
             self.moves,
             self.unsaved,
             self.contains,
@@ -264,6 +267,14 @@ class MapGraph:
             self.in_vain_after.setdefault(room_id, cleared).setdefault(action, set()).update(news)
         self.unsaved.append(("add_attempt", (room_id, action, said, tuple(sorted(news)))))
 
+    def note_opening(self, room_id: int, way: str, actions: Iterable[str]) -> None:
+        """Record which actions in a room may have opened an exit; those that did so every time are kept."""
+        known, found = self.opened_by.get(room_id, {}).get(way), tuple(actions)
+        kept = found if known is None else tuple(action for action in known if action in found) or known
+        if kept and kept != known:
+            self.opened_by.setdefault(room_id, {})[way] = kept
+            self.unsaved.append(("note_opening", (room_id, way, found)))
+
     def has_failed_after(self, room_id: int, way: str, action: str) -> bool:
         """Return whether an exit has led nowhere after this action had an effect in the same room."""
         return action in self.in_vain_after.get(room_id, {}).get(way, ())
@@ -343,6 +354,22 @@ class MapGraph:
         ways = self._connections.get(room_id, {})
         return {name: way.leads_to for name, way in ways.items() if not self.is_pruned(room_id, name)}
 
+    def carried_off(self, room_id: int) -> dict[str, set[int]]:
+        """Return action → the rooms to which something carried the player off when it was taken here."""
+        found: dict[str, set[int]] = {}
+        for move in self.moves:
+            if move.from_id == room_id and move.kind is MoveKind.CARRIED:
+                found.setdefault(move.way, set()).add(move.to_id)
+        return found
+
+    def label(self, room_id: int) -> str:
+        """Return the name of a room, with its number if the map has several rooms of this name."""
+        name = self.rooms[room_id].name if room_id in self.rooms else ""
+        if not name:
+            return f"location {room_id}"
+        shared = any(room.name == name and room.id != room_id for room in self.rooms.values())
+        return f"{name} (location {room_id})" if shared else name
+
     @property
     def deadly(self) -> set[tuple[int, str]]:
         """(room, action) of every death."""
@@ -353,7 +380,8 @@ class MapGraph:
         room = self.rooms.get(room_id)
         offered = {*(room.exits if room else ()), *map(exit_name, candidates)}
         tried = {*self._connections.get(room_id, {}), *self.exit_failure_counts.get(room_id, {})}
-        return tuple(sorted(offered - tried, key=_compass_order))
+        tried |= {move.way for move in self.moves if move.from_id == room_id and move.kind is MoveKind.CARRIED}
+        return tuple(sorted(offered - tried, key=compass_order))
 
     def frontiers(self, candidates: Mapping[int, Iterable[str]] | None = None) -> dict[int, tuple[str, ...]]:
         """Return room → its untried exits, for the rooms that have any.
@@ -436,5 +464,6 @@ class MapGraph:
         return load_map(Path(path))
 
 
-def _compass_order(name: str) -> tuple[int, str]:
+def compass_order(name: str) -> tuple[int, str]:
+    """Return a key that sorts exits: directions in their usual order, then actions."""
     return (DIRECTIONS.index(name) if name in DIRECTIONS else len(DIRECTIONS), name)

@@ -41,6 +41,9 @@ def to_dict(graph: MapGraph) -> dict[str, Any]:
             for room, ways in graph.in_vain_after.items()
             if ways
         },
+        "opened_by": {
+            str(room): {way: list(actions) for way, actions in ways.items()} for room, ways in graph.opened_by.items()
+        },
         "other_moves": [
             {"from": move.from_id, "way": move.way, "to": move.to_id, "kind": str(move.kind), "times": times}
             for move, times in graph.moves.items()
@@ -66,6 +69,9 @@ def from_dict(state: dict[str, Any], exit_failure_threshold: int | None) -> MapG
     for number, tried in state.get("in_vain", {}).items():
         for action, said in tried.items():
             graph.add_attempt(int(number), str(action), str(said), map(str, after.get(number, {}).get(action, ())))
+    for number, ways in state.get("opened_by", {}).items():
+        for way, actions in ways.items():
+            graph.note_opening(int(number), str(way), map(str, actions))
     for move in state.get("other_moves", ()):
         kept = Move(int(move["from"]), str(move["way"]), int(move["to"]), MoveKind(move["kind"]))
         graph.add_move(kept)
@@ -119,6 +125,8 @@ def map_changes(graph: MapGraph) -> Iterator[MapChange]:
             ("add_attempt", (room_id, action, said, tuple(sorted(after.get(action, ())))))
             for action, said in tried.items()
         )
+    for room_id, ways in graph.opened_by.items():
+        yield from (("note_opening", (room_id, way, actions)) for way, actions in ways.items())
     for move, times in graph.moves.items():
         yield from [("add_move", (move,))] * times
 

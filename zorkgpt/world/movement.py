@@ -1,4 +1,7 @@
-"""Classify a turn as a movement, by the numbers of the rooms before and after, never by the text."""
+"""Classify a turn as a movement, by the numbers of the rooms before and after.
+
+The text only tells whether a walk went through a room in which the player did not stay.
+"""
 
 import re
 from dataclasses import dataclass
@@ -18,7 +21,7 @@ class MoveKind(StrEnum):
     TRANSPORTED = "transported"
     """By another action: a word, a prayer, touching a thing."""
     CARRIED = "carried"
-    """By no action of the player: a current, a thief, a creature."""
+    """By no action of the player: a current, a thief, a creature, also if it was met on a walk."""
     DIED = "died"
     """The player died, and the story put them somewhere."""
 
@@ -42,6 +45,8 @@ _GOING = re.compile(
     r"(?:go|walk|run|head|step|enter|exit|leave|climb|ascend|descend|cross|jump|leap|swim|wade|crawl|slide|squeeze|"
     r"ride|board|embark|disembark|launch|land|sail|row|drive|fly|follow)\b"
 )
+# "Loud Room", "East of Chasm": words with capitals, at most six of them, without a mark at the end.
+_HEADING = re.compile(r"[A-Z][\w'’-]*(?: (?:[A-Z][\w'’-]*|of|the|in|on|at|a|an|to|and)){0,5}")
 # Actions that can't move the player by themselves.
 _IDLE = re.compile(r"(?:wait|z|look|l|examine|x|inventory|inv|i|listen|smell|score|diagnose|time)\b|$")
 
@@ -54,17 +59,33 @@ def move_of(step: Transition) -> Move | None:
     way = exit_name(step.action)
     if step.died:
         return Move(before.num, way, after.num if after else before.num, MoveKind.DIED)
-    if after is None or before.num == after.num:
+    if after is None:
+        return None
+    if _is_going(step.action) and _passed_through(step.response, after.name):
+        return Move(before.num, way, after.num, MoveKind.CARRIED)
+    if before.num == after.num:
         return None
     return Move(before.num, way, after.num, _kind(step))
 
 
 def _kind(step: Transition) -> MoveKind:
     aboard, action = step.before.vehicle is not None, step.action.strip().lower()
-    if canonical_direction(action) is not None or _GOING.match(action):
+    if _is_going(action):
         return MoveKind.ABOARD if aboard else MoveKind.WALKED
     # A vehicle drifts, whatever the player does in it.
     return MoveKind.CARRIED if aboard or _IDLE.match(action) else MoveKind.TRANSPORTED
+
+
+def _is_going(action: str) -> bool:
+    return canonical_direction(action) is not None or bool(_GOING.match(action.strip().lower()))
+
+
+def _passed_through(response: str, name: str) -> bool:
+    """Return whether the text has a heading of another room above that of the room where the player is now."""
+    lines = [line.strip() for line in response.strip().splitlines()]
+    arrived = next((number for number, line in reversed(list(enumerate(lines))) if line == name), 0)
+    paragraphs = (number for number in range(arrived) if number == 0 or not lines[number - 1])
+    return any(lines[number] != name and bool(_HEADING.fullmatch(lines[number])) for number in paragraphs)
 
 
 def led_nowhere(step: Transition) -> bool:

@@ -1,0 +1,77 @@
+"""The agent's prompt before every turn of both walkthroughs, against what the real interpreter says is true."""
+
+import re
+
+import pytest
+
+from tests.fixtures.prompt_checklist import PromptedTurn, named_in, prompted_turns, section
+from tests.fixtures.true_moves import WALKTHROUGHS
+from zorkgpt.world.directions import DIRECTIONS
+
+LEAST = 0.95
+
+
+@pytest.fixture(scope="module", params=list(WALKTHROUGHS))
+def turns(request, tmp_path_factory) -> list[PromptedTurn]:
+    seed, walkthrough, _ = WALKTHROUGHS[request.param]
+    return prompted_turns(tmp_path_factory.mktemp("run"), request.getfixturevalue(request.param), walkthrough(), seed)
+
+
+@pytest.mark.slow
+def test_every_exit_that_the_text_names_and_the_story_allows_is_listed(turns):
+    wanted = listed = 0
+    for turn in turns:
+        _, _, below_the_name = turn.description.partition("\n")
+        named = named_in(below_the_name) & turn.moves if not turn.context.observation.dark else frozenset()
+        wanted += len(named)
+        listed += len(named & turn.ways.keys())
+    assert wanted > 200
+    print(f"recall of exits: {listed} of {wanted}")
+    assert listed >= LEAST * wanted
+
+
+@pytest.mark.slow
+def test_what_is_listed_is_an_exit_or_says_what_is_doubtful_of_it(turns):
+    listed = right = 0
+    for turn in turns:
+        sure = {way for way, line in turn.ways.items() if "unproven" not in line and "no sure way" not in line}
+        offered = sure & set(DIRECTIONS)
+        listed += len(offered)
+        right += len(offered & (turn.moves | turn.closed))
+    assert listed > 200
+    print(f"precision of exits: {right} of {listed}")
+    assert right >= LEAST * listed
+
+
+@pytest.mark.slow
+def test_every_change_of_score_and_of_things_in_sight_is_told(turns):
+    scores = changes = 0
+    for turn in turns:
+        if turn.after is None:
+            continue
+        step, certain = turn.after.transition, section(turn.prompt, "## Certain")
+        told = next((line for line in certain.splitlines() if line.startswith("- Changed by the last action")), "")
+        if step.before.score != step.after.score:
+            scores += 1
+            assert f"score {step.after.score - step.before.score:+}" in told
+        seen = {item.num for one in (step.before, step.after) for item in (*(one.visible or ()), *(one.carried or ()))}
+        for change in step.changed:
+            if change.attribute in ("open", "locked", "on") and change.item.num in seen and not change.by_itself:
+                changes += 1
+                assert f"{change.item.name}: " in told
+        held, holds = ({item.num: item.name for item in one.inventory or ()} for one in (step.before, step.after))
+        for number in held.keys() ^ holds.keys():
+            changes += 1
+            assert (held | holds)[number] in told
+    assert scores > 15
+    assert changes > 20
+
+
+@pytest.mark.slow
+def test_no_turn_is_told_twice(turns):
+    for turn in turns:
+        listed = re.findall(r"^- (\d+),", section(turn.prompt, "## Turns before the last ones"), re.MULTILINE)
+        reasoned = re.findall(r"^Turn (\d+):$", section(turn.prompt, "## Previous Reasoning"), re.MULTILINE)
+        numbers = [int(number) for number in (*listed, *reasoned)]
+        assert numbers == list(range(turn.context.turn - len(numbers), turn.context.turn))
+        assert turn.prompt.count(turn.context.response.strip()) <= 1 or len(turn.context.response) < 200

@@ -1,0 +1,58 @@
+"""Which exits a text names, and which of its directions are none."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zorkgpt.world.directions import DIRECTIONS
+from zorkgpt.world.exits_in_text import exits_in, exits_opened
+
+
+@pytest.mark.parametrize(
+    ("text", "exits"),
+    [
+        ("A sunken lane leads north, between banks. South, the causeway goes back.", ("north", "south")),
+        ("Paths lead southwest to the yard and south-east to the orchard.", ("southwest", "southeast")),
+        ("Southward the water bends towards a sluice.", ("south",)),
+        ("A passage leads to the west and a dark staircase can be seen leading upward.", ("west", "up")),
+        ("A dark chimney leads down and to the east is a small window which is open.", ("east", "down")),
+        ("There is an ascending staircase to the west.", ("west", "up")),
+        ("In the middle of the floor is a trap door, shut.", ("down",)),
+        ("Above you is more cliff, which appears climbable.", ("up",)),
+        ("A large tree with some low branches stands here.", ("up",)),
+        ("In one corner of the house there is a small window which is slightly ajar.", ("in",)),
+        ("The only path leads out.", ("out",)),
+        ("You are on the south edge of a canyon.", ()),
+        ("You are standing in an open field west of a white house.", ()),
+        ("A cobbled yard on the west side of the house.", ()),
+        ("On the east wall is an inscription. The west wall is solid granite.", ()),
+        ("A narrow stairway leads down at the north end of the room.", ("north", "down")),
+        ("There is no path to the east.", ()),
+        ("The cliffs are stretching from north to south.", ()),
+        ("A path runs from north to south.", ("north", "south")),
+        ("A jackdaw comes down out of the sky.", ()),
+        ("", ()),
+    ],
+)
+def test_what_a_description_names(text, exits):
+    assert exits_in(text) == exits
+
+
+@pytest.mark.parametrize(
+    ("text", "exits"),
+    [
+        ("The door reluctantly opens to reveal a rickety staircase descending into darkness.", ("down",)),
+        ("With great effort, you open the window far enough to allow entry.", ("in",)),
+        ("You can't go north.", ()),
+        ("The troll steps to the east.", ()),
+    ],
+)
+def test_what_the_response_to_an_action_says_has_opened(text, exits):
+    assert exits_opened(text) == exits
+
+
+@given(st.text() | st.lists(st.sampled_from([*DIRECTIONS, "of", "the", "wall", "leads", "."])).map(" ".join))
+def test_only_directions_in_their_order_come_out(text):
+    found = exits_in(text)
+    assert [way for way in DIRECTIONS if way in found] == list(found)
+    assert set(exits_opened(text)) <= set(found)
