@@ -8,6 +8,7 @@ from zorkgpt.llm.messages import LLM, Message
 from zorkgpt.llm.roles import Role
 from zorkgpt.llm.structured import form_of
 from zorkgpt.prompts.render import render
+from zorkgpt.runlog.consequences import consequences
 from zorkgpt.runlog.events import TurnPlayed
 
 _MAX_TURNS = 150
@@ -23,7 +24,7 @@ class ModelKnowledgeSynthesizer:
         self._llm = llm
 
     def lessons(self, asked: TurnReview) -> LessonsAnswer:
-        prompt = render("knowledge", asked=asked, form=form_of(LessonsAnswer))
+        prompt = render("knowledge", asked=asked, consequences=consequences, form=form_of(LessonsAnswer))
         messages = [Message("system", prompt.system), Message("user", prompt.user)]
         return cast(
             LessonsAnswer, self._llm.complete(messages, role=Role.KNOWLEDGE, response_model=LessonsAnswer).parsed
@@ -32,7 +33,12 @@ class ModelKnowledgeSynthesizer:
     def wisdom(self, asked: EpisodeReview) -> WisdomAnswer:
         told = most_informative(asked.turns)
         prompt = render(
-            "wisdom", story=asked, turns=told, left_out=len(asked.turns) - len(told), form=form_of(WisdomAnswer)
+            "wisdom",
+            story=asked,
+            turns=told,
+            consequences=consequences,
+            left_out=len(asked.turns) - len(told),
+            form=form_of(WisdomAnswer),
         )
         messages = [Message("system", prompt.system), Message("user", prompt.user)]
         return cast(WisdomAnswer, self._llm.complete(messages, role=Role.KNOWLEDGE, response_model=WisdomAnswer).parsed)
