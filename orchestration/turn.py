@@ -25,7 +25,10 @@ from session.journal import Opening, TurnDecision
 from zorkgpt.critic import Critic
 from zorkgpt.memory.models import MemoryEvent
 from zorkgpt.player import AgentDecision, Player, UndoRequested
-from zorkgpt.world.directions import exit_name
+from zorkgpt.world.directions import OPPOSITE, canonical_direction, exit_name
+
+_LONGEST_STAY = 50
+"""Turns of a stay at a place that are looked at."""
 
 _MOST_UNDONE = 100
 """Turns that can be taken back, at most."""
@@ -261,11 +264,33 @@ class TurnCycle:
         return tuple(memory.drain_events())
 
     def _is_known_way(self, step: Transition) -> bool:
-        """Return whether the map knew before this turn that the walk leads to where it led."""
+        """Return whether the walk led to where the map knew, or took a way that the text of the place names.
+
+        So is the way back of one that was walked. What failed before is no such way, nor is one on which the player
+        sets out after it has changed something here, such as a door: that may be what the way needs.
+        """
         source, destination = step.before.location, step.after.location
         if source is None or destination is None or source == destination:
             return False
-        return self._services.map.graph.exits(source.num).get(exit_name(step.action)) == destination.num
+        graph, way = self._services.map.graph, exit_name(step.action)
+        if graph.exits(source.num).get(way) == destination.num:
+            return True
+        if canonical_direction(step.action) is None or graph.has_failed(source.num, step.action):
+            return False
+        if self._has_changed_something(source.num):
+            return False
+        came_by = graph.exits(destination.num).get(OPPOSITE.get(way, "")) == source.num
+        return came_by or (source.num in graph.rooms and way in graph.rooms[source.num].exits)
+
+    def _has_changed_something(self, place: int) -> bool:
+        """Return whether the player has opened, unlocked or otherwise changed something since it came to a place."""
+        for record in reversed(self._services.history.recent(_LONGEST_STAY)):
+            step = record.transition
+            if step.before.location is None or step.before.location.num != place or step.after.location is None:
+                return False
+            if step.after.location.num == place and any(not change.by_itself for change in step.changed):
+                return True
+        return False
 
     def _process(self, record: TurnRecord, managers: Sequence[Manager]) -> None:
         self._services.history.add(record)

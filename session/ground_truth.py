@@ -32,7 +32,7 @@ def ground_truth(
             `SimpleMemoryManager.is_first_visit`.
         before: the things at hand before the action.
         after: the things at hand now.
-        known_way: the action is a walk, and the map knew that it leads here.
+        known_way: the action is a walk, and the map or the text of the place knew of this way.
         failed_before: the action is a walk that led nowhere when it was last tried.
     """
     was, now = step.before, step.after

@@ -68,7 +68,7 @@ class Memory:
         prompt = request.prompt
         if "You compare short notes" in prompt:
             return json.dumps({"verdicts": list(_verdicts(prompt))})
-        answer = json.dumps(_remembered(prompt))
+        answer = json.dumps(remembered(prompt))
         if self._calls == 3:
             return Status(500, "the server is overloaded")
         if self._calls == 7:
@@ -86,7 +86,7 @@ def _verdicts(prompt: str) -> Iterator[dict[str, Any]]:
         yield {"number": int(number), "relation": "same" if same else "distinct", "reason": "how they begin"}
 
 
-def _remembered(prompt: str) -> dict[str, Any]:
+def remembered(prompt: str) -> dict[str, Any]:
     place = re.search(r'^# The place\n\n"(.*?)"', prompt, re.MULTILINE)[1]
     action = fenced(prompt, "At this place the player did") or fenced(prompt, "Elsewhere the player did")
     if "You died on this turn." in prompt:

@@ -1,18 +1,27 @@
 """Asking a model what a turn teaches: what it sees, and what is made of its answer."""
 
 import json
+import re
 from dataclasses import replace
 
 import pytest
 
 from tests.fixtures.chat_server import Answer, Body, ChatServer, Disconnect, Silence, Status
+from zorkgpt.context.sections import been_here
 from zorkgpt.errors import LLMError
 from zorkgpt.llm.client import LLMClient
 from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.llm.settings import LLMSettings
+from zorkgpt.llm.structured import json_schema
 from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.models import Memory, MemorySynthesisResponse, ObjectMoved, ThingAtHand, ZMachineContext
-from zorkgpt.memory.synthesis import ModelSynthesizer, RecentTurn, SynthesisRequest
+from zorkgpt.memory.synthesis import (
+    ModelSynthesizer,
+    RecentTurn,
+    SynthesisAnswer,
+    SynthesisRequest,
+    visits_in_words,
+)
 
 NOTHING = {"should_remember": False}
 FACT = {
@@ -211,10 +220,45 @@ def test_the_arrival_is_asked_about_as_the_first_look():
 
 
 def test_the_model_is_told_what_the_player_was_shown_of_other_places():
-    recalled = ("Hay may burn", *(f"Fact {number}" for number in range(30)))
-    prompt = prompt_of(with_(recalled=recalled))
-    shown = "\n".join(f"Fact {number}" for number in range(10, 30))
-    assert f"# Memories of other places that the player was shown\n\n```\n{shown}\n```\n" in prompt
+    prompt = prompt_of(with_(recalled=("Hay may burn", "Fact 2")))
+    assert "# Memories of other places that the player was shown\n\n```\nHay may burn\nFact 2\n```\n" in prompt
+    assert "# Memories of other places" not in prompt_of(with_(recalled=()))
+
+
+def test_the_model_is_told_what_is_carried_and_which_visit_this_is():
+    context = ZMachineContext(inventory_after=("lamp", "rope"))
+    staying, back = with_(context=context, visits=(1, 1), first_stay=True), with_(context=context, visits=(4, 2))
+    assert "- You carry the lamp, the rope.\n- This is your first visit here.\n- This is still the first" in prompt_of(
+        staying
+    )
+    told = "- You've been here 4 times across 2 episodes.\n- The place was visited before in this episode.\n"
+    assert told in prompt_of(back)
+
+
+@pytest.mark.parametrize("visits", [(1, 1), (3, 1), (7, 2)])
+def test_the_player_and_the_memory_are_told_the_same_of_visits(visits):
+    assert visits_in_words(*visits) == been_here(visits)
+
+
+def test_an_arrival_after_a_death_is_no_way_and_its_question_not_about_the_death():
+    died = ZMachineContext(first_visit=True, location_changed=True, died=True, location_before=9, location_after=5)
+    prompt = prompt_of(with_(arrival=True, context=died))
+    assert "The command killed you elsewhere, and the story goes on here, in the Barn (location 5)." in prompt
+    assert "You died on this turn." not in prompt
+    assert "brought you here" not in prompt
+
+
+def test_every_relation_is_explained_and_every_example_of_a_claim_fits_the_schema():
+    prompt = prompt_of(REQUEST)
+    explained = prompt.partition("# What else to say")[2].partition("# Rules")[0]
+    assert [one for one in Relation if f"`{one.value}`" not in explained] == []
+    examples = [json.loads(found) for found in re.findall(r'`(\{"relation".*?\})`', explained)]
+    required = json_schema(SynthesisAnswer)["$defs"]["Claim"]["required"]
+    assert [sorted(example) for example in examples] == [sorted(required)] * 4
+
+
+def test_no_new_fact_can_be_called_superseded():
+    assert "SUPERSEDED" not in json.dumps(json_schema(SynthesisAnswer))
 
 
 def test_a_game_s_instructions_stay_data():

@@ -125,3 +125,14 @@ def test_what_is_moved_elsewhere_unseen_is_not_there_for_the_player():
     away = ObjectMove(LAMP, None, Item(CELLAR.num, "Cellar"))
     tracker.update(turn(1, before=at(Location(3, "Attic"), visible=()), moved=(away,)))
     assert tracker.objectives[one.key].status is ObjectiveStatus.OPEN
+
+
+def test_walking_off_to_points_reaches_nothing_that_is_to_be_done_here():
+    tracker = a_book(
+        wanted("Score here", kind="scored_at", place=1), wanted("Ring", kind="scored_at", place=1, way="ring bell")
+    )
+    tracker.update(turn(1, "down", after=at(CELLAR, score=25)))
+    tracker.update(turn(2, "wait", before=at(score=25), after=at(score=30)))
+    assert [one.status for one in tracker.objectives.values()] == [ObjectiveStatus.REACHED, ObjectiveStatus.OPEN]
+    tracker.update(turn(3, "Ring  bell", before=at(score=30), after=at(score=35)))
+    assert [one.status for one in tracker.objectives.values()] == [ObjectiveStatus.REACHED] * 2

@@ -178,3 +178,10 @@ def test_refining_keeps_the_numbers_that_are_on_the_list():
     assert "At most 8 numbers" in llm.calls[0].prompt
     one = ModelObjectiveFinder(ScriptedLLM([json.dumps({"keep": [2, 1]})])).refine(situation(objectives=LISTED), 1)
     assert one == [LISTED[1].key]
+
+
+@pytest.mark.parametrize("kind", ["score", "score_by", "scored_at"])
+def test_what_any_score_would_make_true_is_judged_by_words(kind):
+    findings, llm = asked({"new": [{"text": "Put a treasure into the case", "kind": kind, "place": 1, "points": 5}]})
+    assert [one.kind for one in findings.proposals] == [ConditionKind.TEXT]
+    assert kind == "score" or kind not in llm.calls[0].prompt

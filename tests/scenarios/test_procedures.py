@@ -7,7 +7,6 @@ import pytest
 from tests.fixtures.scenarios import (
     GARDEN,
     INTO_THE_HOUSE,
-    KITCHEN,
     LANDING,
     Model,
     kept,
@@ -68,10 +67,10 @@ def test_what_a_new_room_shows_is_kept_in_that_room(tmp_path):
         assert " [spawn]" in game.simple_memory.get_location_memory(hall)
 
 
-def test_without_arrivals_it_lands_in_the_room_that_was_left(tmp_path):
+def test_a_plain_walk_is_not_asked_about_where_it_began(tmp_path):
     with story(tmp_path, Model(lambda question: None if question.arrival else notes_each_sight(question))) as game:
         play(game, *INTO_THE_HOUSE, "south")
-        assert places_of(game, "Sword above the fireplace") == [KITCHEN]
+        assert places_of(game, "Sword above the fireplace") == []
 
 
 def tries_keys(question):

@@ -7,6 +7,7 @@ from zorkgpt.knowledge.synthesis import EpisodeReview, LessonsAnswer, TurnReview
 from zorkgpt.llm.messages import LLM, Message
 from zorkgpt.llm.roles import Role
 from zorkgpt.prompts.render import render
+from zorkgpt.runlog.consequences import consequences
 from zorkgpt.runlog.events import TurnPlayed
 
 _MAX_TURNS = 150
@@ -22,7 +23,7 @@ class ModelKnowledgeSynthesizer:
         self._llm = llm
 
     def lessons(self, asked: TurnReview) -> LessonsAnswer:
-        prompt = render("knowledge", asked=asked)
+        prompt = render("knowledge", asked=asked, consequences=consequences)
         messages = [Message("system", prompt.system), Message("user", prompt.user)]
         return cast(
             LessonsAnswer, self._llm.complete(messages, role=Role.KNOWLEDGE, response_model=LessonsAnswer).parsed
@@ -30,7 +31,13 @@ class ModelKnowledgeSynthesizer:
 
     def wisdom(self, asked: EpisodeReview) -> WisdomAnswer:
         told = most_informative(asked.turns)
-        prompt = render("wisdom", story=asked, turns=told, left_out=len(asked.turns) - len(told))
+        prompt = render(
+            "wisdom",
+            story=asked,
+            turns=told,
+            consequences=consequences,
+            left_out=len(asked.turns) - len(told),
+        )
         messages = [Message("system", prompt.system), Message("user", prompt.user)]
         return cast(WisdomAnswer, self._llm.complete(messages, role=Role.KNOWLEDGE, response_model=WisdomAnswer).parsed)
 

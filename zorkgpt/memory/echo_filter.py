@@ -1,6 +1,7 @@
 """Recognises memories that only repeat, through the agent's reasoning, what it was shown in this episode."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from zorkgpt.memory.claims import Claim, holds
@@ -10,6 +11,11 @@ from zorkgpt.memory.synthesis import SynthesisRequest
 
 _SHORTEST_QUOTE = 20
 """Letters of a memory's text from which it counts as taken from a line that holds it; less is in any line."""
+
+_SHORTEST_WORD = 4
+_WORDS_IN_COMMON = 2
+"""Words of a title or line from which it counts as taken up."""
+_MOST_REPEATED = 5
 
 
 class EchoFilter:
@@ -37,10 +43,21 @@ class EchoFilter:
             self._lines.pop(words := folded(line), None)
             self._lines[words] = line
 
-    def shown_elsewhere(self, location_id: int) -> tuple[str, ...]:
-        """Return titles of memories of other locations, and lines, each in the order in which they were shown last."""
-        titles = (title for _, places, title in self._memories.values() if location_id not in places)
-        return (*titles, *self._lines.values())
+    def repeated_in(self, reasons: str, location_id: int, *, besides: Collection[str] = ()) -> tuple[str, ...]:
+        """Return titles of memories of other locations, and lines, that these words may repeat, the last shown last.
+
+        Args:
+            reasons: the player's words: what it did not take up can't be repeated by it.
+            besides: titles that are left out.
+        """
+        said = _words(reasons)
+        titles = (
+            title for _, places, title in self._memories.values() if location_id not in places and title not in besides
+        )
+        taken_up = dict.fromkeys(
+            shown for shown in (*titles, *self._lines.values()) if len(_words(shown) & said) >= _WORDS_IN_COMMON
+        )
+        return tuple(taken_up)[-_MOST_REPEATED:]
 
     def is_echo(self, location_id: int, memory: Memory, request: SynthesisRequest) -> bool:
         """Return whether it only repeats what was shown elsewhere, and nothing of this turn bears it out here."""
@@ -67,6 +84,10 @@ class EchoFilter:
         for text, places, title in shown["memories"]:
             self._memories[text] = text, tuple(places), title
         self.show_lines(shown["lines"])
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(word for word in re.findall(r"\w+", text.casefold()) if len(word) >= _SHORTEST_WORD)
 
 
 def _is_borne_out(memory: Memory, request: SynthesisRequest) -> bool:

@@ -20,6 +20,7 @@ from zorkgpt.memory.models import (
     MemorySynthesisResponse,
     Persistence,
     ZMachineContext,
+    episode_key,
     known_fields,
     outcome_of,
 )
@@ -29,7 +30,7 @@ from zorkgpt.memory.storage.changes import is_current, same_words
 from zorkgpt.memory.storage.escaping import folded, one_line
 from zorkgpt.memory.storage.history import TurnStamp
 from zorkgpt.memory.synthesis import MemorySynthesizer, SynthesisRequest
-from zorkgpt.memory.triggers import ALL, Trigger, reasons_to_remember
+from zorkgpt.memory.triggers import ALL, Trigger, plainly_taken, reasons_to_remember
 from zorkgpt.memory.visits import Visits
 from zorkgpt.memory.writer import MemoryWriter
 
@@ -50,6 +51,10 @@ class LearningCounts:
     """Turns with at least one question, the opening text left out."""
     judged_before: int = 0
     """Turns that were passed over, since the very same had been judged."""
+    plain_takings: int = 0
+    """Turns that were passed over, since they only took what a memory of the place tells of."""
+    known_outcomes: int = 0
+    """Turns that were passed over, since a believed memory says just what came of them: it counts as seen again."""
     triggers: dict[str, int] = field(default_factory=dict)
     """Turns by each reason to ask about them, those passed over too."""
     synthesis_calls: int = 0
@@ -261,16 +266,20 @@ class Learner:
     def _question(self, turn: SynthesisRequest) -> SynthesisRequest:
         """Return the turn with all that is known of it; without triggers it need not be asked about."""
         self._writer.refresh()
-        with self._writer.store.guard:
-            recalled = self.recalled.shown_elsewhere(turn.location_id)
         history = self._state.history(self._history_window)
         memories = tuple(self._writer.current(turn.location_id))
+        with self._writer.store.guard:
+            of_here = {one.title for one in (*memories, *self._replaced(turn.location_id))}
+            reasons = " ".join(past.reasoning for past in history)
+            recalled = self.recalled.repeated_in(reasons, turn.location_id, besides=of_here)
         triggers = reasons_to_remember(
             turn.context,
             response_length=len(turn.response),
             enabled=self._triggers,
             is_known_way=not turn.arrival and _is_known_way(turn.action, turn.context, memories),
         )
+        if triggers and self._asks_a_model and self._is_plain(turn, memories):
+            triggers = []
         for trigger in triggers:
             self.counts.triggers[trigger.value] = self.counts.triggers.get(trigger.value, 0) + 1
         request = replace(
@@ -279,6 +288,8 @@ class Learner:
             history=history,
             triggers=tuple(trigger.value for trigger in triggers),
             recalled=recalled,
+            visits=self._visits_of(turn.location_id),
+            first_stay=self._visits.stays(turn.location_id) == 1,
             handled=self._handled.numbers(),
             moved=self._handled.moved(),
         )
@@ -286,6 +297,49 @@ class Learner:
             self._handled.note(turn.context)
             self._widen(turn.location_id, turn.action, turn.context, memories)
         return request
+
+    def _visits_of(self, location_id: int) -> tuple[int, int]:
+        """Return how often the player has been at a place that it was at in this turn, and in how many episodes."""
+        with self._writer.store.guard:
+            written = next(iter(self._writer.store.document.sections_of(location_id)), None)
+            uncounted = self._visits.uncounted(location_id)
+            times, episodes = (written.visits, written.episodes) if written else (0, ())
+            return times + len(uncounted), len({episode_key(each) for each in (*episodes, *uncounted)})
+
+    def _is_plain(self, turn: SynthesisRequest, memories: Sequence[Memory]) -> bool:
+        """Return whether a model need not be asked: the inventory shows the outcome, or a memory says it already."""
+        if turn.arrival or any(memory.status == MemoryStatus.TENTATIVE for memory in memories):
+            return False
+        taken = plainly_taken(turn.context, turn.context.response_length or len(turn.response))
+        if taken and all(_is_told_of(number, name, memories) for number, name in taken.items()):
+            self.counts.plain_takings += 1
+            return True
+        known = self._known_outcome(turn, memories)
+        if known is None:
+            return False
+        self._writer.seen_again(turn.location_id, known, turn.context.turn, self._state.episode)
+        self.counts.known_outcomes += 1
+        return True
+
+    def _known_outcome(self, turn: SynthesisRequest, memories: Sequence[Memory]) -> Memory | None:
+        """Return the believed memory that says just this outcome of just this action in this state, if there is one.
+
+        What changed is told apart by the state only: an action that opens what is closed may close it when it is open.
+        """
+        outcome, wanted = outcome_of(turn.context), folded(turn.action)
+        if outcome in ("", "died"):
+            return None
+        for memory in memories:
+            if folded(memory.action) != wanted or memory.outcome != outcome:
+                continue
+            if (memory.score_change or 0) != turn.context.score_delta:
+                continue
+            if any(holds(claim, turn.context.state) is False for claim in memory.when):
+                continue
+            then = self._writer.state_when_learned(turn.location_id, memory)
+            if outcome != "changed" or (then and differing(then, turn.context.state) == ((), ())):
+                return memory
+        return None
 
     def _widen(self, location_id: int, action: str, turn: ZMachineContext, memories: Sequence[Memory]) -> None:
         """Widen what came out again as a memory says, in another state: it does not depend on that state."""
@@ -519,6 +573,16 @@ def _is_known_way(action: str, turn: ZMachineContext, memories: Sequence[Memory]
         return False
     wanted, came_to = folded(action), outcome_of(turn)
     return turn.known_way or any(folded(one.action) == wanted and one.outcome == came_to for one in memories)
+
+
+def _is_told_of(number: int, name: str, memories: Sequence[Memory]) -> bool:
+    """Return whether a memory of the place tells of a thing: by its number, or by the words of its name."""
+    words = folded(name).split()
+    return any(
+        number in {claim.number for claim in memory.claims}
+        or all(word in folded(f"{memory.title} {memory.text}") for word in words)
+        for memory in memories
+    )
 
 
 def _action_of(request: SynthesisRequest, fact: Fact) -> str | None:

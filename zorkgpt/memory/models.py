@@ -187,6 +187,8 @@ def _inline(kind: type[StrEnum]) -> WithJsonSchema:
 CategorySaid = Annotated[Category, _inline(Category)]
 PersistenceSaid = Annotated[Persistence, _inline(Persistence)]
 StatusSaid = Annotated[MemoryStatus, _inline(MemoryStatus)]
+NewStatusSaid = Annotated[MemoryStatus, WithJsonSchema({"enum": ["ACTIVE", "TENTATIVE"], "type": "string"})]
+"""Without the status of what was replaced, which no new fact has."""
 
 
 def _readable(given: Any) -> tuple[Claim, ...]:
@@ -227,7 +229,7 @@ class FurtherFact(BaseModel):
     memory_title: str = Field(min_length=1)
     memory_text: str = Field(min_length=1)
     persistence: PersistenceSaid
-    status: StatusSaid = MemoryStatus.ACTIVE
+    status: NewStatusSaid = MemoryStatus.ACTIVE
     action: ActionSaid = None
     claims: Claims = ()
     place: PlaceSaid = None
@@ -367,7 +369,7 @@ class ZMachineContext:
     state: tuple[Claim, ...] = ()
     """In which state the action was taken: what was open, closed, locked, lit or carried, and whether it was dark."""
     known_way: bool = False
-    """The action is a walk, and the map knew that it leads here."""
+    """The action is a walk, and the map or the text of the place knew of this way."""
     failed_before: bool = False
     """The action is a walk that led nowhere when it was tried last."""
     died_anyway: bool = False

@@ -25,7 +25,7 @@ from zorkgpt.memory.models import (
 )
 from zorkgpt.memory.retrieval import estimated_tokens
 from zorkgpt.memory.triggers import LONG_RESPONSE
-from zorkgpt.prompts.render import render
+from zorkgpt.prompts.render import cut, render
 
 log = get_logger(__name__)
 
@@ -33,11 +33,10 @@ _CONTENT = ("category", "memory_title", "memory_text", "persistence", "status", 
 _LONGEST_TITLE = 120
 _LONGEST_TEXT = 600
 _SENTENCE_END = re.compile(r"[.!?][\"'”’)]*(?=\s)")
-_MOST_RECALLED = 20
 _MOST_MEMORY_TOKENS = 1200
 """Of a place's memories: four times what the player is shown of it, since what is known must not be learned again."""
-_LONGEST_PAST_RESPONSE = 600
-_LONGEST_PAST_REASONING = 300
+_LONGEST_PAST_RESPONSE = 300
+_LONGEST_PAST_REASONING = 200
 
 _PLACING = {"drop", "give", "hang", "hide", "insert", "lay", "leave", "place", "pour", "put", "set", "throw"}
 _LONGEST_NAME = 60
@@ -82,11 +81,15 @@ class SynthesisRequest:
     arrival: bool = False
     """The response holds the first look at the location in this episode; the action was taken elsewhere."""
     recalled: tuple[str, ...] = ()
-    """Titles of memories that the agent was shown lately: what its reasoning may only be repeating."""
+    """Titles of memories of other places that the agent was shown, and that its last reasons may only repeat."""
     handled: frozenset[int] = frozenset()
     """Object numbers of what the player had moved or changed in this episode before this turn."""
     moved: frozenset[int] = frozenset()
     """Those of them that it had moved, and not only opened or lit."""
+    visits: tuple[int, int] | None = None
+    """How often the player has been here, this time included, and in how many episodes; None: not known."""
+    first_stay: bool = False
+    """The player has not left the place since it first came there in this episode."""
     doubts: tuple[str, ...] = ()
     """What looked like slips in the first answer to this question; the second answer stands."""
 
@@ -191,12 +194,12 @@ def prompt_for(request: SynthesisRequest, *, history_window: int) -> list[Messag
     prompt = render(
         "memory_synthesis",
         request=request,
-        facts=facts_in_words(request),
+        facts=[*facts_in_words(request), *circumstances_in_words(request)],
         things=things_in_words(request),
         signals=signals(request),
         memories=_memories(request.memories),
         history="\n".join(_past(turn) for turn in past),
-        recalled="\n".join(_recalled(request)),
+        recalled="\n".join(request.recalled),
     )
     return [Message("system", prompt.system), Message("user", prompt.user)]
 
@@ -228,18 +231,13 @@ def _memory(memory: Memory) -> str:
     )
 
 
-def _recalled(request: SynthesisRequest) -> list[str]:
-    here = {memory.title for memory in request.memories}
-    return [title for title in request.recalled if title not in here][-_MOST_RECALLED:]
-
-
 def _past(turn: RecentTurn) -> str:
     return _line(
         turn=turn.turn,
         place=turn.location_name,
         action=turn.action,
-        response=turn.response[:_LONGEST_PAST_RESPONSE],
-        reasoning=turn.reasoning[:_LONGEST_PAST_REASONING],
+        response=cut(turn.response, _LONGEST_PAST_RESPONSE),
+        reasoning=cut(turn.reasoning, _LONGEST_PAST_REASONING),
     )
 
 
@@ -263,9 +261,9 @@ def facts_in_words(request: SynthesisRequest) -> list[str]:
         facts.append("Nothing in the world changed: not the place, the score, what you carry, nor anything else.")
     elif turn.unnamed_change and not (moved or changed):
         facts.append("No object that can be named changed; that does not mean that nothing happened.")
-    if turn.died:
+    if turn.died and not request.arrival:
         facts.append("You died on this turn.")
-    if turn.died_anyway:
+    if turn.died_anyway and not request.arrival:
         facts.append("Doing nothing would have come to the same end: it was not the command that killed you.")
     return facts
 
@@ -290,8 +288,15 @@ def noticed_moves(request: SynthesisRequest) -> list[ObjectMoved]:
     """Return the objects that came or went at the player's place or hands, or that the text speaks of."""
     turn = request.context
     held = {*turn.inventory_before, *turn.inventory_after}
+    at_hand = {thing.number for thing in turn.things} | {None, turn.location_before, turn.location_after}
+
+    def is_near(move: ObjectMoved) -> bool:
+        return move.origin_number in at_hand or move.destination_number in at_hand
+
     return [
-        move for move in turn.moved if _in_sight(move, request) or move.name in held or _spoken_of(move.name, request)
+        move
+        for move in turn.moved
+        if _in_sight(move, request) or move.name in held or (_spoken_of(move.name, request) and is_near(move))
     ]
 
 
@@ -348,7 +353,7 @@ def signals(request: SynthesisRequest) -> list[str]:
         "The command puts something somewhere: where it lies now is likely ephemeral.": acted and verb in _PLACING,
         "The score rose: how that was done is permanent, whatever things it names.": acted and turn.score_delta > 0,
         "The game did not do it: that this does not work here is likely permanent.": acted and turn.nothing_changed,
-        "You died: the danger is permanent, and memories that promised safety here are disproved.": turn.died,
+        "You died: the danger is permanent, and memories that promised safety here are disproved.": acted and turn.died,
     }
     return [hint for hint, holds in hints.items() if holds]
 
@@ -365,12 +370,17 @@ def _place(request: SynthesisRequest) -> str:
     turn, here = request.context, _name(request.location_name)
     if request.arrival and not request.action:
         return f"The game begins here, in the {here} (location {request.location_id})."
+    if request.arrival and turn.died:
+        place = f"{here} (location {request.location_id})"
+        return f"The command killed you elsewhere, and the story goes on here, in the {place}."
     if request.arrival:
         return f"The command was given elsewhere and brought you here, to the {here} (location {request.location_id})."
     if not turn.location_changed:
         return f"You were in the {here} (location {request.location_id}) and stayed there."
     there = f"the {_name(turn.destination_name)}" if turn.destination_name else "another place"
     number = f" (location {turn.location_after})" if turn.location_after is not None else ""
+    if turn.died:
+        return f"You were in the {here} (location {request.location_id}); the story goes on in {there}{number}."
     return f"You went from the {here} (location {request.location_id}) to {there}{number}."
 
 
@@ -383,6 +393,24 @@ def _inventory(turn: ZMachineContext) -> list[str]:
     if lost:
         facts.append(f"You no longer carry {_listed(lost)}.")
     return facts
+
+
+def circumstances_in_words(request: SynthesisRequest) -> list[str]:
+    """Return what is carried after the turn, and which visit this is, as the player is told of it too."""
+    facts = [f"You carry {_listed(list(request.context.inventory_after)) or 'nothing'}."]
+    facts += [visits_in_words(*request.visits)] if request.visits else []
+    if request.context.first_visit:
+        return [*facts, "This is the first visit to the place in this episode."]
+    if request.first_stay:
+        return [*facts, "This is still the first visit to the place in this episode, and not the first turn of it."]
+    return [*facts, "The place was visited before in this episode."]
+
+
+def visits_in_words(times: int, episodes: int) -> str:
+    """Return a sentence about how often the player has been at a place, the present visit included."""
+    if times <= 1:
+        return "This is your first visit here."
+    return f"You've been here {times} times across {episodes} episode{'' if episodes == 1 else 's'}."
 
 
 def _moved(move: ObjectMoved, turn: ZMachineContext) -> str:

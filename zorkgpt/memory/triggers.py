@@ -1,5 +1,6 @@
 """Decides, from the Z-machine's facts alone, whether a turn is worth asking a model about."""
 
+from collections import Counter
 from collections.abc import Callable
 from enum import StrEnum
 
@@ -49,6 +50,22 @@ _RULES: dict[Trigger, Callable[[ZMachineContext, int], bool]] = {
 
 _OF_THE_DESTINATION = frozenset({Trigger.LOCATION, Trigger.FIRST_VISIT, Trigger.LONG_RESPONSE})
 """What a walk to a known place prints is about that place, which is asked about on arrival."""
+
+
+def plainly_taken(turn: ZMachineContext, response_length: int) -> dict[int, str]:
+    """Return what an action took, by number, if it did nothing else and was told in few words; else nothing.
+
+    The inventory shows all of that.
+    """
+    before, after = Counter(turn.inventory_before), Counter(turn.inventory_after)
+    if before - after or turn.score_delta or turn.died or turn.location_changed or response_length > LONG_RESPONSE:
+        return {}
+    gained = {move.number: move.name for move in turn.moved if move.name in after - before and not move.by_itself}
+    alive = {thing.number for thing in turn.things if thing.alive}
+    given = any(move.origin_number is None or move.origin_number in alive for move in turn.moved if not move.by_itself)
+    touched = {move.number for move in turn.moved if not move.by_itself}
+    touched |= {change.number for change in turn.changed if not change.by_itself}
+    return gained if touched == gained.keys() and not given else {}
 
 
 def reasons_to_remember(

@@ -14,6 +14,8 @@ class Visits:
     def __init__(self) -> None:
         self._processed: dict[int, int] = {}
         self._here: int | None = None
+        self._stays: dict[int, int] = {}
+        """How often the player has come to each location in this episode."""
         self._just_reached: int | None = None
         """Where the player has come to and had no turn yet."""
         self._uncounted: dict[int, list[int | str]] = {}
@@ -24,6 +26,10 @@ class Visits:
         """Return True until a turn *at* the location has been processed; the same all through that turn."""
         return self._processed.get(location_id, turn) == turn
 
+    def stays(self, location_id: int) -> int:
+        """Return how often the player has come to the location in this episode."""
+        return self._stays.get(location_id, 0)
+
     def processed(self, location_id: int, turn: int) -> None:
         """Note a turn at this location; the first one is kept."""
         self._processed.setdefault(location_id, turn)
@@ -33,6 +39,7 @@ class Visits:
         self._just_reached = None
         if location_id != self._here:
             self._here = location_id
+            self._stays[location_id] = self.stays(location_id) + 1
             self._uncounted.setdefault(location_id, []).append(episode)
 
     def come_to(self, location_id: int | None, episode: int | str) -> None:
@@ -95,6 +102,7 @@ class Visits:
     def reset(self) -> None:
         """Begin a new episode."""
         self._processed.clear()
+        self._stays.clear()
         self._here = self._just_reached = None
 
     def drop(self) -> None:
@@ -108,7 +116,8 @@ class Visits:
     def snapshot(self) -> dict[str, Any]:
         """Return where the player is, and which visits the file does not count yet, as plain values."""
         uncounted = [[place, list(of)] for place, of in self._uncounted.items()]
-        return {"here": self._here, "just_reached": self._just_reached, "uncounted": uncounted}
+        stays = [[place, count] for place, count in self._stays.items()]
+        return {"here": self._here, "just_reached": self._just_reached, "uncounted": uncounted, "stays": stays}
 
     def restore(self, first_turns: dict[int, int], saved: dict[str, Any] | None = None) -> None:
         """Go on with an episode that was interrupted."""
@@ -116,3 +125,5 @@ class Visits:
         if saved is not None:
             self._here, self._just_reached = saved["here"], saved.get("just_reached")
             self._uncounted = {place: list(of) for place, of in saved["uncounted"]}
+            # What an earlier version saved does not tell.
+            self._stays = {int(place): int(count) for place, count in saved.get("stays", ())}

@@ -30,7 +30,7 @@ class ConditionKind(StrEnum):
     WAY_TRIED = "way_tried"
     """The exit `way` was tried from `place`, with whatever result."""
     SCORED_AT = "scored_at"
-    """An action taken at `place` scored."""
+    """The action `way` taken at `place` scored; without `way`, any that does not lead elsewhere."""
     TEXT = "text"
     """Described in words, which only a reader can judge."""
 
@@ -97,12 +97,19 @@ def came_about(condition: Condition, step: Transition, exit_name_of: ExitNamer) 
         case ConditionKind.WAY_TRIED:
             return here == condition.place and exit_name_of(step.action) == exit_name_of(condition.way)
         case ConditionKind.SCORED_AT:
-            return here == condition.place and score_gain(step) > 0
+            return here == condition.place and score_gain(step) > 0 and _is_meant(condition, step)
         case ConditionKind.THING_AT:
             # A thing that is put into something closed is out of sight at once.
             put = {move.item.num for move in step.moved if move.destination and move.destination.num == condition.place}
             return condition.thing in put & in_sight(step)
     return False
+
+
+def _is_meant(condition: Condition, step: Transition) -> bool:
+    """Return whether it was the action that scored before; where none is named, any that does not lead elsewhere."""
+    if condition.way:
+        return normalized_text(condition.way) == normalized_text(step.action)
+    return step.before.location == step.after.location
 
 
 @cached_by_identity
@@ -161,5 +168,5 @@ def describe(condition: Condition, rooms: Mapping[int, str], things: Mapping[int
         case ConditionKind.WAY_TRIED:
             return f"{condition.way} was tried from {place}"
         case ConditionKind.SCORED_AT:
-            return f"an action at {place} scored"
+            return f"“{condition.way}” at {place} scored" if condition.way else f"an action at {place} scored"
     return condition.text

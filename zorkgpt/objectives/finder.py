@@ -75,8 +75,10 @@ def _checkable(proposal: ObjectiveProposal, known: SeenWorld) -> Condition | Non
             return _score(proposal, known)
         case ConditionKind.HOLDS | ConditionKind.OPENED if thing is not None:
             return Condition(ConditionKind(proposal.kind), thing=thing)
-        case ConditionKind.AT | ConditionKind.VISITED | ConditionKind.SCORED_AT if room is not None:
+        case ConditionKind.AT | ConditionKind.VISITED if room is not None:
             return Condition(ConditionKind(proposal.kind), place=room)
+        case ConditionKind.SCORED_AT if room is not None:
+            return Condition(ConditionKind.SCORED_AT, place=room, way=" ".join(proposal.way.split()))
         case ConditionKind.THING_AT if thing is not None:
             holder = room if room is not None else _number(proposal.place, known.things)
             return None if holder in (None, thing) else Condition(ConditionKind.THING_AT, thing=thing, place=holder)

@@ -1,19 +1,23 @@
 """Ask a model for new objectives, for those that were reached, and for those worth keeping."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal, cast
+from typing import Any, Literal, cast, get_args
 
 from pydantic import BaseModel, Field, field_validator
 
 from session.history import TurnRecord
+from session.log_entries import turn_played
 from zorkgpt.llm.messages import LLM, Message
 from zorkgpt.llm.roles import Role
 from zorkgpt.memory.retrieval import estimated_tokens
-from zorkgpt.objectives.conditions import ConditionKind
-from zorkgpt.objectives.finder import SCORE_BY, Findings, ObjectiveProposal, ReachedReport, Situation
+from zorkgpt.objectives.conditions import ConditionKind, normalized_text
+from zorkgpt.objectives.finder import Findings, ObjectiveProposal, ReachedReport, Situation
 from zorkgpt.objectives.models import Objective, Scope, prompt_line
 from zorkgpt.prompts.render import render
+from zorkgpt.runlog.consequences import consequences
 
+_POINTS = frozenset({"point", "points", "score"})
+"""The words of which an objective has one that wants points: any other is not reached by them."""
 _MAX_NEW = 5
 _MAX_PURSUED = 30
 _MAX_SETTLED = 12
@@ -21,9 +25,8 @@ _MAX_WAYS = 12
 _MAX_RESPONSE_CHARS = 400
 _TOKENS = {"turns": 1800, "memories": 400, "knowledge": 300, "places": 400, "things": 400}
 
-KindName = Literal[
-    "score", "score_by", "holds", "at", "visited", "thing_at", "opened", "way_tried", "scored_at", "text"
-]
+KindName = Literal["score", "holds", "at", "visited", "thing_at", "opened", "way_tried", "text"]
+"""Without those that any score makes true: an objective is done when what it means is so."""
 
 
 class NewObjective(BaseModel):
@@ -33,7 +36,7 @@ class NewObjective(BaseModel):
     kind: KindName = Field("text", description="which condition tells that it is done")
     thing: int | str | None = Field(None, description="number of the thing of the condition")
     place: int | str | None = Field(None, description="number of its place; for thing_at of a place or a thing")
-    points: int | None = Field(None, description="for score and score_by")
+    points: int | None = Field(None, description="for score")
     way: str = Field("", description="for way_tried")
     done_when: str = Field("", max_length=300, description="for text: what the game will say or show")
     places: list[int | str] = Field(default_factory=list, description="numbers of the places involved")
@@ -44,7 +47,7 @@ class NewObjective(BaseModel):
     def _known_kind(cls, given: Any) -> Any:
         # A condition of an unknown kind must not cost the rest of the answer.
         name = given.strip().lower() if isinstance(given, str) else given
-        return name if name in (*ConditionKind, SCORE_BY) else ConditionKind.TEXT.value
+        return name if name in get_args(KindName) else ConditionKind.TEXT.value
 
     @field_validator("scope", mode="before")
     @classmethod
@@ -127,6 +130,7 @@ def discovery_prompt(situation: Situation) -> list[Message]:
     recent = set(_places_of(situation.turns))
     rooms = sorted(known.rooms.items(), key=lambda room: room[0] not in recent)
     ways = [(known.rooms.get(room, str(room)), room, ways) for room, ways in situation.untried.items()]
+    turns = _newest_that_fit(situation.turns)
     prompt = render(
         "objectives",
         situation=situation,
@@ -134,7 +138,8 @@ def discovery_prompt(situation: Situation) -> list[Message]:
         known=known,
         listed=_lines(_listed(situation), situation),
         done=_lines(situation.settled[-_MAX_SETTLED:], situation),
-        turns=_newest_that_fit(situation.turns),
+        turns=turns,
+        told_of=[consequences(turn_played(turn)) for turn in turns],
         rooms=_that_fit([f"{number} {name}" for number, name in rooms], "places"),
         things=_that_fit([f"{number} {name}" for number, name in reversed(list(known.things.items()))], "things"),
         ways=ways[:_MAX_WAYS],
@@ -156,6 +161,8 @@ def _lines(objectives: Iterable[Objective], situation: Situation) -> list[str]:
 
 def _proposal(one: NewObjective) -> ObjectiveProposal:
     values = one.model_dump() | {"places": tuple(one.places)}
+    if ConditionKind(one.kind) is ConditionKind.SCORE and _POINTS.isdisjoint(normalized_text(one.text).split()):
+        values["kind"] = ConditionKind.TEXT.value
     return ObjectiveProposal(**values)
 
 

@@ -70,7 +70,7 @@ class Objective:
     progressed: int = 0
     """The turn of this episode on which it was opened or last made progress; 0: the beginning."""
     rank: int = 0
-    """Objectives with a lower rank are shown first."""
+    """Objectives with a lower rank are shown first; 0: new since the list was last thinned out."""
 
     @property
     def key(self) -> str:
@@ -131,13 +131,15 @@ def prompt_line(objective: Objective, rooms: Mapping[int, str]) -> str:
     """Return the line of a prompt that describes an objective: what, when it is reached, where, and its status."""
     parts = [objective.text.rstrip(".")]
     if objective.condition.text != objective.text:
-        parts.append(f"done when {objective.condition.text}".rstrip("."))
+        colon = "" if objective.condition.checkable else ":"
+        parts.append(f"done when{colon} {objective.condition.text}".rstrip("."))
     if places := [f"{rooms[place]} ({place})" for place in objective.places if place in rooms]:
         parts.append(f"at {', '.join(places)}")
     if objective.evidence:
         last = objective.evidence[-1]
         how = f"by {last.words}" if last.judge == "game" else f"when the game said {last.words}"
-        parts.append(f"reached in episode {last.turn.episode}, turn {last.turn.turn}, {how}")
+        when = f"in episode {last.turn.episode}, turn {last.turn.turn}, {how}"
+        parts.append(f"{'to be done again as' if objective.pursued else 'reached'} {when}")
     if objective.status is ObjectiveStatus.STALE:
         parts.append("nothing has come of it for a while")
     return "; ".join(parts)

@@ -200,7 +200,7 @@ class ObjectiveTracker:
         self._order = None
 
     def pursued(self) -> list[Objective]:
-        """Return the open objectives, then the stale ones, each by rank, then by what scored before."""
+        """Return the open objectives, then the stale ones: of each the new ones first, then by rank and by gain."""
         if self._order is None:
             self._order = sorted(
                 (objective for objective in self.objectives.values() if objective.pursued), key=_sort_key
@@ -226,14 +226,16 @@ def _ended_in(objective: Objective, episode: int) -> bool:
     return not given_up_before
 
 
-def _sort_key(objective: Objective) -> tuple[bool, int, int, int, EpisodeTurn]:
+def _sort_key(objective: Objective) -> tuple[bool, int, int, int, int, int]:
+    """Return what comes first: what is new since the list was last thinned out, what has scored, then the newest."""
     gained = max((evidence.gain for evidence in objective.evidence), default=0)
     return (
         objective.status is ObjectiveStatus.STALE,
-        objective.rank or 1_000,
+        objective.rank,
         len(objective.given_up),
         -gained,
-        objective.origin,
+        -objective.origin.episode,
+        -objective.origin.turn,
     )
 
 

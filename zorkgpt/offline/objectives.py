@@ -54,12 +54,12 @@ class RuleObjectiveFinder:
     def _scored_before(self, situation: Situation, listed: _Goals) -> Iterator[ObjectiveProposal]:
         """Propose to score where earlier episodes scored and this one has not."""
         for room, name in situation.known.rooms.items():
-            if room in situation.scored or (ConditionKind.SCORED_AT, None, room, "") in listed:
+            if room in situation.scored or any(goal[::2] == (ConditionKind.SCORED_AT, room) for goal in listed):
                 continue
             earlier = (memory for memory in self._recall(room) if memory.episode != situation.episode)
             if action := next(filter(None, map(_scoring_action, earlier)), None):
                 text = f"Score again at {name}, where “{action}” did"
-                yield ObjectiveProposal(text, ConditionKind.SCORED_AT, place=room, scope=Scope.WORLD)
+                yield ObjectiveProposal(text, ConditionKind.SCORED_AT, place=room, way=action, scope=Scope.WORLD)
 
     def _untaken(self, situation: Situation, listed: _Goals) -> Iterator[ObjectiveProposal]:
         """Propose to take what was seen and, as far as is known, can be taken, unless an attempt failed."""

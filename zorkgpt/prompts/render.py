@@ -42,8 +42,14 @@ def fence(text: object) -> str:
 
 
 def cut(text: str, most: int) -> str:
-    """Cut a text to a length, with a mark where more was left out."""
-    return text if len(text) <= most else f"{text[:most].rstrip()} [...]"
+    """Shorten a text to about `most` characters by leaving out its middle, with a mark in its place.
+
+    What a game prints begins with what the action did and ends with what happened meanwhile: neither end may be lost.
+    """
+    if len(text) <= most:
+        return text
+    end = most // 2
+    return f"{text[: most - end].rstrip()} [...] {text[len(text) - end :].lstrip()}"
 
 
 def one_line(text: object) -> str:

@@ -1,0 +1,175 @@
+"""What the memory's model is asked on whole walkthroughs: how many questions, about what, and how long they are.
+
+`uv run python -m benchmarks.memory_questions [--episodes 2]` (with ZORKGPT_ZORK1 set, Zork I is played too).
+
+A scripted model answers from the facts in its own prompt: it keeps first looks, what was taken, left, scored or
+refused, and deaths. Tokens are estimated from characters, as the budgets are.
+"""
+
+import argparse
+import os
+import re
+import statistics
+import tempfile
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from game_interface.story import find_story
+from orchestration.assembly import RunOptions, assemble
+from orchestration.players import PlayerChoice
+from session.game_configuration import GameConfiguration
+from session.history import TurnRecord
+from tests.fixtures.chatty_model import ChattyLLM
+from tests.fixtures.walkthrough import ZORK1_SEED, bundled_story_path, get_bundled_walkthrough, get_zork1_walkthrough
+from tests.golden.roles import fenced, remembered
+from zorkgpt.llm.messages import Message
+from zorkgpt.llm.roles import Role
+from zorkgpt.llm.scripted import Script
+from zorkgpt.memory.retrieval import estimated_tokens
+from zorkgpt.world.directions import DIRECTIONS, canonical_direction
+
+_SECTION = re.compile(r"^# (.+)$", re.MULTILINE)
+
+
+class AttentiveLLM(ChattyLLM):
+    """Plays the commands, and keeps of each turn what the facts in the question say."""
+
+    def _reply(self, messages: list[Message], role: Role) -> Script:
+        if role == "extractor":
+            return {"is_room_description": True, "exits": _ways_named(messages[-1].content)}
+        if role != "memory":
+            return super()._reply(messages, role)
+        prompt = messages[-1].content
+        if "You compare short notes" in messages[0].content:
+            return {"verdicts": []}
+        answer = remembered(prompt)
+        return answer | {name: answer[name][:120] for name in ("memory_title", "memory_text") if name in answer}
+
+
+def _ways_named(prompt: str) -> list[str]:
+    text = fenced(prompt, "# What the game printed").lower()
+    return [way for way in DIRECTIONS if re.search(rf"\b{way}\b", text)]
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question to the memory's model, and the turn on which it was asked; None: the opening."""
+
+    system: str
+    user: str
+    record: TurnRecord | None
+
+    @property
+    def tokens(self) -> int:
+        return estimated_tokens(f"{self.system}\n{self.user}")
+
+    @property
+    def taught_something(self) -> bool:
+        return bool(remembered(self.user)["should_remember"])
+
+    @property
+    def is_arrival(self) -> bool:
+        return not fenced(self.user, "At this place the player did")
+
+    @property
+    def is_walk(self) -> bool:
+        return self.record is not None and canonical_direction(self.record.transition.action) is not None
+
+    def sections(self) -> dict[str, int]:
+        """Return heading → characters under it."""
+        ends = [*(found.start() for found in _SECTION.finditer(self.user)), len(self.user)]
+        return {found[1]: ends[at + 1] - found.end() for at, found in enumerate(_SECTION.finditer(self.user))}
+
+
+def questions(story: Path, commands: list[str], seed: int, episodes: int = 1, **settings: Any) -> list[list[Question]]:
+    """Return the questions of each episode."""
+    llm = AttentiveLLM(commands * episodes)
+    with tempfile.TemporaryDirectory() as workdir:
+        config = GameConfiguration(
+            zork_game_workdir=workdir, max_turns_per_episode=len(commands), embedding_provider="none", **settings
+        )
+        options = RunOptions(PlayerChoice("model", "a measurement", None), find_story(str(story)), seed)
+        told: dict[int, TurnRecord] = {}
+        with assemble(config, options, (_Watcher(llm, told),), llm=llm) as run:
+            counts = []
+            for _ in range(episodes):
+                run.play_episode()
+                counts.append(len(llm.calls))
+    found: list[list[Question]] = []
+    begin = 0
+    for end in counts:
+        asked = [
+            Question(
+                call.messages[0].content,
+                call.messages[1].content,
+                told.get(at),
+            )
+            for at, call in enumerate(llm.calls[begin:end], begin)
+            if call.role == "memory" and call.messages[0].content.startswith("You keep the memory")
+        ]
+        found.append(asked)
+        begin = end
+    return found
+
+
+class _Watcher:
+    """Notes during which turn each call was made."""
+
+    def __init__(self, llm: ChattyLLM, told: dict[int, TurnRecord]) -> None:
+        self._llm, self._told, self._before = llm, told, 0
+
+    def episode_started(self, event: object) -> None:
+        self._before = len(self._llm.calls)
+
+    def turn_played(self, record: TurnRecord) -> None:
+        self._told.update(dict.fromkeys(range(self._before, len(self._llm.calls)), record))
+        self._before = len(self._llm.calls)
+
+    def episode_ended(self, event: object) -> None:
+        pass
+
+
+def report(console: Console, title: str, turns: int, played: list[list[Question]]) -> None:
+    columns = ("episode", "turns", "questions", "arrivals", "walks", "taught something", "median tokens", "longest")
+    table = Table(*columns, title=title)
+    for number, asked in enumerate(played, 1):
+        tokens = [question.tokens for question in asked]
+        table.add_row(
+            str(number),
+            str(turns),
+            str(len(asked)),
+            str(sum(one.is_arrival for one in asked)),
+            str(sum(one.is_walk and not one.is_arrival for one in asked)),
+            str(sum(one.taught_something for one in asked)),
+            f"{statistics.median(tokens):.0f}" if tokens else "",
+            str(max(tokens, default=0)),
+        )
+    console.print(table)
+    sizes: Counter[str] = Counter()
+    every = [question for asked in played for question in asked]
+    for question in every:
+        sizes.update(question.sections())
+    means = ", ".join(f"{name}: {size / len(every):.0f}" for name, size in sizes.most_common())
+    console.print(f"mean characters a question under each heading: {means}\n")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--episodes", type=int, default=2)
+    given = parser.parse_args()
+    console = Console(width=160)
+    stories = [(bundled_story_path(), get_bundled_walkthrough(), 1)]
+    if zork := os.environ.get("ZORKGPT_ZORK1"):
+        stories.append((Path(zork), get_zork1_walkthrough(), ZORK1_SEED))
+    for story, commands, seed in stories:
+        played = questions(story, commands, seed, given.episodes)
+        report(console, story.name, len(commands), played)
+
+
+if __name__ == "__main__":
+    main()
