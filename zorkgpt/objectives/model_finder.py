@@ -164,7 +164,7 @@ def _lines(objectives: Iterable[Objective], situation: Situation) -> list[str]:
 
 def _proposal(one: NewObjective) -> ObjectiveProposal:
     values = one.model_dump() | {"places": tuple(one.places)}
-    if one.kind == ConditionKind.SCORE and _POINTS.isdisjoint(normalized_text(one.text).split()):
+    if one.kind == "score" and _POINTS.isdisjoint(normalized_text(one.text).split()):
         values["kind"] = ConditionKind.TEXT.value
     return ObjectiveProposal(**values)
 
