@@ -15,6 +15,8 @@ def main(arguments: list[str] | None = None) -> None:
         prepare_streams()
         code = flush_stdout(run(sys.argv[1:] if arguments is None else arguments))
     except KeyboardInterrupt:
+        if sys.stderr is not None:
+            sys.stderr.write("zorkgpt: Interrupted; files are only ever replaced as a whole.\n")
         code = ExitCode.INTERRUPTED
     finally:
         # The process ends in a moment.
