@@ -15,7 +15,7 @@ from zorkgpt.errors import LLMError
 from zorkgpt.llm.scripted import ScriptedLLM
 
 TURNS = 40
-SETTINGS = {"history_tokens": 130, "summary_interval": 5}
+SETTINGS = {"history_tokens": 160, "summary_interval": 7}
 
 
 def played(workdir, answer, turns: int = TURNS):

@@ -1,0 +1,32 @@
+"""What a turn has changed, as far as the player could see it."""
+
+from game_interface.models import AttributeChange, Item, Location, ObjectMove, Observation, Transition
+from session.outcome import told_outcome
+
+LAMP, SACK, LUNCH = Item(1, "brass lamp", 9), Item(2, "sack", 9), Item(3, "lunch", 9)
+HALL = Location(5, "Hall")
+
+
+def seen(*held: Item, score: int = 0, visible: tuple[Item, ...] = (), carried: tuple[Item, ...] | None = None):
+    return Observation(HALL, held, held if carried is None else carried, visible, score, 1)
+
+
+def test_score_what_was_gained_and_lost_and_states_are_told():
+    lit = AttributeChange(LAMP, "on", True)
+    step = Transition(seen(LAMP), "take sack", "Taken.", seen(LAMP, SACK, score=5), changed=(lit,))
+    assert told_outcome(step) == ("score +5", "got sack", "brass lamp: lit")
+    stolen = Transition(seen(LAMP, SACK), "wait", "A thief!", seen(LAMP))
+    assert told_outcome(stolen) == ("lost sack",)
+    inside = Item(3, "lunch", 2)
+    put = Transition(seen(SACK, LUNCH), "put lunch in sack", "Done.", seen(SACK, carried=(SACK, inside)))
+    assert told_outcome(put) == ("lunch: now at sack",)
+
+
+def test_scenery_is_told_if_the_text_names_it_and_what_happens_elsewhere_is_not():
+    window, gate = Item(7, "kitchen window"), Item(8, "dam gate")
+    opened = tuple(AttributeChange(item, "open", True) for item in (window, gate))
+    thief = ObjectMove(Item(4, "thief"), Item(20, "Maze"), Item(21, "Studio"))
+    step = Transition(seen(), "open window", "It opens.", seen(), moved=(thief,), changed=opened)
+    assert told_outcome(step) == ("kitchen window: open",)
+    by_itself = AttributeChange(LAMP, "on", False, by_itself=True)
+    assert told_outcome(Transition(seen(LAMP), "wait", "Time passes.", seen(LAMP), changed=(by_itself,))) == ()
