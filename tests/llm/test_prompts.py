@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jinja2 import TemplateNotFound, UndefinedError
 
-from zorkgpt.prompts.render import fence, one_line, render
+from zorkgpt.prompts.render import cut, fence, one_line, render
 
 
 def test_a_missing_value_is_an_error_and_not_a_blank():
@@ -44,3 +44,11 @@ def test_one_line_is_one_line_between_its_quotes(text):
     line = one_line(text)
     assert line.count('"') == 2
     assert len(line.splitlines()) == 1
+
+
+def test_a_long_text_loses_its_middle_and_neither_end():
+    text = "You open the chest. " + "It is old. " * 200 + "The thief takes the egg."
+    shown = cut(text, 60)
+    assert shown.startswith("You open the chest.")
+    assert shown.endswith("The thief takes the egg.")
+    assert (len(shown) <= 60 + len(" [...] "), cut("Taken.", 60)) == (True, "Taken.")
