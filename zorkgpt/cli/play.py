@@ -124,8 +124,9 @@ def _play_episodes(options: PlayOptions, line: StatusLine, watcher: "_RunWatcher
         interrupted = _play(config, run_options, watchers, _episodes(options, choice), resumed)
         line.hide()
         _sum_up(options, config, story, choice, watcher.endings, damaged.found)
-        if interrupted or (watcher.endings and watcher.endings[-1].reason in _RESUMABLE_REASONS):
-            typer.echo(_how_to_go_on(original, watcher), err=options.display == "json")
+        cut_short = interrupted or (watcher.endings and watcher.endings[-1].reason in _RESUMABLE_REASONS)
+        if cut_short and options.display != "json":
+            typer.echo(_how_to_go_on(original, watcher))
         if not interrupted:
             keep_serving()
     if interrupted:
@@ -147,7 +148,9 @@ def _how_to_go_on(options: PlayOptions, watcher: "_RunWatcher") -> str:
         "--base-url": options.base_url,
     }
     more = "".join(f" {name} {shlex.quote(str(value))}" for name, value in given.items() if value)
-    return f"Everything is saved. To go on with this episode: {COMMAND} --resume {watcher.begun}{more}"
+    # The error may be that of a full disk.
+    saved = "What was learned" if ended is not None and ended.reason == "error" else "Everything"
+    return f"{saved} is saved. To go on with this episode: {COMMAND} --resume {watcher.begun}{more}"
 
 
 def _with_story_folder(config: GameConfiguration, story: Story, line: StatusLine) -> GameConfiguration:
