@@ -23,7 +23,7 @@ TO_THE_STAITHE = [*TO_THE_MARSH, "north", "west", "south", "west"]
 TO_THE_WALL = WALKTHROUGH[: WALKTHROUGH.index("say ebbandry")]
 
 NEWCOMER = (ROOT / "tests" / "data" / "slackwater_newcomer.txt").read_text("utf-8").splitlines()
-"""What a newcomer tries, and [Room] wherever one is to be reached: what the texts suggest, no solution."""
+"""What a newcomer tries, one command a line, and [Room] where that room must have been reached."""
 NOT_UNDERSTOOD = (
     *("not a verb", "any such thing", "idn't understand", "nly understood", "hich do you mean", "What do you want"),
     *("want to talk to someone", "said too little", "aren't holding", "not sure what"),
