@@ -30,6 +30,8 @@ from zorkgpt.prompts.render import cut, render
 log = get_logger(__name__)
 
 _CONTENT = ("category", "memory_title", "memory_text", "persistence", "status", "also")
+_SUPERSEDES = "supersedes_memory_titles"
+_INVALIDATES = "invalidate_memory_titles"
 _LONGEST_TITLE = 120
 _LONGEST_TEXT = 600
 _SENTENCE_END = re.compile(r"[.!?][\"'”’)]*(?=\s)")
@@ -135,9 +137,20 @@ class SynthesisAnswer(MemorySynthesisResponse):
         meant = _plainly_meant(answer)
         if isinstance(meant.get("also"), list):
             meant["also"] = [_plainly_meant(one) if isinstance(one, dict) else one for one in meant["also"]]
-        # Without something to remember, whatever stands in its fields says nothing.
-        unused = _CONTENT if meant.get("should_remember") in (False, "false", "False") else ()
-        return {name: value for name, value in meant.items() if name not in unused}
+        # Without something to remember, whatever stands in its fields says nothing, and nothing is replaced by it.
+        unused = (*_CONTENT, _SUPERSEDES) if meant.get("should_remember") in (False, "false", "False") else ()
+        return _without_needless_titles({name: value for name, value in meant.items() if name not in unused})
+
+
+def _without_needless_titles(answer: dict[str, Any]) -> dict[str, Any]:
+    """Return the answer without blank titles, and without invalidating what it replaces anyway."""
+    for name in (_SUPERSEDES, _INVALIDATES):
+        if isinstance(answer.get(name), list):
+            answer[name] = [title for title in answer[name] if not isinstance(title, str) or title.strip()]
+    replaced = answer.get(_SUPERSEDES)
+    if isinstance(answer.get(_INVALIDATES), list) and isinstance(replaced, list):
+        answer[_INVALIDATES] = [title for title in answer[_INVALIDATES] if title not in replaced]
+    return answer
 
 
 def _plainly_meant(answer: dict[str, Any]) -> dict[str, Any]:
