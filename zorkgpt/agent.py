@@ -3,7 +3,7 @@
 import json
 import re
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from session.sections import ContextSection
 from zorkgpt.context.prompt import DEFAULT_BUDGETS, agent_sections, scaled
@@ -38,8 +38,8 @@ _ASK_FOR_FIELDS = (
 class AgentAnswer(BaseModel):
     """The form of an answer that is asked for where a model does not write the line that was asked for."""
 
-    reasons: str
-    action: str
+    reasons: str = Field(max_length=_MAX_REASONS)
+    action: str = Field(min_length=1, max_length=_MAX_COMMAND)
 
 
 class Agent(Player):
@@ -96,7 +96,7 @@ class Agent(Player):
         action = _command(answer.action)
         if action is None:
             raise InvalidAnswer(f"The agent's model named {answer.action[:200]!r} as its command.")
-        return AgentDecision(action, "\n".join(filter(None, (completion.reasoning, answer.reasons[:_MAX_REASONS]))))
+        return AgentDecision(action, "\n".join(filter(None, (completion.reasoning, answer.reasons))))
 
     def _ask(self, question: list[Message], form: type[AgentAnswer] | None = None) -> Completion:
         """Return the model's answer. A passing failure does not end the episode, repeated failures do."""

@@ -59,6 +59,7 @@ def _strict_schema(schema: dict[str, Any], *, bounded: bool) -> dict[str, Any]:
         strict |= {"required": list(strict["properties"]), "additionalProperties": False}
     if bounded and strict.get("type") == "string" and "enum" not in strict:
         strict["maxLength"] = min(schema.get("maxLength", _LONGEST_STRING), _LONGEST_STRING)
+        strict["minLength"] = schema.get("minLength", 0)
     if bounded and strict.get("type") == "array":
         strict["maxItems"] = min(schema.get("maxItems", _LONGEST_LIST), _LONGEST_LIST)
     return strict
