@@ -409,7 +409,7 @@ def circumstances_in_words(request: SynthesisRequest) -> list[str]:
 def visits_in_words(times: int, episodes: int) -> str:
     """Return a sentence about how often the player has been at a place, the present visit included."""
     if times <= 1:
-        return "This is your first visit here."
+        return "This is your first visit here, in any episode."
     return f"You've been here {times} times across {episodes} episode{'' if episodes == 1 else 's'}."
 
 
