@@ -183,6 +183,10 @@ class Learner:
         self.recalled.show(location_id, memories)
         self._writer.evidence.show(location_id, memories)
 
+    def instead_of(self, location_id: int, memory: Memory) -> str:
+        """Return what is so now instead of what a memory claims; "" where it still is so, or that is not known."""
+        return self._handled.instead_of(location_id, memory.claims) if memory.claims else ""
+
     def reset(self) -> None:
         """Begin a new episode."""
         self.counts = LearningCounts()
@@ -198,6 +202,7 @@ class Learner:
             "visits": self._visits.snapshot(),
             "recalled": self.recalled.snapshot(),
             "handled": self._handled.to_list(),
+            "at_hand": self._handled.at_hand(),
             "counts": self.counts.snapshot(),
             "last_action": list(self._last_action),
             "last_asked_turn": self._last_asked_turn,
@@ -208,7 +213,7 @@ class Learner:
         self._visits.restore(first_turns, saved and saved["visits"])
         if saved is not None:
             self.recalled.restore(saved["recalled"])
-            self._handled.restore(saved["handled"])
+            self._handled.restore(saved["handled"], saved.get("at_hand", ()))
             self.counts = LearningCounts(**known_fields(LearningCounts, saved["counts"]))
             turn, action = saved["last_action"]
             self._last_action = int(turn), str(action)
@@ -229,6 +234,7 @@ class Learner:
         """Count the visit, complete the ground truth, and try what was advised; return the turn as a bare question."""
         with self._writer.store.guard:
             context = self._completed(location_id, given, arrival=arrival)
+            self._handled.see(context.things)
             self._visits.enter(location_id, self._state.episode)
             if not arrival:
                 self._visits.processed(location_id, context.turn)
@@ -296,7 +302,8 @@ class Learner:
         if not turn.arrival:
             self._handled.note(turn.context)
             self._widen(turn.location_id, turn.action, turn.context, memories)
-        return request
+        told = ((memory.title, self.instead_of(turn.location_id, memory)) for memory in memories)
+        return replace(request, now={title: now for title, now in told if now})
 
     def _visits_of(self, location_id: int) -> tuple[int, int]:
         """Return how often the player has been at a place that it was at in this turn, and in how many episodes."""

@@ -3,8 +3,8 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Literal, Protocol
 
@@ -74,6 +74,8 @@ class SynthesisRequest:
     context: ZMachineContext
     memories: tuple[Memory, ...] = ()
     """What is kept at the location, persistent first, the superseded left out."""
+    now: Mapping[str, str] = field(default_factory=dict)
+    """What is so after the turn instead of what some of them claim, by title."""
     history: tuple[RecentTurn, ...] = ()
     """Oldest first."""
     triggers: tuple[str, ...] = ()
@@ -197,19 +199,20 @@ def prompt_for(request: SynthesisRequest, *, history_window: int) -> list[Messag
         facts=[*facts_in_words(request), *circumstances_in_words(request)],
         things=things_in_words(request),
         signals=signals(request),
-        memories=_memories(request.memories),
+        memories=_memories(request),
         history="\n".join(_past(turn) for turn in past),
         recalled="\n".join(request.recalled),
     )
     return [Message("system", prompt.system), Message("user", prompt.user)]
 
 
-def _memories(memories: Sequence[Memory]) -> str:
+def _memories(request: SynthesisRequest) -> str:
     """Return a line for each of the newest memories that fit, oldest first, and how many are left out."""
+    memories = request.memories
     lines: list[str] = []
     spare = _MOST_MEMORY_TOKENS
     for memory in reversed(memories):
-        line = _memory(memory)
+        line = _memory(memory, request.now.get(memory.title, ""))
         spare -= estimated_tokens(f"{line}\n")
         if spare < 0:
             lines.append(f"({len(memories) - len(lines)} older ones left out)")
@@ -218,7 +221,7 @@ def _memories(memories: Sequence[Memory]) -> str:
     return "\n".join(reversed(lines))
 
 
-def _memory(memory: Memory) -> str:
+def _memory(memory: Memory, now: str) -> str:
     # As JSON, so that the title that comes back can be the title that was sent.
     return _line(
         title=memory.title,
@@ -228,6 +231,7 @@ def _memory(memory: Memory) -> str:
         status=memory.status,
         action=memory.action,
         holds_when="; ".join(claim.in_words() for claim in memory.when),
+        now=now,
     )
 
 
