@@ -9,11 +9,12 @@ from tests.fixtures.slackwater import WALKTHROUGH
 from tests.fixtures.small_world import SmallWorld
 from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.manager import SimpleMemoryManager
-from zorkgpt.memory.models import ObjectMoved, ThingAtHand, ZMachineContext
+from zorkgpt.memory.models import AttributeChanged, MemorySynthesisResponse, ObjectMoved, ThingAtHand, ZMachineContext
 from zorkgpt.memory.synthesis import prompt_for
 
 KEY = Claim(Relation.HERE, small_world.KEY, "brass key")
 BOX = Claim(Relation.CLOSED, small_world.BOX, "tin box")
+LOCKED, SHUT = (Claim(relation, small_world.DOOR, "oak door") for relation in (Relation.LOCKED, Relation.CLOSED))
 
 
 def test_a_memory_says_what_is_so_instead_and_the_file_does_not(tmp_path):
@@ -53,6 +54,37 @@ def test_the_memory_is_asked_with_what_is_so_after_the_turn(tmp_path):
     prompt = prompt_for(answers.requests[0], history_window=3)[1].content
     assert '"text": "A key lies here.", ' in prompt
     assert '"now": "carried"' in prompt
+
+
+@pytest.mark.parametrize(
+    ("status", "claimed", "brought_up", "disproved"),
+    [
+        ("TENTATIVE", LOCKED, True, True),
+        # It was so, before the door was opened.
+        ("TENTATIVE", SHUT, True, False),
+        ("ACTIVE", LOCKED, False, False),
+        ("TENTATIVE", BOX, False, False),
+    ],
+)
+def test_what_is_unconfirmed_elsewhere_is_asked_about_when_its_thing_is_handled(
+    tmp_path, status, claimed, brought_up, disproved
+):
+    wrong = MemorySynthesisResponse(
+        should_remember=False, invalidate_memory_titles={"Door"}, invalidation_reason="It opens from below."
+    )
+    answers = Answers(wrong)
+    with SimpleMemoryManager.open(tmp_path, synthesizer=answers) as kept:
+        maybe = memory("Door", text="The door may be stuck for good.", status=status, claims=(claimed,))
+        kept.add_memory(small_world.LAMP_ROOM, "Lamp Room", maybe)
+        opened = AttributeChanged(small_world.DOOR, "oak door", "open", True)
+        turn = ZMachineContext(turn=4, changed=(opened,))
+        kept.record_action_outcome(small_world.COTTAGE, "Cottage", "open door", "It swings open.", turn)
+        (now,) = kept.memory_cache[small_world.LAMP_ROOM]
+    prompt = prompt_for(answers.requests[0], history_window=3)[1].content
+    line = '{"unconfirmed_at": "Lamp Room", "title": "Door", "text": "The door may be stuck for good."}'
+    assert (line in prompt) is brought_up
+    assert ("# Unconfirmed at other places" in prompt) is brought_up
+    assert (now.status == "SUPERSEDED") is disproved
 
 
 @pytest.mark.slow

@@ -22,7 +22,7 @@ def is_always_asked(request: SynthesisRequest) -> bool:
     """Return whether the cache is not used: after a death or a change of score, or where something is unconfirmed."""
     turn = request.context
     open_question = any(memory.status == MemoryStatus.TENTATIVE for memory in request.memories)
-    return turn.died or bool(turn.score_delta) or open_question
+    return turn.died or bool(turn.score_delta) or open_question or bool(request.unconfirmed)
 
 
 def key_of(request: SynthesisRequest, judge: str, replaced: Iterable[Memory] = ()) -> str:

@@ -604,8 +604,7 @@ class SimpleMemoryManager:
             self._learner.restore(found.first_turns, under_way.get("recorder"))
 
     def _name(self, location_id: int) -> str:
-        written = next((section.name for section in self.store.document.sections_of(location_id)), "")
-        return written or self._writer.names.get(location_id, "")
+        return self._writer.name_of(location_id)
 
 
 def _count(cache: dict[int, list[Memory]], location_id: int | None) -> int:

@@ -23,7 +23,7 @@ from zorkgpt.memory.models import (
     ThingAtHand,
     ZMachineContext,
 )
-from zorkgpt.memory.retrieval import estimated_tokens
+from zorkgpt.memory.retrieval import LocatedMemory, estimated_tokens
 from zorkgpt.memory.triggers import LONG_RESPONSE
 from zorkgpt.prompts.render import cut, render
 
@@ -76,6 +76,8 @@ class SynthesisRequest:
     """What is kept at the location, persistent first, the superseded left out."""
     now: Mapping[str, str] = field(default_factory=dict)
     """What is so after the turn instead of what some of them claim, by title."""
+    unconfirmed: tuple[LocatedMemory, ...] = ()
+    """What is unconfirmed at other places and claims something of a thing that the action handled."""
     history: tuple[RecentTurn, ...] = ()
     """Oldest first."""
     triggers: tuple[str, ...] = ()
@@ -200,6 +202,7 @@ def prompt_for(request: SynthesisRequest, *, history_window: int) -> list[Messag
         things=things_in_words(request),
         signals=signals(request),
         memories=_memories(request),
+        unconfirmed="\n".join(map(_unconfirmed, request.unconfirmed)),
         history="\n".join(_past(turn) for turn in past),
         recalled="\n".join(request.recalled),
     )
@@ -233,6 +236,11 @@ def _memory(memory: Memory, now: str) -> str:
         holds_when="; ".join(claim.in_words() for claim in memory.when),
         now=now,
     )
+
+
+def _unconfirmed(located: LocatedMemory) -> str:
+    memory = located.memory
+    return _line(unconfirmed_at=located.location_name or located.location_id, title=memory.title, text=memory.text)
 
 
 def _past(turn: RecentTurn) -> str:
