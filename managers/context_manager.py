@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -28,7 +29,7 @@ from zorkgpt.context.sections import REASONED_TURNS, reasoning_formatted, shown_
 from zorkgpt.errors import LLMError
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.synthesis import RecentTurn
-from zorkgpt.player import PlayerContext, Route
+from zorkgpt.player import Danger, PlayerContext, Route
 from zorkgpt.world.graph import MapGraph
 
 _SHORTEST_LINE_TOKENS = 10
@@ -162,7 +163,7 @@ class ContextManager(Manager):
             max_turns=self._config.max_turns_per_episode,
             episode=state.episode_id,
             exits=exits,
-            dangers=tuple(dangers_ahead(self._graph, here, self._recall, route)),
+            dangers=self._dangers(here, route),
             known_points=known_points(self._graph, here, self._recall, state.scored_actions),
             route=route,
             no_route=no_route(self._graph, here, recent[-1].reasoning) if recent and route is None else None,
@@ -225,6 +226,13 @@ class ContextManager(Manager):
         reasons, places = [turn.reasoning for turn in last], [turn.location_name for turn in last]
         stated = stated_destination(self._graph, here, reasons, places)
         return route_to(self._graph, here, stated if stated is not None else self._destination())
+
+    def _dangers(self, here: int | None, route: Route | None) -> tuple[Danger, ...]:
+        """Return the dangers ahead, each with what is so instead by now."""
+        found, memory = dangers_ahead(self._graph, here, self._recall, route), self._memory
+        if memory is None:
+            return tuple(found)
+        return tuple(replace(one, now=memory.instead_of(one.location_id, one.memory)) for one in found)
 
     def _mark_recalled(self, context: PlayerContext) -> None:
         """Tell the memory what is shown here and was learned elsewhere, so that it is not learned here once more."""

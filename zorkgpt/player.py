@@ -59,11 +59,13 @@ class Danger:
     """The number of ways from here to the place."""
     on_route: bool = False
     """Whether the place lies on the player's route."""
+    now: str = ""
+    """What is so at this moment instead of what the memory claims; "" where it still is so, or that is not known."""
 
     @property
     def text(self) -> str:
-        """Return the title and the text of the memory."""
-        return f"{self.memory.title}: {self.memory.text}"
+        """Return the title and the text of the memory, and what is so instead now."""
+        return f"{self.memory.title}: {self.memory.text}{f' (now: {self.now})' if self.now else ''}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 import pytest
 
 from zorkgpt.memory.claims import Claim, Relation
-from zorkgpt.memory.models import AttributeChanged, ObjectMoved, ZMachineContext
+from zorkgpt.memory.models import AttributeChanged, ObjectMoved, ThingAtHand, ZMachineContext
 from zorkgpt.memory.object_locations import HandledThings
 
 HALL, ATTIC, YOU, BOX = 5, 6, 1, 9
@@ -75,3 +75,71 @@ def test_it_goes_on_after_an_interruption():
     assert things.to_list() == resumed.to_list()
     things.clear()
     assert 4 not in things
+
+
+def lost(number, name, origin=HALL, **more):
+    return ZMachineContext(
+        location_before=HALL, moved=(ObjectMoved(number, name, origin, "", None, "nowhere", **more),)
+    )
+
+
+def closed_itself(**more):
+    return ZMachineContext(changed=(AttributeChanged(9, "box", "open", False, by_itself=True),), **more)
+
+
+CLOSED = Claim(Relation.CLOSED, BOX)
+BOX_HERE, SWORD_CARRIED = ThingAtHand(BOX, "box", states=("open",)), ThingAtHand(4, "sword", carried=True)
+
+
+@pytest.mark.parametrize(
+    ("turns", "at_hand", "claims", "now"),
+    [
+        ((took(),), (SWORD_CARRIED,), (HERE,), "carried"),
+        ((took(BOX),), (SWORD_CARRIED,), (IN_BOX,), "carried"),
+        ((took(), put()), (), (HERE,), "moved"),
+        ((took(), put(HALL)), (), (HERE,), ""),
+        ((took(), put(BOX)), (), (IN_BOX,), ""),
+        ((lost(7, "troll"),), (), (Claim(Relation.HERE, 7),), "gone"),
+        ((opened(),), (), (CLOSED,), "open"),
+        ((opened(), opened(False)), (), (CLOSED,), ""),
+        ((), (BOX_HERE,), (CLOSED,), "open"),
+        ((), (BOX_HERE,), (CLOSED, Claim(Relation.LOCKED, BOX)), "open"),
+        ((took(),), (SWORD_CARRIED, BOX_HERE), (HERE, CLOSED), "sword carried, box open"),
+        ((took(),), (SWORD_CARRIED,), (HERE, CLOSED), "sword carried"),
+    ],
+)
+def test_what_is_so_instead_of_a_claim_is_told(turns, at_hand, claims, now):
+    things, resumed = HandledThings(), HandledThings()
+    for turn in turns:
+        things.note(turn)
+    things.see(at_hand)
+    resumed.restore(things.to_list(), things.at_hand())
+    assert [one.instead_of(HALL, claims) for one in (things, resumed)] == [now, now]
+
+
+@pytest.mark.parametrize(
+    ("turns", "claim"),
+    [
+        # Not handled and out of sight: it may be anywhere.
+        ((), HERE),
+        ((lost(7, "troll", by_itself=True),), Claim(Relation.HERE, 7)),
+        # What becomes of a thing elsewhere, without the agent's doing.
+        ((took(), put(), lost(4, "sword", ATTIC, by_itself=True)), HERE),
+        ((opened(), closed_itself()), Claim(Relation.OPEN, BOX)),
+        # A carried sack that is closed hides what is in it.
+        ((took(), put(BOX)), Claim(Relation.CARRIED, 4)),
+        ((took(), put()), Claim(Relation.LEADS, None, "west", 4)),
+        ((took(), put()), Claim(Relation.DARK)),
+    ],
+)
+def test_what_the_agent_cannot_have_seen_is_not_told(turns, claim):
+    things = HandledThings()
+    for turn in turns:
+        things.note(turn)
+    assert things.instead_of(HALL, [claim]) == ""
+
+
+def test_a_thing_that_stayed_behind_is_not_at_hand():
+    things = HandledThings()
+    things.see([ThingAtHand(BOX, "box", states=("open",), left_behind=True)])
+    assert things.instead_of(HALL, [CLOSED]) == ""

@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 
 from tests.fixtures.chat_server import Answer, Body, ChatServer, Disconnect, Silence, Status
-from zorkgpt.context.sections import been_here
 from zorkgpt.errors import LLMError
 from zorkgpt.llm.client import LLMClient
 from zorkgpt.llm.scripted import ScriptedLLM
@@ -20,7 +19,6 @@ from zorkgpt.memory.synthesis import (
     RecentTurn,
     SynthesisAnswer,
     SynthesisRequest,
-    visits_in_words,
 )
 
 NOTHING = {"should_remember": False}
@@ -228,16 +226,10 @@ def test_the_model_is_told_what_the_player_was_shown_of_other_places():
 def test_the_model_is_told_what_is_carried_and_which_visit_this_is():
     context = ZMachineContext(inventory_after=("lamp", "rope"))
     staying, back = with_(context=context, visits=(1, 1), first_stay=True), with_(context=context, visits=(4, 2))
-    assert "- You carry the lamp, the rope.\n- This is your first visit here.\n- This is still the first" in prompt_of(
-        staying
-    )
+    first = "- This is your first visit here, in any episode.\n- This is still the first"
+    assert f"- You carry the lamp, the rope.\n{first}" in prompt_of(staying)
     told = "- You've been here 4 times across 2 episodes.\n- The place was visited before in this episode.\n"
     assert told in prompt_of(back)
-
-
-@pytest.mark.parametrize("visits", [(1, 1), (3, 1), (7, 2)])
-def test_the_player_and_the_memory_are_told_the_same_of_visits(visits):
-    assert visits_in_words(*visits) == been_here(visits)
 
 
 def test_an_arrival_after_a_death_is_no_way_and_its_question_not_about_the_death():

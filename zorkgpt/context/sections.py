@@ -21,7 +21,7 @@ from zorkgpt.context.prompt_section import (
     text_section,
 )
 from zorkgpt.memory.retrieval import estimated_tokens
-from zorkgpt.memory.synthesis import RecentTurn
+from zorkgpt.memory.synthesis import RecentTurn, visits_in_words
 from zorkgpt.player import Danger, Exit, KnownPoints, NoRoute, PlayerContext, Route, UntriedWays
 from zorkgpt.prompts.render import fence, one_line
 
@@ -155,7 +155,7 @@ def failed_here(context: PlayerContext, budgets: ContextSection) -> PromptSectio
 
 def memories(context: PlayerContext, budgets: ContextSection) -> PromptSection:
     """Return the memories of this place, which keep to a budget of their own, `max_tokens_per_location`."""
-    lines = [been_here(context.visits)] if context.visits else []
+    lines = [visits_in_words(*context.visits)] if context.visits else []
     if context.memories:
         lines.append(fence(context.memories))
     values = {
@@ -163,14 +163,6 @@ def memories(context: PlayerContext, budgets: ContextSection) -> PromptSection:
         "visits": {"times": context.visits[0], "episodes": context.visits[1]} if context.visits else None,
     }
     return PromptSection("## Remembered of this place", "\n\n".join(lines), values)
-
-
-def been_here(visits: tuple[int, int]) -> str:
-    """Return a sentence about how often the player has been here."""
-    times, episodes = visits
-    if times <= 1:
-        return "This is your first visit here, in any episode."
-    return f"You've been here {times} times across {episodes} episode{'' if episodes == 1 else 's'}."
 
 
 def dangers(context: PlayerContext, budgets: ContextSection) -> PromptSection:

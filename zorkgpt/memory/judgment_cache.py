@@ -22,7 +22,7 @@ def is_always_asked(request: SynthesisRequest) -> bool:
     """Return whether the cache is not used: after a death or a change of score, or where something is unconfirmed."""
     turn = request.context
     open_question = any(memory.status == MemoryStatus.TENTATIVE for memory in request.memories)
-    return turn.died or bool(turn.score_delta) or open_question
+    return turn.died or bool(turn.score_delta) or open_question or bool(request.unconfirmed)
 
 
 def key_of(request: SynthesisRequest, judge: str, replaced: Iterable[Memory] = ()) -> str:
@@ -46,6 +46,8 @@ def key_of(request: SynthesisRequest, judge: str, replaced: Iterable[Memory] = (
         "history": [[past.location_name, past.action, past.response, past.reasoning] for past in request.history],
         "recalled": request.recalled,
         "handled": [sorted(request.handled), sorted(request.moved)],
+        # Only where there is any: the questions of earlier versions have no such field.
+        **({"now": dict(request.now)} if request.now else {}),
     }
     return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:_KEY_LENGTH]
 

@@ -25,6 +25,7 @@ from zorkgpt.memory.models import (
     outcome_of,
 )
 from zorkgpt.memory.object_locations import HandledThings
+from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.settings import DEFAULT_HISTORY_WINDOW
 from zorkgpt.memory.storage.changes import is_current, same_words
 from zorkgpt.memory.storage.escaping import folded, one_line
@@ -39,6 +40,7 @@ Fact = MemorySynthesisResponse | FurtherFact
 _ABOUT_AN_ACTION = (Category.SUCCESS, Category.FAILURE)
 """Categories that by their definition tell what came of an action."""
 _AROUND_A_TITLE = " \t\"'`*.!…“”‘’«»[]"
+_MOST_UNCONFIRMED = 3
 _QUOTES = {ord(quote): None for quote in "\"'`“”‘’«»"}
 
 
@@ -151,8 +153,9 @@ class Learner:
                 judgment = self._judgment(self.synthesizer, request) if request.triggers else _Judgment()
                 answer = judgment.answer
                 if answer is not None:
-                    for memory in self._existing(location_id, request.memories, answer.invalidate_memory_titles):
-                        self._invalidate(request, memory, answer.invalidation_reason or "")
+                    titles = self._invalidate_elsewhere(request, answer)
+                    for memory in self._existing(location_id, request.memories, titles):
+                        self._invalidate(request, location_id, memory, answer.invalidation_reason or "")
                     all_kept = True
                     for fact in answer.facts():
                         all_kept = self._keep(request, fact) and all_kept
@@ -183,6 +186,10 @@ class Learner:
         self.recalled.show(location_id, memories)
         self._writer.evidence.show(location_id, memories)
 
+    def instead_of(self, location_id: int, memory: Memory) -> str:
+        """Return what is so now instead of what a memory claims; "" where it still is so, or that is not known."""
+        return self._handled.instead_of(location_id, memory.claims) if memory.claims else ""
+
     def reset(self) -> None:
         """Begin a new episode."""
         self.counts = LearningCounts()
@@ -198,6 +205,7 @@ class Learner:
             "visits": self._visits.snapshot(),
             "recalled": self.recalled.snapshot(),
             "handled": self._handled.to_list(),
+            "at_hand": self._handled.at_hand(),
             "counts": self.counts.snapshot(),
             "last_action": list(self._last_action),
             "last_asked_turn": self._last_asked_turn,
@@ -208,7 +216,7 @@ class Learner:
         self._visits.restore(first_turns, saved and saved["visits"])
         if saved is not None:
             self.recalled.restore(saved["recalled"])
-            self._handled.restore(saved["handled"])
+            self._handled.restore(saved["handled"], saved.get("at_hand", ()))
             self.counts = LearningCounts(**known_fields(LearningCounts, saved["counts"]))
             turn, action = saved["last_action"]
             self._last_action = int(turn), str(action)
@@ -229,6 +237,7 @@ class Learner:
         """Count the visit, complete the ground truth, and try what was advised; return the turn as a bare question."""
         with self._writer.store.guard:
             context = self._completed(location_id, given, arrival=arrival)
+            self._handled.see(context.things)
             self._visits.enter(location_id, self._state.episode)
             if not arrival:
                 self._visits.processed(location_id, context.turn)
@@ -278,7 +287,8 @@ class Learner:
             enabled=self._triggers,
             is_known_way=not turn.arrival and _is_known_way(turn.action, turn.context, memories),
         )
-        if triggers and self._asks_a_model and self._is_plain(turn, memories):
+        unconfirmed = self._unconfirmed_elsewhere(turn)
+        if triggers and self._asks_a_model and not unconfirmed and self._is_plain(turn, memories):
             triggers = []
         for trigger in triggers:
             self.counts.triggers[trigger.value] = self.counts.triggers.get(trigger.value, 0) + 1
@@ -292,11 +302,35 @@ class Learner:
             first_stay=self._visits.stays(turn.location_id) == 1,
             handled=self._handled.numbers(),
             moved=self._handled.moved(),
+            unconfirmed=unconfirmed,
         )
         if not turn.arrival:
             self._handled.note(turn.context)
             self._widen(turn.location_id, turn.action, turn.context, memories)
-        return request
+        told = ((memory.title, self.instead_of(turn.location_id, memory)) for memory in memories)
+        return replace(request, now={title: now for title, now in told if now})
+
+    def _unconfirmed_elsewhere(self, turn: SynthesisRequest) -> tuple[LocatedMemory, ...]:
+        """Return what is unconfirmed at other places and claims something of a thing that this action handled."""
+        context = turn.context
+        handled = {move.number for move in context.moved if not move.by_itself}
+        handled |= {change.number for change in context.changed if not change.by_itself}
+        if turn.arrival or not handled:
+            return ()
+        found, store = [], self._writer.store
+        with store.guard:
+            for kept in (store.cache, self._writer.ephemeral):
+                for place, memories in kept.items():
+                    if place == turn.location_id:
+                        continue
+                    found += [
+                        LocatedMemory(place, self._writer.name_of(place), memory)
+                        for memory in memories
+                        if memory.status == MemoryStatus.TENTATIVE
+                        and is_current(memory)
+                        and not handled.isdisjoint(claim.number for claim in memory.claims)
+                    ]
+        return tuple(found[:_MOST_UNCONFIRMED])
 
     def _visits_of(self, location_id: int) -> tuple[int, int]:
         """Return how often the player has been at a place that it was at in this turn, and in how many episodes."""
@@ -440,20 +474,32 @@ class Learner:
                 self.counts.contradictions_settled += each()
         return kept
 
-    def _invalidate(self, request: SynthesisRequest, memory: Memory, reason: str) -> None:
+    def _invalidate(self, request: SynthesisRequest, location_id: int, memory: Memory, reason: str) -> None:
         """Mark a memory as wrong, unless by the object tree it was so before the agent changed it, or still is."""
         lasting = memory.persistence.outlives_episode
-        if memory.claims and all(self._is_or_was_so(request, claim, lasting=lasting) for claim in memory.claims):
+        if memory.claims and all(
+            self._is_or_was_so(request, location_id, claim, lasting=lasting) for claim in memory.claims
+        ):
             self.counts.forbidden_by_ground_truth += 1
             self._log.warning(
                 "not invalidated: the object tree bears it out",
-                extra={"location_id": request.location_id, "title": memory.title, "reason": reason},
+                extra={"location_id": location_id, "title": memory.title, "reason": reason},
             )
             return
-        self._writer.invalidate(request.location_id, memory.title, reason, request.context.turn)
+        self._writer.invalidate(location_id, memory.title, reason, request.context.turn)
 
-    def _is_or_was_so(self, request: SynthesisRequest, claim: Claim, *, lasting: bool) -> bool:
-        if lasting and self._handled.was_so_before(request.location_id, claim):
+    def _invalidate_elsewhere(self, request: SynthesisRequest, answer: MemorySynthesisResponse) -> set[str]:
+        """Mark as wrong what was unconfirmed at other places and is disproved now; return the other titles."""
+        titles = answer.invalidate_memory_titles
+        for one in request.unconfirmed:
+            title = one.memory.title
+            if title in titles and resolve_title(title, request.memories) is None:
+                titles = titles - {title}
+                self._invalidate(request, one.location_id, one.memory, answer.invalidation_reason or "")
+        return titles
+
+    def _is_or_was_so(self, request: SynthesisRequest, location_id: int, claim: Claim, *, lasting: bool) -> bool:
+        if lasting and self._handled.was_so_before(location_id, claim):
             return True
         now = {told.short for thing in request.context.things for told in thing.claims()}
         return claim.short in now and claim.number not in self._handled

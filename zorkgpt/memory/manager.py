@@ -266,9 +266,17 @@ class SimpleMemoryManager:
                 budget=self.settings.budget,
                 count_tokens=self._count_tokens,
                 in_general=len(kept) - len(of_here),
+                now=lambda memory: self._learner.instead_of(location_id, memory),
             )
             self._learner.show(location_id, found.memories)
         return found.text
+
+    def instead_of(self, location_id: int, memory: Memory) -> str:
+        """Return what is so at this moment instead of what a memory of a location claims, as far as was seen: `gone`.
+
+        "" where it still is so, or that is not known.
+        """
+        return self._learner.instead_of(location_id, memory)
 
     def mark_recalled(self, location_id: int, memories: Iterable[Memory]) -> None:
         """Note memories of a location that the agent was shown elsewhere: repeating them is no observation."""
@@ -596,8 +604,7 @@ class SimpleMemoryManager:
             self._learner.restore(found.first_turns, under_way.get("recorder"))
 
     def _name(self, location_id: int) -> str:
-        written = next((section.name for section in self.store.document.sections_of(location_id)), "")
-        return written or self._writer.names.get(location_id, "")
+        return self._writer.name_of(location_id)
 
 
 def _count(cache: dict[int, list[Memory]], location_id: int | None) -> int:

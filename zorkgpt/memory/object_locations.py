@@ -1,11 +1,12 @@
-"""The things that the agent itself has moved and changed in this episode, by the object tree."""
+"""The things that the agent itself has moved and changed in this episode, and those at hand, by the object tree."""
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from zorkgpt.memory.claims import Claim, Relation
-from zorkgpt.memory.models import ZMachineContext
+from zorkgpt.memory.claims import OPPOSITE, Claim, Relation, claims_in
+from zorkgpt.memory.models import ThingAtHand, ZMachineContext
+from zorkgpt.memory.storage.escaping import one_line
 
 _ATTRIBUTE_OF = {
     Relation.OPEN: ("open", True),
@@ -17,7 +18,8 @@ _ATTRIBUTE_OF = {
 }
 """The attribute that a state is told by, and its value in this state."""
 _CLAIMABLE = frozenset(attribute for attribute, _ in _ATTRIBUTE_OF.values())
-_LOCATION_RELATIONS = (Relation.HERE, Relation.IN, Relation.ON, Relation.CARRIED)
+_FOUND_AT = (Relation.HERE, Relation.IN, Relation.ON)
+_LOCATION_RELATIONS = (*_FOUND_AT, Relation.CARRIED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +38,17 @@ class HandledThing:
     began: dict[str, bool] = field(default_factory=dict)
     """The attributes that the agent changed, with the values that they had before."""
     now: dict[str, bool] = field(default_factory=dict)
+    seen: bool = True
+    """The last of this was the agent's doing, or at hand."""
 
 
 class HandledThings:
-    """The things that the agent has moved or changed in this episode, by their object numbers."""
+    """The things that the agent has moved or changed in this episode, and what is at hand, by their object numbers."""
 
     def __init__(self) -> None:
         self._things: dict[int, HandledThing] = {}
+        self._at_hand: dict[int, list[Claim]] = {}
+        """All that can be claimed of each thing at hand; first where it is."""
 
     def __contains__(self, number: object) -> bool:
         return number in self._things
@@ -60,6 +66,7 @@ class HandledThings:
 
     def note(self, turn: ZMachineContext) -> None:
         """Take over what an action moved and changed; where a thing goes that was handled before is followed."""
+        at_hand = {thing.number for thing in turn.things}
         for move in turn.moved:
             known = self._things.get(move.number)
             if known is None and move.by_itself:
@@ -68,7 +75,8 @@ class HandledThings:
             if not known.moved:
                 known = replace(known, moved=True, origin=move.origin_number)
             carried = move.name in turn.inventory_after
-            self._things[move.number] = replace(known, holder=move.destination_number, carried=carried)
+            seen = not move.by_itself or move.number in at_hand
+            self._things[move.number] = replace(known, holder=move.destination_number, carried=carried, seen=seen)
         for change in turn.changed:
             known = self._things.get(change.number)
             if change.attribute not in _CLAIMABLE or (known is None and change.by_itself):
@@ -78,7 +86,19 @@ class HandledThings:
                 known,
                 began={change.attribute: not change.value} | known.began,
                 now=known.now | {change.attribute: change.value},
+                seen=not change.by_itself or change.number in at_hand,
             )
+
+    def see(self, things: Iterable[ThingAtHand]) -> None:
+        """Take over what is at hand now."""
+        self._see(claim for thing in things if not thing.left_behind for claim in thing.claims())
+
+    def _see(self, claims: Iterable[Claim]) -> None:
+        found: dict[int, list[Claim]] = {}
+        for claim in claims:
+            if claim.number is not None:
+                found.setdefault(claim.number, []).append(claim)
+        self._at_hand = found
 
     def owed_to_the_agent(self, location_id: int, claims: Iterable[Claim]) -> Claim | None:
         """Return a claim, kept at this location, that is true by the agent's doing only; None: there is none."""
@@ -96,6 +116,47 @@ class HandledThings:
             return thing.moved and (thing.carried or thing.holder != wanted)
         attribute, value = _ATTRIBUTE_OF.get(claim.relation, ("", False))
         return attribute in thing.now and thing.now[attribute] is not value
+
+    def instead_of(self, location_id: int, claims: Iterable[Claim]) -> str:
+        """Return what is so now instead of what claims say that are kept at this location: `carried`, `open`.
+
+        Where they are about several things, each is named: `brass key carried`. "" where all that is known of them
+        still is so. What the agent can't have seen is not told.
+        """
+        found: dict[int, dict[str, None]] = {}
+        for claim in claims:
+            if claim.number is not None:
+                words = found.setdefault(claim.number, {})
+                if word := self._instead(location_id, claim):
+                    words[word] = None
+        told = {number: " and ".join(words) for number, words in found.items() if words}
+        if len(found) == 1:
+            return "".join(told.values())
+        return ", ".join(f"{self._name(number)} {words}" for number, words in told.items())
+
+    def _name(self, number: int) -> str:
+        at_hand = self._at_hand.get(number)
+        return one_line(at_hand[0].name if at_hand else self.name_of(number))
+
+    def _instead(self, location_id: int, claim: Claim) -> str:
+        thing = self._things.get(claim.number or 0)
+        told = self._at_hand.get(claim.number or 0)
+        if claim.relation in _ATTRIBUTE_OF:
+            opposite = OPPOSITE[claim.relation]
+            if told is not None:
+                return opposite.value if any(one.relation is opposite for one in told) else ""
+            attribute, value = _ATTRIBUTE_OF[claim.relation]
+            is_otherwise = thing is not None and thing.seen and thing.now.get(attribute) is (not value)
+            return opposite.value if is_otherwise else ""
+        if claim.relation not in _FOUND_AT:
+            return ""
+        if told is not None and told[0].relation is Relation.CARRIED:
+            return Relation.CARRIED.value
+        if thing is None or not thing.moved or not thing.seen:
+            return ""
+        if thing.holder is None:
+            return "gone"
+        return "moved" if thing.holder != (location_id if claim.relation is Relation.HERE else claim.other) else ""
 
     def was_so_before(self, location_id: int, claim: Claim) -> bool:
         """Return whether the claim says how a thing was before the agent moved or changed it."""
@@ -125,9 +186,15 @@ class HandledThings:
 
     def clear(self) -> None:
         self._things.clear()
+        self._at_hand = {}
 
     def to_list(self) -> list[list[Any]]:
         return [[number, asdict(thing)] for number, thing in self._things.items()]
 
-    def restore(self, things: list[list[Any]]) -> None:
+    def at_hand(self) -> list[str]:
+        """Return what `see` has taken over, as plain values."""
+        return [str(claim) for claims in self._at_hand.values() for claim in claims]
+
+    def restore(self, things: list[list[Any]], at_hand: Iterable[str] = ()) -> None:
         self._things = {int(number): HandledThing(**fields) for number, fields in things}
+        self._see(claims_in(at_hand))

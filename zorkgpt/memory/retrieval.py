@@ -79,17 +79,19 @@ def shown(
     budget: Budget = Budget(),
     count_tokens: Callable[[str], int] = estimated_tokens,
     in_general: int = 0,
+    now: Callable[[Memory], str] = lambda _: "",
 ) -> Shown:
     """Return the memories of one location as lines, persistent first, the tentative at the end.
 
     Args:
         episodes: of the location, in their order; the last is the newest.
         in_general: how many more of the location hold at many places, and are told there and not here.
+        now: what is so at this moment instead of what a memory claims; "" where it still is so, or nobody knows.
     """
     if in_general:
         pointer = _in_general(in_general)
         rest = replace(budget, tokens=budget.tokens - count_tokens(f"{pointer}\n"))
-        found = shown(persistent, ephemeral, episodes=episodes, budget=rest, count_tokens=count_tokens)
+        found = shown(persistent, ephemeral, episodes=episodes, budget=rest, count_tokens=count_tokens, now=now)
         return Shown(f"{found.text}\n{pointer}" if found.text else pointer, found.memories)
     order = {episode_key(episode): rank for rank, episode in enumerate(episodes)}
     current = [
@@ -100,15 +102,16 @@ def shown(
     if not current:
         return Shown("")
     current.sort(key=lambda item: item[0])
-    return _chosen([memory for _, memory in current], budget, count_tokens)
+    return _chosen([memory for _, memory in current], budget, count_tokens, now)
 
 
-def line(memory: Memory, *, markers: bool = True) -> str:
-    """Return `[CATEGORY] Title: text`, with how long it is true and how often it worked."""
+def line(memory: Memory, *, markers: bool = True, now: str = "") -> str:
+    """Return `[CATEGORY] Title: text`, with how long it is true, how often it worked, and what is so instead now."""
     marker = memory.persistence.prompt_marker if markers else ""
     result = success_rate(memory)
     when = f" (when {', '.join(claim.in_words() for claim in memory.when)})" if memory.when else ""
-    return f"[{memory.category}] {memory.title}: {memory.text}{when}{marker}{f' ({result})' if result else ''}"
+    notes = [result] * bool(result) + [f"now: {now}"] * bool(now)
+    return f"[{memory.category}] {memory.title}: {memory.text}{when}{marker}{''.join(f' ({note})' for note in notes)}"
 
 
 def _rank(memory: Memory, order: dict[int | str, int], place: int) -> tuple[float, ...]:
@@ -130,7 +133,12 @@ def _scores(memory: Memory) -> bool:
     return bool(memory.action) and (memory.score_change or 0) > 0
 
 
-def _chosen(ranked: list[Memory], budget: Budget, count_tokens: Callable[[str], int]) -> Shown:
+def _chosen(
+    ranked: list[Memory], budget: Budget, count_tokens: Callable[[str], int], now: Callable[[Memory], str]
+) -> Shown:
+    def write(memory: Memory) -> str:
+        return line(memory, markers=budget.markers, now=now(memory))
+
     left: dict[str, int] = {Category.SUCCESS: budget.successes, Category.FAILURE: budget.failures}
     allowed = []
     for memory in ranked:
@@ -140,21 +148,23 @@ def _chosen(ranked: list[Memory], budget: Budget, count_tokens: Callable[[str], 
             allowed.append(memory)
             if memory.category in left and not is_free:
                 left[memory.category] -= 1
-    text = _text(allowed, len(ranked) - len(allowed), budget)
+    text = _text(allowed, len(ranked) - len(allowed), write)
     if count_tokens(text) <= budget.tokens:
         return Shown(text, tuple(allowed))
-    chosen = _fitting(allowed, len(ranked), budget, count_tokens)
-    return Shown(_text(chosen, len(ranked) - len(chosen), budget), tuple(chosen))
+    chosen = _fitting(allowed, len(ranked), budget.tokens, count_tokens, write)
+    return Shown(_text(chosen, len(ranked) - len(chosen), write), tuple(chosen))
 
 
-def _fitting(allowed: list[Memory], of: int, budget: Budget, count_tokens: Callable[[str], int]) -> list[Memory]:
+def _fitting(
+    allowed: list[Memory], of: int, tokens: int, count_tokens: Callable[[str], int], write: Callable[[Memory], str]
+) -> list[Memory]:
     # The parts are counted one by one, each with its line break: no tokenizer makes more of the whole than of them.
-    spare = budget.tokens - count_tokens(_left_out(of) + "\n")
+    spare = tokens - count_tokens(_left_out(of) + "\n")
     heading = count_tokens(f"\n{TENTATIVE_HEADING}\n")
     chosen: list[Memory] = []
     for memory in allowed:
         tentative = memory.status == _TENTATIVE
-        cost = count_tokens(("  " if tentative else "") + line(memory, markers=budget.markers) + "\n")
+        cost = count_tokens(("  " if tentative else "") + write(memory) + "\n")
         first = heading if tentative and not any(m.status == _TENTATIVE for m in chosen) else 0
         if cost + first <= spare:
             spare -= cost + first
@@ -162,15 +172,15 @@ def _fitting(allowed: list[Memory], of: int, budget: Budget, count_tokens: Calla
     return chosen
 
 
-def _text(chosen: list[Memory], hidden: int, budget: Budget) -> str:
+def _text(chosen: list[Memory], hidden: int, write: Callable[[Memory], str]) -> str:
     active = [memory for memory in chosen if memory.status != _TENTATIVE]
     active.sort(key=lambda memory: (not memory.pinned, not memory.persistence.outlives_episode))
     tentative = [memory for memory in chosen if memory.status == _TENTATIVE]
     tentative.sort(key=lambda memory: not memory.persistence.outlives_episode)
-    lines = [line(memory, markers=budget.markers) for memory in active]
+    lines = [write(memory) for memory in active]
     if tentative:
         lines += ["", TENTATIVE_HEADING] if lines else [TENTATIVE_HEADING]
-        lines += ["  " + line(memory, markers=budget.markers) for memory in tentative]
+        lines += ["  " + write(memory) for memory in tentative]
     if hidden:
         lines.append(_left_out(hidden))
     return "\n".join(lines)

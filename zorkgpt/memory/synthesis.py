@@ -3,8 +3,8 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Literal, Protocol
 
@@ -23,7 +23,7 @@ from zorkgpt.memory.models import (
     ThingAtHand,
     ZMachineContext,
 )
-from zorkgpt.memory.retrieval import estimated_tokens
+from zorkgpt.memory.retrieval import LocatedMemory, estimated_tokens
 from zorkgpt.memory.triggers import LONG_RESPONSE
 from zorkgpt.prompts.render import cut, render
 
@@ -76,6 +76,10 @@ class SynthesisRequest:
     context: ZMachineContext
     memories: tuple[Memory, ...] = ()
     """What is kept at the location, persistent first, the superseded left out."""
+    now: Mapping[str, str] = field(default_factory=dict)
+    """What is so after the turn instead of what some of them claim, by title."""
+    unconfirmed: tuple[LocatedMemory, ...] = ()
+    """What is unconfirmed at other places and claims something of a thing that the action handled."""
     history: tuple[RecentTurn, ...] = ()
     """Oldest first."""
     triggers: tuple[str, ...] = ()
@@ -210,19 +214,21 @@ def prompt_for(request: SynthesisRequest, *, history_window: int) -> list[Messag
         facts=[*facts_in_words(request), *circumstances_in_words(request)],
         things=things_in_words(request),
         signals=signals(request),
-        memories=_memories(request.memories),
+        memories=_memories(request),
+        unconfirmed="\n".join(map(_unconfirmed, request.unconfirmed)),
         history="\n".join(_past(turn) for turn in past),
         recalled="\n".join(request.recalled),
     )
     return [Message("system", prompt.system), Message("user", prompt.user)]
 
 
-def _memories(memories: Sequence[Memory]) -> str:
+def _memories(request: SynthesisRequest) -> str:
     """Return a line for each of the newest memories that fit, oldest first, and how many are left out."""
+    memories = request.memories
     lines: list[str] = []
     spare = _MOST_MEMORY_TOKENS
     for memory in reversed(memories):
-        line = _memory(memory)
+        line = _memory(memory, request.now.get(memory.title, ""))
         spare -= estimated_tokens(f"{line}\n")
         if spare < 0:
             lines.append(f"({len(memories) - len(lines)} older ones left out)")
@@ -231,7 +237,7 @@ def _memories(memories: Sequence[Memory]) -> str:
     return "\n".join(reversed(lines))
 
 
-def _memory(memory: Memory) -> str:
+def _memory(memory: Memory, now: str) -> str:
     # As JSON, so that the title that comes back can be the title that was sent.
     return _line(
         title=memory.title,
@@ -241,7 +247,13 @@ def _memory(memory: Memory) -> str:
         status=memory.status,
         action=memory.action,
         holds_when="; ".join(claim.in_words() for claim in memory.when),
+        now=now,
     )
+
+
+def _unconfirmed(located: LocatedMemory) -> str:
+    memory = located.memory
+    return _line(unconfirmed_at=located.location_name or located.location_id, title=memory.title, text=memory.text)
 
 
 def _past(turn: RecentTurn) -> str:
@@ -422,7 +434,7 @@ def circumstances_in_words(request: SynthesisRequest) -> list[str]:
 def visits_in_words(times: int, episodes: int) -> str:
     """Return a sentence about how often the player has been at a place, the present visit included."""
     if times <= 1:
-        return "This is your first visit here."
+        return "This is your first visit here, in any episode."
     return f"You've been here {times} times across {episodes} episode{'' if episodes == 1 else 's'}."
 
 

@@ -144,6 +144,11 @@ class MemoryWriter:
                     self._mark(location_id, old, _superseded(old, new.title, turn), "superseded", became=became)
             return True
 
+    def name_of(self, location_id: int) -> str:
+        """Return what a location is called in the file, or was called last; "" where nobody knows."""
+        written = next((section.name for section in self.store.document.sections_of(location_id)), "")
+        return written or self.names.get(location_id, "")
+
     def invalidate(self, location_id: int, title: str, reason: str, turn: int | None) -> bool:
         """Mark a memory as wrong; not without a reason, and not what a person has pinned."""
         with self.store.guard:

@@ -1,0 +1,118 @@
+"""What no longer holds in this episode is said beside the memory, as the object tree has it."""
+
+import pytest
+
+from tests.fixtures import small_world
+from tests.fixtures.memory import Answers, memory
+from tests.fixtures.runs import a_walkthrough
+from tests.fixtures.slackwater import WALKTHROUGH
+from tests.fixtures.small_world import SmallWorld
+from zorkgpt.memory.claims import Claim, Relation
+from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.models import AttributeChanged, MemorySynthesisResponse, ObjectMoved, ThingAtHand, ZMachineContext
+from zorkgpt.memory.synthesis import prompt_for
+
+KEY = Claim(Relation.HERE, small_world.KEY, "brass key")
+BOX = Claim(Relation.CLOSED, small_world.BOX, "tin box")
+LOCKED, SHUT = (Claim(relation, small_world.DOOR, "oak door") for relation in (Relation.LOCKED, Relation.CLOSED))
+
+
+def test_a_memory_says_what_is_so_instead_and_the_file_does_not(tmp_path):
+    commands = ("north", "south", "take key", "north", "east", "open box", "west")
+    with a_walkthrough(tmp_path, *commands, game=SmallWorld()) as run:
+        run.reset_episode()
+        kept = run.simple_memory
+        here = memory("Key", "core", text="A key lies here.", claims=(KEY,))
+        shut = memory("Box", "core", category="DANGER", text="A shut box.", claims=(BOX,))
+        kept.add_memory(small_world.JETTY, "Jetty", here)
+        kept.add_memory(small_world.PANTRY, "Pantry", shut)
+        told = []
+        for _ in commands[:-1]:
+            run.process_turn()
+            told.append([kept.instead_of(small_world.JETTY, here), kept.instead_of(small_world.PANTRY, shut)])
+        assert told == [["", ""], ["", ""], ["carried", ""], ["carried", ""], ["carried", ""], ["carried", "open"]]
+        shown = kept.get_location_memory(small_world.PANTRY)
+        assert "A shut box." in shown
+        assert "(now: open)" in shown
+        run.process_turn()
+        (ahead,) = run.managers.context.player_context(run.services.game.observe(), "").dangers
+        assert ahead.text == "Box: A shut box. (now: open)"
+        assert "now:" not in (tmp_path / "Memories.md").read_text("utf-8")
+        run.reset_episode()
+        assert "(now:" not in kept.get_location_memory(small_world.PANTRY)
+
+
+def test_the_memory_is_asked_with_what_is_so_after_the_turn(tmp_path):
+    answers = Answers()
+    with SimpleMemoryManager.open(tmp_path, synthesizer=answers) as kept:
+        kept.add_memory(small_world.JETTY, "Jetty", memory("Key", "core", text="A key lies here.", claims=(KEY,)))
+        key = ThingAtHand(small_world.KEY, "brass key", carried=True)
+        took = ObjectMoved(small_world.KEY, "brass key", small_world.JETTY, "Jetty", small_world.PLAYER, "you")
+        turn = ZMachineContext(turn=1, score_delta=5, moved=(took,), things=(key,), inventory_after=("brass key",))
+        kept.record_action_outcome(small_world.JETTY, "Jetty", "take key", "Taken.", turn)
+    assert answers.requests[0].now == {"Key": "carried"}
+    prompt = prompt_for(answers.requests[0], history_window=3)[1].content
+    assert '"text": "A key lies here.", ' in prompt
+    assert '"now": "carried"' in prompt
+
+
+@pytest.mark.parametrize(
+    ("status", "claimed", "brought_up", "disproved"),
+    [
+        ("TENTATIVE", LOCKED, True, True),
+        # It was so, before the door was opened.
+        ("TENTATIVE", SHUT, True, False),
+        ("ACTIVE", LOCKED, False, False),
+        ("TENTATIVE", BOX, False, False),
+    ],
+)
+def test_what_is_unconfirmed_elsewhere_is_asked_about_when_its_thing_is_handled(
+    tmp_path, status, claimed, brought_up, disproved
+):
+    wrong = MemorySynthesisResponse(
+        should_remember=False, invalidate_memory_titles={"Door"}, invalidation_reason="It opens from below."
+    )
+    answers = Answers(wrong)
+    with SimpleMemoryManager.open(tmp_path, synthesizer=answers) as kept:
+        maybe = memory("Door", text="The door may be stuck for good.", status=status, claims=(claimed,))
+        kept.add_memory(small_world.LAMP_ROOM, "Lamp Room", maybe)
+        opened = AttributeChanged(small_world.DOOR, "oak door", "open", True)
+        turn = ZMachineContext(turn=4, changed=(opened,))
+        kept.record_action_outcome(small_world.COTTAGE, "Cottage", "open door", "It swings open.", turn)
+        (now,) = kept.memory_cache[small_world.LAMP_ROOM]
+    prompt = prompt_for(answers.requests[0], history_window=3)[1].content
+    line = '{"unconfirmed_at": "Lamp Room", "title": "Door", "text": "The door may be stuck for good."}'
+    assert (line in prompt) is brought_up
+    assert ("# Unconfirmed at other places" in prompt) is brought_up
+    assert (now.status == "SUPERSEDED") is disproved
+
+
+@pytest.mark.slow
+def test_in_the_bundled_story_the_object_tree_bears_out_every_word(tmp_path):
+    found = set()
+    with a_walkthrough(tmp_path, *WALKTHROUGH, turns=len(WALKTHROUGH)) as run:
+        game, kept = run.services.game, run.simple_memory
+        for _ in range(2):
+            run.reset_episode()
+            for _ in WALKTHROUGH:
+                now = game.observe()
+                things = {placed.item.num: placed for placed in game.all_objects()}
+                carried = {item.num for item in now.carried or ()}
+                text = kept.get_location_memory(now.location.num)
+                for one in kept.memory_cache.get(now.location.num, ()):
+                    for claim in one.claims:
+                        word = kept.instead_of(now.location.num, memory(claims=(claim,)))
+                        if not word:
+                            continue
+                        found.add(word)
+                        assert any(word in line.partition("(now: ")[2] for line in text.splitlines())
+                        if word == "carried":
+                            assert claim.number in carried
+                        elif word == "gone":
+                            assert things[claim.number].room is None
+                        elif word == "moved":
+                            assert things[claim.number].holder != claim.other or claim.relation is Relation.HERE
+                        else:
+                            assert word in things[claim.number].states
+                run.process_turn()
+    assert {"carried", "gone", "open"} <= found
