@@ -187,7 +187,7 @@ class KnowledgeManager(Manager):
     def lines(self, now: Observation) -> tuple[str, ...]:
         """Return the lines that apply here, the most relevant first, within `knowledge_tokens`."""
         self._refresh()
-        document, here = self._keeper.store.document, surroundings_of(now)
+        document, here = self._keeper.store.document, surroundings_of(now, opening=not self._state.turn_count)
         if self._shown is None or self._shown[0] is not document or self._shown[1] != here:
             self._shown = (
                 document,
