@@ -11,6 +11,7 @@ from managers.checkpoint_manager import CheckpointManager
 from managers.episode_log import EpisodeLog
 from managers.knowledge_manager import KnowledgeManager
 from managers.model_calls import ModelCalls
+from managers.objective_manager import ObjectiveManager
 from managers.resumable import FINAL_ENDINGS, SavedEpisode
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
@@ -39,6 +40,7 @@ class EpisodeSynthesizer:
         checkpoints: CheckpointManager,
         models: ModelCalls | None = None,
         knowledge: KnowledgeManager | None = None,
+        objectives: ObjectiveManager | None = None,
     ) -> None:
         self._log = logger
         self._config = config
@@ -50,6 +52,7 @@ class EpisodeSynthesizer:
         self._checkpoints = checkpoints
         self._models = models
         self._knowledge = knowledge
+        self._objectives = objectives
         self._workdir = Path(config.zork_game_workdir)
 
     def reset_episode(self) -> int:
@@ -126,6 +129,8 @@ class EpisodeSynthesizer:
         state = self._state
         self._consolidate()
         self._conclude(reason)
+        if self._objectives:
+            self._objectives.end_episode()
         event = EpisodeEnded(
             episode=state.episode_id,
             time=_now(),

@@ -18,7 +18,7 @@ from zorkgpt.knowledge.patterns import general_form, is_general
 from zorkgpt.knowledge.retrieval import Surroundings, patterns_at, relevant_lines, surroundings_of
 from zorkgpt.knowledge.revision import Revision, line_key
 from zorkgpt.knowledge.store import KnowledgeStore
-from zorkgpt.knowledge.synthesis import EpisodeReview, KnowledgeSynthesizer, is_worth_concluding, mean_critic_score
+from zorkgpt.knowledge.synthesis import EpisodeReview, KnowledgeSynthesizer, mean_critic_score
 from zorkgpt.knowledge.updater import KnowledgeUpdater
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import Memory
@@ -141,9 +141,12 @@ class KnowledgeManager(Manager):
             self._history.add(record)
 
     def process_periodic_update(self) -> None:
-        """Learn from the turns since the last time, if there are enough of them."""
+        """Learn from the turns since the last time, if there are enough of them and more are to come."""
         if not self._begun:
             self._begin()
+        if self._is_last_turn():
+            # What is asked about the whole episode covers these turns too.
+            return
         turn = self._state.turn_count
         since = turn - self._keeper.processed(self._state.episode_id).until
         if since >= self._config.knowledge_update_interval and turn >= self._not_before:
@@ -154,17 +157,12 @@ class KnowledgeManager(Manager):
         turns = self._turns()
         if not turns:
             return True
-        self._refresh()
-        until = self._keeper.processed(self._state.episode_id).until
-        new = [turn for turn in turns if turn.turn > until]
         # A server that fails is not asked again on every turn.
         self._not_before = self._state.turn_count + self._config.knowledge_update_interval
-        if not new:
-            return self._done(lambda: self._keeper.learn(turns[-1:]))
-        return self._done(lambda: self._keeper.learn(new, turns[: len(turns) - len(new)]))
+        return self._done(lambda: self._keeper.learn(turns))
 
     def conclude(self, reason: str) -> None:
-        """Learn from the last turns of an episode that is over, and from the episode as a whole.
+        """Learn from an episode that is over, as a whole and from its last turns, in one go.
 
         Args:
             reason: How it ended, as `EpisodeEnded` names it. After Ctrl-C no model is asked.
@@ -172,11 +170,13 @@ class KnowledgeManager(Manager):
         if not self._state.turn_count or not len(self._history):
             return
         put_off = self._asks_a_model and reason in _WITHOUT_A_MODEL
-        if put_off or not (self.update() and self.synthesize_inter_episode_wisdom(reason)):
+        if put_off or not self.synthesize_inter_episode_wisdom(reason):
             self._note(self._state.episode_id, due=True)
 
     def synthesize_inter_episode_wisdom(self, reason: str = "") -> bool:
-        """Draw lessons from the running episode as a whole, if it is worth it, and return whether that was possible.
+        """Draw lessons from the running episode as a whole and return whether that was possible.
+
+        Without `enable_inter_episode_synthesis`, only its last turns are learned from.
 
         Args:
             reason: How it ended; by default death, if the player died and the story is over.
@@ -187,7 +187,7 @@ class KnowledgeManager(Manager):
     def lines(self, now: Observation) -> tuple[str, ...]:
         """Return the lines that apply here, the most relevant first, within `knowledge_tokens`."""
         self._refresh()
-        document, here = self._keeper.store.document, surroundings_of(now)
+        document, here = self._keeper.store.document, surroundings_of(now, opening=not self._state.turn_count)
         if self._shown is None or self._shown[0] is not document or self._shown[1] != here:
             self._shown = (
                 document,
@@ -256,20 +256,18 @@ class KnowledgeManager(Manager):
         turns = _turns_in(events)
         reason = next((event.reason for event in reversed(events) if isinstance(event, EpisodeEnded)), "")
         self._log.info("an earlier episode is concluded", extra={"episode": episode, "turns": len(turns)})
-        if turns:
-            until = self._keeper.processed(episode).until
-            new = [turn for turn in turns if turn.turn > until] or turns[-1:]
-            if not self._done(lambda: self._keeper.learn(new, turns[: len(turns) - len(new)])):
-                return False
-            if not self._conclude_story(episode, reason, turns):
-                return False
-        return self._note(episode, due=False)
+        return self._conclude_story(episode, reason, turns) and self._note(episode, due=False)
 
     def _conclude_story(self, episode: int, reason: str, turns: Sequence[TurnPlayed]) -> bool:
-        story = EpisodeReview(episode, reason, tuple(turns), critic_score=mean_critic_score(turns))
-        if not self._config.enable_inter_episode_synthesis or not is_worth_concluding(story):
+        if not turns:
             return True
+        if not self._config.enable_inter_episode_synthesis:
+            return self._done(lambda: self._keeper.learn(turns))
+        story = EpisodeReview(episode, reason, tuple(turns), critic_score=mean_critic_score(turns))
         return self._done(lambda: self._keeper.conclude(story))
+
+    def _is_last_turn(self) -> bool:
+        return self._state.finished or self._state.turn_count >= self._config.max_turns_per_episode
 
     def _turns(self) -> tuple[TurnPlayed, ...]:
         """Return the turns of the running episode, as far as the history goes back."""

@@ -102,14 +102,16 @@ class ObjectiveManager(Manager):
         if now is not None and now != self._updated:
             self._updated = now
             self._update(now)
-        if self.tracker.revision != self._revision:
-            self._revision = self.tracker.revision
-            self._save()
-            self._write_event()
+        self._keep()
+
+    def end_episode(self) -> None:
+        """Lay aside the objectives that make sense in this episode only, and save and log what is left."""
+        self.tracker.end_episode()
+        self._keep()
 
     def lines(self) -> tuple[str, ...]:
-        """Return the pursued objectives as the player is told of them, the most promising first."""
-        shown = self.tracker.pursued()[: self._config.refined_objectives_target_count]
+        """Return all pursued objectives as the player is told of them, the most promising first."""
+        shown = self.tracker.pursued()
         rooms = self._graph.rooms
         names = {place: rooms[place].name for one in shown for place in one.places if place in rooms}
         return tuple(prompt_line(one, names) for one in shown)
@@ -133,6 +135,8 @@ class ObjectiveManager(Manager):
         config = self._config
         if now.turn % config.objective_update_interval == 0:
             self._discover(now)
+        if self._is_last_turn():
+            return
         due = now.turn % config.objective_refinement_interval == 0
         count = len(self.tracker.pursued())
         too_many = count > config.max_objectives_before_forced_refinement
@@ -178,7 +182,11 @@ class ObjectiveManager(Manager):
             untried=self._untried(here),
             memories=tuple(self._memories(places, rooms)),
             knowledge=tuple(self._knowledge(now)),
+            is_last_turn=self._is_last_turn(),
         )
+
+    def _is_last_turn(self) -> bool:
+        return self._state.finished or self._state.turn_count >= self._config.max_turns_per_episode
 
     def _rooms(self) -> dict[int, str]:
         return {room.id: room.name for room in self._graph.rooms.values()}
@@ -197,6 +205,13 @@ class ObjectiveManager(Manager):
 
     def _lasting(self) -> list[dict[str, Any]]:
         return [objective_to_dict(one) for one in self.tracker.lasting()]
+
+    def _keep(self) -> None:
+        """Save and log the objectives if they have changed."""
+        if self.tracker.revision != self._revision:
+            self._revision = self.tracker.revision
+            self._save()
+            self._write_event()
 
     def _save(self) -> None:
         lasting = self._lasting() if self._remember else []
@@ -267,6 +282,7 @@ _COUNTED = (
     "dropped",
     "taken_up_again",
     "refined",
+    "ended_with_the_episode",
     "model_failures",
     "file_failures",
 )

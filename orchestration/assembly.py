@@ -72,6 +72,7 @@ def assemble(
         checkpoints=managers.checkpoints,
         models=services.models,
         knowledge=knowledge,
+        objectives=managers.objectives,
     )
     return ZorkOrchestratorV2(services, managers, episodes, player, _critic(services), watchers)
 

@@ -21,8 +21,8 @@ def a_document(*kept) -> KnowledgeDocument:
     return document
 
 
-def shown(document: KnowledgeDocument, budget: int = 300) -> list[str]:
-    return [one.text for one in relevant_lines(document, surroundings_of(NOW), budget)]
+def shown(document: KnowledgeDocument, budget: int = 300, *, opening: bool = False) -> list[str]:
+    return [one.text for one in relevant_lines(document, surroundings_of(NOW, opening=opening), budget)]
 
 
 def test_what_names_something_near_comes_before_what_is_general_and_dangers_first():
@@ -39,6 +39,37 @@ def test_dangers_and_puzzles_of_elsewhere_are_left_out():
         a_line("The troll kills.", KnowledgeSection.DANGERS), a_line("The kitchen is safe.", KnowledgeSection.DANGERS)
     )
     assert shown(document) == ["The kitchen is safe."]
+
+
+def test_before_the_first_turn_the_best_ways_to_begin_come_before_all_but_what_names_more():
+    held, near, tried = (
+        a_line("Go about it in daylight.", KnowledgeSection.META_STRATEGIES, borne_out=3),
+        a_line("Leave the kitchen first.", KnowledgeSection.STRATEGIES),
+        a_line("Write a map.", KnowledgeSection.STRATEGIES, borne_out=1),
+    )
+    stove = a_line("The old stove burns.", KnowledgeSection.DANGERS)
+    syntax = a_line("Say “look in”.", KnowledgeSection.SYNTAX, borne_out=9)
+    document = a_document(syntax, tried, stove, held, near)
+    in_the_opening = [near, stove, held, tried, syntax]
+    assert shown(document, opening=True) == [line.text for line in in_the_opening]
+    later = [stove, near, syntax, held, tried]
+    assert shown(document) == [line.text for line in later]
+
+
+def test_a_thing_may_be_named_by_what_it_is():
+    stoves = a_line("A stove takes coal.", KnowledgeSection.PUZZLES)
+    brass = a_line("Anything of brass can be sold.", KnowledgeSection.DISCOVERIES)
+    full = a_line("The brass lamp burns out.", KnowledgeSection.LESSONS)
+    general = a_line("Look into things.", KnowledgeSection.STRATEGIES, borne_out=9)
+    assert shown(a_document(brass, general, stoves, full)) == [full.text, stoves.text, general.text]
+
+
+def test_a_solution_for_another_place_of_the_same_name_is_shown_only_for_a_thing_that_it_names():
+    here, there, for_the_lamp = (
+        a_line(f"“{action}” at Kitchen ({number}) scores 5 points.", KnowledgeSection.PUZZLES)
+        for action, number in (("push wall", 5), ("push wall", 6), ("rub brass lamp", 6))
+    )
+    assert shown(a_document(there, for_the_lamp, here)) == [for_the_lamp.text, here.text]
 
 
 def test_what_is_struck_is_never_shown():

@@ -228,7 +228,10 @@ def test_a_miss_never_strikes_what_held_in_the_same_look_back():
 
 def test_an_episode_that_beat_the_others_teaches_the_order_of_its_points():
     story = EpisodeReview(
-        3, "turn limit", (a_turn(1, "take lamp", score=5), a_turn(2, "take gem", score_before=5, score=9))
+        3,
+        "turn limit",
+        (a_turn(1, "take lamp", score=5), a_turn(2, "take gem", score_before=5, score=9)),
+        learned_until=2,
     )
     [insight] = RuleKnowledgeSynthesizer().wisdom(story).new
     assert insight.text == (
@@ -239,8 +242,14 @@ def test_an_episode_that_beat_the_others_teaches_the_order_of_its_points():
     assert RuleKnowledgeSynthesizer().wisdom(replace(story, known=(known,))).new == []
 
 
+def test_the_last_turns_of_an_episode_teach_what_turns_teach():
+    turns = (a_turn(1, "eat toad", "You die.", died=True), a_turn(2, "eat newt", "You die too.", died=True))
+    answer = RuleKnowledgeSynthesizer().wisdom(EpisodeReview(1, "death", turns, learned_until=1))
+    assert [(one.section, one.turns) for one in answer.new] == [("dangers", [2])]
+
+
 def test_an_order_that_is_too_long_for_a_line_says_how_much_is_missing():
     turns = tuple(a_turn(at, f"take thing number {at}", score_before=at - 1, score=at) for at in range(1, 31))
-    [insight] = RuleKnowledgeSynthesizer().wisdom(EpisodeReview(1, "turn limit", turns)).new
+    [insight] = RuleKnowledgeSynthesizer().wisdom(EpisodeReview(1, "turn limit", turns, learned_until=30)).new
     assert len(insight.text) <= 400
     assert insight.text.endswith(" more.")

@@ -78,6 +78,7 @@ def test_the_model_is_asked_every_so_many_turns_about_the_turns_since(tmp_path):
     with run:
         run.play_episode()
     first, second, last = asked(llm)
+    assert [("An episode is over" in question) for question in (first, second, last)] == [False, False, True]
     assert ("Turn 1," in first, "Turn 10," in first, "Turn 11," in first) == (True, True, False)
     assert ("Turn 10," in second, "Turn 11," in second, "Turn 20," in second) == (False, True, True)
     assert ("Turn 21," in last, "Turn 25," in last) == (True, True)
@@ -113,10 +114,10 @@ def test_numbers_bear_out_and_contradict_and_unknown_ones_are_counted(tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("answer", ["no JSON at all", '{"new": "much"}', {"new": [{"section": "x", "text": "y"}]}])
 def test_an_unusable_answer_teaches_nothing_and_the_turns_are_not_asked_about_again(tmp_path, answer):
-    run, llm = a_run(tmp_path, answer, answer, LESSON, turns=20)
+    run, llm = a_run(tmp_path, answer, answer, LESSON, NOTHING, turns=25)
     with run:
         end = run.play_episode()
-    assert "Turn 1," not in asked(llm)[-1]
+    assert "Turn 1," not in asked(llm)[2]
     assert (texts(tmp_path), end.metrics["knowledge"]["unusable_answers"]) == (["Green ground gives way."], 1)
 
 
@@ -143,22 +144,24 @@ def test_what_a_model_writes_never_becomes_structure(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("settings", "turns", "drawn"),
-    [({}, 100, True), ({}, 99, False), ({"enable_inter_episode_synthesis": False}, 100, False)],
+    ("settings", "turns", "about_the_episode"),
+    [({}, 3, True), ({}, 100, True), ({"enable_inter_episode_synthesis": False}, 100, False)],
 )
-def test_lessons_beyond_an_episode_are_drawn_if_it_is_worth_it(tmp_path, settings, turns, drawn):
+def test_at_its_end_every_episode_is_asked_about_once(tmp_path, settings, turns, about_the_episode):
     commands = ["look"] * turns
     file = tmp_path / "walkthrough.txt"
     file.write_text("\n".join(commands))
     config = GameConfiguration(
         zork_game_workdir=str(tmp_path), max_turns_per_episode=turns, embedding_provider="none", **settings
     )
-    llm = ScriptedLLM(Script(NOTHING, WISDOM))
+    llm = ScriptedLLM(Script(WISDOM if about_the_episode else LESSON))
     choice = PlayerChoice("walkthrough", "a test", None)
     with assemble(config, RunOptions(choice=choice, walkthrough=file), llm=llm) as run:
         run.play_episode()
-    assert texts(tmp_path) == (["See the village first."] if drawn else [])
-    assert len(asked(llm)) == 1 + drawn
+    assert texts(tmp_path) == ["See the village first." if about_the_episode else "Green ground gives way."]
+    [question] = asked(llm)
+    assert ("An episode is over" in question, f"Turn {turns}," in question) == (about_the_episode, True)
+    assert knowledge(tmp_path).processed["1"].until == turns
 
 
 @pytest.mark.slow
@@ -173,7 +176,7 @@ def test_an_interrupted_episode_asks_no_model_and_the_next_start_makes_up_for_it
     with run:
         run.process_turn()
         assert texts(tmp_path) == ["Green ground gives way."]
-    assert "Episode 1." in asked(llm)[0]
+    assert 'Episode 1, ended by: "interrupted", after 5 turns' in asked(llm)[0]
     assert "Turn 5," in asked(llm)[0]
     assert not knowledge(tmp_path).processed["1"].due
     assert next(event.added for event in updates(tmp_path, 2)) == ["Green ground gives way."]

@@ -31,7 +31,7 @@ def test_the_model_is_asked_at_the_interval_and_what_it_finds_is_shown_until_it_
     run.idle(1, 4)
     assert (run.manager.lines(), llm.calls) == ((), [])
     run.idle(5, 9)
-    assert run.manager.lines() == ("Take the lamp; done when you carry brass lamp; at Hall (1)",)
+    assert run.manager.lines() == ("Take the lamp; done when you carry the brass lamp; at Hall (1)",)
     assert len(llm.calls) == 1
     run.play(turn(10, **TAKEN))
     assert run.manager.lines() == ()
@@ -111,8 +111,8 @@ def test_of_the_world_they_go_on_in_the_next_episode_and_in_the_next_process(tmp
     assert len(run.manager.lines()) == 1
     other = Played(tmp_path).begin(3)
     assert other.manager.lines() == (
-        "Take the lamp; done when you carry brass lamp; at Hall (1); "
-        "to be done again as in episode 1, turn 6, by take lamp",
+        "Take the lamp; done when you carry the brass lamp; at Hall (1); "
+        "to be done again as in episode 1, turn 6, by “take lamp”",
     )
 
 
@@ -188,11 +188,29 @@ def test_what_can_not_be_restored_changes_nothing(tmp_path):
     assert run.manager.snapshot() == before
 
 
-def test_the_stale_ones_are_shown_last_and_as_many_as_the_setting_says(tmp_path):
+def test_all_that_are_pursued_are_listed_and_the_stale_ones_last(tmp_path):
     run, _ = played(tmp_path, many(1), many(6), *[NOTHING] * 3, objective_stale_after_turns=8)
     run.idle(1, 13)
     lines = run.manager.lines()
-    assert len(lines) == 8
     assert list(lines[:5]) == [f"Find number {number}" for number in range(6, 11)]
-    assert lines[5] == "Find number 1; nothing has come of it for a while"
+    assert list(lines[5:]) == [f"Find number {number}; nothing has come of it for a while" for number in range(1, 6)]
     assert {one.status for one in run.manager.tracker.pursued()} == {ObjectiveStatus.OPEN, ObjectiveStatus.STALE}
+
+
+def test_when_the_episode_ends_what_makes_sense_in_it_only_is_laid_aside(tmp_path):
+    run, _ = played(tmp_path, {"new": [*LAMP_WANTED["new"], {"text": "Wait for rain"}]})
+    run.idle(1, 5)
+    run.manager.end_episode()
+    assert [one.text for one in run.manager.tracker.pursued()] == ["Take the lamp"]
+    assert (metrics(run)["open"], metrics(run)["ended_with_the_episode"]) == (1, 1)
+    run.manager.end_episode()
+    assert metrics(run)["ended_with_the_episode"] == 1
+    assert "Take the lamp" in (tmp_path / "objectives.json").read_text()
+
+
+def test_on_the_last_turn_the_model_is_told_that_the_episode_ends_and_the_list_is_not_thinned_out(tmp_path):
+    settings = {"objective_refinement_interval": 5, "refined_objectives_target_count": 1, "max_turns_per_episode": 10}
+    run, llm = played(tmp_path, many(1), {"keep": [1, 2]}, many(6), **settings)
+    run.idle(1, 10)
+    first, _, last = (call.prompt for call in llm.calls)
+    assert ["The episode ends with this turn" in prompt for prompt in (first, last)] == [False, True]

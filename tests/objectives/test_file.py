@@ -26,7 +26,7 @@ def test_the_file_has_the_documented_form(tmp_path):
     assert state["objectives"] == [
         {
             "text": "Take the lamp",
-            "condition": {"kind": "holds", "thing": 10, "text": "you carry brass lamp"},
+            "condition": {"kind": "holds", "thing": 10, "text": "you carry the brass lamp"},
             "places": [1],
             "origin": {"episode": 1, "turn": 15},
             "reached": [{"episode": 1, "turn": 20, "judge": "game", "words": "take lamp", "gain": 5}],

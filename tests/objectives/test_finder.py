@@ -18,7 +18,7 @@ def test_a_thing_may_be_named_by_number_or_by_name():
     by_number = of("Take the lamp", kind="holds", thing=10, scope="world", places=(1, "Cellar", 99))
     assert by_number == Objective(
         "Take the lamp",
-        Condition(ConditionKind.HOLDS, thing=10, text="you carry brass lamp"),
+        Condition(ConditionKind.HOLDS, thing=10, text="you carry the brass lamp"),
         NOW,
         Scope.WORLD,
         places=(1, 2),

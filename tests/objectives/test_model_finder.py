@@ -89,7 +89,7 @@ def test_the_model_is_told_what_is_certain_and_what_is_in_words():
         )
     )[1].content
     for line in (
-        '1. "Take the lamp; done when you carry brass lamp"',
+        '1. "Take the lamp; done when you carry the brass lamp"',
         '2. [in words] "Find out who lives here"',
         '- "Get out of bed"',
         '- Not tried from "Hall" (1): north, up',

@@ -21,7 +21,7 @@ from zorkgpt.memory.retrieval import estimated_tokens
 from zorkgpt.runlog.episodes import read_episode
 from zorkgpt.runlog.events import ObjectivesUpdated, TurnPlayed
 
-LINE = "Put the chest to use; done when amber bead is at sea chest"
+LINE = "Put the chest to use; done when the amber bead is on or in the sea chest"
 PROPOSED = {
     "new": [
         {"text": "Put the chest to use", "kind": "thing_at", "thing": "amber bead", "place": "sea chest"},

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import TypeVar
 
 from game_interface.models import Observation
+from zorkgpt.knowledge.claims import parse_claim
 from zorkgpt.knowledge.document import KnowledgeDocument
 from zorkgpt.knowledge.line import ORDER, KnowledgeLine, KnowledgeSection
 from zorkgpt.memory.retrieval import estimated_tokens
@@ -19,6 +20,8 @@ _PLACE_BOUND = (
     KnowledgeSection.DISCOVERIES,
 )
 """Lines in these sections are useful only where something that they name is near."""
+_OPENING = (KnowledgeSection.STRATEGIES, KnowledgeSection.META_STRATEGIES)
+"""Lines in these sections say how an episode is best begun, or gone about."""
 _MIN_WORD = 3
 _Line = TypeVar("_Line")
 
@@ -29,7 +32,13 @@ class Surroundings:
 
     place: int | None
     names: tuple[frozenset[str], ...]
-    """The words of each name, of the place and of the visible and carried things."""
+    """The words of each name of the visible and carried things."""
+    place_name: frozenset[str] = frozenset()
+    """The words of the place's name."""
+    kinds: frozenset[str] = frozenset()
+    """The last word of each name, which in English says what it is: "lamp" of "brass lamp"."""
+    opening: bool = False
+    """Whether nothing has been played in the episode yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,15 +59,21 @@ def patterns_at(document: KnowledgeDocument, location_id: int | None, budget: in
     return tuple(_fitting(here, budget // 2, _shown_text))
 
 
-def surroundings_of(now: Observation) -> Surroundings:
+def surroundings_of(now: Observation, *, opening: bool = False) -> Surroundings:
     things = (*(now.visible or ()), *(now.carried or now.inventory or ()))
-    names = [thing.name for thing in things] + ([now.location.name] if now.location else [])
-    words = tuple(found for name in dict.fromkeys(names) if (found := _words(name)))
-    return Surroundings(now.location.num if now.location else None, words)
+    names = dict.fromkeys(thing.name for thing in things)
+    words = tuple(found for name in names if (found := _words(name)))
+    kinds = frozenset(word for name in names for word in _words(name.split()[-1] if name.split() else ""))
+    if now.location is None:
+        return Surroundings(None, words, kinds=kinds, opening=opening)
+    return Surroundings(now.location.num, words, _words(now.location.name), kinds, opening)
 
 
 def relevant_lines(document: KnowledgeDocument, here: Surroundings, budget: int) -> tuple[RelevantLine, ...]:
-    """Return the lines to show within the budget: patterns found here, what names something near, and general ones."""
+    """Return the lines to show within the budget: patterns found here, what names something near, and general ones.
+
+    Before the first turn, what says how to go about an episode comes with the lines that name something near.
+    """
     first = patterns_at(document, here.place, budget)
     left = budget - sum(_token_cost(_shown_text(line)) for line in first)
     ours = (
@@ -68,22 +83,36 @@ def relevant_lines(document: KnowledgeDocument, here: Surroundings, budget: int)
         if not line.struck and not (line.places and line in first)
     )
     theirs = (RelevantLine(section, text, None) for section, text in document.by_hand)
-    any_word = frozenset().union(*here.names)
     ranked = []
     for shown in (*ours, *theirs):
-        words = _words(shown.line.text if shown.line else shown.text)
-        named = 0 if any_word.isdisjoint(words) else sum(name <= words for name in here.names)
-        if named or shown.section not in _PLACE_BOUND:
-            ranked.append((_rank(shown, named), shown))
+        nearness = _nearness(shown, here)
+        if nearness or shown.section not in _PLACE_BOUND:
+            ranked.append((_rank(shown, nearness), shown))
     ranked.sort(key=lambda one: one[0])
     rest = _fitting([shown for _, shown in ranked], left, lambda shown: shown.text)
     return (*(RelevantLine(line.section, _shown_text(line), line) for line in first), *rest)
 
 
-def _rank(shown: RelevantLine, named: int) -> tuple[int, bool, int, int]:
+def _nearness(shown: RelevantLine, here: Surroundings) -> int:
+    """Return how much a line matters here: the most what names two things near, the least what names none.
+
+    A thing that is named only by what it is, such as "the lamp", counts less than one that is named in full. A line in
+    a fixed form about another place of the same name does not name this place.
+    """
+    text = shown.line.text if shown.line else shown.text
+    claim = parse_claim(text)
+    elsewhere = claim is not None and claim.place is not None and claim.place != here.place
+    words = _words(text)
+    names_here = bool(here.place_name) and not elsewhere and here.place_name <= words
+    in_full = names_here + sum(name <= words for name in here.names if name != here.place_name)
+    nearness = 2 * min(2, in_full) or int(not here.kinds.isdisjoint(words))
+    return nearness + 2 if here.opening and shown.section in _OPENING else nearness
+
+
+def _rank(shown: RelevantLine, nearness: int) -> tuple[int, bool, int, int]:
     sure = shown.line.borne_out - shown.line.contradicted if shown.line else 0
     # A line that a person wrote ranks like one that was borne out once.
-    return -min(named, 2), shown.section not in _PLACE_BOUND, -(sure if shown.line else 1), ORDER.index(shown.section)
+    return -nearness, shown.section not in _PLACE_BOUND, -(sure if shown.line else 1), ORDER.index(shown.section)
 
 
 @lru_cache(4096)

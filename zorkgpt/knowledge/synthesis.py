@@ -47,7 +47,7 @@ class TurnReview:
 
 @dataclass(frozen=True, slots=True)
 class EpisodeReview:
-    """A whole episode to learn from, and what is known already."""
+    """A whole episode to learn from, its last turns included, and what is known already."""
 
     episode: int | str
     reason: str
@@ -56,6 +56,8 @@ class EpisodeReview:
     known: tuple[KnowledgeLine, ...] = ()
     critic_score: float | None = None
     """The mean over the turns that a model judged; None: there were none."""
+    learned_until: int = 0
+    """The turn up to which the episode's turns have been learned from already."""
     by_hand: tuple[str, ...] = ()
     """What people wrote: known too, and not to be judged."""
     turns_of: TurnsOf = no_turns
@@ -64,13 +66,17 @@ class EpisodeReview:
         """Yield each turn with the turns before it."""
         return (Attempt(turn, self.turns[:at]) for at, turn in enumerate(self.turns))
 
+    def last_turns(self) -> TurnReview | None:
+        """Return the turns that nothing was learned from yet, as a review of their own; None if there are none."""
+        fresh = tuple(turn for turn in self.turns if turn.turn > self.learned_until)
+        if not fresh:
+            return None
+        earlier = self.turns[: len(self.turns) - len(fresh)]
+        return TurnReview(self.episode, fresh, self.known, earlier, self.by_hand, self.turns_of)
+
     @property
     def score(self) -> int | None:
         return next((turn.score for turn in reversed(self.turns) if turn.score is not None), None)
-
-    @property
-    def died(self) -> bool:
-        return any(turn.died for turn in self.turns)
 
 
 class NewLesson(BaseModel):
@@ -82,9 +88,9 @@ class NewLesson(BaseModel):
 
 
 class NewInsight(BaseModel):
-    """A new line from a whole episode, as the answer words it."""
+    """A new line from a whole episode or its last turns, as the answer words it."""
 
-    section: Theme
+    section: Literal[Topic, Theme]
     text: str = Field(max_length=400, description="one or two sentences that help on in a later episode")
     turns: list[int] = Field(default_factory=list, max_length=200, description="the turns that show it")
 
@@ -130,7 +136,7 @@ class KnowledgeSynthesizer(Protocol):
         ...
 
     def wisdom(self, asked: EpisodeReview) -> WisdomAnswer:
-        """Return what this episode teaches for others.
+        """Return what this episode teaches for others, and what its last turns teach.
 
         Raises:
             LLMError: a model was asked and gave no usable answer.
@@ -198,18 +204,3 @@ def mean_critic_score(turns: Sequence[TurnPlayed]) -> float | None:
     """Return the critic's mean score; None if no turn was judged by a model."""
     scores = [turn.critic_score for turn in turns if turn.critic_score is not None]
     return sum(scores) / len(scores) if scores else None
-
-
-MIN_SCORE = 50
-MIN_TURNS = 100
-MIN_CRITIC_SCORE = 0.3
-
-
-def is_worth_concluding(story: EpisodeReview) -> bool:
-    """Return whether an episode is worth drawing lessons from: it ended in death, scored, was long or played well."""
-    return bool(story.turns) and (
-        story.reason == "death"
-        or (story.score or 0) >= MIN_SCORE
-        or len(story.turns) >= MIN_TURNS
-        or (story.critic_score or 0.0) >= MIN_CRITIC_SCORE
-    )

@@ -55,8 +55,8 @@ class KnowledgeUpdater:
         """Return how far the episode has been processed."""
         return self.store.document.processed.get(str(episode), ProcessedTurns())
 
-    def learn(self, turns: Sequence[TurnPlayed], earlier: Sequence[TurnPlayed] = ()) -> Revision:
-        """Learn from turns of one episode, and record the patterns across memories.
+    def learn(self, turns: Sequence[TurnPlayed]) -> Revision:
+        """Learn from those turns of an episode that are new, and record the patterns across memories.
 
         Raises:
             LLMError: the model could not be asked; nothing was changed.
@@ -66,19 +66,17 @@ class KnowledgeUpdater:
         episode, last = turns[0].episode, turns[-1].turn
         lessons = LineUpdates()
         if fresh := [turn for turn in turns if turn.turn > self.processed(episode).until]:
-            before = (*earlier, *turns[: len(turns) - len(fresh)])
+            before = tuple(turns[: len(turns) - len(fresh)])
             lessons = self._synthesize(
                 TurnReview(episode, tuple(fresh), self._known_lines(), before, self._manual_lines(), self._turns_of)
             )
-        remembered = self._remembered()
-        found = find_patterns(remembered, self._is_way)
-        gone = withdrawn(remembered)
+        record = self._recorder_of_patterns(episode, last)
 
         def change(revision: Revision) -> KnowledgeDocument:
             before, processed = revision.document, revision.document.processed.get(str(episode), ProcessedTurns())
             if processed.until < last:
                 revision.apply(lessons)
-            record_patterns(revision, found, gone, episode=episode, turn=last)
+            record(revision)
             if revision.document is not before or processed.until < last:
                 revision.document = revision.document.with_processed(
                     episode, ProcessedTurns(max(last, processed.until), processed.concluded, processed.due)
@@ -88,7 +86,9 @@ class KnowledgeUpdater:
         return self._apply(change)
 
     def conclude(self, story: EpisodeReview) -> Revision:
-        """Learn from a whole episode what is useful in others.
+        """Learn from a whole episode and from its last turns, and record the patterns across memories.
+
+        A model is not asked about an episode whose turns have all been learned from.
 
         Raises:
             LLMError: the model could not be asked; nothing was changed.
@@ -98,15 +98,27 @@ class KnowledgeUpdater:
         last = story.turns[-1].turn
         if self._is_concluded(self.store.document, story):
             return Revision(self.store.document)
-        asked = replace(story, known=self._known_lines(), by_hand=self._manual_lines(), turns_of=self._turns_of)
+        asked = replace(
+            story,
+            known=self._known_lines(),
+            by_hand=self._manual_lines(),
+            turns_of=self._turns_of,
+            learned_until=self.processed(story.episode).until,
+        )
+        if self._synthesizer.asks_a_model and asked.last_turns() is None:
+            return Revision(self.store.document)
         lessons = self._synthesize(asked)
+        record = self._recorder_of_patterns(story.episode, last)
 
         def change(revision: Revision) -> KnowledgeDocument:
             if self._is_concluded(revision.document, story):
                 return revision.document
             revision.apply(lessons)
+            record(revision)
             until = revision.document.processed.get(str(story.episode), ProcessedTurns()).until
-            return revision.document.with_processed(story.episode, ProcessedTurns(until, concluded=last))
+            processed = ProcessedTurns(max(last, until), concluded=last)
+            revision.document = revision.document.with_processed(story.episode, processed)
+            return revision.document
 
         return self._apply(change)
 
@@ -128,6 +140,13 @@ class KnowledgeUpdater:
     def due(self) -> list[str]:
         """Return the names of the episodes that are still to be concluded."""
         return [name for name, processed in self.store.document.processed.items() if processed.due]
+
+    def _recorder_of_patterns(self, episode: int | str, turn: int) -> Callable[[Revision], None]:
+        """Find the patterns across memories, and return what records them in a revision."""
+        remembered = self._remembered()
+        found = find_patterns(remembered, self._is_way)
+        gone = withdrawn(remembered)
+        return lambda revision: record_patterns(revision, found, gone, episode=episode, turn=turn)
 
     def _synthesize(self, asked: TurnReview | EpisodeReview) -> LineUpdates:
         synthesizer = self._synthesizer

@@ -37,6 +37,8 @@ class ConditionKind(StrEnum):
 
 FINDINGS = frozenset({ConditionKind.VISITED, ConditionKind.WAY_TRIED, ConditionKind.TEXT})
 """Kinds that stay reached across episodes; the others describe a state of the world, which a restart undoes."""
+_ARTICLES = frozenset({"", "the", "a", "an", "some", "your", "my", "his", "her", "their"})
+"""First words of names before which no "the" is put."""
 
 
 @dataclass(frozen=True)
@@ -148,10 +150,17 @@ def _is_at(thing: int | None, place: int | None, now: Observation) -> bool:
     return False
 
 
+def _with_article(name: str) -> str:
+    """Return the name of a thing with "the", unless it is a proper name or has a word like it."""
+    first = name.split(" ")[0]
+    return name if first in _ARTICLES or first[:1].isupper() else f"the {name}"
+
+
 def describe(condition: Condition, rooms: Mapping[int, str], things: Mapping[int, str]) -> str:
     """Return the condition in words."""
-    thing = things.get(condition.thing or 0, "")
-    place = f"{rooms.get(condition.place or 0) or things.get(condition.place or 0, '')} ({condition.place})"
+    thing = _with_article(things.get(condition.thing or 0, ""))
+    room, holder = rooms.get(condition.place or 0), things.get(condition.place or 0, "")
+    place = f"{room or _with_article(holder)} ({condition.place})"
     match condition.kind:
         case ConditionKind.SCORE:
             return f"the score is {condition.points} or more"
@@ -162,7 +171,7 @@ def describe(condition: Condition, rooms: Mapping[int, str], things: Mapping[int
         case ConditionKind.VISITED:
             return f"you were at {place} in this episode"
         case ConditionKind.THING_AT:
-            return f"{thing} is at {place}"
+            return f"{thing} is at {place}" if room else f"{thing} is on or in {place}"
         case ConditionKind.OPENED:
             return f"{thing} was opened"
         case ConditionKind.WAY_TRIED:

@@ -129,6 +129,8 @@ class Situation:
     memories: tuple[str, ...] = ()
     """Memories of the places involved, a line each."""
     knowledge: tuple[str, ...] = ()
+    is_last_turn: bool = False
+    """Whether the episode ends with this turn."""
 
 
 @dataclass(frozen=True, slots=True)

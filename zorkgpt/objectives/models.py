@@ -137,9 +137,11 @@ def prompt_line(objective: Objective, rooms: Mapping[int, str]) -> str:
         parts.append(f"at {', '.join(places)}")
     if objective.evidence:
         last = objective.evidence[-1]
-        how = f"by {last.words}" if last.judge == "game" else f"when the game said {last.words}"
+        how = f"by “{last.words}”" if last.judge == "game" else f"when the game said “{last.words}”"
         when = f"in episode {last.turn.episode}, turn {last.turn.turn}, {how}"
         parts.append(f"{'to be done again as' if objective.pursued else 'reached'} {when}")
     if objective.status is ObjectiveStatus.STALE:
         parts.append("nothing has come of it for a while")
+    if objective.status is ObjectiveStatus.ABANDONED:
+        parts.append("laid aside")
     return "; ".join(parts)

@@ -192,6 +192,13 @@ class ObjectiveTracker:
                 # Abandoned for this episode only: this does not count as a lack of progress.
                 self._put(replace(objective, status=ObjectiveStatus.ABANDONED))
 
+    def end_episode(self) -> None:
+        """Lay aside what was pursued for the sake of this episode only; what is about the world stays as it is."""
+        for objective in self.pursued():
+            if objective.scope is Scope.EPISODE:
+                self.counts["ended_with_the_episode"] += 1
+                self._put(replace(objective, status=ObjectiveStatus.ABANDONED))
+
     def _put(self, objective: Objective) -> None:
         known = self.objectives.get(objective.key)
         if known is None or replace(known, progressed=objective.progressed) != objective:

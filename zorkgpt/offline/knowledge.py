@@ -69,14 +69,25 @@ class RuleKnowledgeSynthesizer:
         return LessonsAnswer(new=fresh[:MAX_NEW], borne_out=held, contradicted=denied[:MAX_CONTRADICTED])
 
     def wisdom(self, asked: EpisodeReview) -> WisdomAnswer:
+        best = self._best(asked)
+        last_turns = asked.last_turns()
+        if last_turns is None:
+            return WisdomAnswer(new=best)
+        lessons = self.lessons(last_turns)
+        new = [*best, *(NewInsight(**lesson.model_dump()) for lesson in lessons.new)]
+        return WisdomAnswer(new=new[:MAX_NEW], borne_out=lessons.borne_out, contradicted=lessons.contradicted)
+
+    @staticmethod
+    def _best(asked: EpisodeReview) -> list[NewInsight]:
+        """Return a line about the episode if none before it had as many points."""
         score = asked.score or 0
         claims = (parse_claim(line.text) for line in asked.known)
         known = [int(claim.action) for claim in claims if claim and claim.kind is ClaimKind.BEST]
         scored = [turn.turn for turn in asked.turns if points_gained(turn) > 0]
         if not scored or score <= max(known, default=0):
-            return WisdomAnswer()
+            return []
         text = best_line(asked.episode, asked.turns, score)
-        return WisdomAnswer(new=[NewInsight(section="meta_strategies", text=text, turns=scored[-200:])])
+        return [NewInsight(section="meta_strategies", text=text, turns=scored[-200:])]
 
 
 def _against(line: KnowledgeLine, claim: KnowledgeClaim, asked: TurnReview) -> TurnPlayed | None:
