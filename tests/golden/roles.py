@@ -157,14 +157,14 @@ _WANTED = [
 
 def knowledge(request: Request) -> Reply:
     prompt = request.prompt
+    answer: dict[str, Any] = {"new": [], "borne_out": [], "contradicted": []}
     if "An episode is over" in prompt:
-        new = [
+        answer["new"] = [
             {"section": "death_patterns", "text": "Eating what grows in the Back Garden kills.", "turns": [25]},
             {"section": "meta_strategies", "text": "Read the letter first: it scores and names the aim.", "turns": [1]},
         ]
-        return json.dumps({"new": new, "borne_out": [99], "contradicted": []})
-    answer: dict[str, Any] = {"new": [], "borne_out": [], "contradicted": []}
-    if kept := number_of(prompt, "Look closely"):
+        answer["borne_out"] = [99]
+    elif kept := number_of(prompt, "Look closely"):
         answer["borne_out"] = [kept]
     else:
         answer["new"] = [
