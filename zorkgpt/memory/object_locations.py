@@ -6,7 +6,6 @@ from typing import Any
 
 from zorkgpt.memory.claims import OPPOSITE, Claim, Relation, claims_in
 from zorkgpt.memory.models import ThingAtHand, ZMachineContext
-from zorkgpt.memory.storage.escaping import one_line
 
 _ATTRIBUTE_OF = {
     Relation.OPEN: ("open", True),
@@ -136,7 +135,7 @@ class HandledThings:
 
     def _name(self, number: int) -> str:
         at_hand = self._at_hand.get(number)
-        return one_line(at_hand[0].name if at_hand else self.name_of(number))
+        return " ".join((at_hand[0].name if at_hand else self.name_of(number)).split())
 
     def _instead(self, location_id: int, claim: Claim) -> str:
         thing = self._things.get(claim.number or 0)
