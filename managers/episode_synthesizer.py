@@ -17,7 +17,7 @@ from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import TurnHistory, TurnRecord
 from session.log_entries import turn_played
-from zorkgpt.errors import WorkdirError
+from zorkgpt.errors import WorkdirError, ZorkGPTError
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import Persistence
 from zorkgpt.runlog.episodes import episodes_in, run_directory
@@ -129,8 +129,7 @@ class EpisodeSynthesizer:
         state = self._state
         self._consolidate()
         self._conclude(reason)
-        if self._objectives:
-            self._objectives.end_episode()
+        self._lay_objectives_aside()
         event = EpisodeEnded(
             episode=state.episode_id,
             time=_now(),
@@ -171,6 +170,16 @@ class EpisodeSynthesizer:
         except Exception as error:
             # The episode is closed even if no lessons can be drawn.
             self._log.warning("no lessons drawn from the episode", extra={"error": repr(error)}, exc_info=True)
+
+    def _lay_objectives_aside(self) -> None:
+        """Lay aside the objectives of this episode only."""
+        if self._objectives is None:
+            return
+        try:
+            self._objectives.end_episode()
+        except ZorkGPTError as error:
+            # The episode is closed even if its directory is gone.
+            self._log.warning("objectives not laid aside", extra={"reason": str(error)})
 
     @property
     def _run_directory(self) -> Path:

@@ -122,7 +122,7 @@ def test_the_folder_of_another_story_is_refused_and_left_as_it_is(other, said, m
     assert play("--workdir", "mine", "--game", other) == ExitCode.BAD_INPUT
     told = said()
     assert "mine keeps memories, map and runs of Slack Water (release 2" in told
-    assert "Other! (release 1, serial 991231" in told
+    assert "Other! (release 2, serial 991231" in told
     assert "--workdir" in told
     assert contents(Path("mine")) == before
     assert not ROOT.exists()

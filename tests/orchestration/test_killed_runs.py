@@ -40,10 +40,11 @@ def whole(tmp_path_factory) -> Uninterrupted:
 
 
 def killed(whole: Uninterrupted, workdir: Path, kill_at: int) -> bool:
-    """Whether the episode had begun by then."""
+    """Whether the episode had begun by then, and was not over yet."""
     shutil.copytree(whole.before, workdir)
     assert played(workdir, *PLAY, kill_at=kill_at).code == -signal.SIGKILL
-    return (workdir / "runs" / "2" / "checkpoint.json").exists()
+    begun = (workdir / "runs" / "2" / "checkpoint.json").exists()
+    return begun and last_end(read_episode(workdir, 2)) is None
 
 
 @pytest.mark.slow

@@ -138,6 +138,8 @@ def _how_to_go_on(options: PlayOptions, watcher: "_RunWatcher") -> str:
     """Return what is saved, and the command that goes on from there."""
     if watcher.begun is None:
         return "Nothing was played yet, and nothing has changed."
+    if options.workdir is not None and not options.workdir.is_dir():
+        return f"{options.workdir} is gone, and with it what was saved there."
     ended = watcher.endings[-1] if watcher.endings else None
     if ended is not None and ended.episode == watcher.begun and ended.reason not in _RESUMABLE_REASONS:
         return "Everything is saved. The next run goes on with the next episode."
