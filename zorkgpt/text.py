@@ -9,3 +9,8 @@ def normalized_action(action: str) -> str:
 def number_of(count: int, one: str, many: str) -> str:
     """Return a count with its noun: `1 turn`, `2 turns`."""
     return f"{count} {one if count == 1 else many}"
+
+
+def printable(text: str) -> str:
+    """Return the text with a space in the place of each control character but a line break."""
+    return "".join(letter if letter.isprintable() or letter == "\n" else " " for letter in text)

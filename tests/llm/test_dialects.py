@@ -233,3 +233,13 @@ def test_each_retry_is_told():
     with ChatServer(Status(503), Status(503), "fine") as server:
         assert watched(server, observer).complete(QUESTION, role="agent").content == "fine"
     assert [told for told in observer.told if told[0] == "retry"] == [("retry", 1, 2), ("retry", 2, 2)]
+
+
+def test_what_a_server_says_of_an_error_reaches_no_terminal_as_a_command():
+    with (
+        ChatServer(Status(500, "out\x1b]0;title\x07 of\x1b[31m memory")) as server,
+        pytest.raises(LLMUnreachable) as told,
+    ):
+        client_of(server).check()
+    assert "memory" in str(told.value)
+    assert str(told.value).isprintable()

@@ -91,7 +91,7 @@ def test_a_way_that_led_nowhere_before_is_told_with_what_is_open_now():
     state = (Claim(Relation.OPEN, 12, "trap door"), Claim(Relation.CARRIED, 7, "brass lamp"))
     walked = replace(TRUTH, location_changed=True, location_after=2, destination_name="Cellar", state=state)
     answer = taught("down", "Cellar", replace(walked, failed_before=True))
-    assert answer.memory_text == ("Leads to Cellar, though not always. Now the trap door is open.")
+    assert answer.memory_text == ("Leads to Cellar, though not always. It did in this state: the trap door is open.")
     assert answer.claims == (Claim(Relation.LEADS, None, "down", 2, "Cellar"),)
 
 

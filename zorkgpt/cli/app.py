@@ -8,6 +8,7 @@ from typer.core import TyperGroup
 
 from zorkgpt.cli.process import ExitCode, announce_start
 from zorkgpt.errors import LLMUnreachable, ZorkGPTError
+from zorkgpt.text import printable
 
 _FIRST_STEPS = """A player of interactive fiction that learns across episodes.
 
@@ -226,5 +227,5 @@ def _mount_groups() -> None:
 
 
 def _complain(message: str, code: int) -> int:
-    typer.echo(f"zorkgpt: {message}", err=True)
+    typer.echo(f"zorkgpt: {printable(message)}", err=True)
     return code

@@ -25,7 +25,7 @@ from zorkgpt.llm.roles import Role
 from zorkgpt.memory.models import MemoryEvent
 from zorkgpt.returning import RETURN
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, EpisodeStarted
-from zorkgpt.text import number_of
+from zorkgpt.text import number_of, printable
 
 _WIDE, _HIGH = 100, 26
 _NARROWEST = 20
@@ -356,11 +356,6 @@ def _turn_block(record: TurnRecord, player: str) -> Text:
         "\n",
         shortened(step.response.strip(), RESPONSE_LIMIT),
     )
-
-
-def printable(text: str) -> str:
-    """Return the text without control characters."""
-    return "".join(letter if letter.isprintable() or letter == "\n" else " " for letter in text)
 
 
 def score_line(score: int | None, most: int | None) -> str:

@@ -13,11 +13,12 @@ from game_interface.story import Story
 from orchestration.assembly import prepare_workdir
 from orchestration.players import choose_player
 from session.game_configuration import GameConfiguration
-from zorkgpt.cli.display import console_for, printable
+from zorkgpt.cli.display import console_for
 from zorkgpt.cli.process import ExitCode
 from zorkgpt.errors import ZorkGPTError
 from zorkgpt.llm.client import LLMClient, ModelStatus
 from zorkgpt.runlog.story_folder import StoryMark, check_story, kept_folder
+from zorkgpt.text import printable
 
 
 @dataclass(frozen=True)

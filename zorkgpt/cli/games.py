@@ -3,11 +3,11 @@
 import sys
 
 from game_interface.story import IS_CHECKOUT, FoundStory, list_stories
-from zorkgpt.cli.display import console_for, printable
+from zorkgpt.cli.display import console_for
 from zorkgpt.cli.paths import configured_paths
 from zorkgpt.runlog.episodes import episodes_in
 from zorkgpt.runlog.story_folder import StoryFolder, story_folders
-from zorkgpt.text import number_of
+from zorkgpt.text import number_of, printable
 
 _FOLDER = "put its file (.z3, .z5, .z8) into infrastructure/, or " if IS_CHECKOUT else ""
 _BRING = f"""To bring a story of your own: {_FOLDER}name it with --game.

@@ -6,12 +6,12 @@ from contextlib import suppress
 from rich.text import Text
 
 from session.history import TurnRecord
-from zorkgpt.cli.display import printable, score_change, score_line, score_style
+from zorkgpt.cli.display import score_change, score_line, score_style
 from zorkgpt.cli.status import StatusLine
 from zorkgpt.context.sections import way_to_points
 from zorkgpt.player import AgentDecision, Player, PlayerContext, PlayerStopped, UndoRequested
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, EpisodeStarted
-from zorkgpt.text import normalized_action, number_of
+from zorkgpt.text import normalized_action, number_of, printable
 
 _HELP = """These are for this program, everything else is for the game:
   /see    what the agent would be shown here

@@ -20,7 +20,7 @@ from orchestration.zork_orchestrator_v2 import Watcher
 from session.checkpoint import Run
 from session.game_configuration import LOG_FILE, GameConfiguration
 from session.history import TurnRecord
-from zorkgpt.cli.display import LINGER_S, BarDisplay, console_for, display_for, printable
+from zorkgpt.cli.display import LINGER_S, BarDisplay, console_for, display_for
 from zorkgpt.cli.human import HumanPlayer
 from zorkgpt.cli.learning import learning_of
 from zorkgpt.cli.paths import run_paths, story_folder
@@ -37,6 +37,7 @@ from zorkgpt.llm.settings import LLMSettings
 from zorkgpt.log import logging_to
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, EpisodeStarted
 from zorkgpt.runlog.story_folder import StoryMark, read_mark
+from zorkgpt.text import printable
 
 _EPISODES = 2
 _USUAL_EPISODES = {"offline": 5, "human": 1}

@@ -14,12 +14,12 @@ from rich.text import Text
 from game_interface.story import IS_CHECKOUT, Story
 from orchestration.players import PlayerChoice
 from session.game_configuration import LOG_FILE, GameConfiguration
-from zorkgpt.cli.display import printable, score_line
+from zorkgpt.cli.display import score_line
 from zorkgpt.cli.learning import Learning, PlayedEpisode, UsefulMemory, levels_to_compare
 from zorkgpt.llm.roles import Role
 from zorkgpt.memory.models import Persistence
 from zorkgpt.runlog.events import EpisodeEnded
-from zorkgpt.text import number_of
+from zorkgpt.text import number_of, printable
 
 COMMAND = "uv run python main.py" if IS_CHECKOUT else "zorkgpt"
 """How the program is started."""

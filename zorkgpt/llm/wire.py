@@ -16,6 +16,7 @@ from zorkgpt.errors import LLMError, LLMUnreachable
 from zorkgpt.llm.messages import Message, Usage
 from zorkgpt.llm.settings import RoleSettings
 from zorkgpt.llm.structured import BARE_OBJECT, bounded_schema, json_schema, with_form, with_instruction
+from zorkgpt.text import printable
 
 _SAMPLING = ("temperature", "top_p")
 # The API of OpenAI has no such parameters; most local servers do.
@@ -372,7 +373,7 @@ def scrubbed(text: str, secrets: list[str]) -> str:
     for secret in secrets:
         if len(secret) >= 4:
             text = text.replace(secret, "***")
-    text = " ".join(text.split())
+    text = " ".join(printable(text).split())
     return text if len(text) <= _LONGEST_ERROR else text[:_LONGEST_ERROR] + " ..."
 
 
