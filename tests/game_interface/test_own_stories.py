@@ -1,0 +1,56 @@
+"""What is known of stories that nothing was tuned to, at each step of their walkthroughs."""
+
+from collections.abc import Iterable
+
+import pytest
+
+from game_interface.core.jericho_interface import JerichoInterface
+from game_interface.models import Item, Transition
+from tests.fixtures import own_stories
+
+
+def _listed(items: Iterable[Item] | None) -> str:
+    return "?" if items is None else ", ".join(sorted(item.name for item in items))
+
+
+def _told(game: JerichoInterface, done: Transition | None, key: str, value: str) -> str:
+    """What the interface says about a fact, in the words in which a walkthrough states it."""
+    now = game.observe()
+    match key:
+        case "room":
+            return now.location.name if now.location else "?"
+        case "holds":
+            return _listed(now.inventory)
+        case "sees":
+            return _listed(item for item in now.visible or () if item.name in value.split(", "))
+        case "score":
+            return str(now.score)
+        case "dark" | "lit":
+            return "" if now.dark == (key == "dark") else "the opposite"
+        case "in":
+            return now.vehicle.name if now.vehicle else "nothing"
+        case "died" | "over" | "won":
+            assert done is not None, f"{key} is no fact of an opening"
+            return "" if {"died": done.died, "over": done.finished, "won": done.victory}[key] else "not so"
+    raise AssertionError(f"the README names no fact {key!r}")
+
+
+def _expected(key: str, value: str) -> str:
+    return ", ".join(sorted(filter(None, value.split(", ")))) if key in ("holds", "sees") else value
+
+
+@pytest.mark.parametrize("name", own_stories.names())
+def test_what_is_known_at_each_step(name: str) -> None:
+    """Everything that the walkthrough states is what the interface says; rooms stay until another is stated."""
+    wrong, room = [], None
+    with JerichoInterface(own_stories.compiled(name)) as game:
+        game.start()
+        for number, step in enumerate(own_stories.walkthrough(name)):
+            done = game.act(step.command) if step.command else None
+            facts = dict(step.facts)
+            room = facts.setdefault("room", room)
+            assert room is not None, "the opening's room is not stated"
+            for key, value in facts.items():
+                if (told := _told(game, done, key, value)) != _expected(key, value):
+                    wrong.append(f"step {number} ({step.command or 'opening'}): {key} {value!r}, told {told!r}")
+    assert not wrong, "\n".join(wrong)
