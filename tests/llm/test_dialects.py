@@ -87,6 +87,13 @@ def test_a_server_that_ignores_the_schema_is_given_it_in_the_prompt():
     assert forms(server.requests) == ["json_schema", "json_object", "json_object"]
 
 
+def test_a_line_break_in_a_string_is_no_sign_that_the_schema_is_ignored():
+    answers = iter(['{"score": "high", "reason": "one\ntwo"}', '{"score": 1, "reason": "fine"}'])
+    with ChatServer(lambda request: next(answers)) as server:
+        assert client_of(server).complete(QUESTION, role="critic", response_model=Verdict).parsed == FINE
+    assert forms(server.requests) == ["json_schema", "json_schema"]
+
+
 def test_what_a_check_found_is_kept_for_the_run():
     with ChatServer(llama_cpp_python) as server:
         found = client_of(server).check()
