@@ -31,6 +31,7 @@ class ThingState:
     on_top: bool = False
     """It is on its holder, not in it."""
     carried: bool = False
+    worn: bool = False
     fixed: bool = False
     """It can't be taken, as far as the story tells."""
     alive: bool = False

@@ -99,6 +99,7 @@ class SceneReader:
             holder=self._reader.item(view, held_by) if held_by else None,
             on_top=bool(held_by) and profile.has(view, held_by, "supporter"),
             carried=carried,
+            worn=named.get("worn", False),
             fixed=bool(named) and not named.get("takeable", False),
             alive=named.get("animate", False),
             states=tuple(_states(named)),

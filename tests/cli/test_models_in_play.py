@@ -87,8 +87,9 @@ def test_a_ceiling_on_tokens_ends_the_run_with_everything_saved(play, tmp_path):
         code, out, _ = play(server, "--json", "--max-tokens", "40", "--episodes", "3")
     (episode,) = json.loads(out)["episodes"]
     assert code == ExitCode.OK
-    assert (episode["ending"], len(server.requests)) == ("budget", 4)
-    assert "The ceiling of 40 tokens is reached" in episode["message"]
+    assert (episode["ending"], len(server.requests)) == ("budget", 3)
+    # Each request, the one at the start included, takes 15 tokens.
+    assert "The ceiling of 40 tokens is reached: 45 are used." in episode["message"]
     *_, ended = read_episode(tmp_path / "files", 1)
     assert ended.reason == "budget"
 
@@ -115,8 +116,9 @@ def test_a_ceiling_on_cost_needs_prices(play, tmp_path):
         (tmp_path / "pyproject.toml").write_text(table)
         code, out, _ = play(server, "--json", "--max-cost", "2")
     (episode,) = json.loads(out)["episodes"]
-    assert (code, episode["ending"], len(server.requests)) == (ExitCode.OK, "budget", 3)
-    assert sum(took["cost"] for took in episode["model_usage"].values()) == 2
+    assert (code, episode["ending"], len(server.requests)) == (ExitCode.OK, "budget", 2)
+    # The other half was spent on the request at the start.
+    assert sum(took["cost"] for took in episode["model_usage"].values()) == 1
 
 
 def test_prices_can_come_from_the_environment(play, monkeypatch):

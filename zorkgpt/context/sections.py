@@ -370,7 +370,7 @@ def _with_states(items: Sequence[Item] | None, things: Sequence[ThingState]) -> 
 
     def told(item: Item) -> str:
         thing = states.get(item.num)
-        remarks = list(thing.states) if thing else []
+        remarks = [*["worn"] * thing.worn, *thing.states] if thing else []
         if item.num and (within := inside.get(item.num)):
             held = states.get(within[0].num)
             remarks.append(f"{'on' if held and held.on_top else 'in'} it: {', '.join(map(told, within))}")

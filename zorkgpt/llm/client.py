@@ -45,6 +45,8 @@ class ModelStatus:
     """The models that the server lists; None: it has no list."""
     dialect: wire.Dialect = field(default_factory=wire.Dialect)
     """What the server was found to accept."""
+    spent: tuple[int, float] = field(default=(0, 0.0), compare=False)
+    """The tokens and the cost of finding that out."""
 
 
 class _Ready(BaseModel):
@@ -92,7 +94,7 @@ class LLMClient:
         Args:
             on_call: called after every request with its prompt and answer; a record never holds a key.
             connect: None: the SDK of OpenAI.
-            known: what an earlier check found.
+            known: what an earlier check found; what it has spent counts against the ceilings.
             observer: is told of each call while it lasts; answers then come in parts where the server does that.
 
         Raises:
@@ -108,6 +110,8 @@ class LLMClient:
         self._connections: dict[str, Any] = {}
         self._dialects = {(status.base_url, status.model): status.dialect for status in known}
         self._failures: dict[Endpoint, int] = {}
+        for status in known:
+            self.usage.add_spent(*status.spent)
 
     def complete(
         self, messages: list[Message], *, role: Role, response_model: type[Answer] | None = None
@@ -159,6 +163,7 @@ class LLMClient:
         return tuple(self._check(*endpoint, tuple(served)) for endpoint, served in roles.items())
 
     def _check(self, base_url: str, model: str, roles: tuple[Role, ...]) -> ModelStatus:
+        tokens, cost = self.usage.spent
         try:
             listed = wire.listed_models(self._connection(roles[0]))
         except Exception as error:
@@ -173,7 +178,9 @@ class LLMClient:
         except LLMError as error:
             raise LLMUnreachable(f"{error} It lists: {', '.join(sorted(listed or ())) or 'nothing'}.") from None
         names = None if listed is None else tuple(sorted(listed))
-        return ModelStatus(base_url, model, roles, names, self._dialect((base_url, model)))
+        now_tokens, now_cost = self.usage.spent
+        spent = now_tokens - tokens, now_cost - cost
+        return ModelStatus(base_url, model, roles, names, self._dialect((base_url, model)), spent)
 
     def _ask(self, messages: list[Message], role: Role, response_model: type[BaseModel] | None) -> Completion:
         limit = self.settings.of(role).max_tokens

@@ -24,7 +24,7 @@ BARE_OBJECT = "Answer with one JSON object and nothing else."
 _LONGEST_REPAIR = 20_000
 _LONGEST_QUOTE = 2_000
 _LONGEST_STRING = 300
-_LONGEST_LIST = 6
+_LONGEST_LIST = 4
 
 
 def json_schema(model: type[BaseModel]) -> dict[str, Any]:
@@ -58,7 +58,7 @@ def _strict_schema(schema: dict[str, Any], *, bounded: bool) -> dict[str, Any]:
         strict.pop("description", None)
         strict |= {"required": list(strict["properties"]), "additionalProperties": False}
     if bounded and strict.get("type") == "string" and "enum" not in strict:
-        strict["maxLength"] = min(schema.get("maxLength", _LONGEST_STRING), _LONGEST_STRING)
+        strict["maxLength"] = schema.get("maxLength", _LONGEST_STRING)
         strict["minLength"] = schema.get("minLength", 0)
     if bounded and strict.get("type") == "array":
         strict["maxItems"] = min(schema.get("maxItems", _LONGEST_LIST), _LONGEST_LIST)

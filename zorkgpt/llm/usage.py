@@ -167,6 +167,11 @@ class Ledger:
             self._spent_tokens += (usage.prompt_tokens or 0) + (usage.completion_tokens or 0)
             self._spent_cost += cost_of(usage, price_of(call.model, self.settings.prices)) or 0.0
 
+    def add_spent(self, tokens: int, cost: float) -> None:
+        """Count against the ceilings what was spent outside of any episode."""
+        self._spent_tokens += tokens
+        self._spent_cost += cost
+
     def of_episode(self, episode: str) -> dict[str, Tally]:
         """Return the sums of one episode by role."""
         return {role: tally for (played, role), tally in self._tallies.items() if played == episode}
@@ -177,9 +182,9 @@ class Ledger:
         return {"tallies": tallies, "tokens": self._spent_tokens, "cost": self._spent_cost}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Continue from what `to_dict` returned: what was spent then counts against the ceilings."""
+        """Continue from what `to_dict` returned: what was spent then counts against the ceilings too."""
         self._tallies = {(episode, role): Tally(**tally) for episode, role, tally in state["tallies"]}
-        self._spent_tokens, self._spent_cost = int(state["tokens"]), float(state["cost"])
+        self.add_spent(int(state["tokens"]), float(state["cost"]))
 
     def snapshot(self) -> UsageSnapshot:
         """Return the sums in total, by role and by episode."""

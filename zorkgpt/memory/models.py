@@ -186,6 +186,9 @@ def _inline(kind: type[StrEnum]) -> WithJsonSchema:
 
 CategorySaid = Annotated[Category, _inline(Category)]
 PersistenceSaid = Annotated[Persistence, _inline(Persistence)]
+CategoryWanted = Annotated[Category | None, _inline(Category)]
+PersistenceWanted = Annotated[Persistence | None, _inline(Persistence)]
+"""Required of what is remembered: a model that a grammar holds to the form can't leave them out."""
 StatusSaid = Annotated[MemoryStatus, _inline(MemoryStatus)]
 NewStatusSaid = Annotated[MemoryStatus, WithJsonSchema({"enum": ["ACTIVE", "TENTATIVE"], "type": "string"})]
 """Without the status of what was replaced, which no new fact has."""
@@ -250,7 +253,9 @@ class MemorySynthesisResponse(BaseModel):
     place: PlaceSaid = None
     supersedes_memory_titles: Titles = Field(default_factory=set)
     also: Annotated[tuple[FurtherFact, ...], BeforeValidator(_few)] = Field(
-        default=(), description="further facts that the same turn teaches; mostly empty"
+        default=(),
+        description="further facts that the same turn teaches; mostly empty",
+        json_schema_extra={"maxItems": MOST_FURTHER_FACTS},
     )
     invalidate_memory_titles: Titles = Field(default_factory=set)
     invalidation_reason: str | None = None

@@ -17,9 +17,11 @@ from zorkgpt.log import get_logger
 from zorkgpt.memory.claims import Relation
 from zorkgpt.memory.models import (
     AttributeChanged,
+    CategoryWanted,
     Memory,
     MemorySynthesisResponse,
     ObjectMoved,
+    PersistenceWanted,
     ThingAtHand,
     ZMachineContext,
 )
@@ -130,6 +132,8 @@ class SynthesisAnswer(MemorySynthesisResponse):
         max_length=_LONGEST_TEXT,
         description=f"the fact, in one or two sentences, {_LONGEST_TEXT} letters at most",
     )
+    category: CategoryWanted = None
+    persistence: PersistenceWanted = None
     # A model is not offered the third status; pydantic reads the two strings and knows no part of an enum.
     status: Literal["ACTIVE", "TENTATIVE"] = "ACTIVE"  # type: ignore[assignment]
 
