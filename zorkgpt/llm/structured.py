@@ -24,6 +24,7 @@ BARE_OBJECT = "Answer with one JSON object and nothing else."
 _LONGEST_REPAIR = 20_000
 _LONGEST_QUOTE = 2_000
 _LONGEST_STRING = 300
+"""llama-cpp-python makes a nested rule of each letter: at 2,000 its process crashes."""
 _LONGEST_LIST = 4
 
 
@@ -58,7 +59,7 @@ def _strict_schema(schema: dict[str, Any], *, bounded: bool) -> dict[str, Any]:
         strict.pop("description", None)
         strict |= {"required": list(strict["properties"]), "additionalProperties": False}
     if bounded and strict.get("type") == "string" and "enum" not in strict:
-        strict["maxLength"] = schema.get("maxLength", _LONGEST_STRING)
+        strict["maxLength"] = min(schema.get("maxLength", _LONGEST_STRING), _LONGEST_STRING)
         strict["minLength"] = schema.get("minLength", 0)
     if bounded and strict.get("type") == "array":
         strict["maxItems"] = min(schema.get("maxItems", _LONGEST_LIST), _LONGEST_LIST)
