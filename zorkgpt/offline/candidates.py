@@ -100,6 +100,8 @@ class Tier(IntEnum):
     OTHER_EXIT = 9
     COMBINE = 10
     FIDDLE = 11
+    ADVICE = 12
+    """What a text of the game suggests."""
 
 
 COST = {
@@ -109,6 +111,7 @@ COST = {
     Tier.PREPARE: 0.0,
     Tier.GATHER: 0.5,
     Tier.LIGHT: 0.5,
+    Tier.ADVICE: 1.0,
     Tier.OPEN: 1.5,
     Tier.NAMED_EXIT: 2.0,
     Tier.STEEP_EXIT: 5.0,

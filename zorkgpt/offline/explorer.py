@@ -12,7 +12,8 @@ from typing import Any, Protocol
 from game_interface.language import Language, Scene
 from zorkgpt.action_check import check_action
 from zorkgpt.memory.models import Memory
-from zorkgpt.offline.candidates import COST, STEEP, Nouns, Tier, candidates, exit_candidates
+from zorkgpt.offline.advice import HELP, advice_in
+from zorkgpt.offline.candidates import COST, STEEP, Candidate, Nouns, Tier, candidates, exit_candidates
 from zorkgpt.offline.immediate_actions import (
     is_stuck_aboard,
     is_threatened,
@@ -36,6 +37,8 @@ Recall = Callable[[int], Iterable[Memory]]
 ScoringSteps = Callable[[], Sequence[ScoringStep]]
 """Returns what scored in earlier episodes, as the steps of a plan."""
 
+_SOMEWHERE = 0
+"""Stands for wherever the player is in a story that does not tell; no object has this number."""
 _PUT_COST = 1.0
 """The cost of putting a thing that was worth points into something that may be its place."""
 _DANGER_COST = 40.0
@@ -43,13 +46,15 @@ _DANGER_COST = 40.0
 _SAFE_WALKS_PER_DEATH = 5
 """An exit with so many walks for each death counts as safe again."""
 _MAX_WAITS = 3
+_MAX_UNBLOCKED = 3
+"""How often in an episode the exits that were closed are tried once more because nothing else is left."""
 _AVOIDED_TURNS = 10
 """Turns for which a place is avoided after fleeing from it."""
-_MAY_OPEN_AN_EXIT = ("open ", "push ", "pull ", "unlock ")
+_MAY_OPEN_AN_EXIT = ("open ", "push ", "pull ", "turn ", "unlock ")
 """Actions that may open an exit."""
 _FAILS_EVERYWHERE = ("turn on ", "read ", "examine ")
 """Actions that fail with a carried thing in every place if they fail in one."""
-_ONCE_PER_NAME = (Tier.INSPECT, Tier.HANDLE, Tier.LIGHT, Tier.COMBINE)
+_ONCE_PER_NAME = (Tier.INSPECT, Tier.HANDLE, Tier.LIGHT, Tier.COMBINE, Tier.ADVICE)
 """Kinds of actions that are not tried again in other places with things of the same name."""
 
 
@@ -131,15 +136,14 @@ class OfflineExplorer:
 
     def get_action_with_reasoning(self, context: PlayerContext) -> AgentDecision:
         here = self._observe(context)
-        if here is None:
-            return AgentDecision("look", "The story does not tell where this is.")
         decision = (
             self._immediate_action(here, context)
             or self._follow_plan(here, context, self._closed() | self._dangerous_rooms())
             or self._choose(here, context, worth=_DANGER_COST)
             or self._follow_plan(here, context, self._closed())
             or self._choose(here, context)
-            or self._wander(here, context.observation.vehicle is not None)
+            or self._retry(here, context)
+            or self._wander(here, context)
         )
         self._remember(here, decision.action, context)
         return decision
@@ -147,9 +151,8 @@ class OfflineExplorer:
     def look_on(self, context: PlayerContext, action: str) -> None:
         """Note the action of another player, which plays this turn."""
         here = self._observe(context)
-        if here is not None:
-            self._mark_done(here, normalized_action(action))
-            self._remember(here, action, context)
+        self._mark_done(here, normalized_action(action))
+        self._remember(here, action, context)
 
     def _remember(self, here: int, action: str, context: PlayerContext) -> None:
         now = context.observation
@@ -157,8 +160,8 @@ class OfflineExplorer:
 
     # Observing
 
-    def _observe(self, context: PlayerContext) -> int | None:
-        """Update state and notes from a turn's context; return the number of the place, None if it is not known."""
+    def _observe(self, context: PlayerContext) -> int:
+        """Update state and notes from a turn's context; return the number of the place."""
         if context.turn <= self._state.turn and context.refused is None:
             self._begin_episode()
         if not self._has_plan:
@@ -166,15 +169,14 @@ class OfflineExplorer:
         same_turn = context.turn == self._state.turn
         self._state.turn = context.turn
         where = context.observation.location
-        if where is None:
-            return None
+        here = where.num if where else _SOMEWHERE
         if not self._has_vocabulary:
             self._has_vocabulary = True
             self._nouns = Nouns(frozenset(context.vocabulary), self._senses.language if self._senses else None)
         if not same_turn:
-            self._update_after_last_turn(where.num, context)
-        self._update_notes(where.num, context)
-        return where.num
+            self._update_after_last_turn(here, context)
+        self._update_notes(here, context)
+        return here
 
     def _update_after_last_turn(self, here: int, context: PlayerContext) -> None:
         held = names_of_held(context.observation, self._nouns)
@@ -182,6 +184,8 @@ class OfflineExplorer:
         last = self._state.last
         if last is None:
             return
+        self._notes_of(last.place).walked[exit_name(last.action)] += 1
+        self._touched.add(last.place)
         failed = here == last.place and last.action in map(normalized_action, context.failed_here)
         if here == last.place:
             notes = self._notes_of(here)
@@ -205,7 +209,8 @@ class OfflineExplorer:
             clears = action.startswith(_MAY_OPEN_AN_EXIT)
             ways = [way for way in STEEP if clears and not self._graph.has_failed_after(here, way, action)]
             notes.reopen(chain.from_iterable(noun.split() for noun in named), ways=ways)
-            self._blocked = {way for way in self._blocked if way[0] != here}
+            # What holds an exit may be far away from it.
+            self._blocked = set() if clears else {way for way in self._blocked if way[0] != here}
         self._note_surroundings(here, notes, context)
 
     def _note_surroundings(self, here: int, notes: PlaceNotes, context: PlayerContext) -> None:
@@ -230,7 +235,16 @@ class OfflineExplorer:
         offers = candidates(
             now, self._nouns, named=named, mentioned=notes.mentioned, locked=notes.locked, traits=traits
         )
-        notes.offer(one for one in offers if self._is_untried(here, one.action))
+        notes.advice |= dict.fromkeys(self._advice(context, scene))
+        advice = (Candidate(Tier.ADVICE, action) for action in notes.advice)
+        notes.offer(one for one in chain(advice, offers) if self._is_untried(here, one.action))
+
+    def _advice(self, context: PlayerContext, scene: Scene | None) -> Iterable[str]:
+        """Return what the story suggests, and at the very beginning how to ask it."""
+        language = self._senses.language if self._senses else None
+        if context.turn == 1 and len(self._graph.rooms) <= 1 and language:
+            yield from (word for word in HELP if word in language.verbs)
+        yield from map(normalized_action, advice_in(context.response, language, scene))
 
     def _is_untried(self, room: int, action: str) -> bool:
         return action not in self._graph.exits(room) and action not in self._done_everywhere
@@ -465,13 +479,29 @@ class OfflineExplorer:
         shut = self._closed()
         return [way for way, to in self._graph.exits(here).items() if (here, way) not in shut and to not in shut]
 
-    def _wander(self, here: int, aboard: bool) -> AgentDecision:
-        """Return a move by some open exit, or a wait: nothing is left to try anywhere."""
+    def _retry(self, here: int, context: PlayerContext) -> AgentDecision | None:
+        """Return an action that failed here when the world was in another state: nothing else is left to try."""
+        failed = frozenset(map(normalized_action, context.failed_here))
+        if self._notes_of(here).retry(failed):
+            return self._choose(here, context)
+        if not self._blocked or self._state.unblocked >= _MAX_UNBLOCKED:
+            return None
+        self._state.unblocked += 1
+        self._blocked = set()
+        return self._follow_plan(here, context, self._closed()) or self._choose(here, context)
+
+    def _wander(self, here: int, context: PlayerContext) -> AgentDecision:
+        """Return a move by the exit that was taken least in this episode, or a wait."""
         ways = self._open_ways(here)
+        if not ways and here == _SOMEWHERE:
+            failed = set(map(normalized_action, context.failed_here))
+            ways = [way.action for way in exit_candidates(self._nouns, ()) if way.action not in failed]
         if ways:
-            way = ways[self._state.turn % len(ways)]
+            walked = self._notes_of(here).walked
+            way = min(ways, key=lambda one: walked[exit_name(one)])
             self._state.walking = (here, way)
-            return AgentDecision(normalized_action(way), "Nothing is left to try; walking on.")
+            return AgentDecision(normalized_action(way), "Nothing is left to try; walking on by the least-taken way.")
+        aboard = context.observation.vehicle is not None
         return AgentDecision("out" if aboard else "wait", "Nothing is left to try.")
 
     @staticmethod

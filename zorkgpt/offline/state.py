@@ -58,6 +58,8 @@ class ExplorerState:
     """Place → the number of turns waited there before the first blow."""
     fled_from: dict[int, int] = field(default_factory=dict)
     """Place → the turn on which the player fled from it."""
+    unblocked: int = 0
+    """How often the exits that were found closed were reopened because nothing else was left to try."""
     holders: dict[int, list[str]] = field(default_factory=dict)
     """Place → where things can be put there: "in case", "on table"."""
 
@@ -140,6 +142,10 @@ class PlaceNotes:
     """Actions that could be tried when the place was last seen in this episode → their kinds."""
     mentioned: dict[str, None] = field(default_factory=dict)
     """Words of this episode's texts that name something here, besides the visible things; an ordered set."""
+    advice: dict[str, None] = field(default_factory=dict)
+    """Actions that texts of this episode suggested here; an ordered set."""
+    walked: Counter[str] = field(default_factory=Counter)
+    """Exit or other action → how often it was taken in this episode."""
     dark: bool = False
     _read: tuple[tuple[str, str, str, int | None], ...] | None = field(default=None, repr=False, compare=False)
     """The fields of the memories that were last read."""
@@ -156,6 +162,8 @@ class PlaceNotes:
             "reopened": dict(self.reopened),
             "offered": dict(self.offered),
             "mentioned": list(self.mentioned),
+            "advice": list(self.advice),
+            "walked": dict(self.walked),
             "dark": self.dark,
         }
 
@@ -172,6 +180,9 @@ class PlaceNotes:
             reopened=Counter(state["reopened"]),
             offered={action: Tier(tier) for action, tier in state["offered"].items()},
             mentioned=dict.fromkeys(state["mentioned"]),
+            # Checkpoints of earlier versions lack these two.
+            advice=dict.fromkeys(state.get("advice", ())),
+            walked=Counter(state.get("walked", {})),
             dark=state["dark"],
         )
 
@@ -234,6 +245,18 @@ class PlaceNotes:
             concerned = barred or words & set(action.split()) or action in ways
             if concerned and self.reopened[action] < _MAX_REOPENED:
                 self.unmark(action, reopened=True)
+
+    def retry(self, failed_here: Collection[str]) -> bool:
+        """Reopen what failed here in another state of the world; return whether there is any.
+
+        Args:
+            failed_here: what failed in the present state.
+        """
+        once_more = [action for action in self.in_vain if action in self.offered and not self.reopened[action]]
+        otherwise_failed = [action for action in once_more if action in self.done and action not in failed_here]
+        for action in otherwise_failed:
+            self.unmark(action, reopened=True)
+        return bool(otherwise_failed)
 
     @property
     def locked(self) -> tuple[str, ...]:
