@@ -101,6 +101,9 @@ class Observation:
     circumstances: str = ""
     """A digest of what decides, beside the location, whether an action works: what is carried, darkness, the vehicle,
     and which things at hand are open, locked or switched on."""
+    question: str | None = None
+    """The story awaits an answer or a key press instead of a command: its question as printed, "" if that can't be told
+    apart from the rest of the text. None: it awaits an ordinary command, or does not tell."""
 
 
 @dataclass(frozen=True, slots=True)
