@@ -29,6 +29,10 @@ def _told(game: JerichoInterface, done: Transition | None, key: str, value: str)
             return "" if now.dark == (key == "dark") else "the opposite"
         case "in":
             return now.vehicle.name if now.vehicle else "nothing"
+        case "question":
+            return "none" if now.question is None else now.question
+        case "going":
+            return "on" if done and not done.finished else "over"
         case "died" | "over" | "won":
             assert done is not None, f"{key} is no fact of an opening"
             return "" if {"died": done.died, "over": done.finished, "won": done.victory}[key] else "not so"
