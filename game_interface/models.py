@@ -133,3 +133,8 @@ class Transition:
     """Why the command was not played; `response` holds the same text."""
     fault: str | None = None
     """How the engine failed on the command (hung, died); the game was put back to `before`."""
+
+    @property
+    def is_answer(self) -> bool:
+        """Whether the text was read as an answer or a key press: it says nothing about the same text as a command."""
+        return self.before.question is not None

@@ -23,6 +23,7 @@ from zorkgpt.offline.immediate_actions import (
     weapon_in_sight,
 )
 from zorkgpt.offline.phrases import ActionOutcome, is_dark, is_laden
+from zorkgpt.offline.questions import answers_to
 from zorkgpt.offline.scoring_plan import ScoringPlan, ScoringStep
 from zorkgpt.offline.state import ExplorerState, LastTurn, PlaceNotes
 from zorkgpt.player import AgentDecision, PlayerContext
@@ -131,6 +132,8 @@ class OfflineExplorer:
 
     def get_action_with_reasoning(self, context: PlayerContext) -> AgentDecision:
         here = self._observe(context)
+        if (answer := self._answer(context.observation.question)) is not None:
+            return answer
         if here is None:
             return AgentDecision("look", "The story does not tell where this is.")
         decision = (
@@ -147,12 +150,28 @@ class OfflineExplorer:
     def look_on(self, context: PlayerContext, action: str) -> None:
         """Note the action of another player, which plays this turn."""
         here = self._observe(context)
-        if here is not None:
+        if context.observation.question is not None:
+            self._state.last = None
+        elif here is not None:
             self._mark_done(here, normalized_action(action))
             self._remember(here, action, context)
 
+    def _answer(self, question: str | None) -> AgentDecision | None:
+        """Return the next answer to the story's question; None if there is none, or none is left to give."""
+        if question is None:
+            self._state.answered.clear()
+            return None
+        self._state.last = self._state.walking = None
+        given, answers = self._state.answered.get(question, 0), answers_to(question)
+        if given >= len(answers):
+            return None
+        self._state.answered[question] = given + 1
+        return AgentDecision(answers[given], "The game asks something instead of awaiting a command.")
+
     def _remember(self, here: int, action: str, context: PlayerContext) -> None:
         now = context.observation
+        if now.question is not None:
+            return
         self._state.last = LastTurn(here, normalized_action(action), now.score, now.vehicle is not None)
 
     # Observing
@@ -168,6 +187,8 @@ class OfflineExplorer:
         where = context.observation.location
         if where is None:
             return None
+        if context.observation.question is not None:
+            return where.num
         if not self._has_vocabulary:
             self._has_vocabulary = True
             self._nouns = Nouns(frozenset(context.vocabulary), self._senses.language if self._senses else None)
