@@ -5,7 +5,20 @@ from tests.fixtures import own_stories
 from tests.fixtures.runs import a_walkthrough
 from zorkgpt.offline.questions import answers_to
 
-COMMANDS = "look,no,take lamp,tin,east,north,west,north,push machine,south,2,pull lever".split(",")
+COMMANDS = [
+    "look",
+    "no",
+    "take lamp",
+    "tin",
+    "east",
+    "north",
+    "west",
+    "north",
+    "push machine",
+    "south",
+    "2",
+    "pull lever",
+]
 
 
 def test_what_is_typed_into_a_question_is_no_failure_no_way_and_no_memory(tmp_path):
