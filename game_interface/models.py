@@ -122,6 +122,9 @@ class Transition:
     unnamed_change: bool = False
     """The action changed no object above, nor location, score or inventory, and yet it may have had an effect: another
     part of the story's memory differs, chance decided, or it could not be determined."""
+    fell_short: bool = False
+    """The verb means a change that the story would show, such as opening or taking, and no such thing changed. Where
+    something else did, that is neither a success nor a failure of the action."""
     died: bool = False
     """The player died on this turn; the game may go on."""
     died_anyway: bool = False

@@ -125,6 +125,11 @@ def moved_or_had_effect(step: Transition) -> bool:
     return step.before.location != step.after.location or had_effect(step)
 
 
+def worked(step: Transition) -> bool:
+    """Return whether the action led elsewhere or had an effect that its verb can mean."""
+    return moved_or_had_effect(step) and not step.fell_short and not step.is_answer
+
+
 @cached_by_identity
 def affected_objects(step: Transition) -> tuple[Item, ...]:
     """Return the objects that the action itself moved or changed, wherever they are.

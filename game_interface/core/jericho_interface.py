@@ -11,6 +11,7 @@ from types import TracebackType
 
 from game_interface.core import discovery, grammar
 from game_interface.core.counterfactual import Bookkeeping, Counterfactual, learn_bookkeeping
+from game_interface.core.intent import fell_short
 from game_interface.core.observe import ViewReader
 from game_interface.core.profile import Profile
 from game_interface.core.prompts import Prompts, as_typed, printed_question
@@ -172,7 +173,8 @@ class JerichoInterface:
         # What the control commands would come to is not known where the story reads something else.
         if step.finished or before.observation.question is not None or after.observation.question is not None:
             return step
-        return self._mark_independent_changes(step, before, after, command)
+        step = self._mark_independent_changes(step, before, after, command)
+        return replace(step, fell_short=fell_short(step, self._reader.profile))
 
     def _step(self, before: _State, command: bytes) -> InterpreterState:
         """Play a command; if the story then reads at a new place, find out what it reads there.

@@ -6,6 +6,7 @@ import pytest
 
 from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.models import Item, Transition
+from session.outcome import failed, worked
 from tests.fixtures import own_stories
 
 
@@ -31,6 +32,9 @@ def _told(game: JerichoInterface, done: Transition | None, key: str, value: str)
             return now.vehicle.name if now.vehicle else "nothing"
         case "question":
             return "none" if now.question is None else now.question
+        case "outcome":
+            assert done is not None, "an opening has no outcome"
+            return "works" if worked(done) else "fails" if failed(done) else "none"
         case "going":
             return "on" if done and not done.finished else "over"
         case "died" | "over" | "won":
