@@ -145,7 +145,7 @@ class JerichoInterface:
         try:
             if self.finished:
                 raise CommandRefused("The game has ended. Only a new episode goes on from here.")
-            command = clean_command(action, several=self._several)
+            command = clean_command(action, several=self._several, language=self.language)
         except CommandRefused as refusal:
             self.died = False
             return self._without_effect(before, action, refused=str(refusal))
