@@ -102,6 +102,9 @@ class Observation:
     circumstances: str = ""
     """A digest of what decides, beside the location, whether an action works: what is carried, darkness, the vehicle,
     and which things at hand are open, locked or switched on."""
+    question: str | None = None
+    """The story awaits an answer or a key press instead of a command: its question as printed, "" if that can't be told
+    apart from the rest of the text. None: it awaits an ordinary command, or does not tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +123,9 @@ class Transition:
     unnamed_change: bool = False
     """The action changed no object above, nor location, score or inventory, and yet it may have had an effect: another
     part of the story's memory differs, chance decided, or it could not be determined."""
+    fell_short: bool = False
+    """The verb means a change that the story would show, such as opening or taking, and no such thing changed. Where
+    something else did, that is neither a success nor a failure of the action."""
     died: bool = False
     """The player died on this turn; the game may go on."""
     died_anyway: bool = False
@@ -131,3 +137,8 @@ class Transition:
     """Why the command was not played; `response` holds the same text."""
     fault: str | None = None
     """How the engine failed on the command (hung, died); the game was put back to `before`."""
+
+    @property
+    def is_answer(self) -> bool:
+        """Whether the text was read as an answer or a key press: it says nothing about the same text as a command."""
+        return self.before.question is not None

@@ -10,7 +10,7 @@ from managers.base import Manager
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import TurnRecord
-from session.outcome import moved_or_had_effect
+from session.outcome import moved_or_had_effect, shows_outcome, worked
 from zorkgpt.errors import ZorkGPTError
 from zorkgpt.files import AtomicFile
 from zorkgpt.memory.storage.restore_point import FileRestorer
@@ -90,7 +90,7 @@ class MapManager(Manager):
         if record.turn > self._learned_to:
             self._learn(record)
             self._learned_to = self.graph.learned[record.episode] = record.turn
-        if step.before.location is not None and moved_or_had_effect(step):
+        if step.before.location is not None and worked(step):
             self._successes[step.before.location.num, exit_name(step.action)] = None
 
     def _learn(self, record: TurnRecord) -> None:
@@ -107,14 +107,14 @@ class MapManager(Manager):
             self.arrive(step.after.location.num, step.after.location.name, record.extraction.exits)
 
     def _note_attempt(self, step: Transition) -> None:
-        if step.before.location is None or step.refused or step.fault:
+        if step.before.location is None or not shows_outcome(step):
             return
         room, action = step.before.location.num, exit_name(step.action)
-        if moved_or_had_effect(step):
+        if worked(step):
             if self.graph.opened_by.get(room, {}).get(action) or action in self.graph.in_vain.get(room, {}):
                 self._note_opening(room, action)
             self.graph.add_attempt(room, action, None)
-        elif (room, action) not in self._successes:
+        elif not moved_or_had_effect(step) and (room, action) not in self._successes:
             # If it has succeeded before in this episode, it fails now because it is done already.
             response = cut(" ".join(step.response.split()), _MOST_RESPONSE_CHARACTERS)
             self.graph.add_attempt(room, action, response, self._unlocking(room) if canonical_direction(action) else ())

@@ -22,6 +22,7 @@ from orchestration.services import Services
 from session.ground_truth import ground_truth
 from session.history import TurnRecord
 from session.journal import Opening, TurnDecision
+from session.outcome import shows_outcome
 from zorkgpt.critic import Critic
 from zorkgpt.memory.models import MemoryEvent
 from zorkgpt.player import AgentDecision, Player, UndoRequested
@@ -88,7 +89,7 @@ class TurnCycle:
         opening = Opening(text, now, self._managers.extraction.of_opening(text, now))
         self._decided = {}
         self._begin(opening)
-        if self._memory and (place := now.location) is not None:
+        if self._memory and (place := now.location) is not None and now.question is None:
             arrival = Transition(before=now, action="", response=text, after=now)
             truth = ground_truth(arrival, turn=0, first_visit=True, after=self._game.things())
             self._memory.record_arrival(place.num, place.name, text, truth)
@@ -246,6 +247,8 @@ class TurnCycle:
         source, destination = step.before.location, step.after.location
         if memory is None or source is None or step.refused or step.fault:
             return ()
+        if not shows_outcome(step):
+            return self._remember_arrival(step)
         after = self._game.things()
         truth = ground_truth(
             step,
@@ -261,6 +264,16 @@ class TurnCycle:
         if arrived_at is not None and memory.is_first_visit(arrived_at.num):
             truth = ground_truth(step, turn=turn, first_visit=True, after=after)
             memory.record_arrival(arrived_at.num, arrived_at.name, step.response, truth)
+        return tuple(memory.drain_events())
+
+    def _remember_arrival(self, step: Transition) -> tuple[MemoryEvent, ...]:
+        """Record the first arrival at a place that the player comes to see once a question is answered."""
+        memory, place = self._memory, step.after.location
+        if memory is None or place is None or step.after.question is not None or step.finished:
+            return ()
+        if memory.is_first_visit(place.num):
+            truth = ground_truth(step, turn=self._state.turn_count, first_visit=True, after=self._game.things())
+            memory.record_arrival(place.num, place.name, step.response, truth)
         return tuple(memory.drain_events())
 
     def _is_known_way(self, step: Transition) -> bool:

@@ -95,8 +95,9 @@ class GameState:
         if turn.extraction is not None and turn.extraction.is_room_description:
             entry["described"] = True
         if step.before.location is not None:
-            self._note_outcome(step.before.location.num, step.action, step.before.circumstances, failed(step))
-            if (step.after.score or 0) > (step.before.score or 0):
+            if not step.is_answer:
+                self._note_outcome(step.before.location.num, step.action, step.before.circumstances, failed(step))
+            if not step.is_answer and (step.after.score or 0) > (step.before.score or 0):
                 self.scored_actions.setdefault(step.before.location.num, []).append(step.action)
         self.deaths += step.died
         self.finished = self.finished or step.finished

@@ -54,6 +54,7 @@ def ground_truth(
         turn=turn,
         destination_name=destination.name if destination else "",
         nothing_changed=failed(step),
+        fell_short=step.fell_short,
         unnamed_change=step.unnamed_change and not is_passive(step.action),
         moved=tuple(_moved(move) for move in step.moved),
         changed=tuple(_changed(change) for change in step.changed),

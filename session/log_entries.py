@@ -45,7 +45,7 @@ def turn_played(record: TurnRecord) -> TurnPlayed:
         duration_s=round(record.duration_s, 6),
         rejections=[_plain(rejection) for rejection in record.rejections],
         critic_score=record.critic_score,
-        effective=had_effect(step),
+        effective=had_effect(step) and not (step.is_answer or step.fell_short),
         extraction=_plain(record.extraction) if record.extraction else None,
         notices=list(record.notices),
         carried_before=_things(step.before.inventory if step.before.carried is None else step.before.carried),

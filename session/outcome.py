@@ -104,14 +104,30 @@ def world_changed(step: Transition) -> bool:
     )
 
 
+def shows_outcome(step: Transition) -> bool:
+    """Return whether the turn shows what comes of its action.
+
+    An answer to a question does not, nor a command that was not played or that the story answered with a question only.
+    """
+    if step.is_answer or step.refused or step.fault:
+        return False
+    return step.after.question is None or step.finished or moved_or_had_effect(step)
+
+
 def failed(step: Transition) -> bool:
     """Return whether the action was meant to change something and did not; other changes in the world don't count."""
-    return not is_passive(step.action) and not moved_or_had_effect(step)
+    asks = step.is_answer or step.after.question is not None
+    return not (asks or step.fault or is_passive(step.action) or moved_or_had_effect(step))
 
 
 def moved_or_had_effect(step: Transition) -> bool:
     """Return whether the action led to another location or had an effect."""
     return step.before.location != step.after.location or had_effect(step)
+
+
+def worked(step: Transition) -> bool:
+    """Return whether the action led elsewhere or had an effect that its verb can mean."""
+    return moved_or_had_effect(step) and not step.fell_short and not step.is_answer
 
 
 @cached_by_identity

@@ -73,6 +73,8 @@ class Critic:
 
     def judge(self, proposal: AgentDecision, context: PlayerContext, scene: Scene | None) -> CriticVerdict:
         """Return the verdict on a proposal; a model that fails rejects nothing."""
+        if context.observation.question is not None:
+            return CriticVerdict(True)  # an answer is no command: grammar and history say nothing about it
         told = check_action(proposal.action, self._language, scene, answering="?" in context.response)
         if not told.valid:
             return CriticVerdict(False, told.reason, "story", confidence=told.confidence)

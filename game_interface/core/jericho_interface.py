@@ -3,6 +3,7 @@
 import struct
 import weakref
 import zlib
+from collections import defaultdict
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -10,8 +11,10 @@ from types import TracebackType
 
 from game_interface.core import discovery, grammar
 from game_interface.core.counterfactual import Bookkeeping, Counterfactual, learn_bookkeeping
+from game_interface.core.intent import fell_short
 from game_interface.core.observe import ViewReader
 from game_interface.core.profile import Profile
+from game_interface.core.prompts import Prompts, as_typed, printed_question
 from game_interface.core.sanitize import SeveralCommands, clean_command
 from game_interface.core.scene import SceneReader
 from game_interface.core.transcript import read_ending, without_status_line
@@ -34,6 +37,8 @@ _SAVE_HEADER = struct.Struct(">8s32sI?")
 
 _bookkeeping: dict[str, Bookkeeping] = {}
 """Story's sha256 → its bookkeeping, learned once for all games in this process."""
+_prompts: defaultdict[str, Prompts] = defaultdict(Prompts)
+"""Story's sha256 → where it reads commands, as above."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +99,7 @@ class JerichoInterface:
         """The last scene that was asked for, and the state it belongs to."""
         self._opening: str = ""
         self._knows_bookkeeping = False
+        self._prompts = _prompts[self.story.sha256]
         self._closed = False
         self.died = False
         """The player died on the last turn; the game may go on."""
@@ -139,13 +145,13 @@ class JerichoInterface:
         try:
             if self.finished:
                 raise CommandRefused("The game has ended. Only a new episode goes on from here.")
-            command = clean_command(action, several=self._several)
+            command = clean_command(action, several=self._several, language=self.language)
         except CommandRefused as refusal:
             self.died = False
             return self._without_effect(before, action, refused=str(refusal))
         self._learn_bookkeeping(before)
         try:
-            snapshot = self._worker.step(command.encode("ascii"))
+            snapshot = self._step(before, command.encode("ascii"))
         except WorkerFailure as failure:
             return self._recover(before, action, failure)
         after = self._state = self._read(snapshot)
@@ -164,7 +170,25 @@ class JerichoInterface:
             finished=self.finished,
             victory=self.victory,
         )
-        return step if step.finished else self._mark_independent_changes(step, before, after, command)
+        # What the control commands would come to is not known where the story reads something else.
+        if step.finished or before.observation.question is not None or after.observation.question is not None:
+            return step
+        step = self._mark_independent_changes(step, before, after, command)
+        return replace(step, fell_short=fell_short(step, self._reader.profile))
+
+    def _step(self, before: _State, command: bytes) -> InterpreterState:
+        """Play a command; if the story then reads at a new place, find out what it reads there.
+
+        Raises:
+            WorkerFailure: the interpreter did not survive that.
+        """
+        typed = as_typed(before.snapshot, command)
+        snapshot = self._worker.step(typed)
+        if self._prompts.has_seen(snapshot) or snapshot.halted:
+            return snapshot
+        self._prompts.learn(self._worker, snapshot)
+        self._worker.load(before.snapshot.state)
+        return self._worker.step(typed)
 
     def _mark_independent_changes(self, step: Transition, before: _State, after: _State, command: str) -> Transition:
         known = _bookkeeping[self.story.sha256]
@@ -213,6 +237,7 @@ class JerichoInterface:
             over=snapshot.game_over,
             won=snapshot.victory,
             halted=snapshot.halted,
+            asks=now.observation.question is not None if self._prompts.is_known else None,
         )
         self.died, self.finished, self.victory = ending.died, ending.finished, ending.victory
 
@@ -381,7 +406,7 @@ class JerichoInterface:
     def _begin(self) -> _State:
         snapshot = self._restart_story()
         if self._state is None:
-            self._learn_profile(snapshot)
+            self._learn_profile(self._past_questions(snapshot))
             snapshot = self._restart_story()
         self.died = self.finished = self.victory = False
         state = self._state = self._read(snapshot)
@@ -395,6 +420,8 @@ class JerichoInterface:
         else:
             observation = self._reader.observe(view)
             text = without_status_line(text, self.story.version)
+        if self._prompts.is_question(snapshot):
+            observation = replace(observation, question=printed_question(text))
         return _State(snapshot, view, observation, text.strip())
 
     def _restart_story(self) -> InterpreterState:
@@ -430,6 +457,15 @@ class JerichoInterface:
             return None
         return discovery.SavedState(tried.state, self._machine.view(tried.memory))
 
+    def _past_questions(self, opening: InterpreterState) -> InterpreterState:
+        """Return the first state in which the story awaits a command, and learn where it reads commands."""
+        try:
+            ready = self._prompts.past_questions(self._worker, opening)
+        except WorkerFailure:
+            ready = opening
+        self._load(ready.state)
+        return ready
+
     def _learn_profile(self, opening: InterpreterState) -> None:
         """Complete the profile: from Jericho's own table first, then by trying moves."""
         profile = self.story.profile
@@ -447,6 +483,7 @@ class JerichoInterface:
         key = self.story.sha256
         if key not in _bookkeeping:
             opening = self._restart_story()
+            opening = self._past_questions(opening)
             view = self._machine.view(opening.memory)
             _bookkeeping[key] = learn_bookkeeping(
                 self._worker, self._reader, view, self.language, lambda: self._load(opening.state)

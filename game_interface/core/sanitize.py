@@ -4,6 +4,7 @@ import re
 import unicodedata
 from typing import Literal
 
+from game_interface.language import Language
 from zorkgpt.errors import CommandRefused
 
 MAX_LENGTH = 80
@@ -22,7 +23,8 @@ _META = frozenset(
     | {"unrecord", "replay", "verbose", "brief", "superbrief", "normal", "version", "verify", "random", "notify"}
     | {"pronouns", "objects", "places", "commands", "actions", "changes", "trace"}
 )
-_META_TAIL = frozenset({"on", "off", "game", "the", "now", "please"})
+_META_TAIL = frozenset({"on", "off", "game", "the", "now", "please", "yes", "y"})
+_POLITE = ("please", "now", "then")
 _SIGNIFICANT = 6  # version 3 parsers compare no more letters
 
 # A full stop ends a command, but not in "mr. smith"; "then" always does.
@@ -33,10 +35,15 @@ _SEPARATOR = re.compile(
 )
 
 
-def clean_command(text: str, *, several: SeveralCommands = "refuse") -> str:
+def clean_command(text: str, *, several: SeveralCommands = "refuse", language: Language | None = None) -> str:
     """Return the command as it may be sent: one line of printable ASCII, one command, at most 80 characters.
 
     Curly quotes, dashes and accents become their plain forms; runs of blanks become one.
+
+    Args:
+        several: what becomes of several commands.
+        language: the story's own grammar, which tells "save the whale" from a saved game where "save" takes a noun, and
+            a person who is addressed from a verb; None: not known.
 
     Raises:
         CommandRefused: it may not be sent. The message is written for the player and says what to do instead.
@@ -45,14 +52,15 @@ def clean_command(text: str, *, several: SeveralCommands = "refuse") -> str:
         raise CommandRefused(f"A command is text, not {type(text).__name__}. Send a short phrase such as: look")
     line = _one_line(text.strip(), several)
     plain = _ascii(line)
-    command = _one_command(" ".join(plain.split()), several)
+    joined = " ".join(plain.split())
+    command = joined if _is_order(joined, language) else _one_command(joined, several)
     if len(command) > MAX_LENGTH:
         raise CommandRefused(
             f"That command has {len(command)} characters; the game reads at most {MAX_LENGTH}. Send a shorter one."
         )
     if not any(character.isalnum() or character == "?" for character in command):
         raise CommandRefused("The command is empty. Send a short phrase such as: look")
-    _refuse_meta(command)
+    _refuse_meta(command, language)
     return command
 
 
@@ -98,18 +106,40 @@ def _split(line: str) -> list[str]:
     return [part for part in parts if part]
 
 
-def _refuse_meta(command: str) -> None:
+def _is_order(line: str, language: Language | None) -> bool:
+    """Return whether it is one order of several steps to somebody: "bob, go north then take it"."""
+    if language is None or not language.verbs or re.search(r"[.;\"]", line):
+        return False
+    addressee, comma, order = line.lower().partition(",")
+    words = addressee.split()
+    return bool(comma and order.strip() and words) and _names_something(words, language)
+
+
+def _names_something(words: list[str], language: Language) -> bool:
+    truncated = [language.truncate(word) for word in words]
+    return truncated[0] not in language.verbs and truncated[-1] in language.names
+
+
+def _refuse_meta(command: str, language: Language | None) -> None:
     if command[0] in "#$":
         raise CommandRefused(
             f'"{command}" speaks to the story\'s debugger, not to the game. Try something in the game.'
         )
     for part in re.split(r'[,."!?]', command.lower()):
         words = part.split()
-        if words and is_meta(words[0]) and _META_TAIL.issuperset(words[1:]):
+        while words and words[0] in _POLITE:
+            words = words[1:]
+        if words and is_meta(words[0]) and (_META_TAIL.issuperset(words[1:]) or _takes_nothing(words[0], language)):
             raise CommandRefused(
                 f'"{command}" is not part of the game: saving, restoring, quitting and settings are taken care of. '
                 "Try something in the game."
             )
+
+
+def _takes_nothing(verb: str, language: Language | None) -> bool:
+    """Return whether the story's grammar knows a verb and lets nothing follow it."""
+    lines = language.verbs.get(language.truncate(verb)) if language else None
+    return bool(lines) and not any(line.tokens for line in lines or ())
 
 
 def is_meta(word: str) -> bool:

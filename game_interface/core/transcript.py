@@ -42,22 +42,31 @@ class Ending:
 
 
 def read_ending(
-    text: str, *, deadflag: int | None = None, over: bool = False, won: bool = False, halted: bool = False
+    text: str,
+    *,
+    deadflag: int | None = None,
+    over: bool = False,
+    won: bool = False,
+    halted: bool = False,
+    asks: bool | None = None,
 ) -> Ending:
     """Return whether the player died, and whether the game is over.
 
     Args:
         text: what the game printed.
-        deadflag: Inform's variable of that name, which is exact; None where it is not known.
+        deadflag: Inform's variable of that name; None where it is not known. 0 does not prove that the game goes on.
         over: Jericho's flag for a death, only set for games that it knows.
         won: Jericho's flag for a victory, as above.
         halted: the emulator has stopped.
+        asks: the story awaits an answer instead of a command; None: not known. A text alone is no final question.
     """
     says_died = bool(_DIED.search(text))
-    if deadflag is not None:
-        return Ending(died=says_died or deadflag not in (0, 2), finished=deadflag != 0, victory=deadflag == 2)
-    victory = won or bool(_WON.search(text))
+    asks_finally = asks is not False and bool(_FINAL_QUESTION.search(text))
+    if deadflag:
+        return Ending(died=says_died or deadflag != 2, finished=True, victory=deadflag == 2)
+    says_won = bool(_WON.search(text)) and (deadflag is None or asks is not False)
+    victory = won or says_won
     died = (over or says_died) and not victory
     # A game that resurrects the player does not print the final score.
-    finished = victory or halted or bool(_FINAL_QUESTION.search(text)) or (died and bool(_FINAL_SCORE.search(text)))
-    return Ending(died, finished, victory)
+    scored = deadflag is None and died and bool(_FINAL_SCORE.search(text))
+    return Ending(died, victory or halted or asks_finally or scored, victory)

@@ -6,6 +6,7 @@ import pytest
 
 from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.models import Item, Transition
+from session.outcome import failed, worked
 from tests.fixtures import own_stories
 
 
@@ -29,6 +30,13 @@ def _told(game: JerichoInterface, done: Transition | None, key: str, value: str)
             return "" if now.dark == (key == "dark") else "the opposite"
         case "in":
             return now.vehicle.name if now.vehicle else "nothing"
+        case "question":
+            return "none" if now.question is None else now.question
+        case "outcome":
+            assert done is not None, "an opening has no outcome"
+            return "works" if worked(done) else "fails" if failed(done) else "none"
+        case "going":
+            return "on" if done and not done.finished else "over"
         case "died" | "over" | "won":
             assert done is not None, f"{key} is no fact of an opening"
             return "" if {"died": done.died, "over": done.finished, "won": done.victory}[key] else "not so"

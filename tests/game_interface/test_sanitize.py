@@ -4,7 +4,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.core.sanitize import MAX_LENGTH, clean_command
+from tests.fixtures import own_stories
 from zorkgpt.errors import CommandRefused
 
 
@@ -85,7 +87,22 @@ def test_commands_to_the_interpreter_are_refused(command):
 
 @pytest.mark.parametrize(
     "command",
-    ["superbrief", "superb", "undo", "version", "verify", "script on", "quit game", "quit now", "save.", "troll, save"],
+    [
+        "please restart",
+        "quit yes",
+        "restore game please",
+        "now save",
+        "superbrief",
+        "superb",
+        "undo",
+        "version",
+        "verify",
+        "script on",
+        "quit game",
+        "quit now",
+        "save.",
+        "troll, save",
+    ],
 )
 def test_so_are_their_other_forms(command):
     with pytest.raises(CommandRefused, match="not part of the game"):
@@ -123,3 +140,21 @@ def test_whatever_passes_is_one_short_line_of_printable_ascii_and_passes_again(t
     assert all(" " <= character <= "~" and character != "\\" for character in command)
     assert 1 <= len(command) <= MAX_LENGTH
     assert clean_command(command) == command
+
+
+@pytest.mark.parametrize(
+    ("command", "passes"),
+    [
+        ("save foo", False),
+        ("restart everything at once", False),
+        ("bob, go north then take it", False),
+        ("captain, go north then take safe", True),
+        ("captain, restart", False),
+        ("take safe, then go north", False),
+        ('tell captain "go north then south"', True),
+        ("record tape", True),
+    ],
+)
+def test_the_grammar_of_the_story_decides_what_belongs_to_it(command, passes):
+    with JerichoInterface(own_stories.compiled("refusals")) as game:
+        assert (game.act(command).refused is None) == passes

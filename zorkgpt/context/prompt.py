@@ -16,6 +16,7 @@ from zorkgpt.context.sections import (
     memories,
     notices,
     objectives,
+    question,
     reasoning,
     refused,
     response,
@@ -45,6 +46,7 @@ _AGENT: tuple[SectionBuilder, ...] = (
     reasoning,
     room_description,
     response,
+    question,
     refused,
 )
 """The certain facts come first, what the answer refers to comes last."""

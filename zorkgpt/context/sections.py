@@ -329,6 +329,19 @@ def response(context: PlayerContext, budgets: ContextSection) -> PromptSection:
     )
 
 
+def question(context: PlayerContext, budgets: ContextSection) -> PromptSection:
+    """Return what the game asks, if it awaits an answer or a key press instead of a command."""
+    heading, asked = "## The game asks", context.observation.question
+    if asked is None:
+        return PromptSection(heading, "", {"question": None})
+    told = (
+        "The game awaits an answer or a key press now; it does not read commands. Send only that: yes or no, the thing "
+        "that you mean, a number or a letter of the menu, or any word to go on."
+    )
+    shown = text_section(heading, asked, budgets.response_tokens, lambda shown: {"question": shown})
+    return PromptSection(heading, "\n".join(filter(None, (told, shown.text))), {"question": asked}, shown.left_out)
+
+
 def is_room_description(context: PlayerContext) -> bool:
     """Return whether the last response is the description of the room and nothing else."""
     room = context.room_description

@@ -367,6 +367,8 @@ class ZMachineContext:
     """Where the player stands after the action; the key is `location_after`."""
     nothing_changed: bool = False
     """It was meant to change something, and the whole state of the game is as it would be without it."""
+    fell_short: bool = False
+    """Nothing changed that the action's verb can mean: whatever else did is no success of it."""
     moved: tuple[ObjectMoved, ...] = ()
     changed: tuple[AttributeChanged, ...] = ()
     things: tuple[ThingAtHand, ...] = ()
@@ -418,7 +420,7 @@ def outcome_of(turn: ZMachineContext) -> str:
         return "died"
     if turn.location_changed and turn.location_after is not None:
         return f"to {turn.location_after}"
-    if turn.score_delta or turn.inventory_changed or turn.acted:
+    if turn.score_delta or turn.inventory_changed or (turn.acted and not turn.fell_short):
         return "changed"
     return "nothing" if turn.nothing_changed else ""
 

@@ -290,6 +290,8 @@ def facts_in_words(request: SynthesisRequest) -> list[str]:
         facts.append("Nothing in the world changed: not the place, the score, what you carry, nor anything else.")
     elif turn.unnamed_change and not (moved or changed):
         facts.append("No object that can be named changed; that does not mean that nothing happened.")
+    elif turn.fell_short and not request.arrival:
+        facts.append("What the command means was not done: nothing was opened, taken or the like.")
     if turn.died and not request.arrival:
         facts.append("You died on this turn.")
     if turn.died_anyway and not request.arrival:

@@ -24,6 +24,7 @@ from zorkgpt.offline.immediate_actions import (
     weapon_in_sight,
 )
 from zorkgpt.offline.phrases import ActionOutcome, is_dark, is_laden
+from zorkgpt.offline.questions import answers_to
 from zorkgpt.offline.scoring_plan import ScoringPlan, ScoringStep
 from zorkgpt.offline.state import ExplorerState, LastTurn, PlaceNotes
 from zorkgpt.player import AgentDecision, PlayerContext
@@ -136,6 +137,8 @@ class OfflineExplorer:
 
     def get_action_with_reasoning(self, context: PlayerContext) -> AgentDecision:
         here = self._observe(context)
+        if (answer := self._answer(context.observation.question)) is not None:
+            return answer
         decision = (
             self._immediate_action(here, context)
             or self._follow_plan(here, context, self._closed() | self._dangerous_rooms())
@@ -151,11 +154,28 @@ class OfflineExplorer:
     def look_on(self, context: PlayerContext, action: str) -> None:
         """Note the action of another player, which plays this turn."""
         here = self._observe(context)
+        if context.observation.question is not None:
+            self._state.last = None
+            return
         self._mark_done(here, normalized_action(action))
         self._remember(here, action, context)
 
+    def _answer(self, question: str | None) -> AgentDecision | None:
+        """Return the next answer to the story's question; None if there is none, or none is left to give."""
+        if question is None:
+            self._state.answered.clear()
+            return None
+        self._state.last = self._state.walking = None
+        given, answers = self._state.answered.get(question, 0), answers_to(question)
+        if given >= len(answers):
+            return None
+        self._state.answered[question] = given + 1
+        return AgentDecision(answers[given], "The game asks something instead of awaiting a command.")
+
     def _remember(self, here: int, action: str, context: PlayerContext) -> None:
         now = context.observation
+        if now.question is not None:
+            return
         self._state.last = LastTurn(here, normalized_action(action), now.score, now.vehicle is not None)
 
     # Observing
@@ -170,6 +190,8 @@ class OfflineExplorer:
         self._state.turn = context.turn
         where = context.observation.location
         here = where.num if where else _SOMEWHERE
+        if context.observation.question is not None:
+            return here
         if not self._has_vocabulary:
             self._has_vocabulary = True
             self._nouns = Nouns(frozenset(context.vocabulary), self._senses.language if self._senses else None)

@@ -63,6 +63,9 @@ class ExplorerState:
     holders: dict[int, list[str]] = field(default_factory=dict)
     """Place → where things can be put there: "in case", "on table"."""
 
+    answered: dict[str, int] = field(default_factory=dict)
+    """Question → how often it was answered since the story last awaited a command."""
+
     @property
     def lit(self) -> bool:
         return self.lamp is not None and self.lamp in self.held

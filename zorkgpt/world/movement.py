@@ -54,7 +54,7 @@ _IDLE = re.compile(r"(?:wait|z|look|l|examine|x|inventory|inv|i|listen|smell|sco
 def move_of(step: Transition) -> Move | None:
     """Return the movement of a turn; None if the player stayed, or it is not known."""
     before, after = step.before.location, step.after.location
-    if before is None or step.fault or step.refused:
+    if before is None or step.fault or step.refused or step.is_answer:
         return None
     way = exit_name(step.action)
     if step.died:
@@ -92,6 +92,8 @@ def led_nowhere(step: Transition) -> bool:
     """Return whether a direction was tried and the player stayed where they were."""
     before, after = step.before, step.after
     if step.fault or step.refused or step.died or step.finished or before.location is None:
+        return False
+    if step.is_answer or after.question is not None:
         return False
     stayed = before.location == after.location and before.vehicle == after.vehicle
     return stayed and canonical_direction(step.action) is not None

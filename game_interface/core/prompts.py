@@ -1,0 +1,111 @@
+"""Tell a story that awaits a command from one that asks something, by where its code reads what the player types.
+
+A story has one place for commands: the same instruction, at the same depth of routine calls. Questions, menus and key
+presses are read elsewhere, in whatever words they are put. Where commands are read is found once, by trying a few on a
+saved state: they come back to the same place with differing texts, while a question repeats itself or goes on.
+"""
+
+import re
+from typing import TypeAlias
+
+from game_interface.core import child
+from game_interface.core.worker import InterpreterState, Worker
+
+Place: TypeAlias = tuple[int, int]
+"""The address of the instruction that reads, and the depth of routine calls there."""
+
+_COMMANDS = (b"look", b"inventory", b"xyzzyx")
+"""Commands that every parser answers differently: a room, a list, an error."""
+_ANSWERS = (b" ", b"yes", b"no", b"1", b"2")
+"""What is tried to get past the questions that a story opens with."""
+_MOST_TRIALS = 40
+_LONGEST_QUESTION = 200
+_READ_KEY = 246
+"""The instruction that reads a single key: Z-Machine Standard 1.1, section 14."""
+_KEYS = {b"space": b" ", b"enter": b"", b"return": b""}
+"""Keys by name; the interpreter adds the end of the line."""
+_PROMPT = re.compile(r"[\s>]+\Z")
+
+
+def place_of_reading(snapshot: InterpreterState) -> Place:
+    """Return where the story reads what is typed next."""
+    _, _, _, address, _, _, depth, *_ = child.STATE.unpack_from(snapshot.state)
+    return address, depth
+
+
+def as_typed(snapshot: InterpreterState, command: bytes) -> bytes:
+    """Return what to send for a command: where a single key is read, the rest would go to the reads that follow."""
+    *_, instruction, _, _, _ = child.STATE.unpack_from(snapshot.state)
+    return _KEYS.get(command.lower(), command[:1]) if instruction == _READ_KEY else command
+
+
+class Prompts:
+    """Knows where one story reads commands; everywhere else it asks something."""
+
+    def __init__(self) -> None:
+        self._awaits_command: dict[Place, bool] = {}
+
+    @property
+    def is_known(self) -> bool:
+        """Whether a place was found where the story reads commands."""
+        return any(self._awaits_command.values())
+
+    def has_seen(self, snapshot: InterpreterState) -> bool:
+        """Return whether it is known what the story reads here."""
+        return place_of_reading(snapshot) in self._awaits_command
+
+    def is_question(self, snapshot: InterpreterState) -> bool:
+        """Return whether the story is known to read something else than a command here."""
+        return self.is_known and not snapshot.halted and not self._awaits_command.get(place_of_reading(snapshot), True)
+
+    def learn(self, worker: Worker, snapshot: InterpreterState) -> None:
+        """Find out what the story reads here. The worker is left in another state.
+
+        Raises:
+            WorkerFailure: the interpreter did not survive a command.
+        """
+        here = place_of_reading(snapshot)
+        if here not in self._awaits_command and not snapshot.halted:
+            self._awaits_command[here] = _reads_commands(worker, snapshot)
+
+    def past_questions(self, worker: Worker, opening: InterpreterState) -> InterpreterState:
+        """Return the first state in which the story awaits a command; the opening itself if none is reached.
+
+        The worker is left in another state.
+
+        Raises:
+            WorkerFailure: the interpreter did not survive an answer.
+        """
+        waiting, seen = [opening], {(place_of_reading(opening), opening.memory)}
+        for _ in range(_MOST_TRIALS):
+            if not waiting:
+                break
+            now = waiting.pop(0)
+            self.learn(worker, now)
+            if self._awaits_command.get(place_of_reading(now)):
+                return now
+            for answer in _ANSWERS:
+                worker.load(now.state)
+                after = worker.step(as_typed(now, answer))
+                if not after.halted and (key := (place_of_reading(after), after.memory)) not in seen:
+                    seen.add(key)
+                    waiting.append(after)
+        return opening
+
+
+def _reads_commands(worker: Worker, snapshot: InterpreterState) -> bool:
+    here, answers = place_of_reading(snapshot), set[str]()
+    for command in _COMMANDS:
+        worker.load(snapshot.state)
+        after = worker.step(as_typed(snapshot, command))
+        if after.halted or place_of_reading(after) != here:
+            return False
+        answers.add(after.text.strip())
+    return len(answers) > 1
+
+
+def printed_question(text: str) -> str:
+    """Return the question at the end of a text: its last paragraph; "" if that is too long to be one."""
+    paragraphs = re.split(r"\n\s*\n", _PROMPT.sub("", text))
+    last = " ".join(paragraphs[-1].split()).removeprefix(">").strip()
+    return last if len(last) <= _LONGEST_QUESTION else ""
