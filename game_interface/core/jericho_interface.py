@@ -27,6 +27,8 @@ log = get_logger("zorkgpt.game")
 
 TIME_LIMIT_S = 5.0
 """A command of a healthy story takes well under a millisecond."""
+_EXPLORED_AGAIN_AT = frozenset({1, 2, 4, 8, 16, 32, 64, 128})
+"""After how many actions moves are tried once more in a story whose rooms are not known."""
 _LARGEST_SEED = 2**31 - 1
 _SAVE_MAGIC = b"ZGPTSAV1"
 _SAVE_HEADER = struct.Struct(">8s32sI?")
@@ -94,6 +96,8 @@ class JerichoInterface:
         """The last scene that was asked for, and the state it belongs to."""
         self._opening: str = ""
         self._knows_bookkeeping = False
+        self._actions_unexplored = 0
+        """Actions played since the opening while the player's place was not fully known."""
         self._closed = False
         self.died = False
         """The player died on the last turn; the game may go on."""
@@ -148,6 +152,7 @@ class JerichoInterface:
             snapshot = self._worker.step(command.encode("ascii"))
         except WorkerFailure as failure:
             return self._recover(before, action, failure)
+        self._explore_again(snapshot)
         after = self._state = self._read(snapshot)
         self._note_ending(after)
         seen = (items for now in (before.observation, after.observation) for items in (now.visible, now.carried))
@@ -439,6 +444,22 @@ class JerichoInterface:
             profile = discovery.discover(profile, self._machine.header, start, self._try)
             log.info("story explored", extra={"player": profile.player, "location_global": profile.location_global})
         self._reader = ViewReader(profile)
+
+    def _explore_again(self, here: InterpreterState) -> None:
+        """Try moves from a later state if those from the opening led nowhere: ever more rarely, at most a few times."""
+        if discovery.is_complete(self._reader.profile):
+            return
+        self._actions_unexplored += 1
+        if self._actions_unexplored not in _EXPLORED_AGAIN_AT:
+            return
+        start = discovery.SavedState(here.state, self._machine.view(here.memory))
+        known = self._reader.profile
+        profile = discovery.discover(known, self._machine.header, start, self._try)
+        self._load(here.state)
+        if profile != known:
+            self._reader = replace(self._reader, profile=profile)
+            self.__dict__.pop("_scenes", None)
+            log.info("story explored", extra={"player": profile.player, "location_global": profile.location_global})
 
     def _learn_bookkeeping(self, here: _State) -> None:
         """Learn the story's bookkeeping before the first command, and come back."""
