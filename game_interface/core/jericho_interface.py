@@ -444,6 +444,8 @@ class JerichoInterface:
             profile = discovery.discover(profile, self._machine.header, start, self._try)
             log.info("story explored", extra={"player": profile.player, "location_global": profile.location_global})
         self._reader = ViewReader(profile)
+        if self._reader.room(self._machine.view(opening.memory)) is None:
+            log.warning("location not known at the opening: no memories of places, no map until a move shows it")
 
     def _explore_again(self, here: InterpreterState) -> None:
         """Try moves from a later state if those from the opening led nowhere: ever more rarely, at most a few times."""
