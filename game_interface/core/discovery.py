@@ -62,6 +62,8 @@ def discover(profile: Profile, header: Header, opening: SavedState, try_command:
     """Return the profile completed by trying moves; what it holds already is kept."""
     trials = [trial for trial in _trials(opening, try_command) if changes(trial.before, trial.after).moved]
     player = profile.player or _player(profile, trials)
+    if player is None and not trials and header.compiler:
+        return _by_name(profile, opening.view)
     if player is None:
         return profile
     walks = [trial for trial in trials if trial.before.parent(player) != trial.after.parent(player)]
@@ -71,6 +73,28 @@ def discover(profile: Profile, header: Header, opening: SavedState, try_command:
     if profile.rooms_parent is None:
         profile = replace(profile, rooms_parent=_rooms_parent(walks, player))
     return _with_inform_library(profile, player, walks) if header.compiler else profile
+
+
+def is_complete(profile: Profile) -> bool:
+    """Return whether moves have shown the player and its rooms, so that nothing is left to discover."""
+    return profile.player is not None and profile.rooms_parent is not None
+
+
+def _by_name(profile: Profile, view: View) -> Profile:
+    """Return the profile with the one object of a player's usual name that is where a location of Inform's says.
+
+    For a story that leads nowhere yet; a move that is found later decides.
+    """
+    for base in (0, 1) if profile.location_global is None else (profile.location_global,):
+        room = view.global_value(base)
+        usual = [
+            number
+            for number in range(1, view.machine.object_count + 1)
+            if view.name(number).lower() in _PLAYER_NAMES and room and room in view.ancestors(number)
+        ]
+        if len(usual) == 1:
+            return replace(profile, player=usual[0], location_global=base)
+    return profile
 
 
 def _trials(opening: SavedState, try_command: TryCommand) -> Iterator[_Trial]:

@@ -30,6 +30,8 @@ log = get_logger("zorkgpt.game")
 
 TIME_LIMIT_S = 5.0
 """A command of a healthy story takes well under a millisecond."""
+_EXPLORED_AGAIN_AT = frozenset({1, 2, 4, 8, 16, 32, 64, 128})
+"""After how many actions moves are tried once more in a story whose rooms are not known."""
 _LARGEST_SEED = 2**31 - 1
 _SAVE_MAGIC = b"ZGPTSAV1"
 _SAVE_HEADER = struct.Struct(">8s32sI?")
@@ -100,6 +102,8 @@ class JerichoInterface:
         self._opening: str = ""
         self._knows_bookkeeping = False
         self._prompts = _prompts[self.story.sha256]
+        self._actions_unexplored = 0
+        """Actions played since the opening while the player's place was not fully known."""
         self._closed = False
         self.died = False
         """The player died on the last turn; the game may go on."""
@@ -154,6 +158,7 @@ class JerichoInterface:
             snapshot = self._step(before, command.encode("ascii"))
         except WorkerFailure as failure:
             return self._recover(before, action, failure)
+        self._explore_again(snapshot)
         after = self._state = self._read(snapshot)
         self._note_ending(after)
         seen = (items for now in (before.observation, after.observation) for items in (now.visible, now.carried))
@@ -475,6 +480,24 @@ class JerichoInterface:
             profile = discovery.discover(profile, self._machine.header, start, self._try)
             log.info("story explored", extra={"player": profile.player, "location_global": profile.location_global})
         self._reader = ViewReader(profile)
+        if self._reader.room(self._machine.view(opening.memory)) is None:
+            log.warning("location not known at the opening: no memories of places, no map until a move shows it")
+
+    def _explore_again(self, here: InterpreterState) -> None:
+        """Try moves from a later state if those from the opening led nowhere: ever more rarely, at most a few times."""
+        if discovery.is_complete(self._reader.profile):
+            return
+        self._actions_unexplored += 1
+        if self._actions_unexplored not in _EXPLORED_AGAIN_AT:
+            return
+        start = discovery.SavedState(here.state, self._machine.view(here.memory))
+        known = self._reader.profile
+        profile = discovery.discover(known, self._machine.header, start, self._try)
+        self._load(here.state)
+        if profile != known:
+            self._reader = replace(self._reader, profile=profile)
+            self.__dict__.pop("_scenes", None)
+            log.info("story explored", extra={"player": profile.player, "location_global": profile.location_global})
 
     def _learn_bookkeeping(self, here: _State) -> None:
         """Learn the story's bookkeeping before the first command, and come back."""

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.fixtures import own_stories
 from tests.fixtures.command_line import ROOT, command, environment
 
 pytestmark = pytest.mark.slow
@@ -181,6 +182,10 @@ def test_doctor_says_what_works_and_what_is_missing(tmp_path):
     assert done.returncode == 0
     for line in (r"settings\s+ok", r"story\s+ok\s+Slack Water starts", r"model\s+none", r"files\s+ok"):
         assert re.search(line, done.stdout), done.stdout
+    unplaced = command("doctor", "--workdir", str(tmp_path / "other"), "--game", str(own_stories.compiled("keypress")))
+    assert "it does not tell: location, " in unplaced.stdout
+    assert "no memories of places, no map" in unplaced.stdout
+    assert "no memories of places" not in done.stdout
     broken = command("doctor", "--workdir", str(tmp_path), "--game", "nowhere.z5")
     assert broken.returncode == 2
     assert re.search(r"story\s+missing\s+No story file", broken.stdout)

@@ -20,6 +20,11 @@ from zorkgpt.llm.client import LLMClient, ModelStatus
 from zorkgpt.runlog.story_folder import StoryMark, check_story, kept_folder
 from zorkgpt.text import printable
 
+_NO_LOCATION = (
+    "While the location is not known there are no memories of places, no map and no check of commands; "
+    "moves are tried again after the first actions"
+)
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -61,6 +66,7 @@ def _story(game: str | None) -> tuple[Story | None, Finding]:
         with JerichoInterface(game) as interface:
             interface.start()
             story, unknown = interface.story, ", ".join(interface.unknowns)
+            cost = f". {_NO_LOCATION}" if "location" in interface.unknowns else ""
     except ZorkGPTError as error:
         return None, Finding("story", False, str(error))
     except ImportError as error:
@@ -68,7 +74,7 @@ def _story(game: str | None) -> tuple[Story | None, Finding]:
             "story", False, f"{error}. Jericho is compiled when it is installed: it needs a C compiler and make."
         )
     said = f"{story.title or story.path.stem} starts ({story.path})"
-    return story, Finding("story", True, f"{said}; it does not tell: {unknown}" if unknown else said)
+    return story, Finding("story", True, f"{said}; it does not tell: {unknown}{cost}" if unknown else said)
 
 
 def _model(config: GameConfiguration) -> Finding:
