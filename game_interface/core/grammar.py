@@ -103,14 +103,22 @@ def word_addresses(machine: ZMachine) -> dict[int, str]:
     return {at + 3 + index * story[at]: entry.text for index, entry in enumerate(machine.dictionary)}
 
 
-def _object_names(machine: ZMachine) -> dict[str, frozenset[int]]:
+def words_by_object(machine: ZMachine) -> dict[int, tuple[str, ...]]:
+    """Return object → the words that name it, in the story's order."""
     words, opening = word_addresses(machine), machine.view(b"")
     key = _INFORM_NAME_PROPERTY if machine.header.compiler else _name_property(opening, words)
+    listed = {number: opening.properties(number).get(key, b"") for number in range(1, machine.object_count + 1)}
+    return {
+        number: tuple(words[address] for address in property_words(value) if address in words)
+        for number, value in listed.items()
+    }
+
+
+def _object_names(machine: ZMachine) -> dict[str, frozenset[int]]:
     found: dict[str, set[int]] = defaultdict(set)
-    for number in range(1, machine.object_count + 1):
-        for address in property_words(opening.properties(number).get(key, b"")):
-            if address in words:
-                found[words[address]].add(number)
+    for number, words in words_by_object(machine).items():
+        for word in words:
+            found[word].add(number)
     return {word: frozenset(numbers) for word, numbers in found.items()}
 
 

@@ -1,5 +1,6 @@
 """The Z-machine as a `Game`: one story, played by Jericho in a worker process."""
 
+import contextlib
 import struct
 import weakref
 import zlib
@@ -12,6 +13,7 @@ from types import TracebackType
 from game_interface.core import discovery, grammar
 from game_interface.core.counterfactual import Bookkeeping, Counterfactual, learn_bookkeeping
 from game_interface.core.intent import fell_short
+from game_interface.core.names import Names
 from game_interface.core.observe import ViewReader
 from game_interface.core.profile import Profile
 from game_interface.core.prompts import Prompts, as_typed, printed_question
@@ -93,7 +95,7 @@ class JerichoInterface:
         """How often the interpreter was replaced."""
         self._several = several_commands
         self._machine = ZMachine(self.story.data)
-        self._reader = ViewReader(self.story.profile)
+        self._reader = ViewReader(self.story.profile, Names(self._machine))
         self._worker = Worker(self.story.data, seed=seed, time_limit_s=time_limit_s)
         self._state: _State | None = None
         """None: not begun."""
@@ -189,11 +191,32 @@ class JerichoInterface:
         """
         typed = as_typed(before.snapshot, command)
         snapshot = self._worker.step(typed)
-        if self._prompts.has_seen(snapshot) or snapshot.halted:
+        known = self._prompts.has_seen(snapshot)
+        if snapshot.halted or (known and not self._nameless_place(snapshot)):
             return snapshot
         self._prompts.learn(self._worker, snapshot)
+        self._learn_name_of_place(snapshot)
         self._worker.load(before.snapshot.state)
         return self._worker.step(typed)
+
+    def _nameless_place(self, snapshot: InterpreterState) -> int | None:
+        """Return the room if its name is still to be learned and can be now: on foot, in light, at a prompt."""
+        view = self._machine.view(snapshot.memory)
+        room, player = self._reader.room(view), self._reader.profile.player
+        if room is None or self._prompts.is_question(snapshot) or self._reader.in_the_dark(view):
+            return None
+        on_foot = player is None or view.parent(player) == room
+        return room if on_foot and self._reader.names.lacks(view, room) else None
+
+    def _learn_name_of_place(self, snapshot: InterpreterState) -> None:
+        """Read the heading that `look` prints. The worker is left in another state.
+
+        Raises:
+            WorkerFailure: the interpreter did not survive that.
+        """
+        if (room := self._nameless_place(snapshot)) is not None:
+            self._worker.load(snapshot.state)
+            self._reader.names.note_description(room, self._worker.step(b"look").text)
 
     def _mark_independent_changes(self, step: Transition, before: _State, after: _State, command: str) -> Transition:
         known = _bookkeeping[self.story.sha256]
@@ -413,6 +436,7 @@ class JerichoInterface:
         if self._state is None:
             self._learn_profile(self._past_questions(snapshot))
             snapshot = self._restart_story()
+            self._learn_name_at_the_opening(snapshot)
         self.died = self.finished = self.victory = False
         state = self._state = self._read(snapshot)
         self._opening = state.text
@@ -471,6 +495,11 @@ class JerichoInterface:
         self._load(ready.state)
         return ready
 
+    def _learn_name_at_the_opening(self, opening: InterpreterState) -> None:
+        with contextlib.suppress(WorkerFailure):
+            self._learn_name_of_place(opening)
+        self._load(opening.state)
+
     def _learn_profile(self, opening: InterpreterState) -> None:
         """Complete the profile: from Jericho's own table first, then by trying moves."""
         profile = self.story.profile
@@ -479,7 +508,7 @@ class JerichoInterface:
             profile = discovery.with_table(profile, self._worker.player_object, self._worker.max_score)
             profile = discovery.discover(profile, self._machine.header, start, self._try)
             log.info("story explored", extra={"player": profile.player, "location_global": profile.location_global})
-        self._reader = ViewReader(profile)
+        self._reader = replace(self._reader, profile=profile)
         if self._reader.room(self._machine.view(opening.memory)) is None:
             log.warning("location not known at the opening: no memories of places, no map until a move shows it")
 
@@ -513,7 +542,7 @@ class JerichoInterface:
             )
             self._load(here.snapshot.state)
         known = _bookkeeping[key]
-        self._reader = ViewReader(self._reader.profile, known.attributes, known.own_attributes)
+        self._reader = replace(self._reader, bookkeeping=known.attributes, own_bookkeeping=known.own_attributes)
         self._knows_bookkeeping = True
 
 

@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
+from game_interface.core.names import Names, is_shown
 from game_interface.core.profile import Profile
 from game_interface.core.zmachine import View, changes
 from game_interface.models import AttributeChange, Item, Location, ObjectMove, Observation
@@ -20,6 +21,7 @@ class ViewReader:
     """Interprets views of one story's memory by its profile."""
 
     profile: Profile
+    names: Names
     bookkeeping: frozenset[int] = frozenset()
     """Attributes that the story uses for itself, beside `visited` and the like, which are known by name."""
     own_bookkeeping: frozenset[int] = frozenset()
@@ -27,7 +29,12 @@ class ViewReader:
 
     def item(self, view: View, number: int) -> Item:
         """Return an object as a value."""
-        return Item(number, view.name(number), view.parent(number))
+        name = view.name(number) if number == self.profile.player else self.names.of_thing(view, number)
+        return Item(number, name, view.parent(number))
+
+    def place(self, view: View, number: int) -> Location:
+        """Return a room as a value."""
+        return Location(number, self.names.of_place(view, number))
 
     def room(self, view: View) -> int | None:
         """Return the number of the room that the player is in; None if it is not known."""
@@ -35,8 +42,9 @@ class ViewReader:
         above = view.ancestors(profile.player) if profile.player else ()
         if profile.location_global is not None:
             location = view.global_value(profile.location_global)
-            # In the dark, Inform's library keeps `thedark` there, which the player is not in.
-            if location and (location in above or not above):
+            # In the dark, Inform's library keeps `thedark` there, which the player is not in; before the game begins,
+            # the room where the player will be put, or the library itself, which has no name to be shown.
+            if location and (location in above or (not above and is_shown(view.name(location)))):
                 return location if view.exists(location) else None
         if profile.rooms_parent in above:
             above = above[: above.index(profile.rooms_parent)]
@@ -71,17 +79,22 @@ class ViewReader:
         visible = self._items(view, self._visible(view, room)) if room else None
         carried = self._items(view, self._inside(view, player)) if player else None
         return Observation(
-            location=Location(room, view.name(room)) if room else None,
+            location=self.place(view, room) if room else None,
             inventory=None if carried is None else tuple(item for item in carried if item.parent == player),
             carried=carried,
             visible=visible,
             score=score,
             moves=moves,
-            vehicle=Location(held_by, view.name(held_by)) if room and held_by not in (0, room) else None,
+            vehicle=Location(held_by, self.names.of_thing(view, held_by))
+            if room and held_by not in (0, room)
+            else None,
             dark=dark,
             creatures=self._alive(view, visible or ()),
             circumstances=self._circumstances(view, room, carried, visible, (dark, held_by)),
         )
+
+    def _vehicle(self, view: View, number: int) -> Location:
+        return Location(number, self.names.of_thing(view, number))
 
     def moves_between(self, before: View, after: View) -> int | None:
         """Return how many moves passed between two views; None if the story does not tell."""

@@ -8,7 +8,7 @@ from game_interface.core.grammar import property_words, word_addresses
 from game_interface.core.observe import ViewReader
 from game_interface.core.zmachine import View
 from game_interface.language import Language, Scene
-from game_interface.models import Item, Location, Observation, PlacedObject, ThingState
+from game_interface.models import Item, Observation, PlacedObject, ThingState
 
 
 class SceneReader:
@@ -72,7 +72,7 @@ class SceneReader:
             if profile.rooms_parent:
                 # What is not below the rooms' parent is out of play.
                 above = above[: above.index(profile.rooms_parent)] if profile.rooms_parent in above else ()
-            room = Location(above[-1], view.name(above[-1])) if above and view.name(above[-1]) else None
+            room = self._reader.place(view, above[-1]) if above and view.name(above[-1]) else None
             named = profile.named_attributes(view, number)
             movable = named.get("takeable", False) or named.get("animate", False)
             holder = above[0] if len(above) > 1 else None
