@@ -1,0 +1,130 @@
+"""What is right about the stories at hand, and how far the player without a model comes in them.
+
+    uv run python -m benchmarks.games [--episodes 5] [--turns 300] [--jobs 2]
+
+Zork I is left out where ZORKGPT_ZORK1 doesn't name it. Rooms: at each step of the walkthrough `look` is played on a saved
+state, and the heading that it prints is compared with the room that the interface names; in the dark there is none.
+End: at each step, whether the game is said to be over as it is. Stuck: turns on which the rules had nothing left to try,
+or nothing new was tried or seen.
+"""
+
+import argparse
+import logging
+import os
+import tempfile
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from game_interface.core.jericho_interface import JerichoInterface
+from game_interface.core.names import heading_in
+from game_interface.story import find_story
+from tests.fixtures import own_stories
+from tests.fixtures.runs import a_run
+from tests.fixtures.slackwater import STORY, WALKTHROUGH
+from tests.fixtures.stuck import longest_standstill, nothing_left, turns_of
+from tests.fixtures.walkthrough import ZORK1_SEED, get_zork1_walkthrough
+from zorkgpt.runlog.episodes import read_episode
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A story with its walkthrough."""
+
+    name: str
+    path: Path
+    commands: tuple[str, ...]
+    ends_at: frozenset[int]
+    """The steps, from 1, after which the game is over."""
+    seed: int = 1
+
+
+@dataclass(frozen=True)
+class Row:
+    """The figures of one story."""
+
+    name: str
+    steps: int
+    headings: int
+    """Steps on which `look` prints a heading."""
+    rooms: int
+    """Those of them on which it is the room's name."""
+    ends: int
+    stuck: int
+    standstill: int
+    scores: tuple[int | None, ...]
+
+
+def stories() -> list[Measured]:
+    found = [Measured("Slack Water", STORY, tuple(WALKTHROUGH), frozenset({len(WALKTHROUGH)}))]
+    if zork := os.environ.get("ZORKGPT_ZORK1"):
+        commands = tuple(get_zork1_walkthrough())
+        found.append(Measured("Zork I", Path(zork), commands, frozenset({len(commands)}), ZORK1_SEED))
+    for name in own_stories.names():
+        steps = own_stories.walkthrough(name)[1:]
+        over = (number for number, step in enumerate(steps, 1) if dict(step.facts).keys() & {"over", "won"})
+        commands = tuple(step.command or "" for step in steps)
+        found.append(Measured(name, own_stories.compiled(name), commands, frozenset(over)))
+    return found
+
+
+def walked(story: Measured) -> tuple[int, int, int]:
+    """Return the steps with a heading, those on which it is the room's name, and those whose end is told rightly."""
+    headings = rooms = ends = 0
+    with JerichoInterface(story.path, seed=story.seed) as game:
+        game.start()
+        for number, command in enumerate(story.commands, 1):
+            done = game.act(command)
+            ends += done.finished == (number in story.ends_at)
+            now = done.after
+            if done.finished or now.dark or now.question is not None:
+                continue
+            here = game.save_state()
+            heading = heading_in(game.act("look").response)
+            game.restore_state(here)
+            headings += bool(heading)
+            rooms += bool(heading and now.location and heading.startswith(now.location.name))
+    return headings, rooms, ends
+
+
+def measured(story: Measured, episodes: int, turns: int) -> Row:
+    logging.disable(logging.WARNING)
+    headings, rooms, ends = walked(story)
+    with tempfile.TemporaryDirectory() as folder:
+        with a_run(Path(folder), turns=turns, story=find_story(story.path)) as run:
+            scores = tuple(run.play_episode().score for _ in range(episodes))
+        played = [turns_of(read_episode(Path(folder), number)) for number in range(1, episodes + 1)]
+    still = max(len(longest_standstill(one)) for one in played)
+    stuck = sum(map(nothing_left, (turn for one in played for turn in one)))
+    return Row(story.name, len(story.commands), headings, rooms, ends, stuck, still, scores)
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    options.add_argument("--episodes", type=int, default=5)
+    options.add_argument("--turns", type=int, default=300)
+    options.add_argument("--jobs", type=int, default=2)
+    given = options.parse_args()
+    with ProcessPoolExecutor(given.jobs) as pool:
+        rows = list(pool.map(partial(measured, episodes=given.episodes, turns=given.turns), stories()))
+    table = Table(title=f"{given.episodes} episodes of at most {given.turns} turns")
+    for column in ("story", "rooms", "end", "nothing left", "standstill", "first score", "last score"):
+        table.add_column(column)
+    for row in rows:
+        table.add_row(
+            row.name,
+            f"{row.rooms} of {row.headings}",
+            f"{row.ends} of {row.steps}",
+            f"{row.stuck}",
+            f"{row.standstill}",
+            *(("–" if score is None else str(score)) for score in (row.scores[0], row.scores[-1])),
+        )
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main()
