@@ -4,8 +4,8 @@
 
 Zork I is left out where ZORKGPT_ZORK1 doesn't name it. Rooms: at each step of the walkthrough `look` is played on a
 saved state, and the heading that it prints is compared with the room that the interface names; in the dark there is
-none. End: at each step, whether the game is said to be over as it is. Nothing left: turns on which the rules had nothing
-left to try. Standstill: the longest run of other turns on which nothing was tried or seen for the first time.
+none. End: at each step, whether the game is said to be over as it is. Nothing left: turns on which the rules had
+nothing left to try. Standstill: the longest run of other turns on which nothing was tried or seen for the first time.
 """
 
 import argparse
