@@ -12,6 +12,7 @@ from types import TracebackType
 
 from game_interface.core import discovery, grammar
 from game_interface.core.counterfactual import Bookkeeping, Counterfactual, learn_bookkeeping
+from game_interface.core.coverage import StoryFact, story_facts
 from game_interface.core.intent import fell_short
 from game_interface.core.names import Names
 from game_interface.core.observe import ViewReader
@@ -336,6 +337,14 @@ class JerichoInterface:
         known = {name: getattr(now, name) for name in ("location", "inventory", "visible", "score", "moves")}
         known |= {"attributes": profile.attributes or None, "max_score": profile.max_score}
         return tuple(name for name, value in known.items() if value is None)
+
+    @property
+    def facts(self) -> tuple[StoryFact, ...]:
+        """What is known of this story where it stands now, and what follows where it is not."""
+        now, by_table, sees_questions = self._current(), self._worker.supported, self._prompts.is_known
+        return story_facts(
+            self._reader.profile, now.view, now.observation, by_table=by_table, sees_questions=sees_questions
+        )
 
     # Language
 

@@ -14,16 +14,12 @@ from orchestration.assembly import prepare_workdir
 from orchestration.players import choose_player
 from session.game_configuration import GameConfiguration
 from zorkgpt.cli.display import console_for
+from zorkgpt.cli.games import told
 from zorkgpt.cli.process import ExitCode
 from zorkgpt.errors import ZorkGPTError
 from zorkgpt.llm.client import LLMClient, ModelStatus
 from zorkgpt.runlog.story_folder import StoryMark, check_story, kept_folder
 from zorkgpt.text import printable
-
-_NO_LOCATION = (
-    "While the location is not known there are no memories of places, no map and no check of commands; "
-    "moves are tried again after the first actions"
-)
 
 
 @dataclass(frozen=True)
@@ -65,16 +61,14 @@ def _story(game: str | None) -> tuple[Story | None, Finding]:
     try:
         with JerichoInterface(game) as interface:
             interface.start()
-            story, unknown = interface.story, ", ".join(interface.unknowns)
-            cost = f". {_NO_LOCATION}" if "location" in interface.unknowns else ""
+            story, facts = interface.story, interface.facts
     except ZorkGPTError as error:
         return None, Finding("story", False, str(error))
     except ImportError as error:
         return None, Finding(
             "story", False, f"{error}. Jericho is compiled when it is installed: it needs a C compiler and make."
         )
-    said = f"{story.title or story.path.stem} starts ({story.path})"
-    return story, Finding("story", True, f"{said}; it does not tell: {unknown}{cost}" if unknown else said)
+    return story, Finding("story", True, f"{story.title or story.path.stem} starts ({story.path}); {told(facts)}")
 
 
 def _model(config: GameConfiguration) -> Finding:

@@ -1,10 +1,14 @@
 """The command `games`: what can be played, what was played, and how to bring more."""
 
 import sys
+from collections.abc import Iterable
 
-from game_interface.story import IS_CHECKOUT, FoundStory, list_stories
+from game_interface.core.coverage import StoryFact
+from game_interface.core.jericho_interface import JerichoInterface
+from game_interface.story import IS_CHECKOUT, FoundStory, Story, list_stories
 from zorkgpt.cli.display import console_for
 from zorkgpt.cli.paths import configured_paths
+from zorkgpt.errors import ZorkGPTError
 from zorkgpt.runlog.episodes import episodes_in
 from zorkgpt.runlog.story_folder import StoryFolder, story_folders
 from zorkgpt.text import number_of, printable
@@ -18,7 +22,7 @@ def show_games() -> None:
     """Print a line for each story file, playable or not, and for each story that was played."""
     console = console_for(sys.stdout)
     for found in list_stories():
-        console.print(printable(_line(found)))
+        console.print(printable(_line(found)), soft_wrap=True)
     for folder in story_folders(configured_paths().workdir):
         console.print(printable(_played(folder)), soft_wrap=True)
     console.print(_BRING)
@@ -30,9 +34,24 @@ def _line(found: FoundStory) -> str:
         return f"{found.path.stem} ({where}, {found.path}): can't be played. {found.problem}"
     story = found.story
     title = story.title or found.path.stem
-    return (
-        f"{found.path.stem} ({where}): {title}, version {story.version}, release {story.release}, serial {story.serial}"
-    )
+    made = f"{title}, version {story.version}, release {story.release}, serial {story.serial}"
+    return f"{found.path.stem} ({where}): {made}\n  {_facts(story)}"
+
+
+def _facts(story: Story) -> str:
+    try:
+        with JerichoInterface(story=story) as game:
+            return told(game.facts)
+    except (ZorkGPTError, ImportError) as error:
+        return f"it does not start: {error}"
+
+
+def told(facts: Iterable[StoryFact]) -> str:
+    """Return in one line what is known of a story, and what follows from what is not."""
+    facts = tuple(facts)
+    known = "; ".join(f"{fact.subject}: {fact.known}" for fact in facts if fact.known is not None)
+    unknown = "; ".join(f"{fact.subject} ({fact.consequence})" for fact in facts if fact.known is None)
+    return f"known: {known}" + (f". Not known: {unknown}" if unknown else "")
 
 
 def _played(folder: StoryFolder) -> str:

@@ -1,0 +1,73 @@
+"""What is known of a story, in words for the person who is about to play it, and what follows where it is not."""
+
+from dataclasses import dataclass
+
+from game_interface.core.names import is_shown
+from game_interface.core.profile import Profile
+from game_interface.core.zmachine import View
+from game_interface.models import Observation
+
+_CONSEQUENCES = {
+    "player": "what is carried, and what an action changed, is only known from the text",
+    "location": "there are no memories of places, no map and no check of commands; "
+    "moves are tried again after the first actions",
+    "score": "no action is known to have scored, unless the text says so",
+    "end": "the episode may go on after the game is over, to its last turn",
+    "light": "darkness is only known from the text",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class StoryFact:
+    """One thing that has to be known of a story."""
+
+    subject: str
+    """player, location, score, end, names or light."""
+    known: str | None
+    """How it is known, or what it is now; None: it is not."""
+    consequence: str = ""
+    """What follows if it is not known."""
+
+
+def story_facts(
+    profile: Profile, view: View, now: Observation, *, by_table: bool, sees_questions: bool
+) -> tuple[StoryFact, ...]:
+    """Return what is known of a story at its opening.
+
+    Args:
+        by_table: Jericho has a table for this story.
+        sees_questions: it is known where the story reads commands, and so when it asks something instead.
+    """
+    location, player = now.location, profile.player
+    known = {
+        "player": f"object {player}" if player else None,
+        "location": location.name if location else None,
+        "score": None
+        if now.score is None
+        else "by the story's memory"
+        if profile.score_global
+        else "by Jericho's table",
+        "end": _end(profile, by_table, sees_questions),
+        "names": _names(profile, view),
+        "light": "by the story's memory" if player and profile.location_global is not None else None,
+    }
+    return tuple(StoryFact(each, told, _CONSEQUENCES.get(each, "")) for each, told in known.items())
+
+
+def _end(profile: Profile, by_table: bool, sees_questions: bool) -> str | None:
+    if profile.deadflag_global is not None:
+        return "by the story's own flag"
+    if by_table:
+        return "by Jericho's table"
+    return "by its final question" if sees_questions else None
+
+
+def _names(profile: Profile, view: View) -> str:
+    shown = [
+        is_shown(view.name(number))
+        for number in range(1, view.machine.object_count + 1)
+        if number != profile.player and view.parent(number)
+    ]
+    if all(shown):
+        return "the story's own"
+    return f"the story's own for {sum(shown)} of {len(shown)} things, else what can be typed or what a heading says"
