@@ -1,5 +1,6 @@
 """What is known of a story, in words for the person who is about to play it, and what follows where it is not."""
 
+import re
 from dataclasses import dataclass
 
 from game_interface.core.names import is_shown
@@ -7,6 +8,7 @@ from game_interface.core.profile import Profile
 from game_interface.core.zmachine import View
 from game_interface.models import Observation
 
+_DIRECTION = re.compile(r"\(\w+_obj\)")
 _CONSEQUENCES = {
     "player": "what is carried, and what an action changed, is only known from the text",
     "location": "there are no memories of places, no map and no check of commands; "
@@ -39,14 +41,11 @@ def story_facts(
         sees_questions: it is known where the story reads commands, and so when it asks something instead.
     """
     location, player = now.location, profile.player
+    score = "by the story's memory" if profile.score_global is not None else "by Jericho's table"
     known = {
         "player": f"object {player}" if player else None,
         "location": location.name if location else None,
-        "score": None
-        if now.score is None
-        else "by the story's memory"
-        if profile.score_global
-        else "by Jericho's table",
+        "score": None if now.score is None else score,
         "end": _end(profile, by_table, sees_questions),
         "names": _names(profile, view),
         "light": "by the story's memory" if player and profile.location_global is not None else None,
@@ -63,11 +62,9 @@ def _end(profile: Profile, by_table: bool, sees_questions: bool) -> str | None:
 
 
 def _names(profile: Profile, view: View) -> str:
-    shown = [
-        is_shown(view.name(number))
-        for number in range(1, view.machine.object_count + 1)
-        if number != profile.player and view.parent(number)
-    ]
+    numbers = (each for each in range(1, view.machine.object_count + 1) if each != profile.player and view.parent(each))
+    # Inform's library has an object for each direction.
+    shown = [is_shown(view.name(each)) for each in numbers if not _DIRECTION.fullmatch(view.name(each))]
     if all(shown):
         return "the story's own"
     return f"the story's own for {sum(shown)} of {len(shown)} things, else what can be typed or what a heading says"

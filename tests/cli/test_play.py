@@ -174,6 +174,8 @@ def test_games_lists_what_is_bundled_and_how_to_bring_more():
     done = command("games")
     assert done.returncode == 0
     assert "(bundled): Slack Water, version 5, release 2" in done.stdout
+    assert "known: player: object 21; location: Causeway End; score: by the story's memory;" in done.stdout
+    assert "Not known" not in done.stdout
     assert "infrastructure/" in done.stdout
 
 
@@ -183,7 +185,7 @@ def test_doctor_says_what_works_and_what_is_missing(tmp_path):
     for line in (r"settings\s+ok", r"story\s+ok\s+Slack Water starts", r"model\s+none", r"files\s+ok"):
         assert re.search(line, done.stdout), done.stdout
     unplaced = command("doctor", "--workdir", str(tmp_path / "other"), "--game", str(own_stories.compiled("keypress")))
-    assert "it does not tell: location, " in unplaced.stdout
+    assert "Not known: location (there" in unplaced.stdout
     assert "no memories of places, no map" in unplaced.stdout
     assert "no memories of places" not in done.stdout
     broken = command("doctor", "--workdir", str(tmp_path), "--game", "nowhere.z5")
