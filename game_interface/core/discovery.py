@@ -161,8 +161,9 @@ def _with_inform_library(profile: Profile, player: int, walks: list[_Trial]) -> 
         for index in range(_GLOBALS - 1)
         if opening.global_value(index) == player and opening.global_value(index + 1) == 0
     )
-    if base is not None and profile.deadflag_global is None:
-        profile = replace(profile, deadflag_global=next(flags, None))
+    if base is not None and profile.deadflag_global is None and (flag := next(flags, None)) is not None:
+        # It follows `player` directly.
+        profile = replace(profile, deadflag_global=flag, player_global=flag - 1)
     if not profile.attributes and all(_marks_rooms_as_visited(walk, player) for walk in walks):
         profile = with_inform_names(profile)
     return profile

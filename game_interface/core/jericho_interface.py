@@ -453,6 +453,7 @@ class JerichoInterface:
 
     def _read(self, snapshot: InterpreterState) -> _State:
         view, text = self._machine.view(snapshot.memory), snapshot.text
+        self._follow_player(view)
         if self._worker.supported:
             observation = self._reader.observe(view, score=snapshot.score, moves=snapshot.moves)
         else:
@@ -461,6 +462,16 @@ class JerichoInterface:
         if self._prompts.is_question(snapshot):
             observation = replace(observation, question=printed_question(text))
         return _State(snapshot, view, observation, text.strip())
+
+    def _follow_player(self, view: View) -> None:
+        """Take note of who the player is now: in some stories one goes on as somebody else."""
+        profile = self._reader.profile
+        if profile.player_global is None:
+            return
+        player = view.global_value(profile.player_global)
+        if player != profile.player and view.parent(player):
+            self._reader = replace(self._reader, profile=replace(profile, player=player))
+            self.__dict__.pop("_scenes", None)
 
     def _restart_story(self) -> InterpreterState:
         try:

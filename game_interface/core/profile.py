@@ -40,6 +40,8 @@ class Profile:
     deadflag_global: int | None = None
     """Inform's `deadflag`: 0 while the game goes on, 2 when it is won, anything else when it is lost."""
     max_score: int | None = None
+    player_global: int | None = None
+    """Inform's `player`, which names another object when one goes on as somebody else."""
     rooms_parent: int | None = None
     """The parent of every room; 0: rooms have no parent."""
     attributes: Mapping[str, int] = field(default_factory=dict)
