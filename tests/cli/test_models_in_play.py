@@ -159,7 +159,7 @@ def test_the_key_is_in_nothing_that_a_run_prints_or_leaves_behind(play, tmp_path
 @pytest.mark.slow
 def test_a_run_says_when_the_model_misses_the_point(play, tmp_path):
     core = '{"should_remember": true, "category": "NOTE", "memory_title": "Air %d", "memory_text": "Damp.", '
-    made, actions = iter(range(100)), iter(["look", "jump", "sing", "dig", "climb", "swim"])
+    made, actions = iter(range(100)), iter(["look", "jump", "sing", "sleep", "wave", "swim"])
 
     def insists(request):
         if "You keep the memory" in request.prompt:

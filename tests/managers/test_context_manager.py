@@ -18,8 +18,19 @@ from zorkgpt.world.graph import MapGraph
 HERE = Observation(Location(1, "Hall"), (Item(5, "sack"),), (), (), score=0, moves=0)
 KEYS = {
     *("turn", "max_turns", "episode", "location", "location_id", "vehicle", "score", "max_score", "inventory"),
-    *("objects", "changed", "exits", "route", "failed_here", "deadly_here", "memories", "visits", "dangers"),
-    *("known_points", "no_route", "untried_elsewhere"),
+    *(
+        "objects",
+        "changed",
+        "question",
+        "exits",
+        "route",
+        "failed_here",
+        "deadly_here",
+        "memories",
+        "visits",
+        "dangers",
+    ),
+    *("question", "known_points", "no_route", "untried_elsewhere"),
     *("objectives", "knowledge", "notices", "summary", "recent", "reasoning", "room_description"),
     *("room_description_age", "response", "left_out"),
 }

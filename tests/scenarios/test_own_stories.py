@@ -13,7 +13,7 @@ from zorkgpt.memory.claims import Relation
 from zorkgpt.runlog.episodes import read_episode
 
 EPISODES = (1, 2)
-TURNS = 100
+TURNS = 60
 LONGEST_STANDSTILL = 20
 
 

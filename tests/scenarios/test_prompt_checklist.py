@@ -75,3 +75,19 @@ def test_no_turn_is_told_twice(turns):
         numbers = [int(number) for number in (*listed, *reasoned)]
         assert numbers == list(range(turn.context.turn - len(numbers), turn.context.turn))
         assert turn.prompt.count(turn.context.response.strip()) <= 1 or len(turn.context.response) < 200
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("heading", "name"), [("## Objectives", "objectives"), ("## Known of this game", "knowledge")])
+def test_what_is_pursued_and_known_is_told_once_and_what_is_left_out_is_counted(turns, heading, name):
+    told = 0
+    for turn in turns:
+        given = getattr(turn.context, name)
+        lines = section(turn.prompt, heading).splitlines()
+        shown = [line for line in lines if line.startswith("- ")]
+        left_out = re.search(r"\((\d+) more", lines[-1]) if lines else None
+        assert len(set(shown)) == len(shown)
+        assert len(set(given)) == len(given)
+        assert len(shown) + (int(left_out[1]) if left_out else 0) == len(given)
+        told += len(shown)
+    assert told > 20
