@@ -358,7 +358,8 @@ class Learner:
     def _known_outcome(self, turn: SynthesisRequest, memories: Sequence[Memory]) -> Memory | None:
         """Return the believed memory that says just this outcome of just this action in this state, if there is one.
 
-        What changed is told apart by the state only: an action that opens what is closed may close it when it is open.
+        What changed is told apart by the state and by what the game said: an action that opens what is closed may
+        close it when it is open, and one blow of several ends a fight.
         """
         outcome, wanted = outcome_of(turn.context), folded(turn.action)
         if outcome in ("", "died"):
@@ -370,10 +371,17 @@ class Learner:
                 continue
             if any(holds(claim, turn.context.state) is False for claim in memory.when):
                 continue
-            then = self._writer.state_when_learned(turn.location_id, memory)
-            if outcome != "changed" or (then and differing(then, turn.context.state) == ((), ())):
+            if outcome != "changed" or self._is_as_when_learned(turn, memory):
                 return memory
         return None
+
+    def _is_as_when_learned(self, turn: SynthesisRequest, memory: Memory) -> bool:
+        """Return whether the action was taken in the state in which it taught the memory, with the same response."""
+        then = self._writer.turn_when_learned(turn.location_id, memory)
+        now = TurnStamp.of(self._state.episode, turn.context.turn, turn.action, turn.response)
+        if then is None or not then.state or folded(then.response) != folded(now.response):
+            return False
+        return differing(then.state, turn.context.state) == ((), ())
 
     def _widen(self, location_id: int, action: str, turn: ZMachineContext, memories: Sequence[Memory]) -> None:
         """Widen what came out again as a memory says, in another state: it does not depend on that state."""

@@ -64,7 +64,7 @@ class MemoryWriter:
         self._visits = visits
         self._stamp = stamp
         self._debug = debug
-        self._learned_in: dict[tuple[int, str, str], tuple[Claim, ...]] = {}
+        self._learned_in: dict[tuple[int, str, str], TurnStamp | None] = {}
 
     def current(self, location_id: int) -> list[Memory]:
         """Return what is believed at the location, persistent first."""
@@ -263,11 +263,16 @@ class MemoryWriter:
 
     def state_when_learned(self, location_id: int, memory: Memory) -> tuple[Claim, ...]:
         """Return in which state the action was taken that taught it; () where that is not known."""
+        stamp = self.turn_when_learned(location_id, memory)
+        return stamp.state if stamp else ()
+
+    def turn_when_learned(self, location_id: int, memory: Memory) -> TurnStamp | None:
+        """Return the turn that taught it; None where that is not known."""
         key = location_id, folded(memory.title), folded(memory.text)
         if key not in self._learned_in:
             records = self.store.history.records() if memory.persistence.outlives_episode else ()
             found = [
-                record.turn_stamp.state
+                record.turn_stamp
                 for record in records
                 if record.turn_stamp is not None
                 and record.change.kind == "added"
@@ -275,7 +280,7 @@ class MemoryWriter:
                 and record.change.after is not None
                 and same_words(record.change.after, memory)
             ]
-            self._learned_in[key] = found[-1] if found else ()
+            self._learned_in[key] = found[-1] if found else None
         return self._learned_in[key]
 
     def is_forbidden(self, location_id: int, name: str, memory: Memory) -> bool:
@@ -485,10 +490,10 @@ class MemoryWriter:
             extra={"location_id": location_id, "old": old.title, "new": new.title},
         )
 
-    def _note_state(self, location_id: int, memory: Memory) -> None:
+    def _note_turn(self, location_id: int, memory: Memory) -> None:
         stamp = self._stamp()
         if stamp is not None:
-            self._learned_in[location_id, folded(memory.title), folded(memory.text)] = stamp.state
+            self._learned_in[location_id, folded(memory.title), folded(memory.text)] = stamp
 
     def _tell(
         self,
@@ -502,7 +507,7 @@ class MemoryWriter:
     ) -> None:
         detail = reason or memory.invalidation_reason or memory.superseded_by or ""
         if kind == "added":
-            self._note_state(location_id, memory)
+            self._note_turn(location_id, memory)
         self.events.append(_event(kind, location_id, memory, detail, other))
         if kind in _LOGGED and self._log.isEnabledFor(logging.INFO):
             self._log_change(kind, location_id, memory, became)
