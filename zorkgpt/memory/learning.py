@@ -518,7 +518,7 @@ class Learner:
             for memory in [one for one in kept if is_current(one)]:
                 denied = next((one for one in memory.claims if self._handled.denies(location_id, one)), None)
                 if denied is not None:
-                    reason = f"by the object tree the {self._handled.name_of(denied.number)} is otherwise by now"
+                    reason = f"by the object tree this is no longer true of the {self._handled.name_of(denied.number)}"
                     self._writer.invalidate_ephemeral(location_id, memory, reason, turn)
 
     def _place(self, request: SynthesisRequest, fact: Fact) -> tuple[int, str]:
