@@ -388,7 +388,8 @@ def _with_states(items: Sequence[Item] | None, things: Sequence[ThingState]) -> 
         remarks = [*["worn"] * thing.worn, *thing.states] if thing else []
         if item.num and (within := inside.get(item.num)):
             held = states.get(within[0].num)
-            remarks.append(f"{'on' if held and held.on_top else 'in'} it: {', '.join(map(told, within))}")
+            where = "holds" if thing and thing.alive else "on it" if held and held.on_top else "in it"
+            remarks.append(f"{where}: {', '.join(map(told, within))}")
         return one_line(item.name) + (f" ({'; '.join(remarks)})" if remarks else "")
 
     return [told(item) for item in inside.get(0, ())]
