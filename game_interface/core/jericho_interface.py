@@ -204,10 +204,11 @@ class JerichoInterface:
         """Return the room if its name is still to be learned and can be now: on foot, in light, at a prompt."""
         view = self._machine.view(snapshot.memory)
         room, player = self._reader.room(view), self._reader.profile.player
-        if room is None or self._prompts.is_question(snapshot) or self._reader.in_the_dark(view):
+        if room is None or not self._reader.names.lacks(view, room):
             return None
-        on_foot = player is None or view.parent(player) == room
-        return room if on_foot and self._reader.names.lacks(view, room) else None
+        if self._prompts.is_question(snapshot) or self._reader.in_the_dark(view):
+            return None
+        return room if player is None or view.parent(player) == room else None
 
     def _learn_name_of_place(self, snapshot: InterpreterState) -> None:
         """Read the heading that `look` prints. The worker is left in another state.

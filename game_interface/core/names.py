@@ -6,7 +6,7 @@ that a player can type for it.
 """
 
 import re
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from game_interface.core.grammar import words_by_object
 from game_interface.core.zmachine import View, ZMachine
@@ -52,6 +52,7 @@ class Names:
         return " ".join([word for word in self._words.get(number, ()) if word.isalpha()][:_MOST_WORDS])
 
 
+@lru_cache(maxsize=4096)
 def is_shown(short: str) -> bool:
     """Return whether a short name looks like one that the story shows to players."""
     return bool(short.strip()) and not _INTERNAL.fullmatch(short.strip())
