@@ -108,6 +108,13 @@ class _Interpreter:
         self._before = before
         return answer
 
+    def peek(self, command: bytes) -> bytes:
+        """Return what a command would print; the game does not move."""
+        try:
+            return bytes(self._library.step(command + b"\n")).decode("cp1252", "replace").encode()
+        finally:
+            self._env.set_state(self._now)
+
     def load(self, state: bytes) -> bytes:
         import numpy
 
@@ -211,6 +218,8 @@ def _answer(interpreter: _Interpreter, request: bytes) -> bytes:
     kind, argument = request[:1], request[1:]
     if kind == b"S":
         return interpreter.step(argument)
+    if kind == b"P":
+        return interpreter.peek(argument)
     if kind == b"L":
         return interpreter.load(argument)
     if kind == b"R":

@@ -15,6 +15,8 @@ _INTERNAL = re.compile(r"\(.*\)|.*_.*|[a-z]+\d+", re.DOTALL)
 """How names from a source look: in brackets, with an underscore, or with a number at their end."""
 _MOST_WORDS = 2
 _LONGEST_HEADING = 60
+_HEADING = re.compile(r"[^\W\d_a-z].*[^\W_]\)?")
+"""Begins with a capital, and ends with a letter or a number, perhaps in brackets: "Kitchen (on the table)"."""
 
 
 class Names:
@@ -35,6 +37,10 @@ class Names:
         if is_shown(short):
             return short
         return self._headings.get(number) or self._typed_for(number) or short or f"place {number}"
+
+    def shown(self, view: View, place: int) -> str:
+        """Return the name under which players see a place; "" if that is not known."""
+        return short if is_shown(short := view.name(place)) else self._headings.get(place, "")
 
     def lacks(self, view: View, place: int) -> bool:
         """Return whether the short name of a place says nothing, and its description was not read yet."""
@@ -61,5 +67,4 @@ def is_shown(short: str) -> bool:
 def heading_in(text: str) -> str:
     """Return the heading in a text: a line of its own that is no sentence; "" if there is none."""
     lines = (line.strip() for line in text.splitlines())
-    headings = (line for line in lines if line[:1].isupper() and line[-1:].isalnum() and len(line) <= _LONGEST_HEADING)
-    return next(headings, "")
+    return next((line for line in lines if len(line) <= _LONGEST_HEADING and _HEADING.fullmatch(line)), "")

@@ -46,6 +46,10 @@ class Prompts:
         """Return whether it is known what the story reads here."""
         return snapshot.place in self._awaits_command
 
+    def is_usual(self, snapshot: InterpreterState) -> bool:
+        """Return whether the story reads where it first awaited a command: elsewhere `look` may not describe."""
+        return next((place == snapshot.place for place, awaits in self._awaits_command.items() if awaits), True)
+
     def is_question(self, snapshot: InterpreterState) -> bool:
         """Return whether the story is known to read something else than a command here."""
         return self.is_known and not snapshot.halted and not self._awaits_command.get(snapshot.place, True)

@@ -204,6 +204,10 @@ class Worker:
         """Play one command. It is not checked here, see `clean_command`."""
         return self._state_after(b"S" + command)
 
+    def peek(self, command: bytes) -> str:
+        """Return what a command would print; the game does not move."""
+        return self._ask(b"P" + command).decode()
+
     def load(self, state: bytes) -> InterpreterState:
         """Go to a state of this story."""
         size = child.STATE.unpack_from(state)[0]
