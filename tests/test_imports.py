@@ -9,7 +9,17 @@ import pytest
 import zorkgpt
 
 ROOT = Path(__file__).resolve().parents[1]
-HEAVY = {"numpy", "openai", "torch", "jericho", "onnxruntime", "tokenizers", "sentence_transformers", "spacy"}
+HEAVY = {
+    "numpy",
+    "openai",
+    "torch",
+    "jericho",
+    "onnxruntime",
+    "tokenizers",
+    "sentence_transformers",
+    "spacy",
+    "gymnasium",
+}
 
 
 def modules_after(statement: str) -> set[str]:

@@ -35,7 +35,7 @@ TIME_LIMIT_S = 5.0
 """A command of a healthy story takes well under a millisecond."""
 _EXPLORED_AGAIN_AT = frozenset({1, 2, 4, 8, 16, 32, 64, 128})
 """After how many actions moves are tried once more in a story whose rooms are not known."""
-_LARGEST_SEED = 2**31 - 1
+LARGEST_SEED = 2**31 - 1
 _SAVE_MAGIC = b"ZGPTSAV1"
 _SAVE_HEADER = struct.Struct(">8s32sI?")
 """Magic number, the story's sha256, CRC-32 of the interpreter's state, whether the game had ended."""
@@ -86,8 +86,7 @@ class JerichoInterface:
         several_commands: SeveralCommands = "refuse",
         story: Story | None = None,
     ) -> None:
-        if not isinstance(seed, int) or not 1 <= seed <= _LARGEST_SEED:
-            raise ConfigurationError(f"The seed is {seed!r}; it must be a whole number from 1 to {_LARGEST_SEED}.")
+        _check_seed(seed)
         if not time_limit_s > 0:
             raise ConfigurationError(f"The time limit of a command is {time_limit_s!r} s; it must be above 0.")
         self.story = story or find_story(rom_path)
@@ -122,9 +121,18 @@ class JerichoInterface:
         self._current()
         return self._opening
 
-    def reset(self) -> str:
-        """Begin a new game with the same seed, and return the opening text."""
+    def reset(self, *, seed: int | None = None) -> str:
+        """Begin a new game, and return the opening text.
+
+        Args:
+            seed: seed of this game and of those after it; None: the same as before.
+
+        Raises:
+            ConfigurationError: the seed is out of its range.
+        """
         self._check_open()
+        if seed is not None:
+            self._worker.seed = _check_seed(seed)
         return self._begin().text
 
     def close(self) -> None:
@@ -564,6 +572,12 @@ class JerichoInterface:
         known = _bookkeeping[key]
         self._reader = replace(self._reader, bookkeeping=known.attributes, own_bookkeeping=known.own_attributes)
         self._knows_bookkeeping = True
+
+
+def _check_seed(seed: int) -> int:
+    if not isinstance(seed, int) or not 1 <= seed <= LARGEST_SEED:
+        raise ConfigurationError(f"The seed is {seed!r}; it must be a whole number from 1 to {LARGEST_SEED}.")
+    return seed
 
 
 def _unpacked(saved: bytes, story_sha256: str) -> tuple[bytes, bool]:
