@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Any
 
+from zorkgpt import telemetry
 from zorkgpt.errors import LLMError
 from zorkgpt.memory.claims import Claim, Relation, differing, holds
 from zorkgpt.memory.echo_filter import EchoFilter
@@ -466,9 +467,14 @@ class Learner:
         if settlement is None:
             return True
         memory, settle = settlement
-        kept = bool(replaced) and self._writer.supersede(location_id, name, replaced, memory, request.context.turn)
-        # Also where the old one may not be replaced: what was learned is then true beside it.
-        kept = kept or self._writer.add(location_id, name, memory, is_judged=True)
+        kept = False
+        if replaced:
+            with telemetry.memory_operation("supersede", location_id, memory.text):
+                kept = self._writer.supersede(location_id, name, replaced, memory, request.context.turn)
+        if not kept:
+            # Also where the old one may not be replaced: what was learned is then true beside it.
+            with telemetry.memory_operation("remember", location_id, memory.text):
+                kept = self._writer.add(location_id, name, memory, is_judged=True)
         if kept:
             for each in settle:
                 self.counts.contradictions_settled += each()
@@ -486,7 +492,8 @@ class Learner:
                 extra={"location_id": location_id, "title": memory.title, "reason": reason},
             )
             return
-        self._writer.invalidate(location_id, memory.title, reason, request.context.turn)
+        with telemetry.memory_operation("invalidate", location_id, memory.text):
+            self._writer.invalidate(location_id, memory.title, reason, request.context.turn)
 
     def _invalidate_elsewhere(self, request: SynthesisRequest, answer: MemorySynthesisResponse) -> set[str]:
         """Mark as wrong what was unconfirmed at other places and is disproved now; return the other titles."""

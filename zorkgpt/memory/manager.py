@@ -7,6 +7,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
+from zorkgpt import telemetry
 from zorkgpt.files import LOCK_TIMEOUT_S, Disk
 from zorkgpt.llm.messages import LLM
 from zorkgpt.log import get_logger
@@ -219,6 +220,7 @@ class SimpleMemoryManager:
         """This episode's memories by location."""
         return self._writer.ephemeral
 
+    @telemetry.traced("remember")
     def add_memory(self, location_id: int, location_name: str, memory: Memory) -> bool:
         """Keep a memory; on disk when this returns, if it is not ephemeral. False: it could not be written.
 
@@ -226,6 +228,7 @@ class SimpleMemoryManager:
         """
         return self._writer.add(location_id, location_name, _typed(memory))
 
+    @telemetry.traced("supersede")
     def supersede_memory(self, location_id: int, location_name: str, old_memory_title: str, new_memory: Memory) -> bool:
         """Replace a memory by a newer one. False: not found, not written, or refused, and nothing was changed.
 
@@ -235,6 +238,7 @@ class SimpleMemoryManager:
         turn = self._state.turn or TurnSpan.parse(new_memory.turns).last_number
         return self._writer.supersede(location_id, location_name, [old_memory_title], new_memory, turn)
 
+    @telemetry.traced("invalidate")
     def invalidate_memory(self, location_id: int, memory_title: str, reason: str, turn: int | None = None) -> bool:
         """Mark a memory as wrong. False: not found, not written, or there is no reason."""
         return self._writer.invalidate(location_id, memory_title, reason, self._state.turn if turn is None else turn)
@@ -250,6 +254,7 @@ class SimpleMemoryManager:
         """Count one more observation of a memory. The same turn of the same episode counts once."""
         return self._writer.seen_again(location_id, memory, new_turn, new_episode)
 
+    @telemetry.traced("recall", shown=lambda text: [text] if text else [])
     def get_location_memory(self, location_id: int) -> str:
         """Return what the agent is told of this location; "" if nothing is known."""
         self._writer.refresh()
@@ -334,6 +339,7 @@ class SimpleMemoryManager:
 
         return edit(self.store, location_id, title, wanted, expected=expected)
 
+    @telemetry.traced("search", shown=lambda found: [each.located.memory.text for each in found])
     def search(self, query: str, k: int = 5) -> list[Found]:
         """Return the current memories, wherever they are, that are nearest to the query, best first.
 
@@ -519,6 +525,7 @@ class SimpleMemoryManager:
             self._writer.events.clear()
         return events
 
+    @telemetry.traced("reset")
     def reset_episode(self) -> None:
         """Begin a new episode: what was true until the restart is forgotten."""
         with self.store.guard:
