@@ -117,10 +117,13 @@ def test_the_command_after_a_sampled_one_is_played(env):
     assert "Causeway End" in env.step("look")[0]
 
 
-def test_environments_play_side_by_side(bundled_story):
-    envs = gymnasium.make_vec(ENVIRONMENT_ID, num_envs=2, vectorization_mode="sync", story=bundled_story)
+@pytest.mark.parametrize("options", [{}, {"vector_kwargs": {"shared_memory": False}}])
+def test_environments_play_side_by_side(bundled_story, options):
+    mode = "async" if options else "sync"
+    envs = gymnasium.make_vec(ENVIRONMENT_ID, num_envs=2, vectorization_mode=mode, story=bundled_story, **options)
     envs.reset(seed=1)
-    *_, info = envs.step(("take penny", "save"))
+    texts, *_, info = envs.step(("take penny", "save"))
+    assert texts[0] == "Taken."
     assert [len(things) for things in info["inventory"]] == [2, 1]
     assert list(info["_refused"]) == [False, True]
     envs.close()
