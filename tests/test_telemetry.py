@@ -181,8 +181,8 @@ def test_what_a_turn_teaches_is_recorded_too(recorded, tmp_path):
 
 
 def test_an_operation_that_raises_says_so(recorded, tmp_path):
-    with SimpleMemoryManager.open(tmp_path / "Memories.md") as memory, pytest.raises(ValueError, match="None"):
-        memory.add_memory(None, "Nowhere", note("Rug", "A rug."))
+    with SimpleMemoryManager.open(tmp_path / "Memories.md") as memory, pytest.raises(ValueError, match="18 digits"):
+        memory.add_memory(10**18, "Nowhere", note("Rug", "A rug."))
     assert [span.attributes.get("error.type") for span in recorded.spans] == ["ValueError", None]
 
 
