@@ -215,6 +215,15 @@ def test_texts_are_recorded_if_that_is_wanted(with_content, tmp_path):
     assert searched.attributes["gen_ai.memory.query.text"] == "rug"
 
 
+def test_a_place_whose_key_is_a_text_counts_as_content(recorded, tmp_path):
+    with SimpleMemoryManager.open(tmp_path / "Memories.md") as memory:
+        memory.add_memory("https://shop/secret", "Cart", note("Rug", "A rug."))
+        assert "secret" not in recorded.text
+        telemetry.switch_on(content=True, tracer_provider=recorded.tracers, meter_provider=recorded.meters)
+        memory.get_location_memory("https://shop/secret")
+    assert recorded.spans[1].attributes["zorkgpt.memory.place"] == "https://shop/secret"
+
+
 def test_nothing_is_recorded_unless_it_is_switched_on(recorded, tmp_path):
     telemetry.switch_off()
     with SimpleMemoryManager.open(tmp_path / "Memories.md") as memory:

@@ -102,7 +102,7 @@ def memory_operation(operation: MemoryOperation, place: object, *texts: str) -> 
     """Record an operation of the memory: what is done in this context.
 
     Args:
-        place: the location's id.
+        place: its key. One that is a text, such as a URL, counts as content.
         texts: of the memories that it is about.
     """
     recorder = _recorder
@@ -130,8 +130,9 @@ def traced(
             if recorder is None:
                 return method(*args, **kwargs)
             given = [*args[1:], *kwargs.values()]
-            with recorder.memory_operation(operation, given[0] if given else None) as span:
-                if operation == "search" and recorder.content:
+            is_search = operation == "search"
+            with recorder.memory_operation(operation, given[0] if given and not is_search else None) as span:
+                if is_search and recorder.content:
                     span.set_attribute("gen_ai.memory.query.text", str(given[0]))
                 result = method(*args, **kwargs)
                 if isinstance(result, bool):
@@ -196,7 +197,9 @@ class _Recorder:
     @contextmanager
     def memory_operation(self, operation: MemoryOperation, place: object) -> Iterator["Span"]:
         name = _CONVENTIONAL[operation]
-        where = {"zorkgpt.memory.location_id": place} if isinstance(place, int) else {}
+        where: dict[str, Any] = {"zorkgpt.memory.location_id": place} if isinstance(place, int) else {}
+        if isinstance(place, str) and self.content:
+            where = {"zorkgpt.memory.place": place}
         with self._operation(f"{name} {operation}", {"gen_ai.operation.name": name}, where, is_remote=False) as span:
             yield span
 
