@@ -19,6 +19,8 @@ HEAVY = {
     "sentence_transformers",
     "spacy",
     "gymnasium",
+    "langgraph",
+    "opentelemetry",
 }
 
 

@@ -87,8 +87,9 @@ def test_every_module_of_the_wheel_imports_or_names_its_extra_and_none_has_a_nam
     done = _run(environment, "python", "-c", _IMPORT_EVERYTHING, folder=tmp_path)
     told = json.loads(done.stdout)
     failed = {name: error for name, error in told["outcomes"].items() if error}
-    assert failed.keys() == {"zorkgpt.adapters.gymnasium"}
+    assert failed.keys() == {"zorkgpt.adapters.gymnasium", "zorkgpt.adapters.langgraph"}
     assert "pip install 'zorkgpt[gym]'" in failed["zorkgpt.adapters.gymnasium"]
+    assert "pip install 'zorkgpt[langgraph]'" in failed["zorkgpt.adapters.langgraph"]
     assert len(told["outcomes"]) > 100
     assert told["top_level"] == []
 
