@@ -32,13 +32,14 @@ class StoryFact:
 
 
 def story_facts(
-    profile: Profile, view: View, now: Observation, *, by_table: bool, sees_questions: bool
+    profile: Profile, view: View, now: Observation, *, by_table: bool, sees_questions: bool, sees_headings: bool
 ) -> tuple[StoryFact, ...]:
     """Return what is known of a story at its opening.
 
     Args:
         by_table: Jericho has a table for this story.
         sees_questions: it is known where the story reads commands, and so when it asks something instead.
+        sees_headings: `look` was seen to print the name of a room, which it does not in the dark.
     """
     location, player = now.location, profile.player
     score = "by the story's memory" if profile.score_global is not None else "by Jericho's table"
@@ -48,7 +49,7 @@ def story_facts(
         "score": None if now.score is None else score,
         "end": _end(profile, by_table, sees_questions),
         "names": _names(profile, view),
-        "light": "by the story's memory" if player and profile.location_global is not None else None,
+        "light": _light(profile, sees_headings),
     }
     return tuple(StoryFact(each, told, _CONSEQUENCES.get(each, "")) for each, told in known.items())
 
@@ -59,6 +60,12 @@ def _end(profile: Profile, by_table: bool, sees_questions: bool) -> str | None:
     if by_table:
         return "by Jericho's table"
     return "by its final question" if sees_questions else None
+
+
+def _light(profile: Profile, sees_headings: bool) -> str | None:
+    if sees_headings:
+        return "by what look shows"
+    return "by the story's memory" if profile.player and profile.location_global is not None else None
 
 
 def _names(profile: Profile, view: View) -> str:

@@ -172,8 +172,9 @@ def _with_inform_library(profile: Profile, player: int, walks: list[_Trial]) -> 
 def _holds_the_room(index: int, walks: list[_Trial], player: int) -> bool:
     views = [view for walk in walks for view in (walk.before, walk.after)]
     in_room = [view.global_value(index) in view.ancestors(player) for view in views]
-    # In the dark it holds the object `thedark`, so a few may differ.
-    return sum(in_room) >= 0.6 * len(in_room)
+    elsewhere = {view.global_value(index) for view, inside in zip(views, in_room, strict=True) if not inside}
+    # In the dark it holds the object `thedark`, whatever the room.
+    return sum(in_room) >= 0.6 * len(in_room) or (any(in_room) and len(elsewhere) == 1)
 
 
 def _marks_rooms_as_visited(walk: _Trial, player: int) -> bool:

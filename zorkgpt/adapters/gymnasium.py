@@ -88,7 +88,8 @@ class ZMachineEnv(gymnasium.Env[str, str]):
         """
         super().reset(seed=self._first_seed if seed is None else seed)
         self._first_seed, self._steps = None, 0
-        opening = self._game.reset(seed=int(self.np_random.integers(1, LARGEST_SEED, endpoint=True)))
+        self._game.seed = int(self.np_random.integers(1, LARGEST_SEED, endpoint=True))
+        opening = self._game.reset()
         return self._shown(opening), self._info(self._game.observe())
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
