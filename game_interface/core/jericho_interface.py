@@ -474,7 +474,8 @@ class JerichoInterface:
             text = without_status_line(text, self.story.version)
         if self._prompts.is_question(snapshot):
             observation = replace(observation, question=printed_question(text))
-        return _State(snapshot, view, observation, text.strip())
+        # Played from a loaded state, some commands are answered behind a second prompt.
+        return _State(snapshot, view, observation, text.strip().removeprefix(">").lstrip())
 
     def _follow_player(self, view: View) -> None:
         """Take note of who the player is now: in some stories one goes on as somebody else."""

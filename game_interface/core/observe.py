@@ -65,9 +65,8 @@ class ViewReader:
         return bool(location) and location not in view.ancestors(profile.player)
 
     def in_the_dark(self, view: View, room: int | None) -> bool:
-        """Return whether it is too dark to see: by what `look` was seen to print, else as Inform's library tells it."""
-        seen = None if room is None else self.light.is_dark(self.room_state(view, room))
-        return self.left_its_room(view) if seen is None else seen
+        """Return whether it is known to be too dark to see."""
+        return room is not None and bool(self.light.is_dark(self.room_state(view, room)))
 
     def deadflag(self, view: View) -> int | None:
         """Return Inform's `deadflag`; None if it is not known."""
