@@ -29,10 +29,17 @@ READY = b"ready"
 """The first message, sent before the story is touched; the second one is `HELLO`."""
 HELLO = struct.Struct(">?hh")
 """Supported by Jericho's own table; player object (0: unknown); maximum score (0: unknown)."""
-SNAPSHOT = struct.Struct(">II???hi")
-"""Bytes of text, bytes of state; game over, won, emulator halted; score, moves (of supported games)."""
-STATE = struct.Struct(">IIIqqqqqqqq")
-"""Bytes of memory, stack and narrative; pc, sp, fp, frames, opcode, and the random generator's three numbers."""
+SNAPSHOT = struct.Struct(">IIII????hi8q")
+"""Bytes of text, of memory, of the stack's used end and of the narrative; whether the whole memory follows, or what
+changed in it; game over, won, emulator halted; score, moves (of supported games); the registers, as in `STATE`.
+
+Behind it come the text, the memory, the stack's end and the narrative. What changed in memory is the addresses, two
+bytes each, and then the byte at each."""
+STATE = struct.Struct(">III8q")
+"""Bytes of memory, stack and narrative; then pc, sp, fp, frames, opcode, and the random generator's three numbers."""
+COMPARISON = struct.Struct(">?qIII")
+"""Whether the surplus of random numbers is known; the surplus; how many addresses differ; bytes of what the control
+changed, and of what the action changed. Behind it come these three, changes as in `SNAPSHOT`."""
 
 _PARENT_CHECK_S = 0.5
 _MOST_DRAWS = 64
@@ -82,6 +89,8 @@ class _Interpreter:
         self._now: _State = ()
         self._settled: dict[tuple[str, ...], Any] = {}
         """Settling commands → the memory after the last step and these commands."""
+        self._known: Any = None
+        """The memory as the parent knows it; None: not at all."""
 
     def hello(self) -> bytes:
         if not self._supported:
@@ -99,6 +108,13 @@ class _Interpreter:
         self._before = before
         return answer
 
+    def peek(self, command: bytes) -> bytes:
+        """Return what a command would print; the game does not move."""
+        try:
+            return bytes(self._library.step(command + b"\n")).decode("cp1252", "replace").encode()
+        finally:
+            self._env.set_state(self._now)
+
     def load(self, state: bytes) -> bytes:
         import numpy
 
@@ -108,6 +124,7 @@ class _Interpreter:
         piled = numpy.frombuffer(state, numpy.uint8, stack, at + memory).copy()
         text = state[at + memory + stack : at + memory + stack + narrative]
         self._env.set_state((ram, piled, pc, sp, fp, frames, opcode, tuple(rng), text))
+        self._known = ram
         return self._snapshot("")
 
     def compare(self, asked: dict[str, Any]) -> bytes:
@@ -118,7 +135,7 @@ class _Interpreter:
         now, action, then = self._now, asked["action"], tuple(asked["then"])
         start = self._before if action is None or asked["from_last_step"] else now
         if start is None:
-            return b"null"
+            return b""
         try:
             start = _with_rng_advanced(start, asked["rng_advance"])
             done, settled = (now, None) if action is None else self._played(start, action, then)
@@ -132,41 +149,43 @@ class _Interpreter:
             if surplus is not None and surplus > 0:
                 # What the action drew for itself must not change what chance brings to the rest of the world.
                 other, other_settled = self._played(_with_rng_advanced(start, surplus), asked["control"], then)
-            answer = {
-                "differing": (settled != other_settled).nonzero()[0].tolist(),
-                "surplus_draws": surplus,
-                "control": _changed_bytes(start, other),
-            }
-            if action is not None:
-                answer["action"] = _changed_bytes(start, done)
-            return json.dumps(answer).encode()
+            differing = (settled != other_settled).nonzero()[0]
+            control, changed = _changed(start[0], other[0]), _changed(start[0], done[0]) if action is not None else b""
+            numbers = (surplus is not None, surplus or 0, len(differing), len(control), len(changed))
+            return b"".join((COMPARISON.pack(*numbers), differing.astype(">u2").tobytes(), control, changed))
         finally:
             self._env.set_state(now)
 
     def _played(self, start: _State, command: str | None, then: tuple[str, ...]) -> tuple[_State, Any]:
         """Return the state after the command, and the memory after the settling commands that follow it."""
-        self._env.set_state(start)
+        done = start
+        if command is not None or then:
+            self._env.set_state(start)
         if command is not None:
             self._library.step(command.encode("ascii") + b"\n")
-        done = self._env.get_state() if command is not None else start
+            done = self._env.get_state()
         for following in then:
             self._library.step(following.encode("ascii") + b"\n")
-        return done, self._env.get_state()[0]
+        return done, self._env.get_state()[0] if then else done[0]
 
     def _snapshot(self, text: str) -> bytes:
         self._before, self._now, self._settled = None, self._env.get_state(), {}
         ram, stack, pc, sp, fp, frames, opcode, rng, narrative = self._now
         stack[: 2 * sp] = 0  # it grows downwards: leftovers of earlier calls are no part of the state
-        packed = STATE.pack(ram.size, stack.size, len(narrative), pc, sp, fp, frames, opcode, *map(int, rng))
-        state = b"".join((packed, ram.tobytes(), stack.tobytes(), narrative))
+        whole = self._known is None
+        memory = ram.tobytes() if whole else _changed(self._known, ram)
+        self._known = ram
+        used = stack[2 * sp :].tobytes()
         encoded = text.encode()
         over = won = False
         score = moves = 0
         if self._supported:
             over, won = self._env.game_over(), self._env.victory()
             score, moves = self._env.get_score(), self._env.get_moves()
-        halted = self._env._emulator_halted()
-        return SNAPSHOT.pack(len(encoded), len(state), over, won, halted, score, moves) + encoded + state
+        sizes = (len(encoded), len(memory), len(used), len(narrative))
+        told = (whole, over, won, self._env._emulator_halted(), score, moves)
+        head = SNAPSHOT.pack(*sizes, *told, pc, sp, fp, frames, opcode, *map(int, rng))
+        return b"".join((head, encoded, memory, used, narrative))
 
 
 def _draws_between(start: _State, end: _State) -> int | None:
@@ -189,16 +208,18 @@ def _with_rng_advanced(state: _State, count: int) -> _State:
     return (*state[:7], (signed, *others), *state[8:])
 
 
-def _changed_bytes(before: _State, after: _State) -> list[list[int]]:
-    """Return the addresses in memory whose bytes differ, and these bytes afterwards."""
-    where = (before[0] != after[0]).nonzero()[0]
-    return [where.tolist(), after[0][where].tolist()]
+def _changed(before: Any, after: Any) -> bytes:
+    """Return the addresses in memory whose bytes differ, two bytes each, and these bytes afterwards."""
+    where = (before != after).nonzero()[0]
+    return bytes(where.astype(">u2").tobytes() + after[where].tobytes())
 
 
 def _answer(interpreter: _Interpreter, request: bytes) -> bytes:
     kind, argument = request[:1], request[1:]
     if kind == b"S":
         return interpreter.step(argument)
+    if kind == b"P":
+        return interpreter.peek(argument)
     if kind == b"L":
         return interpreter.load(argument)
     if kind == b"R":

@@ -9,7 +9,7 @@ from game_interface.core.zmachine import View
 from game_interface.models import Observation
 
 _DIRECTION = re.compile(r"\(\w+_obj\)")
-_CONSEQUENCES = {
+CONSEQUENCES = {
     "player": "what is carried, and what an action changed, is only known from the text",
     "location": "there are no memories of places, no map and no check of commands; "
     "moves are tried again after the first actions",
@@ -17,6 +17,7 @@ _CONSEQUENCES = {
     "end": "the episode may go on after the game is over, to its last turn",
     "light": "darkness is only known from the text",
 }
+"""What follows where a subject of `StoryFact` is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +33,14 @@ class StoryFact:
 
 
 def story_facts(
-    profile: Profile, view: View, now: Observation, *, by_table: bool, sees_questions: bool
+    profile: Profile, view: View, now: Observation, *, by_table: bool, sees_questions: bool, sees_headings: bool
 ) -> tuple[StoryFact, ...]:
     """Return what is known of a story at its opening.
 
     Args:
         by_table: Jericho has a table for this story.
         sees_questions: it is known where the story reads commands, and so when it asks something instead.
+        sees_headings: `look` was seen to print the name of a room, which it does not in the dark.
     """
     location, player = now.location, profile.player
     score = "by the story's memory" if profile.score_global is not None else "by Jericho's table"
@@ -48,9 +50,9 @@ def story_facts(
         "score": None if now.score is None else score,
         "end": _end(profile, by_table, sees_questions),
         "names": _names(profile, view),
-        "light": "by the story's memory" if player and profile.location_global is not None else None,
+        "light": _light(profile, sees_headings),
     }
-    return tuple(StoryFact(each, told, _CONSEQUENCES.get(each, "")) for each, told in known.items())
+    return tuple(StoryFact(each, told, CONSEQUENCES.get(each, "")) for each, told in known.items())
 
 
 def _end(profile: Profile, by_table: bool, sees_questions: bool) -> str | None:
@@ -59,6 +61,12 @@ def _end(profile: Profile, by_table: bool, sees_questions: bool) -> str | None:
     if by_table:
         return "by Jericho's table"
     return "by its final question" if sees_questions else None
+
+
+def _light(profile: Profile, sees_headings: bool) -> str | None:
+    if sees_headings:
+        return "by what look shows"
+    return "by the story's memory" if profile.player and profile.location_global is not None else None
 
 
 def _names(profile: Profile, view: View) -> str:

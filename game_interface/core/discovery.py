@@ -61,7 +61,10 @@ def with_table(profile: Profile, player: int, max_score: int) -> Profile:
 def discover(profile: Profile, header: Header, opening: SavedState, try_command: TryCommand) -> Profile:
     """Return the profile completed by trying moves; what it holds already is kept."""
     trials = [trial for trial in _trials(opening, try_command) if changes(trial.before, trial.after).moved]
-    player = profile.player or _player(profile, trials)
+    player = profile.player
+    if player is None or not any(trial.before.parent(player) != trial.after.parent(player) for trial in trials):
+        # One that was taken for the player by its name, and that no move moves, gives way to one that moves.
+        player = _player(profile, trials) or player
     if player is None and not trials and header.compiler:
         return _by_name(profile, opening.view)
     if player is None:
@@ -172,8 +175,9 @@ def _with_inform_library(profile: Profile, player: int, walks: list[_Trial]) -> 
 def _holds_the_room(index: int, walks: list[_Trial], player: int) -> bool:
     views = [view for walk in walks for view in (walk.before, walk.after)]
     in_room = [view.global_value(index) in view.ancestors(player) for view in views]
-    # In the dark it holds the object `thedark`, so a few may differ.
-    return sum(in_room) >= 0.6 * len(in_room)
+    elsewhere = {view.global_value(index) for view, inside in zip(views, in_room, strict=True) if not inside}
+    # In the dark it holds the object `thedark`, whatever the room.
+    return sum(in_room) >= 0.6 * len(in_room) or (any(in_room) and len(elsewhere) == 1)
 
 
 def _marks_rooms_as_visited(walk: _Trial, player: int) -> bool:

@@ -1,6 +1,5 @@
 """The Z-machine as a `Game`: one story, played by Jericho in a worker process."""
 
-import contextlib
 import struct
 import weakref
 import zlib
@@ -14,6 +13,7 @@ from game_interface.core import discovery, grammar
 from game_interface.core.counterfactual import Bookkeeping, Counterfactual, learn_bookkeeping
 from game_interface.core.coverage import StoryFact, story_facts
 from game_interface.core.intent import fell_short
+from game_interface.core.light import Light
 from game_interface.core.names import Names
 from game_interface.core.observe import ViewReader
 from game_interface.core.profile import Profile
@@ -35,7 +35,7 @@ TIME_LIMIT_S = 5.0
 """A command of a healthy story takes well under a millisecond."""
 _EXPLORED_AGAIN_AT = frozenset({1, 2, 4, 8, 16, 32, 64, 128})
 """After how many actions moves are tried once more in a story whose rooms are not known."""
-_LARGEST_SEED = 2**31 - 1
+LARGEST_SEED = 2**31 - 1
 _SAVE_MAGIC = b"ZGPTSAV1"
 _SAVE_HEADER = struct.Struct(">8s32sI?")
 """Magic number, the story's sha256, CRC-32 of the interpreter's state, whether the game had ended."""
@@ -86,8 +86,7 @@ class JerichoInterface:
         several_commands: SeveralCommands = "refuse",
         story: Story | None = None,
     ) -> None:
-        if not isinstance(seed, int) or not 1 <= seed <= _LARGEST_SEED:
-            raise ConfigurationError(f"The seed is {seed!r}; it must be a whole number from 1 to {_LARGEST_SEED}.")
+        _check_seed(seed)
         if not time_limit_s > 0:
             raise ConfigurationError(f"The time limit of a command is {time_limit_s!r} s; it must be above 0.")
         self.story = story or find_story(rom_path)
@@ -96,7 +95,7 @@ class JerichoInterface:
         """How often the interpreter was replaced."""
         self._several = several_commands
         self._machine = ZMachine(self.story.data)
-        self._reader = ViewReader(self.story.profile, Names(self._machine))
+        self._reader = ViewReader(self.story.profile, Names(self._machine), Light())
         self._worker = Worker(self.story.data, seed=seed, time_limit_s=time_limit_s)
         self._state: _State | None = None
         """None: not begun."""
@@ -123,7 +122,7 @@ class JerichoInterface:
         return self._opening
 
     def reset(self) -> str:
-        """Begin a new game with the same seed, and return the opening text."""
+        """Begin a new game with the seed that is set, and return the opening text."""
         self._check_open()
         return self._begin().text
 
@@ -192,32 +191,36 @@ class JerichoInterface:
         """
         typed = as_typed(before.snapshot, command)
         snapshot = self._worker.step(typed)
-        known = self._prompts.has_seen(snapshot)
-        if snapshot.halted or (known and not self._nameless_place(snapshot)):
+        if snapshot.halted or self._prompts.has_seen(snapshot):
             return snapshot
         self._prompts.learn(self._worker, snapshot)
-        self._learn_name_of_place(snapshot)
         self._worker.load(before.snapshot.state)
         return self._worker.step(typed)
 
-    def _nameless_place(self, snapshot: InterpreterState) -> int | None:
-        """Return the room if its name is still to be learned and can be now: on foot, in light, at a prompt."""
-        view = self._machine.view(snapshot.memory)
-        room, player = self._reader.room(view), self._reader.profile.player
-        if room is None or self._prompts.is_question(snapshot) or self._reader.in_the_dark(view):
-            return None
-        on_foot = player is None or view.parent(player) == room
-        return room if on_foot and self._reader.names.lacks(view, room) else None
+    def _look_around(self, snapshot: InterpreterState, view: View) -> None:
+        """Learn what the present place is called and whether it is dark, where `look` has to tell; the game stays."""
+        reader = self._reader
+        room = reader.room(view)
+        if room is None or snapshot.halted or not self._prompts.is_usual(snapshot):
+            return
+        state, name = reader.room_state(view, room), reader.names.shown(view, room)
+        # What was printed may be of the moment before a lamp went out.
+        if reader.light.is_dark(state) is None:
+            described = self._peeked(snapshot, b"look")
+            reader.light.note_description(state, name, described, left_its_room=reader.left_its_room(view))
+            on_foot = view.parent(reader.profile.player or 0) in (0, room)
+            if described and on_foot and not reader.light.is_dark(state) and reader.names.lacks(view, room):
+                reader.names.note_description(room, described)
 
-    def _learn_name_of_place(self, snapshot: InterpreterState) -> None:
-        """Read the heading that `look` prints. The worker is left in another state.
-
-        Raises:
-            WorkerFailure: the interpreter did not survive that.
-        """
-        if (room := self._nameless_place(snapshot)) is not None:
-            self._worker.load(snapshot.state)
-            self._reader.names.note_description(room, self._worker.step(b"look").text)
+    def _peeked(self, snapshot: InterpreterState, command: bytes) -> str:
+        """Return what a command would print here; "" if the interpreter does not survive it."""
+        try:
+            printed = self._worker.peek(command)
+        except WorkerFailure as failure:
+            log.warning("interpreter replaced", extra={"peek of": command.decode(), "failure": str(failure)})
+            self._load(snapshot.state)
+            return ""
+        return printed if self._worker.supported else without_status_line(printed, self.story.version)
 
     def _mark_independent_changes(self, step: Transition, before: _State, after: _State, command: str) -> Transition:
         known = _bookkeeping[self.story.sha256]
@@ -327,8 +330,13 @@ class JerichoInterface:
 
     @property
     def seed(self) -> int:
-        """The seed of the interpreter's random generator."""
+        """The seed of the interpreter's random generator. One that is set counts from the next `reset` on."""
         return self._worker.seed
+
+    @seed.setter
+    def seed(self, seed: int) -> None:
+        _check_seed(seed)
+        self._worker.seed = seed
 
     @property
     def unknowns(self) -> tuple[str, ...]:
@@ -341,9 +349,14 @@ class JerichoInterface:
     @property
     def facts(self) -> tuple[StoryFact, ...]:
         """What is known of this story where it stands now, and what follows where it is not."""
-        now, by_table, sees_questions = self._current(), self._worker.supported, self._prompts.is_known
+        now = self._current()
         return story_facts(
-            self._reader.profile, now.view, now.observation, by_table=by_table, sees_questions=sees_questions
+            self._reader.profile,
+            now.view,
+            now.observation,
+            by_table=self._worker.supported,
+            sees_questions=self._prompts.is_known,
+            sees_headings=self._reader.light.prints_headings,
         )
 
     # Language
@@ -445,7 +458,6 @@ class JerichoInterface:
         if self._state is None:
             self._learn_profile(self._past_questions(snapshot))
             snapshot = self._restart_story()
-            self._learn_name_at_the_opening(snapshot)
         self.died = self.finished = self.victory = False
         state = self._state = self._read(snapshot)
         self._opening = state.text
@@ -454,6 +466,7 @@ class JerichoInterface:
     def _read(self, snapshot: InterpreterState) -> _State:
         view, text = self._machine.view(snapshot.memory), snapshot.text
         self._follow_player(view)
+        self._look_around(snapshot, view)
         if self._worker.supported:
             observation = self._reader.observe(view, score=snapshot.score, moves=snapshot.moves)
         else:
@@ -461,7 +474,8 @@ class JerichoInterface:
             text = without_status_line(text, self.story.version)
         if self._prompts.is_question(snapshot):
             observation = replace(observation, question=printed_question(text))
-        return _State(snapshot, view, observation, text.strip())
+        # Played from a loaded state, some commands are answered behind a second prompt.
+        return _State(snapshot, view, observation, text.strip().removeprefix(">").lstrip())
 
     def _follow_player(self, view: View) -> None:
         """Take note of who the player is now: in some stories one goes on as somebody else."""
@@ -515,11 +529,6 @@ class JerichoInterface:
         self._load(ready.state)
         return ready
 
-    def _learn_name_at_the_opening(self, opening: InterpreterState) -> None:
-        with contextlib.suppress(WorkerFailure):
-            self._learn_name_of_place(opening)
-        self._load(opening.state)
-
     def _learn_profile(self, opening: InterpreterState) -> None:
         """Complete the profile: from Jericho's own table first, then by trying moves."""
         profile = self.story.profile
@@ -564,6 +573,11 @@ class JerichoInterface:
         known = _bookkeeping[key]
         self._reader = replace(self._reader, bookkeeping=known.attributes, own_bookkeeping=known.own_attributes)
         self._knows_bookkeeping = True
+
+
+def _check_seed(seed: int) -> None:
+    if not isinstance(seed, int) or not 1 <= seed <= LARGEST_SEED:
+        raise ConfigurationError(f"The seed is {seed!r}; it must be a whole number from 1 to {LARGEST_SEED}.")
 
 
 def _unpacked(saved: bytes, story_sha256: str) -> tuple[bytes, bool]:

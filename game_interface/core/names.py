@@ -6,7 +6,7 @@ that a player can type for it.
 """
 
 import re
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from game_interface.core.grammar import words_by_object
 from game_interface.core.zmachine import View, ZMachine
@@ -15,6 +15,8 @@ _INTERNAL = re.compile(r"\(.*\)|.*_.*|[a-z]+\d+", re.DOTALL)
 """How names from a source look: in brackets, with an underscore, or with a number at their end."""
 _MOST_WORDS = 2
 _LONGEST_HEADING = 60
+_HEADING = re.compile(r"[^\W\d_a-z].*[^\W_]\)?")
+"""Begins with a capital, and ends with a letter or a number, perhaps in brackets: "Kitchen (on the table)"."""
 
 
 class Names:
@@ -36,6 +38,10 @@ class Names:
             return short
         return self._headings.get(number) or self._typed_for(number) or short or f"place {number}"
 
+    def shown(self, view: View, place: int) -> str:
+        """Return the name under which players see a place; "" if that is not known."""
+        return short if is_shown(short := view.name(place)) else self._headings.get(place, "")
+
     def lacks(self, view: View, place: int) -> bool:
         """Return whether the short name of a place says nothing, and its description was not read yet."""
         return place not in self._headings and not is_shown(view.name(place))
@@ -52,6 +58,7 @@ class Names:
         return " ".join([word for word in self._words.get(number, ()) if word.isalpha()][:_MOST_WORDS])
 
 
+@lru_cache(maxsize=4096)
 def is_shown(short: str) -> bool:
     """Return whether a short name looks like one that the story shows to players."""
     return bool(short.strip()) and not _INTERNAL.fullmatch(short.strip())
@@ -60,5 +67,4 @@ def is_shown(short: str) -> bool:
 def heading_in(text: str) -> str:
     """Return the heading in a text: a line of its own that is no sentence; "" if there is none."""
     lines = (line.strip() for line in text.splitlines())
-    headings = (line for line in lines if line[:1].isupper() and line[-1:].isalnum() and len(line) <= _LONGEST_HEADING)
-    return next(headings, "")
+    return next((line for line in lines if len(line) <= _LONGEST_HEADING and _HEADING.fullmatch(line)), "")

@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
+from game_interface.core.light import Light, RoomState, state_of
 from game_interface.core.names import Names, is_shown
 from game_interface.core.profile import Profile
 from game_interface.core.zmachine import View, changes
@@ -22,6 +23,7 @@ class ViewReader:
 
     profile: Profile
     names: Names
+    light: Light
     bookkeeping: frozenset[int] = frozenset()
     """Attributes that the story uses for itself, beside `visited` and the like, which are known by name."""
     own_bookkeeping: frozenset[int] = frozenset()
@@ -50,13 +52,21 @@ class ViewReader:
             above = above[: above.index(profile.rooms_parent)]
         return above[-1] if above else None
 
-    def in_the_dark(self, view: View) -> bool:
-        """Return whether it is too dark to see; False also for stories without Inform's library, which do not tell."""
+    def room_state(self, view: View, room: int) -> RoomState:
+        """Return what decides on the light in a room."""
+        return state_of(view, room, self.profile.numbers_of(*_BOOKKEEPING) | self.bookkeeping)
+
+    def left_its_room(self, view: View) -> bool:
+        """Return whether the variable for the location holds another place than the one that the player is in."""
         profile = self.profile
         if profile.player is None or profile.location_global is None:
             return False
         location = view.global_value(profile.location_global)
         return bool(location) and location not in view.ancestors(profile.player)
+
+    def in_the_dark(self, view: View, room: int | None) -> bool:
+        """Return whether it is known to be too dark to see."""
+        return room is not None and bool(self.light.is_dark(self.room_state(view, room)))
 
     def deadflag(self, view: View) -> int | None:
         """Return Inform's `deadflag`; None if it is not known."""
@@ -75,8 +85,8 @@ class ViewReader:
         if profile.moves_global is not None:
             moves = view.global_value(profile.moves_global)
         held_by = view.parent(player) if player else 0
-        dark = self.in_the_dark(view)
-        visible = self._items(view, self._visible(view, room)) if room else None
+        dark = self.in_the_dark(view, room)
+        visible = None if not room else () if dark else self._items(view, self._visible(view, room))
         carried = self._items(view, self._inside(view, player)) if player else None
         return Observation(
             location=self.place(view, room) if room else None,
@@ -158,8 +168,6 @@ class ViewReader:
         return any(self._is_shut(view, holder) for holder in view.ancestors(number))
 
     def _visible(self, view: View, room: int) -> tuple[int, ...]:
-        if self.in_the_dark(view):
-            return ()
         profile = self.profile
         found: list[int] = []
         concealed, open_to_sight = profile.numbers_of("concealed"), profile.numbers_of(*_SEE_INTO)

@@ -8,11 +8,10 @@ saved state: they come back to the same place with differing texts, while a ques
 import re
 from typing import TypeAlias
 
-from game_interface.core import child
 from game_interface.core.worker import InterpreterState, Worker
 
 Place: TypeAlias = tuple[int, int]
-"""The address of the instruction that reads, and the depth of routine calls there."""
+"""See `InterpreterState.place`."""
 
 _COMMANDS = (b"look", b"inventory", b"xyzzyx")
 """Commands that every parser answers differently: a room, a list, an error."""
@@ -27,16 +26,9 @@ _KEYS = {b"space": b" ", b"enter": b"", b"return": b""}
 _PROMPT = re.compile(r"[\s>]+\Z")
 
 
-def place_of_reading(snapshot: InterpreterState) -> Place:
-    """Return where the story reads what is typed next."""
-    _, _, _, address, _, _, depth, *_ = child.STATE.unpack_from(snapshot.state)
-    return address, depth
-
-
 def as_typed(snapshot: InterpreterState, command: bytes) -> bytes:
     """Return what to send for a command: where a single key is read, the rest would go to the reads that follow."""
-    *_, instruction, _, _, _ = child.STATE.unpack_from(snapshot.state)
-    return _KEYS.get(command.lower(), command[:1]) if instruction == _READ_KEY else command
+    return _KEYS.get(command.lower(), command[:1]) if snapshot.instruction == _READ_KEY else command
 
 
 class Prompts:
@@ -52,11 +44,15 @@ class Prompts:
 
     def has_seen(self, snapshot: InterpreterState) -> bool:
         """Return whether it is known what the story reads here."""
-        return place_of_reading(snapshot) in self._awaits_command
+        return snapshot.place in self._awaits_command
+
+    def is_usual(self, snapshot: InterpreterState) -> bool:
+        """Return whether the story reads where it first awaited a command: elsewhere `look` may not describe."""
+        return next((place == snapshot.place for place, awaits in self._awaits_command.items() if awaits), True)
 
     def is_question(self, snapshot: InterpreterState) -> bool:
         """Return whether the story is known to read something else than a command here."""
-        return self.is_known and not snapshot.halted and not self._awaits_command.get(place_of_reading(snapshot), True)
+        return self.is_known and not snapshot.halted and not self._awaits_command.get(snapshot.place, True)
 
     def learn(self, worker: Worker, snapshot: InterpreterState) -> None:
         """Find out what the story reads here. The worker is left in another state.
@@ -64,7 +60,7 @@ class Prompts:
         Raises:
             WorkerFailure: the interpreter did not survive a command.
         """
-        here = place_of_reading(snapshot)
+        here = snapshot.place
         if here not in self._awaits_command and not snapshot.halted:
             self._awaits_command[here] = _reads_commands(worker, snapshot)
 
@@ -76,29 +72,29 @@ class Prompts:
         Raises:
             WorkerFailure: the interpreter did not survive an answer.
         """
-        waiting, seen = [opening], {(place_of_reading(opening), opening.memory)}
+        waiting, seen = [opening], {(opening.place, opening.memory)}
         for _ in range(_MOST_TRIALS):
             if not waiting:
                 break
             now = waiting.pop(0)
             self.learn(worker, now)
-            if self._awaits_command.get(place_of_reading(now)):
+            if self._awaits_command.get(now.place):
                 return now
             for answer in _ANSWERS:
                 worker.load(now.state)
                 after = worker.step(as_typed(now, answer))
-                if not after.halted and (key := (place_of_reading(after), after.memory)) not in seen:
+                if not after.halted and (key := (after.place, after.memory)) not in seen:
                     seen.add(key)
                     waiting.append(after)
         return opening
 
 
 def _reads_commands(worker: Worker, snapshot: InterpreterState) -> bool:
-    here, answers = place_of_reading(snapshot), set[str]()
+    here, answers = snapshot.place, set[str]()
     for command in _COMMANDS:
         worker.load(snapshot.state)
         after = worker.step(as_typed(snapshot, command))
-        if after.halted or place_of_reading(after) != here:
+        if after.halted or after.place != here:
             return False
         answers.add(after.text.strip())
     return len(answers) > 1

@@ -26,6 +26,7 @@ _META = frozenset(
 _META_TAIL = frozenset({"on", "off", "game", "the", "now", "please", "yes", "y"})
 _POLITE = ("please", "now", "then")
 _SIGNIFICANT = 6  # version 3 parsers compare no more letters
+_META_TRUNCATED = frozenset(word[:_SIGNIFICANT] for word in _META if len(word) >= _SIGNIFICANT)
 
 # A full stop ends a command, but not in "mr. smith"; "then" always does.
 _TITLES = ("mr", "mrs", "ms", "dr", "st", "prof", "sgt", "lt", "capt", "rev", "jr", "sr")
@@ -72,6 +73,8 @@ def _one_line(text: str, several: SeveralCommands) -> str:
 
 
 def _ascii(line: str) -> str:
+    if line.isascii() and line.isprintable() and "\\" not in line:
+        return line
     decomposed = unicodedata.normalize("NFKD", line.translate(_PLAIN).replace("\t", " "))
     plain = "".join(character for character in decomposed if not unicodedata.combining(character))
     for character in plain:
@@ -144,6 +147,4 @@ def _takes_nothing(verb: str, language: Language | None) -> bool:
 
 def is_meta(word: str) -> bool:
     """Return whether a word alone is a meta command: one to the interpreter rather than to the game."""
-    return word in _META or any(
-        len(meta) >= _SIGNIFICANT and word[:_SIGNIFICANT] == meta[:_SIGNIFICANT] for meta in _META
-    )
+    return word in _META or word[:_SIGNIFICANT] in _META_TRUNCATED

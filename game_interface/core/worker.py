@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -30,8 +31,12 @@ class InterpreterState:
     text: str
     memory: bytes
     """The story's dynamic memory."""
-    state: bytes
-    """Everything that `load` needs, the random generator included."""
+    stack: bytes
+    """The used end of the stack, which grows downwards."""
+    narrative: bytes
+    """What Jericho keeps of the text."""
+    registers: tuple[int, ...]
+    """As in `child.STATE`, the random generator included."""
     game_over: bool
     """Jericho's flag. This one and the next three are only set for games that Jericho knows."""
     victory: bool
@@ -39,16 +44,59 @@ class InterpreterState:
     moves: int
     halted: bool
 
+    @property
+    def place(self) -> tuple[int, int]:
+        """The address of the instruction that reads what is typed next, and the depth of routine calls there."""
+        return self.registers[0], self.registers[3]
+
+    @property
+    def instruction(self) -> int:
+        """The number of the instruction that reads what is typed next."""
+        return self.registers[4]
+
+    @property
+    def state(self) -> bytes:
+        """Everything that `load` needs."""
+        unused = 2 * self.registers[1]
+        sizes = (len(self.memory), unused + len(self.stack), len(self.narrative))
+        head = child.STATE.pack(*sizes, *self.registers)
+        return b"".join((head, self.memory, bytes(unused), self.stack, self.narrative))
+
     @classmethod
-    def unpack(cls, answer: bytes) -> "InterpreterState":
-        """Read an answer of the interpreter process."""
-        text_size, state_size, over, won, halted, score, moves = child.SNAPSHOT.unpack_from(answer)
-        at = child.SNAPSHOT.size + text_size
-        text = answer[child.SNAPSHOT.size : at].decode()
-        memory_size = child.STATE.unpack_from(answer, at)[0]
-        begin = at + child.STATE.size
-        memory = answer[begin : begin + memory_size]
-        return cls(text, memory, answer[at : at + state_size], over, won, score, moves, halted)
+    def unpack(cls, answer: bytes, known: bytes) -> "InterpreterState":
+        """Read an answer of the interpreter process.
+
+        Args:
+            known: the memory before the request.
+        """
+        *sizes, whole, over, won, halted, score, moves = (head := child.SNAPSHOT.unpack_from(answer))[:10]
+        parts, at = [], child.SNAPSHOT.size
+        for size in sizes:
+            parts.append(answer[at : at + size])
+            at += size
+        text, memory, stack, narrative = parts
+        if not whole:
+            memory = _with_changes(known, memory)
+        return cls(text.decode(), memory, stack, narrative, head[10:], over, won, score, moves, halted)
+
+
+def _with_changes(memory: bytes, changed: bytes) -> bytes:
+    if not changed:
+        return memory
+    result = bytearray(memory)
+    for address, byte in _changes(changed).items():
+        result[address] = byte
+    return bytes(result)
+
+
+def _changes(changed: bytes) -> dict[int, int]:
+    """Return address → byte of what `child` packed."""
+    count = len(changed) // 3
+    return dict(zip(_addresses(changed[: 2 * count]), changed[2 * count :], strict=True))
+
+
+def _addresses(packed: bytes) -> tuple[int, ...]:
+    return struct.unpack(f">{len(packed) // 2}H", packed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +137,8 @@ class Worker:
         self.time_limit_s = time_limit_s
         self._connection: _Connection | None = None
         self._folder: Path | None = None
+        self._memory = b""
+        """The story's memory after the last request, which the process answers with what changed in it."""
         self.supported = False
         """Whether Jericho knows the game."""
         self.player_object = 0
@@ -148,15 +198,27 @@ class Worker:
 
     def reset(self) -> InterpreterState:
         """Begin the story anew."""
-        return InterpreterState.unpack(self._ask(b"R%d" % self.seed))
+        return self._state_after(b"R%d" % self.seed)
 
     def step(self, command: bytes) -> InterpreterState:
         """Play one command. It is not checked here, see `clean_command`."""
-        return InterpreterState.unpack(self._ask(b"S" + command))
+        return self._state_after(b"S" + command)
+
+    def peek(self, command: bytes) -> str:
+        """Return what a command would print; the game does not move."""
+        return self._ask(b"P" + command).decode()
 
     def load(self, state: bytes) -> InterpreterState:
         """Go to a state of this story."""
-        return InterpreterState.unpack(self._ask(b"L" + state))
+        size = child.STATE.unpack_from(state)[0]
+        answer = self._ask(b"L" + state)
+        self._memory = state[child.STATE.size : child.STATE.size + size]
+        return InterpreterState.unpack(answer, self._memory)
+
+    def _state_after(self, request: bytes) -> InterpreterState:
+        after = InterpreterState.unpack(self._ask(request), self._memory)
+        self._memory = after.memory
+        return after
 
     def compare(
         self,
@@ -186,14 +248,16 @@ class Worker:
             "from_last_step": from_last_step,
             "rng_advance": rng_advance,
         }
-        answer = json.loads(self._ask(b"C" + json.dumps(asked).encode()))
-        if answer is None:
+        answer = self._ask(b"C" + json.dumps(asked).encode())
+        if not answer:
             return None
+        is_known, surplus, differing, control, action = child.COMPARISON.unpack_from(answer)
+        begins = child.COMPARISON.size, child.COMPARISON.size + 2 * differing
         return BranchComparison(
-            tuple(answer["differing"]),
-            answer["surplus_draws"],
-            control=dict(zip(*answer["control"], strict=True)),
-            action=dict(zip(*answer.get("action", ((), ())), strict=True)),
+            _addresses(answer[begins[0] : begins[1]]),
+            surplus if is_known else None,
+            control=_changes(answer[begins[1] : begins[1] + control]),
+            action=_changes(answer[begins[1] + control : begins[1] + control + action]),
         )
 
     def _ask(self, request: bytes) -> bytes:

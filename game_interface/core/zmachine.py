@@ -5,8 +5,7 @@ tree end, and numbers out of range read as nothing.
 """
 
 import hashlib
-import struct
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -91,12 +90,18 @@ class ZMachine:
         self.entry_size = 9 if small else 14
         self.property_defaults = 31 if small else 63
         self.first_entry = self.header.objects + 2 * self.property_defaults
+        self.first_link = self.first_entry - self.entry_size + self.attribute_bytes
+        """Where the parent of object 0 would be, if there were one."""
         self.names: dict[bytes, str] = {}
         """Decoded short names, by their encoded form."""
+        self._last: tuple[bytes, View] | None = None
 
     def view(self, memory: bytes) -> "View":
         """Return the story with this dynamic memory."""
-        return View(self, memory)
+        # Whoever looks at one state after the other asks for the same one several times.
+        if self._last is None or self._last[0] is not memory:
+            self._last = memory, View(self, memory)
+        return self._last[1]
 
     @cached_property
     def object_count(self) -> int:
@@ -115,22 +120,6 @@ class ZMachine:
     def table(self) -> slice:
         """Where the object entries are in memory."""
         return slice(self.first_entry, self.first_entry + self.object_count * self.entry_size)
-
-    def links(self, table: bytes) -> tuple[Sequence[int], ...]:
-        """Return every object's parent, sibling and child, each indexed by object number.
-
-        Args:
-            table: the object entries as they are at one moment.
-        """
-        begin, size = self.attribute_bytes, self.entry_size
-        if self.link_size == 1:
-            return tuple(b"\0" + table[begin + which :: size] for which in range(3))
-        words = bytearray(2 * self.object_count)
-        columns = []
-        for which in range(3):
-            words[::2], words[1::2] = table[begin + 2 * which :: size], table[begin + 2 * which + 1 :: size]
-            columns.append((0, *struct.unpack(f">{self.object_count}H", words)))
-        return tuple(columns)
 
     @cached_property
     def dictionary(self) -> tuple[DictionaryEntry, ...]:
@@ -152,12 +141,11 @@ class ZMachine:
 class View:
     """The memory of a story at one moment. Objects are numbers from 1; 0 is no object."""
 
-    __slots__ = ("_links", "data", "machine")
+    __slots__ = ("data", "machine")
 
     def __init__(self, machine: ZMachine, memory: bytes) -> None:
         self.machine = machine
         self.data = memory + machine.story[len(memory) :]
-        self._links = machine.links(self.data[machine.table])
 
     def _entry(self, number: int) -> int:
         return self.machine.first_entry + (number - 1) * self.machine.entry_size
@@ -167,9 +155,16 @@ class View:
         return 1 <= number <= self.machine.object_count
 
     def _link(self, number: int, which: int) -> int:
-        links = self._links[which]
-        linked = links[number] if 0 < number < len(links) else 0
-        return linked if linked < len(links) else 0
+        machine = self.machine
+        if not 0 < number <= machine.object_count:
+            return 0
+        at = machine.first_link + number * machine.entry_size
+        if machine.link_size == 1:
+            linked = self.data[at + which]
+        else:
+            at += 2 * which
+            linked = self.data[at] << 8 | self.data[at + 1]
+        return linked if linked <= machine.object_count else 0
 
     def parent(self, number: int) -> int:
         """Return what holds the object; 0 for nothing."""
@@ -186,19 +181,18 @@ class View:
     def children(self, number: int) -> tuple[int, ...]:
         """Return the objects that it holds directly, in the story's order."""
         first = self.child(number)
-        return tuple(self._chain(first, self.sibling)) if first else ()
+        return self._chain(first, 1) if first else ()
 
     def ancestors(self, number: int) -> tuple[int, ...]:
         """Return the parent, the parent's parent and so on, nearest first."""
-        return tuple(self._chain(self.parent(number), self.parent))
+        return self._chain(self._link(number, 0), 0)
 
-    @staticmethod
-    def _chain(first: int, follow: Callable[[int], int]) -> Iterator[int]:
-        seen: set[int] = set()
-        while first and first not in seen:
-            seen.add(first)
-            yield first
-            first = follow(first)
+    def _chain(self, number: int, which: int) -> tuple[int, ...]:
+        found: dict[int, None] = {}
+        while number and number not in found:
+            found[number] = None
+            number = self._link(number, which)
+        return tuple(found)
 
     def attribute(self, number: int, attribute: int) -> bool:
         """Return whether the object has the attribute."""
@@ -278,6 +272,7 @@ class TreeChanges:
     """(object, attribute, value after)"""
 
 
+@lru_cache(maxsize=8)
 def changes(before: View, after: View) -> TreeChanges:
     """Return every object with another parent and every attribute that was set or cleared."""
     machine = before.machine

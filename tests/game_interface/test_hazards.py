@@ -6,10 +6,12 @@ Every test ends with the game going on: this process is alive, and the next comm
 import contextlib
 import os
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from game_interface.core.jericho_interface import JerichoInterface
+from tests.fixtures import own_stories
 from tests.fixtures.walkthrough import get_bundled_walkthrough, replay_walkthrough
 from zorkgpt.errors import InterpreterError
 
@@ -133,3 +135,18 @@ def test_what_is_damaged_inside_with_a_right_checksum_does_not_end_this_process(
         game.start()
     with JerichoInterface(bundled_story) as other:
         assert other.act("look").fault is None
+
+
+def test_several_stories_are_played_at_once_each_in_its_own_process():
+    """As many threads as stories; each prints and knows what it does alone."""
+
+    def played(name):
+        with JerichoInterface(own_stories.compiled(name)) as game:
+            game.start()
+            done = [game.act(step.command) for step in own_stories.walkthrough(name) if step.command]
+            return [(each.response, each.after) for each in done]
+
+    names = own_stories.names()
+    with ThreadPoolExecutor(len(names)) as threads:
+        together = list(threads.map(played, names))
+    assert together == [played(name) for name in names]

@@ -22,6 +22,7 @@ from zorkgpt.memory.models import (
     MemorySynthesisResponse,
     ObjectMoved,
     PersistenceWanted,
+    PlaceKey,
     ThingAtHand,
     ZMachineContext,
 )
@@ -70,7 +71,7 @@ class RecentTurn:
 class SynthesisRequest:
     """Everything that is known of a turn when it is asked what to remember of it."""
 
-    location_id: int
+    location_id: PlaceKey
     """Where the memory will be kept: the source of an action, the destination of an arrival."""
     location_name: str
     action: str
@@ -417,7 +418,7 @@ def _place(request: SynthesisRequest) -> str:
     return f"You went from {here} to {there}."
 
 
-def _numbered(place: str, number: int | None) -> str:
+def _numbered(place: str, number: PlaceKey | None) -> str:
     name = one_line(_name(place)) if place else "another place"
     return name if number is None else f"{name} (location {number})"
 

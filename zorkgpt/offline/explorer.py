@@ -47,6 +47,8 @@ _DANGER_COST = 40.0
 _SAFE_WALKS_PER_DEATH = 5
 """An exit with so many walks for each death counts as safe again."""
 _MAX_WAITS = 3
+_MAX_RELIT = 3
+"""How often at one place a light that has gone out is switched on again."""
 _MAX_UNBLOCKED = 3
 """How often in an episode the exits that were closed are tried once more because nothing else is left."""
 _AVOIDED_TURNS = 10
@@ -243,8 +245,10 @@ class OfflineExplorer:
             seen = (*(now.visible or ()), *(now.carried or ()))
             notes.mentioned |= dict.fromkeys(self._nouns.mentioned(text, scene, seen))
         self._state.held = names_of_held(now, self._nouns)
-        if is_dark(context.response):
+        if now.dark or is_dark(context.response):
             notes.dark = True
+            if self._state.lamp is not None and notes.reopened[again := f"turn on {self._state.lamp}"] < _MAX_RELIT:
+                notes.unmark(again, reopened=True)
             self._state.lamp = None
             self._state.in_the_dark = here
         elif self._state.in_the_dark != here:
@@ -320,7 +324,8 @@ class OfflineExplorer:
             state.given_up.add(useless)
             self._notes_of(here).unmark(state.wanted, reopened=True)
             return AgentDecision(f"drop {useless}", "Too much is carried, and this was good for nothing yet.")
-        return self._leave_the_dark(here, context) if state.in_the_dark == here and not state.lit else None
+        shuns = state.in_the_dark == here and not state.lit and not state.dares_dark
+        return self._leave_the_dark(here, context) if shuns else None
 
     def _is_new(self, here: int, action: str) -> bool:
         notes = self._notes_of(here)
@@ -330,7 +335,8 @@ class OfflineExplorer:
         notes = self._notes_of(here)
         for noun in self._state.held:
             action = f"turn on {noun}"
-            if action in notes.offered and action not in notes.done and self._is_valid(action, context):
+            worth_it = action in notes.offered or noun in self._state.useful
+            if worth_it and action not in notes.done and self._is_valid(action, context):
                 self._mark_done(here, action)
                 return AgentDecision(action, "It is dark here.")
         for way in self._open_ways(here):
@@ -462,7 +468,7 @@ class OfflineExplorer:
         for room, notes in self._notes.items():
             if notes.deadly:
                 died.update({(room, way): 1 for way, _ in notes.deadly if (room, way) not in died})
-            if notes.dark and not lit:
+            if notes.dark and not lit and not self._state.dares_dark:
                 shut.add(room)
         for (room, action), deaths in died.items():
             way = self._graph.connection(room, action)
@@ -506,10 +512,14 @@ class OfflineExplorer:
         failed = frozenset(map(normalized_action, context.failed_here))
         if self._notes_of(here).retry(failed):
             return self._choose(here, context)
-        if not self._blocked or self._state.unblocked >= _MAX_UNBLOCKED:
+        darkness = not self._state.lit and any(notes.dark for notes in self._notes.values())
+        if darkness and not self._state.dares_dark:
+            self._state.dares_dark = True
+        elif self._blocked and self._state.unblocked < _MAX_UNBLOCKED:
+            self._state.unblocked += 1
+            self._blocked = set()
+        else:
             return None
-        self._state.unblocked += 1
-        self._blocked = set()
         return self._follow_plan(here, context, self._closed()) or self._choose(here, context)
 
     def _wander(self, here: int, context: PlayerContext) -> AgentDecision:

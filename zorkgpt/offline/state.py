@@ -40,6 +40,8 @@ class ExplorerState:
     """The thing that was switched on last, as long as it gave light."""
     in_the_dark: int | None = None
     """The current place, if nothing could be seen there."""
+    dares_dark: bool = False
+    """Nothing else is left to try: dark places are entered without a light."""
     wanted: str | None = None
     """The action of the last turn, if it failed because too much is carried."""
     take_back: str | None = None
