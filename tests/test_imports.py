@@ -20,6 +20,9 @@ HEAVY = {
     "spacy",
     "gymnasium",
     "langgraph",
+    "mcp",
+    "agents",
+    "pydantic_ai",
     "opentelemetry",
 }
 

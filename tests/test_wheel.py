@@ -87,9 +87,16 @@ def test_every_module_of_the_wheel_imports_or_names_its_extra_and_none_has_a_nam
     done = _run(environment, "python", "-c", _IMPORT_EVERYTHING, folder=tmp_path)
     told = json.loads(done.stdout)
     failed = {name: error for name, error in told["outcomes"].items() if error}
-    assert failed.keys() == {"zorkgpt.adapters.gymnasium", "zorkgpt.adapters.langgraph"}
-    assert "pip install 'zorkgpt[gym]'" in failed["zorkgpt.adapters.gymnasium"]
-    assert "pip install 'zorkgpt[langgraph]'" in failed["zorkgpt.adapters.langgraph"]
+    extras = {
+        "gymnasium": "gym",
+        "langgraph": "langgraph",
+        "mcp": "mcp",
+        "openai_agents": "openai-agents",
+        "pydantic_ai": "pydantic-ai",
+    }
+    assert failed.keys() == {f"zorkgpt.adapters.{name}" for name in extras}
+    for name, extra in extras.items():
+        assert f"pip install 'zorkgpt[{extra}]'" in failed[f"zorkgpt.adapters.{name}"]
     assert len(told["outcomes"]) > 100
     assert told["top_level"] == []
 

@@ -365,7 +365,7 @@ class SimpleMemoryManager:
         The old one stays in the file, marked as superseded.
 
         Args:
-            title: the old one's by default; so with category and persistence.
+            title: the old one's by default, unless that was made of its text; so with category and persistence.
 
         Raises:
             TypeError, ValueError: a value is none that can be kept; nothing was changed.
@@ -377,11 +377,13 @@ class SimpleMemoryManager:
             check_text("title", title)
         found = self._found(memory, place)
         old = found.memory
+        if title is None:
+            title = title_of(text) if old.title == title_of(old.text) else old.title
         turn = self._state.turn if turn is None else turn
         new = checked_memory(
             Memory(
                 category=category or old.category,
-                title=old.title if title is None else title,
+                title=title,
                 episode=self._state.episode,
                 turns=str(turn),
                 score_change=None,
