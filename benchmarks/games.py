@@ -4,16 +4,18 @@
 
 Zork I is left out where ZORKGPT_ZORK1 doesn't name it. Rooms: at each step of the walkthrough `look` is played on a
 saved state, and the heading that it prints is compared with the room that the interface names; in the dark there is
-none. End: at each step, whether the game is said to be over as it is. Nothing left: turns on which the rules had
-nothing left to try. Standstill: the longest run of other turns on which nothing was tried or seen for the first time.
+none. Names: the things carried at each step, and those whose name `inventory` prints. End: at each step, whether the
+game is said to be over as it is. Nothing left: turns on which the rules had nothing left to try. Standstill: the
+longest run of other turns on which nothing was tried or seen for the first time.
 """
 
 import argparse
 import logging
 import os
 import tempfile
+from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -53,10 +55,14 @@ class Row:
     """Steps on which `look` prints a heading."""
     rooms: int
     """Those of them on which it is the room's name."""
+    held: int
+    """Things that are carried, each counted on each step."""
+    names: int
+    """Those of them whose name `inventory` prints."""
     ends: int
-    stuck: int
-    standstill: int
-    scores: tuple[int | None, ...]
+    stuck: int = 0
+    standstill: int = 0
+    scores: tuple[int | None, ...] = ()
 
 
 def stories() -> list[Measured]:
@@ -72,35 +78,42 @@ def stories() -> list[Measured]:
     return found
 
 
-def walked(story: Measured) -> tuple[int, int, int]:
-    """Return the steps with a heading, those on which it is the room's name, and those whose end is told rightly."""
-    headings = rooms = ends = 0
+def walked(story: Measured) -> Row:
+    """Return what the walkthrough shows; nothing is played by the rules yet."""
+    found: Counter[str] = Counter()
     with JerichoInterface(story.path, seed=story.seed) as game:
         game.start()
         for number, command in enumerate(story.commands, 1):
             done = game.act(command)
-            ends += done.finished == (number in story.ends_at)
+            found["ends"] += done.finished == (number in story.ends_at)
             now = done.after
-            if done.finished or now.dark or now.question is not None:
+            if done.finished or now.question is not None:
                 continue
             here = game.save_state()
             heading = heading_in(game.act("look").response)
             game.restore_state(here)
-            headings += bool(heading)
-            rooms += bool(heading and now.location and heading.startswith(now.location.name))
-    return headings, rooms, ends
+            listed = game.act("inventory").response.casefold()
+            game.restore_state(here)
+            if heading and not now.dark:
+                found["headings"] += 1
+                found["rooms"] += bool(now.location and heading.startswith(now.location.name))
+            for item in now.inventory or ():
+                found["held"] += 1
+                found["names"] += item.name.casefold() in listed
+    counts = {key: found[key] for key in ("headings", "rooms", "held", "names", "ends")}
+    return Row(story.name, len(story.commands), **counts)
 
 
 def measured(story: Measured, episodes: int, turns: int) -> Row:
     logging.disable(logging.WARNING)
-    headings, rooms, ends = walked(story)
+    row = walked(story)
     with tempfile.TemporaryDirectory() as folder:
         with a_run(Path(folder), turns=turns, story=find_story(story.path)) as run:
             scores = tuple(run.play_episode().score for _ in range(episodes))
         played = [turns_of(read_episode(Path(folder), number)) for number in range(1, episodes + 1)]
     still = max(len(longest_standstill(one)) for one in played)
     stuck = sum(map(nothing_left, (turn for one in played for turn in one)))
-    return Row(story.name, len(story.commands), headings, rooms, ends, stuck, still, scores)
+    return replace(row, stuck=stuck, standstill=still, scores=scores)
 
 
 def main() -> None:
@@ -112,12 +125,13 @@ def main() -> None:
     with ProcessPoolExecutor(given.jobs) as pool:
         rows = list(pool.map(partial(measured, episodes=given.episodes, turns=given.turns), stories()))
     table = Table(title=f"{given.episodes} episodes of at most {given.turns} turns")
-    for column in ("story", "rooms", "end", "nothing left", "standstill", "first score", "last score"):
+    for column in ("story", "rooms", "names", "end", "nothing left", "standstill", "first score", "last score"):
         table.add_column(column)
     for row in rows:
         table.add_row(
             row.name,
             f"{row.rooms} of {row.headings}",
+            f"{row.names} of {row.held}",
             f"{row.ends} of {row.steps}",
             f"{row.stuck}",
             f"{row.standstill}",

@@ -23,6 +23,7 @@ from orchestration.turn import Managers
 from orchestration.zork_orchestrator_v2 import Watcher, ZorkOrchestratorV2
 from session.checkpoint import Run, Snapshot
 from session.game_configuration import GameConfiguration
+from zorkgpt import telemetry
 from zorkgpt.context.history import ModelSummarizer
 from zorkgpt.critic import Critic
 from zorkgpt.extractor import Extractor, ModelExtractor
@@ -54,6 +55,8 @@ def assemble(
     Raises:
         ZorkGPTError: A part can't be had; the message says which and what to do.
     """
+    if config.telemetry.enabled:
+        telemetry.switch_on(content=config.telemetry.content)
     if game is None:
         game = JerichoInterface(story=options.story or find_story(), seed=options.seed)
     services = build_services(config, options, llm, game)

@@ -27,6 +27,8 @@ _RENAMED = {
     "embedding_provider": ("memory_deduplication", "provider"),
     "embedding_batch_size": ("memory_deduplication", "batch_size"),
     "simple_memory_enabled": ("simple_memory", "enabled"),
+    "telemetry_enabled": ("telemetry", "enabled"),
+    "telemetry_content": ("telemetry", "content"),
 }
 _DEFAULT_HISTORY_WINDOW = 3
 

@@ -317,6 +317,15 @@ class DeduplicationSection(SettingsSection):
     """0: never."""
 
 
+class TelemetrySection(SettingsSection):
+    """OpenTelemetry spans and metrics of model calls and of the memory; they need the extra `otel`."""
+
+    enabled: bool = False
+    """Record them, with the providers that OpenTelemetry is configured with."""
+    content: bool = False
+    """Put prompts, answers, search queries and memories into the spans too."""
+
+
 class Tables(BaseModel):
     """All tables of `[tool.zorkgpt]`."""
 
@@ -336,6 +345,7 @@ class Tables(BaseModel):
     orchestrator: OrchestratorSection = OrchestratorSection()
     files: FilesSection = FilesSection()
     memory_deduplication: DeduplicationSection = DeduplicationSection()
+    telemetry: TelemetrySection = TelemetrySection()
 
 
 SECTIONS: Mapping[str, type[SettingsSection]] = {

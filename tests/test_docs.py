@@ -112,8 +112,9 @@ def test_the_snippet_of_the_readme_prints_what_it_says(tmp_path, monkeypatch):
     ]
 
 
-@pytest.mark.parametrize("page", ["configuration.md"])
-def test_the_snippets_of_the_pages_run(page):
+@pytest.mark.parametrize("page", ["configuration.md", "gymnasium.md", "langgraph.md", "telemetry.md"])
+def test_the_snippets_of_the_pages_run(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     snippets = blocks((ROOT / "docs" / page).read_text(encoding="utf-8"), "python")
     assert snippets
     for snippet in snippets:

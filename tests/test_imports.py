@@ -9,7 +9,19 @@ import pytest
 import zorkgpt
 
 ROOT = Path(__file__).resolve().parents[1]
-HEAVY = {"numpy", "openai", "torch", "jericho", "onnxruntime", "tokenizers", "sentence_transformers", "spacy"}
+HEAVY = {
+    "numpy",
+    "openai",
+    "torch",
+    "jericho",
+    "onnxruntime",
+    "tokenizers",
+    "sentence_transformers",
+    "spacy",
+    "gymnasium",
+    "langgraph",
+    "opentelemetry",
+}
 
 
 def modules_after(statement: str) -> set[str]:

@@ -9,7 +9,7 @@ from game_interface.core.zmachine import View
 from game_interface.models import Observation
 
 _DIRECTION = re.compile(r"\(\w+_obj\)")
-_CONSEQUENCES = {
+CONSEQUENCES = {
     "player": "what is carried, and what an action changed, is only known from the text",
     "location": "there are no memories of places, no map and no check of commands; "
     "moves are tried again after the first actions",
@@ -17,6 +17,7 @@ _CONSEQUENCES = {
     "end": "the episode may go on after the game is over, to its last turn",
     "light": "darkness is only known from the text",
 }
+"""What follows where a subject of `StoryFact` is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ def story_facts(
         "names": _names(profile, view),
         "light": _light(profile, sees_headings),
     }
-    return tuple(StoryFact(each, told, _CONSEQUENCES.get(each, "")) for each, told in known.items())
+    return tuple(StoryFact(each, told, CONSEQUENCES.get(each, "")) for each, told in known.items())
 
 
 def _end(profile: Profile, by_table: bool, sees_questions: bool) -> str | None:

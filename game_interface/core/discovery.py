@@ -61,7 +61,10 @@ def with_table(profile: Profile, player: int, max_score: int) -> Profile:
 def discover(profile: Profile, header: Header, opening: SavedState, try_command: TryCommand) -> Profile:
     """Return the profile completed by trying moves; what it holds already is kept."""
     trials = [trial for trial in _trials(opening, try_command) if changes(trial.before, trial.after).moved]
-    player = profile.player or _player(profile, trials)
+    player = profile.player
+    if player is None or not any(trial.before.parent(player) != trial.after.parent(player) for trial in trials):
+        # One that was taken for the player by its name, and that no move moves, gives way to one that moves.
+        player = _player(profile, trials) or player
     if player is None and not trials and header.compiler:
         return _by_name(profile, opening.view)
     if player is None:

@@ -35,7 +35,7 @@ TIME_LIMIT_S = 5.0
 """A command of a healthy story takes well under a millisecond."""
 _EXPLORED_AGAIN_AT = frozenset({1, 2, 4, 8, 16, 32, 64, 128})
 """After how many actions moves are tried once more in a story whose rooms are not known."""
-_LARGEST_SEED = 2**31 - 1
+LARGEST_SEED = 2**31 - 1
 _SAVE_MAGIC = b"ZGPTSAV1"
 _SAVE_HEADER = struct.Struct(">8s32sI?")
 """Magic number, the story's sha256, CRC-32 of the interpreter's state, whether the game had ended."""
@@ -86,8 +86,7 @@ class JerichoInterface:
         several_commands: SeveralCommands = "refuse",
         story: Story | None = None,
     ) -> None:
-        if not isinstance(seed, int) or not 1 <= seed <= _LARGEST_SEED:
-            raise ConfigurationError(f"The seed is {seed!r}; it must be a whole number from 1 to {_LARGEST_SEED}.")
+        _check_seed(seed)
         if not time_limit_s > 0:
             raise ConfigurationError(f"The time limit of a command is {time_limit_s!r} s; it must be above 0.")
         self.story = story or find_story(rom_path)
@@ -123,7 +122,7 @@ class JerichoInterface:
         return self._opening
 
     def reset(self) -> str:
-        """Begin a new game with the same seed, and return the opening text."""
+        """Begin a new game with the seed that is set, and return the opening text."""
         self._check_open()
         return self._begin().text
 
@@ -331,8 +330,13 @@ class JerichoInterface:
 
     @property
     def seed(self) -> int:
-        """The seed of the interpreter's random generator."""
+        """The seed of the interpreter's random generator. One that is set counts from the next `reset` on."""
         return self._worker.seed
+
+    @seed.setter
+    def seed(self, seed: int) -> None:
+        _check_seed(seed)
+        self._worker.seed = seed
 
     @property
     def unknowns(self) -> tuple[str, ...]:
@@ -569,6 +573,11 @@ class JerichoInterface:
         known = _bookkeeping[key]
         self._reader = replace(self._reader, bookkeeping=known.attributes, own_bookkeeping=known.own_attributes)
         self._knows_bookkeeping = True
+
+
+def _check_seed(seed: int) -> None:
+    if not isinstance(seed, int) or not 1 <= seed <= LARGEST_SEED:
+        raise ConfigurationError(f"The seed is {seed!r}; it must be a whole number from 1 to {LARGEST_SEED}.")
 
 
 def _unpacked(saved: bytes, story_sha256: str) -> tuple[bytes, bool]:

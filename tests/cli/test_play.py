@@ -49,6 +49,11 @@ def test_a_damaged_file_is_set_aside_and_said_so(tmp_path, name, said):
     assert (tmp_path / "zorkgpt.log").stat().st_size < 10_000
 
 
+def test_a_story_that_does_not_tell_where_one_is_says_so_once(tmp_path):
+    done = command("--game", str(own_stories.compiled("keypress")), "--workdir", str(tmp_path), "--max-turns", "3")
+    assert done.stdout.count("The story does not tell where the player is") == 1
+
+
 def test_quiet_shows_the_summary_only(tmp_path):
     done = command("--workdir", str(tmp_path), "--max-turns", "5", "--quiet")
     assert "── Episode" not in done.stdout

@@ -403,6 +403,22 @@ def test_a_seed_that_means_the_clock_is_refused(bundled_story, seed):
         JerichoInterface(bundled_story, seed=seed)
 
 
+def test_a_new_game_may_have_another_seed(zork1):
+    def play(game: JerichoInterface) -> list[str]:
+        return [game.send_command(command) for command in ("north", "north", "up", *["wait"] * 12)]
+
+    with JerichoInterface(zork1, seed=5) as first, JerichoInterface(zork1, seed=6) as other:
+        first.reset(), other.reset()
+        texts = play(other)
+        assert play(first) != texts
+        first.seed = 6
+        for _ in range(2):
+            first.reset()
+            assert (first.seed, play(first)) == (6, texts)
+        with pytest.raises(ConfigurationError, match="The seed is 0"):
+            first.seed = 0
+
+
 def test_a_time_limit_of_nothing_is_refused(bundled_story):
     with pytest.raises(ConfigurationError, match="time limit"):
         JerichoInterface(bundled_story, time_limit_s=0)

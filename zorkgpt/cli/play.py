@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from game_interface.core.coverage import CONSEQUENCES
 from game_interface.story import Story, find_story
 from managers.resumable import SavedEpisode, find_resumable
 from orchestration.assembly import RunOptions, assemble, claim_workdir
@@ -49,6 +50,9 @@ _FINAL_REASONS = ("error", "player stopped", "budget")
 _RESUMABLE_REASONS = (*_FINAL_REASONS, "interrupted")
 
 
+_NO_LOCATION = "The story does not tell where the player is: until it does, " + CONSEQUENCES["location"] + "."
+
+
 @dataclass(frozen=True)
 class PlayOptions:
     """The options of `play`; None where the configuration decides."""
@@ -84,6 +88,7 @@ def play_episodes(options: PlayOptions) -> int:
     watcher = _RunWatcher(status)
     try:
         with StatusLine(console_for(sys.stdout if options.display == "live" else sys.stderr), status) as line:
+            watcher.console = line.console
             return _play_episodes(options, line, watcher)
     except KeyboardInterrupt:
         typer.echo(f"zorkgpt: Interrupted. {_how_to_go_on(options, watcher)}", err=True)
@@ -242,9 +247,12 @@ class _RunWatcher:
         self.begun: int | None = None
         """The last episode that was begun; None: none was."""
         self.endings: list[EpisodeEnded] = []
+        self.console: Console | None = None
         self._status = status
 
     def episode_started(self, event: EpisodeStarted) -> None:
+        if self.begun is None and event.location_id is None and self.console is not None:
+            self.console.print(Text(_NO_LOCATION, "yellow"), soft_wrap=True)
         self.begun = event.episode
         self._status.begin("")
 

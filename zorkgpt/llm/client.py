@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, SecretStr
 
+from zorkgpt import telemetry
 from zorkgpt.errors import BudgetExceeded, ConfigurationError, InvalidAnswer, LLMError, LLMUnreachable
 from zorkgpt.llm import wire
 from zorkgpt.llm.messages import LLM, Answer, Completion, Message, Usage
@@ -230,7 +231,10 @@ class LLMClient:
         started = time.monotonic()
         self._observer.call_began(role, self.settings.of(role).model)
         try:
-            raw = self._negotiate(messages, role, response_model, limit)
+            with telemetry.model_call(role, self.settings.of(role).model, self.base_url(role), messages) as answered:
+                raw = self._negotiate(messages, role, response_model, limit)
+                usage = raw.usage
+                answered(raw.content, usage.prompt_tokens, usage.completion_tokens, truncated=raw.truncated)
         except LLMError as error:
             self._record(role, messages, None, time.monotonic() - started, error)
             raise

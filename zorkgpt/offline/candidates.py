@@ -52,7 +52,8 @@ class Nouns:
 
     def _name(self, item: Item) -> str | None:
         words = [word for word in words_of(item.name) if self.known(word)]
-        if self._language is None:
+        if self._language is None or not self._language.names:
+            # Which words mean which thing is not known: those of its name that the parser knows.
             return " ".join(words[-2:]) or None
         naming = [at for at, word in enumerate(words) if item.num in self._numbers(word)]
         if not naming:

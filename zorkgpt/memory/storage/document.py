@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 
-from zorkgpt.memory.models import Memory
+from zorkgpt.memory.models import Memory, PlaceKey
+from zorkgpt.memory.places import render_place
 from zorkgpt.memory.storage.section import LocationSection, Problem, parse_section
 
 TITLE = b"# Location Memories"
@@ -19,19 +20,19 @@ class Document:
     """The content of a memory file, in its order. Never changed in place."""
 
     sections: tuple[LocationSection, ...] = ()
-    section_indexes: Mapping[int, tuple[int, ...]] = field(default_factory=dict, compare=False)
+    section_indexes: Mapping[PlaceKey, tuple[int, ...]] = field(default_factory=dict, compare=False)
     """The indexes of the sections of each location; a person may have made two for one location."""
     eol: str = "\n"
 
-    def sections_of(self, location_id: int) -> list[LocationSection]:
+    def sections_of(self, location_id: PlaceKey) -> list[LocationSection]:
         return [self.sections[index] for index in self.section_indexes.get(location_id, ())]
 
-    def memories(self, location_id: int) -> list[Memory]:
+    def memories(self, location_id: PlaceKey) -> list[Memory]:
         return [memory for section in self.sections_of(location_id) for memory in section.memories]
 
-    def all_memories(self) -> dict[int, list[Memory]]:
+    def all_memories(self) -> dict[PlaceKey, list[Memory]]:
         """Return the memories of each location that has any."""
-        found: dict[int, list[Memory]] = {}
+        found: dict[PlaceKey, list[Memory]] = {}
         for section in self.sections:
             if section.location_id is not None and (memories := section.memories):
                 found.setdefault(section.location_id, []).extend(memories)
@@ -43,7 +44,11 @@ class Document:
 
     def fingerprint(self) -> str:
         """Return a digest of all memories and what stands between them, without visits and names of locations."""
-        parts = (b"%d:%d;" % (s.location_id, s.checksum) for s in self.sections if s.location_id is not None)
+        parts = (
+            b"%s:%d;" % (render_place(s.location_id).encode(), s.checksum)
+            for s in self.sections
+            if s.location_id is not None
+        )
         return blake2b(b"".join(parts), digest_size=16).hexdigest()
 
     def problems(self) -> Iterator[Problem]:
@@ -72,7 +77,7 @@ def render(document: Document) -> bytes:
 
 
 def indexed(sections: tuple[LocationSection, ...], eol: str) -> Document:
-    indexes: dict[int, tuple[int, ...]] = {}
+    indexes: dict[PlaceKey, tuple[int, ...]] = {}
     for index, section in enumerate(sections):
         if section.location_id is not None:
             indexes[section.location_id] = (*indexes.get(section.location_id, ()), index)

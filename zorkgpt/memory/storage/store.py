@@ -8,7 +8,7 @@ from pathlib import Path
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.files import LOCK_TIMEOUT_S, AtomicFile, Disk, Recovery, Stamp, reread_or_recover
 from zorkgpt.log import get_logger
-from zorkgpt.memory.models import Memory
+from zorkgpt.memory.models import Memory, PlaceKey
 from zorkgpt.memory.storage.changes import ChangedDocument
 from zorkgpt.memory.storage.damage import is_damaged, is_memory_file, is_sound
 from zorkgpt.memory.storage.document import Document, parse, render
@@ -25,7 +25,7 @@ class MemoryStore:
     def __init__(self, path: Path | str, *, lock_timeout_s: float = LOCK_TIMEOUT_S, disk: Disk | None = None) -> None:
         self.file = AtomicFile(path, lock_timeout_s=lock_timeout_s, error=MemoryStoreError, disk=disk)
         self.history = ChangeHistory(self.file.path.with_suffix(".history.jsonl"), disk=disk)
-        self.cache: dict[int, list[Memory]] = {}
+        self.cache: dict[PlaceKey, list[Memory]] = {}
         """The memories of each location, in the order of the file; changed in place."""
         self.history_failures = 0
         self.recovered: Recovery | None = None

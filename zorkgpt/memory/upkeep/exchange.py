@@ -8,11 +8,11 @@ from typing import Any
 
 from zorkgpt.errors import MemoryStoreError, reason_of
 from zorkgpt.memory.models import Memory, MemoryStatus, fields_of, memory_of
+from zorkgpt.memory.places import checked_place
 from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.storage import changes
 from zorkgpt.memory.storage.changes import ChangedDocument
 from zorkgpt.memory.storage.document import Document, parse
-from zorkgpt.memory.storage.section import LOCATION_LIMIT
 
 _KINDS: dict[str, type | UnionType] = {
     "category": str,
@@ -91,14 +91,14 @@ def _from_json(path: Path, data: bytes) -> list[LocatedMemory]:
 
 def _located(row: dict[str, Any]) -> LocatedMemory:
     location_id, name = row["location_id"], row.get("location_name", "")
-    if not _is_of(location_id, int) or abs(location_id) >= LOCATION_LIMIT or not isinstance(name, str):
+    if not isinstance(name, str):
         raise TypeError(f"location {location_id!r} with the name {name!r}")
     memory = memory_of(row)
     for field, kind in _KINDS.items():
         value = getattr(memory, field)
         if not _is_of(value, kind) or (field == "status" and value not in tuple(MemoryStatus)):
             raise TypeError(f"memory {memory.title!r} has {value!r} as its {field}")
-    return LocatedMemory(location_id, name, memory)
+    return LocatedMemory(checked_place(location_id), name, memory)
 
 
 def _is_of(value: object, kind: type | UnionType) -> bool:

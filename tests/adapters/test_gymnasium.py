@@ -1,0 +1,165 @@
+"""A story as a Gymnasium environment: what its checker says, and what an agent gets to know."""
+
+import json
+import subprocess
+import sys
+
+import gymnasium
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+from game_interface.core.jericho_interface import JerichoInterface
+from zorkgpt.adapters.gymnasium import ENVIRONMENT_ID, LONGEST_OBSERVATION, ZMachineEnv
+from zorkgpt.errors import ConfigurationError, StoryFileNotFound
+
+ALWAYS_KNOWN = {"location", "inventory", "visible", "score", "max_score", "moves", "died", "victory", "seed"}
+
+
+@pytest.fixture
+def env(bundled_story):
+    env = ZMachineEnv(bundled_story, seed=1)
+    yield env
+    env.close()
+
+
+@pytest.fixture
+def walkthrough(bundled_story) -> list[str]:
+    return bundled_story.with_suffix(".walkthrough.txt").read_text(encoding="utf-8").splitlines()
+
+
+def play(env: gymnasium.Env, commands: list[str]) -> list[tuple]:
+    return [env.step(command) for command in commands]
+
+
+@pytest.mark.filterwarnings("error")
+def test_gymnasiums_own_checker_has_nothing_to_say(bundled_story):
+    env = gymnasium.make(ENVIRONMENT_ID, story=bundled_story)
+    check_env(env.unwrapped)
+    env.close()
+
+
+def test_the_walkthrough_earns_every_point_and_terminates(env, walkthrough):
+    env.reset()
+    steps = play(env, walkthrough)
+    *before, (_, _, terminated, truncated, info) = steps
+    assert not any(step[2] or step[3] for step in before)
+    assert (terminated, truncated, info["victory"], info["died"]) == (True, False, True, False)
+    assert sum(step[1] for step in steps) == info["score"] == info["max_score"] == 100
+
+
+def test_the_step_limit_truncates_and_does_not_terminate(bundled_story, walkthrough):
+    env = ZMachineEnv(bundled_story, seed=1, max_steps=3)
+    for _ in range(2):
+        env.reset()
+        assert [step[2:4] for step in play(env, ["look"] * 3)] == [(False, False), (False, False), (False, True)]
+    env.close()
+
+    env = ZMachineEnv(bundled_story, seed=1, max_steps=len(walkthrough))
+    env.reset()
+    assert play(env, walkthrough)[-1][2:4] == (True, False)
+    env.close()
+
+
+def test_info_is_the_state_in_json_and_nothing_that_leads_on(env, walkthrough):
+    _, info = env.reset()
+    infos = [info, *(step[4] for step in play(env, walkthrough))]
+    for told in infos:
+        assert json.loads(json.dumps(told)) == told
+        assert ALWAYS_KNOWN <= told.keys() <= ALWAYS_KNOWN | {"question"}
+    assert info["location"] == {"num": 30, "name": "Causeway End"}
+    assert info["inventory"] == [{"num": 137, "name": "solicitors' letter"}]
+
+
+@pytest.mark.parametrize("action", ["save", "look. look", "x" * 81, "中", "", 5])
+def test_what_the_game_cant_be_sent_is_a_step_that_says_why(env, action):
+    _, before = env.reset()
+    text, reward, terminated, truncated, info = env.step(action)
+    assert text
+    assert env.observation_space.contains(text)
+    assert (reward, terminated, truncated) == (0, False, False)
+    assert info == before | {"refused": info["refused"]}
+    assert ALWAYS_KNOWN | {"refused"} == info.keys()
+
+
+def test_the_same_seed_gives_the_same_games(bundled_story):
+    commands = ["north", "wait", "look"]
+
+    def games(env: ZMachineEnv) -> list:
+        begun = [env.reset(seed=7)]
+        first = play(env, commands)
+        return [begun, first, env.reset(), play(env, commands)]
+
+    one, other = ZMachineEnv(bundled_story, seed=1), ZMachineEnv(bundled_story, seed=2)
+    assert one.reset()[1]["seed"] != other.reset()[1]["seed"]
+    played = games(one)
+    assert games(other) == played
+    assert played[0][0][1]["seed"] != played[2][1]["seed"]
+    one.close()
+    other.close()
+
+
+def test_the_seed_in_info_plays_the_same_game_elsewhere(zork1):
+    env = ZMachineEnv(zork1, seed=3)
+    commands = ["north", "north", "up", *["wait"] * 12]
+    _, info = env.reset()
+    texts = [step[0] for step in play(env, commands)]
+    env.close()
+    with JerichoInterface(zork1, seed=info["seed"]) as game:
+        assert [game.send_command(command) for command in commands] == texts
+
+
+def test_the_command_after_a_sampled_one_is_played(env):
+    env.reset()
+    env.action_space.seed(0)
+    for _ in range(20):
+        text, *_ = env.step(env.action_space.sample())
+        assert env.observation_space.contains(text)
+    assert "Causeway End" in env.step("look")[0]
+
+
+@pytest.mark.parametrize("options", [{}, {"vector_kwargs": {"shared_memory": False}}])
+def test_environments_play_side_by_side(bundled_story, options):
+    mode = "async" if options else "sync"
+    envs = gymnasium.make_vec(ENVIRONMENT_ID, num_envs=2, vectorization_mode=mode, story=bundled_story, **options)
+    envs.reset(seed=1)
+    texts, *_, info = envs.step(("take penny", "save"))
+    assert texts[0] == "Taken."
+    assert [len(things) for things in info["inventory"]] == [2, 1]
+    assert list(info["_refused"]) == [False, True]
+    envs.close()
+
+
+def test_render_shows_what_was_printed_last(bundled_story):
+    env = ZMachineEnv(bundled_story, seed=1, render_mode="ansi")
+    env.reset()
+    text, *_ = env.step("inventory")
+    assert env.render() == text == "You're carrying:\n  a solicitors' letter"
+    env.close()
+
+
+def test_a_step_before_the_first_reset_is_an_error(env):
+    with pytest.raises(gymnasium.error.ResetNeeded, match=r"call reset\(\)"):
+        env.step("look")
+
+
+@pytest.mark.parametrize("wrong", [{"max_steps": 0}, {"max_steps": 1.5}, {"render_mode": "human"}])
+def test_what_is_out_of_range_is_named_with_its_value(bundled_story, wrong):
+    [(name, value)] = wrong.items()
+    with pytest.raises(ConfigurationError, match=f"{name} is {value!r}"):
+        ZMachineEnv(bundled_story, **wrong)
+
+
+def test_a_story_that_is_not_there_is_told_at_once(tmp_path):
+    with pytest.raises(StoryFileNotFound, match=r"none\.z5"):
+        ZMachineEnv(tmp_path / "none.z5")
+
+
+def test_a_long_or_strange_text_stays_within_the_observation_space(env):
+    for text in ("x" * (LONGEST_OBSERVATION + 1), "a\tb\x00c\N{NO-BREAK SPACE}d\u4e2d\u00e9"):
+        assert env.observation_space.contains(env._shown(text))
+
+
+def test_without_gymnasium_the_extra_is_named():
+    code = "import sys; sys.modules['gymnasium'] = None\nimport zorkgpt.adapters.gymnasium"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stderr.splitlines()[-1].endswith("pip install 'zorkgpt[gym]'.")

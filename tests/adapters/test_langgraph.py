@@ -1,0 +1,247 @@
+"""The memory as a store of LangGraph: it answers as LangGraph's own store does, and the file stays readable."""
+
+import asyncio
+import subprocess
+import sys
+import threading
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from langgraph.store.base import (
+    GetOp,
+    InvalidNamespaceError,
+    ListNamespacesOp,
+    MatchCondition,
+    PutOp,
+    SearchOp,
+)
+from langgraph.store.memory import InMemoryStore
+
+from zorkgpt import Memory, SimpleMemoryManager
+from zorkgpt.adapters.langgraph import MemoryBaseStore
+from zorkgpt.errors import MemoryEditError
+from zorkgpt.memory.editing import Edit
+
+PREFERENCES = ("users", "7")
+
+
+@pytest.fixture
+def memory(tmp_path):
+    with SimpleMemoryManager.open(tmp_path / "Memories.md") as memory:
+        yield memory
+
+
+@pytest.fixture
+def store(memory) -> MemoryBaseStore:
+    return MemoryBaseStore(memory)
+
+
+def test_an_item_is_put_read_replaced_and_deleted(store):
+    begun = datetime.now(UTC)
+    assert store.get(PREFERENCES, "theme") is None
+    store.put(PREFERENCES, "theme", {"colour": "dark", "sizes": [1, 2.5, None]})
+    first = store.get(PREFERENCES, "theme")
+    assert (first.namespace, first.key) == (PREFERENCES, "theme")
+    assert first.value == {"colour": "dark", "sizes": [1, 2.5, None]}
+    assert begun.replace(microsecond=0) <= first.created_at == first.updated_at <= datetime.now(UTC)
+    store.put(PREFERENCES, "theme", {"colour": "light"})
+    second = store.get(PREFERENCES, "theme")
+    assert second.value == {"colour": "light"}
+    assert second.created_at == first.created_at <= second.updated_at
+    store.delete(PREFERENCES, "theme")
+    store.delete(PREFERENCES, "theme")
+    assert store.get(PREFERENCES, "theme") is None
+    assert store.list_namespaces() == []
+
+
+def test_a_text_stands_in_the_file_as_it_is_and_is_told_at_its_place(store, memory):
+    store.put(("shop", "cart"), "Coupon", {"text": "The coupon field takes one code only."})
+    assert memory.get_location_memory("shop.cart") == "[NOTE] Coupon: The coupon field takes one code only."
+    written = memory.store.file.path.read_text(encoding="utf-8")
+    assert '## Location "shop.cart": shop / cart' in written
+    assert "\nThe coupon field takes one code only.\n" in written
+
+
+def test_what_was_remembered_without_langgraph_is_an_item(store, memory):
+    memory.add_memory(5, "Hall", Memory("NOTE", "Rug", 1, "1", 0, "The rug can be moved.", "permanent"))
+    memory.add_memory(5, "Hall", Memory("NOTE", "Sword", 1, "1", 0, "I left the sword here.", "ephemeral"))
+    memory.add_memory("https://shop.test/cart", "Cart", Memory("NOTE", "Sum", 1, "1", 0, "It is rounded.", "core"))
+    memory.invalidate_memory("https://shop.test/cart", "Sum", "it is exact")
+    assert store.list_namespaces() == [("5",)]
+    [found] = store.search(())
+    assert (found.namespace, found.key, found.value) == (("5",), "Rug", {"text": "The rug can be moved."})
+    store.put(("5",), "Rug", {"text": "The rug is nailed down."})
+    assert memory.get_location_memory(5).splitlines()[0] == "[NOTE] Rug: The rug is nailed down."
+
+
+def test_a_search_is_that_of_the_memory(store):
+    store.put(("docs",), "rug", {"text": "The rug hides a trap door."})
+    store.put(("docs", "old"), "door", {"text": "The trap door is barred."})
+    store.put(("other",), "door", {"text": "A trap door."})
+    found = store.search(("docs",), query="what does the rug hide")
+    assert [item.key for item in found] == ["rug", "door"]
+    assert found[0].score > found[1].score > 0
+    assert store.search(("docs",), query="umbrella") == []
+    assert {item.key for item in store.search(("docs",), query="trap door")} == {"rug", "door"}
+    assert len(store.search(("docs",), query="trap door", limit=1, offset=1)) == 1
+
+
+def test_a_batch_reads_before_it_writes_and_is_one_write(store, memory):
+    store.put(("a",), "k", {"n": 1})
+    before = memory.store.history.size()
+    results = store.batch(
+        [
+            PutOp(("a",), "k", {"n": 2}),
+            PutOp(("b",), "k", {"n": 3}),
+            PutOp(("b",), "k", None),
+            PutOp(("c",), "k", {"n": 4}),
+            GetOp(("a",), "k"),
+            ListNamespacesOp(),
+        ]
+    )
+    assert [results[4].value, results[5]] == [{"n": 1}, [("a",)]]
+    assert [(item.namespace, item.value) for item in store.search(())] == [(("a",), {"n": 2}), (("c",), {"n": 4})]
+    records, _ = memory.store.history.records_from(before)
+    assert [record.change.kind for record in records] == ["edited", "added", "removed", "added"]
+
+
+def test_the_event_loop_goes_on_while_the_file_is_locked(store, memory):
+    async def put_while_locked() -> bool:
+        locked, release = threading.Event(), threading.Event()
+
+        def hold() -> None:
+            with memory.store.guard:
+                locked.set()
+                release.wait()
+
+        holder = threading.Thread(target=hold)
+        holder.start()
+        locked.wait()
+        put = asyncio.create_task(store.aput(("a",), "k", {"n": 1}))
+        await asyncio.sleep(0)
+        waits = not put.done()
+        release.set()
+        await put
+        holder.join()
+        return waits
+
+    assert asyncio.run(put_while_locked())
+    assert asyncio.run(store.aget(("a",), "k")).value == {"n": 1}
+
+
+def test_what_a_person_has_pinned_is_not_replaced(store, memory):
+    store.put(("a",), "k", {"text": "It is blue."})
+    memory.edit_memory("a", "k", Edit(pinned=True))
+    for value in ({"text": "It is red."}, None):
+        with pytest.raises(MemoryEditError, match="'k' at 'a' is pinned"):
+            store.batch([PutOp(("b",), "k", {"n": 1}), PutOp(("a",), "k", value)])
+    assert [item.value for item in store.search(())] == [{"text": "It is blue."}]
+
+
+def test_two_stores_on_one_file_see_each_other(store, memory):
+    store.put(("a",), "k", {"n": 1})
+    with SimpleMemoryManager.open(memory.store.file.path) as other:
+        MemoryBaseStore(other).put(("a",), "k", {"n": 2})
+    assert store.get(("a",), "k").value == {"n": 2}
+
+
+@pytest.mark.parametrize("namespace", [(), ("a.b",), ("a", "")])
+def test_a_namespace_that_is_none_is_refused_in_a_batch_too(store, namespace):
+    for op in (PutOp(namespace, "k", {"n": 1}), GetOp(namespace, "k")):
+        with pytest.raises(InvalidNamespaceError, match="namespace"):
+            store.batch([op])
+    assert store.search(()) == []
+
+
+def test_a_value_that_is_no_json_is_refused(store):
+    with pytest.raises(TypeError, match="datetime"):
+        store.put(("a",), "k", {"at": datetime.now(UTC)})
+    assert store.get(("a",), "k") is None
+
+
+def test_an_operator_that_is_none_is_named(store):
+    store.put(("a",), "k", {"n": 1})
+    with pytest.raises(ValueError, match=r"'\$like' is no operator"):
+        store.search(("a",), filter={"n": {"$like": 1}})
+
+
+texts = st.text(max_size=8) | st.sampled_from(['"', '{"a": 1}', "{", "a  b", " a", "*a*", "# a", "1", "text", "\u00a0"])
+labels = st.sampled_from(["a", "b", "a b", "-", "#", "7", "é"])
+namespaces = st.lists(labels, min_size=1, max_size=3).map(tuple)
+values = st.dictionaries(
+    st.sampled_from(["text", "n", "other"]),
+    st.recursive(
+        st.none() | st.booleans() | st.integers(-3, 3) | texts,
+        lambda inner: st.lists(inner, max_size=2) | st.dictionaries(texts, inner, max_size=2),
+        max_leaves=3,
+    ),
+    max_size=2,
+)
+keys = texts.filter(lambda key: key.strip())
+puts = st.builds(PutOp, namespaces, keys, values | st.none())
+
+
+@given(st.lists(puts, max_size=8), st.integers(1, 3))
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_it_holds_what_langgraphs_own_store_holds(tmp_path_factory, ops, size):
+    own = InMemoryStore()
+    with SimpleMemoryManager.open(tmp_path_factory.mktemp("store") / "Memories.md") as memory:
+        ours = MemoryBaseStore(memory)
+        for start in range(0, len(ops), size):
+            ours.batch(ops[start : start + size])
+            own.batch(ops[start : start + size])
+        for store in (ours, MemoryBaseStore(memory)):
+            held = {(item.namespace, item.key): item.value for item in store.search((), limit=100)}
+            assert held == {(item.namespace, item.key): item.value for item in own.search((), limit=100)}
+            for namespace, key in {(op.namespace, op.key) for op in ops}:
+                one, other = store.get(namespace, key), own.get(namespace, key)
+                assert (one and one.value) == (other and other.value)
+
+
+ITEMS = [
+    (("a",), "1", {"n": 1, "colour": "red", "deep": {"x": 1, "list": [1, 2]}}),
+    (("a", "b"), "2", {"n": 2, "colour": "blue"}),
+    (("a", "b", "c"), "3", {"n": 3, "colour": "red"}),
+    (("b", "c"), "4", {"n": 4.5, "deep": {"x": 2}}),
+]
+
+
+@pytest.mark.parametrize(
+    "op",
+    [
+        *(SearchOp(prefix) for prefix in [(), ("a",), ("a", "b"), ("c",)]),
+        *(SearchOp((), limit=limit, offset=offset) for limit, offset in [(1, 0), (2, 1), (10, 3), (10, 9)]),
+        SearchOp((), filter={"colour": "red"}),
+        SearchOp(("a",), filter={"colour": {"$ne": "red"}}),
+        SearchOp((), filter={"n": {"$gt": 1, "$lte": 3}}),
+        SearchOp((), filter={"n": {"$gte": 2, "$lt": 4.5}, "colour": {"$eq": "blue"}}),
+        SearchOp((), filter={"deep": {"x": 1}}),
+        SearchOp((), filter={"deep": {"list": [1, 2]}}),
+        SearchOp((), filter={"deep": {"list": [1]}}),
+        ListNamespacesOp(),
+        ListNamespacesOp(max_depth=1),
+        ListNamespacesOp(limit=1, offset=1),
+        *(
+            ListNamespacesOp(match_conditions=(MatchCondition(kind, path),))
+            for kind in ("prefix", "suffix")
+            for path in [("a",), ("b", "c"), ("*", "b"), ("*", "c"), ("a", "b", "c", "d")]
+        ),
+        ListNamespacesOp(match_conditions=(MatchCondition("prefix", ("a",)), MatchCondition("suffix", ("c",)))),
+    ],
+    ids=str,
+)
+def test_it_answers_as_langgraphs_own_store_does(store, op):
+    own, answers = InMemoryStore(), []
+    for each in (store, own):
+        each.batch([PutOp(*item) for item in ITEMS])
+        [answer] = each.batch([op])
+        answers.append([getattr(one, "value", one) for one in answer])
+    assert answers[0] == answers[1]
+
+
+def test_without_langgraph_the_extra_is_named():
+    code = "import sys; sys.modules['langgraph'] = None\nimport zorkgpt.adapters.langgraph"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stderr.splitlines()[-1].endswith("pip install 'zorkgpt[langgraph]'.")

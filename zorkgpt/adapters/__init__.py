@@ -1,0 +1,1 @@
+"""The project's parts behind the interfaces of other frameworks, one module for each framework."""

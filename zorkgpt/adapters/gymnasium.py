@@ -1,0 +1,149 @@
+"""A Z-machine story as a Gymnasium environment: commands in, text out, the score as the reward.
+
+Importing this module registers it as `ZorkGPT/ZMachine-v0`.
+"""
+
+import string
+from pathlib import Path
+from typing import Any
+
+from game_interface.core.jericho_interface import LARGEST_SEED, JerichoInterface
+from game_interface.core.sanitize import MAX_LENGTH
+from game_interface.models import Item, Location, Observation, Transition
+from game_interface.story import Story, find_story
+from zorkgpt.errors import ConfigurationError
+from zorkgpt.text import printable
+
+try:
+    import gymnasium
+    from gymnasium import spaces
+except ModuleNotFoundError as problem:
+    raise ModuleNotFoundError(
+        f"The environment needs {problem.name}, which is not installed: pip install 'zorkgpt[gym]'.", name=problem.name
+    ) from None
+
+ENVIRONMENT_ID = "ZorkGPT/ZMachine-v0"
+LONGEST_OBSERVATION = 16_384
+"""Characters; of a longer text the end is cut off. Stories print a few hundred a turn."""
+_UNKNOWN = "\N{REPLACEMENT CHARACTER}"
+_PRINTED = frozenset(filter(str.isprintable, bytes(range(256)).decode("cp1252", "ignore"))) | {"\n", _UNKNOWN}
+"""The interpreter prints in Windows-1252."""
+_TYPED = "".join(sorted({*string.ascii_letters, *string.digits, *string.punctuation, " "} - {"\\"}))
+
+
+class ZMachineEnv(gymnasium.Env[str, str]):
+    """One game of one story.
+
+    An action is a command, an observation what the game prints, the reward the difference of the score. A command that
+    the game can't be sent (two at once, `save`, more than 80 characters) is a step too, whose observation says why.
+
+    `info` holds what the story's memory tells of the state, as values for JSON: `location`, `inventory` and `visible`
+    with numbers and names, `score`, `max_score`, `moves`, `died`, `victory`, `question` (what the story awaits an
+    answer to) and the `seed` of the interpreter. `refused` says why a command was not played, `fault` how the
+    interpreter failed on it. What is not known or not so is left out. Which commands would work, or lead on, is never
+    in it.
+
+    Args:
+        story: a story, a file, or the name of one; None: the first one found, see `find_story`.
+        seed: of the first `reset` that is given none; None: a random one.
+        max_steps: after so many steps an episode is truncated; None: never.
+        render_mode: "ansi": `render` returns what the game printed last.
+
+    Raises:
+        StoryError: the story can't be found or played.
+        ConfigurationError: `max_steps` or `render_mode` is out of its range.
+    """
+
+    metadata = {"render_modes": ["ansi"], "render_fps": 1}  # noqa: RUF012 - as Gymnasium declares it
+
+    def __init__(
+        self,
+        story: Story | str | Path | None = None,
+        *,
+        seed: int | None = None,
+        max_steps: int | None = None,
+        render_mode: str | None = None,
+    ) -> None:
+        if max_steps is not None and (not isinstance(max_steps, int) or max_steps < 1):
+            raise ConfigurationError(f"max_steps is {max_steps!r}; it must be 1 or more, or None for no limit.")
+        if render_mode not in (None, *self.metadata["render_modes"]):
+            raise ConfigurationError(f"render_mode is {render_mode!r}; it must be 'ansi' or None.")
+        self.action_space = spaces.Text(MAX_LENGTH, charset=_TYPED)
+        self.observation_space = spaces.Text(LONGEST_OBSERVATION, min_length=0, charset=_PRINTED)
+        self.render_mode = render_mode
+        self._game = JerichoInterface(story=story if isinstance(story, Story) else find_story(story))
+        self._max_steps = max_steps
+        self._first_seed = seed
+        self._steps: int | None = None
+        """Steps of this episode; None: none has begun."""
+        self._printed = ""
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
+        """Begin a new game.
+
+        Args:
+            seed: the same one gives the same games: this one, and those of later resets without a seed, each of which
+                differs from the one before.
+            options: there are none.
+        """
+        super().reset(seed=self._first_seed if seed is None else seed)
+        self._first_seed, self._steps = None, 0
+        self._game.seed = int(self.np_random.integers(1, LARGEST_SEED, endpoint=True))
+        opening = self._game.reset()
+        return self._shown(opening), self._info(self._game.observe())
+
+    def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        """Play a command: observation, reward, whether the game is over, whether `max_steps` ended it, info.
+
+        Raises:
+            ResetNeeded: no episode has begun.
+        """
+        if self._steps is None:
+            raise gymnasium.error.ResetNeeded("No episode has begun: call reset() before step().")
+        self._steps += 1
+        done = self._game.act(action)
+        truncated = not done.finished and self._max_steps is not None and self._steps >= self._max_steps
+        reward = float((done.after.score or 0) - (done.before.score or 0))
+        return self._shown(done.response), reward, done.finished, truncated, self._info(done.after, done)
+
+    def render(self) -> str | None:
+        """Return what the game printed last; None without a render mode."""
+        return self._printed if self.render_mode else None
+
+    def close(self) -> None:
+        """End the interpreter. Closing twice does no harm."""
+        self._game.close()
+
+    def _shown(self, text: str) -> str:
+        """Keep what the game printed, in the characters of the observation space."""
+        plain = printable(text)[:LONGEST_OBSERVATION]
+        self._printed = "".join(letter if letter in _PRINTED else _UNKNOWN for letter in plain)
+        return self._printed
+
+    def _info(self, now: Observation, done: Transition | None = None) -> dict[str, Any]:
+        told: dict[str, Any] = {
+            "location": now.location and _named(now.location),
+            "inventory": _all_named(now.inventory),
+            "visible": _all_named(now.visible),
+            "score": now.score,
+            "max_score": self._game.get_max_score(),
+            "moves": now.moves,
+            "died": self._game.died,
+            "victory": self._game.victory,
+            "question": now.question,
+            "refused": done and done.refused,
+            "fault": done and done.fault,
+            "seed": self._game.seed,
+        }
+        return {name: value for name, value in told.items() if value is not None}
+
+
+def _named(thing: Location | Item) -> dict[str, Any]:
+    return {"num": thing.num, "name": thing.name}
+
+
+def _all_named(things: tuple[Item, ...] | None) -> list[dict[str, Any]] | None:
+    return None if things is None else [_named(thing) for thing in things]
+
+
+gymnasium.register(ENVIRONMENT_ID, entry_point=f"{__name__}:{ZMachineEnv.__name__}")

@@ -1,0 +1,293 @@
+"""The memory as a store of LangGraph: namespaces are places, keys are titles, values are texts."""
+
+import asyncio
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from zorkgpt.errors import MemoryEditError
+from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.models import Memory, Persistence, PlaceKey
+from zorkgpt.memory.places import checked_place, place_order
+from zorkgpt.memory.storage import changes
+from zorkgpt.memory.storage.changes import ChangedDocument, is_current, titled
+from zorkgpt.memory.storage.document import Document
+from zorkgpt.memory.storage.escaping import one_line
+
+try:
+    from langgraph.store.base import (
+        BaseStore,
+        GetOp,
+        InvalidNamespaceError,
+        ListNamespacesOp,
+        MatchCondition,
+        Op,
+        PutOp,
+        Result,
+        SearchItem,
+        SearchOp,
+    )
+except ModuleNotFoundError as problem:
+    raise ModuleNotFoundError(
+        f"The store needs {problem.name}, which is not installed: pip install 'zorkgpt[langgraph]'.", name=problem.name
+    ) from None
+
+Namespace = tuple[str, ...]
+
+_NUMBER = re.compile(r"0|-?[1-9][0-9]{0,17}")
+_FOLDED = re.compile(r"[^\S ]| (?= )")
+"""White space that the memory file would make one space of."""
+_OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
+    "$eq": lambda value, wanted: bool(value == wanted),
+    "$ne": lambda value, wanted: bool(value != wanted),
+    "$gt": lambda value, wanted: float(value) > float(wanted),
+    "$gte": lambda value, wanted: float(value) >= float(wanted),
+    "$lt": lambda value, wanted: float(value) < float(wanted),
+    "$lte": lambda value, wanted: float(value) <= float(wanted),
+}
+
+
+class MemoryBaseStore(BaseStore):
+    """A `BaseStore` whose items are the lasting memories of a manager, in its file.
+
+    The namespace `("users", "7")` is the place `users.7`, and `("5",)` is the place with the number 5. An item's key is
+    the memory's title. A value `{"text": "..."}` is the memory's text; any other is its text as JSON. So every lasting
+    memory is an item, whoever wrote it, and every item is told with the other memories of its place.
+
+    As with every store of LangGraph, an item is what was put last: what else says the same or the opposite is not
+    looked for. Search is that of the manager, by meaning or by words, and `index=` is ignored.
+
+    Args:
+        memory: the manager; it is not closed with the store.
+    """
+
+    def __init__(self, memory: SimpleMemoryManager) -> None:
+        self._memory = memory
+        self._times = _Times(memory)
+
+    def batch(self, ops: Iterable[Op]) -> list[Result]:
+        """Read what is asked for, then write all that is put, or deleted with the value None, in one go.
+
+        Raises:
+            TypeError: a value is not of JSON.
+            ValueError: a namespace or a key is none that a memory file can hold.
+            MemoryEditError: a person has pinned what was to be replaced or deleted; nothing was written.
+            MemoryStoreError: the file can't be read or written.
+        """
+        wanted, puts = list(ops), list[PutOp]()
+        with self._memory.store.guard:
+            self._memory.store.refresh()
+            results = [self._read(op, puts) for op in wanted]
+            if puts:
+                self._memory.store.apply(_Puts(puts))
+        return results
+
+    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+        """Do the same in a thread, so that the event loop goes on."""
+        return await asyncio.to_thread(self.batch, list(ops))
+
+    def _read(self, op: Op, puts: list[PutOp]) -> Result:
+        if isinstance(op, PutOp):
+            puts.append(op)
+            return None
+        if isinstance(op, GetOp):
+            memory = titled(self._memory.store.cache.get(_place(op.namespace), []), _title(op.key))
+            return None if memory is None else self._item(_place(op.namespace), memory)
+        if isinstance(op, SearchOp):
+            return self._found(op)
+        if isinstance(op, ListNamespacesOp):
+            return self._namespaces(op)
+        raise ValueError(f"{op!r} is no operation of a store.")
+
+    def _found(self, op: SearchOp) -> list[SearchItem]:
+        within = len(op.namespace_prefix)
+        items = [
+            self._item(place, memory)
+            for place, memory in self._items()
+            if _namespace(place)[:within] == tuple(op.namespace_prefix)
+        ]
+        if op.filter:
+            items = [item for item in items if _matches(item.value, op.filter)]
+        if op.query:
+            scores = self._scores(op.query)
+            items = [item for item in items if (item.namespace, item.key) in scores]
+            for item in items:
+                item.score = scores[item.namespace, item.key]
+            items.sort(key=lambda item: -(item.score or 0))
+        return items[op.offset : op.offset + op.limit]
+
+    def _scores(self, query: str) -> dict[tuple[Namespace, str], float]:
+        count = sum(map(len, (*self._memory.store.cache.values(), *self._memory.ephemeral_cache.values())))
+        found = self._memory.search(query, k=count)
+        return {(_namespace(each.located.location_id), _key(each.located.memory.title)): each.score for each in found}
+
+    def _namespaces(self, op: ListNamespacesOp) -> list[Namespace]:
+        found = {_namespace(place) for place, _ in self._items()}
+        kept = [each for each in found if all(_fits(each, condition) for condition in op.match_conditions or ())]
+        cut = kept if op.max_depth is None else {each[: op.max_depth] for each in kept}
+        return sorted(cut)[op.offset : op.offset + op.limit]
+
+    def _items(self) -> Iterator[tuple[PlaceKey, Memory]]:
+        """Yield the memories that are items: of several with one title at a place, the first that is believed."""
+        for place in sorted(self._memory.store.cache, key=place_order):
+            by_title: dict[str, Memory] = {}
+            for memory in self._memory.store.cache[place]:
+                if is_current(memory):
+                    by_title.setdefault(one_line(memory.title), memory)
+            yield from ((place, memory) for memory in by_title.values())
+
+    def _item(self, place: PlaceKey, memory: Memory) -> SearchItem:
+        created, updated = self._times.of(place, memory)
+        return SearchItem(_namespace(place), _key(memory.title), _value(memory.text), created, updated)
+
+
+@dataclass(frozen=True, slots=True)
+class _Puts:
+    """The change that puts and deletes items."""
+
+    ops: list[PutOp]
+
+    def __call__(self, document: Document) -> ChangedDocument:
+        made: list[changes.Change] = []
+        for op in self.ops:
+            outcome = _put(document, op)
+            document = outcome.document
+            made += outcome.changes
+        return ChangedDocument(document, tuple(made))
+
+
+def _put(document: Document, op: PutOp) -> ChangedDocument:
+    place, title = _place(op.namespace), _title(op.key)
+    old = titled(document.memories(place), title)
+    if old is not None and old.pinned:
+        raise MemoryEditError(f"{title!r} at {place!r} is pinned by a person. Unpin it before it is put or deleted.")
+    if op.value is None:
+        return ChangedDocument(document) if old is None else changes.removed(document, place, old)
+    text = _text(op.value)
+    if old is None:
+        new = Memory("NOTE", title, 1, "0", None, text, Persistence.PERMANENT)
+        return changes.added(document, place, " / ".join(op.namespace), new)
+    if old.text == text:
+        return ChangedDocument(document)
+    # What was noted of the old text need not be so of the new one.
+    new = replace(old, text=text, claims=(), when=(), outcome="")
+    return changes.changed(document, place, old, new, "edited")
+
+
+class _Times:
+    """When each memory was added and changed last, by the history beside the file; follows it while it grows."""
+
+    def __init__(self, memory: SimpleMemoryManager) -> None:
+        self._store = memory.store
+        self._read_bytes = 0
+        self._tail = b""
+        self._known: dict[tuple[PlaceKey, str], tuple[datetime, datetime]] = {}
+
+    def of(self, place: PlaceKey, memory: Memory) -> tuple[datetime, datetime]:
+        """Return both times; where the history does not know, that of the file's last change."""
+        self._refresh()
+        found = self._known.get((place, memory.title))
+        if found is None:
+            written = datetime.fromtimestamp(self._store.file.path.stat().st_mtime, UTC)
+            found = written, written
+        return found
+
+    def _refresh(self) -> None:
+        history = self._store.history
+        if history.size() == self._read_bytes:
+            return
+        if history.bytes_before(self._read_bytes) != self._tail:
+            self._known, self._read_bytes = {}, 0
+        records, self._read_bytes = history.records_from(self._read_bytes)
+        self._tail = history.bytes_before(self._read_bytes)
+        for record in records:
+            before, after, at = record.change.before, record.change.after, datetime.fromisoformat(record.at)
+            if after is not None and (before is None or before.text != after.text):
+                key = record.change.location_id, after.title
+                created = at if before is None else self._known.get(key, (at, at))[0]
+                self._known[key] = created, at
+
+
+def _place(namespace: Namespace) -> PlaceKey:
+    """Return the place of a namespace.
+
+    Raises:
+        InvalidNamespaceError: a label is empty or holds a full stop, which is what labels are joined by.
+    """
+    if not namespace or not all(label and "." not in label for label in namespace):
+        raise InvalidNamespaceError(f"The namespace is {namespace!r}; it needs labels without a full stop.")
+    joined = ".".join(namespace)
+    return checked_place(int(joined) if _NUMBER.fullmatch(joined) else joined)
+
+
+def _namespace(place: PlaceKey) -> Namespace:
+    return tuple(str(place).split("."))
+
+
+def _title(key: str) -> str:
+    """Return the title for a key: the key itself, or in quotation marks if the file would not keep it as it is."""
+    if key and key == one_line(key) and not key.startswith('"'):
+        return key
+    return _as_json(key)
+
+
+def _key(title: str) -> str:
+    if title.startswith('"'):
+        try:
+            key = json.loads(title)
+        except ValueError:
+            return title
+        return key if isinstance(key, str) else title
+    return title
+
+
+def _text(value: Mapping[str, Any]) -> str:
+    plain = value.get("text")
+    if len(value) == 1 and isinstance(plain, str) and plain and plain == one_line(plain) and _value(plain) == value:
+        return plain
+    return _as_json(dict(value))
+
+
+def _value(text: str) -> dict[str, Any]:
+    if text.startswith("{"):
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError):
+            return {"text": text}
+        return value if isinstance(value, dict) else {"text": text}
+    return {"text": text}
+
+
+def _as_json(value: object) -> str:
+    plain = json.dumps(value, ensure_ascii=False)
+    return _FOLDED.sub(lambda found: f"\\u{ord(found[0]):04x}", plain)
+
+
+def _matches(value: object, wanted: object) -> bool:
+    """Return whether a value is as a filter wants it: equal, or as its operators say, at every depth."""
+    if isinstance(wanted, Mapping):
+        if any(key.startswith("$") for key in wanted):
+            return all(_compared(value, operator, other) for operator, other in wanted.items())
+        return isinstance(value, Mapping) and all(_matches(value.get(key), other) for key, other in wanted.items())
+    if isinstance(wanted, (list, tuple)):
+        if not isinstance(value, list) or len(value) != len(wanted):
+            return False
+        return all(map(_matches, value, wanted))
+    return bool(value == wanted)
+
+
+def _compared(value: object, operator: str, wanted: object) -> bool:
+    if operator not in _OPERATORS:
+        raise ValueError(f"{operator!r} is no operator of a filter: {', '.join(_OPERATORS)}.")
+    return _OPERATORS[operator](value, wanted)
+
+
+def _fits(namespace: Namespace, condition: MatchCondition) -> bool:
+    path = condition.path
+    if len(namespace) < len(path):
+        return False
+    part = namespace[: len(path)] if condition.match_type == "prefix" else namespace[len(namespace) - len(path) :]
+    return all(wanted in ("*", label) for label, wanted in zip(part, path, strict=True))

@@ -1,0 +1,262 @@
+"""OpenTelemetry spans and metrics of model calls and of the memory; nothing is recorded before `switch_on`.
+
+Names, attributes and units are those of OpenTelemetry's semantic conventions for generative AI.
+"""
+
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Protocol, TypeVar
+from urllib.parse import urlsplit
+
+from zorkgpt.log import get_logger
+
+# OpenTelemetry comes with the extra `otel`; what needs it imports it on use.
+if TYPE_CHECKING:
+    from opentelemetry.metrics import Meter, MeterProvider
+    from opentelemetry.trace import Span, Tracer, TracerProvider
+
+log = get_logger(__name__)
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+MemoryOperation = Literal["remember", "recall", "search", "supersede", "invalidate", "reset"]
+
+_CONVENTIONAL: dict[MemoryOperation, str] = {
+    "remember": "upsert_memory",
+    "recall": "search_memory",
+    "search": "search_memory",
+    "supersede": "update_memory",
+    "invalidate": "update_memory",
+    "reset": "delete_memory",
+}
+"""What the conventions call an operation; in the span's name both stand."""
+_DURATION_BUCKETS_S = [0.01 * 2**power for power in range(14)]
+_TOKEN_BUCKETS = [4**power for power in range(14)]
+_PORTS = {"http": 80, "https": 443}
+
+
+class Spoken(Protocol):
+    """A message of a chat."""
+
+    @property
+    def speaker(self) -> str: ...
+
+    @property
+    def content(self) -> str: ...
+
+
+class Answered(Protocol):
+    """Notes the answer to a model call, and its tokens where the server has counted them."""
+
+    def __call__(
+        self, content: str, input_tokens: int | None, output_tokens: int | None, *, truncated: bool
+    ) -> None: ...
+
+
+def switch_on(
+    *,
+    content: bool = False,
+    tracer_provider: "TracerProvider | None" = None,
+    meter_provider: "MeterProvider | None" = None,
+) -> bool:
+    """Record spans and metrics from now on. False: opentelemetry-api is not installed, and nothing is recorded.
+
+    Args:
+        content: put prompts, answers, search queries and memories into spans too.
+        tracer_provider: where spans go; None: OpenTelemetry's global provider.
+        meter_provider: where metrics go; None: the global one.
+    """
+    global _recorder
+    try:
+        from opentelemetry import metrics, trace
+    except ModuleNotFoundError:
+        log.warning("no telemetry: opentelemetry-api is not installed: pip install 'zorkgpt[otel]'")
+        return False
+    tracer = trace.get_tracer("zorkgpt", tracer_provider=tracer_provider)
+    _recorder = _Recorder(tracer, metrics.get_meter("zorkgpt", meter_provider=meter_provider), content=content)
+    return True
+
+
+def switch_off() -> None:
+    """Record nothing from now on."""
+    global _recorder
+    _recorder = None
+
+
+@contextmanager
+def model_call(role: str, model: str, base_url: str, messages: Iterable[Spoken]) -> Iterator[Answered]:
+    """Record a request to a model: what is done in this context, until the answer is noted or an error is raised."""
+    recorder = _recorder
+    if recorder is None:
+        yield _unrecorded
+        return
+    with recorder.model_call(role, model, base_url, messages) as answered:
+        yield answered
+
+
+@contextmanager
+def memory_operation(operation: MemoryOperation, place: object, *texts: str) -> Iterator[None]:
+    """Record an operation of the memory: what is done in this context.
+
+    Args:
+        place: its key. One that is a text, such as a URL, counts as content.
+        texts: of the memories that it is about.
+    """
+    recorder = _recorder
+    if recorder is None:
+        yield
+        return
+    with recorder.memory_operation(operation, place) as span:
+        recorder.note_texts(span, texts)
+        yield
+
+
+def traced(
+    operation: MemoryOperation, shown: Callable[[Any], list[str]] = lambda result: []
+) -> Callable[[Callable[Parameters, Result]], Callable[Parameters, Result]]:
+    """Record each call of a method as an operation of the memory.
+
+    Args:
+        shown: the texts in the method's result.
+    """
+
+    def decorate(method: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+        @wraps(method)
+        def call(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+            recorder = _recorder
+            if recorder is None:
+                return method(*args, **kwargs)
+            given = [*args[1:], *kwargs.values()]
+            is_search = operation == "search"
+            with recorder.memory_operation(operation, given[0] if given and not is_search else None) as span:
+                if is_search and recorder.content:
+                    span.set_attribute("gen_ai.memory.query.text", str(given[0]))
+                result = method(*args, **kwargs)
+                if isinstance(result, bool):
+                    span.set_attribute("zorkgpt.memory.changed", result)
+                elif isinstance(result, list):
+                    span.set_attribute("gen_ai.memory.record.count", len(result))
+                texts = [text for each in given if isinstance(text := getattr(each, "text", None), str)]
+                recorder.note_texts(span, [*texts, *shown(result)])
+                return result
+
+        return call
+
+    return decorate
+
+
+class _Recorder:
+    """Makes the spans, and holds the instruments of the metrics."""
+
+    def __init__(self, tracer: "Tracer", meter: "Meter", *, content: bool) -> None:
+        self.content = content
+        self._tracer = tracer
+        self._durations = meter.create_histogram(
+            "gen_ai.client.operation.duration",
+            unit="s",
+            description="GenAI operation duration.",
+            explicit_bucket_boundaries_advisory=_DURATION_BUCKETS_S,
+        )
+        self._tokens = meter.create_histogram(
+            "gen_ai.client.token.usage",
+            unit="{token}",
+            description="Number of input and output tokens used.",
+            explicit_bucket_boundaries_advisory=_TOKEN_BUCKETS,
+        )
+
+    @contextmanager
+    def model_call(self, role: str, model: str, base_url: str, messages: Iterable[Spoken]) -> Iterator[Answered]:
+        measured = {
+            "gen_ai.operation.name": "chat",
+            # The flavour of the protocol, whoever serves it: `server.address` tells who does.
+            "gen_ai.provider.name": "openai",
+            "gen_ai.request.model": model,
+            **_server(base_url),
+        }
+        with self._operation(f"chat {model}", measured, {"zorkgpt.role": role}, is_remote=True) as span:
+            if self.content:
+                asked = [_message(each.speaker, each.content) for each in messages]
+                span.set_attribute("gen_ai.input.messages", json.dumps(asked, ensure_ascii=False))
+
+            def answered(content: str, input_tokens: int | None, output_tokens: int | None, *, truncated: bool) -> None:
+                reason = "length" if truncated else "stop"
+                span.set_attribute("gen_ai.response.finish_reasons", [reason])
+                for kind, count in (("input", input_tokens), ("output", output_tokens)):
+                    if count is not None:
+                        span.set_attribute(f"gen_ai.usage.{kind}_tokens", count)
+                        self._tokens.record(count, measured | {"gen_ai.token.type": kind})
+                if self.content:
+                    answer = [_message("assistant", content) | {"finish_reason": reason}]
+                    span.set_attribute("gen_ai.output.messages", json.dumps(answer, ensure_ascii=False))
+
+            yield answered
+
+    @contextmanager
+    def memory_operation(self, operation: MemoryOperation, place: object) -> Iterator["Span"]:
+        name = _CONVENTIONAL[operation]
+        where: dict[str, Any] = {"zorkgpt.memory.location_id": place} if isinstance(place, int) else {}
+        if isinstance(place, str) and self.content:
+            where = {"zorkgpt.memory.place": place}
+        with self._operation(f"{name} {operation}", {"gen_ai.operation.name": name}, where, is_remote=False) as span:
+            yield span
+
+    def note_texts(self, span: "Span", texts: Iterable[str]) -> None:
+        """Put the texts of memories into a span, if content is wanted."""
+        records = [{"content": text} for text in texts] if self.content else []
+        if records:
+            span.set_attribute("gen_ai.memory.records", json.dumps(records, ensure_ascii=False))
+
+    @contextmanager
+    def _operation(
+        self, name: str, measured: dict[str, Any], further: dict[str, Any], *, is_remote: bool
+    ) -> Iterator["Span"]:
+        """Make a span and measure how long it lasts.
+
+        Args:
+            measured: attributes of the span and of its duration.
+            further: attributes of the span only.
+        """
+        from opentelemetry.trace import SpanKind, StatusCode
+
+        kind, failed = SpanKind.CLIENT if is_remote else SpanKind.INTERNAL, {}
+        started = time.perf_counter()
+        # Not the exception itself: its message may hold text of the prompt.
+        with self._tracer.start_as_current_span(
+            name, kind=kind, attributes=measured | further, record_exception=False, set_status_on_exception=False
+        ) as span:
+            try:
+                yield span
+            except BaseException as error:
+                failed = {"error.type": type(error).__name__}
+                span.set_attributes(failed)
+                span.set_status(StatusCode.ERROR)
+                raise
+            finally:
+                self._durations.record(time.perf_counter() - started, measured | failed)
+
+
+def _unrecorded(content: str, input_tokens: int | None, output_tokens: int | None, *, truncated: bool) -> None:
+    pass
+
+
+def _message(speaker: str, content: str) -> dict[str, Any]:
+    return {"role": speaker, "parts": [{"type": "text", "content": content}]}
+
+
+def _server(base_url: str) -> dict[str, str | int]:
+    """Return address and port; nothing where it is no address, as with a client that was handed in."""
+    try:
+        parts = urlsplit(base_url)
+        port = parts.port or _PORTS.get(parts.scheme)
+    except ValueError:
+        return {}
+    if parts.hostname is None or port is None:
+        return {}
+    return {"server.address": parts.hostname, "server.port": port}
+
+
+_recorder: _Recorder | None = None
+"""None: switched off."""
