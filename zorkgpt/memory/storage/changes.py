@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from zorkgpt.log import get_logger
+from zorkgpt.memory.ids import MemoryId, id_of_title, memory_id, with_id
 from zorkgpt.memory.models import INVALIDATION_MARKER, Memory, MemoryStatus, PlaceKey, episode_key, same_episode
 from zorkgpt.memory.places import place_order, render_place
 from zorkgpt.memory.storage.document import TITLE, Document, indexed
@@ -97,8 +98,14 @@ def is_current(memory: Memory) -> bool:
     return memory.status != _SUPERSEDED and not memory.vetoed
 
 
-def titled(memories: list[Memory], title: str) -> Memory | None:
-    """Return the first current memory with exactly this title, white space aside."""
+def titled(memories: list[Memory], title: str, location_id: PlaceKey | None = None) -> Memory | None:
+    """Return the first current memory with exactly this title, white space aside; or with this `MemoryId`.
+
+    Args:
+        location_id: where they are; needed for an id only.
+    """
+    if isinstance(title, MemoryId) and location_id is not None:
+        return next((one for one in memories if is_current(one) and memory_id(location_id, one) == title), None)
     wanted = one_line(title)
     return next((memory for memory in memories if is_current(memory) and one_line(memory.title) == wanted), None)
 
@@ -121,6 +128,10 @@ def added(
     section = document.sections[index]
     if not _includes(section.episodes, memory.episode):
         section = _with_episode(section, memory.episode, document.eol)
+    kept = document.memories(location_id)
+    if memory.id or any(one.id or one.title == one_line(memory.title) for one in kept):
+        taken = {memory_id(location_id, one) for one in kept}
+        memory = replace(memory, id=with_id(location_id, memory, taken))
     section = with_memory(section, memory, document.eol)
     # The very one that stands in the document now, last in its section, so that a further change finds it.
     new = section.memories[-1]
@@ -163,7 +174,9 @@ def invalidated(
 def changed(
     document: Document, location_id: PlaceKey, old: Memory, new: Memory, kind: Kind, reason: str | None = None
 ) -> ChangedDocument:
-    """Replace this very memory of the document (by identity), in its place."""
+    """Replace this very memory of the document (by identity), in its place and under its id."""
+    kept_id = memory_id(location_id, old)
+    new = replace(new, id="" if kept_id == id_of_title(location_id, new.title) else kept_id)
     section, index = _section_of(document, location_id, old)
     document = document.replaced(index, with_changed(section, old, new, document.eol))
     return ChangedDocument(document, (Change(kind, location_id, section.name, old, new, reason),))
@@ -192,7 +205,11 @@ def moved(document: Document, old_id: PlaceKey, new_id: PlaceKey) -> ChangedDocu
     sections = list(document.sections)
     changes = []
     for index in document.section_indexes.get(old_id, ()):
-        section = sections[index] = with_number(sections[index], new_id, document.eol)
+        section = with_number(sections[index], new_id, document.eol)
+        for memory in section.memories:
+            kept_id = memory_id(old_id, memory)
+            section = with_changed(section, memory, replace(memory, id=kept_id), document.eol)
+        sections[index] = section
         for memory in section.memories:
             changes.append(Change("moved", old_id, section.name, memory, None, f"now location {render_place(new_id)}"))
             changes.append(Change("moved", new_id, section.name, None, memory, f"was location {render_place(old_id)}"))
