@@ -7,6 +7,9 @@ import re
 import string
 from pathlib import Path
 
+import pytest
+
+from zorkgpt.memory.ids import id_of_title
 from zorkgpt.memory.storage import escaping
 from zorkgpt.memory.storage.document import parse, render
 
@@ -28,10 +31,11 @@ def test_the_file_of_the_page_is_understood():
     assert render(document) == shown
 
 
-def test_the_snippets_print_what_the_page_says(tmp_path, monkeypatch):
+@pytest.mark.parametrize(("page", "count"), [(PAGE, 6), (FILE, 1)], ids=["memory.md", "memory-file.md"])
+def test_the_snippets_print_what_the_page_says(page, count, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    snippets = re.findall(r"```python\n(.*?)```(?:\n\nprints\n\n```text\n(.*?)```)?", PAGE, re.DOTALL)
-    assert len(snippets) == 6
+    snippets = re.findall(r"```python\n(.*?)```(?:\n\nprints\n\n```text\n(.*?)```)?", page, re.DOTALL)
+    assert len(snippets) == count
     names: dict = {}
     for code, expected in snippets:
         printed = io.StringIO()
@@ -72,3 +76,7 @@ def test_the_notes_of_the_page_are_understood():
         ("Troll guards the passage", 40, "He attacked", text),
         ("INVALIDATED", 25, "Proven false by death", text),
     ]
+
+
+def test_the_id_that_the_page_computes_is_the_one_that_a_memory_gets():
+    assert f"```text\n{id_of_title('https://shop/cart', 'Coupon field refuses spaces')}\n```" in FILE
