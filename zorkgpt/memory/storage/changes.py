@@ -6,7 +6,7 @@ from typing import Literal
 
 from zorkgpt.log import get_logger
 from zorkgpt.memory.models import INVALIDATION_MARKER, Memory, MemoryStatus, episode_key, same_episode
-from zorkgpt.memory.storage.document import TITLE, Document, indexed
+from zorkgpt.memory.storage.document import Document, Index, first_section
 from zorkgpt.memory.storage.escaping import encode, folded, one_line
 from zorkgpt.memory.storage.section import (
     LocationSection,
@@ -117,10 +117,10 @@ def added(
     if location_id not in document.section_indexes:
         document = _with_location(document, location_id, name, visits or (memory.episode,))
     index = document.section_indexes[location_id][0]
-    section = document.sections[index]
+    section, eol = document.section(index), document.eol(index)
     if not _includes(section.episodes, memory.episode):
-        section = _with_episode(section, memory.episode, document.eol)
-    section = with_memory(section, memory, document.eol)
+        section = _with_episode(section, memory.episode, eol)
+    section = with_memory(section, memory, eol)
     # The very one that stands in the document now, last in its section, so that a further change finds it.
     new = section.memories[-1]
     return ChangedDocument(document.replaced(index, section), (Change("added", location_id, section.name, None, new),))
@@ -135,8 +135,8 @@ def seen_again(
     if new is known:
         return ChangedDocument(document)
     if not _includes(section.episodes, episode):
-        section = _with_episode(section, episode, document.eol)
-    document = document.replaced(index, with_changed(section, known, new, document.eol))
+        section = _with_episode(section, episode, document.eol(index))
+    document = document.replaced(index, with_changed(section, known, new, document.eol(index)))
     return ChangedDocument(document, (Change("seen again", location_id, section.name, known, new),))
 
 
@@ -162,13 +162,13 @@ def changed(
 ) -> ChangedDocument:
     """Replace this very memory of the document (by identity), in its place."""
     section, index = _section_of(document, location_id, old)
-    document = document.replaced(index, with_changed(section, old, new, document.eol))
+    document = document.replaced(index, with_changed(section, old, new, document.eol(index)))
     return ChangedDocument(document, (Change(kind, location_id, section.name, old, new, reason),))
 
 
 def removed(document: Document, location_id: int, old: Memory, reason: str | None = None) -> ChangedDocument:
     section, index = _section_of(document, location_id, old)
-    document = document.replaced(index, without(section, old, document.eol))
+    document = document.replaced(index, without(section, old, document.eol(index)))
     return ChangedDocument(document, (Change("removed", location_id, section.name, old, None, reason),))
 
 
@@ -177,23 +177,25 @@ def visited(document: Document, location_id: int, visits: tuple[int | str, ...])
     if location_id not in document.section_indexes or not visits:
         return ChangedDocument(document)
     index = document.section_indexes[location_id][0]
-    section = document.sections[index]
+    section = document.section(index)
     episodes = _unique((*section.episodes, *visits))
     return ChangedDocument(
-        document.replaced(index, with_visits(section, section.visits + len(visits), episodes, document.eol))
+        document.replaced(index, with_visits(section, section.visits + len(visits), episodes, document.eol(index)))
     )
 
 
 def moved(document: Document, old_id: int, new_id: int) -> ChangedDocument:
     """Give the sections of a location another number, where they stand."""
-    sections = list(document.sections)
     changes = []
     for index in document.section_indexes.get(old_id, ()):
-        section = sections[index] = with_number(sections[index], new_id, document.eol)
+        section = with_number(document.section(index), new_id, document.eol(index))
+        sections = list(document.shelves[index[0]].sections)
+        sections[index[1]] = section
+        document = document.with_sections(index[0], sections)
         for memory in section.memories:
             changes.append(Change("moved", old_id, section.name, memory, None, f"now location {new_id}"))
             changes.append(Change("moved", new_id, section.name, None, memory, f"was location {old_id}"))
-    return ChangedDocument(indexed(tuple(sections), document.eol), tuple(changes))
+    return ChangedDocument(document, tuple(changes))
 
 
 def observed(memory: Memory, turn: int | str, episode: int | str, episodes: tuple[int | str, ...]) -> Memory:
@@ -280,9 +282,9 @@ def _includes(episodes: tuple[int | str, ...], episode: int | str) -> bool:
     return any(same_episode(one, episode) for one in episodes)
 
 
-def _section_of(document: Document, location_id: int, memory: Memory) -> tuple[LocationSection, int]:
+def _section_of(document: Document, location_id: int, memory: Memory) -> tuple[LocationSection, Index]:
     for index in document.section_indexes[location_id]:
-        section = document.sections[index]
+        section = document.section(index)
         if any(kept is memory for kept in section.memories):
             return section, index
     raise KeyError(memory.title)
@@ -290,8 +292,14 @@ def _section_of(document: Document, location_id: int, memory: Memory) -> tuple[L
 
 def _with_location(document: Document, location_id: int, name: str, visits: tuple[int | str, ...]) -> Document:
     """Insert a section for a new location, before the first with a higher number."""
-    eol = document.eol
-    sections = list(document.sections) or [parse_section(TITLE + encode(eol + eol))]
+    # Where there are several shelves, the first one only lists the others.
+    shelves = range(min(1, len(document.shelves) - 1), len(document.shelves))
+    number = next(
+        (i for i in shelves if (high := document.shelves[i].highest) is not None and high > location_id), shelves[-1]
+    )
+    shelf = document.shelves[number]
+    eol = shelf.eol
+    sections = list(shelf.sections) or [first_section(eol)]
     at = next(
         (i for i, s in enumerate(sections) if s.location_id is not None and s.location_id > location_id), len(sections)
     )
@@ -299,7 +307,7 @@ def _with_location(document: Document, location_id: int, name: str, visits: tupl
         sections[at - 1] = _ending_blank(sections[at - 1], eol)
     section = new_section(location_id, name, len(visits), _unique(visits), eol)
     sections.insert(at, _ending_blank(section, eol) if at < len(sections) else section)
-    return indexed(tuple(sections), eol)
+    return document.with_sections(number, sections)
 
 
 def _with_episode(section: LocationSection, episode: int | str, eol: str) -> LocationSection:

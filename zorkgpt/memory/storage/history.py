@@ -13,7 +13,7 @@ from zorkgpt.files import Disk, check_is_file
 from zorkgpt.memory.claims import Claim, claims_in
 from zorkgpt.memory.models import INVALIDATION_MARKER, Memory, MemoryStatus, fields_of, memory_of
 from zorkgpt.memory.storage.changes import Change, Kind
-from zorkgpt.memory.storage.document import Document, parse
+from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.escaping import one_line
 
 _TAIL_BYTES = 4096
@@ -271,11 +271,6 @@ def differences(recorded: dict[int, list[Memory]], document: Document) -> list[C
             changes.append(Change(_kind(before, memory), location_id, name, before, memory, _reason(memory)))
         changes += [Change("removed", location_id, name, memory, None) for memory in gone]
     return changes
-
-
-def is_one_write_behind(backup: bytes | None, history: ChangeHistory) -> bool:
-    """Return whether the history ends at the file before the present one: the writer was killed before its line."""
-    return parse(backup or b"").fingerprint() == history.last_fingerprint()
 
 
 def _kind(before: Memory | None, after: Memory) -> Kind:
