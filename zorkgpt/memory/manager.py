@@ -31,7 +31,7 @@ from zorkgpt.memory.retrieval import Found, LocatedMemory, best_matches, estimat
 from zorkgpt.memory.settings import DeduplicationSettings, setting, settings_of
 from zorkgpt.memory.storage.changes import is_current
 from zorkgpt.memory.storage.escaping import folded
-from zorkgpt.memory.storage.restore_point import FileRestorer
+from zorkgpt.memory.storage.restore_point import FileRestorer, ShelfRestorer
 from zorkgpt.memory.storage.store import MemoryStore
 from zorkgpt.memory.synthesis import MemorySynthesizer, ModelSynthesizer
 from zorkgpt.memory.turn_span import TurnSpan
@@ -591,7 +591,7 @@ class SimpleMemoryManager:
     def rollback(self) -> FileRestorer:
         """Return what can take the files back to a checkpoint from here on."""
         beside = (self.store.history.path, self._judgments_path, self._writer.evidence.path)
-        return FileRestorer(self.store.file, beside)
+        return ShelfRestorer(self.store.files, beside)
 
     def _episode_snapshot(self) -> EpisodeSnapshot:
         under_way = {"recorder": self._learner.snapshot(), "keeper": self._writer.snapshot()}

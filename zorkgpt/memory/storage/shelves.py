@@ -6,7 +6,7 @@ The pieces, one after the other, are the file. A change of one place rewrites on
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from hashlib import sha256
@@ -14,7 +14,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from zorkgpt.errors import FileError, MemoryStoreError
-from zorkgpt.files import AtomicFile, Disk, Stamp, write_file
+from zorkgpt.files import AtomicFile, Disk, ReplacementObserver, Stamp, write_file
 from zorkgpt.log import get_logger
 from zorkgpt.memory.storage.document import INTRODUCTION, Document, Shelf, first_section, indexed, parse_shelf
 from zorkgpt.memory.storage.escaping import encode
@@ -42,6 +42,38 @@ class ShelfSizes:
 def listed(data: bytes) -> tuple[str, ...]:
     """Return the names of the shelves that a memory file lists, in their order."""
     return tuple(dict.fromkeys(found[1].decode("ascii") for found in _LISTED.finditer(data)))
+
+
+def is_shelf_name(name: str) -> bool:
+    """Return whether a shelf may have this name; then it is no path out of its folder."""
+    return listed(f"- [{name}]()".encode(errors="replace")) == (name,)
+
+
+def joined(document: Document) -> bytes:
+    """Return all of it as the bytes of one file."""
+    main, *shelves = document.shelves
+    if not shelves:
+        return main.render()
+    data = _LISTED.sub(b"", main.render()).replace(encode(INTRODUCTION), b"").rstrip(b"\r\n")
+    eol = encode(main.eol)
+    top = first_section(main.eol).data
+    rest = [section.data for shelf in shelves for section in shelf.sections if section.data != top]
+    return data + eol + eol + b"".join(one if one.endswith(b"\n") else one + eol for one in rest)
+
+
+def read_document(path: Path) -> Document:
+    """Read a memory file with its shelves, as they are now, without recovering anything.
+
+    Raises:
+        OSError: the memory file can't be read.
+    """
+    data = path.read_bytes()
+    files = MemoryFiles(path, lock_timeout_s=0)
+    shelves = [parse_shelf(data)]
+    for name in listed(data):
+        with suppress(FileNotFoundError):
+            shelves.append(parse_shelf(files.file(name).path.read_bytes(), name=name))
+    return indexed(tuple(shelves))
 
 
 def cut(document: Document, sizes: ShelfSizes, names: Iterator[str], folder: str) -> Document | None:
@@ -119,9 +151,16 @@ class MemoryFiles:
         self.main = AtomicFile(path, lock_timeout_s=lock_timeout_s, error=MemoryStoreError, disk=disk)
         own = self.main.path
         self.folder = own.with_suffix("") if own.suffix else own.with_name(f"{own.name}.shelves")
-        self._pending = Path(f"{own}.pending")
+        self._pending = f"{own}.pending"
         self._shelves: dict[str, AtomicFile] = {}
         self._was_refused = False
+        self._observer_of: Callable[[str], ReplacementObserver] | None = None
+        self._observed: set[str] = set()
+
+    def notify(self, observer_of: Callable[[str], ReplacementObserver]) -> None:
+        """Tell these, and no others any longer, of every replacement of a shelf from now on, each by its name."""
+        self._observer_of = observer_of
+        self._observed.clear()
 
     def file(self, name: str) -> AtomicFile:
         if name == MAIN:
@@ -131,13 +170,16 @@ class MemoryFiles:
         return self._shelves[name]
 
     def stamp(self, name: str) -> Stamp:
-        if name == MAIN:
-            return self.main.stamp()
-        return self.file(name).stamp() if os.path.isdir(self.folder) else ()
+        try:
+            return self.file(name).stamp()
+        except MemoryStoreError:
+            if name == MAIN or os.path.isdir(self.folder):
+                raise
+            return ()
 
     def is_pending(self) -> bool:
         """Return whether a change of several files is under way, or was when its process was killed."""
-        return self._pending.exists()
+        return os.path.exists(self._pending)
 
     def names(self) -> Iterator[str]:
         """Yield names for new shelves: numbers above all that are or were used."""
@@ -172,6 +214,7 @@ class MemoryFiles:
             The stamps of the new files; None: somebody who does not know our lock has changed one meanwhile, and
             nothing was done.
         """
+        self._prepare_shelves(new)
         if len(new) == 1:
             ((name, data),) = new.items()
             written = self.file(name).write(data, over=over.get(name, ()))
@@ -194,6 +237,18 @@ class MemoryFiles:
         self._finished()
         return stamps
 
+    def _prepare_shelves(self, names: Iterable[str]) -> None:
+        shelves = [name for name in names if name != MAIN]
+        try:
+            if shelves:
+                self.folder.mkdir(exist_ok=True)
+        except OSError as error:
+            raise MemoryStoreError(f"Can't make the folder {self.folder}: {error.strerror}") from error
+        for name in shelves:
+            if self._observer_of is not None and name not in self._observed:
+                self._observed.add(name)
+                self.file(name).notify(self._observer_of(name))
+
     def finish(self) -> tuple[str, ...]:
         """Finish the change of several files that a kill has cut short. Only under the lock.
 
@@ -201,7 +256,7 @@ class MemoryFiles:
             The names of the files that it has replaced, then or now.
         """
         try:
-            data = self._pending.read_bytes()
+            data = Path(self._pending).read_bytes()
         except FileNotFoundError:
             return ()
         except OSError as error:
@@ -210,10 +265,10 @@ class MemoryFiles:
             given = json.loads(data)
             rows = {str(name): (str(before), str(after)) for name, before, after in given["files"]}
             is_cut = bool(given["cut"])
-            if any(name != MAIN and not listed(f"- [{name}]()".encode()) for name in rows):
+            if any(name != MAIN and not is_shelf_name(name) for name in rows):
                 raise ValueError(f"no names of files: {sorted(rows)}")
         except (ValueError, TypeError, KeyError, RecursionError) as error:
-            log.warning("what was under way can't be read", extra={"path": str(self._pending), "error": str(error)})
+            log.warning("what was under way can't be read", extra={"path": self._pending, "error": str(error)})
             self._finished()
             return ()
         files = {name: self.file(name) for name in rows}
@@ -251,7 +306,7 @@ class MemoryFiles:
 
     def _finished(self) -> None:
         with suppress(FileNotFoundError):
-            self._pending.unlink()
+            os.unlink(self._pending)
 
 
 def _discard(files: Iterable[AtomicFile]) -> None:

@@ -269,9 +269,11 @@ class MemoryStore:
         try:
             if self._commit(smaller, is_cut=True):
                 log.info("memories cut into shelves", extra={"shelves": len(smaller.shelves) - 1})
-                self._record(ChangedDocument(smaller), "agent", None)
-                self._note_history_size()
-        except MemoryStoreError as error:
+                if self._is_ahead():
+                    # One file and several have different fingerprints for the same memories.
+                    self.history.append((), smaller.fingerprint())
+                    self._note_history_size()
+        except (MemoryStoreError, OSError) as error:
             self._stamp = None
             log.warning("memories not cut into shelves", extra={"error": str(error)})
 
@@ -285,13 +287,11 @@ class MemoryStore:
 
     def _record(self, outcome: ChangedDocument, source: str, turn_stamp: TurnStamp | None) -> None:
         # As long as earlier lines are missing, so must this one be: the end of the history tells that it is behind.
-        if self._unreconciled:
+        if not outcome.changes or self._unreconciled:
             return
-        fingerprint = outcome.document.fingerprint()
         try:
-            if outcome.changes or self.history.last_fingerprint() != fingerprint:
-                self.history.append(outcome.changes, fingerprint, source=source, turn_stamp=turn_stamp)
-        except (MemoryStoreError, OSError) as error:
+            self.history.append(outcome.changes, outcome.document.fingerprint(), source=source, turn_stamp=turn_stamp)
+        except OSError as error:
             self._history_failed(error)
 
     def _begin_history(self) -> None:
