@@ -160,11 +160,10 @@ def import_(
 ) -> None:
     """Add the memories of another file; those that are known already are left out."""
     with opened(workdir, file, game, must_exist=False) as manager:
-        from zorkgpt.memory.upkeep.exchange import read_memories, with_memories
+        from zorkgpt.memory.upkeep.exchange import add_all, read_memories
 
         memories = read_memories(source)
-        outcome = manager.store.apply(lambda document: with_memories(document, memories))
-        added = len(outcome.changes) if outcome else 0
+        added = add_all(manager.store, memories)
         say(f"{added} of {number_of(len(memories), 'memory', 'memories')} added.")
 
 

@@ -1,6 +1,6 @@
 """Changes of the memories of a document: plain functions from one document to the next."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -13,7 +13,7 @@ from zorkgpt.memory.storage.section import (
     new_section,
     parse_section,
     with_changed,
-    with_memory,
+    with_memories,
     with_number,
     with_visits,
     without,
@@ -111,19 +111,30 @@ def added(
     document: Document, location_id: int, name: str, memory: Memory, *, visits: tuple[int | str, ...] = ()
 ) -> ChangedDocument:
     """Add a memory to the section of its location; a new section begins with these visits, given by their episodes."""
-    if not memory.persistence.outlives_episode:
-        log.error("ephemeral memory kept out of the file", extra={"location_id": location_id, "title": memory.title})
+    return all_added(document, location_id, name, (memory,), visits=visits)
+
+
+def all_added(
+    document: Document, location_id: int, name: str, memories: Sequence[Memory], *, visits: tuple[int | str, ...] = ()
+) -> ChangedDocument:
+    """Add memories to the section of their location, in their order."""
+    lasting = [memory for memory in memories if memory.persistence.outlives_episode]
+    if len(lasting) < len(memories):
+        titles = [memory.title for memory in memories if not memory.persistence.outlives_episode]
+        log.error("ephemeral memory kept out of the file", extra={"location_id": location_id, "title": titles[0]})
+    if not lasting:
         return ChangedDocument(document)
     if location_id not in document.section_indexes:
-        document = _with_location(document, location_id, name, visits or (memory.episode,))
+        document = _with_location(document, location_id, name, visits or (lasting[0].episode,))
     index = document.section_indexes[location_id][0]
     section, eol = document.section(index), document.eol(index)
-    if not _includes(section.episodes, memory.episode):
-        section = _with_episode(section, memory.episode, eol)
-    section = with_memory(section, memory, eol)
-    # The very one that stands in the document now, last in its section, so that a further change finds it.
-    new = section.memories[-1]
-    return ChangedDocument(document.replaced(index, section), (Change("added", location_id, section.name, None, new),))
+    for episode in _unique(memory.episode for memory in lasting):
+        if not _includes(section.episodes, episode):
+            section = _with_episode(section, episode, eol)
+    section = with_memories(section, lasting, eol)
+    # The very ones that stand in the document now, last in their section, so that a further change finds them.
+    made = tuple(Change("added", location_id, section.name, None, new) for new in section.memories[-len(lasting) :])
+    return ChangedDocument(document.replaced(index, section), made)
 
 
 def seen_again(

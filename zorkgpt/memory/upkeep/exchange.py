@@ -1,7 +1,7 @@
 """Import and export: memories as rows of plain JSON, or from another memory file."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import UnionType
 from typing import Any
@@ -12,8 +12,12 @@ from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.storage import changes
 from zorkgpt.memory.storage.changes import ChangedDocument
 from zorkgpt.memory.storage.document import Document, parse
+from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.storage.section import LOCATION_LIMIT
+from zorkgpt.memory.storage.store import MemoryStore
 
+_AT_ONCE = 500
+"""How many memories are added in one write, and more only where they are of one place."""
 _KINDS: dict[str, type | UnionType] = {
     "category": str,
     "title": str,
@@ -65,20 +69,60 @@ def read_memories(path: Path) -> list[LocatedMemory]:
     return found
 
 
+def add_all(store: MemoryStore, memories: Iterable[LocatedMemory]) -> int:
+    """Add the memories that the store does not have, and return how many were added.
+
+    Place by place and some hundreds at a time, so that others come to their turn meanwhile; what a kill leaves out is
+    added by calling it again. What the store has is not counted as seen again.
+
+    Raises:
+        MemoryStoreError: it could not be locked, read or written; what was added before stays.
+    """
+    places: dict[int, list[LocatedMemory]] = {}
+    for located in memories:
+        places.setdefault(located.location_id, []).append(located)
+    added = 0
+    # In the order of the file, so that few shelves are written at a time.
+    for batch in _batches([places[place] for place in sorted(places)]):
+        outcome = store.apply(lambda document, batch=batch: with_memories(document, batch))  # type: ignore[misc]
+        added += len(outcome.changes) if outcome else 0
+    return added
+
+
+def _batches(places: Iterable[list[LocatedMemory]]) -> Iterator[list[LocatedMemory]]:
+    batch: list[LocatedMemory] = []
+    for place in places:
+        batch += place
+        if len(batch) >= _AT_ONCE:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
 def with_memories(document: Document, memories: Iterable[LocatedMemory]) -> ChangedDocument:
     """Add the memories that the document does not have; what it has is not counted as seen again."""
-    made: tuple[changes.Change, ...] = ()
+    new: dict[int, list[LocatedMemory]] = {}
+    known: dict[int, set[tuple[str, str, str]]] = {}
     for located in memories:
-        known = document.memories(located.location_id)
-        if not located.memory.persistence.outlives_episode or any(_same(memory, located.memory) for memory in known):
+        place, memory = located.location_id, located.memory
+        if not memory.persistence.outlives_episode:
             continue
-        outcome = changes.added(document, located.location_id, located.location_name, located.memory)
-        document, made = outcome.document, made + outcome.changes
-    return ChangedDocument(document, made)
+        if place not in known:
+            known[place] = {_key(one) for one in document.memories(place)}
+        if _key(memory) not in known[place]:
+            known[place].add(_key(memory))
+            new.setdefault(place, []).append(located)
+    made: list[changes.Change] = []
+    for place, its in new.items():
+        outcome = changes.all_added(document, place, its[0].location_name, [one.memory for one in its])
+        document = outcome.document
+        made += outcome.changes
+    return ChangedDocument(document, tuple(made))
 
 
-def _same(one: Memory, other: Memory) -> bool:
-    return changes.same_words(one, other) and one.status == other.status
+def _key(memory: Memory) -> tuple[str, str, str]:
+    return folded(memory.title), folded(memory.text), memory.status
 
 
 def _from_json(path: Path, data: bytes) -> list[LocatedMemory]:
