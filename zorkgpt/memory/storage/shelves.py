@@ -35,7 +35,7 @@ class ShelfSizes:
 
     file: int = 1_000_000
     """The memory file, as long as it is the only one: about what editors and hosts of repositories still show."""
-    shelf: int = 256_000
+    shelf: int = 500_000
     """A shelf; the pieces are about half as large."""
 
 
@@ -153,6 +153,7 @@ class MemoryFiles:
         self.folder = own.with_suffix("") if own.suffix else own.with_name(f"{own.name}.shelves")
         self._pending = f"{own}.pending"
         self._shelves: dict[str, AtomicFile] = {}
+        self._paths = {MAIN: str(own)}
         self._was_refused = False
         self._observer_of: Callable[[str], ReplacementObserver] | None = None
         self._observed: set[str] = set()
@@ -166,7 +167,8 @@ class MemoryFiles:
         if name == MAIN:
             return self.main
         if name not in self._shelves:
-            self._shelves[name] = AtomicFile(self.folder / name, error=MemoryStoreError, disk=self._disk)
+            made = AtomicFile(self.folder / name, error=MemoryStoreError, disk=self._disk)
+            self._shelves[name], self._paths[name] = made, str(made.path)
         return self._shelves[name]
 
     def stamp(self, name: str) -> Stamp:
@@ -176,6 +178,19 @@ class MemoryFiles:
             if name == MAIN or os.path.isdir(self.folder):
                 raise
             return ()
+
+    def have(self, stamps: Mapping[str, Stamp]) -> bool:
+        """Return whether the files have these stamps. Asked at every call, so it asks the system directly."""
+        stat = (self._disk or Disk).stat
+        try:
+            for name, stamp in stamps.items():
+                found = stat(self._paths[name])
+                if (found.st_ino, found.st_mtime_ns, found.st_ctime_ns, found.st_size) != stamp:
+                    return False
+        except (OSError, KeyError):
+            # One that is missing, or was never looked at.
+            return all(self.stamp(name) == stamp for name, stamp in stamps.items())
+        return True
 
     def is_pending(self) -> bool:
         """Return whether a change of several files is under way, or was when its process was killed."""

@@ -124,7 +124,7 @@ class MemoryStore:
         stamps, size = self._stamp
         # The history grows with every change, so that a new file of the same size, time and (reused) inode is noticed.
         # The memory file comes first: it says which others there are.
-        return self.history.size() == size and all(self.files.stamp(name) == stamps[name] for name in stamps)
+        return self.history.size() == size and self.files.have(stamps)
 
     def _reread_or_recover(self) -> None:
         self._redone = self.files.finish()
@@ -167,7 +167,7 @@ class MemoryStore:
             if found is None or self.files.is_pending():
                 return False
             shelves, stamps = found
-            if len(stamps) == 1 or all(self.files.stamp(name) == stamp for name, stamp in stamps.items()):
+            if len(stamps) == 1 or self.files.have(stamps):
                 self._take_over(shelves, (stamps, size))
                 return True
         return False
