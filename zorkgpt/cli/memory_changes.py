@@ -168,6 +168,14 @@ def import_(
 
 
 @app.command()
+def compact(workdir: Workdir = None, file: File = None, game: Game = None) -> None:
+    """Shorten the history: observations and trials of a memory that follow one another become one line."""
+    with opened(workdir, file, game) as manager:
+        before, after = manager.store.compact_history()
+        say(f"{number_of(before, 'line', 'lines')} of history, now {after}.")
+
+
+@app.command()
 def dedupe(
     apply: Annotated[bool, typer.Option("--apply", help="Merge; without this, only show.")] = False,
     threshold: Annotated[

@@ -11,9 +11,10 @@ from zorkgpt.memory.models import Memory, MemoryStatus, fields_of, memory_of
 from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.storage import changes
 from zorkgpt.memory.storage.changes import ChangedDocument
-from zorkgpt.memory.storage.document import Document, parse
+from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.storage.section import LOCATION_LIMIT
+from zorkgpt.memory.storage.shelves import read_document
 from zorkgpt.memory.storage.store import MemoryStore
 
 _AT_ONCE = 500
@@ -58,9 +59,10 @@ def read_memories(path: Path) -> list[LocatedMemory]:
         raise MemoryStoreError(f"Can't read {path}: {error.strerror}") from error
     if data.lstrip()[:1] in (b"[", b"{"):
         return _from_json(path, data)
+    document = read_document(path)
     found = [
         LocatedMemory(section.location_id, section.name, memory)
-        for section in parse(data).sections
+        for section in document.sections
         if section.location_id is not None
         for memory in section.memories
     ]
