@@ -15,6 +15,7 @@ import random
 import resource
 import shutil
 import signal
+import sqlite3
 import statistics
 import subprocess
 import sys
@@ -59,6 +60,8 @@ def item(number: int, places: int) -> Item:
 class Store(Protocol):
     """What is measured of each."""
 
+    searches: bool
+
     def fill(self, items: Iterable[Item]) -> None: ...
 
     def add(self, one: Item) -> bool: ...
@@ -73,6 +76,8 @@ class Store(Protocol):
 
 
 class Ours:
+    searches = True
+
     def __init__(self, folder: Path, *, vectors: bool = False) -> None:
         from zorkgpt.memory.manager import SimpleMemoryManager
 
@@ -121,7 +126,10 @@ class LangGraph:
             return provider.embed_batch(texts).tolist()
 
         index: Any = {"dims": provider.get_dimension(), "embed": embed, "fields": ["text"]}
-        self.context = SqliteStore.from_conn_string(str(folder / "store.sqlite"), index=index)
+        # Its vectors are an extension of SQLite, which not every Python can load; without, it does not search.
+        self.searches = hasattr(sqlite3.Connection, "enable_load_extension")
+        path = str(folder / "store.sqlite")
+        self.context = SqliteStore.from_conn_string(path, index=index if self.searches else None)
         self.store = self.context.__enter__()
         self.store.setup()
 
@@ -149,6 +157,8 @@ class LangGraph:
 
 
 class Chroma:
+    searches = True
+
     def __init__(self, folder: Path) -> None:
         import chromadb
         from chromadb.config import Settings
@@ -233,8 +243,9 @@ def task_use(open_: Callable[[Path], Store], folder: Path, count: int) -> dict[s
     stores: list[Store] = []
     opening = ms(lambda: stores.append(open_(folder)))
     store = stores[0]
-    first = ms(lambda: store.search("the first question"))
+    first = ms(lambda: store.search("the first question")) if store.searches else float("nan")
     searches = [ms(lambda q=query: store.search(q)) for query in islice(cycle(QUERIES), SEARCHES)]
+    searches = searches if store.searches else [float("nan")]
     adds = [ms(lambda n=n: store.add(item(10**6 + 37 * n, places))) for n in range(SINGLES)]
     gets = [ms(lambda n=n: store.get(31 * n % places)) for n in range(SINGLES)]
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -360,6 +371,9 @@ def table(title: str, columns: dict[str, dict[str, Any]], *, ratios: bool) -> No
         for name in names:
             value = columns[name].get(row, "")
             cell = f"{value:,.2f}" if isinstance(value, float) else str(value)
+            if value != value:
+                columns[name][row] = cell = "-"
+                value = cell
             own = columns[names[0]].get(row)
             if ratios and name != names[0] and isinstance(value, float) and isinstance(own, float) and own:
                 cell += f" ({value / own:.1f}x)"

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _RELATED = 0.25
 """Cosine of a query and a sentence that answers it; unrelated ones are below."""
-_POOL = 50
+_POOL = 30
 """Of how many candidates at least the best are chosen."""
 _MOST_PLACES_AT_ONCE = 1000
 """More than these are taken in in the background."""
