@@ -7,29 +7,36 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
+from zorkgpt.errors import MemoryEditError, MemoryStoreError
 from zorkgpt.files import LOCK_TIMEOUT_S, Disk
 from zorkgpt.llm.messages import LLM
 from zorkgpt.log import get_logger
 from zorkgpt.memory import episode_snapshot
+from zorkgpt.memory.checks import check_name, check_text, checked_memory, title_of
 from zorkgpt.memory.dedup.deduplicator import Deduplicator
 from zorkgpt.memory.dedup.embedding_index import EmbeddingIndex
 from zorkgpt.memory.dedup.judge import Judge, ModelJudge
 from zorkgpt.memory.episode_snapshot import EpisodeSnapshot
 from zorkgpt.memory.episode_state import EpisodeState
+from zorkgpt.memory.ids import MemoryId, memory_id
 from zorkgpt.memory.judgment_cache import JudgmentCache
 from zorkgpt.memory.learning import Learner
 from zorkgpt.memory.models import (
+    Category,
     Memory,
     MemoryEvent,
     MemoryStatus,
     Persistence,
+    PlaceKey,
     ZMachineContext,
     episode_key,
 )
+from zorkgpt.memory.places import checked_place, place_order, render_place
 from zorkgpt.memory.provenance import AsOf
-from zorkgpt.memory.retrieval import Found, LocatedMemory, estimated_tokens, shown
+from zorkgpt.memory.retrieval import Found, LocatedMemory, estimated_tokens, find_memory, shown
 from zorkgpt.memory.search import Filters, Searcher
 from zorkgpt.memory.settings import DeduplicationSettings, setting, settings_of
+from zorkgpt.memory.storage.changes import is_current, same_words
 from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.storage.restore_point import FileRestorer, ShelfRestorer
 from zorkgpt.memory.storage.store import MemoryStore
@@ -51,7 +58,7 @@ if TYPE_CHECKING:
 
     Vector = NDArray[np.float32]
 
-OfThisPlaceOnly = Callable[[int, str, Sequence[Memory]], list[Memory]]
+OfThisPlaceOnly = Callable[[PlaceKey, str, Sequence[Memory]], list[Memory]]
 """(location, its name, its memories) → those that say something of this place alone."""
 
 
@@ -211,48 +218,256 @@ class SimpleMemoryManager:
         return self._learner.synthesizer
 
     @property
-    def memory_cache(self) -> dict[int, list[Memory]]:
+    def memory_cache(self) -> dict[PlaceKey, list[Memory]]:
         """Core and permanent memories by location, as in the file."""
         return self.store.cache
 
     @property
-    def ephemeral_cache(self) -> dict[int, list[Memory]]:
+    def ephemeral_cache(self) -> dict[PlaceKey, list[Memory]]:
         """This episode's memories by location."""
         return self._writer.ephemeral
 
-    def add_memory(self, location_id: int, location_name: str, memory: Memory) -> bool:
+    def add_memory(self, location_id: PlaceKey, location_name: str, memory: Memory) -> bool:
         """Keep a memory; on disk when this returns, if it is not ephemeral. False: it could not be written.
 
         One of the same title and text as a current one counts as seen again.
-        """
-        return self._writer.add(location_id, location_name, _typed(memory))
 
-    def supersede_memory(self, location_id: int, location_name: str, old_memory_title: str, new_memory: Memory) -> bool:
+        Raises:
+            TypeError, ValueError: a value is none that can be kept; nothing was stored.
+        """
+        location_id, memory = checked_place(location_id), checked_memory(memory)
+        check_name(location_name)
+        return self._writer.add(location_id, location_name, memory)
+
+    def remember(
+        self,
+        place: PlaceKey,
+        text: str,
+        *,
+        title: str | None = None,
+        place_name: str = "",
+        category: str = Category.NOTE,
+        persistence: str = Persistence.PERMANENT,
+        status: str = MemoryStatus.ACTIVE,
+        score_change: int | None = None,
+        action: str = "",
+        episode: int | str | None = None,
+        turn: int | None = None,
+    ) -> str:
+        """Keep a fact about a place, and return its id; on disk when this returns, if it is not ephemeral.
+
+        What is kept there already in the same words, or says the same, counts as seen again; the id is of that one.
+
+        Args:
+            title: the first words of the text by default.
+            place_name: what people call the place.
+            category: a word in capitals.
+            persistence: "permanent", "core" or "ephemeral".
+            episode: the running one by default; so with the turn.
+
+        Raises:
+            TypeError, ValueError: a value is none that can be kept; nothing was stored.
+            MemoryStoreError: it could not be written.
+            MemoryEditError: a person has forbidden it.
+        """
+        place = checked_place(place)
+        check_name(place_name)
+        check_text("text", text)
+        if title is not None:
+            check_text("title", title)
+        memory = checked_memory(
+            Memory(
+                category=category,
+                title=title_of(text) if title is None else title,
+                episode=self._state.episode if episode is None else episode,
+                turns=str(self._state.turn if turn is None else turn),
+                score_change=score_change,
+                text=text,
+                persistence=cast("Persistence", persistence),
+                status=cast("MemoryStatus", status),
+                action=action,
+            )
+        )
+        found = self._writer.keep(place, place_name, memory)
+        if not found:
+            raise self._why_not(f"{memory.title!r} was not kept: a person has vetoed it at this place.")
+        return found
+
+    def get(self, memory: str, place: PlaceKey | None = None) -> LocatedMemory | None:
+        """Return the memory of this id or title; None if there is none.
+
+        Args:
+            memory: an id; else a title. Of several with one title, the only one that is believed.
+            place: looked up at this place only.
+
+        Raises:
+            MemoryEditError: several have this title; the error names their ids.
+        """
+        check_text("id or title", memory)
+        self._writer.refresh()
+        places = None if place is None else [checked_place(place)]
+        with self.store.guard:
+            return find_memory(self._located(places), memory)
+
+    def update(
+        self,
+        memory: str,
+        place: PlaceKey | None = None,
+        *,
+        text: str | None = None,
+        title: str | None = None,
+        category: str | None = None,
+        persistence: str | None = None,
+        status: str | None = None,
+        pinned: bool | None = None,
+        vetoed: bool | None = None,
+        reason: str | None = None,
+    ) -> LocatedMemory:
+        """Change a memory, found by its id or title; what is not given stays, and so does the id.
+
+        Raises:
+            MemoryEditError: there is no such memory, there are several, or the change makes no sense.
+            MemoryStoreError: it could not be written.
+        """
+        from zorkgpt.memory.editing import Edit, edit, edited
+
+        for name, given in (("text", text), ("title", title)):
+            if given is not None:
+                check_text(name, given)
+        found = self._found(memory, place)
+        wanted = Edit(text, title, category, persistence, status, pinned, vetoed, reason)
+        if found.memory.persistence.outlives_episode:
+            new = edit(self.store, found.location_id, MemoryId(found.id), wanted)
+        else:
+            wanted.check()
+            if persistence is not None:
+                raise MemoryEditError(f"{found.memory.title!r} is of this episode; to keep it for good, supersede it.")
+            new = replace(edited(found.memory, wanted), id=found.id)
+            self._writer.replace_ephemeral(found.location_id, found.memory, new)
+        return replace(found, memory=new)
+
+    def supersede(
+        self,
+        memory: str,
+        text: str,
+        place: PlaceKey | None = None,
+        *,
+        title: str | None = None,
+        category: str | None = None,
+        persistence: str | None = None,
+        turn: int | None = None,
+    ) -> str:
+        """Replace a memory, found by its id or title, by a new text, and return the id of the new one.
+
+        The old one stays in the file, marked as superseded.
+
+        Args:
+            title: the old one's by default; so with category and persistence.
+
+        Raises:
+            TypeError, ValueError: a value is none that can be kept; nothing was changed.
+            MemoryEditError: there is no such memory, there are several, or it may not be replaced.
+            MemoryStoreError: it could not be written.
+        """
+        check_text("text", text)
+        if title is not None:
+            check_text("title", title)
+        found = self._found(memory, place)
+        old = found.memory
+        turn = self._state.turn if turn is None else turn
+        new = checked_memory(
+            Memory(
+                category=category or old.category,
+                title=old.title if title is None else title,
+                episode=self._state.episode,
+                turns=str(turn),
+                score_change=None,
+                text=text,
+                persistence=cast("Persistence", persistence or old.persistence),
+            )
+        )
+        if not self._writer.supersede(found.location_id, found.location_name, [MemoryId(found.id)], new, turn):
+            raise self._why_not(
+                f"{old.title!r} was not replaced: it is pinned, no longer believed, or kept for good while the new one "
+                "is of this episode only."
+            )
+        with self.store.guard:
+            return memory_id(found.location_id, self._newest(found.location_id, new))
+
+    def invalidate(self, memory: str, reason: str, place: PlaceKey | None = None, *, turn: int | None = None) -> None:
+        """Mark a memory, found by its id or title, as wrong.
+
+        Raises:
+            ValueError: there is no reason.
+            MemoryEditError: there is no such memory, there are several, or it is pinned.
+            MemoryStoreError: it could not be written.
+        """
+        check_text("reason", reason)
+        found = self._found(memory, place)
+        turn = self._state.turn if turn is None else turn
+        if not self._writer.invalidate(found.location_id, MemoryId(found.id), reason, turn):
+            raise self._why_not(f"{found.memory.title!r} was not marked as wrong: it is pinned or not believed anyway.")
+
+    def delete(self, memory: str, place: PlaceKey | None = None, *, reason: str | None = None) -> None:
+        """Take a memory, found by its id or title, out of the file. The history tells what it was: see `forget`.
+
+        Raises:
+            MemoryEditError: there is no such memory, there are several, or it is pinned.
+            MemoryStoreError: it could not be written.
+        """
+        found = self._found(memory, place)
+        if not self._writer.remove(found.location_id, MemoryId(found.id), reason):
+            raise self._why_not(f"{found.memory.title!r} was not deleted: it is pinned, or gone already.")
+
+    def _found(self, memory: str, place: PlaceKey | None) -> LocatedMemory:
+        found = self.get(memory, place)
+        if found is None:
+            where = "" if place is None else f" at {render_place(place)}"
+            raise MemoryEditError(f"There is no memory with the id or title {memory!r}{where}.")
+        return found
+
+    def _newest(self, place: PlaceKey, memory: Memory) -> Memory:
+        kept = (*self.store.cache.get(place, ()), *self._writer.ephemeral.get(place, ()))
+        return next((one for one in reversed(kept) if is_current(one) and same_words(one, memory)), memory)
+
+    def _why_not(self, otherwise: str) -> MemoryEditError | MemoryStoreError:
+        return self._writer.last_error or MemoryEditError(otherwise)
+
+    def supersede_memory(
+        self, location_id: PlaceKey, location_name: str, old_memory_title: str, new_memory: Memory
+    ) -> bool:
         """Replace a memory by a newer one. False: not found, not written, or refused, and nothing was changed.
 
         What is known for good can't be replaced by what is true for the episode only.
         """
-        new_memory = _typed(new_memory)
+        location_id, new_memory = checked_place(location_id), checked_memory(new_memory)
         turn = self._state.turn or TurnSpan.parse(new_memory.turns).last_number
         return self._writer.supersede(location_id, location_name, [old_memory_title], new_memory, turn)
 
-    def invalidate_memory(self, location_id: int, memory_title: str, reason: str, turn: int | None = None) -> bool:
+    def invalidate_memory(self, location_id: PlaceKey, memory_title: str, reason: str, turn: int | None = None) -> bool:
         """Mark a memory as wrong. False: not found, not written, or there is no reason."""
+        location_id = checked_place(location_id)
         return self._writer.invalidate(location_id, memory_title, reason, self._state.turn if turn is None else turn)
 
     def invalidate_memories(
-        self, location_id: int, memory_titles: list[str] | set[str], reason: str, turn: int | None = None
+        self, location_id: PlaceKey, memory_titles: list[str] | set[str], reason: str, turn: int | None = None
     ) -> dict[str, bool]:
         return {title: self.invalidate_memory(location_id, title, reason, turn) for title in memory_titles}
 
     def update_memory_metadata(
-        self, memory: Memory, location_id: int, location_name: str, new_turn: int | str, new_episode: int | str
+        self, memory: Memory, location_id: PlaceKey, location_name: str, new_turn: int | str, new_episode: int | str
     ) -> bool:
         """Count one more observation of a memory. The same turn of the same episode counts once."""
+        location_id = checked_place(location_id)
         return self._writer.seen_again(location_id, memory, new_turn, new_episode)
 
-    def get_location_memory(self, location_id: int) -> str:
-        """Return what the agent is told of this location; "" if nothing is known."""
+    def get_location_memory(self, location_id: PlaceKey) -> str:
+        """Return what the agent is told of this location; "" if nothing is known.
+
+        Raises:
+            TypeError, ValueError: the location is no key of a place.
+        """
+        location_id = checked_place(location_id)
         self._writer.refresh()
         with self.store.guard:
             sections = self.store.document.sections_of(location_id)
@@ -272,28 +487,29 @@ class SimpleMemoryManager:
             self._learner.show(location_id, found.memories)
         return found.text
 
-    def instead_of(self, location_id: int, memory: Memory) -> str:
+    def instead_of(self, location_id: PlaceKey, memory: Memory) -> str:
         """Return what is so at this moment instead of what a memory of a location claims, as far as was seen: `gone`.
 
         "" where it still is so, or that is not known.
         """
         return self._learner.instead_of(location_id, memory)
 
-    def mark_recalled(self, location_id: int, memories: Iterable[Memory]) -> None:
+    def mark_recalled(self, location_id: PlaceKey, memories: Iterable[Memory]) -> None:
         """Note memories of a location that the agent was shown elsewhere: repeating them is no observation."""
         with self.store.guard:
-            self._learner.recalled.show(location_id, memories)
+            self._learner.recalled.show(checked_place(location_id), memories)
 
     def mark_lines_recalled(self, lines: Iterable[str]) -> None:
         """Note lines that the agent was shown, which were drawn from memories and are of no place."""
         with self.store.guard:
             self._learner.recalled.show_lines(lines)
 
-    def get_visits(self, location_id: int) -> tuple[int, int]:
+    def get_visits(self, location_id: PlaceKey) -> tuple[int, int]:
         """Return how often the player has been here, and in how many episodes, the present visit included.
 
         That is the one that goes on here, or, when the player was last somewhere else, the one that begins now.
         """
+        location_id = checked_place(location_id)
         self._writer.refresh()
         with self.store.guard:
             written = next(iter(self.store.document.sections_of(location_id)), None)
@@ -302,19 +518,20 @@ class SimpleMemoryManager:
             played = {episode_key(each) for each in (*episodes, *uncounted, self._state.episode)}
             return times + len(uncounted), len(played)
 
-    def get_ephemeral_count(self, location_id: int | None = None) -> int:
+    def get_ephemeral_count(self, location_id: PlaceKey | None = None) -> int:
         """Return how many memories of the episode there are, with the superseded."""
         return _count(self._writer.ephemeral, location_id)
 
-    def get_persistent_count(self, location_id: int | None = None) -> int:
+    def get_persistent_count(self, location_id: PlaceKey | None = None) -> int:
         """Return how many lasting memories there are, with the superseded."""
         self._writer.refresh()
         with self.store.guard:
             return _count(self.store.cache, location_id)
 
-    def get_memory_breakdown(self, location_id: int) -> dict[str, int]:
+    def get_memory_breakdown(self, location_id: PlaceKey) -> dict[str, int]:
         """Return how many memories of each persistence are current."""
         self._writer.refresh()
+        location_id = checked_place(location_id)
         found = Counter(memory.persistence for memory in self._writer.current(location_id))
         return {kind.value: found[kind] for kind in Persistence}
 
@@ -322,25 +539,30 @@ class SimpleMemoryManager:
         """Return every memory with its place, the superseded too, by location."""
         self._writer.refresh()
         with self.store.guard:
-            return [
-                LocatedMemory(location_id, self._name(location_id), memory)
-                for location_id in sorted({*self.store.cache, *self._writer.ephemeral})
-                for cache in (self.store.cache, self._writer.ephemeral)
-                for memory in cache.get(location_id, ())
-            ]
+            return self._located()
 
-    def edit_memory(self, location_id: int, title: str, wanted: "Edit", *, expected: str | None = None) -> Memory:
+    def _located(self, places: Iterable[PlaceKey] | None = None) -> list[LocatedMemory]:
+        if places is None:
+            places = sorted({*self.store.cache, *self._writer.ephemeral}, key=place_order)
+        return [
+            LocatedMemory(location_id, self._name(location_id), memory)
+            for location_id in places
+            for cache in (self.store.cache, self._writer.ephemeral)
+            for memory in cache.get(location_id, ())
+        ]
+
+    def edit_memory(self, location_id: PlaceKey, title: str, wanted: "Edit", *, expected: str | None = None) -> Memory:
         """Change a memory in the file as a person wants it: see `zorkgpt.memory.editing.edit`."""
         from zorkgpt.memory.editing import edit
 
-        return edit(self.store, location_id, title, wanted, expected=expected)
+        return edit(self.store, checked_place(location_id), title, wanted, expected=expected)
 
     def search(
         self,
         query: str,
         k: int = 5,
         *,
-        location_id: int | None = None,
+        location_id: PlaceKey | None = None,
         persistence: str | None = None,
         status: str | None = None,
         category: str | None = None,
@@ -358,17 +580,18 @@ class SimpleMemoryManager:
             episode: seen first or last in this episode only.
         """
         self._writer.refresh()
-        filters = Filters(location_id, persistence, status, category, episode)
+        place = None if location_id is None else checked_place(location_id)
+        filters = Filters(place, persistence, status, category, episode)
         with self.store.guard:
             return self._searcher.search(query, k, filters)
 
-    def is_first_visit(self, location_id: int) -> bool:
+    def is_first_visit(self, location_id: PlaceKey) -> bool:
         """Return whether no turn at this location has been recorded in this episode, but for the present turn."""
-        return self._learner.is_first_visit(location_id)
+        return self._learner.is_first_visit(checked_place(location_id))
 
     def record_action_outcome(
         self,
-        location_id: int,
+        location_id: PlaceKey,
         location_name: str,
         action: str,
         response: str,
@@ -379,7 +602,7 @@ class SimpleMemoryManager:
 
     def record_arrival(
         self,
-        location_id: int,
+        location_id: PlaceKey,
         location_name: str,
         description: str,
         z_machine_context: ZMachineContext | dict[str, Any] | None = None,
@@ -414,20 +637,21 @@ class SimpleMemoryManager:
         """Return the vector of a text, float32 of unit length; None if there is none to be had."""
         return None if self._deduplicator is None else self._deduplicator.index.vector(text)
 
-    def get_location_embeddings(self, location_id: int) -> "list[tuple[Memory, Vector]]":
+    def get_location_embeddings(self, location_id: PlaceKey) -> "list[tuple[Memory, Vector]]":
         """Return the believed lasting memories of a location with their vectors; none where there are no vectors."""
         if self._deduplicator is None:
             return []
         self._writer.refresh()
-        memories = self._deduplicator.lasting(location_id)
+        memories = self._deduplicator.lasting(checked_place(location_id))
         vectors = self._deduplicator.index.vectors([memory.text for memory in memories]) if memories else None
         return [] if vectors is None else list(zip(memories, vectors, strict=True))
 
-    def check_semantic_duplicate(self, candidate_text: str, location_id: int) -> tuple[Memory, float] | None:
+    def check_semantic_duplicate(self, candidate_text: str, location_id: PlaceKey) -> tuple[Memory, float] | None:
         """Return the nearest memory of the location whose text the candidate says, and their cosine similarity.
 
         Where there are no vectors only the very same words count.
         """
+        location_id = checked_place(location_id)
         self._writer.refresh()
         if not candidate_text.strip():
             return None
@@ -480,7 +704,7 @@ class SimpleMemoryManager:
 
     # The past
 
-    def as_of(self, episode: int | str, turn: int) -> dict[int, list[Memory]]:
+    def as_of(self, episode: int | str, turn: int) -> dict[PlaceKey, list[Memory]]:
         """Return the memories of each location as they stood at the end of this turn, the superseded ones too.
 
         Ephemeral ones are read from the episode's log, in `runs/` beside the memory file. Of an episode that nobody
@@ -500,13 +724,14 @@ class SimpleMemoryManager:
         self._as_of.refresh()
         return self._as_of
 
-    def why(self, title: str, location_id: int | None = None) -> "list[Provenance]":
+    def why(self, title: str, location_id: PlaceKey | None = None) -> "list[Provenance]":
         """Return what taught the memories of this title, when they were shown, and what came of it, by location."""
         from zorkgpt.memory.provenance import why
 
         self._writer.refresh()
         with self.store.guard:
-            return why(self.store, title, location_id=location_id)
+            place = None if location_id is None else checked_place(location_id)
+            return why(self.store, title, location_id=place)
 
     # The episode
 
@@ -618,19 +843,14 @@ class SimpleMemoryManager:
             self._writer.restore(found.memories, under_way.get("keeper"))
             self._learner.restore(found.first_turns, under_way.get("recorder"))
 
-    def _name(self, location_id: int) -> str:
+    def _name(self, location_id: PlaceKey) -> str:
         return self._writer.name_of(location_id)
 
 
-def _count(cache: dict[int, list[Memory]], location_id: int | None) -> int:
+def _count(cache: dict[PlaceKey, list[Memory]], location_id: PlaceKey | None) -> int:
     if location_id is not None:
-        return len(cache.get(location_id, ()))
+        return len(cache.get(checked_place(location_id), ()))
     return sum(map(len, cache.values()))
-
-
-def _typed(memory: Memory) -> Memory:
-    """Return the memory as it would be made now: a caller may have set its persistence to a string since."""
-    return memory if type(memory.persistence) is Persistence else replace(memory)
 
 
 def _as_llm(client: LLM | ChatClient | None, model: str) -> LLM | None:

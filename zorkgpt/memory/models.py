@@ -3,13 +3,16 @@
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, Field, TypeAdapter, ValidationError, WithJsonSchema, model_validator
 
 from zorkgpt.memory.claims import Claim, Relation, claims_in
+
+PlaceKey = int | str
+"""The key of a place: a whole number, or a text such as a URL. 5 and "5" are two places."""
 
 MemoryStatusType = Literal["ACTIVE", "TENTATIVE", "SUPERSEDED"]
 """The values of `MemoryStatus`, for those who write them as strings."""
@@ -18,6 +21,7 @@ INVALIDATION_MARKER = "INVALIDATED"
 """Stands in `Memory.superseded_by` where a memory was proven wrong and nothing replaces it."""
 
 
+_ID = re.compile("[0-9a-f]{8}")
 _EPISODE_NUMBER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 
 
@@ -107,12 +111,16 @@ class Memory:
     """The state in which it holds, where it is known not to hold in another."""
     first_episode: int | str | None = None
     """In which it was seen first, where that is another one than `episode`; the first of `turns` is of it."""
+    id: str = field(default="", compare=False)
+    """The id, where it is not the one that follows from place and title: see `zorkgpt.memory.ids`."""
 
     def __post_init__(self) -> None:
         if type(self.persistence) is not Persistence:
             self.persistence = _persistence_of(self.persistence, self.title)
         if type(self.status) is not MemoryStatus:
             self.status = _STATUSES.get(self.status, self.status)
+        if self.id and not _ID.fullmatch(self.id):
+            raise ValueError(f"The id of memory {self.title!r} is {self.id!r}; it must be eight hexadecimal digits.")
         if self.first_episode is not None and same_episode(self.first_episode, self.episode):
             self.first_episode = None
 
@@ -142,7 +150,7 @@ def same_episode(one: int | str, other: int | str) -> bool:
 
 def known_fields(kind: type[Any], given: Mapping[str, Any]) -> dict[str, Any]:
     """Return those of the values that a dataclass has a field for: what another version saved may hold more or less."""
-    names = {field.name for field in fields(kind)}
+    names = {each.name for each in fields(kind)}
     return {name: value for name, value in given.items() if name in names}
 
 
@@ -164,7 +172,7 @@ def fields_of(memory: Memory) -> dict[str, Any]:
     return told
 
 
-MEMORY_FIELDS = frozenset(field.name for field in fields(Memory))
+MEMORY_FIELDS = frozenset(each.name for each in fields(Memory))
 
 
 _CLAIMS = ("claims", "when")
@@ -353,8 +361,8 @@ class ZMachineContext:
     score_before: int | None = None
     score_after: int | None = None
     score_delta: int = 0
-    location_before: int | None = None
-    location_after: int | None = None
+    location_before: PlaceKey | None = None
+    location_after: PlaceKey | None = None
     location_changed: bool = False
     inventory_before: tuple[str, ...] = ()
     inventory_after: tuple[str, ...] = ()
@@ -431,7 +439,7 @@ class MemoryEvent:
 
     kind: str
     """Added, seen again, merged, superseded, contested, qualified, invalidated or ignored."""
-    location_id: int
+    location_id: PlaceKey
     title: str
     persistence: Persistence
     category: str = ""

@@ -6,7 +6,7 @@ from threading import Thread
 from typing import TYPE_CHECKING
 
 from zorkgpt.memory.dedup.embedding_index import EmbeddingIndex
-from zorkgpt.memory.models import Memory, episode_key
+from zorkgpt.memory.models import Memory, PlaceKey, episode_key
 from zorkgpt.memory.retrieval import Found, LocatedMemory, Method, best_matches
 from zorkgpt.memory.storage.changes import is_current
 from zorkgpt.memory.storage.document import Document
@@ -41,7 +41,7 @@ _RANK_OFFSET = 60
 class Filters:
     """Which memories are searched; None: all of them."""
 
-    location_id: int | None = None
+    location_id: PlaceKey | None = None
     persistence: str | None = None
     status: str | None = None
     """None: those that are believed."""
@@ -84,9 +84,9 @@ class Searcher:
     def __init__(
         self,
         store: MemoryStore,
-        ephemeral: Mapping[int, Sequence[Memory]],
+        ephemeral: Mapping[PlaceKey, Sequence[Memory]],
         vectors: EmbeddingIndex | None,
-        name_of: Callable[[int], str],
+        name_of: Callable[[PlaceKey], str],
     ) -> None:
         self._store = store
         self._ephemeral = ephemeral
@@ -156,7 +156,7 @@ class Searcher:
         places = list(self._store.cache) if filters.location_id is None else [filters.location_id]
         return [one for place in places for one in self._of_place(replace(filters, location_id=place))]
 
-    def _one(self, place: int, number: int) -> LocatedMemory:
+    def _one(self, place: PlaceKey, number: int) -> LocatedMemory:
         return LocatedMemory(place, self._name_of(place), self._store.cache[place][number])
 
 
@@ -178,11 +178,11 @@ def _fused(by_words: Sequence[Found], by_meaning: Sequence[Found]) -> list[Found
     return sorted(fused, key=lambda one: -one.score)
 
 
-_Owner = tuple[int, int, Memory]
+_Owner = tuple[PlaceKey, int, Memory]
 """A place, the number of a memory in it, and the memory."""
 
 
-def _owners(document: Document, places: Iterable[int]) -> list[_Owner]:
+def _owners(document: Document, places: Iterable[PlaceKey]) -> list[_Owner]:
     return [
         (place, number, memory)
         for place in places
@@ -202,14 +202,14 @@ class _Meaning:
     used: int = 0
     owners: list[_Owner | None] = field(default_factory=list)
     """The place, the number in it and the memory of each row; None: it is there no more."""
-    of_place: dict[int, list[int]] = field(default_factory=dict)
+    of_place: dict[PlaceKey, list[int]] = field(default_factory=dict)
     _builder: Thread | None = None
     """Takes in very many at once, while words alone are searched."""
     _built: "tuple[Document, int, list[_Owner], Vectors] | None" = None
 
     def nearest(
         self, query: str, index: EmbeddingIndex, document: Document, filters: Filters, pool: int
-    ) -> list[tuple[int, int, float]] | None:
+    ) -> list[tuple[PlaceKey, int, float]] | None:
         """Return place, number and cosine of the nearest; None: vectors can't tell now."""
         import numpy as np
 
@@ -240,8 +240,8 @@ class _Meaning:
 
     def _allowed(
         self, chosen: "NDArray[np.intp]", cosines: "Vectors", filters: Filters, pool: int
-    ) -> list[tuple[int, int, float]]:
-        found: list[tuple[int, int, float]] = []
+    ) -> list[tuple[PlaceKey, int, float]]:
+        found: list[tuple[PlaceKey, int, float]] = []
         for at in (-cosines).argsort(kind="stable"):
             owner = self.owners[int(chosen[at])]
             if owner is not None and filters.allow(owner[2]):

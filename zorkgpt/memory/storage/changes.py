@@ -5,7 +5,9 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from zorkgpt.log import get_logger
-from zorkgpt.memory.models import INVALIDATION_MARKER, Memory, MemoryStatus, episode_key, same_episode
+from zorkgpt.memory.ids import MemoryId, id_of_title, memory_id, with_id
+from zorkgpt.memory.models import INVALIDATION_MARKER, Memory, MemoryStatus, PlaceKey, episode_key, same_episode
+from zorkgpt.memory.places import place_order, render_place
 from zorkgpt.memory.storage.document import Document, Index, first_section
 from zorkgpt.memory.storage.escaping import encode, folded, one_line
 from zorkgpt.memory.storage.section import (
@@ -50,7 +52,7 @@ class Change:
     """What happened to one memory, as it is written to the history."""
 
     kind: Kind
-    location_id: int
+    location_id: PlaceKey
     location_name: str
     before: Memory | None
     """None: it was not there."""
@@ -96,8 +98,14 @@ def is_current(memory: Memory) -> bool:
     return memory.status != _SUPERSEDED and not memory.vetoed
 
 
-def titled(memories: list[Memory], title: str) -> Memory | None:
-    """Return the first current memory with exactly this title, white space aside."""
+def titled(memories: list[Memory], title: str, location_id: PlaceKey | None = None) -> Memory | None:
+    """Return the first current memory with exactly this title, white space aside; or with this `MemoryId`.
+
+    Args:
+        location_id: where they are; needed for an id only.
+    """
+    if isinstance(title, MemoryId) and location_id is not None:
+        return next((one for one in memories if is_current(one) and memory_id(location_id, one) == title), None)
     wanted = one_line(title)
     return next((memory for memory in memories if is_current(memory) and one_line(memory.title) == wanted), None)
 
@@ -108,14 +116,19 @@ def known_again(memories: Iterable[Memory], memory: Memory) -> Memory | None:
 
 
 def added(
-    document: Document, location_id: int, name: str, memory: Memory, *, visits: tuple[int | str, ...] = ()
+    document: Document, location_id: PlaceKey, name: str, memory: Memory, *, visits: tuple[int | str, ...] = ()
 ) -> ChangedDocument:
     """Add a memory to the section of its location; a new section begins with these visits, given by their episodes."""
     return all_added(document, location_id, name, (memory,), visits=visits)
 
 
 def all_added(
-    document: Document, location_id: int, name: str, memories: Sequence[Memory], *, visits: tuple[int | str, ...] = ()
+    document: Document,
+    location_id: PlaceKey,
+    name: str,
+    memories: Sequence[Memory],
+    *,
+    visits: tuple[int | str, ...] = (),
 ) -> ChangedDocument:
     """Add memories to the section of their location, in their order."""
     lasting = [memory for memory in memories if memory.persistence.outlives_episode]
@@ -131,14 +144,29 @@ def all_added(
     for episode in _unique(memory.episode for memory in lasting):
         if not _includes(section.episodes, episode):
             section = _with_episode(section, episode, eol)
-    section = with_memories(section, lasting, eol)
+    section = with_memories(section, _with_ids(location_id, document.memories(location_id), lasting), eol)
     # The very ones that stand in the document now, last in their section, so that a further change finds them.
     made = tuple(Change("added", location_id, section.name, None, new) for new in section.memories[-len(lasting) :])
     return ChangedDocument(document.replaced(index, section), made)
 
 
+def _with_ids(location_id: PlaceKey, kept: Sequence[Memory], new: Sequence[Memory]) -> list[Memory]:
+    """Return the new memories, with an id of their own where the title does not tell them from others."""
+    titles, taken = {one.title for one in kept}, {memory_id(location_id, one) for one in kept}
+    has_ids = any(one.id for one in kept)
+    found = []
+    for memory in new:
+        if memory.id or has_ids or one_line(memory.title) in titles:
+            memory = replace(memory, id=with_id(location_id, memory, taken))
+        has_ids = has_ids or bool(memory.id)
+        titles.add(one_line(memory.title))
+        taken.add(memory_id(location_id, memory))
+        found.append(memory)
+    return found
+
+
 def seen_again(
-    document: Document, location_id: int, known: Memory, turn: int | str, episode: int | str
+    document: Document, location_id: PlaceKey, known: Memory, turn: int | str, episode: int | str
 ) -> ChangedDocument:
     """Count one more observation of a memory; the same turn of the same episode counts once."""
     section, index = _section_of(document, location_id, known)
@@ -152,7 +180,7 @@ def seen_again(
 
 
 def superseded(
-    document: Document, location_id: int, old: Memory, new_title: str, turn: int | None, reason: str | None = None
+    document: Document, location_id: PlaceKey, old: Memory, new_title: str, turn: int | None, reason: str | None = None
 ) -> ChangedDocument:
     after = replace(
         old,
@@ -164,26 +192,30 @@ def superseded(
     return changed(document, location_id, old, after, "superseded", reason)
 
 
-def invalidated(document: Document, location_id: int, old: Memory, reason: str, turn: int | None) -> ChangedDocument:
+def invalidated(
+    document: Document, location_id: PlaceKey, old: Memory, reason: str, turn: int | None
+) -> ChangedDocument:
     return changed(document, location_id, old, proven_wrong(old, reason, turn), "invalidated", one_line(reason))
 
 
 def changed(
-    document: Document, location_id: int, old: Memory, new: Memory, kind: Kind, reason: str | None = None
+    document: Document, location_id: PlaceKey, old: Memory, new: Memory, kind: Kind, reason: str | None = None
 ) -> ChangedDocument:
-    """Replace this very memory of the document (by identity), in its place."""
+    """Replace this very memory of the document (by identity), in its place and under its id."""
+    kept_id = memory_id(location_id, old)
+    new = replace(new, id="" if kept_id == id_of_title(location_id, new.title) else kept_id)
     section, index = _section_of(document, location_id, old)
     document = document.replaced(index, with_changed(section, old, new, document.eol(index)))
     return ChangedDocument(document, (Change(kind, location_id, section.name, old, new, reason),))
 
 
-def removed(document: Document, location_id: int, old: Memory, reason: str | None = None) -> ChangedDocument:
+def removed(document: Document, location_id: PlaceKey, old: Memory, reason: str | None = None) -> ChangedDocument:
     section, index = _section_of(document, location_id, old)
     document = document.replaced(index, without(section, old, document.eol(index)))
     return ChangedDocument(document, (Change("removed", location_id, section.name, old, None, reason),))
 
 
-def visited(document: Document, location_id: int, visits: tuple[int | str, ...]) -> ChangedDocument:
+def visited(document: Document, location_id: PlaceKey, visits: tuple[int | str, ...]) -> ChangedDocument:
     """Count visits, given by their episodes; a location without a place in the file is left alone."""
     if location_id not in document.section_indexes or not visits:
         return ChangedDocument(document)
@@ -195,17 +227,20 @@ def visited(document: Document, location_id: int, visits: tuple[int | str, ...])
     )
 
 
-def moved(document: Document, old_id: int, new_id: int) -> ChangedDocument:
-    """Give the sections of a location another number, where they stand."""
+def moved(document: Document, old_id: PlaceKey, new_id: PlaceKey) -> ChangedDocument:
+    """Give the sections of a location another key, where they stand."""
     changes = []
     for index in document.section_indexes.get(old_id, ()):
-        section = with_number(document.section(index), new_id, document.eol(index))
+        eol = document.eol(index)
+        section = with_number(document.section(index), new_id, eol)
+        for memory in section.memories:
+            section = with_changed(section, memory, replace(memory, id=memory_id(old_id, memory)), eol)
         sections = list(document.shelves[index[0]].sections)
         sections[index[1]] = section
         document = document.with_sections(index[0], sections)
         for memory in section.memories:
-            changes.append(Change("moved", old_id, section.name, memory, None, f"now location {new_id}"))
-            changes.append(Change("moved", new_id, section.name, None, memory, f"was location {old_id}"))
+            changes.append(Change("moved", old_id, section.name, memory, None, f"now location {render_place(new_id)}"))
+            changes.append(Change("moved", new_id, section.name, None, memory, f"was location {render_place(old_id)}"))
     return ChangedDocument(document, tuple(changes))
 
 
@@ -293,7 +328,7 @@ def _includes(episodes: tuple[int | str, ...], episode: int | str) -> bool:
     return any(same_episode(one, episode) for one in episodes)
 
 
-def _section_of(document: Document, location_id: int, memory: Memory) -> tuple[LocationSection, Index]:
+def _section_of(document: Document, location_id: PlaceKey, memory: Memory) -> tuple[LocationSection, Index]:
     for index in document.section_indexes[location_id]:
         section = document.section(index)
         if any(kept is memory for kept in section.memories):
@@ -301,18 +336,18 @@ def _section_of(document: Document, location_id: int, memory: Memory) -> tuple[L
     raise KeyError(memory.title)
 
 
-def _with_location(document: Document, location_id: int, name: str, visits: tuple[int | str, ...]) -> Document:
-    """Insert a section for a new location, before the first with a higher number."""
+def _with_location(document: Document, location_id: PlaceKey, name: str, visits: tuple[int | str, ...]) -> Document:
+    """Insert a section for a new location, before the first that comes after it by its key."""
+    order = place_order(location_id)
     # Where there are several shelves, the first one only lists the others.
     shelves = range(min(1, len(document.shelves) - 1), len(document.shelves))
-    number = next(
-        (i for i in shelves if (high := document.shelves[i].highest) is not None and high > location_id), shelves[-1]
-    )
+    number = next((i for i in shelves if (last := document.shelves[i].last) is not None and last > order), shelves[-1])
     shelf = document.shelves[number]
     eol = shelf.eol
     sections = list(shelf.sections) or [first_section(eol)]
     at = next(
-        (i for i, s in enumerate(sections) if s.location_id is not None and s.location_id > location_id), len(sections)
+        (i for i, s in enumerate(sections) if s.location_id is not None and place_order(s.location_id) > order),
+        len(sections),
     )
     if at > 0:
         sections[at - 1] = _ending_blank(sections[at - 1], eol)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from zorkgpt.log import get_logger
-from zorkgpt.memory.models import Memory, episode_key
+from zorkgpt.memory.models import Memory, PlaceKey, episode_key
 from zorkgpt.memory.storage.changes import is_current
 from zorkgpt.memory.storage.document import Document, Shelf
 from zorkgpt.memory.storage.section import LocationSection
@@ -61,7 +61,7 @@ class WordCounts:
     """The number of memories with each of the words asked for."""
 
 
-Found = tuple[int, int]
+Found = tuple[PlaceKey, int]
 """A location, and the number of a memory in it, as `Document.memories` lists them."""
 
 
@@ -228,12 +228,12 @@ class WordIndex:
             self._replace(db, document, changed)
         self._document = document
 
-    def _differing(self, db: "Connection", document: Document) -> set[int]:
+    def _differing(self, db: "Connection", document: Document) -> set[PlaceKey]:
         kept = dict(db.execute("SELECT key, content FROM place"))
         wanted = {place: _content(document.sections_of(place)) for place in document.section_indexes}
         return {place for place in {*kept, *wanted} if kept.get(place) != wanted.get(place)}
 
-    def _replace(self, db: "Connection", document: Document, places: set[int]) -> None:
+    def _replace(self, db: "Connection", document: Document, places: set[PlaceKey]) -> None:
         many, length = self._sums
         db.execute("BEGIN IMMEDIATE")
         try:
@@ -302,7 +302,7 @@ def _content(sections: Iterable[LocationSection]) -> bytes:
     return blake2b(told.encode(errors="surrogatepass"), digest_size=8).digest()
 
 
-def changed_places(old: Document, new: Document) -> set[int]:
+def changed_places(old: Document, new: Document) -> set[PlaceKey]:
     """Return the locations whose sections are not the very same in both."""
     before = {id(shelf): shelf for shelf in old.shelves}
     fresh = [shelf for shelf in new.shelves if before.pop(id(shelf), None) is None]
