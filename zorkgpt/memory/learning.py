@@ -191,6 +191,13 @@ class Learner:
         """Return what is so now instead of what a memory claims; "" where it still is so, or that is not known."""
         return self._handled.instead_of(location_id, memory.claims) if memory.claims else ""
 
+    def forget(self) -> None:
+        """Forget every text that is known from before."""
+        self.recalled.clear()
+        self._last_action = (-1, "")
+        if self._judgments is not None:
+            self._judgments.forget()
+
     def reset(self) -> None:
         """Begin a new episode."""
         self.counts = LearningCounts()

@@ -417,6 +417,41 @@ class SimpleMemoryManager:
         if not self._writer.remove(found.location_id, MemoryId(found.id), reason):
             raise self._why_not(f"{found.memory.title!r} was not deleted: it is pinned, or gone already.")
 
+    def forget(self, memory: str | None = None, place: PlaceKey | None = None, *, text: str | None = None) -> int:
+        """Take a memory out of everything: the file, its backup, the history, all that is beside it, and `runs/`.
+
+        Where it has left a trace in something else, `[forgotten]` stands. Nothing brings it back.
+
+        Args:
+            memory: its id or title.
+            text: instead of a memory: whatever holds this text is forgotten, such as a password.
+
+        Returns:
+            How many memories were taken out of the file and of the running episode.
+
+        Raises:
+            ValueError: both are given, or neither.
+            MemoryEditError: there is no such memory, or there are several.
+            MemoryStoreError, FileError, OSError: something could not be written; calling again goes on from there.
+        """
+        from zorkgpt.memory.upkeep.forgetting import forget, traces_of_memory, traces_of_text
+
+        if (memory is None) == (text is None):
+            raise ValueError("Say what to forget: a memory by its id or title, or a text, and not both.")
+        with self.store.guard:
+            if memory is not None:
+                found = self._found(memory, place)
+                traces = traces_of_memory(self.store, found.location_id, found.memory)
+            else:
+                check_text("text", text)
+                self._writer.refresh()
+                traces = traces_of_text(str(text), (self.store.cache, self._writer.ephemeral))
+            self._writer.forget(traces.removed, traces.are_in)
+            self._learner.forget()
+            forget(self.store, traces)
+            self._as_of = None
+        return len(traces.removed)
+
     def _found(self, memory: str, place: PlaceKey | None) -> LocatedMemory:
         found = self.get(memory, place)
         if found is None:
