@@ -1,7 +1,7 @@
 """Learns from turns: whether one is worth asking about, what it teaches, and whether the ground truth allows that."""
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Any
@@ -142,7 +142,7 @@ class Learner:
         name: str,
         action: str,
         response: str,
-        given: ZMachineContext | dict[str, Any] | None,
+        given: ZMachineContext | Mapping[str, object] | None,
         *,
         arrival: bool,
     ) -> None:
@@ -238,7 +238,7 @@ class Learner:
         name: str,
         action: str,
         response: str,
-        given: ZMachineContext | dict[str, Any] | None,
+        given: ZMachineContext | Mapping[str, object] | None,
         *,
         arrival: bool,
     ) -> SynthesisRequest:
@@ -261,7 +261,7 @@ class Learner:
         return SynthesisRequest(location_id, name, action, response, context, arrival=arrival)
 
     def _completed(
-        self, location_id: PlaceKey, given: ZMachineContext | dict[str, Any] | None, *, arrival: bool
+        self, location_id: PlaceKey, given: ZMachineContext | Mapping[str, object] | None, *, arrival: bool
     ) -> ZMachineContext:
         """Return the ground truth with the turn, and with whether this is the first visit of the episode."""
         context = ZMachineContext.of(given)

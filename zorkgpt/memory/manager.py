@@ -3,9 +3,9 @@
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, cast, runtime_checkable
 
 from zorkgpt.errors import MemoryEditError, MemoryStoreError
 from zorkgpt.files import LOCK_TIMEOUT_S, Disk
@@ -68,7 +68,7 @@ class ChatClient(Protocol):
     """A client of the OpenAI SDK's shape."""
 
     @property
-    def chat(self) -> Any:
+    def chat(self) -> object:
         """With `completions.create(...)`."""
         ...
 
@@ -78,9 +78,28 @@ class EmbeddingClient(Protocol):
     """A client of the OpenAI SDK's shape whose server makes vectors too."""
 
     @property
-    def embeddings(self) -> Any:
+    def embeddings(self) -> object:
         """With `create(...)`."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The parts of a memory that are at work; "" for one that is not there."""
+
+    words: bool
+    """Whether two texts are compared by their words, and not only for being the same."""
+    vectors: str
+    """The name of the model that makes them."""
+    judge: str
+    """Who tells whether two texts say the same where their words leave it open."""
+    synthesizer: str
+    """Who says what a turn teaches."""
+
+    def __str__(self) -> str:
+        told = {"vectors": self.vectors, "judge": self.judge, "synthesizer": self.synthesizer}
+        words = f"words {'compared' if self.words else 'not compared'}"
+        return ", ".join([words, *(f"{name}: {said or 'none'}" for name, said in told.items())])
 
 
 class SimpleMemoryManager:
@@ -104,6 +123,7 @@ class SimpleMemoryManager:
         count_tokens: the model's own tokenizer; without one, tokens are estimated.
         of_this_place_only: selects the memories of a location that are shown there; the others are told as what holds
             at many places.
+        compare_words: whether what says the same in other words is recognised without vectors too.
 
     Raises:
         MemoryStoreError: there is a file and it can't be read.
@@ -126,6 +146,7 @@ class SimpleMemoryManager:
         lock_timeout_s: float = LOCK_TIMEOUT_S,
         disk: Disk | None = None,
         of_this_place_only: OfThisPlaceOnly | None = None,
+        compare_words: bool = False,
     ) -> None:
         self.logger = logger or get_logger(__name__)
         self.config = config
@@ -135,6 +156,7 @@ class SimpleMemoryManager:
         self._state = EpisodeState(game_state)
         self._visits = Visits()
         llm = None if synthesizer and judge else _as_llm(llm_client, model or settings.model)
+        self._compare_words = compare_words
         provider = embeddings or _provider(settings.deduplication, llm_client)
         judge = judge or (None if llm is None else ModelJudge(llm))
         self._deduplicator = self._make_deduplicator(provider, judge, wait=wait_for_embeddings)
@@ -159,7 +181,7 @@ class SimpleMemoryManager:
     ) -> Deduplicator | None:
         """Return the deduplicator; None: it is off, or nobody says by what to compare."""
         settings = self.settings.deduplication
-        if not settings.enable or (provider is None and not settings.provider):
+        if not settings.enable or (provider is None and not settings.provider and not self._compare_words):
             return None
         vectors = self.store.file.path.with_suffix(".vectors.npz") if settings.cache_embeddings else None
         return Deduplicator(
@@ -193,12 +215,59 @@ class SimpleMemoryManager:
         path: Path | str,
         llm: LLM | ChatClient | None = None,
         embeddings: "EmbeddingProvider | None" = None,
-        **options: Any,
+        *,
+        logger: logging.Logger | None = None,
+        config: object = None,
+        game_state: object = None,
+        synthesizer: MemorySynthesizer | None = None,
+        judge: Judge | None = None,
+        model: str | None = None,
+        wait_for_embeddings: bool = True,
+        count_tokens: Callable[[str], int] = estimated_tokens,
+        lock_timeout_s: float = LOCK_TIMEOUT_S,
+        disk: Disk | None = None,
     ) -> "SimpleMemoryManager":
-        """Open the memory without a game: of this file, or of `Memories.md` in this folder."""
+        """Open the memory without a game: of this file, or of `Memories.md` in this folder.
+
+        What says the same in other words is recognised: by the words alone, by vectors too where there are
+        `embeddings`, and by the model's judgement where there is an `llm`. `parts` says which of them are at work. The
+        other arguments are those of the class.
+
+        Raises:
+            MemoryStoreError: there is a file and it can't be read.
+            ConfigurationError: `llm` is no model client that can be used.
+        """
         path = Path(path)
-        file = path / "Memories.md" if path.is_dir() else path
-        return cls(llm_client=llm, embeddings=embeddings, path=file, **options)
+        manager = cls(
+            logger,
+            config,
+            game_state,
+            llm,
+            synthesizer=synthesizer,
+            embeddings=embeddings,
+            judge=judge,
+            wait_for_embeddings=wait_for_embeddings,
+            path=path / "Memories.md" if path.is_dir() else path,
+            model=model,
+            count_tokens=count_tokens,
+            lock_timeout_s=lock_timeout_s,
+            disk=disk,
+            compare_words=True,
+        )
+        manager.logger.info("memory %s opened: %s", manager.store.file.path, manager.parts)
+        return manager
+
+    @property
+    def parts(self) -> Parts:
+        """What is at work to recognise a fact that is kept already, and to learn new ones."""
+        provider = self.embedding_provider
+        judge = None if self._deduplicator is None else self._deduplicator.judge
+        return Parts(
+            words=self._deduplicator is not None,
+            vectors="" if provider is None else provider.model,
+            judge="" if judge is None else type(judge).__name__,
+            synthesizer="" if self.synthesizer is None else type(self.synthesizer).__name__,
+        )
 
     def __enter__(self) -> "SimpleMemoryManager":
         return self
@@ -613,7 +682,7 @@ class SimpleMemoryManager:
         location_name: str,
         action: str,
         response: str,
-        z_machine_context: ZMachineContext | dict[str, Any] | None = None,
+        z_machine_context: ZMachineContext | Mapping[str, object] | None = None,
     ) -> None:
         """Learn from an action taken at this location. Whatever fails is logged and counted; the game goes on."""
         self._learner.learn(location_id, location_name, action, response, z_machine_context, arrival=False)
@@ -623,7 +692,7 @@ class SimpleMemoryManager:
         location_id: PlaceKey,
         location_name: str,
         description: str,
-        z_machine_context: ZMachineContext | dict[str, Any] | None = None,
+        z_machine_context: ZMachineContext | Mapping[str, object] | None = None,
     ) -> None:
         """Learn from the first look at a location in this episode, the opening text included. Never raises."""
         self._learner.learn(location_id, location_name, "", description, z_machine_context, arrival=True)
@@ -797,7 +866,7 @@ class SimpleMemoryManager:
             self._writer.forget_episode()
             self._learner.reset()
 
-    def get_status(self) -> dict[str, Any]:
+    def get_status(self) -> dict[str, object]:
         """Return how many memories there are, and how this episode's learning went."""
         self._writer.refresh()
         with self.store.guard:
@@ -833,12 +902,12 @@ class SimpleMemoryManager:
         self._resume(found)
         return True
 
-    def snapshot(self) -> dict[str, Any]:
+    def snapshot(self) -> dict[str, object]:
         """Return what `save_session` writes, as plain values for JSON."""
         with self.store.guard:
             return episode_snapshot.to_dict(self._episode_snapshot())
 
-    def restore(self, saved: dict[str, Any]) -> None:
+    def restore(self, saved: dict[str, object]) -> None:
         """Go on with the episode of which `snapshot` gave these values.
 
         Raises:
