@@ -33,7 +33,18 @@ from zorkgpt.memory.models import (
 )
 from zorkgpt.memory.places import checked_place, place_order, render_place
 from zorkgpt.memory.provenance import AsOf
-from zorkgpt.memory.retrieval import Found, LocatedMemory, best_matches, estimated_tokens, find_memory, nearest, shown
+from zorkgpt.memory.retrieval import (
+    Found,
+    LocatedMemory,
+    Recalled,
+    best_matches,
+    estimated_tokens,
+    fenced,
+    find_memory,
+    nearest,
+    plain,
+    shown,
+)
 from zorkgpt.memory.settings import DeduplicationSettings, setting, settings_of
 from zorkgpt.memory.storage.changes import is_current, same_words
 from zorkgpt.memory.storage.escaping import folded
@@ -563,19 +574,35 @@ class SimpleMemoryManager:
         location_id = checked_place(location_id)
         return self._writer.seen_again(location_id, memory, new_turn, new_episode)
 
-    def get_location_memory(self, location_id: PlaceKey) -> str:
-        """Return what the agent is told of this location; "" if nothing is known.
+    def recall(self, place: PlaceKey, *, format: Callable[[Recalled], str] = fenced) -> str:
+        """Return what a model is told of a place, between backticks and labelled as data; "" if nothing is known.
+
+        Args:
+            format: makes the text of what is recalled; `plain` gives the lines alone.
+
+        Raises:
+            TypeError, ValueError: the place is no key of a place.
+        """
+        return format(self._recalled(checked_place(place)))
+
+    def get_location_memory(self, location_id: PlaceKey, *, format: Callable[[Recalled], str] = plain) -> str:
+        """Return what the agent is told of this location, a line for each memory; "" if nothing is known.
+
+        The prompts of the game fence and label these lines themselves; for another prompt there is `recall`.
 
         Raises:
             TypeError, ValueError: the location is no key of a place.
         """
-        location_id = checked_place(location_id)
+        return format(self._recalled(checked_place(location_id)))
+
+    def _recalled(self, location_id: PlaceKey) -> Recalled:
         self._writer.refresh()
         with self.store.guard:
             sections = self.store.document.sections_of(location_id)
             kept = self.store.cache.get(location_id, [])
+            name = self._name(location_id)
             select = self._of_this_place_only
-            of_here = list(kept) if select is None else select(location_id, self._name(location_id), kept)
+            of_here = list(kept) if select is None else select(location_id, name, kept)
             of_here += [one for one in kept if one.pinned and one not in of_here]
             found = shown(
                 of_here,
@@ -587,7 +614,7 @@ class SimpleMemoryManager:
                 now=lambda memory: self._learner.instead_of(location_id, memory),
             )
             self._learner.show(location_id, found.memories)
-        return found.text
+        return Recalled(location_id, name, found.text, found.memories)
 
     def instead_of(self, location_id: PlaceKey, memory: Memory) -> str:
         """Return what is so at this moment instead of what a memory of a location claims, as far as was seen: `gone`.
