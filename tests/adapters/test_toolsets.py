@@ -62,7 +62,7 @@ def test_the_instructions_hold_what_is_known_of_the_place_where_the_agent_is(mem
 
     assert prompt(None).startswith("You buy groceries.\n\nYou have a memory of facts about places")
     assert "It is empty at first." not in prompt(None)
-    assert prompt(CART).endswith(memory.get_location_memory(CART))
+    assert prompt(CART).endswith(memory.recall(CART))
 
 
 # Pydantic AI

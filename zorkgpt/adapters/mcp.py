@@ -60,7 +60,7 @@ def make_server(memory: SimpleMemoryManager, *, read_only: bool = False) -> MCPS
             found = parse_place(unquote(key))
         except ValueError:
             found = unquote(key)
-        if not (text := memory.get_location_memory(found)):
+        if not (text := memory.recall(found)):
             raise ResourceNotFoundError(f"Nothing is known of {render_place(found)}.")
         return text
 

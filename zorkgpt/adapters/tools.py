@@ -32,7 +32,7 @@ class MemoryTools:
 
     def recall(self, place: PlaceKey) -> str:
         """Return what is known of a place; an empty text if nothing is."""
-        return self.memory.get_location_memory(place)
+        return self.memory.recall(place)
 
     def search(self, query: str, limit: int = 5) -> list[dict[str, str]]:
         """Return the memories of all places that are nearest to a query, the best first."""
@@ -83,5 +83,5 @@ class MemoryTools:
 
 def told_at(memory: SimpleMemoryManager, place: PlaceKey | None) -> str:
     """Return instructions for an agent that is at this place, with what is known of it; None: it is nowhere."""
-    known = "" if place is None else memory.get_location_memory(place)
-    return INSTRUCTIONS + (f"\n\nWhat is known of {render_place(place or '')}:\n{known}" if known else "")
+    known = "" if place is None else memory.recall(place)
+    return f"{INSTRUCTIONS}\n\n{known}" if known else INSTRUCTIONS

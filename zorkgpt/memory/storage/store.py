@@ -16,7 +16,7 @@ from zorkgpt.memory.storage.damage import is_damaged, is_memory_file, is_sound
 from zorkgpt.memory.storage.document import Document, Shelf, indexed, parse_shelf
 from zorkgpt.memory.storage.history import ChangeHistory, TurnStamp, differences
 from zorkgpt.memory.storage.shelves import MAIN, MemoryFiles, ShelfSizes, cut, listed
-from zorkgpt.memory.storage.word_index import WordIndex
+from zorkgpt.memory.storage.word_index import WordIndex, changed_places
 
 log = get_logger(__name__)
 
@@ -257,11 +257,14 @@ class MemoryStore:
         """Write what came of a change. False: somebody else changed a file at the last moment; nothing was done."""
         if outcome.changes:
             self._begin_history()
+        before = self._document
         if not self._commit(outcome.document):
             return False
         self._record(outcome, source, turn_stamp)
         self._note_history_size()
-        self._refresh_cache({change.location_id for change in outcome.changes})
+        named = {change.location_id for change in outcome.changes}
+        # What is forgotten is not told as a change, which the history would keep.
+        self._refresh_cache(named or changed_places(before, outcome.document))
         return True
 
     def _commit(self, document: Document, *, is_cut: bool = False) -> bool:

@@ -146,6 +146,15 @@ class WordIndex:
             self._db.close()
         self._drop()
 
+    def delete(self) -> None:
+        """Take the index away; the next search builds it again.
+
+        Raises:
+            OSError: it could not be deleted.
+        """
+        self.close()
+        self._delete()
+
     def _attempt(self, work: Callable[[], _Result]) -> _Result:
         """Do it with the index as it is; if that fails, with one that is built again, at last in this process alone."""
         try:
