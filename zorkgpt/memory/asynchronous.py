@@ -19,7 +19,7 @@ _Result = TypeVar("_Result")
 def _in_a_thread(
     method: Callable[Concatenate[SimpleMemoryManager, _Arguments], _Result],
 ) -> "Callable[Concatenate[AsyncMemory, _Arguments], Awaitable[_Result]]":
-    async def call(self: "AsyncMemory", *args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _Result:
+    async def call(self: "AsyncMemory", /, *args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _Result:
         return await asyncio.to_thread(method, self.manager, *args, **kwargs)
 
     update_wrapper(call, method)
@@ -62,6 +62,7 @@ class AsyncMemory:
     delete = _in_a_thread(SimpleMemoryManager.delete)
     forget = _in_a_thread(SimpleMemoryManager.forget)
     add_memory = _in_a_thread(SimpleMemoryManager.add_memory)
+    record_outcome = _in_a_thread(SimpleMemoryManager.record_outcome)
     record_action_outcome = _in_a_thread(SimpleMemoryManager.record_action_outcome)
     record_arrival = _in_a_thread(SimpleMemoryManager.record_arrival)
     reset_episode = _in_a_thread(SimpleMemoryManager.reset_episode)
