@@ -25,10 +25,11 @@ def test_the_file_of_the_page_is_understood():
 
 def test_the_snippets_print_what_the_page_says(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    snippets = re.findall(r"```python\n(.*?)```(?:\n\nprints\n\n```text\n(.*?)```)?", PAGE, re.DOTALL)
-    assert len(snippets) == 6
+    snippet = r"^```python\n(.*?)^```(?:\n\nprints\n\n(````?)text\n(.*?)^\2$)?"
+    snippets = re.findall(snippet, PAGE, re.DOTALL | re.MULTILINE)
+    assert len(snippets) == 9
     names: dict = {}
-    for code, expected in snippets:
+    for code, _, expected in snippets:
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
             exec(code, names)
