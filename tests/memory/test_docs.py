@@ -31,13 +31,14 @@ def test_the_file_of_the_page_is_understood():
     assert render(document) == shown
 
 
-@pytest.mark.parametrize(("page", "count"), [(PAGE, 7), (FILE, 1)], ids=["memory.md", "memory-file.md"])
+@pytest.mark.parametrize(("page", "count"), [(PAGE, 10), (FILE, 1)], ids=["memory.md", "memory-file.md"])
 def test_the_snippets_print_what_the_page_says(page, count, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    snippets = re.findall(r"```python\n(.*?)```(?:\n\nprints\n\n```text\n(.*?)```)?", page, re.DOTALL)
+    snippet = r"^```python\n(.*?)^```(?:\n\nprints\n\n(````?)text\n(.*?)^\2$)?"
+    snippets = re.findall(snippet, page, re.DOTALL | re.MULTILINE)
     assert len(snippets) == count
     names: dict = {}
-    for code, expected in snippets:
+    for code, _, expected in snippets:
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
             exec(code, names)
