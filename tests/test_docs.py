@@ -110,11 +110,9 @@ def test_the_snippet_of_the_readme_prints_what_it_says(tmp_path, monkeypatch):
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         exec(compile(snippet, "README.md", "exec"), {})
-    assert printed.getvalue().splitlines() == [
-        "[DISCOVERY] Rug hides a trap door: Moving the rug reveals it.",
-        "[NOTE] Sword dropped: I left the sword here. [session]",
-        "[DISCOVERY] Rug hides a trap door: Moving the rug reveals it.",
-    ]
+    coupon = "[NOTE] The coupon field takes one code only."
+    shown = [line for line in printed.getvalue().splitlines() if line.startswith("[")]
+    assert shown == [coupon, "[NOTE] I put milk into the cart. [session]", coupon]
 
 
 @pytest.mark.parametrize("page", ["configuration.md", "gymnasium.md", "langgraph.md", "telemetry.md", "toolsets.md"])
