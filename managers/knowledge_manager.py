@@ -21,7 +21,7 @@ from zorkgpt.knowledge.store import KnowledgeStore
 from zorkgpt.knowledge.synthesis import EpisodeReview, KnowledgeSynthesizer, mean_critic_score
 from zorkgpt.knowledge.updater import KnowledgeUpdater
 from zorkgpt.memory.manager import SimpleMemoryManager
-from zorkgpt.memory.models import Memory
+from zorkgpt.memory.models import Memory, PlaceKey
 from zorkgpt.memory.storage.restore_point import FileRestorer
 from zorkgpt.offline.knowledge import RuleKnowledgeSynthesizer
 from zorkgpt.runlog.episodes import read_episode
@@ -56,7 +56,7 @@ class SpecificMemories:
         self._store = store
         self._tokens = shown_tokens(config)
 
-    def __call__(self, location_id: int, location_name: str, memories: Sequence[Memory]) -> list[Memory]:
+    def __call__(self, location_id: PlaceKey, location_name: str, memories: Sequence[Memory]) -> list[Memory]:
         """Return the memories that are not repeated by a line shown at this location; pinned ones are always kept."""
         lines = {line_key(line) for line in patterns_at(self._store.document, location_id, self._tokens)}
         if not lines:

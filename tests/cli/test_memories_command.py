@@ -113,7 +113,8 @@ def test_history_says_what_became_of_a_memory_and_why(folder):
         (["move", 5, 5], "Location 5 has that number already."),
         (["history", "No such"], "There is no memory titled 'No such' in the history."),
         (["import", "/nowhere/at-all"], "Can't read /nowhere/at-all: No such file or directory"),
-        (["show", "five"], "Invalid value for 'location'"),
+        (["show", "five"], "Nothing is remembered of location five."),
+        (["show", " "], "a text must not be blank"),
     ],
 )
 def test_bad_input_is_a_message_and_exit_code_2(folder, arguments, message):

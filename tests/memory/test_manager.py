@@ -1,7 +1,6 @@
 """What the manager promises: routing, replacing, invalidating, counting, forgetting."""
 
 import logging
-import re
 from types import SimpleNamespace
 
 import pytest
@@ -317,12 +316,3 @@ def test_a_damaged_session_is_not_restored(tmp_path, manager, content):
     (tmp_path / "s.json").write_bytes(content)
     assert manager.restore_session(tmp_path / "s.json") is False
     assert manager.restore_session(tmp_path / "nothing.json") is False
-
-
-@pytest.mark.parametrize("location", [10**18, "5", True, None, 5.0])
-def test_a_location_with_a_number_that_no_file_can_hold_is_refused_and_named(tmp_path, location):
-    manager = SimpleMemoryManager.open(tmp_path / "Memories.md")
-    for persistence in ("permanent", "ephemeral"):
-        with pytest.raises(ValueError, match=re.escape(repr(location))):
-            manager.add_memory(location, "Hall", Memory("NOTE", "Title", 1, "1", 0, "Text.", persistence))
-    assert not (tmp_path / "Memories.md").exists()

@@ -7,14 +7,14 @@ from pathlib import Path
 
 from zorkgpt.cli.display import RULES
 from zorkgpt.memory.credit.trials import Trial, TrialFile
-from zorkgpt.memory.models import Memory
+from zorkgpt.memory.models import Memory, PlaceKey
 from zorkgpt.memory.storage.changes import is_current, seen_first
 from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.shelves import read_document
 from zorkgpt.runlog.episodes import FailureCount, count_failures, episodes_in, last_end, read_episode
 from zorkgpt.runlog.events import EpisodeEnded, Event, TurnPlayed
 
-Key = tuple[int, str]
+Key = tuple[PlaceKey, str]
 """The location and the title of a memory."""
 _SHOWN_MEMORIES = 3
 

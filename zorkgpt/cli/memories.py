@@ -18,7 +18,7 @@ from zorkgpt.text import number_of
 if TYPE_CHECKING:
     from zorkgpt.memory.credit.trials import Trial
     from zorkgpt.memory.manager import SimpleMemoryManager
-    from zorkgpt.memory.models import Memory
+    from zorkgpt.memory.models import Memory, PlaceKey
     from zorkgpt.memory.provenance import Provenance
     from zorkgpt.memory.retrieval import LocatedMemory
     from zorkgpt.memory.storage.history import HistoryRecord
@@ -34,7 +34,9 @@ Game = Annotated[
 ]
 File = Annotated[Path | None, typer.Option("--file", help="The memory file itself, where it has another name.")]
 Title = Annotated[str, typer.Argument(help="A memory's title.")]
-Location = Annotated[int | None, typer.Option("--location", help="Its location's number, where others have one too.")]
+Location = Annotated[
+    str | None, typer.Option("--location", help="Its location's number or text, where others have one too.")
+]
 _LONGEST_AS_OF = 100
 """Characters of an episode and a turn; Python reads no number of thousands of digits."""
 _MOST_TRIALS, _MOST_CHANGES = 10, 10
@@ -43,7 +45,9 @@ _MOST_TRIALS, _MOST_CHANGES = 10, 10
 
 @app.command()
 def show(
-    location: Annotated[int | None, typer.Argument(help="A location's number; without one, all of them.")] = None,
+    location: Annotated[
+        str | None, typer.Argument(help="A location's number or text; without one, all of them.")
+    ] = None,
     as_of: Annotated[
         str | None, typer.Option("--as-of", help="As it stood at the end of this episode's turn: 3:120")
     ] = None,
@@ -54,7 +58,8 @@ def show(
     """What is known of a location, or of all: every memory, with what became of it."""
     with opened(workdir, file, game) as manager:
         memories = manager.all_memories() if as_of is None else _as_of(manager, as_of)
-        located = [one for one in memories if location in (None, one.location_id)]
+        wanted = None if location is None else place_given(location)
+        located = [one for one in memories if wanted in (None, one.location_id)]
         if not located:
             then = "" if as_of is None else f" as of {as_of}"
             fail(f"Nothing is remembered{'' if location is None else f' of location {location}'}{then}.")
@@ -79,7 +84,7 @@ def why(
     with opened(workdir, file, game) as manager:
         with suppress(MemoryStoreError):
             manager.store.reconcile()
-        found = manager.why(title, location)
+        found = manager.why(title, None if location is None else place_given(location))
         if not found:
             fail(f"There never was a memory titled {title!r}{'' if location is None else f' at location {location}'}.")
         if json_:
@@ -317,6 +322,20 @@ def _written(record: "HistoryRecord") -> str:
     turn = f"in episode {moment.episode}, turn {moment.turn}" if moment else ""
     source = "" if record.source == "agent" else f"({record.source})"
     return " ".join(filter(None, [turn, f"on {record.at[:10]} at {record.at[11:16]}", source]))
+
+
+def place_given(text: str) -> "PlaceKey":
+    """Return the place that is meant by a word of the command line: a number, or a text, with or without quotes."""
+    from zorkgpt.memory.places import checked_place, parse_place
+
+    try:
+        return parse_place(text)
+    except ValueError:
+        pass
+    try:
+        return checked_place(text)
+    except ValueError as error:
+        fail(str(error))
 
 
 def say(text: str, end: str = "\n") -> None:

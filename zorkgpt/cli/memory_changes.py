@@ -17,6 +17,7 @@ from zorkgpt.cli.memories import (
     fail,
     memory_path,
     opened,
+    place_given,
     say,
 )
 from zorkgpt.cli.paths import configured_paths
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from game_interface.story import Story
     from zorkgpt.memory.editing import Edit
     from zorkgpt.memory.manager import SimpleMemoryManager
+    from zorkgpt.memory.models import PlaceKey
     from zorkgpt.memory.upkeep.classification import Classifier
 
 __all__ = ["app"]
@@ -132,21 +134,22 @@ def undo(
 
 @app.command()
 def move(
-    old: Annotated[int, typer.Argument(help="The location's number until now.")],
-    new: Annotated[int, typer.Argument(help="Its number from now on.")],
+    old: Annotated[str, typer.Argument(help="The location's number or text until now.")],
+    new: Annotated[str, typer.Argument(help="Its number or text from now on.")],
     workdir: Workdir = None,
     file: File = None,
     game: Game = None,
 ) -> None:
-    """Give a location another number, with all that is known of it."""
+    """Give a location another number or text, with all that is known of it."""
     with opened(workdir, file, game) as manager:
         from zorkgpt.memory.storage import changes
 
-        if not manager.store.document.sections_of(old):
+        place, wanted = place_given(old), place_given(new)
+        if not manager.store.document.sections_of(place):
             fail(f"There is no location {old} in {manager.store.file.path}.")
-        if old == new:
+        if place == wanted:
             fail(f"Location {old} has that number already.")
-        outcome = manager.store.apply(lambda document: changes.moved(document, old, new))
+        outcome = manager.store.apply(lambda document: changes.moved(document, place, wanted))
         moved = len(outcome.changes) // 2 if outcome else 0
         say(f"{number_of(moved, 'memory', 'memories')} moved from location {old} to {new}.")
 
@@ -257,7 +260,7 @@ def audit(
 
 def _apply_edit(
     title: str,
-    location: int | None,
+    location: str | None,
     wanted: "Edit",
     workdir: Path | None,
     file: Path | None,
@@ -265,12 +268,12 @@ def _apply_edit(
     expected: str | None = None,
 ) -> None:
     with opened(workdir, file, game) as manager:
-        place = _location_of(manager, title) if location is None else location
+        place = _location_of(manager, title) if location is None else place_given(location)
         memory = manager.edit_memory(place, title, wanted, expected=expected)
         say(f"Location {place}: {described(memory)}")
 
 
-def _location_of(manager: "SimpleMemoryManager", title: str) -> int:
+def _location_of(manager: "SimpleMemoryManager", title: str) -> "PlaceKey":
     wanted = " ".join(title.split()).casefold()
     places = {
         one.location_id: one.location_name for one in manager.all_memories() if one.memory.title.casefold() == wanted

@@ -79,7 +79,11 @@ def find_patterns(memories: Sequence[LocatedMemory], is_way: Callable[[str], boo
             found.setdefault(_key(located), []).append(located)
     made = []
     for same in found.values():
-        places = {one.location_id: PatternPlace(one.location_id, one.location_name) for one in same}
+        places = {
+            one.location_id: PatternPlace(one.location_id, one.location_name)
+            for one in same
+            if isinstance(one.location_id, int)
+        }
         text = general_form(same[0].memory, same[0].location_name)
         if len(places) >= MIN_PLACES and len(text) <= _MAX_CHARS:
             section = _SECTIONS.get(same[0].memory.category, KnowledgeSection.LESSONS)
@@ -92,6 +96,8 @@ def withdrawn(memories: Sequence[LocatedMemory]) -> Mapping[str, frozenset[int]]
     believed: dict[str, set[int]] = {}
     disbelieved: dict[str, set[int]] = {}
     for located in memories:
+        if not isinstance(located.location_id, int):
+            continue
         is_gone = located.memory.vetoed or located.memory.status == MemoryStatus.SUPERSEDED
         (disbelieved if is_gone else believed).setdefault(_key(located), set()).add(located.location_id)
     return {said: frozenset(places - believed.get(said, set())) for said, places in disbelieved.items()}

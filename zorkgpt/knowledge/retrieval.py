@@ -10,6 +10,7 @@ from game_interface.models import Observation
 from zorkgpt.knowledge.claims import parse_claim
 from zorkgpt.knowledge.document import KnowledgeDocument
 from zorkgpt.knowledge.line import ORDER, KnowledgeLine, KnowledgeSection
+from zorkgpt.memory.models import PlaceKey
 from zorkgpt.memory.retrieval import estimated_tokens
 
 _PLACE_BOUND = (
@@ -52,9 +53,9 @@ class RelevantLine:
     """None: a person wrote it."""
 
 
-def patterns_at(document: KnowledgeDocument, location_id: int | None, budget: int) -> tuple[KnowledgeLine, ...]:
+def patterns_at(document: KnowledgeDocument, location_id: PlaceKey | None, budget: int) -> tuple[KnowledgeLine, ...]:
     """Return the patterns that were found at this place, as many as fit into half of the token budget."""
-    found = document.by_place.get(location_id, ()) if location_id is not None else ()
+    found = document.by_place.get(location_id, ()) if isinstance(location_id, int) else ()
     here = sorted(found, key=lambda line: (line.section is not KnowledgeSection.DANGERS, -line.borne_out))
     return tuple(_fitting(here, budget // 2, _shown_text))
 

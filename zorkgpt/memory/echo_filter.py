@@ -5,7 +5,8 @@ from collections.abc import Collection, Iterable
 from typing import Any
 
 from zorkgpt.memory.claims import Claim, holds
-from zorkgpt.memory.models import Memory
+from zorkgpt.memory.models import Memory, PlaceKey
+from zorkgpt.memory.places import place_order
 from zorkgpt.memory.storage.escaping import folded, one_line
 from zorkgpt.memory.synthesis import SynthesisRequest
 
@@ -22,19 +23,19 @@ class EchoFilter:
     """Keeps what the agent was shown: memories by their words, and lines that were drawn from memories."""
 
     def __init__(self) -> None:
-        self._memories: dict[str, tuple[str, tuple[int, ...], str]] = {}
+        self._memories: dict[str, tuple[str, tuple[PlaceKey, ...], str]] = {}
         """By its text: the text, the locations that it is remembered of, and its title; the one shown last at the end.
 
         These are the rows that are kept for a resumed episode, as they are.
         """
         self._lines: dict[str, str] = {}
 
-    def show(self, location_id: int, memories: Iterable[Memory]) -> None:
+    def show(self, location_id: PlaceKey, memories: Iterable[Memory]) -> None:
         for memory in memories:
             text = folded(memory.text)
             _, places, _ = self._memories.pop(text, (text, (), ""))
             if location_id not in places:
-                places = tuple(sorted((*places, location_id)))
+                places = tuple(sorted((*places, location_id), key=place_order))
             self._memories[text] = text, places, memory.title
 
     def show_lines(self, lines: Iterable[str]) -> None:
@@ -43,7 +44,7 @@ class EchoFilter:
             self._lines.pop(words := folded(line), None)
             self._lines[words] = line
 
-    def repeated_in(self, reasons: str, location_id: int, *, besides: Collection[str] = ()) -> tuple[str, ...]:
+    def repeated_in(self, reasons: str, location_id: PlaceKey, *, besides: Collection[str] = ()) -> tuple[str, ...]:
         """Return titles of memories of other locations, and lines, that these words may repeat, the last shown last.
 
         Args:
@@ -59,11 +60,11 @@ class EchoFilter:
         )
         return tuple(taken_up)[-_MOST_REPEATED:]
 
-    def is_echo(self, location_id: int, memory: Memory, request: SynthesisRequest) -> bool:
+    def is_echo(self, location_id: PlaceKey, memory: Memory, request: SynthesisRequest) -> bool:
         """Return whether it only repeats what was shown elsewhere, and nothing of this turn bears it out here."""
         return self._was_shown_elsewhere(location_id, memory) and not _is_borne_out(memory, request)
 
-    def _was_shown_elsewhere(self, location_id: int, memory: Memory) -> bool:
+    def _was_shown_elsewhere(self, location_id: PlaceKey, memory: Memory) -> bool:
         # At its own location the same words are a second observation.
         text = folded(memory.text)
         if text in self._memories:

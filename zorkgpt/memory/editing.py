@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 
 from zorkgpt.errors import MemoryConflict, MemoryEditError
-from zorkgpt.memory.models import INVALIDATION_MARKER, Category, Memory, MemoryStatus, Persistence
+from zorkgpt.memory.models import INVALIDATION_MARKER, Category, Memory, MemoryStatus, Persistence, PlaceKey
 from zorkgpt.memory.storage import changes
 from zorkgpt.memory.storage.changes import ChangedDocument, Kind, is_current
 from zorkgpt.memory.storage.document import Document
@@ -54,7 +54,7 @@ def fingerprint(memory: Memory) -> str:
     return blake2b(told.encode(errors="backslashreplace"), digest_size=8).hexdigest()
 
 
-def edit(store: MemoryStore, location_id: int, title: str, wanted: Edit, *, expected: str | None = None) -> Memory:
+def edit(store: MemoryStore, location_id: PlaceKey, title: str, wanted: Edit, *, expected: str | None = None) -> Memory:
     """Change a memory in the file, as it stands there now; on disk when this returns.
 
     Args:
@@ -85,7 +85,7 @@ def edit(store: MemoryStore, location_id: int, title: str, wanted: Edit, *, expe
     return done[0]
 
 
-def _find(document: Document, location_id: int, title: str, expected: str | None) -> Memory:
+def _find(document: Document, location_id: PlaceKey, title: str, expected: str | None) -> Memory:
     name = one_line(title)
     memories = document.memories(location_id)
     found = [one for one in memories if one.title == name]

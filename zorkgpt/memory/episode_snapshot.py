@@ -8,7 +8,8 @@ from typing import Any
 from zorkgpt.errors import FileError, reason_of
 from zorkgpt.files import write_file
 from zorkgpt.log import get_logger
-from zorkgpt.memory.models import Memory, fields_of, memory_of, same_episode
+from zorkgpt.memory.models import Memory, PlaceKey, fields_of, memory_of, same_episode
+from zorkgpt.memory.places import parse_place, render_place
 
 log = get_logger(__name__)
 
@@ -21,8 +22,8 @@ class EpisodeSnapshot:
     """What a resumed episode begins with."""
 
     episode: int | str
-    memories: dict[int, list[Memory]]
-    first_turns: dict[int, int]
+    memories: dict[PlaceKey, list[Memory]]
+    first_turns: dict[PlaceKey, int]
     """At which turn each location visited so far had its first one."""
     under_way: dict[str, Any] | None = None
     """What else is of the episode only: the learner's under "recorder", the writer's under "keeper".
@@ -36,8 +37,10 @@ def to_dict(snapshot: EpisodeSnapshot) -> dict[str, Any]:
     return {
         "version": _VERSION,
         "episode": snapshot.episode,
-        "memories": {str(place): [fields_of(memory) for memory in kept] for place, kept in snapshot.memories.items()},
-        "first_turns": {str(place): turn for place, turn in snapshot.first_turns.items()},
+        "memories": {
+            render_place(place): [fields_of(memory) for memory in kept] for place, kept in snapshot.memories.items()
+        },
+        "first_turns": {render_place(place): turn for place, turn in snapshot.first_turns.items()},
         "under_way": snapshot.under_way,
     }
 
@@ -50,8 +53,8 @@ def from_dict(content: dict[str, Any]) -> EpisodeSnapshot:
     """
     return EpisodeSnapshot(
         content["episode"],
-        {int(place): [memory_of(fields) for fields in kept] for place, kept in content["memories"].items()},
-        {int(place): int(turn) for place, turn in content.get("first_turns", {}).items()},
+        {parse_place(place): [memory_of(fields) for fields in kept] for place, kept in content["memories"].items()},
+        {parse_place(place): int(turn) for place, turn in content.get("first_turns", {}).items()},
         content.get("under_way"),
     )
 

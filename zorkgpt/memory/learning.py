@@ -19,6 +19,7 @@ from zorkgpt.memory.models import (
     MemoryStatus,
     MemorySynthesisResponse,
     Persistence,
+    PlaceKey,
     ZMachineContext,
     episode_key,
     known_fields,
@@ -137,7 +138,7 @@ class Learner:
 
     def learn(
         self,
-        location_id: int,
+        location_id: PlaceKey,
         name: str,
         action: str,
         response: str,
@@ -178,15 +179,15 @@ class Learner:
             if self._writer.evidence.is_due(self._state.turn):
                 self._writer.count_evidence()
 
-    def is_first_visit(self, location_id: int) -> bool:
+    def is_first_visit(self, location_id: PlaceKey) -> bool:
         return self._visits.is_first(location_id, self._state.turn)
 
-    def show(self, location_id: int, memories: Sequence[Memory]) -> None:
+    def show(self, location_id: PlaceKey, memories: Sequence[Memory]) -> None:
         """Note that the player sees these memories of the location at which it is about to act."""
         self.recalled.show(location_id, memories)
         self._writer.evidence.show(location_id, memories)
 
-    def instead_of(self, location_id: int, memory: Memory) -> str:
+    def instead_of(self, location_id: PlaceKey, memory: Memory) -> str:
         """Return what is so now instead of what a memory claims; "" where it still is so, or that is not known."""
         return self._handled.instead_of(location_id, memory.claims) if memory.claims else ""
 
@@ -211,7 +212,7 @@ class Learner:
             "last_asked_turn": self._last_asked_turn,
         }
 
-    def restore(self, first_turns: dict[int, int], saved: dict[str, Any] | None) -> None:
+    def restore(self, first_turns: dict[PlaceKey, int], saved: dict[str, Any] | None) -> None:
         """Go on with an interrupted episode; None: nothing more is known of it than its visits."""
         self._visits.restore(first_turns, saved and saved["visits"])
         if saved is not None:
@@ -226,7 +227,7 @@ class Learner:
 
     def _taken_in(
         self,
-        location_id: int,
+        location_id: PlaceKey,
         name: str,
         action: str,
         response: str,
@@ -253,7 +254,7 @@ class Learner:
         return SynthesisRequest(location_id, name, action, response, context, arrival=arrival)
 
     def _completed(
-        self, location_id: int, given: ZMachineContext | dict[str, Any] | None, *, arrival: bool
+        self, location_id: PlaceKey, given: ZMachineContext | dict[str, Any] | None, *, arrival: bool
     ) -> ZMachineContext:
         """Return the ground truth with the turn, and with whether this is the first visit of the episode."""
         context = ZMachineContext.of(given)
@@ -332,7 +333,7 @@ class Learner:
                     ]
         return tuple(found[:_MOST_UNCONFIRMED])
 
-    def _visits_of(self, location_id: int) -> tuple[int, int]:
+    def _visits_of(self, location_id: PlaceKey) -> tuple[int, int]:
         """Return how often the player has been at a place that it was at in this turn, and in how many episodes."""
         with self._writer.store.guard:
             written = next(iter(self._writer.store.document.sections_of(location_id)), None)
@@ -375,7 +376,7 @@ class Learner:
                 return memory
         return None
 
-    def _widen(self, location_id: int, action: str, turn: ZMachineContext, memories: Sequence[Memory]) -> None:
+    def _widen(self, location_id: PlaceKey, action: str, turn: ZMachineContext, memories: Sequence[Memory]) -> None:
         """Widen what came out again as a memory says, in another state: it does not depend on that state."""
         outcome = outcome_of(turn)
         for memory in memories:
@@ -422,7 +423,7 @@ class Learner:
             self.counts.synthesis_failures += 1
         return answer
 
-    def _replaced(self, location_id: int) -> list[Memory]:
+    def _replaced(self, location_id: PlaceKey) -> list[Memory]:
         with self._writer.store.guard:
             return [one for one in self._writer.store.cache.get(location_id, ()) if not is_current(one)]
 
@@ -474,7 +475,7 @@ class Learner:
                 self.counts.contradictions_settled += each()
         return kept
 
-    def _invalidate(self, request: SynthesisRequest, location_id: int, memory: Memory, reason: str) -> None:
+    def _invalidate(self, request: SynthesisRequest, location_id: PlaceKey, memory: Memory, reason: str) -> None:
         """Mark a memory as wrong, unless by the object tree it was so before the agent changed it, or still is."""
         lasting = memory.persistence.outlives_episode
         if memory.claims and all(
@@ -498,7 +499,7 @@ class Learner:
                 self._invalidate(request, one.location_id, one.memory, answer.invalidation_reason or "")
         return titles
 
-    def _is_or_was_so(self, request: SynthesisRequest, location_id: int, claim: Claim, *, lasting: bool) -> bool:
+    def _is_or_was_so(self, request: SynthesisRequest, location_id: PlaceKey, claim: Claim, *, lasting: bool) -> bool:
         if lasting and self._handled.was_so_before(location_id, claim):
             return True
         now = {told.short for thing in request.context.things for told in thing.claims()}
@@ -513,7 +514,7 @@ class Learner:
                     reason = f"by the object tree the {self._handled.name_of(denied.number)} is otherwise by now"
                     self._writer.invalidate_ephemeral(location_id, memory, reason, turn)
 
-    def _place(self, request: SynthesisRequest, fact: Fact) -> tuple[int, str]:
+    def _place(self, request: SynthesisRequest, fact: Fact) -> tuple[PlaceKey, str]:
         """Return where the fact is kept: the location of the action or of the arrival, as the model says."""
         turn = request.context
         here = request.location_id, request.location_name
@@ -524,7 +525,7 @@ class Learner:
             return turn.location_after, turn.destination_name
         return here
 
-    def _memory(self, request: SynthesisRequest, fact: Fact, location_id: int) -> Memory:
+    def _memory(self, request: SynthesisRequest, fact: Fact, location_id: PlaceKey) -> Memory:
         turn = request.context
         action = " ".join((_action_of(request, fact) or "").split())
         is_this_one = bool(action) and folded(action) == folded(request.action) and not request.arrival
@@ -542,7 +543,7 @@ class Learner:
             claims=_known_claims(fact.claims, turn),
         )
 
-    def _checked(self, request: SynthesisRequest, memory: Memory, location_id: int) -> Memory:
+    def _checked(self, request: SynthesisRequest, memory: Memory, location_id: PlaceKey) -> Memory:
         """Return the memory with the persistence that the ground truth allows."""
         turn = request.context
         if not memory.persistence.outlives_episode:
@@ -572,7 +573,7 @@ class Learner:
         return memory
 
     def _against_what_is_believed(
-        self, request: SynthesisRequest, location_id: int, memory: Memory, replaced: Sequence[str]
+        self, request: SynthesisRequest, location_id: PlaceKey, memory: Memory, replaced: Sequence[str]
     ) -> tuple[Memory, list[Callable[[], bool]]] | None:
         """Settle what is believed of the same action and came out otherwise.
 
@@ -601,7 +602,7 @@ class Learner:
                 settle.append(partial(writer.give_way, location_id, rival, memory, reason, turn.turn))
         return memory, settle
 
-    def _existing(self, location_id: int, memories: Sequence[Memory], titles: set[str]) -> list[Memory]:
+    def _existing(self, location_id: PlaceKey, memories: Sequence[Memory], titles: set[str]) -> list[Memory]:
         found: list[Memory] = []
         for title in sorted(titles):
             memory = resolve_title(title, memories)

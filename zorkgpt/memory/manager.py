@@ -23,9 +23,11 @@ from zorkgpt.memory.models import (
     MemoryEvent,
     MemoryStatus,
     Persistence,
+    PlaceKey,
     ZMachineContext,
     episode_key,
 )
+from zorkgpt.memory.places import checked_place, place_order
 from zorkgpt.memory.provenance import AsOf
 from zorkgpt.memory.retrieval import Found, LocatedMemory, best_matches, estimated_tokens, nearest, shown
 from zorkgpt.memory.settings import DeduplicationSettings, setting, settings_of
@@ -54,7 +56,7 @@ if TYPE_CHECKING:
 _NOWHERE = -1
 """Stands for all locations where vectors are kept by location."""
 
-OfThisPlaceOnly = Callable[[int, str, Sequence[Memory]], list[Memory]]
+OfThisPlaceOnly = Callable[[PlaceKey, str, Sequence[Memory]], list[Memory]]
 """(location, its name, its memories) → those that say something of this place alone."""
 
 
@@ -210,23 +212,25 @@ class SimpleMemoryManager:
         return self._learner.synthesizer
 
     @property
-    def memory_cache(self) -> dict[int, list[Memory]]:
+    def memory_cache(self) -> dict[PlaceKey, list[Memory]]:
         """Core and permanent memories by location, as in the file."""
         return self.store.cache
 
     @property
-    def ephemeral_cache(self) -> dict[int, list[Memory]]:
+    def ephemeral_cache(self) -> dict[PlaceKey, list[Memory]]:
         """This episode's memories by location."""
         return self._writer.ephemeral
 
-    def add_memory(self, location_id: int, location_name: str, memory: Memory) -> bool:
+    def add_memory(self, location_id: PlaceKey, location_name: str, memory: Memory) -> bool:
         """Keep a memory; on disk when this returns, if it is not ephemeral. False: it could not be written.
 
         One of the same title and text as a current one counts as seen again.
         """
         return self._writer.add(location_id, location_name, _typed(memory))
 
-    def supersede_memory(self, location_id: int, location_name: str, old_memory_title: str, new_memory: Memory) -> bool:
+    def supersede_memory(
+        self, location_id: PlaceKey, location_name: str, old_memory_title: str, new_memory: Memory
+    ) -> bool:
         """Replace a memory by a newer one. False: not found, not written, or refused, and nothing was changed.
 
         What is known for good can't be replaced by what is true for the episode only.
@@ -235,23 +239,30 @@ class SimpleMemoryManager:
         turn = self._state.turn or TurnSpan.parse(new_memory.turns).last_number
         return self._writer.supersede(location_id, location_name, [old_memory_title], new_memory, turn)
 
-    def invalidate_memory(self, location_id: int, memory_title: str, reason: str, turn: int | None = None) -> bool:
+    def invalidate_memory(self, location_id: PlaceKey, memory_title: str, reason: str, turn: int | None = None) -> bool:
         """Mark a memory as wrong. False: not found, not written, or there is no reason."""
+        location_id = checked_place(location_id)
         return self._writer.invalidate(location_id, memory_title, reason, self._state.turn if turn is None else turn)
 
     def invalidate_memories(
-        self, location_id: int, memory_titles: list[str] | set[str], reason: str, turn: int | None = None
+        self, location_id: PlaceKey, memory_titles: list[str] | set[str], reason: str, turn: int | None = None
     ) -> dict[str, bool]:
         return {title: self.invalidate_memory(location_id, title, reason, turn) for title in memory_titles}
 
     def update_memory_metadata(
-        self, memory: Memory, location_id: int, location_name: str, new_turn: int | str, new_episode: int | str
+        self, memory: Memory, location_id: PlaceKey, location_name: str, new_turn: int | str, new_episode: int | str
     ) -> bool:
         """Count one more observation of a memory. The same turn of the same episode counts once."""
+        location_id = checked_place(location_id)
         return self._writer.seen_again(location_id, memory, new_turn, new_episode)
 
-    def get_location_memory(self, location_id: int) -> str:
-        """Return what the agent is told of this location; "" if nothing is known."""
+    def get_location_memory(self, location_id: PlaceKey) -> str:
+        """Return what the agent is told of this location; "" if nothing is known.
+
+        Raises:
+            TypeError, ValueError: the location is no key of a place.
+        """
+        location_id = checked_place(location_id)
         self._writer.refresh()
         with self.store.guard:
             sections = self.store.document.sections_of(location_id)
@@ -271,28 +282,29 @@ class SimpleMemoryManager:
             self._learner.show(location_id, found.memories)
         return found.text
 
-    def instead_of(self, location_id: int, memory: Memory) -> str:
+    def instead_of(self, location_id: PlaceKey, memory: Memory) -> str:
         """Return what is so at this moment instead of what a memory of a location claims, as far as was seen: `gone`.
 
         "" where it still is so, or that is not known.
         """
         return self._learner.instead_of(location_id, memory)
 
-    def mark_recalled(self, location_id: int, memories: Iterable[Memory]) -> None:
+    def mark_recalled(self, location_id: PlaceKey, memories: Iterable[Memory]) -> None:
         """Note memories of a location that the agent was shown elsewhere: repeating them is no observation."""
         with self.store.guard:
-            self._learner.recalled.show(location_id, memories)
+            self._learner.recalled.show(checked_place(location_id), memories)
 
     def mark_lines_recalled(self, lines: Iterable[str]) -> None:
         """Note lines that the agent was shown, which were drawn from memories and are of no place."""
         with self.store.guard:
             self._learner.recalled.show_lines(lines)
 
-    def get_visits(self, location_id: int) -> tuple[int, int]:
+    def get_visits(self, location_id: PlaceKey) -> tuple[int, int]:
         """Return how often the player has been here, and in how many episodes, the present visit included.
 
         That is the one that goes on here, or, when the player was last somewhere else, the one that begins now.
         """
+        location_id = checked_place(location_id)
         self._writer.refresh()
         with self.store.guard:
             written = next(iter(self.store.document.sections_of(location_id)), None)
@@ -301,19 +313,20 @@ class SimpleMemoryManager:
             played = {episode_key(each) for each in (*episodes, *uncounted, self._state.episode)}
             return times + len(uncounted), len(played)
 
-    def get_ephemeral_count(self, location_id: int | None = None) -> int:
+    def get_ephemeral_count(self, location_id: PlaceKey | None = None) -> int:
         """Return how many memories of the episode there are, with the superseded."""
         return _count(self._writer.ephemeral, location_id)
 
-    def get_persistent_count(self, location_id: int | None = None) -> int:
+    def get_persistent_count(self, location_id: PlaceKey | None = None) -> int:
         """Return how many lasting memories there are, with the superseded."""
         self._writer.refresh()
         with self.store.guard:
             return _count(self.store.cache, location_id)
 
-    def get_memory_breakdown(self, location_id: int) -> dict[str, int]:
+    def get_memory_breakdown(self, location_id: PlaceKey) -> dict[str, int]:
         """Return how many memories of each persistence are current."""
         self._writer.refresh()
+        location_id = checked_place(location_id)
         found = Counter(memory.persistence for memory in self._writer.current(location_id))
         return {kind.value: found[kind] for kind in Persistence}
 
@@ -323,16 +336,16 @@ class SimpleMemoryManager:
         with self.store.guard:
             return [
                 LocatedMemory(location_id, self._name(location_id), memory)
-                for location_id in sorted({*self.store.cache, *self._writer.ephemeral})
+                for location_id in sorted({*self.store.cache, *self._writer.ephemeral}, key=place_order)
                 for cache in (self.store.cache, self._writer.ephemeral)
                 for memory in cache.get(location_id, ())
             ]
 
-    def edit_memory(self, location_id: int, title: str, wanted: "Edit", *, expected: str | None = None) -> Memory:
+    def edit_memory(self, location_id: PlaceKey, title: str, wanted: "Edit", *, expected: str | None = None) -> Memory:
         """Change a memory in the file as a person wants it: see `zorkgpt.memory.editing.edit`."""
         from zorkgpt.memory.editing import edit
 
-        return edit(self.store, location_id, title, wanted, expected=expected)
+        return edit(self.store, checked_place(location_id), title, wanted, expected=expected)
 
     def search(self, query: str, k: int = 5) -> list[Found]:
         """Return the current memories, wherever they are, that are nearest to the query, best first.
@@ -347,13 +360,13 @@ class SimpleMemoryManager:
                 return nearest(cosines, current, k) or best_matches(query, current, k)
         return best_matches(query, current, k)
 
-    def is_first_visit(self, location_id: int) -> bool:
+    def is_first_visit(self, location_id: PlaceKey) -> bool:
         """Return whether no turn at this location has been recorded in this episode, but for the present turn."""
-        return self._learner.is_first_visit(location_id)
+        return self._learner.is_first_visit(checked_place(location_id))
 
     def record_action_outcome(
         self,
-        location_id: int,
+        location_id: PlaceKey,
         location_name: str,
         action: str,
         response: str,
@@ -364,7 +377,7 @@ class SimpleMemoryManager:
 
     def record_arrival(
         self,
-        location_id: int,
+        location_id: PlaceKey,
         location_name: str,
         description: str,
         z_machine_context: ZMachineContext | dict[str, Any] | None = None,
@@ -399,20 +412,21 @@ class SimpleMemoryManager:
         """Return the vector of a text, float32 of unit length; None if there is none to be had."""
         return None if self._deduplicator is None else self._deduplicator.index.vector(text)
 
-    def get_location_embeddings(self, location_id: int) -> "list[tuple[Memory, Vector]]":
+    def get_location_embeddings(self, location_id: PlaceKey) -> "list[tuple[Memory, Vector]]":
         """Return the believed lasting memories of a location with their vectors; none where there are no vectors."""
         if self._deduplicator is None:
             return []
         self._writer.refresh()
-        memories = self._deduplicator.lasting(location_id)
+        memories = self._deduplicator.lasting(checked_place(location_id))
         vectors = self._deduplicator.index.vectors([memory.text for memory in memories]) if memories else None
         return [] if vectors is None else list(zip(memories, vectors, strict=True))
 
-    def check_semantic_duplicate(self, candidate_text: str, location_id: int) -> tuple[Memory, float] | None:
+    def check_semantic_duplicate(self, candidate_text: str, location_id: PlaceKey) -> tuple[Memory, float] | None:
         """Return the nearest memory of the location whose text the candidate says, and their cosine similarity.
 
         Where there are no vectors only the very same words count.
         """
+        location_id = checked_place(location_id)
         self._writer.refresh()
         if not candidate_text.strip():
             return None
@@ -465,7 +479,7 @@ class SimpleMemoryManager:
 
     # The past
 
-    def as_of(self, episode: int | str, turn: int) -> dict[int, list[Memory]]:
+    def as_of(self, episode: int | str, turn: int) -> dict[PlaceKey, list[Memory]]:
         """Return the memories of each location as they stood at the end of this turn, the superseded ones too.
 
         Ephemeral ones are read from the episode's log, in `runs/` beside the memory file. Of an episode that nobody
@@ -485,13 +499,14 @@ class SimpleMemoryManager:
         self._as_of.refresh()
         return self._as_of
 
-    def why(self, title: str, location_id: int | None = None) -> "list[Provenance]":
+    def why(self, title: str, location_id: PlaceKey | None = None) -> "list[Provenance]":
         """Return what taught the memories of this title, when they were shown, and what came of it, by location."""
         from zorkgpt.memory.provenance import why
 
         self._writer.refresh()
         with self.store.guard:
-            return why(self.store, title, location_id=location_id)
+            place = None if location_id is None else checked_place(location_id)
+            return why(self.store, title, location_id=place)
 
     # The episode
 
@@ -603,13 +618,13 @@ class SimpleMemoryManager:
             self._writer.restore(found.memories, under_way.get("keeper"))
             self._learner.restore(found.first_turns, under_way.get("recorder"))
 
-    def _name(self, location_id: int) -> str:
+    def _name(self, location_id: PlaceKey) -> str:
         return self._writer.name_of(location_id)
 
 
-def _count(cache: dict[int, list[Memory]], location_id: int | None) -> int:
+def _count(cache: dict[PlaceKey, list[Memory]], location_id: PlaceKey | None) -> int:
     if location_id is not None:
-        return len(cache.get(location_id, ()))
+        return len(cache.get(checked_place(location_id), ()))
     return sum(map(len, cache.values()))
 
 

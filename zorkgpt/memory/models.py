@@ -11,6 +11,9 @@ from pydantic import BaseModel, BeforeValidator, Field, TypeAdapter, ValidationE
 
 from zorkgpt.memory.claims import Claim, Relation, claims_in
 
+PlaceKey = int | str
+"""The key of a place: a whole number, or a text such as a URL. 5 and "5" are two places."""
+
 MemoryStatusType = Literal["ACTIVE", "TENTATIVE", "SUPERSEDED"]
 """The values of `MemoryStatus`, for those who write them as strings."""
 
@@ -353,8 +356,8 @@ class ZMachineContext:
     score_before: int | None = None
     score_after: int | None = None
     score_delta: int = 0
-    location_before: int | None = None
-    location_after: int | None = None
+    location_before: PlaceKey | None = None
+    location_after: PlaceKey | None = None
     location_changed: bool = False
     inventory_before: tuple[str, ...] = ()
     inventory_after: tuple[str, ...] = ()
@@ -431,7 +434,7 @@ class MemoryEvent:
 
     kind: str
     """Added, seen again, merged, superseded, contested, qualified, invalidated or ignored."""
-    location_id: int
+    location_id: PlaceKey
     title: str
     persistence: Persistence
     category: str = ""

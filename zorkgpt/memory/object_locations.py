@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from zorkgpt.memory.claims import OPPOSITE, Claim, Relation, claims_in
-from zorkgpt.memory.models import ThingAtHand, ZMachineContext
+from zorkgpt.memory.models import PlaceKey, ThingAtHand, ZMachineContext
 
 _ATTRIBUTE_OF = {
     Relation.OPEN: ("open", True),
@@ -26,7 +26,7 @@ class HandledThing:
     """One thing that the agent moved or changed in this episode."""
 
     name: str
-    found_at: int | None
+    found_at: PlaceKey | None
     """The location where the agent first moved or changed it: until then it was without the agent's doing."""
     moved: bool = False
     origin: int | None = None
@@ -99,11 +99,11 @@ class HandledThings:
                 found.setdefault(claim.number, []).append(claim)
         self._at_hand = found
 
-    def owed_to_the_agent(self, location_id: int, claims: Iterable[Claim]) -> Claim | None:
+    def owed_to_the_agent(self, location_id: PlaceKey, claims: Iterable[Claim]) -> Claim | None:
         """Return a claim, kept at this location, that is true by the agent's doing only; None: there is none."""
         return next((claim for claim in claims if self._is_owed(location_id, claim)), None)
 
-    def denies(self, location_id: int, claim: Claim) -> bool:
+    def denies(self, location_id: PlaceKey, claim: Claim) -> bool:
         """Return whether a thing that the agent moved or changed is known to be otherwise than the claim says."""
         thing = self._things.get(claim.number) if claim.number is not None else None
         if thing is None:
@@ -116,7 +116,7 @@ class HandledThings:
         attribute, value = _ATTRIBUTE_OF.get(claim.relation, ("", False))
         return attribute in thing.now and thing.now[attribute] is not value
 
-    def instead_of(self, location_id: int, claims: Iterable[Claim]) -> str:
+    def instead_of(self, location_id: PlaceKey, claims: Iterable[Claim]) -> str:
         """Return what is so now instead of what claims say that are kept at this location: `carried`, `open`.
 
         Where they are about several things, each is named: `brass key carried`. "" where all that is known of them
@@ -137,7 +137,7 @@ class HandledThings:
         at_hand = self._at_hand.get(number)
         return " ".join((at_hand[0].name if at_hand else self.name_of(number)).split())
 
-    def _instead(self, location_id: int, claim: Claim) -> str:
+    def _instead(self, location_id: PlaceKey, claim: Claim) -> str:
         thing = self._things.get(claim.number or 0)
         told = self._at_hand.get(claim.number or 0)
         if claim.relation in _ATTRIBUTE_OF:
@@ -157,7 +157,7 @@ class HandledThings:
             return "gone"
         return "moved" if thing.holder != (location_id if claim.relation is Relation.HERE else claim.other) else ""
 
-    def was_so_before(self, location_id: int, claim: Claim) -> bool:
+    def was_so_before(self, location_id: PlaceKey, claim: Claim) -> bool:
         """Return whether the claim says how a thing was before the agent moved or changed it."""
         thing = self._things.get(claim.number) if claim.number is not None else None
         if thing is None:
@@ -167,7 +167,7 @@ class HandledThings:
         attribute, value = _ATTRIBUTE_OF.get(claim.relation, ("", False))
         return thing.began.get(attribute) is value
 
-    def _is_owed(self, location_id: int, claim: Claim) -> bool:
+    def _is_owed(self, location_id: PlaceKey, claim: Claim) -> bool:
         thing = self._things.get(claim.number) if claim.number is not None else None
         if thing is None:
             return False
@@ -178,7 +178,7 @@ class HandledThings:
         return attribute in thing.began and thing.began[attribute] is not value
 
     @staticmethod
-    def _lay_there(thing: HandledThing, location_id: int, claim: Claim) -> bool:
+    def _lay_there(thing: HandledThing, location_id: PlaceKey, claim: Claim) -> bool:
         if thing.found_at != location_id or claim.relation is Relation.CARRIED:
             return False
         return thing.origin == (location_id if claim.relation is Relation.HERE else claim.other)

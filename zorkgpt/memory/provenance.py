@@ -14,9 +14,11 @@ from zorkgpt.memory.models import (
     Memory,
     MemoryStatus,
     Persistence,
+    PlaceKey,
     episode_key,
     fields_of,
 )
+from zorkgpt.memory.places import place_order
 from zorkgpt.memory.storage.changes import Change, is_current
 from zorkgpt.memory.storage.history import ChangeHistory, HistoryRecord
 from zorkgpt.memory.storage.store import MemoryStore
@@ -42,7 +44,7 @@ class Showings:
 class Provenance:
     """The story of the memories of one title at one location."""
 
-    location_id: int
+    location_id: PlaceKey
     location_name: str
     title: str
     memory: Memory | None
@@ -72,7 +74,7 @@ class Provenance:
 
 
 def why(
-    store: MemoryStore, title: str, *, location_id: int | None = None, runs: Path | None = None
+    store: MemoryStore, title: str, *, location_id: PlaceKey | None = None, runs: Path | None = None
 ) -> list[Provenance]:
     """Return the story of each memory with this title, whatever its case, by location.
 
@@ -81,7 +83,7 @@ def why(
         runs: the folder with a folder for each episode; `runs/` beside the memory file by default.
     """
     wanted = title.casefold().strip()
-    found: dict[int, list[HistoryRecord]] = {}
+    found: dict[PlaceKey, list[HistoryRecord]] = {}
     for record in store.history.records():
         place = record.change.location_id
         if location_id in (None, place) and wanted in map(str.casefold, _titles(record.change)):
@@ -91,11 +93,19 @@ def why(
             found.setdefault(place, [])
     trials = list(TrialFile(store.file.path.with_suffix(".trials.jsonl")).trials()) if found else []
     folder = store.file.path.parent / RUNS if runs is None else runs
-    return [_provenance(store, place, wanted, tuple(found[place]), trials, folder) for place in sorted(found)]
+    return [
+        _provenance(store, place, wanted, tuple(found[place]), trials, folder)
+        for place in sorted(found, key=place_order)
+    ]
 
 
 def _provenance(
-    store: MemoryStore, place: int, wanted: str, records: tuple[HistoryRecord, ...], trials: Iterable[Trial], runs: Path
+    store: MemoryStore,
+    place: PlaceKey,
+    wanted: str,
+    records: tuple[HistoryRecord, ...],
+    trials: Iterable[Trial],
+    runs: Path,
 ) -> Provenance:
     kept = [one for one in store.cache.get(place, ()) if one.title.casefold() == wanted]
     memory = next((one for one in kept if is_current(one)), kept[-1] if kept else None)
@@ -107,7 +117,7 @@ def _provenance(
     return Provenance(place, next(iter(names), ""), title, memory, records, tuple(_shown(runs, place, title)), its)
 
 
-def _shown(runs: Path, location_id: int, title: str) -> Iterator[Showings]:
+def _shown(runs: Path, location_id: PlaceKey, title: str) -> Iterator[Showings]:
     # As the log has it; only the lines that name the title are read closer.
     sign = json.dumps(f"] {title}:", ensure_ascii=False)[1:-1].encode(errors="backslashreplace")
     for episode in episodes_in(runs.parent) if runs.name == RUNS else ():
@@ -116,7 +126,7 @@ def _shown(runs: Path, location_id: int, title: str) -> Iterator[Showings]:
             yield Showings(episode, turns[0], turns[-1], len(turns))
 
 
-def _turns(log: Path, sign: bytes, location_id: int, mark: str) -> set[int]:
+def _turns(log: Path, sign: bytes, location_id: PlaceKey, mark: str) -> set[int]:
     found = set()
     try:
         with log.open("rb") as file:
@@ -167,7 +177,7 @@ class EpisodeMemories:
         self._log = log
         self._episode = episode
         self._read_bytes = 0
-        self._states: dict[int, list[tuple[int, tuple[Memory, ...]]]] = {}
+        self._states: dict[PlaceKey, list[tuple[int, tuple[Memory, ...]]]] = {}
         """For each location the turns of its changes, each with the memories from then on."""
         self.ended: str | None = None
         """The time of the end of the episode, as ISO 8601; None: it has not ended, or nobody knows."""
@@ -189,10 +199,10 @@ class EpisodeMemories:
             if any(sign in line for sign in _SIGNS):
                 self._take(line)
 
-    def locations(self) -> Iterable[int]:
+    def locations(self) -> Iterable[PlaceKey]:
         return self._states
 
-    def at(self, location_id: int, turn: int) -> tuple[Memory, ...]:
+    def at(self, location_id: PlaceKey, turn: int) -> tuple[Memory, ...]:
         """Return the memories of a location after a turn, with the superseded."""
         states = self._states.get(location_id, ())
         place = bisect_right(states, turn, key=lambda state: state[0])
@@ -274,15 +284,15 @@ class AsOf:
         self._tail = b""
         """The last bytes that were read."""
         self._records: list[HistoryRecord] = []
-        self._numbers: dict[int, list[int]] = {}
+        self._numbers: dict[PlaceKey, list[int]] = {}
         """The numbers of the records of each location."""
-        self._states: dict[int, list[tuple[Memory, ...]]] = {}
+        self._states: dict[PlaceKey, list[tuple[Memory, ...]]] = {}
         """The memories of each location after each of its records."""
         self._turns: dict[int | str, list[int]] = {}
         """The turn of each record of an episode; one that was played again counts as the latest so far."""
         self._rows: dict[int | str, list[int]] = {}
         """The numbers of the records of each episode."""
-        self._names: dict[int, str] = {}
+        self._names: dict[PlaceKey, str] = {}
         self._episodes: dict[int | str, EpisodeMemories] = {}
 
     @classmethod
@@ -309,22 +319,22 @@ class AsOf:
         for episode in self._episodes.values():
             episode.refresh()
 
-    def memories(self, location_id: int, episode: int | str, turn: int) -> list[Memory]:
+    def memories(self, location_id: PlaceKey, episode: int | str, turn: int) -> list[Memory]:
         """Return the memories of a location at the end of a turn, the lasting first, with the superseded."""
         lasting = self._state(location_id, self._record_count_at(episode, turn))
         return [*lasting, *self._of_episode(episode).at(location_id, turn)]
 
-    def all_memories(self, episode: int | str, turn: int) -> dict[int, list[Memory]]:
+    def all_memories(self, episode: int | str, turn: int) -> dict[PlaceKey, list[Memory]]:
         """Return the memories of every location that had any, at the end of a turn."""
         cut, passing = self._record_count_at(episode, turn), self._of_episode(episode)
         found = {}
-        for location_id in sorted({*self._states, *passing.locations()}):
+        for location_id in sorted({*self._states, *passing.locations()}, key=place_order):
             memories = [*self._state(location_id, cut), *passing.at(location_id, turn)]
             if memories:
                 found[location_id] = memories
         return found
 
-    def changes(self, location_id: int, title: str, episode: int | str, turn: int) -> list[HistoryRecord]:
+    def changes(self, location_id: PlaceKey, title: str, episode: int | str, turn: int) -> list[HistoryRecord]:
         """Return what had become of the memories of this title until the end of a turn."""
         numbers = self._numbers.get(location_id, [])
         upto = bisect_right(numbers, self._record_count_at(episode, turn) - 1)
@@ -336,7 +346,7 @@ class AsOf:
         log = None if self._runs is None else self._runs / _folder(episode) / self._log_file
         return episode_key(episode) in self._turns or (log is not None and log.is_file())
 
-    def name(self, location_id: int) -> str:
+    def name(self, location_id: PlaceKey) -> str:
         """Return what the location was called last."""
         return self._names.get(location_id, "")
 
@@ -379,7 +389,7 @@ class AsOf:
             cut += 1
         return cut
 
-    def _state(self, location_id: int, cut: int) -> tuple[Memory, ...]:
+    def _state(self, location_id: PlaceKey, cut: int) -> tuple[Memory, ...]:
         upto = bisect_right(self._numbers.get(location_id, []), cut - 1)
         return self._states[location_id][upto - 1] if upto else ()
 

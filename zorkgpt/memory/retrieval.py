@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from math import log
 
 from zorkgpt.memory.credit.trials import reliability, success_rate
-from zorkgpt.memory.models import Category, Memory, MemoryStatus, episode_key
+from zorkgpt.memory.models import Category, Memory, MemoryStatus, PlaceKey, episode_key
 from zorkgpt.memory.storage.changes import is_current
 from zorkgpt.memory.turn_span import TurnSpan
 
@@ -45,7 +45,7 @@ class Shown:
 class LocatedMemory:
     """A memory with its place."""
 
-    location_id: int
+    location_id: PlaceKey
     location_name: str
     """"" where the file does not know it."""
     memory: Memory

@@ -22,6 +22,7 @@ from zorkgpt.memory.models import (
     MemorySynthesisResponse,
     ObjectMoved,
     PersistenceWanted,
+    PlaceKey,
     ThingAtHand,
     ZMachineContext,
 )
@@ -70,7 +71,7 @@ class RecentTurn:
 class SynthesisRequest:
     """Everything that is known of a turn when it is asked what to remember of it."""
 
-    location_id: int
+    location_id: PlaceKey
     """Where the memory will be kept: the source of an action, the destination of an arrival."""
     location_name: str
     action: str

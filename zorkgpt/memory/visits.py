@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from zorkgpt.memory.models import PlaceKey
 from zorkgpt.memory.storage import changes
 from zorkgpt.memory.storage.changes import ChangedDocument
 from zorkgpt.memory.storage.document import Document
@@ -12,29 +13,29 @@ class Visits:
     """Knows which locations have had a turn in this episode, and when a new visit begins."""
 
     def __init__(self) -> None:
-        self._processed: dict[int, int] = {}
-        self._here: int | None = None
-        self._stays: dict[int, int] = {}
+        self._processed: dict[PlaceKey, int] = {}
+        self._here: PlaceKey | None = None
+        self._stays: dict[PlaceKey, int] = {}
         """How often the player has come to each location in this episode."""
-        self._just_reached: int | None = None
+        self._just_reached: PlaceKey | None = None
         """Where the player has come to and had no turn yet."""
-        self._uncounted: dict[int, list[int | str]] = {}
-        self._counted_by_write: list[int] = []
+        self._uncounted: dict[PlaceKey, list[int | str]] = {}
+        self._counted_by_write: list[PlaceKey] = []
         """The places whose visits the change that is being written takes along."""
 
-    def is_first(self, location_id: int, turn: int) -> bool:
+    def is_first(self, location_id: PlaceKey, turn: int) -> bool:
         """Return True until a turn *at* the location has been processed; the same all through that turn."""
         return self._processed.get(location_id, turn) == turn
 
-    def stays(self, location_id: int) -> int:
+    def stays(self, location_id: PlaceKey) -> int:
         """Return how often the player has come to the location in this episode."""
         return self._stays.get(location_id, 0)
 
-    def processed(self, location_id: int, turn: int) -> None:
+    def processed(self, location_id: PlaceKey, turn: int) -> None:
         """Note a turn at this location; the first one is kept."""
         self._processed.setdefault(location_id, turn)
 
-    def enter(self, location_id: int, episode: int | str) -> None:
+    def enter(self, location_id: PlaceKey, episode: int | str) -> None:
         """Note that the player is here now. A new visit is kept until it is counted in the file."""
         self._just_reached = None
         if location_id != self._here:
@@ -42,7 +43,7 @@ class Visits:
             self._stays[location_id] = self.stays(location_id) + 1
             self._uncounted.setdefault(location_id, []).append(episode)
 
-    def come_to(self, location_id: int | None, episode: int | str) -> None:
+    def come_to(self, location_id: PlaceKey | None, episode: int | str) -> None:
         """Note that the player has left for this place, None if nobody knows.
 
         The visit is written with what the way taught.
@@ -56,11 +57,11 @@ class Visits:
         """Count the place that was just reached too, since no turn follows there."""
         self._just_reached = None
 
-    def uncounted(self, location_id: int) -> tuple[int | str, ...]:
+    def uncounted(self, location_id: PlaceKey) -> tuple[int | str, ...]:
         """Return the episode of each visit that the file does not count yet."""
         return tuple(self._uncounted.get(location_id, ()))
 
-    def with_present(self, location_id: int, episode: int | str) -> tuple[int | str, ...]:
+    def with_present(self, location_id: PlaceKey, episode: int | str) -> tuple[int | str, ...]:
         """Return the same with the visit that has begun, where it is not noted yet."""
         present = () if location_id == self._here else (episode,)
         return (*self.uncounted(location_id), *present)
@@ -109,7 +110,7 @@ class Visits:
         """Forget the visits that are not counted."""
         self._uncounted.clear()
 
-    def first_turns(self) -> dict[int, int]:
+    def first_turns(self) -> dict[PlaceKey, int]:
         """Return at which turn each location visited in this episode had its first one."""
         return dict(self._processed)
 
@@ -119,11 +120,11 @@ class Visits:
         stays = [[place, count] for place, count in self._stays.items()]
         return {"here": self._here, "just_reached": self._just_reached, "uncounted": uncounted, "stays": stays}
 
-    def restore(self, first_turns: dict[int, int], saved: dict[str, Any] | None = None) -> None:
+    def restore(self, first_turns: dict[PlaceKey, int], saved: dict[str, Any] | None = None) -> None:
         """Go on with an episode that was interrupted."""
         self._processed = dict(first_turns)
         if saved is not None:
             self._here, self._just_reached = saved["here"], saved.get("just_reached")
             self._uncounted = {place: list(of) for place, of in saved["uncounted"]}
             # What an earlier version saved does not tell.
-            self._stays = {int(place): int(count) for place, count in saved.get("stays", ())}
+            self._stays = {place: int(count) for place, count in saved.get("stays", ())}

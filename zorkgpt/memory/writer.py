@@ -12,14 +12,14 @@ from zorkgpt.memory.credit.trials import TrialFile
 from zorkgpt.memory.dedup.decision import NEW, Decision
 from zorkgpt.memory.dedup.deduplicator import Deduplicator
 from zorkgpt.memory.entailment.comparison import compared
-from zorkgpt.memory.models import Memory, MemoryEvent, MemoryStatus, Persistence
+from zorkgpt.memory.models import Memory, MemoryEvent, MemoryStatus, Persistence, PlaceKey
+from zorkgpt.memory.places import checked_place, render_place
 from zorkgpt.memory.storage import changes
 from zorkgpt.memory.storage.changes import ChangedDocument, is_current, known_again, same_words, titled
 from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.entry import as_read
 from zorkgpt.memory.storage.escaping import folded, one_line
 from zorkgpt.memory.storage.history import TurnStamp
-from zorkgpt.memory.storage.section import LOCATION_LIMIT
 from zorkgpt.memory.storage.store import MemoryStore
 from zorkgpt.memory.visits import Visits
 
@@ -47,9 +47,11 @@ class MemoryWriter:
     ) -> None:
         self.store = store
         self.deduplicator = deduplicator
-        self.ephemeral: dict[int, list[Memory]] = {}
-        self.names: dict[int, str] = {}
-        """The locations' names, as they were given last."""
+        self.ephemeral: dict[PlaceKey, list[Memory]] = {}
+        self.names: dict[PlaceKey, str] = {}
+        """The locations' names, as they were given first."""
+        self._other_names: set[tuple[PlaceKey, str]] = set()
+        """Other names that were given for a location, and told of."""
         self.events: list[MemoryEvent] = []
         self.write_failures = 0
         self.vetoes_obeyed = 0
@@ -64,9 +66,9 @@ class MemoryWriter:
         self._visits = visits
         self._stamp = stamp
         self._debug = debug
-        self._learned_in: dict[tuple[int, str, str], tuple[Claim, ...]] = {}
+        self._learned_in: dict[tuple[PlaceKey, str, str], tuple[Claim, ...]] = {}
 
-    def current(self, location_id: int) -> list[Memory]:
+    def current(self, location_id: PlaceKey) -> list[Memory]:
         """Return what is believed at the location, persistent first."""
         with self.store.guard:
             both = (*self.store.cache.get(location_id, ()), *self.ephemeral.get(location_id, ()))
@@ -81,20 +83,20 @@ class MemoryWriter:
             return False
         return True
 
-    def add(self, location_id: int, name: str, memory: Memory, *, is_judged: bool = False) -> bool:
+    def add(self, location_id: PlaceKey, name: str, memory: Memory, *, is_judged: bool = False) -> bool:
         """Keep it, or count it as one more observation of what says the same. False also where a person forbids it.
 
         Args:
             is_judged: whoever worded it has seen what is kept at the place, and said what it replaces.
 
         Raises:
-            ValueError: the location is no number that a file can hold.
+            TypeError, ValueError: the location is no key of a place.
         """
-        _check_location(location_id)
+        location_id = checked_place(location_id)
         # Before the guard is taken: a judge may have to be asked.
         decision = self._decision(location_id, name, memory, is_judged=is_judged)
         with self.store.guard:
-            self.names[location_id] = name
+            self.note_name(location_id, name)
             joining = self._joining(location_id, name, memory, decision)
             if joining is not None and not self.apply(joining):
                 decision = self._decision_after_failure(location_id, name, memory, decision)
@@ -114,12 +116,13 @@ class MemoryWriter:
             self._conclude(location_id, memory, decision, was_joined=joining is not None)
             return True
 
-    def supersede(self, location_id: int, name: str, titles: Sequence[str], new: Memory, turn: int | None) -> bool:
+    def supersede(self, location_id: PlaceKey, name: str, titles: Sequence[str], new: Memory, turn: int | None) -> bool:
         """Keep the new one in the place of those of these titles. False: nothing was changed."""
-        _check_location(location_id)
+        location_id = checked_place(location_id)
         with self.store.guard:
             if not self.refresh():
                 return False
+            self.note_name(location_id, name)
             if self._is_forbidden_in_words(location_id, new):
                 return False
             olds = [old for title in titles if (old := self._titled(location_id, title, new.persistence))]
@@ -144,12 +147,29 @@ class MemoryWriter:
                     self._mark(location_id, old, _superseded(old, new.title, turn), "superseded", became=became)
             return True
 
-    def name_of(self, location_id: int) -> str:
-        """Return what a location is called in the file, or was called last; "" where nobody knows."""
+    def name_of(self, location_id: PlaceKey) -> str:
+        """Return what a location is called in the file, or was called first; "" where nobody knows."""
         written = next((section.name for section in self.store.document.sections_of(location_id)), "")
         return written or self.names.get(location_id, "")
 
-    def invalidate(self, location_id: int, title: str, reason: str, turn: int | None) -> bool:
+    def note_name(self, location_id: PlaceKey, name: str) -> None:
+        """Keep what a location is called where nobody has said so yet; a second name is logged once, and not taken."""
+        name = one_line(name)
+        if not name:
+            return
+        known = self.name_of(location_id)
+        if not known:
+            self.names[location_id] = name
+        elif known != name and (location_id, name) not in self._other_names:
+            self._other_names.add((location_id, name))
+            self._log.warning(
+                "location %s is called %r, and was given the name %r too: the first one stays",
+                render_place(location_id),
+                known,
+                name,
+            )
+
+    def invalidate(self, location_id: PlaceKey, title: str, reason: str, turn: int | None) -> bool:
         """Mark a memory as wrong; not without a reason, and not what a person has pinned."""
         with self.store.guard:
             if not reason.strip():
@@ -177,12 +197,12 @@ class MemoryWriter:
 
             return self.apply(change)
 
-    def invalidate_ephemeral(self, location_id: int, memory: Memory, reason: str, turn: int | None) -> None:
+    def invalidate_ephemeral(self, location_id: PlaceKey, memory: Memory, reason: str, turn: int | None) -> None:
         """Mark this very memory of the episode as no longer so."""
         with self.store.guard:
             self._mark(location_id, memory, changes.proven_wrong(memory, reason, turn), "invalidated")
 
-    def seen_again(self, location_id: int, memory: Memory, turn: int | str, episode: int | str) -> bool:
+    def seen_again(self, location_id: PlaceKey, memory: Memory, turn: int | str, episode: int | str) -> bool:
         """Count one more observation of a memory that is kept; the same turn of the same episode counts once."""
         with self.store.guard:
             if not memory.persistence.outlives_episode:
@@ -194,7 +214,7 @@ class MemoryWriter:
 
             return self.apply(change)
 
-    def replaceable(self, location_id: int, titles: Sequence[str], new: Memory) -> list[str]:
+    def replaceable(self, location_id: PlaceKey, titles: Sequence[str], new: Memory) -> list[str]:
         """Return those of the titles that this memory may supersede.
 
         Left out is what a person has pinned, and what says the same: that is seen again.
@@ -211,11 +231,11 @@ class MemoryWriter:
             if old is None or not self.deduplicator.says_the_same(location_id, old, new)
         ]
 
-    def is_about_something_else(self, location_id: int, old: Memory, new: Memory) -> bool:
+    def is_about_something_else(self, location_id: PlaceKey, old: Memory, new: Memory) -> bool:
         """Return whether the two have nothing to do with each other, so that naming one for the other is a slip."""
         return self.deduplicator is not None and self.deduplicator.is_about_something_else(location_id, old, new)
 
-    def give_way(self, location_id: int, old: Memory, new: Memory, reason: str, turn: int | None) -> bool:
+    def give_way(self, location_id: PlaceKey, old: Memory, new: Memory, reason: str, turn: int | None) -> bool:
         """Mark a memory as replaced by one that is kept beside it, with the reason. False: nothing was changed."""
         with self.store.guard:
             if not old.persistence.outlives_episode:
@@ -235,7 +255,7 @@ class MemoryWriter:
 
             return self.apply(change)
 
-    def qualify(self, location_id: int, memory: Memory, when: tuple[Claim, ...], reason: str) -> bool:
+    def qualify(self, location_id: PlaceKey, memory: Memory, when: tuple[Claim, ...], reason: str) -> bool:
         """Note in which state a memory holds. False: nothing was changed."""
         with self.store.guard:
             if not memory.persistence.outlives_episode:
@@ -250,7 +270,7 @@ class MemoryWriter:
 
             return self.apply(change)
 
-    def is_by_a_person(self, location_id: int, memory: Memory) -> bool:
+    def is_by_a_person(self, location_id: PlaceKey, memory: Memory) -> bool:
         """Return whether a person has pinned it or worded it: then the ground truth does not mark it as wrong."""
         return memory.pinned or any(
             record.source in ("hand", "person")
@@ -261,7 +281,7 @@ class MemoryWriter:
             for record in self.store.history.records()
         )
 
-    def state_when_learned(self, location_id: int, memory: Memory) -> tuple[Claim, ...]:
+    def state_when_learned(self, location_id: PlaceKey, memory: Memory) -> tuple[Claim, ...]:
         """Return in which state the action was taken that taught it; () where that is not known."""
         key = location_id, folded(memory.title), folded(memory.text)
         if key not in self._learned_in:
@@ -278,7 +298,7 @@ class MemoryWriter:
             self._learned_in[key] = found[-1] if found else ()
         return self._learned_in[key]
 
-    def is_forbidden(self, location_id: int, name: str, memory: Memory) -> bool:
+    def is_forbidden(self, location_id: PlaceKey, name: str, memory: Memory) -> bool:
         """Return whether a person never wants a memory again at this place that says the same; then it is counted.
 
         In other words too, where a judge can tell.
@@ -358,12 +378,12 @@ class MemoryWriter:
         }
         return saved if self.deduplicator is None else saved | self.deduplicator.snapshot()
 
-    def restore(self, memories: dict[int, list[Memory]], saved: dict[str, Any] | None = None) -> None:
+    def restore(self, memories: dict[PlaceKey, list[Memory]], saved: dict[str, Any] | None = None) -> None:
         """Go on with an interrupted episode that had these memories, and of which `snapshot` gave these values."""
         self.forget_episode()
         self.ephemeral.update(memories)
         if saved is not None:
-            self.names.update((int(place), str(name)) for place, name in saved["names"])
+            self.names.update((checked_place(place), str(name)) for place, name in saved["names"])
             self.write_failures = int(saved["write_failures"])
             self.evidence.restore(saved["evidence"])
             if self.deduplicator is not None:
@@ -371,31 +391,31 @@ class MemoryWriter:
         if self._debug:
             self._log.info("ephemeral memories restored", extra={"count": sum(map(len, memories.values()))})
 
-    def ignore(self, location_id: int, memory: Memory, why: str) -> None:
+    def ignore(self, location_id: PlaceKey, memory: Memory, why: str) -> None:
         """Log that a memory is not kept."""
         self.events.append(_event("ignored", location_id, memory, why))
         self._log.info("memory ignored", extra={"location_id": location_id, "title": memory.title, "why": why})
 
     # Deduplication
 
-    def _decision(self, location_id: int, name: str, memory: Memory, *, is_judged: bool = False) -> Decision:
+    def _decision(self, location_id: PlaceKey, name: str, memory: Memory, *, is_judged: bool = False) -> Decision:
         if self.deduplicator is None or not memory.persistence.outlives_episode:
             return NEW
         self.refresh()
         return self.deduplicator.decide(location_id, name, memory, is_judged=is_judged)
 
-    def _decision_after_failure(self, location_id: int, name: str, memory: Memory, decision: Decision) -> Decision:
+    def _decision_after_failure(self, location_id: PlaceKey, name: str, memory: Memory, decision: Decision) -> Decision:
         """Decide once more where another process has kept the very same memory meanwhile; else it is new."""
         if self.deduplicator is None or not self.deduplicator.is_overtaken(location_id, memory, decision):
             return NEW
         return self._decision(location_id, name, memory)
 
-    def _joining(self, location_id: int, name: str, memory: Memory, decision: Decision) -> DocumentChange | None:
+    def _joining(self, location_id: PlaceKey, name: str, memory: Memory, decision: Decision) -> DocumentChange | None:
         if self.deduplicator is None:
             return None
         return self.deduplicator.joining(location_id, name, memory, decision)
 
-    def _conclude(self, location_id: int, memory: Memory, decision: Decision, *, was_joined: bool) -> None:
+    def _conclude(self, location_id: PlaceKey, memory: Memory, decision: Decision, *, was_joined: bool) -> None:
         """Count what a decision led to, and settle what was open and is no more."""
         if self.deduplicator is None:
             return
@@ -407,7 +427,7 @@ class MemoryWriter:
     # Changes of the file and of the episode's cache
 
     def _addition(
-        self, location_id: int, name: str, memory: Memory, replaced_titles: list[str], turn: int | None
+        self, location_id: PlaceKey, name: str, memory: Memory, replaced_titles: list[str], turn: int | None
     ) -> DocumentChange:
         """Return the change that adds a memory in the place of those of these titles."""
         visits = self._visits.uncounted(location_id)
@@ -422,11 +442,11 @@ class MemoryWriter:
 
         return change
 
-    def _supersede_ephemeral_repeats(self, location_id: int, memory: Memory, turn: int | None) -> None:
+    def _supersede_ephemeral_repeats(self, location_id: PlaceKey, memory: Memory, turn: int | None) -> None:
         for old in [old for old in self.ephemeral.get(location_id, ()) if is_current(old) and same_words(old, memory)]:
             self._mark(location_id, old, _superseded(old, memory.title, turn), "superseded", became=memory.persistence)
 
-    def _add_ephemeral(self, location_id: int, memory: Memory, replacing: Sequence[Memory] = ()) -> None:
+    def _add_ephemeral(self, location_id: PlaceKey, memory: Memory, replacing: Sequence[Memory] = ()) -> None:
         kept = self.ephemeral.setdefault(location_id, [])
         if is_current(memory) and not replacing:
             for index, known in enumerate(kept):
@@ -437,47 +457,47 @@ class MemoryWriter:
         kept.append(as_read(memory))
         self._tell("added", location_id, memory)
 
-    def _ephemeral_again(self, location_id: int, memory: Memory, turn: int | str, episode: int | str) -> bool:
+    def _ephemeral_again(self, location_id: PlaceKey, memory: Memory, turn: int | str, episode: int | str) -> bool:
         known = known_again(self.ephemeral.get(location_id, []), memory)
         if known is None:
             return False
         self._mark(location_id, known, changes.observed(known, turn, episode, (episode,)), "seen again")
         return True
 
-    def _titled(self, location_id: int, title: str, persistence: Persistence) -> Memory | None:
+    def _titled(self, location_id: PlaceKey, title: str, persistence: Persistence) -> Memory | None:
         """Look a memory up in both caches, first in the one that `persistence` belongs to."""
         lasting = titled(self.store.cache.get(location_id, []), title)
         ephemeral = titled(self.ephemeral.get(location_id, []), title)
         return (lasting or ephemeral) if persistence.outlives_episode else (ephemeral or lasting)
 
     def _mark(
-        self, location_id: int, old: Memory, new: Memory, kind: changes.Kind, *, became: Persistence | None = None
+        self, location_id: PlaceKey, old: Memory, new: Memory, kind: changes.Kind, *, became: Persistence | None = None
     ) -> None:
         kept = self.ephemeral[location_id]
         kept[next(index for index, memory in enumerate(kept) if memory is old)] = new
         self._tell(kind, location_id, new, became=became)
 
-    def _vetoed(self, location_id: int) -> list[Memory]:
+    def _vetoed(self, location_id: PlaceKey) -> list[Memory]:
         with self.store.guard:
             return [memory for memory in self.store.cache.get(location_id, ()) if memory.vetoed]
 
-    def _is_forbidden_in_words(self, location_id: int, memory: Memory) -> bool:
+    def _is_forbidden_in_words(self, location_id: PlaceKey, memory: Memory) -> bool:
         vetoed = next((old for old in self._vetoed(location_id) if says_the_same(old, memory)), None)
         return vetoed is not None and self._obey(location_id, memory, vetoed)
 
-    def _obey(self, location_id: int, memory: Memory, vetoed: Memory) -> bool:
+    def _obey(self, location_id: PlaceKey, memory: Memory, vetoed: Memory) -> bool:
         self.vetoes_obeyed += 1
         self.ignore(location_id, memory, f"vetoed: {vetoed.title}")
         return True
 
-    def _is_pinned(self, location_id: int, olds: Sequence[Memory]) -> bool:
+    def _is_pinned(self, location_id: PlaceKey, olds: Sequence[Memory]) -> bool:
         for old in olds:
             if old.pinned:
                 self._log.warning("pinned, so it stays", extra={"location_id": location_id, "title": old.title})
                 return True
         return False
 
-    def _refuse(self, location_id: int, old: Memory, new: Memory) -> None:
+    def _refuse(self, location_id: PlaceKey, old: Memory, new: Memory) -> None:
         self._log.warning(
             "%s is not superseded by %s: the restart would lose what is known",
             old.persistence,
@@ -485,7 +505,7 @@ class MemoryWriter:
             extra={"location_id": location_id, "old": old.title, "new": new.title},
         )
 
-    def _note_state(self, location_id: int, memory: Memory) -> None:
+    def _note_state(self, location_id: PlaceKey, memory: Memory) -> None:
         stamp = self._stamp()
         if stamp is not None:
             self._learned_in[location_id, folded(memory.title), folded(memory.text)] = stamp.state
@@ -493,7 +513,7 @@ class MemoryWriter:
     def _tell(
         self,
         kind: changes.Kind,
-        location_id: int,
+        location_id: PlaceKey,
         memory: Memory,
         reason: str | None = None,
         other: Memory | None = None,
@@ -510,7 +530,9 @@ class MemoryWriter:
             extra = {"what": kind, "location_id": location_id, "title": memory.title, "text": memory.text}
             self._log.info("ephemeral memory", extra=extra)
 
-    def _log_change(self, kind: changes.Kind, location_id: int, memory: Memory, became: Persistence | None) -> None:
+    def _log_change(
+        self, kind: changes.Kind, location_id: PlaceKey, memory: Memory, became: Persistence | None
+    ) -> None:
         what = f"{memory.persistence} memory {kind}"
         if became not in (None, memory.persistence):
             what = f"memory upgraded from {memory.persistence} to {became}"
@@ -523,11 +545,11 @@ class MemoryWriter:
         name = sections[0].name if sections else self.names.get(location_id, "")
         # In words and not in fields: a manager's logger is anybody's, and few formats show fields.
         self._log.info(
-            "%s: %r%s at location %d%s, which has %d persistent and %d ephemeral now",
+            "%s: %r%s at location %s%s, which has %d persistent and %d ephemeral now",
             what,
             memory.title,
             how[kind],
-            location_id,
+            render_place(location_id),
             f" ({name})" if name else "",
             len(self.store.cache.get(location_id, ())),
             len(self.ephemeral.get(location_id, ())),
@@ -540,7 +562,7 @@ _LOGGED = ("added", "superseded", "invalidated")
 
 def _added(
     document: Document,
-    location_id: int,
+    location_id: PlaceKey,
     name: str,
     memory: Memory,
     visits: tuple[int | str, ...],
@@ -571,7 +593,7 @@ def says_the_same(known: Memory, memory: Memory) -> bool:
     return same_words(known, memory) or compared(known, memory, None).relation in ("same", "adds")
 
 
-def _event(kind: str, location_id: int, memory: Memory, detail: str, other: Memory | None = None) -> MemoryEvent:
+def _event(kind: str, location_id: PlaceKey, memory: Memory, detail: str, other: Memory | None = None) -> MemoryEvent:
     said = other.text if other else ""
     return MemoryEvent(
         kind,
@@ -588,8 +610,3 @@ def _event(kind: str, location_id: int, memory: Memory, detail: str, other: Memo
 
 def _superseded(old: Memory, title: str, turn: int | None) -> Memory:
     return replace(old, status=MemoryStatus.SUPERSEDED, superseded_by=one_line(title), superseded_at_turn=turn)
-
-
-def _check_location(location_id: int) -> None:
-    if not isinstance(location_id, int) or isinstance(location_id, bool) or abs(location_id) >= LOCATION_LIMIT:
-        raise ValueError(f"The location is {location_id!r}; it must be a whole number of at most 18 digits.")

@@ -80,11 +80,11 @@ def _conditional_way(request: SynthesisRequest) -> MemorySynthesisResponse:
     """Remember an exit that led nowhere before."""
     truth = request.context
     place = truth.destination_name or "another place"
-    way = Claim(Relation.LEADS, None, request.action, truth.location_after, place)
     states = [claim.in_words() for claim in truth.state if claim.relation in (Relation.OPEN, Relation.UNLOCKED)]
     when = f" It did in this state: {', '.join(states)}." if states else ""
     text = f"Leads to {place}, though not always.{when}"
-    claims = (way,) if truth.location_after is not None else ()
+    number = truth.location_after
+    claims = (Claim(Relation.LEADS, None, request.action, number, place),) if isinstance(number, int) else ()
     return _fact(request, Category.SUCCESS, ActionOutcome.LEADS, text, claims=claims)
 
 

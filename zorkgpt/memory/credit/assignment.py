@@ -10,7 +10,7 @@ from zorkgpt.errors import FileError
 from zorkgpt.memory.claims import Claim, holds
 from zorkgpt.memory.credit.adherence import GO, PROMISING, ParsedAction, borne_out, outcome_in_words, parse_action
 from zorkgpt.memory.credit.trials import LARGE, Trial, TrialFile, counted, trial_of
-from zorkgpt.memory.models import Memory, ZMachineContext, same_episode
+from zorkgpt.memory.models import Memory, PlaceKey, ZMachineContext, same_episode
 from zorkgpt.memory.storage import changes
 from zorkgpt.memory.storage.changes import ChangedDocument, titled
 from zorkgpt.memory.storage.document import Document
@@ -36,8 +36,8 @@ class CreditLedger:
         file: TrialFile,
         log: logging.Logger,
         *,
-        learned_in: Callable[[int, Memory], tuple[Claim, ...]] = lambda location_id, memory: (),
-        is_by_a_person: Callable[[int, Memory], bool] = lambda location_id, memory: memory.pinned,
+        learned_in: Callable[[PlaceKey, Memory], tuple[Claim, ...]] = lambda location_id, memory: (),
+        is_by_a_person: Callable[[PlaceKey, Memory], bool] = lambda location_id, memory: memory.pinned,
     ) -> None:
         """
         Args:
@@ -48,11 +48,11 @@ class CreditLedger:
         self._file = file
         self._learned_in = learned_in
         self._log = log
-        self._shown: tuple[int, tuple[Memory, ...]] = (0, ())
+        self._shown: tuple[PlaceKey, tuple[Memory, ...]] = (0, ())
         self._episode: int | str | None = None
-        self._noted: set[tuple[int, int, str]] = set()
+        self._noted: set[tuple[int, PlaceKey, str]] = set()
         """Turn, location and title of the trials of this episode."""
-        self._worked: set[tuple[int, str, ParsedAction | None]] = set()
+        self._worked: set[tuple[PlaceKey, str, ParsedAction | None]] = set()
         """Location, title and action of what has worked in this episode: a second time it may well do nothing."""
         self._pending: list[Trial] = []
         self._on_file = 0
@@ -72,11 +72,11 @@ class CreditLedger:
     def is_pending(self) -> bool:
         return bool(self._pending)
 
-    def show(self, location_id: int, memories: Iterable[Memory]) -> None:
+    def show(self, location_id: PlaceKey, memories: Iterable[Memory]) -> None:
         """Remember which memories the player sees before it acts at this location."""
         self._shown = location_id, tuple(one for one in memories if one.persistence.outlives_episode)
 
-    def note(self, location_id: int, action: str, turn: ZMachineContext, episode: int | str) -> None:
+    def note(self, location_id: PlaceKey, action: str, turn: ZMachineContext, episode: int | str) -> None:
         """Note as trials what the player did there, and what came of it."""
         (shown_at, memories), self._shown = self._shown, (0, ())
         # Without the turn's number nobody could tell a second trial from the same one.
@@ -169,14 +169,14 @@ class CreditLedger:
             self._remember(trial)
             self._pending.append(trial)
 
-    def _has_happened(self, location_id: int, memory: Memory, parsed: ParsedAction) -> bool:
+    def _has_happened(self, location_id: PlaceKey, memory: Memory, parsed: ParsedAction) -> bool:
         """Return whether the action, if it is no walk, has done what it promises in this episode already."""
         if parsed.verb == GO or memory.category not in PROMISING:
             return False
         is_of_this_episode = self._episode is not None and same_episode(memory.episode, self._episode)
         return is_of_this_episode or (location_id, memory.title, parsed) in self._worked
 
-    def _is_another_state(self, location_id: int, memory: Memory, turn: ZMachineContext) -> bool:
+    def _is_another_state(self, location_id: PlaceKey, memory: Memory, turn: ZMachineContext) -> bool:
         """Return whether something that held when it was learned does not hold now: then this says nothing."""
         return any(holds(claim, turn.state) is not True for claim in self._learned_in(location_id, memory))
 

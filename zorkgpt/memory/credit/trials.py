@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from zorkgpt.files import write_file
-from zorkgpt.memory.models import Memory
+from zorkgpt.memory.models import Memory, PlaceKey
+from zorkgpt.memory.places import checked_place
 
 _TAIL_BYTES = 64 * 1024
 LARGE = 2_000_000
@@ -31,7 +32,7 @@ class Trial:
 
     episode: int | str
     turn: int
-    location_id: int
+    location_id: PlaceKey
     title: str
     """The title of the memory, which had been shown before the turn."""
     action: str
@@ -104,7 +105,7 @@ class TrialFile:
         """
         batches = list(self._batches())
         recent = list(dict.fromkeys(trial.episode for batch in reversed(batches) for trial in batch))[:_KEPT_EPISODES]
-        left: defaultdict[tuple[int, str], int] = defaultdict(lambda: _KEPT_TRIALS)
+        left: defaultdict[tuple[PlaceKey, str], int] = defaultdict(lambda: _KEPT_TRIALS)
         kept: list[list[Trial]] = []
         for batch in reversed(batches):
             some: list[Trial] = []
@@ -132,7 +133,7 @@ def _row(trial: Trial) -> dict[str, Any]:
     return {name: getattr(trial, name) for name in _FIELDS}
 
 
-def counted(trials: Iterable[Trial], before: dict[tuple[int, str], tuple[int, int]]) -> list[Trial]:
+def counted(trials: Iterable[Trial], before: dict[tuple[PlaceKey, str], tuple[int, int]]) -> list[Trial]:
     """Return the trials with the counts after each of them, given those before, by location and title."""
     now = dict(before)
     found = []
@@ -158,6 +159,7 @@ def trial_of(row: dict[str, Any]) -> Trial:
     """
     worked, tried = row["after"]
     fields_of_trial = {name: row[name] for name in _FIELDS if name != "after"}
+    checked_place(row["location_id"])
     return Trial(**fields_of_trial, after=(int(worked), int(tried)))
 
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from zorkgpt.memory.dedup.decision import absorbed, decide
 from zorkgpt.memory.dedup.deduplicator import Deduplicator, DocumentChange
 from zorkgpt.memory.entailment.comparison import Comparison
-from zorkgpt.memory.models import Memory
+from zorkgpt.memory.models import Memory, PlaceKey
+from zorkgpt.memory.places import place_order
 from zorkgpt.memory.storage import changes
 from zorkgpt.memory.storage.changes import (
     Change,
@@ -33,7 +34,7 @@ _UNDOABLE = ("merged", "superseded", "contested")
 class Merge:
     """Two memories of one place, the second to be replaced by the first, which counts its observations too."""
 
-    location_id: int
+    location_id: PlaceKey
     location_name: str
     kept: Memory
     merged: Memory
@@ -56,7 +57,7 @@ def find_repeats(store: MemoryStore, deduplicator: Deduplicator, threshold: floa
     """
     last_question = deduplicator.counts.judge_calls + MOST_QUESTIONS
     found: list[Merge] = []
-    for location_id in sorted(store.cache):
+    for location_id in sorted(store.cache, key=place_order):
         sections = store.document.sections_of(location_id)
         name = sections[0].name if sections else ""
         found += _of_place(deduplicator, location_id, name, threshold, last_question)
@@ -77,7 +78,7 @@ def merge(merges: Sequence[Merge], apply: Callable[[DocumentChange], bool]) -> i
 
 
 def _of_place(
-    deduplicator: Deduplicator, location_id: int, name: str, threshold: float | None, last_question: int
+    deduplicator: Deduplicator, location_id: PlaceKey, name: str, threshold: float | None, last_question: int
 ) -> list[Merge]:
     """Compare each memory with those before it that still stand, so that no chain of likenesses is followed."""
     memories = deduplicator.lasting(location_id)[-_MOST_AT_A_PLACE:]
@@ -102,7 +103,7 @@ def _of_place(
     return merges
 
 
-def _merging(location_id: int, merges: Sequence[Merge]) -> DocumentChange:
+def _merging(location_id: PlaceKey, merges: Sequence[Merge]) -> DocumentChange:
     def change(document: Document) -> ChangedDocument | None:
         made: tuple[Change, ...] = ()
         for one in merges:
@@ -167,7 +168,7 @@ def undoable(history: ChangeHistory) -> list[Undoable]:
     return found
 
 
-def _pair(change: Change) -> tuple[int, frozenset[tuple[str, str]]]:
+def _pair(change: Change) -> tuple[PlaceKey, frozenset[tuple[str, str]]]:
     both = (change.before, change.other)
     return change.location_id, frozenset((memory.title, memory.text) for memory in both if memory is not None)
 

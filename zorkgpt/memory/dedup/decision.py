@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from zorkgpt.memory.entailment.comparison import Comparison, compared
-from zorkgpt.memory.models import Memory, MemoryStatus, Persistence
+from zorkgpt.memory.models import Memory, MemoryStatus, Persistence, PlaceKey
 from zorkgpt.memory.storage import changes
 from zorkgpt.memory.storage.changes import ChangedDocument, is_current, known_again, same_words
 from zorkgpt.memory.storage.changes import Kind as ChangeKind
@@ -97,7 +97,7 @@ def _weight(memory: Memory) -> int:
 
 
 def applied(
-    document: Document, location_id: int, name: str, new: Memory, decision: Decision, turn: int | None
+    document: Document, location_id: PlaceKey, name: str, new: Memory, decision: Decision, turn: int | None
 ) -> ChangedDocument | None:
     """Return the document as the decision asks for it.
 
@@ -133,7 +133,7 @@ def is_overtaken(kept: Sequence[Memory], new: Memory, one: Comparison) -> bool:
     return any(other is not known and is_current(other) and same_words(other, new) for other in kept)
 
 
-def with_settled(document: Document, location_id: int, seen: Memory, turn: int | None) -> ChangedDocument | None:
+def with_settled(document: Document, location_id: PlaceKey, seen: Memory, turn: int | None) -> ChangedDocument | None:
     """Return the document with a tentative memory believed against its contrary, if its observations suffice now."""
     kept = document.memories(location_id)
     winner = known_again(kept, seen)
@@ -146,14 +146,14 @@ def with_settled(document: Document, location_id: int, seen: Memory, turn: int |
     return None
 
 
-def merged(document: Document, location_id: int, known: Memory, new: Memory, reason: str) -> ChangedDocument:
+def merged(document: Document, location_id: PlaceKey, known: Memory, new: Memory, reason: str) -> ChangedDocument:
     """Count the new memory as one more observation of the known one; the same turn of the same episode counts once."""
     again = changes.seen_again(document, location_id, known, new.turns, new.episode)
     return _telling(again, new, reason, "merged")
 
 
 def refined(
-    document: Document, location_id: int, name: str, known: Memory, new: Memory, turn: int | None, reason: str
+    document: Document, location_id: PlaceKey, name: str, known: Memory, new: Memory, turn: int | None, reason: str
 ) -> ChangedDocument:
     """Replace the known memory by one that says it better, and never lasts shorter.
 
@@ -169,7 +169,7 @@ def refined(
 
 def opposed(
     document: Document,
-    location_id: int,
+    location_id: PlaceKey,
     name: str,
     known: Memory,
     new: Memory,
@@ -194,7 +194,7 @@ def opposed(
 
 
 def settled(
-    document: Document, location_id: int, winner: Memory, loser: Memory, turn: int | None, reason: str
+    document: Document, location_id: PlaceKey, winner: Memory, loser: Memory, turn: int | None, reason: str
 ) -> ChangedDocument:
     """Believe one of two contradicting memories that were both tentative."""
     sure = replace(winner, status=MemoryStatus.ACTIVE)
@@ -203,7 +203,7 @@ def settled(
 
 
 def absorbed(
-    document: Document, location_id: int, kept: Memory, repeat: Memory, turn: int | None, reason: str
+    document: Document, location_id: PlaceKey, kept: Memory, repeat: Memory, turn: int | None, reason: str
 ) -> ChangedDocument:
     """Merge two memories that are both in the file: one takes over the observations of the other."""
     seen = changes.taking_over(kept, repeat, _episodes(document, location_id))
@@ -212,13 +212,13 @@ def absorbed(
 
 
 def replaced(
-    document: Document, location_id: int, old: Memory, by: Memory, turn: int | None, reason: str
+    document: Document, location_id: PlaceKey, old: Memory, by: Memory, turn: int | None, reason: str
 ) -> ChangedDocument:
     """Mark a memory as superseded by another."""
     return _telling(changes.superseded(document, location_id, old, by.title, turn, reason), by, reason)
 
 
-def _episodes(document: Document, location_id: int) -> tuple[int | str, ...]:
+def _episodes(document: Document, location_id: PlaceKey) -> tuple[int | str, ...]:
     return next((section.episodes for section in document.sections_of(location_id)), ())
 
 

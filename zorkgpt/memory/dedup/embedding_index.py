@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
+from zorkgpt.memory.models import PlaceKey
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -56,7 +58,7 @@ class EmbeddingIndex:
         self._stop = threading.Event()
         self._cache: VectorCache | None = None
         self._creating = threading.Lock()
-        self._places: dict[int, tuple[tuple[str, ...], int, Vectors]] = {}
+        self._places: dict[PlaceKey, tuple[tuple[str, ...], int, Vectors]] = {}
         self._dirty = False
 
     @property
@@ -88,7 +90,7 @@ class EmbeddingIndex:
         """Whether no provider is left, so that there will be no vectors."""
         return self.provider is None or (self._perishable is not None and not self._perishable.available)
 
-    def cosines(self, location_id: int, text: str, others: Sequence[str]) -> "list[float] | None":
+    def cosines(self, location_id: PlaceKey, text: str, others: Sequence[str]) -> "list[float] | None":
         """Return the similarity of a text to those of a place, each in [-1, 1]; None: it can't be told now."""
         if not others or not self._is_ready(others):
             return None
@@ -170,7 +172,7 @@ class EmbeddingIndex:
             if self._stop.is_set() or self.vectors(part) is None:
                 return
 
-    def _matrix(self, location_id: int, texts: tuple[str, ...]) -> "Vectors":
+    def _matrix(self, location_id: PlaceKey, texts: tuple[str, ...]) -> "Vectors":
         found = self._places.get(location_id)
         if found is None or found[0] != texts or found[1] != self.cache.rebuilds:
             found = self._places[location_id] = texts, self.cache.rebuilds, self._finite(list(texts))

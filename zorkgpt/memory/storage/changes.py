@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from zorkgpt.log import get_logger
-from zorkgpt.memory.models import INVALIDATION_MARKER, Memory, MemoryStatus, episode_key, same_episode
+from zorkgpt.memory.models import INVALIDATION_MARKER, Memory, MemoryStatus, PlaceKey, episode_key, same_episode
+from zorkgpt.memory.places import place_order, render_place
 from zorkgpt.memory.storage.document import Document, Index, first_section
 from zorkgpt.memory.storage.escaping import encode, folded, one_line
 from zorkgpt.memory.storage.section import (
@@ -50,7 +51,7 @@ class Change:
     """What happened to one memory, as it is written to the history."""
 
     kind: Kind
-    location_id: int
+    location_id: PlaceKey
     location_name: str
     before: Memory | None
     """None: it was not there."""
@@ -108,14 +109,19 @@ def known_again(memories: Iterable[Memory], memory: Memory) -> Memory | None:
 
 
 def added(
-    document: Document, location_id: int, name: str, memory: Memory, *, visits: tuple[int | str, ...] = ()
+    document: Document, location_id: PlaceKey, name: str, memory: Memory, *, visits: tuple[int | str, ...] = ()
 ) -> ChangedDocument:
     """Add a memory to the section of its location; a new section begins with these visits, given by their episodes."""
     return all_added(document, location_id, name, (memory,), visits=visits)
 
 
 def all_added(
-    document: Document, location_id: int, name: str, memories: Sequence[Memory], *, visits: tuple[int | str, ...] = ()
+    document: Document,
+    location_id: PlaceKey,
+    name: str,
+    memories: Sequence[Memory],
+    *,
+    visits: tuple[int | str, ...] = (),
 ) -> ChangedDocument:
     """Add memories to the section of their location, in their order."""
     lasting = [memory for memory in memories if memory.persistence.outlives_episode]
@@ -138,7 +144,7 @@ def all_added(
 
 
 def seen_again(
-    document: Document, location_id: int, known: Memory, turn: int | str, episode: int | str
+    document: Document, location_id: PlaceKey, known: Memory, turn: int | str, episode: int | str
 ) -> ChangedDocument:
     """Count one more observation of a memory; the same turn of the same episode counts once."""
     section, index = _section_of(document, location_id, known)
@@ -152,7 +158,7 @@ def seen_again(
 
 
 def superseded(
-    document: Document, location_id: int, old: Memory, new_title: str, turn: int | None, reason: str | None = None
+    document: Document, location_id: PlaceKey, old: Memory, new_title: str, turn: int | None, reason: str | None = None
 ) -> ChangedDocument:
     after = replace(
         old,
@@ -164,12 +170,14 @@ def superseded(
     return changed(document, location_id, old, after, "superseded", reason)
 
 
-def invalidated(document: Document, location_id: int, old: Memory, reason: str, turn: int | None) -> ChangedDocument:
+def invalidated(
+    document: Document, location_id: PlaceKey, old: Memory, reason: str, turn: int | None
+) -> ChangedDocument:
     return changed(document, location_id, old, proven_wrong(old, reason, turn), "invalidated", one_line(reason))
 
 
 def changed(
-    document: Document, location_id: int, old: Memory, new: Memory, kind: Kind, reason: str | None = None
+    document: Document, location_id: PlaceKey, old: Memory, new: Memory, kind: Kind, reason: str | None = None
 ) -> ChangedDocument:
     """Replace this very memory of the document (by identity), in its place."""
     section, index = _section_of(document, location_id, old)
@@ -177,13 +185,13 @@ def changed(
     return ChangedDocument(document, (Change(kind, location_id, section.name, old, new, reason),))
 
 
-def removed(document: Document, location_id: int, old: Memory, reason: str | None = None) -> ChangedDocument:
+def removed(document: Document, location_id: PlaceKey, old: Memory, reason: str | None = None) -> ChangedDocument:
     section, index = _section_of(document, location_id, old)
     document = document.replaced(index, without(section, old, document.eol(index)))
     return ChangedDocument(document, (Change("removed", location_id, section.name, old, None, reason),))
 
 
-def visited(document: Document, location_id: int, visits: tuple[int | str, ...]) -> ChangedDocument:
+def visited(document: Document, location_id: PlaceKey, visits: tuple[int | str, ...]) -> ChangedDocument:
     """Count visits, given by their episodes; a location without a place in the file is left alone."""
     if location_id not in document.section_indexes or not visits:
         return ChangedDocument(document)
@@ -195,8 +203,8 @@ def visited(document: Document, location_id: int, visits: tuple[int | str, ...])
     )
 
 
-def moved(document: Document, old_id: int, new_id: int) -> ChangedDocument:
-    """Give the sections of a location another number, where they stand."""
+def moved(document: Document, old_id: PlaceKey, new_id: PlaceKey) -> ChangedDocument:
+    """Give the sections of a location another key, where they stand."""
     changes = []
     for index in document.section_indexes.get(old_id, ()):
         section = with_number(document.section(index), new_id, document.eol(index))
@@ -204,8 +212,8 @@ def moved(document: Document, old_id: int, new_id: int) -> ChangedDocument:
         sections[index[1]] = section
         document = document.with_sections(index[0], sections)
         for memory in section.memories:
-            changes.append(Change("moved", old_id, section.name, memory, None, f"now location {new_id}"))
-            changes.append(Change("moved", new_id, section.name, None, memory, f"was location {old_id}"))
+            changes.append(Change("moved", old_id, section.name, memory, None, f"now location {render_place(new_id)}"))
+            changes.append(Change("moved", new_id, section.name, None, memory, f"was location {render_place(old_id)}"))
     return ChangedDocument(document, tuple(changes))
 
 
@@ -293,7 +301,7 @@ def _includes(episodes: tuple[int | str, ...], episode: int | str) -> bool:
     return any(same_episode(one, episode) for one in episodes)
 
 
-def _section_of(document: Document, location_id: int, memory: Memory) -> tuple[LocationSection, Index]:
+def _section_of(document: Document, location_id: PlaceKey, memory: Memory) -> tuple[LocationSection, Index]:
     for index in document.section_indexes[location_id]:
         section = document.section(index)
         if any(kept is memory for kept in section.memories):
@@ -301,18 +309,20 @@ def _section_of(document: Document, location_id: int, memory: Memory) -> tuple[L
     raise KeyError(memory.title)
 
 
-def _with_location(document: Document, location_id: int, name: str, visits: tuple[int | str, ...]) -> Document:
-    """Insert a section for a new location, before the first with a higher number."""
+def _with_location(document: Document, location_id: PlaceKey, name: str, visits: tuple[int | str, ...]) -> Document:
+    """Insert a section for a new location, before the first that comes after it by its key."""
+    order = place_order(location_id)
     # Where there are several shelves, the first one only lists the others.
     shelves = range(min(1, len(document.shelves) - 1), len(document.shelves))
     number = next(
-        (i for i in shelves if (high := document.shelves[i].highest) is not None and high > location_id), shelves[-1]
+        (i for i in shelves if (last := document.shelves[i].last_place) is not None and last > order), shelves[-1]
     )
     shelf = document.shelves[number]
     eol = shelf.eol
     sections = list(shelf.sections) or [first_section(eol)]
     at = next(
-        (i for i, s in enumerate(sections) if s.location_id is not None and s.location_id > location_id), len(sections)
+        (i for i, s in enumerate(sections) if s.location_id is not None and place_order(s.location_id) > order),
+        len(sections),
     )
     if at > 0:
         sections[at - 1] = _ending_blank(sections[at - 1], eol)

@@ -7,7 +7,8 @@ from functools import cached_property
 from hashlib import blake2b
 from itertools import chain
 
-from zorkgpt.memory.models import Memory
+from zorkgpt.memory.models import Memory, PlaceKey
+from zorkgpt.memory.places import place_order, render_place
 from zorkgpt.memory.storage.escaping import encode
 from zorkgpt.memory.storage.section import LocationSection, Problem, parse_section
 
@@ -40,9 +41,9 @@ class Shelf:
         return sum(len(section.data) for section in self.sections)
 
     @cached_property
-    def highest(self) -> int | None:
-        """The highest number of a location; None if there is none."""
-        return max((s.location_id for s in self.sections if s.location_id is not None), default=None)
+    def last_place(self) -> tuple[bool, int, str] | None:
+        """The order of the last location by its key; None if there is none."""
+        return max((place_order(s.location_id) for s in self.sections if s.location_id is not None), default=None)
 
     @cached_property
     def content_sum(self) -> int:
@@ -52,7 +53,11 @@ class Shelf:
 
     def content(self) -> Iterator[bytes]:
         """Yield what tells whether memories, or what stands between them, have changed; by section."""
-        return (b"%d:%d;" % (s.location_id, s.checksum) for s in self.sections if s.location_id is not None)
+        return (
+            b"%s:%d;" % (render_place(s.location_id).encode(), s.checksum)
+            for s in self.sections
+            if s.location_id is not None
+        )
 
     def replaced(self, index: int, section: LocationSection) -> "Shelf":
         return replace(self, sections=(*self.sections[:index], section, *self.sections[index + 1 :]))
@@ -72,7 +77,7 @@ class Document:
     """All that is remembered, in its order: one shelf, or a first one that lists the others. Never changed in place."""
 
     shelves: tuple[Shelf, ...] = (Shelf(),)
-    section_indexes: Mapping[int, tuple[Index, ...]] = field(default_factory=dict, compare=False)
+    section_indexes: Mapping[PlaceKey, tuple[Index, ...]] = field(default_factory=dict, compare=False)
     """The indexes of the sections of each location; a person may have made two for one location."""
 
     @property
@@ -90,15 +95,15 @@ class Document:
         """Return how lines end where this section stands."""
         return self.shelves[index[0]].eol
 
-    def sections_of(self, location_id: int) -> list[LocationSection]:
+    def sections_of(self, location_id: PlaceKey) -> list[LocationSection]:
         return [self.section(index) for index in self.section_indexes.get(location_id, ())]
 
-    def memories(self, location_id: int) -> list[Memory]:
+    def memories(self, location_id: PlaceKey) -> list[Memory]:
         return [memory for section in self.sections_of(location_id) for memory in section.memories]
 
-    def all_memories(self) -> dict[int, list[Memory]]:
+    def all_memories(self) -> dict[PlaceKey, list[Memory]]:
         """Return the memories of each location that has any."""
-        found: dict[int, list[Memory]] = {}
+        found: dict[PlaceKey, list[Memory]] = {}
         for shelf in self.shelves:
             for section in shelf.sections:
                 if section.location_id is not None and (memories := section.memories):
@@ -169,7 +174,7 @@ def first_section(eol: str) -> LocationSection:
 
 
 def indexed(shelves: tuple[Shelf, ...]) -> Document:
-    indexes: dict[int, tuple[Index, ...]] = {}
+    indexes: dict[PlaceKey, tuple[Index, ...]] = {}
     for number, shelf in enumerate(shelves):
         for at, section in enumerate(shelf.sections):
             if section.location_id is not None:

@@ -11,7 +11,8 @@ from typing import Any
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.files import Disk, check_is_file
 from zorkgpt.memory.claims import Claim, claims_in
-from zorkgpt.memory.models import INVALIDATION_MARKER, Memory, MemoryStatus, fields_of, memory_of
+from zorkgpt.memory.models import INVALIDATION_MARKER, Memory, MemoryStatus, PlaceKey, fields_of, memory_of
+from zorkgpt.memory.places import checked_place, place_order
 from zorkgpt.memory.storage.changes import Change, Kind
 from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.escaping import one_line
@@ -184,9 +185,9 @@ class ChangeHistory:
         except OSError:
             return b""
 
-    def replayed(self) -> dict[int, list[Memory]]:
+    def replayed(self) -> dict[PlaceKey, list[Memory]]:
         """Return the memories that the file had after the last line."""
-        kept: dict[int, list[Memory]] = {}
+        kept: dict[PlaceKey, list[Memory]] = {}
         for record in self.records():
             before, after = record.change.before, record.change.after
             memories = kept.setdefault(record.change.location_id, [])
@@ -239,7 +240,8 @@ def _record(row: dict[str, Any]) -> HistoryRecord | None:
     try:
         before, after = (None if row[key] is None else memory_of(row[key]) for key in ("before", "after"))
         other = memory_of(row["other"]) if row.get("other") else None
-        change = Change(row["kind"], row["location_id"], row["location_name"], before, after, row.get("reason"), other)
+        place = checked_place(row["location_id"])
+        change = Change(row["kind"], place, row["location_name"], before, after, row.get("reason"), other)
         return HistoryRecord(row["at"], change, row["source"], TurnStamp.from_row(row))
     except (KeyError, TypeError, ValueError, AttributeError):
         return None
@@ -251,11 +253,11 @@ def _shortened(text: str, limit: int) -> str:
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
-def differences(recorded: dict[int, list[Memory]], document: Document) -> list[Change]:
+def differences(recorded: dict[PlaceKey, list[Memory]], document: Document) -> list[Change]:
     """Return the changes that lead from the recorded memories to those of the document."""
     found = document.all_memories()
     changes = []
-    for location_id in sorted({*recorded, *found}):
+    for location_id in sorted({*recorded, *found}, key=place_order):
         gone = list(recorded.get(location_id, ()))
         new = []
         for memory in found.get(location_id, ()):

@@ -5,7 +5,8 @@ import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from zorkgpt.memory.models import Memory, Persistence
+from zorkgpt.memory.models import Memory, Persistence, PlaceKey
+from zorkgpt.memory.places import parse_place, render_place
 from zorkgpt.memory.storage.entry import (
     PERSISTENCE_BY_TAG,
     STATUS_BY_TAG,
@@ -36,7 +37,7 @@ class Problem:
 class LocationSection:
     """The part of the file from one heading to the next."""
 
-    location_id: int | None
+    location_id: PlaceKey | None
     """None: it is of no location, and kept as it is."""
     name: str
     visits: int
@@ -57,9 +58,7 @@ class LocationSection:
         return [part.memory for part in self.parts if isinstance(part, Entry)]
 
 
-LOCATION_LIMIT = 10**18
-"""The absolute value of a location's number is below this."""
-_HEADING = re.compile(r"## +Location +(-?[0-9]{1,18})(?: *:[ \t]*([^\n]*))?[ \t\r]*(?:\n|\Z)")
+_HEADING = re.compile(r"## +Location +(-?[0-9]{1,18}|\"(?:[^\"\\\n]|\\.)+\")(?: *:[ \t]*([^\n]*))?[ \t\r]*(?:\n|\Z)")
 _VISITS = re.compile(r"\*\*Visits:\*\*[ \t]*([0-9]{1,18})(?:[ \t]*\|[ \t]*\*\*Episodes:\*\*([^\n]*))?[ \t\r]*(?:\n|\Z)")
 _TEXT_ENDS = re.compile(r"\s*$|\*\*\[|#{1,6} |-{3,}\s*$|\*{3,}\s*$")
 _MARKUP = re.compile(r"### +Memories|-{3,}|\*{3,}|")
@@ -82,7 +81,8 @@ _BREAKS = "\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 def parse_section(data: bytes) -> LocationSection:
     text = decode(data)
     found = _HEADING.match(text)
-    if found is None:
+    key = None if found is None else _key(found[1])
+    if found is None or key is None:
         return _unknown(data, text)
     heading, at = found[0], found.end()
     visits, visited = 0, ""
@@ -96,12 +96,12 @@ def parse_section(data: bytes) -> LocationSection:
     name = one_line(unescape(found[2] or ""))
     start = at if text.isascii() else len(encode(text[:at]))
     checksum = zlib.crc32(memoryview(data)[start:])
-    return LocationSection(
-        int(found[1]), name, visits, episodes, heading, visited, parts, data, checksum, tuple(problems)
-    )
+    return LocationSection(key, name, visits, episodes, heading, visited, parts, data, checksum, tuple(problems))
 
 
-def new_section(location_id: int, name: str, visits: int, episodes: tuple[int | str, ...], eol: str) -> LocationSection:
+def new_section(
+    location_id: PlaceKey, name: str, visits: int, episodes: tuple[int | str, ...], eol: str
+) -> LocationSection:
     body = f"{eol}### Memories{eol}{eol}---{eol}"
     heading = _heading(location_id, name, eol)
     return _section(location_id, one_line(name), visits, episodes, heading, _visited(visits, episodes, eol), (body,))
@@ -123,7 +123,7 @@ def with_parts(section: LocationSection, parts: tuple[str | Entry, ...], eol: st
     return _section(section.location_id, section.name, section.visits, section.episodes, heading, visited, parts)
 
 
-def with_number(section: LocationSection, location_id: int, eol: str) -> LocationSection:
+def with_number(section: LocationSection, location_id: PlaceKey, eol: str) -> LocationSection:
     """Return the section under another number, with all that it holds."""
     heading = _heading(location_id, section.name, eol)
     return _section(
@@ -175,8 +175,15 @@ def without(section: LocationSection, memory: Memory, eol: str) -> LocationSecti
     return with_parts(section, tuple(part for part in (*before, *after) if part), eol)
 
 
-def _heading(location_id: int, name: str, eol: str) -> str:
-    return f"## Location {location_id}: {escape(name, NAME)}".rstrip() + eol
+def _heading(location_id: PlaceKey, name: str, eol: str) -> str:
+    return f"## Location {render_place(location_id)}: {escape(name, NAME)}".rstrip() + eol
+
+
+def _key(text: str) -> PlaceKey | None:
+    try:
+        return parse_place(text)
+    except ValueError:
+        return None
 
 
 def _visited(visits: int, episodes: tuple[int | str, ...], eol: str) -> str:
@@ -184,7 +191,7 @@ def _visited(visits: int, episodes: tuple[int | str, ...], eol: str) -> str:
 
 
 def _section(
-    location_id: int | None,
+    location_id: PlaceKey | None,
     name: str,
     visits: int,
     episodes: tuple[int | str, ...],
@@ -201,7 +208,7 @@ def _unknown(data: bytes, text: str) -> LocationSection:
     message, broken = None, False
     title = text.partition("\n")[0].strip().removeprefix("\ufeff")
     if title.lower().startswith("## location"):
-        message, broken = f"the location's number can't be read: {title!r}", True
+        message, broken = f"the location is neither a number nor a text in quotation marks: {title!r}", True
     elif title.startswith("## "):
         message = f"a section of its own: {title!r}"
     problems = (Problem(1, message, broken),) if message else tuple(_paragraphs(text))

@@ -10,7 +10,7 @@ from pathlib import Path
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.files import BETWEEN_LOOKS_S, LOCK_TIMEOUT_S, LOOKS, Disk, Recovery, Stamp, recover
 from zorkgpt.log import get_logger
-from zorkgpt.memory.models import Memory
+from zorkgpt.memory.models import Memory, PlaceKey
 from zorkgpt.memory.storage.changes import ChangedDocument
 from zorkgpt.memory.storage.damage import is_damaged, is_memory_file, is_sound
 from zorkgpt.memory.storage.document import Document, Shelf, indexed, parse_shelf
@@ -33,7 +33,7 @@ class MemoryStore:
         self.file = self.files.main
         self.sizes = ShelfSizes()
         self.history = ChangeHistory(self.file.path.with_suffix(".history.jsonl"), disk=disk)
-        self.cache: dict[int, list[Memory]] = {}
+        self.cache: dict[PlaceKey, list[Memory]] = {}
         """The memories of each location, in the order of the file; changed in place."""
         self.history_failures = 0
         self.recovered: Recovery | None = None
@@ -222,7 +222,7 @@ class MemoryStore:
                 where = f" of {shelf.name}" if shelf.name else ""
                 log.log(level, "line %d%s is not understood and kept: %s", problem.line, where, problem.message)
 
-    def _refresh_cache(self, places: Iterable[int]) -> None:
+    def _refresh_cache(self, places: Iterable[PlaceKey]) -> None:
         for place in places:
             if memories := self._document.memories(place):
                 self.cache[place] = memories
@@ -342,5 +342,5 @@ class MemoryStore:
             log.warning("history not written", extra={"path": str(self.history.path), "error": str(error)})
 
 
-def _places(shelves: Iterable[Shelf]) -> set[int]:
+def _places(shelves: Iterable[Shelf]) -> set[PlaceKey]:
     return {s.location_id for shelf in shelves for s in shelf.sections if s.location_id is not None}

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from zorkgpt.memory.claims import OPPOSITE, Claim, Relation
-from zorkgpt.memory.models import Persistence
+from zorkgpt.memory.models import Persistence, PlaceKey
 from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.storage.changes import is_current
 
@@ -80,7 +80,7 @@ def _finding(located: LocatedMemory, things: Mapping[int, Thing]) -> AuditFindin
     return AuditFinding(located, AuditVerdict.NOT_CHECKABLE)
 
 
-def _is_so(claim: Claim, thing: Thing, location_id: int) -> bool | None:
+def _is_so(claim: Claim, thing: Thing, location_id: PlaceKey) -> bool | None:
     """Return whether the claim, kept at this location, holds in the fresh world; None: that can't be told."""
     if claim.relation.value in thing.states:
         return True

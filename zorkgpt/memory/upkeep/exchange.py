@@ -7,13 +7,13 @@ from types import UnionType
 from typing import Any
 
 from zorkgpt.errors import MemoryStoreError, reason_of
-from zorkgpt.memory.models import Memory, MemoryStatus, fields_of, memory_of
+from zorkgpt.memory.models import Memory, MemoryStatus, PlaceKey, fields_of, memory_of
+from zorkgpt.memory.places import checked_place, place_order
 from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.storage import changes
 from zorkgpt.memory.storage.changes import ChangedDocument
 from zorkgpt.memory.storage.document import Document, parse
 from zorkgpt.memory.storage.escaping import folded
-from zorkgpt.memory.storage.section import LOCATION_LIMIT
 from zorkgpt.memory.storage.store import MemoryStore
 
 _AT_ONCE = 500
@@ -78,12 +78,12 @@ def add_all(store: MemoryStore, memories: Iterable[LocatedMemory]) -> int:
     Raises:
         MemoryStoreError: it could not be locked, read or written; what was added before stays.
     """
-    places: dict[int, list[LocatedMemory]] = {}
+    places: dict[PlaceKey, list[LocatedMemory]] = {}
     for located in memories:
         places.setdefault(located.location_id, []).append(located)
     added = 0
     # In the order of the file, so that few shelves are written at a time.
-    for batch in _batches([places[place] for place in sorted(places)]):
+    for batch in _batches([places[place] for place in sorted(places, key=place_order)]):
         outcome = store.apply(lambda document, batch=batch: with_memories(document, batch))  # type: ignore[misc]
         added += len(outcome.changes) if outcome else 0
     return added
@@ -102,8 +102,8 @@ def _batches(places: Iterable[list[LocatedMemory]]) -> Iterator[list[LocatedMemo
 
 def with_memories(document: Document, memories: Iterable[LocatedMemory]) -> ChangedDocument:
     """Add the memories that the document does not have; what it has is not counted as seen again."""
-    new: dict[int, list[LocatedMemory]] = {}
-    known: dict[int, set[tuple[str, str, str]]] = {}
+    new: dict[PlaceKey, list[LocatedMemory]] = {}
+    known: dict[PlaceKey, set[tuple[str, str, str]]] = {}
     for located in memories:
         place, memory = located.location_id, located.memory
         if not memory.persistence.outlives_episode:
@@ -135,14 +135,14 @@ def _from_json(path: Path, data: bytes) -> list[LocatedMemory]:
 
 def _located(row: dict[str, Any]) -> LocatedMemory:
     location_id, name = row["location_id"], row.get("location_name", "")
-    if not _is_of(location_id, int) or abs(location_id) >= LOCATION_LIMIT or not isinstance(name, str):
+    if not isinstance(name, str):
         raise TypeError(f"location {location_id!r} with the name {name!r}")
     memory = memory_of(row)
     for field, kind in _KINDS.items():
         value = getattr(memory, field)
         if not _is_of(value, kind) or (field == "status" and value not in tuple(MemoryStatus)):
             raise TypeError(f"memory {memory.title!r} has {value!r} as its {field}")
-    return LocatedMemory(location_id, name, memory)
+    return LocatedMemory(checked_place(location_id), name, memory)
 
 
 def _is_of(value: object, kind: type | UnionType) -> bool:

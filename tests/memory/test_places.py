@@ -1,0 +1,155 @@
+"""A place is a whole number or a text, and stays what it is wherever it is written."""
+
+import json
+import logging
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from tests.fixtures.memory import FORGERIES, in_one_line, memories, memory, texts
+from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.places import LIMIT, checked_place, parse_place, place_order, render_place
+from zorkgpt.memory.storage import changes
+from zorkgpt.memory.storage.document import Document, parse, render
+from zorkgpt.memory.storage.history import ChangeHistory
+from zorkgpt.memory.upkeep.exchange import read_memories, rows
+
+CART = "https://shop/cart"
+
+
+def is_a_place(text: str) -> bool:
+    try:
+        checked_place(text)
+    except ValueError:
+        return False
+    return True
+
+
+place_texts = st.one_of(st.sampled_from(FORGERIES), st.sampled_from(["5", "-1", " 5", '"5"', "a: b"]), texts).filter(
+    is_a_place
+)
+places = st.one_of(st.integers(1 - LIMIT, LIMIT - 1), place_texts)
+
+
+@given(places)
+def test_a_key_is_read_as_it_was_written(key):
+    written = render_place(key)
+    read = parse_place(written)
+    assert (type(read), read) == (type(key), key)
+    assert len(written.splitlines()) == 1
+
+
+@given(st.lists(st.tuples(places, texts, memories()), max_size=4))
+@example([(5, "a", memory("One")), ("5", "b", memory("Two"))])
+def test_a_file_of_places_is_read_as_it_was_written(located):
+    document = Document()
+    expected: dict = {}
+    for place, name, kept in located:
+        document = changes.added(document, place, name, kept).document
+        expected.setdefault(place, []).append(in_one_line(kept))
+    read = parse(render(document))
+    assert read.all_memories() == expected
+    assert list(read.problems()) == []
+    order = [section.location_id for section in read.sections if section.location_id is not None]
+    assert order == sorted(order, key=place_order)
+
+
+def test_the_file_shows_numbers_first_and_texts_in_quotation_marks(tmp_path):
+    manager = SimpleMemoryManager.open(tmp_path / "Memories.md")
+    for place, name in ((CART, "Cart"), (12, "Cellar"), ("5", "Five"), (5, "Living Room"), ("a\u202eb", "Hidden")):
+        assert manager.add_memory(place, name, memory())
+    lines = (tmp_path / "Memories.md").read_text(encoding="utf-8").splitlines()
+    assert [line for line in lines if line.startswith("## ")] == [
+        "## Location 5: Living Room",
+        "## Location 12: Cellar",
+        '## Location "5": Five',
+        '## Location "a\\u202eb": Hidden',
+        '## Location "https://shop/cart": Cart',
+    ]
+    again = SimpleMemoryManager.open(tmp_path / "Memories.md")
+    assert [one.location_id for one in again.all_memories()] == [5, 12, "5", "a\u202eb", CART]
+
+
+@pytest.mark.parametrize(
+    "heading", ['## Location "": X', '## Location " ": X', '## Location "a\\u0000": X', '## Location "\\ud800": X']
+)
+def test_a_heading_with_a_key_that_no_place_can_have_is_kept_as_it_is(heading):
+    data = f"# Location Memories\n\n{heading}\n".encode()
+    document = parse(data)
+    assert document.section_indexes == {}
+    assert [problem.line for problem in document.problems()] == [3]
+    assert render(document) == data
+
+
+def test_an_unknown_place_is_empty_and_a_number_is_not_its_text(tmp_path):
+    manager = SimpleMemoryManager.open(tmp_path / "Memories.md")
+    manager.add_memory(5, "Living Room", memory())
+    assert manager.get_location_memory(5) != ""
+    assert [manager.get_location_memory(place) for place in ("5", 6, CART)] == ["", "", ""]
+
+
+@pytest.mark.parametrize(
+    ("key", "error", "said"),
+    [
+        (True, TypeError, "The place is True, of the type bool"),
+        (5.0, TypeError, "The place is 5.0, of the type float"),
+        (None, TypeError, "The place is None, of the type NoneType"),
+        (("a",), TypeError, "of the type tuple"),
+        ("", ValueError, "The place is ''; a text must not be blank"),
+        (" ", ValueError, "a text must not be blank"),
+        ("a\nb", ValueError, r"control character '\\n'"),
+        (10**18, ValueError, "at most 18 digits"),
+    ],
+)
+def test_what_is_no_place_is_refused_at_every_door(tmp_path, key, error, said):
+    manager = SimpleMemoryManager.open(tmp_path / "Memories.md")
+    doors = [
+        lambda: manager.add_memory(key, "X", memory()),
+        lambda: manager.add_memory(key, "X", memory(persistence="ephemeral")),
+        lambda: manager.supersede_memory(key, "X", "Old", memory()),
+        lambda: manager.invalidate_memory(key, "Old", "wrong"),
+        lambda: manager.get_location_memory(key),
+        lambda: manager.get_memory_breakdown(key),
+        lambda: manager.get_visits(key),
+    ]
+    for door in doors:
+        with pytest.raises(error, match=said):
+            door()
+    assert not (tmp_path / "Memories.md").exists()
+    assert manager.all_memories() == []
+
+
+def test_a_second_name_of_a_place_is_told_once_and_the_first_stays(tmp_path, caplog):
+    manager = SimpleMemoryManager.open(tmp_path / "Memories.md")
+    with caplog.at_level(logging.WARNING):
+        for title, name in (("One", "Cart"), ("Two", "Basket"), ("Three", "Basket"), ("Four", "")):
+            manager.add_memory(CART, name, memory(title))
+    assert [record.getMessage() for record in caplog.records] == [
+        "location \"https://shop/cart\" is called 'Cart', and was given the name 'Basket' too: the first one stays"
+    ]
+    assert {one.location_name for one in manager.all_memories()} == {"Cart"}
+
+
+def test_everything_beside_the_file_keeps_texts_and_numbers_apart(tmp_path):
+    path = tmp_path / "Memories.md"
+    state = SimpleNamespace(episode_id=2, turn_count=4, action_history=[], action_reasoning_history=[])
+    manager = SimpleMemoryManager.open(path, game_state=state)
+    for place in (5, "5"):
+        manager.add_memory(place, f"Name of {place!r}", memory(f"Lasting of {place!r}"))
+        manager.add_memory(place, f"Name of {place!r}", memory(f"Passing of {place!r}", "ephemeral"))
+        manager.record_arrival(place, f"Name of {place!r}", "A room.")
+        manager.record_action_outcome(place, f"Name of {place!r}", "wait", "Time passes.", {"turn": 4})
+    assert set(ChangeHistory(tmp_path / "Memories.history.jsonl").replayed()) == {5, "5"}
+    assert set(manager.as_of(2, 4)) == {5, "5"}
+    assert [one.location_id for one in manager.why("Lasting of '5'")] == ["5"]
+
+    saved = json.loads(json.dumps(manager.snapshot()))
+    resumed = SimpleMemoryManager.open(path, game_state=state)
+    resumed.restore(saved)
+    assert resumed.ephemeral_cache == manager.ephemeral_cache
+    assert resumed.get_visits("5") == manager.get_visits("5")
+
+    (tmp_path / "all.json").write_text(json.dumps(rows(manager.all_memories())))
+    assert [one.location_id for one in read_memories(tmp_path / "all.json")] == [5, 5, "5", "5"]
