@@ -29,9 +29,9 @@ from zorkgpt.memory.models import (
 )
 from zorkgpt.memory.places import checked_place, place_order
 from zorkgpt.memory.provenance import AsOf
-from zorkgpt.memory.retrieval import Found, LocatedMemory, best_matches, estimated_tokens, nearest, shown
+from zorkgpt.memory.retrieval import Found, LocatedMemory, estimated_tokens, shown
+from zorkgpt.memory.search import Filters, Searcher
 from zorkgpt.memory.settings import DeduplicationSettings, setting, settings_of
-from zorkgpt.memory.storage.changes import is_current
 from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.storage.restore_point import FileRestorer, ShelfRestorer
 from zorkgpt.memory.storage.store import MemoryStore
@@ -52,9 +52,6 @@ if TYPE_CHECKING:
     from zorkgpt.memory.provenance import Provenance
 
     Vector = NDArray[np.float32]
-
-_NOWHERE = -1
-"""Stands for all locations where vectors are kept by location."""
 
 OfThisPlaceOnly = Callable[[PlaceKey, str, Sequence[Memory]], list[Memory]]
 """(location, its name, its memories) → those that say something of this place alone."""
@@ -149,6 +146,8 @@ class SimpleMemoryManager:
         self._count_tokens = count_tokens
         self._of_this_place_only = of_this_place_only
         self._as_of: AsOf | None = None
+        index = None if self._deduplicator is None else self._deduplicator.index
+        self._searcher = Searcher(self.store, self._writer.ephemeral, index, self._name)
 
     def _make_deduplicator(
         self, provider: "EmbeddingProvider | None", judge: Judge | None, *, wait: bool
@@ -206,6 +205,8 @@ class SimpleMemoryManager:
         """Forget the episode's memories. All else was on disk when its call returned; nothing is held open."""
         self.reset_episode()
         self._writer.close()
+        with self.store.guard:
+            self.store.index.close()
 
     @property
     def synthesizer(self) -> MemorySynthesizer | None:
@@ -347,18 +348,32 @@ class SimpleMemoryManager:
 
         return edit(self.store, checked_place(location_id), title, wanted, expected=expected)
 
-    def search(self, query: str, k: int = 5) -> list[Found]:
-        """Return the current memories, wherever they are, that are nearest to the query, best first.
+    def search(
+        self,
+        query: str,
+        k: int = 5,
+        *,
+        location_id: PlaceKey | None = None,
+        persistence: str | None = None,
+        status: str | None = None,
+        category: str | None = None,
+        episode: int | str | None = None,
+    ) -> list[Found]:
+        """Return the memories, wherever they are, that answer the query best, best first.
 
-        By meaning where there are embeddings, else by common words.
+        By words, and by meaning too where there are vectors; each result says by which it was found.
+
+        Args:
+            location_id: of this location only.
+            persistence: of this class only.
+            status: with this status only; without it, those that are believed.
+            category: of this category only.
+            episode: seen first or last in this episode only.
         """
-        current = [located for located in self.all_memories() if is_current(located.memory)]
-        if self._deduplicator is not None and query.strip():
-            texts = [located.memory.text for located in current]
-            cosines = self._deduplicator.index.cosines(_NOWHERE, query, texts)
-            if cosines is not None:
-                return nearest(cosines, current, k) or best_matches(query, current, k)
-        return best_matches(query, current, k)
+        self._writer.refresh()
+        filters = Filters(location_id, persistence, status, category, episode)
+        with self.store.guard:
+            return self._searcher.search(query, k, filters)
 
     def is_first_visit(self, location_id: PlaceKey) -> bool:
         """Return whether no turn at this location has been recorded in this episode, but for the present turn."""

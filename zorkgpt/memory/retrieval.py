@@ -1,14 +1,15 @@
 """Selects memories: those of a location that fit a budget, and those anywhere that answer a query."""
 
-import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from math import log
 
 from zorkgpt.memory.credit.trials import reliability, success_rate
 from zorkgpt.memory.models import Category, Memory, MemoryStatus, PlaceKey, episode_key
 from zorkgpt.memory.storage.changes import is_current
+from zorkgpt.memory.storage.word_index import WordCounts, words, words_of
 from zorkgpt.memory.turn_span import TurnSpan
 
 TENTATIVE_HEADING = "⚠️  TENTATIVE MEMORIES (unconfirmed, may be invalidated):"
@@ -18,8 +19,6 @@ _TENTATIVE, _DANGER = MemoryStatus.TENTATIVE, Category.DANGER
 
 # Okapi BM25 with its usual constants: Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009.
 _K1, _B = 1.2, 0.75
-# Cosine of a query and a sentence that answers it; unrelated ones are below.
-_RELATED = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +50,14 @@ class LocatedMemory:
     memory: Memory
 
 
+class Method(StrEnum):
+    """By what a memory was found."""
+
+    WORDS = "words"
+    MEANING = "meaning"
+    BOTH = "words and meaning"
+
+
 @dataclass(frozen=True, slots=True)
 class Found:
     """A search result."""
@@ -58,6 +65,8 @@ class Found:
     located: LocatedMemory
     score: float
     """Above 0; comparable within one search only."""
+    method: Method = Method.WORDS
+    """By what it was found."""
 
 
 def estimated_tokens(text: str) -> int:
@@ -194,32 +203,30 @@ def _in_general(count: int) -> str:
     return f"({count} more {'holds' if count == 1 else 'hold'} here as at other places: see what you know in general)"
 
 
-def best_matches(query: str, memories: Sequence[LocatedMemory], k: int) -> list[Found]:
-    """Return the k memories whose words say most of what the query asks for, best first; none without a common word."""
-    wanted = set(_words(query))
-    texts = [_words(f"{m.location_name} {m.memory.title} {m.memory.title} {m.memory.text}") for m in memories]
-    average = sum(map(len, texts)) / len(texts) if texts else 1
-    bags = [Counter(words) for words in texts]
-    holding = {word: sum(word in bag for bag in bags) for word in wanted}
+def best_matches(
+    query: str, memories: Sequence[LocatedMemory], k: int, counts: WordCounts | None = None
+) -> list[Found]:
+    """Return the k memories whose words say most of what the query asks for, best first; none without a common word.
+
+    Args:
+        counts: how often words stand in all memories, where these are a part of them; None: they are all.
+    """
+    wanted = set(words(query))
+    bags = [Counter(words_of(one.location_name, one.memory)) for one in memories]
+    if counts is None:
+        average = sum(bag.total() for bag in bags) / len(bags) if bags else 1.0
+        counts = WordCounts(len(bags), average, {word: sum(word in bag for bag in bags) for word in wanted})
     found = []
-    for located, words, bag in zip(memories, texts, bags, strict=True):
-        score = sum(_weight(bag[word], holding[word], len(bags), len(words) / average) for word in wanted & bag.keys())
-        if score:
+    for located, bag in zip(memories, bags, strict=True):
+        length = bag.total() / counts.average_length
+        score = sum(
+            _weight(bag[word], counts.holding.get(word, 0), counts.memories, length) for word in wanted & bag.keys()
+        )
+        if score > 0:
             found.append(Found(located, score))
     return sorted(found, key=lambda result: -result.score)[:k]
 
 
-def nearest(cosines: Sequence[float], memories: Sequence[LocatedMemory], k: int) -> list[Found]:
-    """Return the k memories that are nearest in meaning, best first; none that have nothing to do with the query."""
-    found = [Found(one, cosine) for one, cosine in zip(memories, cosines, strict=True) if cosine >= _RELATED]
-    return sorted(found, key=lambda result: -result.score)[:k]
-
-
 def _weight(count: int, holding: int, of: int, length: float) -> float:
-    rarity = log(1 + (of - holding + 0.5) / (holding + 0.5))
+    rarity = log(1 + max(0.0, of - holding + 0.5) / (holding + 0.5))
     return rarity * count * (_K1 + 1) / (count + _K1 * (1 - _B + _B * length))
-
-
-def _words(text: str) -> list[str]:
-    # A plural "s" is dropped on both sides, so that "keys" finds the key.
-    return [word[:-1] if len(word) > 3 and word.endswith("s") else word for word in re.findall(r"\w+", text.casefold())]

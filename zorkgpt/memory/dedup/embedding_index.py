@@ -103,6 +103,10 @@ class EmbeddingIndex:
         found: list[float] = (matrix @ vector).clip(-1, 1).tolist()
         return found
 
+    def ready_vectors(self, texts: Sequence[str]) -> "Vectors | None":
+        """Return the vectors of these texts; None where that takes long or is not possible, and it begins."""
+        return self.vectors(texts) if texts and self._is_ready(texts) else None
+
     def vector(self, text: str) -> "Vectors | None":
         return self._attempt(lambda: self._finite([text])[0])
 

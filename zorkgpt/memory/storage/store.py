@@ -16,6 +16,7 @@ from zorkgpt.memory.storage.damage import is_damaged, is_memory_file, is_sound
 from zorkgpt.memory.storage.document import Document, Shelf, indexed, parse_shelf
 from zorkgpt.memory.storage.history import ChangeHistory, TurnStamp, differences
 from zorkgpt.memory.storage.shelves import MAIN, MemoryFiles, ShelfSizes, cut, listed
+from zorkgpt.memory.storage.word_index import WordIndex
 
 log = get_logger(__name__)
 
@@ -35,6 +36,7 @@ class MemoryStore:
         self.history = ChangeHistory(self.file.path.with_suffix(".history.jsonl"), disk=disk)
         self.cache: dict[PlaceKey, list[Memory]] = {}
         """The memories of each location, in the order of the file; changed in place."""
+        self.index = WordIndex(self.file.path.with_suffix(".index.sqlite"))
         self.history_failures = 0
         self.recovered: Recovery | None = None
         """What was done when a file was found missing or damaged last; None: it never was."""
@@ -93,6 +95,7 @@ class MemoryStore:
                 # Somebody who does not know our lock, an editor say, may have saved a file meanwhile.
                 if self._is_as_seen() and self._write(outcome, source, turn_stamp):
                     self._cut()
+                    self.index.follow(self._document)
                     return outcome
         raise MemoryStoreError(f"{self.file.path} is being changed all the time by something that ignores its lock.")
 
