@@ -257,7 +257,7 @@ class _Meaning:
             self._append(new, vectors)
         return True
 
-    def _append(self, new: Sequence[tuple[int, int, Memory]], vectors: "Vectors") -> None:
+    def _append(self, new: Sequence[tuple[PlaceKey, int, Memory]], vectors: "Vectors") -> None:
         import numpy as np
 
         needed = self.used + len(new)
