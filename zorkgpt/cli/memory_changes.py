@@ -146,7 +146,7 @@ def move(
 
         place, wanted = place_given(old), place_given(new)
         if not manager.store.document.sections_of(place):
-            fail(f"There is no location {old} in {manager.store.file.path}.")
+            fail(f"There is no location {old} in {manager.store.path}.")
         if place == wanted:
             fail(f"Location {old} has that number already.")
         outcome = manager.store.apply(lambda document: changes.moved(document, place, wanted))
@@ -195,7 +195,7 @@ def dedupe(
         if not merges or not apply:
             say(f"{repeats}." + (" Merge with --apply." if merges else ""))
             return
-        before = _backup_of(manager.store.file.path)
+        before = _backup_of(manager.store.path)
         made = manager.merge(merges)
         say(f"{repeats}, {made} merged. The file as it was: {before}. `memories undo` takes one back.")
 
@@ -212,7 +212,7 @@ def classify(
     with opened(workdir, file, game) as manager:
         from zorkgpt.memory.upkeep.classification import proposals, with_marks
 
-        path = manager.store.file.path
+        path = manager.store.path
         proposed = list(proposals(manager.store.document, _classifier(rules)))
         if not proposed:
             say("Every memory has its mark.")

@@ -7,6 +7,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
+from zorkgpt.errors import MemoryStoreError
 from zorkgpt.files import LOCK_TIMEOUT_S, Disk
 from zorkgpt.llm.messages import LLM
 from zorkgpt.log import get_logger
@@ -33,6 +34,7 @@ from zorkgpt.memory.retrieval import Found, LocatedMemory, estimated_tokens, sho
 from zorkgpt.memory.search import Filters, Searcher
 from zorkgpt.memory.settings import DeduplicationSettings, setting, settings_of
 from zorkgpt.memory.storage.escaping import folded
+from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.memory.storage.restore_point import FileRestorer, ShelfRestorer
 from zorkgpt.memory.storage.store import MemoryStore
 from zorkgpt.memory.synthesis import MemorySynthesizer, ModelSynthesizer
@@ -40,6 +42,7 @@ from zorkgpt.memory.turn_span import TurnSpan
 from zorkgpt.memory.upkeep.audit import AuditFinding, AuditVerdict, Thing, held_against, tally
 from zorkgpt.memory.visits import Visits
 from zorkgpt.memory.writer import MemoryWriter
+from zorkgpt.runlog.episodes import RUNS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -124,7 +127,7 @@ class SimpleMemoryManager:
         self.config = config
         self.game_state = game_state
         self.settings = settings = settings_of(config)
-        self.store = MemoryStore(path or settings.path, lock_timeout_s=lock_timeout_s, disk=disk)
+        self.store: Store = _store(path or settings.path, lock_timeout_s, disk)
         self._state = EpisodeState(game_state)
         self._visits = Visits()
         llm = None if synthesizer and judge else _as_llm(llm_client, model or settings.model)
@@ -141,7 +144,7 @@ class SimpleMemoryManager:
         )
         if synthesizer is None and llm is not None:
             synthesizer = ModelSynthesizer(llm, history_window=settings.history_window)
-        self._judgments_path = self.store.file.path.with_suffix(".judged.jsonl")
+        self._judgments_path = self.store.path.with_suffix(".judged.jsonl")
         self._learner = self._make_learner(synthesizer)
         self._count_tokens = count_tokens
         self._of_this_place_only = of_this_place_only
@@ -156,7 +159,7 @@ class SimpleMemoryManager:
         settings = self.settings.deduplication
         if not settings.enable or (provider is None and not settings.provider):
             return None
-        vectors = self.store.file.path.with_suffix(".vectors.npz") if settings.cache_embeddings else None
+        vectors = self.store.path.with_suffix(".vectors.npz") if settings.cache_embeddings else None
         return Deduplicator(
             self.store,
             EmbeddingIndex(provider, vectors, self.logger, wait=wait),
@@ -190,9 +193,14 @@ class SimpleMemoryManager:
         embeddings: "EmbeddingProvider | None" = None,
         **options: Any,
     ) -> "SimpleMemoryManager":
-        """Open the memory without a game: of this file, or of `Memories.md` in this folder."""
-        path = Path(path)
-        file = path / "Memories.md" if path.is_dir() else path
+        """Open the memory without a game: of this file, of `Memories.md` in this folder, or of a PostgreSQL.
+
+        The last is named by its address, `postgresql://user@host/database`, and needs the extra `postgres`.
+
+        Raises:
+            MemoryStoreError: the file can't be read, or the server can't be reached.
+        """
+        file = path if is_postgres(path) or not Path(path).is_dir() else Path(path) / "Memories.md"
         return cls(llm_client=llm, embeddings=embeddings, path=file, **options)
 
     def __enter__(self) -> "SimpleMemoryManager":
@@ -205,8 +213,7 @@ class SimpleMemoryManager:
         """Forget the episode's memories. All else was on disk when its call returned; nothing is held open."""
         self.reset_episode()
         self._writer.close()
-        with self.store.guard:
-            self.store.index.close()
+        self.store.close()
 
     @property
     def synthesizer(self) -> MemorySynthesizer | None:
@@ -510,7 +517,7 @@ class SimpleMemoryManager:
 
     def _past(self) -> AsOf:
         if self._as_of is None:
-            self._as_of = AsOf.of(self.store.file.path)
+            self._as_of = AsOf(self.store.history, self.store.path.parent / RUNS)
         self._as_of.refresh()
         return self._as_of
 
@@ -619,7 +626,13 @@ class SimpleMemoryManager:
         self._resume(episode_snapshot.from_dict(saved))
 
     def rollback(self) -> FileRestorer:
-        """Return what can take the files back to a checkpoint from here on."""
+        """Return what can take the files back to a checkpoint from here on.
+
+        Raises:
+            MemoryStoreError: the memory is in no file.
+        """
+        if not isinstance(self.store, MemoryStore):
+            raise MemoryStoreError("A memory that others share can't be taken back to a checkpoint. Play with a file.")
         beside = (self.store.history.path, self._judgments_path, self._writer.evidence.path)
         return ShelfRestorer(self.store.files, beside)
 
@@ -641,6 +654,23 @@ def _count(cache: dict[PlaceKey, list[Memory]], location_id: PlaceKey | None) ->
     if location_id is not None:
         return len(cache.get(checked_place(location_id), ()))
     return sum(map(len, cache.values()))
+
+
+def is_postgres(path: Path | str) -> bool:
+    """Return whether it is the address of a PostgreSQL, and no file."""
+    return isinstance(path, str) and path.startswith(("postgresql://", "postgres://"))
+
+
+def _store(path: Path | str, lock_timeout_s: float, disk: Disk | None) -> Store:
+    if not is_postgres(path):
+        return MemoryStore(path, lock_timeout_s=lock_timeout_s, disk=disk)
+    try:
+        from zorkgpt.memory.storage.postgres import PostgresStore
+    except ImportError as error:
+        raise MemoryStoreError(
+            f"A memory on PostgreSQL needs psycopg, which is not installed ({error}): pip install 'zorkgpt[postgres]'."
+        ) from error
+    return PostgresStore(str(path), lock_timeout_s=lock_timeout_s)
 
 
 def _typed(memory: Memory) -> Memory:

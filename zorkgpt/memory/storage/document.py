@@ -117,11 +117,16 @@ class Document:
     def with_sections(self, number: int, sections: Sequence[LocationSection]) -> "Document":
         """Return the document with other sections on this shelf."""
         shelf = replace(self.shelves[number], sections=tuple(sections))
+        here: dict[PlaceKey, list[Index]] = {
+            s.location_id: [] for s in self.shelves[number].sections if s.location_id is not None
+        }
+        for at, section in enumerate(sections):
+            if section.location_id is not None:
+                here.setdefault(section.location_id, []).append((number, at))
         indexes = dict(self.section_indexes)
-        for place in {s.location_id for s in (*self.shelves[number].sections, *sections) if s.location_id is not None}:
+        for place, found in here.items():
             elsewhere = [index for index in indexes.get(place, ()) if index[0] != number]
-            here = [(number, at) for at, section in enumerate(sections) if section.location_id == place]
-            indexes[place] = tuple(sorted((*elsewhere, *here)))
+            indexes[place] = tuple(sorted((*elsewhere, *found)))
             if not indexes[place]:
                 del indexes[place]
         return Document(self._with_shelf(number, shelf), indexes)
@@ -155,8 +160,13 @@ def parse_shelf(data: bytes, known: Mapping[bytes, LocationSection] | None = Non
     pieces = [data[start:end] for start, end in zip(starts, [*starts[1:], len(data)], strict=True)]
     known = known or {}
     sections = tuple(known.get(piece) or parse_section(piece) for piece in pieces if piece)
+    return Shelf(sections, line_end(data), name)
+
+
+def line_end(data: bytes) -> str:
+    """Return how the first line ends, and so, it is taken, all of them."""
     newline = data.find(b"\n")
-    return Shelf(sections, "\r\n" if newline > 0 and data[newline - 1] == 13 else "\n", name)
+    return "\r\n" if newline > 0 and data[newline - 1] == 13 else "\n"
 
 
 def parse(data: bytes, known: Mapping[bytes, LocationSection] | None = None) -> Document:

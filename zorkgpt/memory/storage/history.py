@@ -91,7 +91,7 @@ class ChangeHistory:
         Not flushed to disk: the file is the truth, and a line that is missing is added at the next load.
         """
         at = self._now().isoformat(timespec="milliseconds")
-        rows = [_row(at, change, source, turn_stamp) for change in changes] or [
+        rows = [row_of(at, change, source, turn_stamp) for change in changes] or [
             {"at": at, "kind": "noted", "source": source}
         ]
         rows[-1]["file"] = fingerprint
@@ -154,7 +154,7 @@ class ChangeHistory:
         with open(self._path, "rb") as file:
             for line in file:
                 row = _parsed(line)
-                record = _record(row) if row else None
+                record = record_of(row) if row else None
                 if record:
                     yield record
 
@@ -174,7 +174,7 @@ class ChangeHistory:
             raise MemoryStoreError(f"Can't read {self.path}: {error}") from error
         whole = data.rfind(b"\n") + 1
         rows = map(_parsed, data[:whole].splitlines())
-        return [record for row in rows if row and (record := _record(row))], start + whole
+        return [record for row in rows if row and (record := record_of(row))], start + whole
 
     def bytes_before(self, end: int, count: int = 200) -> bytes:
         """Return up to `count` bytes before this one, which tell whether a file is still the one that was read."""
@@ -196,7 +196,8 @@ class ChangeHistory:
         return kept
 
 
-def _row(at: str, change: Change, source: str, turn_stamp: TurnStamp | None) -> dict[str, Any]:
+def row_of(at: str, change: Change, source: str, turn_stamp: TurnStamp | None) -> dict[str, Any]:
+    """Return a change as plain values, for JSON."""
     row: dict[str, Any] = {
         "at": at,
         "kind": change.kind,
@@ -236,7 +237,8 @@ def _parsed(line: bytes) -> dict[str, Any] | None:
     return row if isinstance(row, dict) else None
 
 
-def _record(row: dict[str, Any]) -> HistoryRecord | None:
+def record_of(row: dict[str, Any]) -> HistoryRecord | None:
+    """Build a record from what `row_of` gave; None if it is nothing of that kind."""
     try:
         before, after = (None if row[key] is None else memory_of(row[key]) for key in ("before", "after"))
         other = memory_of(row["other"]) if row.get("other") else None

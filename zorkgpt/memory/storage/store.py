@@ -32,6 +32,7 @@ class MemoryStore:
     def __init__(self, path: Path | str, *, lock_timeout_s: float = LOCK_TIMEOUT_S, disk: Disk | None = None) -> None:
         self.files = MemoryFiles(path, lock_timeout_s=lock_timeout_s, disk=disk)
         self.file = self.files.main
+        self.path = self.file.path
         self.sizes = ShelfSizes()
         self.history = ChangeHistory(self.file.path.with_suffix(".history.jsonl"), disk=disk)
         self.cache: dict[PlaceKey, list[Memory]] = {}
@@ -105,6 +106,11 @@ class MemoryStore:
             self._reread_or_recover()
             self._begin_history()
             self._reconcile()
+
+    def close(self) -> None:
+        """Close the index of words; no file is held open."""
+        with self.guard:
+            self.index.close()
 
     def _load(self) -> None:
         if not self._reread():

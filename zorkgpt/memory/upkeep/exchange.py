@@ -14,7 +14,7 @@ from zorkgpt.memory.storage import changes
 from zorkgpt.memory.storage.changes import ChangedDocument
 from zorkgpt.memory.storage.document import Document, parse
 from zorkgpt.memory.storage.escaping import folded
-from zorkgpt.memory.storage.store import MemoryStore
+from zorkgpt.memory.storage.protocol import Store
 
 _AT_ONCE = 500
 """How many memories are added in one write, and more only where they are of one place."""
@@ -69,7 +69,7 @@ def read_memories(path: Path) -> list[LocatedMemory]:
     return found
 
 
-def add_all(store: MemoryStore, memories: Iterable[LocatedMemory]) -> int:
+def add_all(store: Store, memories: Iterable[LocatedMemory]) -> int:
     """Add the memories that the store does not have, and return how many were added.
 
     Place by place and some hundreds at a time, so that others come to their turn meanwhile; what a kill leaves out is
