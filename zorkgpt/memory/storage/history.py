@@ -187,13 +187,18 @@ class ChangeHistory:
 
     def replayed(self) -> dict[PlaceKey, list[Memory]]:
         """Return the memories that the file had after the last line."""
-        kept: dict[PlaceKey, list[Memory]] = {}
-        for record in self.records():
-            before, after = record.change.before, record.change.after
-            memories = kept.setdefault(record.change.location_id, [])
-            at = memories.index(before) if before in memories else len(memories)
-            memories[at : at + 1] = [after] if after is not None else []
-        return kept
+        return replayed(self.records())
+
+
+def replayed(records: Iterable[HistoryRecord]) -> dict[PlaceKey, list[Memory]]:
+    """Return the memories of each location after these changes."""
+    kept: dict[PlaceKey, list[Memory]] = {}
+    for record in records:
+        before, after = record.change.before, record.change.after
+        memories = kept.setdefault(record.change.location_id, [])
+        at = memories.index(before) if before in memories else len(memories)
+        memories[at : at + 1] = [after] if after is not None else []
+    return kept
 
 
 def row_of(at: str, change: Change, source: str, turn_stamp: TurnStamp | None) -> dict[str, Any]:
