@@ -194,7 +194,7 @@ def test_an_origin_of_the_wrong_kind_is_not_imported(tmp_path):
     (tmp_path / "all.json").write_text(json.dumps([row]))
     done = CliRunner().invoke(app, ["import", str(tmp_path / "all.json"), "--workdir", str(tmp_path)])
     assert done.exit_code == 2
-    assert "has [1] as its first_episode" in done.stderr
+    assert "The first_episode of memory 'Gate' is [1]" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from zorkgpt.embeddings.hashing import HashingEmbeddings
 from zorkgpt.memory.editing import Edit
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.retrieval import Method, best_matches
-from zorkgpt.memory.storage.changes import is_current
+from zorkgpt.memory.storage.changes import added, is_current
 from zorkgpt.memory.storage.shelves import ShelfSizes
 
 
@@ -255,7 +255,7 @@ def test_a_forked_process_searches_by_itself(manager):
 def test_the_index_finds_what_looking_at_every_memory_finds(given_memories, query):
     with tempfile.TemporaryDirectory() as folder, SimpleMemoryManager.open(Path(folder) / "Memories.md") as manager:
         for place, one in given_memories:
-            manager.add_memory(place, "Room", one)
+            manager.store.apply(lambda document, place=place, one=one: added(document, place, "Room", one))
             manager.search(query)
         everything = [one for one in manager.all_memories() if is_current(one.memory)]
         expected = {id(one.located.memory) for one in best_matches(query, everything, 100)}

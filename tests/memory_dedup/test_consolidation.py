@@ -88,8 +88,8 @@ def test_the_commands_show_merge_and_undo(old_file):
     assert (code, said) == (
         0,
         "Location 1: Gate\n"
-        f"  “”: {AGAIN}\n"
-        f"    is said by “”: {GATE}\n"
+        f"  “…”: {AGAIN}\n"
+        f"    is said by “…”: {GATE}\n"
         "    says the same (no vectors, by the words)\n"
         "1 memory repeats another. Merge with --apply.\n",
     )

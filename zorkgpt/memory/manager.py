@@ -7,19 +7,22 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
-from zorkgpt.errors import MemoryStoreError
+from zorkgpt.errors import MemoryEditError, MemoryStoreError
 from zorkgpt.files import LOCK_TIMEOUT_S, Disk
 from zorkgpt.llm.messages import LLM
 from zorkgpt.log import get_logger
 from zorkgpt.memory import episode_snapshot
+from zorkgpt.memory.checks import check_name, check_text, checked_memory, title_of
 from zorkgpt.memory.dedup.deduplicator import Deduplicator
 from zorkgpt.memory.dedup.embedding_index import EmbeddingIndex
 from zorkgpt.memory.dedup.judge import Judge, ModelJudge
 from zorkgpt.memory.episode_snapshot import EpisodeSnapshot
 from zorkgpt.memory.episode_state import EpisodeState
+from zorkgpt.memory.ids import MemoryId, memory_id
 from zorkgpt.memory.judgment_cache import JudgmentCache
 from zorkgpt.memory.learning import Learner
 from zorkgpt.memory.models import (
+    Category,
     Memory,
     MemoryEvent,
     MemoryStatus,
@@ -28,11 +31,12 @@ from zorkgpt.memory.models import (
     ZMachineContext,
     episode_key,
 )
-from zorkgpt.memory.places import checked_place, place_order
+from zorkgpt.memory.places import checked_place, place_order, render_place
 from zorkgpt.memory.provenance import AsOf
-from zorkgpt.memory.retrieval import Found, LocatedMemory, estimated_tokens, shown
+from zorkgpt.memory.retrieval import Found, LocatedMemory, estimated_tokens, find_memory, shown
 from zorkgpt.memory.search import Filters, Searcher
 from zorkgpt.memory.settings import DeduplicationSettings, setting, settings_of
+from zorkgpt.memory.storage.changes import is_current, same_words
 from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.memory.storage.restore_point import FileRestorer, ShelfRestorer
@@ -233,8 +237,207 @@ class SimpleMemoryManager:
         """Keep a memory; on disk when this returns, if it is not ephemeral. False: it could not be written.
 
         One of the same title and text as a current one counts as seen again.
+
+        Raises:
+            TypeError, ValueError: a value is none that can be kept; nothing was stored.
         """
-        return self._writer.add(location_id, location_name, _typed(memory))
+        location_id, memory = checked_place(location_id), checked_memory(memory)
+        check_name(location_name)
+        return self._writer.add(location_id, location_name, memory)
+
+    def remember(
+        self,
+        place: PlaceKey,
+        text: str,
+        *,
+        title: str | None = None,
+        place_name: str = "",
+        category: str = Category.NOTE,
+        persistence: str = Persistence.PERMANENT,
+        status: str = MemoryStatus.ACTIVE,
+        score_change: int | None = None,
+        action: str = "",
+        episode: int | str | None = None,
+        turn: int | None = None,
+    ) -> str:
+        """Keep a fact about a place, and return its id; on disk when this returns, if it is not ephemeral.
+
+        What is kept there already in the same words, or says the same, counts as seen again; the id is of that one.
+
+        Args:
+            title: the first words of the text by default.
+            place_name: what people call the place.
+            category: a word in capitals.
+            persistence: "permanent", "core" or "ephemeral".
+            episode: the running one by default; so with the turn.
+
+        Raises:
+            TypeError, ValueError: a value is none that can be kept; nothing was stored.
+            MemoryStoreError: it could not be written.
+            MemoryEditError: a person has forbidden it.
+        """
+        place = checked_place(place)
+        check_name(place_name)
+        check_text("text", text)
+        if title is not None:
+            check_text("title", title)
+        memory = checked_memory(
+            Memory(
+                category=category,
+                title=title_of(text) if title is None else title,
+                episode=self._state.episode if episode is None else episode,
+                turns=str(self._state.turn if turn is None else turn),
+                score_change=score_change,
+                text=text,
+                persistence=cast("Persistence", persistence),
+                status=cast("MemoryStatus", status),
+                action=action,
+            )
+        )
+        found = self._writer.keep(place, place_name, memory)
+        if not found:
+            raise self._why_not(f"{memory.title!r} was not kept: a person has vetoed it at this place.")
+        return found
+
+    def get(self, memory: str, place: PlaceKey | None = None) -> LocatedMemory | None:
+        """Return the memory of this id or title; None if there is none.
+
+        Args:
+            memory: an id; else a title. Of several with one title, the only one that is believed.
+            place: looked up at this place only.
+
+        Raises:
+            MemoryEditError: several have this title; the error names their ids.
+        """
+        check_text("id or title", memory)
+        self._writer.refresh()
+        places = None if place is None else [checked_place(place)]
+        with self.store.guard:
+            return find_memory(self._located(places), memory)
+
+    def update(
+        self,
+        memory: str,
+        place: PlaceKey | None = None,
+        *,
+        text: str | None = None,
+        title: str | None = None,
+        category: str | None = None,
+        persistence: str | None = None,
+        status: str | None = None,
+        pinned: bool | None = None,
+        vetoed: bool | None = None,
+        reason: str | None = None,
+    ) -> LocatedMemory:
+        """Change a memory, found by its id or title; what is not given stays, and so does the id.
+
+        Raises:
+            MemoryEditError: there is no such memory, there are several, or the change makes no sense.
+            MemoryStoreError: it could not be written.
+        """
+        from zorkgpt.memory.editing import Edit, edit, edited
+
+        for name, given in (("text", text), ("title", title)):
+            if given is not None:
+                check_text(name, given)
+        found = self._found(memory, place)
+        wanted = Edit(text, title, category, persistence, status, pinned, vetoed, reason)
+        if found.memory.persistence.outlives_episode:
+            new = edit(self.store, found.location_id, MemoryId(found.id), wanted)
+        else:
+            wanted.check()
+            if persistence is not None:
+                raise MemoryEditError(f"{found.memory.title!r} is of this episode; to keep it for good, supersede it.")
+            new = replace(edited(found.memory, wanted), id=found.id)
+            self._writer.replace_ephemeral(found.location_id, found.memory, new)
+        return replace(found, memory=new)
+
+    def supersede(
+        self,
+        memory: str,
+        text: str,
+        place: PlaceKey | None = None,
+        *,
+        title: str | None = None,
+        category: str | None = None,
+        persistence: str | None = None,
+        turn: int | None = None,
+    ) -> str:
+        """Replace a memory, found by its id or title, by a new text, and return the id of the new one.
+
+        The old one stays in the file, marked as superseded.
+
+        Args:
+            title: the old one's by default; so with category and persistence.
+
+        Raises:
+            TypeError, ValueError: a value is none that can be kept; nothing was changed.
+            MemoryEditError: there is no such memory, there are several, or it may not be replaced.
+            MemoryStoreError: it could not be written.
+        """
+        check_text("text", text)
+        if title is not None:
+            check_text("title", title)
+        found = self._found(memory, place)
+        old = found.memory
+        turn = self._state.turn if turn is None else turn
+        new = checked_memory(
+            Memory(
+                category=category or old.category,
+                title=old.title if title is None else title,
+                episode=self._state.episode,
+                turns=str(turn),
+                score_change=None,
+                text=text,
+                persistence=cast("Persistence", persistence or old.persistence),
+            )
+        )
+        if not self._writer.supersede(found.location_id, found.location_name, [MemoryId(found.id)], new, turn):
+            raise self._why_not(
+                f"{old.title!r} was not replaced: it is pinned, no longer believed, or kept for good while the new one "
+                "is of this episode only."
+            )
+        with self.store.guard:
+            return memory_id(found.location_id, self._newest(found.location_id, new))
+
+    def invalidate(self, memory: str, reason: str, place: PlaceKey | None = None, *, turn: int | None = None) -> None:
+        """Mark a memory, found by its id or title, as wrong.
+
+        Raises:
+            ValueError: there is no reason.
+            MemoryEditError: there is no such memory, there are several, or it is pinned.
+            MemoryStoreError: it could not be written.
+        """
+        check_text("reason", reason)
+        found = self._found(memory, place)
+        turn = self._state.turn if turn is None else turn
+        if not self._writer.invalidate(found.location_id, MemoryId(found.id), reason, turn):
+            raise self._why_not(f"{found.memory.title!r} was not marked as wrong: it is pinned or not believed anyway.")
+
+    def delete(self, memory: str, place: PlaceKey | None = None, *, reason: str | None = None) -> None:
+        """Take a memory, found by its id or title, out of the file. The history tells what it was: see `forget`.
+
+        Raises:
+            MemoryEditError: there is no such memory, there are several, or it is pinned.
+            MemoryStoreError: it could not be written.
+        """
+        found = self._found(memory, place)
+        if not self._writer.remove(found.location_id, MemoryId(found.id), reason):
+            raise self._why_not(f"{found.memory.title!r} was not deleted: it is pinned, or gone already.")
+
+    def _found(self, memory: str, place: PlaceKey | None) -> LocatedMemory:
+        found = self.get(memory, place)
+        if found is None:
+            where = "" if place is None else f" at {render_place(place)}"
+            raise MemoryEditError(f"There is no memory with the id or title {memory!r}{where}.")
+        return found
+
+    def _newest(self, place: PlaceKey, memory: Memory) -> Memory:
+        kept = (*self.store.cache.get(place, ()), *self._writer.ephemeral.get(place, ()))
+        return next((one for one in reversed(kept) if is_current(one) and same_words(one, memory)), memory)
+
+    def _why_not(self, otherwise: str) -> MemoryEditError | MemoryStoreError:
+        return self._writer.last_error or MemoryEditError(otherwise)
 
     def supersede_memory(
         self, location_id: PlaceKey, location_name: str, old_memory_title: str, new_memory: Memory
@@ -243,7 +446,7 @@ class SimpleMemoryManager:
 
         What is known for good can't be replaced by what is true for the episode only.
         """
-        new_memory = _typed(new_memory)
+        location_id, new_memory = checked_place(location_id), checked_memory(new_memory)
         turn = self._state.turn or TurnSpan.parse(new_memory.turns).last_number
         return self._writer.supersede(location_id, location_name, [old_memory_title], new_memory, turn)
 
@@ -342,12 +545,17 @@ class SimpleMemoryManager:
         """Return every memory with its place, the superseded too, by location."""
         self._writer.refresh()
         with self.store.guard:
-            return [
-                LocatedMemory(location_id, self._name(location_id), memory)
-                for location_id in sorted({*self.store.cache, *self._writer.ephemeral}, key=place_order)
-                for cache in (self.store.cache, self._writer.ephemeral)
-                for memory in cache.get(location_id, ())
-            ]
+            return self._located()
+
+    def _located(self, places: Iterable[PlaceKey] | None = None) -> list[LocatedMemory]:
+        if places is None:
+            places = sorted({*self.store.cache, *self._writer.ephemeral}, key=place_order)
+        return [
+            LocatedMemory(location_id, self._name(location_id), memory)
+            for location_id in places
+            for cache in (self.store.cache, self._writer.ephemeral)
+            for memory in cache.get(location_id, ())
+        ]
 
     def edit_memory(self, location_id: PlaceKey, title: str, wanted: "Edit", *, expected: str | None = None) -> Memory:
         """Change a memory in the file as a person wants it: see `zorkgpt.memory.editing.edit`."""
@@ -671,11 +879,6 @@ def _store(path: Path | str, lock_timeout_s: float, disk: Disk | None) -> Store:
             f"A memory on PostgreSQL needs psycopg, which is not installed ({error}): pip install 'zorkgpt[postgres]'."
         ) from error
     return PostgresStore(str(path), lock_timeout_s=lock_timeout_s)
-
-
-def _typed(memory: Memory) -> Memory:
-    """Return the memory as it would be made now: a caller may have set its persistence to a string since."""
-    return memory if type(memory.persistence) is Persistence else replace(memory)
 
 
 def _as_llm(client: LLM | ChatClient | None, model: str) -> LLM | None:

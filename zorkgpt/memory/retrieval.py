@@ -1,16 +1,24 @@
 """Selects memories: those of a location that fit a budget, and those anywhere that answer a query."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import islice
 from math import log
 
+from zorkgpt.errors import MemoryEditError
 from zorkgpt.memory.credit.trials import reliability, success_rate
+from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import Category, Memory, MemoryStatus, PlaceKey, episode_key
+from zorkgpt.memory.places import render_place
 from zorkgpt.memory.storage.changes import is_current
 from zorkgpt.memory.storage.word_index import WordCounts, words, words_of
 from zorkgpt.memory.turn_span import TurnSpan
+
+_ID = re.compile("[0-9a-f]{8}")
+_MOST_NAMED = 10
 
 TENTATIVE_HEADING = "⚠️  TENTATIVE MEMORIES (unconfirmed, may be invalidated):"
 
@@ -49,6 +57,11 @@ class LocatedMemory:
     """"" where the file does not know it."""
     memory: Memory
 
+    @property
+    def id(self) -> str:
+        """The id, by which the manager finds the memory again."""
+        return memory_id(self.location_id, self.memory)
+
 
 class Method(StrEnum):
     """By what a memory was found."""
@@ -67,6 +80,24 @@ class Found:
     """Above 0; comparable within one search only."""
     method: Method = Method.WORDS
     """By what it was found."""
+
+
+def find_memory(located: Sequence[LocatedMemory], wanted: str) -> LocatedMemory | None:
+    """Return the one of this id, else of this title: the believed one, or the only one.
+
+    Raises:
+        MemoryEditError: several have it.
+    """
+    title = " ".join(wanted.split())
+    by_id = [one for one in located if one.id == wanted] if _ID.fullmatch(wanted) else []
+    found = by_id or [one for one in located if one.memory.title == title]
+    found = found or [one for one in located if one.memory.title.casefold() == title.casefold()]
+    believed = [one for one in found if is_current(one.memory)] or found
+    if len(believed) > 1:
+        places = (f"{one.id} at {render_place(one.location_id)} {one.location_name}".rstrip() for one in believed)
+        ids = ", ".join(islice(places, _MOST_NAMED)) + (", ..." if len(believed) > _MOST_NAMED else "")
+        raise MemoryEditError(f"There are {len(believed)} memories titled {wanted!r}; say which by its id: {ids}.")
+    return believed[0] if believed else None
 
 
 def estimated_tokens(text: str) -> int:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from zorkgpt.log import get_logger
+from zorkgpt.memory.ids import MemoryId, id_of_title, memory_id, with_id
 from zorkgpt.memory.models import INVALIDATION_MARKER, Memory, MemoryStatus, PlaceKey, episode_key, same_episode
 from zorkgpt.memory.places import place_order, render_place
 from zorkgpt.memory.storage.document import Document, Index, first_section
@@ -101,8 +102,14 @@ def is_current(memory: Memory) -> bool:
     return memory.status != _SUPERSEDED and not memory.vetoed
 
 
-def titled(memories: list[Memory], title: str) -> Memory | None:
-    """Return the first current memory with exactly this title, white space aside."""
+def titled(memories: list[Memory], title: str, location_id: PlaceKey | None = None) -> Memory | None:
+    """Return the first current memory with exactly this title, white space aside; or with this `MemoryId`.
+
+    Args:
+        location_id: where they are; needed for an id only.
+    """
+    if isinstance(title, MemoryId) and location_id is not None:
+        return next((one for one in memories if is_current(one) and memory_id(location_id, one) == title), None)
     wanted = one_line(title)
     return next((memory for memory in memories if is_current(memory) and one_line(memory.title) == wanted), None)
 
@@ -141,10 +148,25 @@ def all_added(
     for episode in _unique(memory.episode for memory in lasting):
         if not _includes(section.episodes, episode):
             section = _with_episode(section, episode, eol)
-    section = with_memories(section, lasting, eol)
+    section = with_memories(section, _with_ids(location_id, document.memories(location_id), lasting), eol)
     # The very ones that stand in the document now, last in their section, so that a further change finds them.
     made = tuple(Change("added", location_id, section.name, None, new) for new in section.memories[-len(lasting) :])
     return ChangedDocument(document.replaced(index, section), made)
+
+
+def _with_ids(location_id: PlaceKey, kept: Iterable[Memory], new: Iterable[Memory]) -> list[Memory]:
+    """Return the new memories, each with an id that no other has, where it does not follow from its title."""
+    taken, titles = {memory_id(location_id, one) for one in kept}, {one_line(one.title) for one in kept}
+    has_ids = any(one.id for one in kept)
+    found = []
+    for memory in new:
+        if memory.id or has_ids or one_line(memory.title) in titles:
+            memory = replace(memory, id=with_id(location_id, memory, taken))
+        taken.add(memory_id(location_id, memory))
+        titles.add(one_line(memory.title))
+        has_ids = has_ids or bool(memory.id)
+        found.append(memory)
+    return found
 
 
 def seen_again(
@@ -183,7 +205,9 @@ def invalidated(
 def changed(
     document: Document, location_id: PlaceKey, old: Memory, new: Memory, kind: Kind, reason: str | None = None
 ) -> ChangedDocument:
-    """Replace this very memory of the document (by identity), in its place."""
+    """Replace this very memory of the document (by identity), in its place and under its id."""
+    kept_id = memory_id(location_id, old)
+    new = replace(new, id="" if kept_id == id_of_title(location_id, new.title) else kept_id)
     section, index = _section_of(document, location_id, old)
     document = document.replaced(index, with_changed(section, old, new, document.eol(index)))
     return ChangedDocument(document, (Change(kind, location_id, section.name, old, new, reason),))
@@ -211,7 +235,10 @@ def moved(document: Document, old_id: PlaceKey, new_id: PlaceKey) -> ChangedDocu
     """Give the sections of a location another key, where they stand."""
     changes = []
     for index in document.section_indexes.get(old_id, ()):
-        section = with_number(document.section(index), new_id, document.eol(index))
+        section, eol = document.section(index), document.eol(index)
+        for memory in section.memories:
+            section = with_changed(section, memory, replace(memory, id=memory_id(old_id, memory)), eol)
+        section = with_number(section, new_id, eol)
         sections = list(document.shelves[index[0]].sections)
         sections[index[1]] = section
         document = document.with_sections(index[0], sections)

@@ -19,7 +19,7 @@ from zorkgpt.memory.storage.escaping import one_line
 
 _TAIL_BYTES = 4096
 _LATER_FIELDS: dict[str, Any] = {"tried": 0, "worked": 0, "pinned": False, "vetoed": False}
-_LATER_FIELDS |= {"action": "", "outcome": "", "claims": [], "when": [], "first_episode": None}
+_LATER_FIELDS |= {"action": "", "outcome": "", "claims": [], "when": [], "first_episode": None, "id": ""}
 """Fields that are left out of a line where they say nothing, so that an earlier version reads it."""
 _COUNTED = ("seen again", "credited")
 """Changes of a count: they happen often, and what the game said then taught nothing."""

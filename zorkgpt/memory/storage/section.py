@@ -5,6 +5,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from zorkgpt.memory.ids import give_ids
 from zorkgpt.memory.models import Memory, Persistence, PlaceKey
 from zorkgpt.memory.places import parse_place, render_place
 from zorkgpt.memory.storage.entry import (
@@ -93,6 +94,7 @@ def parse_section(data: bytes) -> LocationSection:
         episodes = tuple(parse_name(name) for name in split_fields(seen[2] or "") if name)
     problems: list[Problem] = []
     parts = tuple(_parts(text, at, problems))
+    give_ids(key, (part.memory for part in parts if isinstance(part, Entry)))
     name = one_line(unescape(found[2] or ""))
     start = at if text.isascii() else len(encode(text[:at]))
     checksum = zlib.crc32(memoryview(data)[start:])

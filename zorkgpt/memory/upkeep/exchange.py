@@ -3,11 +3,11 @@
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from types import UnionType
 from typing import Any
 
 from zorkgpt.errors import MemoryStoreError, reason_of
-from zorkgpt.memory.models import Memory, MemoryStatus, PlaceKey, fields_of, memory_of
+from zorkgpt.memory.checks import check_types
+from zorkgpt.memory.models import Memory, PlaceKey, fields_of, memory_of
 from zorkgpt.memory.places import checked_place, place_order
 from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.storage import changes
@@ -18,30 +18,13 @@ from zorkgpt.memory.storage.protocol import Store
 
 _AT_ONCE = 500
 """How many memories are added in one write, and more only where they are of one place."""
-_KINDS: dict[str, type | UnionType] = {
-    "category": str,
-    "title": str,
-    "episode": int | str,
-    "turns": str,
-    "score_change": int | None,
-    "text": str,
-    "status": str,
-    "superseded_by": str | None,
-    "superseded_at_turn": int | None,
-    "invalidation_reason": str | None,
-    "observation_count": int,
-    "tried": int,
-    "worked": int,
-    "pinned": bool,
-    "vetoed": bool,
-    "first_episode": int | str | None,
-}
 
 
 def rows(memories: Iterable[LocatedMemory]) -> list[dict[str, Any]]:
     """Return a row for each memory: `location_id`, `location_name` and the fields of `Memory`."""
     return [
         {"location_id": located.location_id, "location_name": located.location_name, **fields_of(located.memory)}
+        | {"id": located.id}
         for located in memories
     ]
 
@@ -138,13 +121,5 @@ def _located(row: dict[str, Any]) -> LocatedMemory:
     if not isinstance(name, str):
         raise TypeError(f"location {location_id!r} with the name {name!r}")
     memory = memory_of(row)
-    for field, kind in _KINDS.items():
-        value = getattr(memory, field)
-        if not _is_of(value, kind) or (field == "status" and value not in tuple(MemoryStatus)):
-            raise TypeError(f"memory {memory.title!r} has {value!r} as its {field}")
+    check_types(memory)
     return LocatedMemory(checked_place(location_id), name, memory)
-
-
-def _is_of(value: object, kind: type | UnionType) -> bool:
-    # For JSON, true is no number.
-    return isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
