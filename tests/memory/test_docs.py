@@ -26,7 +26,7 @@ def test_the_file_of_the_page_is_understood():
 def test_the_snippets_print_what_the_page_says(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     snippets = re.findall(r"```python\n(.*?)```(?:\n\nprints\n\n```text\n(.*?)```)?", PAGE, re.DOTALL)
-    assert len(snippets) == 6
+    assert len(snippets) == 7
     names: dict = {}
     for code, expected in snippets:
         printed = io.StringIO()

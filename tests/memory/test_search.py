@@ -5,6 +5,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,6 @@ from zorkgpt.memory.editing import Edit
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.retrieval import Method, best_matches
 from zorkgpt.memory.storage.changes import added, is_current
-from zorkgpt.memory.storage.shelves import ShelfSizes
 
 
 @pytest.fixture
@@ -98,11 +98,11 @@ def test_there_is_no_index_until_somebody_searches_and_it_follows_from_then_on(m
 
 
 def test_many_memories_have_an_index_before_the_first_search(path, index):
-    manager = SimpleMemoryManager.open(path)
-    manager.store.sizes = ShelfSizes(file=1500, shelf=800)
-    for number in range(30):
-        manager.add_memory(number % 7, "Room", memory(f"Memory {number}"))
-    assert rows(index) == 30
+    with SimpleMemoryManager.open(path) as manager:
+        for number in range(40):
+            manager.add_memory(number % 7, "Room", memory(f"Memory {number}", text="x" * 6500))
+            assert index.exists() is (path.stat().st_size > 200_000)
+    assert rows(index) == 40
 
 
 def scrambled(index: Path) -> None:
@@ -280,3 +280,20 @@ def test_vectors_follow_the_file(steps):
                     wanted = [(one.located.memory.text, one.method) for one in fresh.search("lever shuts a gate", 50)]
                 found = [(one.located.memory.text, one.method) for one in manager.search("lever shuts a gate", 50)]
                 assert sorted(found) == sorted(wanted)
+
+
+def test_very_many_vectors_are_taken_in_while_words_alone_are_searched(path):
+    from zorkgpt.memory.retrieval import LocatedMemory
+    from zorkgpt.memory.upkeep.exchange import add_all
+
+    with SimpleMemoryManager.open(path, embeddings=HashingEmbeddings()) as manager:
+        add_all(manager.store, [LocatedMemory(n, "Room", memory(f"Number {n}")) for n in range(1200)])
+        assert {one.method for one in manager.search("number 77")} == {Method.WORDS}
+        deadline = time.monotonic() + 60
+        while (found := manager.search("number 77"))[0].method != Method.BOTH and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert (found[0].located.memory.title, found[0].method) == ("Number 77", Method.BOTH)
+        manager.add_memory(5, "Room", memory("Zebra", text="A zebra stands here."))
+        assert [(one.located.memory.title, one.method) for one in manager.search("a zebra stands here", 1)] == [
+            ("Zebra", Method.BOTH)
+        ]

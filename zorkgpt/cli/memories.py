@@ -124,13 +124,30 @@ def history(title: Title, workdir: Workdir = None, file: File = None, game: Game
 def search(
     text: Annotated[str, typer.Argument(help="Words to look for.")],
     limit: Annotated[int, typer.Option("--limit", min=1, help="At most so many.")] = 10,
+    location: Annotated[int | None, typer.Option("--location", help="Of this location only.")] = None,
+    persistence: Annotated[str | None, typer.Option("--class", help="core or permanent.")] = None,
+    status: Annotated[
+        str | None, typer.Option("--status", help="active, tentative or superseded. [default: what is believed]")
+    ] = None,
+    category: Annotated[
+        str | None, typer.Option("--category", help="SUCCESS, FAILURE, DISCOVERY, DANGER or NOTE.")
+    ] = None,
+    episode: Annotated[str | None, typer.Option("--episode", help="Seen first or last in this one.")] = None,
     workdir: Workdir = None,
     file: File = None,
     game: Game = None,
 ) -> None:
     """Memories of any location that share words with the text, best first."""
     with opened(workdir, file, game) as manager:
-        found = manager.search(text, limit)
+        found = manager.search(
+            text,
+            limit,
+            location_id=location,
+            persistence=persistence,
+            status=status,
+            category=category,
+            episode=episode,
+        )
         for result in found:
             place = result.located
             say(f"{place.location_id} {place.location_name}: {described(place.memory)}")

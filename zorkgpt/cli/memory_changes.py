@@ -163,11 +163,18 @@ def import_(
 ) -> None:
     """Add the memories of another file; those that are known already are left out."""
     with opened(workdir, file, game, must_exist=False) as manager:
-        from zorkgpt.memory.upkeep.exchange import add_all, read_memories
+        from zorkgpt.memory.upkeep.exchange import take_in
 
-        memories = read_memories(source)
-        added = add_all(manager.store, memories)
-        say(f"{added} of {number_of(len(memories), 'memory', 'memories')} added.")
+        added, given = take_in(manager.store, source)
+        say(f"{added} of {number_of(given, 'memory', 'memories')} added.")
+
+
+@app.command()
+def compact(workdir: Workdir = None, file: File = None, game: Game = None) -> None:
+    """Shorten the history: observations and trials of a memory that follow one another become one line."""
+    with opened(workdir, file, game) as manager:
+        before, after = manager.store.compact_history()
+        say(f"{number_of(before, 'line', 'lines')} of history, now {after}.")
 
 
 @app.command()

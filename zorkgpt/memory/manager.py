@@ -707,6 +707,28 @@ class SimpleMemoryManager:
             self._deduplicator.save_vectors()
         return made
 
+    def export_file(self, path: Path | str) -> None:
+        """Write all lasting memories to one Markdown file, in the place of what stands there.
+
+        Raises:
+            MemoryStoreError: it can't be written, or the memories can't be read.
+        """
+        from zorkgpt.memory.upkeep.exchange import write_memories
+
+        write_memories(self.store, Path(path))
+
+    def import_file(self, path: Path | str) -> int:
+        """Add the memories of a Markdown file, or of what `memories export --json` wrote; return how many were new.
+
+        An empty memory takes over a Markdown file byte for byte, with what people wrote in it.
+
+        Raises:
+            MemoryStoreError: the file can't be read or is neither; or the memories can't be written.
+        """
+        from zorkgpt.memory.upkeep.exchange import take_in
+
+        return take_in(self.store, Path(path))[0]
+
     # The past
 
     def as_of(self, episode: int | str, turn: int) -> dict[PlaceKey, list[Memory]]:

@@ -1,7 +1,8 @@
 """Search over all places: by words and by meaning, and the two together."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from threading import Thread
 from typing import TYPE_CHECKING
 
 from zorkgpt.memory.dedup.embedding_index import EmbeddingIndex
@@ -28,8 +29,10 @@ if TYPE_CHECKING:
 
 _RELATED = 0.25
 """Cosine of a query and a sentence that answers it; unrelated ones are below."""
-_POOL = 50
+_POOL = 30
 """Of how many candidates at least the best are chosen."""
+_MOST_PLACES_AT_ONCE = 1000
+"""More than these are taken in in the background."""
 _RANK_OFFSET = 60
 """Cormack, Clarke and Buettcher, Reciprocal Rank Fusion, 2009."""
 
@@ -175,6 +178,19 @@ def _fused(by_words: Sequence[Found], by_meaning: Sequence[Found]) -> list[Found
     return sorted(fused, key=lambda one: -one.score)
 
 
+_Owner = tuple[PlaceKey, int, Memory]
+"""A place, the number of a memory in it, and the memory."""
+
+
+def _owners(document: Document, places: Iterable[PlaceKey]) -> list[_Owner]:
+    return [
+        (place, number, memory)
+        for place in places
+        for number, memory in enumerate(document.memories(place))
+        if memory.text.strip()
+    ]
+
+
 @dataclass
 class _Meaning:
     """The vectors of all lasting memories, row by row, in step with the document."""
@@ -184,9 +200,12 @@ class _Meaning:
     rows: "Vectors | None" = None
     """Of shape (n, d); more than are used, so that new ones fit in."""
     used: int = 0
-    owners: list[tuple[PlaceKey, int, Memory] | None] = field(default_factory=list)
+    owners: list[_Owner | None] = field(default_factory=list)
     """The place, the number in it and the memory of each row; None: it is there no more."""
     of_place: dict[PlaceKey, list[int]] = field(default_factory=dict)
+    _builder: Thread | None = None
+    """Takes in very many at once, while words alone are searched."""
+    _built: "tuple[Document, int, list[_Owner], Vectors] | None" = None
 
     def nearest(
         self, query: str, index: EmbeddingIndex, document: Document, filters: Filters, pool: int
@@ -233,31 +252,47 @@ class _Meaning:
 
     def _follow(self, index: EmbeddingIndex, document: Document) -> bool:
         """Take in what has changed since. False: vectors can't tell now."""
+        if self._builder is not None and self._builder.is_alive():
+            return False
         if self.document is document and self.rebuilds == index.rebuilds:
             return True
         if self.rebuilds != index.rebuilds or self.used > 2 * sum(map(len, self.of_place.values())) + 1000:
-            self.document, self.rows, self.used = None, None, 0
-            self.owners.clear()
-            self.of_place.clear()
+            self._clear()
+        if self._built is not None:
+            (self.document, self.rebuilds, new, vectors), self._built = self._built, None
+            self._append(new, vectors)
         places = changed_places(self.document or Document(), document)
-        new = [
-            (place, number, memory)
-            for place in places
-            for number, memory in enumerate(document.memories(place))
-            if memory.text.strip()
-        ]
-        vectors = index.ready_vectors([memory.text for _, _, memory in new]) if new else None
-        if new and vectors is None:
+        if len(places) > _MOST_PLACES_AT_ONCE:
+            self._clear()
+            self._builder = Thread(target=self._build, args=(index, document), name="zorkgpt-search", daemon=True)
+            self._builder.start()
+            return False
+        new = _owners(document, places)
+        found = index.ready_vectors([memory.text for _, _, memory in new]) if new else None
+        if new and found is None:
             return False
         self.rebuilds, self.document = index.rebuilds, document
         for place in places:
             for row in self.of_place.pop(place, ()):
                 self.owners[row] = None
-        if vectors is not None:
-            self._append(new, vectors)
+        if found is not None:
+            self._append(new, found)
         return True
 
-    def _append(self, new: Sequence[tuple[PlaceKey, int, Memory]], vectors: "Vectors") -> None:
+    def _build(self, index: EmbeddingIndex, document: Document) -> None:
+        new = _owners(document, document.section_indexes)
+        texts = [memory.text for _, _, memory in new]
+        index.load(texts).join()
+        vectors, rebuilds = index.ready_vectors(texts), index.rebuilds
+        if vectors is not None:
+            self._built = document, rebuilds, new, vectors
+
+    def _clear(self) -> None:
+        self.document, self.rows, self.used = None, None, 0
+        self.owners.clear()
+        self.of_place.clear()
+
+    def _append(self, new: Sequence[_Owner], vectors: "Vectors") -> None:
         import numpy as np
 
         needed = self.used + len(new)

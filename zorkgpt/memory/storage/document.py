@@ -117,18 +117,17 @@ class Document:
     def with_sections(self, number: int, sections: Sequence[LocationSection]) -> "Document":
         """Return the document with other sections on this shelf."""
         shelf = replace(self.shelves[number], sections=tuple(sections))
-        here: dict[PlaceKey, list[Index]] = {
-            s.location_id: [] for s in self.shelves[number].sections if s.location_id is not None
-        }
+        here: dict[PlaceKey, tuple[Index, ...]] = {}
         for at, section in enumerate(sections):
             if section.location_id is not None:
-                here.setdefault(section.location_id, []).append((number, at))
+                here[section.location_id] = (*here.get(section.location_id, ()), (number, at))
         indexes = dict(self.section_indexes)
-        for place, found in here.items():
-            elsewhere = [index for index in indexes.get(place, ()) if index[0] != number]
-            indexes[place] = tuple(sorted((*elsewhere, *found)))
-            if not indexes[place]:
-                del indexes[place]
+        for place in {s.location_id for s in self.shelves[number].sections if s.location_id is not None}:
+            left = tuple(index for index in indexes.pop(place) if index[0] != number)
+            if left:
+                indexes[place] = left
+        for place, its in here.items():
+            indexes[place] = tuple(sorted((*indexes[place], *its))) if place in indexes else its
         return Document(self._with_shelf(number, shelf), indexes)
 
     def fingerprint(self) -> str:

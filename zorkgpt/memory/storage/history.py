@@ -1,4 +1,4 @@
-"""The history beside the file: a line for every change of a memory, never rewritten."""
+"""The history beside the file: a line for every change of a memory, rewritten only to be compacted."""
 
 import json
 import os
@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from zorkgpt.errors import MemoryStoreError
-from zorkgpt.files import Disk, check_is_file
+from zorkgpt.errors import FileError, MemoryStoreError
+from zorkgpt.files import Disk, check_is_file, write_file
 from zorkgpt.memory.claims import Claim, claims_in
 from zorkgpt.memory.models import INVALIDATION_MARKER, Memory, MemoryStatus, PlaceKey, fields_of, memory_of
 from zorkgpt.memory.places import checked_place, place_order
@@ -108,6 +108,28 @@ class ChangeHistory:
         finally:
             self._disk.close(descriptor)
 
+    def compact(self) -> tuple[int, int]:
+        """Make one line of the observations and trials of a memory that follow one another. Only under the lock.
+
+        All other changes stay; what is lost is how often a memory had been seen in between.
+
+        Returns:
+            The number of lines before and after.
+
+        Raises:
+            MemoryStoreError: it can't be read or written; it is as it was.
+        """
+        try:
+            lines = Path(self._path).read_bytes().splitlines(keepends=True)
+            kept = compacted(lines)
+            if len(kept) < len(lines):
+                write_file(self._path, b"".join(kept))
+        except FileNotFoundError:
+            return 0, 0
+        except (OSError, FileError) as error:
+            raise MemoryStoreError(f"Can't compact {self.path}: {error}") from error
+        return len(lines), len(kept)
+
     def size(self) -> int:
         """Return its size in bytes; -1 if there is none.
 
@@ -199,6 +221,32 @@ def replayed(records: Iterable[HistoryRecord]) -> dict[PlaceKey, list[Memory]]:
         at = memories.index(before) if before in memories else len(memories)
         memories[at : at + 1] = [after] if after is not None else []
     return kept
+
+
+def compacted(lines: list[bytes]) -> list[bytes]:
+    """Return the lines of a history with those that only count, and follow one another, made one."""
+    kept: list[bytes | None] = list(lines)
+    ends: dict[tuple[PlaceKey, str], int] = {}
+    """The numbers of the lines that counts end with, by location and what the memory was after them."""
+    for number, line in enumerate(lines):
+        row = _parsed(line)
+        if row is None or record_of(row) is None:
+            if row is not None and row.get("kind") == "noted" and number + 1 < len(lines):
+                kept[number] = None
+            continue
+        place = row["location_id"]
+        before = ends.pop((place, _told(row["before"])), None)
+        if row["kind"] not in _COUNTED:
+            continue
+        if before is not None:
+            row["before"] = json.loads(kept[before] or b"{}")["before"]
+            kept[before], kept[number] = None, json.dumps(row).encode() + b"\n"
+        ends[place, _told(row["after"])] = number
+    return [line for line in kept if line is not None]
+
+
+def _told(fields: dict[str, Any] | None) -> str:
+    return json.dumps(fields, sort_keys=True)
 
 
 def row_of(at: str, change: Change, source: str, turn_stamp: TurnStamp | None) -> dict[str, Any]:

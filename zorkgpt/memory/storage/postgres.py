@@ -25,7 +25,7 @@ from zorkgpt.log import get_logger
 from zorkgpt.memory.models import Memory, PlaceKey
 from zorkgpt.memory.storage.changes import ChangedDocument, DocumentChange
 from zorkgpt.memory.storage.document import Document, Shelf, indexed, line_end
-from zorkgpt.memory.storage.history import HistoryRecord, TurnStamp, record_of, row_of
+from zorkgpt.memory.storage.history import HistoryRecord, TurnStamp, compacted, record_of, row_of
 from zorkgpt.memory.storage.section import LocationSection, parse_section
 from zorkgpt.memory.storage.word_index import WordIndex
 
@@ -323,6 +323,19 @@ class PostgresStore:
         """See what others wrote: the history is written with each change, and never behind."""
         self.refresh()
 
+    def compact_history(self) -> tuple[int, int]:
+        """Make one record of the observations and trials of a memory that follow one another in the history.
+
+        Returns:
+            The number of records before and after.
+        """
+        with self._database.change() as (connection, *_):
+            rows = connection.execute("SELECT record::text FROM zorkgpt_history ORDER BY id").fetchall()
+            kept = compacted([str(row[0]).encode() for row in rows])
+            connection.execute("TRUNCATE zorkgpt_history RESTART IDENTITY")
+            _append(connection, [line.decode() for line in kept])
+        return len(rows), len(kept)
+
     def close(self) -> None:
         """Close the connection and the index of words; the next call opens them again."""
         with self.guard:
@@ -407,9 +420,12 @@ class PostgresStore:
         self, connection: _Connection, outcome: ChangedDocument, source: str, turn_stamp: TurnStamp | None
     ) -> None:
         at = self._now().isoformat(timespec="milliseconds")
-        rows = [(json.dumps(row_of(at, change, source, turn_stamp)),) for change in outcome.changes]
-        with connection.cursor() as cursor:
-            cursor.executemany("INSERT INTO zorkgpt_history (record) VALUES (%s)", rows)
+        _append(connection, [json.dumps(row_of(at, change, source, turn_stamp)) for change in outcome.changes])
+
+
+def _append(connection: _Connection, records: Iterable[str]) -> None:
+    with connection.cursor() as cursor:
+        cursor.executemany("INSERT INTO zorkgpt_history (record) VALUES (%s)", [(record,) for record in records])
 
 
 def positions_of(

@@ -81,6 +81,14 @@ class Store(Protocol):
         """Add to the history what the document says and the history does not."""
         ...
 
+    def compact_history(self) -> tuple[int, int]:
+        """Make one record of the observations and trials of a memory that follow one another in the history.
+
+        Returns:
+            The number of records before and after.
+        """
+        ...
+
     def close(self) -> None:
         """Release what is held open; the next call opens it again."""
         ...

@@ -22,6 +22,9 @@ log = get_logger(__name__)
 
 _ATTEMPTS = 5
 
+_CONFLICT = "'<<<<<<< "
+"""How a problem is described where a line begins one side of a merge conflict."""
+
 _Stamps = dict[str, Stamp]
 """The stamps of the memory file and of each shelf, by their names."""
 
@@ -111,6 +114,19 @@ class MemoryStore:
         """Close the index of words; no file is held open."""
         with self.guard:
             self.index.close()
+
+    def compact_history(self) -> tuple[int, int]:
+        """Make one line of the observations and trials of a memory that follow one another in the history.
+
+        Returns:
+            The number of lines before and after.
+        """
+        with self.guard, self.file.locked():
+            self._reread_or_recover()
+            self._reconcile()
+            lines = self.history.compact()
+            self._note_history_size()
+        return lines
 
     def _load(self) -> None:
         if not self._reread():
@@ -227,6 +243,9 @@ class MemoryStore:
         for problem in shelf.problems():
             if problem.message not in self._reported:
                 self._reported.add(problem.message)
+                if _CONFLICT in problem.message:
+                    path = str(self.files.file(shelf.name).path)
+                    log.warning("a merge conflict is not resolved: both sides are read", extra={"path": path})
                 level = WARNING if problem.is_broken else INFO
                 where = f" of {shelf.name}" if shelf.name else ""
                 log.log(level, "line %d%s is not understood and kept: %s", problem.line, where, problem.message)

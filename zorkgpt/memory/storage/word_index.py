@@ -28,6 +28,8 @@ _VERSION = 1
 _BUSY_S = 2.0
 _COMMON = 10_000
 """A word that stands in more memories than this does not choose any, where a rarer one does; it still counts."""
+_LARGE = 200_000
+"""From this size of the files on, in bytes, the index is there before the first search."""
 _MOST_WORDS = 32
 """Words of a query that are looked up, the rarest."""
 
@@ -117,11 +119,12 @@ class WordIndex:
         """The number of memories, and of their words."""
 
     def follow(self, document: Document) -> None:
-        """Take in what was written, if there is an index, or the memories are so many that it takes time to build one.
+        """Take in what was written, if there is an index, or so much is remembered that it takes time to build one.
 
         Never raises.
         """
-        if self._db is not None or len(document.shelves) > 1 or os.path.exists(self.path):
+        is_large = sum(shelf.size for shelf in document.shelves) > _LARGE
+        if self._db is not None or is_large or os.path.exists(self.path):
             with suppress(IndexUnavailable):
                 self._attempt(lambda: self._take_in(document))
 
