@@ -198,7 +198,7 @@ class Database:
             raise MemoryStoreError(f"PostgreSQL at {self.address}: {self._without_password(error)}") from None
 
     def _without_password(self, error: psycopg.Error) -> str:
-        said, password = reason_of(error).rstrip("."), self._given.get("password")
+        said, password = reason_of(error).rstrip(".?"), self._given.get("password")
         return said.replace(str(password), "***") if password else said
 
 
