@@ -14,9 +14,12 @@ from tests.fixtures.memory import memory
 from tests.memory.test_processes import ADDING, ROOT, start
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.manager import SimpleMemoryManager
-from zorkgpt.memory.storage.document import parse
+from zorkgpt.memory.places import place_order
+from zorkgpt.memory.retrieval import LocatedMemory
+from zorkgpt.memory.storage.document import parse, render
 from zorkgpt.memory.storage.history import replayed
 from zorkgpt.memory.storage.postgres import positions_of, spread
+from zorkgpt.memory.upkeep.exchange import add_all
 
 BY_HAND = (
     "\ufeffA line above.\r\n# Location Memories\r\n\r\n## Location 9: Attic\r\n**Visits:** 3 | **Episodes:** 1, x\r\n"
@@ -99,17 +102,25 @@ def test_a_change_writes_the_row_of_its_place_and_no_other(postgres):
         assert list(parse(postgres.text().encode()).all_memories()) == [-3, 5, 7, 9, "https://shop/cart"]
 
 
-def test_what_others_add_change_and_place_anew_is_seen_at_the_next_call(postgres):
+@pytest.mark.parametrize("many", [0, 700])
+def test_what_others_add_change_and_place_anew_is_seen_at_the_next_call(postgres, many):
     with postgres.open() as one, postgres.open() as other:
+        known = [LocatedMemory(1000 + 2 * place, "Room", memory(f"Known {place}")) for place in range(many)]
+        assert add_all(other.store, known) == many
         for place in range(40, 0, -1):
             assert other.add_memory(place, "Room", memory(f"At {place}"))
             assert one.get_location_memory(place) == f"[NOTE] At {place}: The text of At {place}."
+        for place in range(1001, 1001 + 2 * many, 31):
+            assert (one if place % 3 else other).add_memory(place, "Room", memory(f"At {place}"))
         # Between two places there is room for some others, then all are placed anew.
         for number in range(40):
             assert other.add_memory(f"{number:03}", "Room", memory(f"Between {number}"))
             assert one.add_memory("999", "Room", memory(f"Last {number}"))
         other.invalidate_memory(3, "At 3", "wrong")
         assert one.all_memories() == other.all_memories()
+        assert render(one.store.document) == render(other.store.document) == postgres.text().encode()
+        places = [found.location_id for found in one.store.document.sections if found.location_id is not None]
+        assert places == sorted(set(places), key=place_order)
         assert rows(postgres, "SELECT read_anew_at > 0 FROM zorkgpt_state") == [(True,)]
         assert replayed(one.store.history.records()) == one.memory_cache
 
@@ -136,6 +147,8 @@ KILLED = """
 import sys
 from tests.fixtures.memory import memory
 from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.places import place_order
+from zorkgpt.memory.retrieval import LocatedMemory
 
 manager = SimpleMemoryManager.open(sys.argv[1])
 number = 0

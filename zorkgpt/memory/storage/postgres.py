@@ -7,11 +7,12 @@ row holds the revision; whoever changes anything locks it first, so that changes
 import json
 import os
 import threading
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from hashlib import blake2b
+from itertools import chain, islice, pairwise
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -78,6 +79,8 @@ _DEFAULTS: dict[str, Any] = {
 STEP = 1 << 32
 """Between the positions of two sections, so that others fit in."""
 _FIRST = -(1 << 62)
+_SHELF = 100
+"""Sections that are looked at together when one of them changes."""
 
 
 class Database:
@@ -264,8 +267,8 @@ class PostgresStore:
         self.recovered: Recovery | None = None
         self.history_failures = 0
         self._document = Document()
-        self._positions: list[int] = []
-        """Where the sections of the document stand, in ascending order."""
+        self._positions: list[list[int]] = [[]]
+        """Where the sections of the document stand, in ascending order, shelf by shelf."""
         self._revision = -1
         self.refresh()
 
@@ -315,6 +318,7 @@ class PostgresStore:
                 self._revision = -1
                 raise
             self._document, self._positions, self._revision = outcome.document, positions, revision + 1
+            self._shelve()
             self._refresh_cache({made.location_id for made in outcome.changes})
             self.index.follow(self._document)
             return outcome
@@ -356,29 +360,50 @@ class PostgresStore:
         known = {section.data: section for section in self._document.sections} if is_anew else {}
         new = {position: known.get(data) or parse_section(data) for position, data, *_ in found}
         if is_anew:
-            self._take_over(new)
+            self._document, self._positions = _one_shelf(list(new.values())), [list(new)]
             self._refresh_cache({*self.cache, *self._document.section_indexes})
-        elif new:
-            before = [self._at(position) for position in new]
-            if all(old and old.location_id == one.location_id for old, one in zip(before, new.values(), strict=True)):
-                for position, section in new.items():
-                    self._document = self._document.replaced((0, bisect_left(self._positions, position)), section)
-            else:
-                self._take_over(dict(zip(self._positions, self._document.sections, strict=True)) | new)
-            both = (*filter(None, before), *new.values())
-            self._refresh_cache({one.location_id for one in both if one.location_id is not None})
+        else:
+            changed: set[PlaceKey] = set()
+            for position, section in new.items():
+                old = self._put(position, section)
+                changed |= {
+                    one.location_id for one in (old, section) if one is not None and one.location_id is not None
+                }
+            self._refresh_cache(changed)
+        self._shelve()
         self._revision = revision
         return None
 
-    def _at(self, position: int) -> LocationSection | None:
-        at = bisect_left(self._positions, position)
-        is_known = at < len(self._positions) and self._positions[at] == position
-        return self._document.section((0, at)) if is_known else None
+    def _put(self, position: int, section: LocationSection) -> LocationSection | None:
+        """Put a section where it stands now, and return the one that stood there."""
+        least = 1 if section.location_id is not None and len(self._positions) > 1 else 0
+        number = max(least, bisect_right([its[0] if its else position for its in self._positions], position) - 1)
+        its, sections = self._positions[number], list(self._document.shelves[number].sections)
+        at = bisect_left(its, position)
+        old = sections[at] if at < len(its) and its[at] == position else None
+        if old is not None and old.location_id == section.location_id:
+            self._document = self._document.replaced((number, at), section)
+            return old
+        sections[at : at + (old is not None)] = [section]
+        its[at : at + (old is not None)] = [position]
+        self._document = self._document.with_sections(number, sections)
+        return old
 
-    def _take_over(self, sections: dict[int, LocationSection]) -> None:
-        self._positions = sorted(sections)
-        ordered = tuple(sections[position] for position in self._positions)
-        self._document = indexed((Shelf(ordered, line_end(ordered[0].data) if ordered else "\n"),))
+    def _shelve(self) -> None:
+        """Cut what has grown long, so that a change costs no more where there are many places.
+
+        Above the first place stands what is on the first shelf, as where files are cut.
+        """
+        if all(len(its) <= 2 * _SHELF for its in self._positions):
+            return
+        sections = self._document.sections
+        positions = list(chain.from_iterable(self._positions))
+        first = next((at for at, section in enumerate(sections) if section.location_id is not None), 0)
+        cuts = [0, *range(first, max(first + 1, len(sections) - _SHELF // 2), _SHELF), len(sections)]
+        ends = list(pairwise(cuts))
+        eol = self._document.shelves[0].eol
+        self._document = indexed(tuple(Shelf(sections[start:end], eol) for start, end in ends))
+        self._positions = [positions[start:end] for start, end in ends]
 
     def _refresh_cache(self, places: Iterable[PlaceKey]) -> None:
         for place in places:
@@ -387,19 +412,26 @@ class PostgresStore:
             else:
                 self.cache.pop(place, None)
 
-    def _write(self, connection: _Connection, document: Document, revision: int) -> list[int]:
+    def _write(self, connection: _Connection, document: Document, revision: int) -> list[list[int]]:
         """Write the sections that differ, and return where all of them stand."""
-        old, new = self._document.sections, document.sections
-        positions = positions_of(old, self._positions, new)
+        positions = self._placed(document)
+        before: dict[int, LocationSection] = {}
         is_anew = positions is None
         if positions is None:
-            positions = spread(len(new))
-        before = {} if is_anew else dict(zip(self._positions, old, strict=True))
-        rows = [
-            (position, revision, section.data)
-            for position, section in zip(positions, new, strict=True)
-            if before.pop(position, None) is not section
-        ]
+            left = iter(spread(len(document.sections)))
+            positions = [list(islice(left, len(shelf.sections))) for shelf in document.shelves]
+        changed: list[tuple[int, int, bytes]] = []
+        for number, (shelf, its) in enumerate(zip(document.shelves, positions, strict=True)):
+            if not is_anew:
+                old = self._document.shelves[number]
+                if old is shelf:
+                    continue
+                before |= zip(self._positions[number], old.sections, strict=True)
+            changed += [
+                (position, revision, section.data)
+                for position, section in zip(its, shelf.sections, strict=True)
+                if before.pop(position, None) is not section
+            ]
         if is_anew:
             connection.execute("DELETE FROM zorkgpt_sections")
         elif before:
@@ -408,13 +440,30 @@ class PostgresStore:
             cursor.executemany(
                 "INSERT INTO zorkgpt_sections (position, revision, data) VALUES (%s, %s, %s) "
                 "ON CONFLICT (position) DO UPDATE SET revision = excluded.revision, data = excluded.data",
-                rows,
+                changed,
             )
         connection.execute(
             "UPDATE zorkgpt_state SET revision = %s, read_anew_at = CASE WHEN %s THEN %s ELSE read_anew_at END",
             (revision, is_anew or bool(before), revision),
         )
         return positions
+
+    def _placed(self, document: Document) -> list[list[int]] | None:
+        """Return where the sections stand, shelf by shelf; None: all are to be placed anew."""
+        if len(document.shelves) != len(self._positions) or self._document.is_empty:
+            return None
+        placed: list[list[int]] = []
+        for number, shelf in enumerate(document.shelves):
+            old, its = self._document.shelves[number], self._positions[number]
+            if old is not shelf:
+                low = next((one[-1] for one in reversed(placed) if one), None)
+                high = next((one[0] for one in self._positions[number + 1 :] if one), None)
+                found = positions_of(old.sections, its, shelf.sections, low, high)
+                if found is None:
+                    return None
+                its = found
+            placed.append(its)
+        return placed
 
     def _record(
         self, connection: _Connection, outcome: ChangedDocument, source: str, turn_stamp: TurnStamp | None
@@ -429,32 +478,34 @@ def _append(connection: _Connection, records: Iterable[str]) -> None:
 
 
 def positions_of(
-    old: Sequence[LocationSection], positions: Sequence[int], new: Sequence[LocationSection]
+    old: Sequence[LocationSection],
+    positions: Sequence[int],
+    new: Sequence[LocationSection],
+    low: int | None = None,
+    high: int | None = None,
 ) -> list[int] | None:
     """Return where the new sections stand: those of the old ones where they stood, others between them.
 
-    None: there is no room between two of them, or they have changed their order; then all are placed anew.
+    None: there is no room between two of them; then all are placed anew.
 
     Args:
         positions: of the old sections.
+        low, high: the positions of what stands above and below; None: nothing does.
     """
-    start = 0
-    while start < min(len(old), len(new)) and old[start] is new[start]:
-        start += 1
-    end = 0
-    while end < min(len(old), len(new)) - start and old[-1 - end] is new[-1 - end]:
-        end += 1
     same = {id(section): position for section, position in zip(old, positions, strict=True)}
+    stay = {id(section) for section in new}
     changed: dict[PlaceKey | None, list[int]] = {}
-    stay = {id(section) for section in new[start : len(new) - end]}
-    for section, position in zip(old[start : len(old) - end], positions[start:], strict=False):
+    for section, position in zip(old, positions, strict=True):
         if id(section) not in stay:
             changed.setdefault(section.location_id, []).append(position)
-    found: list[int | None] = list(positions[:start])
-    for section in new[start : len(new) - end]:
+    found: list[int | None] = []
+    for section in new:
         others = changed.get(section.location_id)
         found.append(same[id(section)] if id(section) in same else others.pop(0) if others else None)
-    return _filled([*found, *positions[len(old) - end :]])
+    filled = _filled([*([] if low is None else [low]), *found, *([] if high is None else [high])])
+    if filled is None:
+        return None
+    return filled[low is not None : len(filled) - (high is not None)]
 
 
 def _filled(positions: Sequence[int | None]) -> list[int] | None:
@@ -475,6 +526,10 @@ def _filled(positions: Sequence[int | None]) -> list[int] | None:
     if waiting and not filled:
         return spread(waiting)
     return filled + [filled[-1] + STEP * (number + 1) for number in range(waiting)]
+
+
+def _one_shelf(sections: Sequence[LocationSection]) -> Document:
+    return indexed((Shelf(tuple(sections), line_end(sections[0].data) if sections else "\n"),))
 
 
 def spread(count: int) -> list[int]:
