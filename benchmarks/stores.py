@@ -99,7 +99,7 @@ class Ours:
         return self.manager.add_memory(one[0], f"Room {one[0]}", self.memory(one))
 
     def get(self, place: int) -> int:
-        return len(self.manager.get_location_memory(place).splitlines())
+        return sum(line.lstrip().startswith("[") for line in self.manager.get_location_memory(place).splitlines())
 
     def search(self, query: str) -> int:
         return len(self.manager.search(query, 10))
@@ -287,14 +287,15 @@ def task_check(open_: Callable[[Path], Store], folder: Path, _: int) -> dict[str
 def task_says(open_: Callable[[Path], Store], folder: Path, _: int) -> dict[str, Any]:
     store = open_(folder)
     said = (1, "Key", "The brass key opens the door.")
-    for one in (said, said, (1, "Key of brass", "The brass key opens the door.")):
+    for one in (said, said, (1, "Key of brass", "The brass key opens a door.")):
         store.add(one)
     repeats = len(store.texts()), store.get(1)
     store.add((1, "Key", "The brass key does not open the door."))
     shown = store.get(1)
+    older = "the older kept too" if said[2] in store.texts() else "the older overwritten"
     result = {
         "a repeat": f"{repeats[1]} shown of 3 added",
-        "a contradiction": f"{shown} shown, {len(store.texts())} kept",
+        "a contradiction": f"{shown} shown, {older}",
     }
     if isinstance(store, Ours):
         store.manager.add_memory(2, "Room", store.memory((2, "Rope", "I left the rope here."), "ephemeral"))

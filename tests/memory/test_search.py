@@ -17,8 +17,10 @@ from tests.memory.test_processes import ROOT
 from zorkgpt.embeddings.hashing import HashingEmbeddings
 from zorkgpt.memory.editing import Edit
 from zorkgpt.memory.manager import SimpleMemoryManager
-from zorkgpt.memory.retrieval import Method, best_matches
-from zorkgpt.memory.storage.changes import added, is_current
+from zorkgpt.memory.retrieval import LocatedMemory, Method, best_matches
+from zorkgpt.memory.storage.changes import is_current
+from zorkgpt.memory.storage.shelves import ShelfSizes
+from zorkgpt.memory.upkeep.exchange import add_all
 
 
 @pytest.fixture
@@ -198,9 +200,6 @@ def test_no_query_is_taken_for_a_command(manager, query):
 
 
 def test_a_word_that_stands_everywhere_finds_the_best_and_a_rare_one_comes_first(path):
-    from zorkgpt.memory.retrieval import LocatedMemory
-    from zorkgpt.memory.upkeep.exchange import add_all
-
     with SimpleMemoryManager.open(path) as manager:
         many = [LocatedMemory(n % 50, "Room", memory(f"Number {n}", text="Common words.")) for n in range(10_500)]
         add_all(manager.store, [LocatedMemory(1, "Room", memory("Rare", text="A common zebra.")), *many])
@@ -255,7 +254,7 @@ def test_a_forked_process_searches_by_itself(manager):
 def test_the_index_finds_what_looking_at_every_memory_finds(given_memories, query):
     with tempfile.TemporaryDirectory() as folder, SimpleMemoryManager.open(Path(folder) / "Memories.md") as manager:
         for place, one in given_memories:
-            manager.store.apply(lambda document, place=place, one=one: added(document, place, "Room", one))
+            add_all(manager.store, [LocatedMemory(place, "Room", one)])
             manager.search(query)
         everything = [one for one in manager.all_memories() if is_current(one.memory)]
         expected = {id(one.located.memory) for one in best_matches(query, everything, 100)}
@@ -283,9 +282,6 @@ def test_vectors_follow_the_file(steps):
 
 
 def test_very_many_vectors_are_taken_in_while_words_alone_are_searched(path):
-    from zorkgpt.memory.retrieval import LocatedMemory
-    from zorkgpt.memory.upkeep.exchange import add_all
-
     with SimpleMemoryManager.open(path, embeddings=HashingEmbeddings()) as manager:
         add_all(manager.store, [LocatedMemory(n, "Room", memory(f"Number {n}")) for n in range(1200)])
         assert {one.method for one in manager.search("number 77")} == {Method.WORDS}
@@ -296,4 +292,20 @@ def test_very_many_vectors_are_taken_in_while_words_alone_are_searched(path):
         manager.add_memory(5, "Room", memory("Zebra", text="A zebra stands here."))
         assert [(one.located.memory.title, one.method) for one in manager.search("a zebra stands here", 1)] == [
             ("Zebra", Method.BOTH)
+        ]
+
+
+def test_a_place_may_be_a_text(path):
+    with SimpleMemoryManager.open(path) as manager:
+        manager.store.sizes = ShelfSizes(file=900, shelf=500)
+        for number in range(20):
+            manager.add_memory(f"https://shop/{number}", "Shop", memory(f"Item {number}"))
+            manager.add_memory(number, "Room", memory(f"Item {number}"))
+        assert [one.located.location_id for one in manager.search("item 7", location_id="https://shop/7")] == [
+            "https://shop/7"
+        ]
+        assert {one.located.location_id for one in manager.search("item 7", 2)} == {7, "https://shop/7"}
+        assert list(SimpleMemoryManager.open(path).memory_cache) == [
+            *range(20),
+            *sorted(f"https://shop/{n}" for n in range(20)),
         ]

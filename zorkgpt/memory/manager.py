@@ -586,7 +586,8 @@ class SimpleMemoryManager:
             episode: seen first or last in this episode only.
         """
         self._writer.refresh()
-        filters = Filters(location_id, persistence, status, category, episode)
+        place = None if location_id is None else checked_place(location_id)
+        filters = Filters(place, persistence, status, category, episode)
         with self.store.guard:
             return self._searcher.search(query, k, filters)
 

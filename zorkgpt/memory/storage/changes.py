@@ -154,17 +154,17 @@ def all_added(
     return ChangedDocument(document.replaced(index, section), made)
 
 
-def _with_ids(location_id: PlaceKey, kept: Iterable[Memory], new: Iterable[Memory]) -> list[Memory]:
-    """Return the new memories, each with an id that no other has, where it does not follow from its title."""
-    taken, titles = {memory_id(location_id, one) for one in kept}, {one_line(one.title) for one in kept}
+def _with_ids(location_id: PlaceKey, kept: Sequence[Memory], new: Sequence[Memory]) -> list[Memory]:
+    """Return the new memories, with an id of their own where the title does not tell them from others."""
+    titles, taken = {one.title for one in kept}, {memory_id(location_id, one) for one in kept}
     has_ids = any(one.id for one in kept)
     found = []
     for memory in new:
         if memory.id or has_ids or one_line(memory.title) in titles:
             memory = replace(memory, id=with_id(location_id, memory, taken))
-        taken.add(memory_id(location_id, memory))
-        titles.add(one_line(memory.title))
         has_ids = has_ids or bool(memory.id)
+        titles.add(one_line(memory.title))
+        taken.add(memory_id(location_id, memory))
         found.append(memory)
     return found
 
@@ -235,10 +235,10 @@ def moved(document: Document, old_id: PlaceKey, new_id: PlaceKey) -> ChangedDocu
     """Give the sections of a location another key, where they stand."""
     changes = []
     for index in document.section_indexes.get(old_id, ()):
-        section, eol = document.section(index), document.eol(index)
+        eol = document.eol(index)
+        section = with_number(document.section(index), new_id, eol)
         for memory in section.memories:
             section = with_changed(section, memory, replace(memory, id=memory_id(old_id, memory)), eol)
-        section = with_number(section, new_id, eol)
         sections = list(document.shelves[index[0]].sections)
         sections[index[1]] = section
         document = document.with_sections(index[0], sections)
@@ -345,9 +345,7 @@ def _with_location(document: Document, location_id: PlaceKey, name: str, visits:
     order = place_order(location_id)
     # Where there are several shelves, the first one only lists the others.
     shelves = range(min(1, len(document.shelves) - 1), len(document.shelves))
-    number = next(
-        (i for i in shelves if (last := document.shelves[i].last_place) is not None and last > order), shelves[-1]
-    )
+    number = next((i for i in shelves if (last := document.shelves[i].last) is not None and last > order), shelves[-1])
     shelf = document.shelves[number]
     eol = shelf.eol
     sections = list(shelf.sections) or [first_section(eol)]

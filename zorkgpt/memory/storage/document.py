@@ -41,8 +41,8 @@ class Shelf:
         return sum(len(section.data) for section in self.sections)
 
     @cached_property
-    def last_place(self) -> tuple[bool, int, str] | None:
-        """The order of the last location by its key; None if there is none."""
+    def last(self) -> tuple[bool, int, str] | None:
+        """The last of its locations by their order; None if there is none."""
         return max((place_order(s.location_id) for s in self.sections if s.location_id is not None), default=None)
 
     @cached_property

@@ -236,7 +236,7 @@ class MemoryStore:
             self._report_problems(shelf)
         if fresh or before:
             self._document = indexed(shelves)
-            self._refresh_cache({*_places(before.values()), *_places(fresh)})
+            self._refresh_cache(dict.fromkeys([*_places(before.values()), *_places(fresh)]))
         self._stamp, self._unreconciled = stamp, True
 
     def _report_problems(self, shelf: Shelf) -> None:
@@ -370,5 +370,5 @@ class MemoryStore:
             log.warning("history not written", extra={"path": str(self.history.path), "error": str(error)})
 
 
-def _places(shelves: Iterable[Shelf]) -> set[PlaceKey]:
-    return {s.location_id for shelf in shelves for s in shelf.sections if s.location_id is not None}
+def _places(shelves: Iterable[Shelf]) -> list[PlaceKey]:
+    return [s.location_id for shelf in shelves for s in shelf.sections if s.location_id is not None]
