@@ -153,7 +153,7 @@ def test_consolidating_takes_the_earliest_and_the_latest_of_both(path, order):
         memory("Gate", episode=1, turns="132", text=GATE),
         memory("Lever", episode=2, turns="5", text="the lever opened the gate"),
     ]
-    with SimpleMemoryManager.open(path) as plain:
+    with SimpleMemoryManager(path=path) as plain:
         plain.add_memory(5, "Hall", memory("Rug", episode=1, turns="1"))
         plain.add_memory(5, "Hall", memory("Rug", episode=2, turns="1"))
         for at in order:

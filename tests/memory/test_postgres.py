@@ -259,3 +259,19 @@ def test_sections_keep_their_positions_in_their_order(steps):
         assert placed == sorted(set(placed))
         assert len(placed) == len(new)
         sections, positions = new, placed
+
+
+def test_what_is_forgotten_stands_in_no_table_and_no_file_of_this_machine(postgres, tmp_path):
+    with postgres.open() as manager:
+        manager.remember(5, "The password is hunter2.", title="Password")
+        manager.remember("https://shop/hunter2", "A cart.", title="Cart")
+        manager.remember(5, "The rug hides a trap door.", title="Rug")
+        manager.supersede("Rug", "The rug hides hunter2.")
+        assert manager.search("password")
+        with postgres.open() as other:
+            assert manager.forget(text="hunter2") == 3
+            assert [found.location_id for found in other.all_memories()] == [5]
+        assert manager.remember("https://shop/cart", "A cart.", title="Cart")
+    tables = ("SELECT data FROM zorkgpt_sections", "SELECT convert_to(record::text, 'UTF8') FROM zorkgpt_history")
+    assert not [said for query in tables for (said,) in rows(postgres, query) if b"hunter2" in said]
+    assert not [file for file in tmp_path.rglob("*") if file.is_file() and b"hunter2" in file.read_bytes()]

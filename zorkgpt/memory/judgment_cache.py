@@ -104,13 +104,13 @@ class JudgmentCache:
             if size == self._read_bytes:
                 return
             if size < self._read_bytes:
-                self._forget()
+                self.forget()
             with self._path.open("rb") as file:
                 file.seek(self._read_bytes)
                 found = file.read()
         except FileNotFoundError:
             if self._read_bytes:
-                self._forget()
+                self.forget()
             return
         except OSError as error:
             self._fail("judgments not read", error)
@@ -130,7 +130,9 @@ class JudgmentCache:
         if isinstance(key, str):
             self._answers[key] = answer
 
-    def _forget(self) -> None:
+    def forget(self) -> None:
+        """Forget what was read; what is on disk is read again."""
+        """Forget what was read; what is on disk is read again."""
         self._read_bytes = 0
         self._answers.clear()
 

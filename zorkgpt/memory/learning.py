@@ -1,7 +1,7 @@
 """Learns from turns: whether one is worth asking about, what it teaches, and whether the ground truth allows that."""
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Any
@@ -142,7 +142,7 @@ class Learner:
         name: str,
         action: str,
         response: str,
-        given: ZMachineContext | dict[str, Any] | None,
+        given: ZMachineContext | Mapping[str, object] | None,
         *,
         arrival: bool,
     ) -> None:
@@ -191,6 +191,13 @@ class Learner:
         """Return what is so now instead of what a memory claims; "" where it still is so, or that is not known."""
         return self._handled.instead_of(location_id, memory.claims) if memory.claims else ""
 
+    def forget(self) -> None:
+        """Forget every text that is known from before."""
+        self.recalled.clear()
+        self._last_action = (-1, "")
+        if self._judgments is not None:
+            self._judgments.forget()
+
     def reset(self) -> None:
         """Begin a new episode."""
         self.counts = LearningCounts()
@@ -231,7 +238,7 @@ class Learner:
         name: str,
         action: str,
         response: str,
-        given: ZMachineContext | dict[str, Any] | None,
+        given: ZMachineContext | Mapping[str, object] | None,
         *,
         arrival: bool,
     ) -> SynthesisRequest:
@@ -254,7 +261,7 @@ class Learner:
         return SynthesisRequest(location_id, name, action, response, context, arrival=arrival)
 
     def _completed(
-        self, location_id: PlaceKey, given: ZMachineContext | dict[str, Any] | None, *, arrival: bool
+        self, location_id: PlaceKey, given: ZMachineContext | Mapping[str, object] | None, *, arrival: bool
     ) -> ZMachineContext:
         """Return the ground truth with the turn, and with whether this is the first visit of the episode."""
         context = ZMachineContext.of(given)

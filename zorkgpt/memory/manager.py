@@ -3,9 +3,9 @@
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, cast, runtime_checkable
 
 from zorkgpt.errors import MemoryEditError, MemoryStoreError
 from zorkgpt.files import LOCK_TIMEOUT_S, Disk
@@ -33,7 +33,16 @@ from zorkgpt.memory.models import (
 )
 from zorkgpt.memory.places import checked_place, place_order, render_place
 from zorkgpt.memory.provenance import AsOf
-from zorkgpt.memory.retrieval import Found, LocatedMemory, estimated_tokens, find_memory, shown
+from zorkgpt.memory.retrieval import (
+    Found,
+    LocatedMemory,
+    Recalled,
+    estimated_tokens,
+    fenced,
+    find_memory,
+    plain,
+    shown,
+)
 from zorkgpt.memory.search import Filters, Searcher
 from zorkgpt.memory.settings import DeduplicationSettings, setting, settings_of
 from zorkgpt.memory.storage.changes import is_current, same_words
@@ -68,7 +77,7 @@ class ChatClient(Protocol):
     """A client of the OpenAI SDK's shape."""
 
     @property
-    def chat(self) -> Any:
+    def chat(self) -> object:
         """With `completions.create(...)`."""
         ...
 
@@ -78,9 +87,28 @@ class EmbeddingClient(Protocol):
     """A client of the OpenAI SDK's shape whose server makes vectors too."""
 
     @property
-    def embeddings(self) -> Any:
+    def embeddings(self) -> object:
         """With `create(...)`."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The parts of a memory that are at work; "" for one that is not there."""
+
+    words: bool
+    """Whether two texts are compared by their words, and not only for being the same."""
+    vectors: str
+    """The name of the model that makes them."""
+    judge: str
+    """Who tells whether two texts say the same where their words leave it open."""
+    synthesizer: str
+    """Who says what a turn teaches."""
+
+    def __str__(self) -> str:
+        told = {"vectors": self.vectors, "judge": self.judge, "synthesizer": self.synthesizer}
+        words = f"words {'compared' if self.words else 'not compared'}"
+        return ", ".join([words, *(f"{name}: {said or 'none'}" for name, said in told.items())])
 
 
 class SimpleMemoryManager:
@@ -104,6 +132,7 @@ class SimpleMemoryManager:
         count_tokens: the model's own tokenizer; without one, tokens are estimated.
         of_this_place_only: selects the memories of a location that are shown there; the others are told as what holds
             at many places.
+        compare_words: whether what says the same in other words is recognised without vectors too.
 
     Raises:
         MemoryStoreError: there is a file and it can't be read.
@@ -126,6 +155,7 @@ class SimpleMemoryManager:
         lock_timeout_s: float = LOCK_TIMEOUT_S,
         disk: Disk | None = None,
         of_this_place_only: OfThisPlaceOnly | None = None,
+        compare_words: bool = False,
     ) -> None:
         self.logger = logger or get_logger(__name__)
         self.config = config
@@ -135,6 +165,7 @@ class SimpleMemoryManager:
         self._state = EpisodeState(game_state)
         self._visits = Visits()
         llm = None if synthesizer and judge else _as_llm(llm_client, model or settings.model)
+        self._compare_words = compare_words
         provider = embeddings or _provider(settings.deduplication, llm_client)
         judge = judge or (None if llm is None else ModelJudge(llm))
         self._deduplicator = self._make_deduplicator(provider, judge, wait=wait_for_embeddings)
@@ -161,7 +192,7 @@ class SimpleMemoryManager:
     ) -> Deduplicator | None:
         """Return the deduplicator; None: it is off, or nobody says by what to compare."""
         settings = self.settings.deduplication
-        if not settings.enable or (provider is None and not settings.provider):
+        if not settings.enable or (provider is None and not settings.provider and not self._compare_words):
             return None
         vectors = self.store.path.with_suffix(".vectors.npz") if settings.cache_embeddings else None
         return Deduplicator(
@@ -195,17 +226,61 @@ class SimpleMemoryManager:
         path: Path | str,
         llm: LLM | ChatClient | None = None,
         embeddings: "EmbeddingProvider | None" = None,
-        **options: Any,
+        *,
+        logger: logging.Logger | None = None,
+        config: object = None,
+        game_state: object = None,
+        synthesizer: MemorySynthesizer | None = None,
+        judge: Judge | None = None,
+        model: str | None = None,
+        wait_for_embeddings: bool = True,
+        count_tokens: Callable[[str], int] = estimated_tokens,
+        lock_timeout_s: float = LOCK_TIMEOUT_S,
+        disk: Disk | None = None,
     ) -> "SimpleMemoryManager":
         """Open the memory without a game: of this file, of `Memories.md` in this folder, or of a PostgreSQL.
 
         The last is named by its address, `postgresql://user@host/database`, and needs the extra `postgres`.
 
+        What says the same in other words is recognised: by the words alone, by vectors too where there are
+        `embeddings`, and by the model's judgement where there is an `llm`. `parts` says which of them are at work. The
+        other arguments are those of the class.
+
         Raises:
             MemoryStoreError: the file can't be read, or the server can't be reached.
+            ConfigurationError: `llm` is no model client that can be used.
         """
-        file = path if is_postgres(path) or not Path(path).is_dir() else Path(path) / "Memories.md"
-        return cls(llm_client=llm, embeddings=embeddings, path=file, **options)
+        is_folder = not is_postgres(path) and Path(path).is_dir()
+        manager = cls(
+            logger,
+            config,
+            game_state,
+            llm,
+            synthesizer=synthesizer,
+            embeddings=embeddings,
+            judge=judge,
+            wait_for_embeddings=wait_for_embeddings,
+            path=Path(path) / "Memories.md" if is_folder else path,
+            model=model,
+            count_tokens=count_tokens,
+            lock_timeout_s=lock_timeout_s,
+            disk=disk,
+            compare_words=True,
+        )
+        manager.logger.info("memory %s opened: %s", manager.store.name, manager.parts)
+        return manager
+
+    @property
+    def parts(self) -> Parts:
+        """What is at work to recognise a fact that is kept already, and to learn new ones."""
+        provider = self.embedding_provider
+        judge = None if self._deduplicator is None else self._deduplicator.judge
+        return Parts(
+            words=self._deduplicator is not None,
+            vectors="" if provider is None else provider.model,
+            judge="" if judge is None else type(judge).__name__,
+            synthesizer="" if self.synthesizer is None else type(self.synthesizer).__name__,
+        )
 
     def __enter__(self) -> "SimpleMemoryManager":
         return self
@@ -425,6 +500,41 @@ class SimpleMemoryManager:
         if not self._writer.remove(found.location_id, MemoryId(found.id), reason):
             raise self._why_not(f"{found.memory.title!r} was not deleted: it is pinned, or gone already.")
 
+    def forget(self, memory: str | None = None, place: PlaceKey | None = None, *, text: str | None = None) -> int:
+        """Take a memory out of everything: the file, its backup, the history, all that is beside it, and `runs/`.
+
+        Where it has left a trace in something else, `[forgotten]` stands. Nothing brings it back.
+
+        Args:
+            memory: its id or title.
+            text: instead of a memory: whatever holds this text is forgotten, such as a password.
+
+        Returns:
+            How many memories were taken out of the file and of the running episode.
+
+        Raises:
+            ValueError: both are given, or neither.
+            MemoryEditError: there is no such memory, or there are several.
+            MemoryStoreError, FileError, OSError: something could not be written; calling again goes on from there.
+        """
+        from zorkgpt.memory.upkeep.forgetting import forget, traces_of_memory, traces_of_text
+
+        if (memory is None) == (text is None):
+            raise ValueError("Say what to forget: a memory by its id or title, or a text, and not both.")
+        with self.store.guard:
+            if memory is not None:
+                found = self._found(memory, place)
+                traces = traces_of_memory(self.store, found.location_id, found.memory)
+            else:
+                check_text("text", text)
+                self._writer.refresh()
+                traces = traces_of_text(str(text), (self.store.cache, self._writer.ephemeral))
+            self._writer.forget(traces.removed, traces.are_in)
+            self._learner.forget()
+            forget(self.store, traces)
+            self._as_of = None
+        return len(traces.removed)
+
     def _found(self, memory: str, place: PlaceKey | None) -> LocatedMemory:
         found = self.get(memory, place)
         if found is None:
@@ -467,19 +577,35 @@ class SimpleMemoryManager:
         location_id = checked_place(location_id)
         return self._writer.seen_again(location_id, memory, new_turn, new_episode)
 
-    def get_location_memory(self, location_id: PlaceKey) -> str:
-        """Return what the agent is told of this location; "" if nothing is known.
+    def recall(self, place: PlaceKey, *, format: Callable[[Recalled], str] = fenced) -> str:
+        """Return what a model is told of a place, between backticks and labelled as data; "" if nothing is known.
+
+        Args:
+            format: makes the text of what is recalled; `plain` gives the lines alone.
+
+        Raises:
+            TypeError, ValueError: the place is no key of a place.
+        """
+        return format(self._recalled(checked_place(place)))
+
+    def get_location_memory(self, location_id: PlaceKey, *, format: Callable[[Recalled], str] = plain) -> str:
+        """Return what the agent is told of this location, a line for each memory; "" if nothing is known.
+
+        The prompts of the game fence and label these lines themselves; for another prompt there is `recall`.
 
         Raises:
             TypeError, ValueError: the location is no key of a place.
         """
-        location_id = checked_place(location_id)
+        return format(self._recalled(checked_place(location_id)))
+
+    def _recalled(self, location_id: PlaceKey) -> Recalled:
         self._writer.refresh()
         with self.store.guard:
             sections = self.store.document.sections_of(location_id)
             kept = self.store.cache.get(location_id, [])
+            name = self._name(location_id)
             select = self._of_this_place_only
-            of_here = list(kept) if select is None else select(location_id, self._name(location_id), kept)
+            of_here = list(kept) if select is None else select(location_id, name, kept)
             of_here += [one for one in kept if one.pinned and one not in of_here]
             found = shown(
                 of_here,
@@ -491,7 +617,7 @@ class SimpleMemoryManager:
                 now=lambda memory: self._learner.instead_of(location_id, memory),
             )
             self._learner.show(location_id, found.memories)
-        return found.text
+        return Recalled(location_id, name, found.text, found.memories)
 
     def instead_of(self, location_id: PlaceKey, memory: Memory) -> str:
         """Return what is so at this moment instead of what a memory of a location claims, as far as was seen: `gone`.
@@ -601,7 +727,7 @@ class SimpleMemoryManager:
         location_name: str,
         action: str,
         response: str,
-        z_machine_context: ZMachineContext | dict[str, Any] | None = None,
+        z_machine_context: ZMachineContext | Mapping[str, object] | None = None,
     ) -> None:
         """Learn from an action taken at this location. Whatever fails is logged and counted; the game goes on."""
         self._learner.learn(location_id, location_name, action, response, z_machine_context, arrival=False)
@@ -611,7 +737,7 @@ class SimpleMemoryManager:
         location_id: PlaceKey,
         location_name: str,
         description: str,
-        z_machine_context: ZMachineContext | dict[str, Any] | None = None,
+        z_machine_context: ZMachineContext | Mapping[str, object] | None = None,
     ) -> None:
         """Learn from the first look at a location in this episode, the opening text included. Never raises."""
         self._learner.learn(location_id, location_name, "", description, z_machine_context, arrival=True)
@@ -807,7 +933,7 @@ class SimpleMemoryManager:
             self._writer.forget_episode()
             self._learner.reset()
 
-    def get_status(self) -> dict[str, Any]:
+    def get_status(self) -> dict[str, object]:
         """Return how many memories there are, and how this episode's learning went."""
         self._writer.refresh()
         with self.store.guard:
@@ -843,12 +969,12 @@ class SimpleMemoryManager:
         self._resume(found)
         return True
 
-    def snapshot(self) -> dict[str, Any]:
+    def snapshot(self) -> dict[str, object]:
         """Return what `save_session` writes, as plain values for JSON."""
         with self.store.guard:
             return episode_snapshot.to_dict(self._episode_snapshot())
 
-    def restore(self, saved: dict[str, Any]) -> None:
+    def restore(self, saved: dict[str, object]) -> None:
         """Go on with the episode of which `snapshot` gave these values.
 
         Raises:

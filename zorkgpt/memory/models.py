@@ -398,7 +398,7 @@ class ZMachineContext:
         return any(not one.by_itself for one in self.moved) or any(not one.by_itself for one in self.changed)
 
     @classmethod
-    def of(cls, given: "ZMachineContext | dict[str, Any] | None") -> "ZMachineContext":
+    def of(cls, given: "ZMachineContext | Mapping[str, object] | None") -> "ZMachineContext":
         """Return a context from one of these, or from a dict with some of its fields; other keys are ignored.
 
         What a dict leaves out and its values before and after tell is derived: the deltas and the flags.

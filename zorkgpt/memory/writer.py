@@ -1,7 +1,7 @@
 """Writes memories where they belong: the lasting into the file, those of the episode into a cache."""
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -412,6 +412,17 @@ class MemoryWriter:
         self.vetoes_obeyed = 0
         if self.deduplicator is not None:
             self.deduplicator.reset()
+
+    def forget(self, removed: Collection[tuple[PlaceKey, str]], is_trace: Callable[[str], bool]) -> None:
+        """Drop these memories of the episode, by place and id, and whatever waits and has a trace of them."""
+        for place, kept in self.ephemeral.items():
+            kept[:] = [memory for memory in kept if (place, memory_id(place, memory)) not in removed]
+        self.events[:] = [one for one in self.events if not any(map(is_trace, (one.title, one.text, one.detail)))]
+        self.names = {place: name for place, name in self.names.items() if not is_trace(name)}
+        self._learned_in.clear()
+        self.evidence.forget(is_trace)
+        if self.deduplicator is not None:
+            self.deduplicator.forget()
 
     def snapshot(self) -> dict[str, Any]:
         """Return counts and names of the running episode, as plain values; its memories are in `ephemeral`."""

@@ -141,6 +141,12 @@ class EmbeddingIndex:
             self._dirty = False
             self._attempt(lambda: self.cache.prune(texts()))
 
+    def drop(self) -> None:
+        """Forget all vectors; those on disk are read again."""
+        with self._creating:
+            self._cache, self._dirty = None, False
+        self._places.clear()
+
     def rebuild(self, texts: Sequence[str]) -> bool:
         """Embed these texts anew, and keep nothing else; False if that was not possible."""
         self._places.clear()

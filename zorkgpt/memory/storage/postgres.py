@@ -9,7 +9,7 @@ import os
 import threading
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
 from hashlib import blake2b
 from itertools import chain, islice, pairwise
@@ -28,7 +28,7 @@ from zorkgpt.memory.storage.changes import ChangedDocument, DocumentChange
 from zorkgpt.memory.storage.document import Document, Shelf, indexed, line_end
 from zorkgpt.memory.storage.history import HistoryRecord, TurnStamp, compacted, record_of, row_of
 from zorkgpt.memory.storage.section import LocationSection, parse_section
-from zorkgpt.memory.storage.word_index import WordIndex
+from zorkgpt.memory.storage.word_index import WordIndex, changed_places
 
 log = get_logger(__name__)
 
@@ -258,8 +258,8 @@ class PostgresStore:
     ) -> None:
         self._database = Database(url, lock_timeout_s=lock_timeout_s)
         self._now = now
-        self.address = self._database.address
-        self.path = _own_folder(self.address) / "Memories.md"
+        self.name = self._database.address
+        self.path = _own_folder(self.name) / "Memories.md"
         self.guard = self._database.guard
         self.history = PostgresHistory(self._database)
         self.index = WordIndex(self.path.with_suffix(".index.sqlite"))
@@ -317,9 +317,12 @@ class PostgresStore:
                 # Nobody knows whether a commit that was cut short has come through.
                 self._revision = -1
                 raise
+            before = self._document
             self._document, self._positions, self._revision = outcome.document, positions, revision + 1
+            # What is forgotten, or only counted, is no change of a memory.
+            told = {made.location_id for made in outcome.changes}
+            self._refresh_cache(told or changed_places(before, self._document))
             self._shelve()
-            self._refresh_cache({made.location_id for made in outcome.changes})
             self.index.follow(self._document)
             return outcome
 
@@ -333,12 +336,27 @@ class PostgresStore:
         Returns:
             The number of records before and after.
         """
+        return self.rewrite_history(compacted)
+
+    def rewrite_history(self, rewrite: Callable[[list[bytes]], list[bytes]]) -> tuple[int, int]:
+        """Put other lines in the place of those of the history, each the JSON of a change.
+
+        Returns:
+            The number of lines before and after.
+        """
         with self._database.change() as (connection, *_):
-            rows = connection.execute("SELECT record::text FROM zorkgpt_history ORDER BY id").fetchall()
-            kept = compacted([str(row[0]).encode() for row in rows])
+            lines = [
+                str(row[0]).encode() + b"\n"
+                for row in connection.execute("SELECT record::text FROM zorkgpt_history ORDER BY id")
+            ]
+            kept = rewrite(lines)
             connection.execute("TRUNCATE zorkgpt_history RESTART IDENTITY")
             _append(connection, [line.decode() for line in kept])
-        return len(rows), len(kept)
+        return len(lines), len(kept)
+
+    def locked(self) -> AbstractContextManager[object]:
+        """Keep the other threads from changing what this machine keeps."""
+        return self.guard
 
     def close(self) -> None:
         """Close the connection and the index of words; the next call opens them again."""
@@ -394,7 +412,7 @@ class PostgresStore:
 
         Above the first place stands what is on the first shelf, as where files are cut.
         """
-        if all(len(its) <= 2 * _SHELF for its in self._positions):
+        if all(len(its) <= 2 * _SHELF for its in self._positions) and all(self._positions[1:]):
             return
         sections = self._document.sections
         positions = list(chain.from_iterable(self._positions))

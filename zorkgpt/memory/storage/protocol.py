@@ -1,7 +1,8 @@
 """What the memory needs of a store: the same for a file and for a database."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
 
@@ -41,6 +42,8 @@ class Store(Protocol):
 
     path: Path
     """What this machine keeps beside the memories is named after this path: vectors, judgments, the index of words."""
+    name: str
+    """What names the memories to people: a path, or an address without its password."""
     history_failures: int
     recovered: Recovery | None
     """What was done when a file was found missing or damaged last; None: it never was."""
@@ -87,6 +90,18 @@ class Store(Protocol):
         Returns:
             The number of records before and after.
         """
+        ...
+
+    def rewrite_history(self, rewrite: Callable[[list[bytes]], list[bytes]]) -> tuple[int, int]:
+        """Put other lines in the place of those of the history, each the JSON of a change.
+
+        Returns:
+            The number of lines before and after.
+        """
+        ...
+
+    def locked(self) -> AbstractContextManager[object]:
+        """Keep others from changing what lies beside the memories."""
         ...
 
     def close(self) -> None:

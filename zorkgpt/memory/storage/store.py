@@ -3,12 +3,13 @@
 import threading
 import time
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from functools import partial
 from logging import INFO, WARNING
 from pathlib import Path
 
 from zorkgpt.errors import MemoryStoreError
-from zorkgpt.files import BETWEEN_LOOKS_S, LOCK_TIMEOUT_S, LOOKS, Disk, Recovery, Stamp, recover
+from zorkgpt.files import BETWEEN_LOOKS_S, LOCK_TIMEOUT_S, LOOKS, Disk, Recovery, Stamp, recover, write_file
 from zorkgpt.log import get_logger
 from zorkgpt.memory.models import Memory, PlaceKey
 from zorkgpt.memory.storage.changes import ChangedDocument
@@ -16,7 +17,7 @@ from zorkgpt.memory.storage.damage import is_damaged, is_memory_file, is_sound
 from zorkgpt.memory.storage.document import Document, Shelf, indexed, parse_shelf
 from zorkgpt.memory.storage.history import ChangeHistory, TurnStamp, differences
 from zorkgpt.memory.storage.shelves import MAIN, MemoryFiles, ShelfSizes, cut, listed
-from zorkgpt.memory.storage.word_index import WordIndex
+from zorkgpt.memory.storage.word_index import WordIndex, changed_places
 
 log = get_logger(__name__)
 
@@ -35,7 +36,7 @@ class MemoryStore:
     def __init__(self, path: Path | str, *, lock_timeout_s: float = LOCK_TIMEOUT_S, disk: Disk | None = None) -> None:
         self.files = MemoryFiles(path, lock_timeout_s=lock_timeout_s, disk=disk)
         self.file = self.files.main
-        self.path = self.file.path
+        self.path, self.name = self.file.path, str(self.file.path)
         self.sizes = ShelfSizes()
         self.history = ChangeHistory(self.file.path.with_suffix(".history.jsonl"), disk=disk)
         self.cache: dict[PlaceKey, list[Memory]] = {}
@@ -109,6 +110,27 @@ class MemoryStore:
             self._reread_or_recover()
             self._begin_history()
             self._reconcile()
+
+    def rewrite_history(self, rewrite: Callable[[list[bytes]], list[bytes]]) -> tuple[int, int]:
+        """Put other lines in the place of those of the history; the last one then says again what the file is.
+
+        Returns:
+            The number of lines before and after.
+        """
+        if self.history.size() < 0:
+            return 0, 0
+        with self.guard, self.file.locked():
+            lines = self.history.path.read_bytes().splitlines(keepends=True)
+            kept = rewrite(lines)
+            if kept != lines:
+                write_file(self.history.path, b"".join(kept))
+            self.history.append((), self._document.fingerprint(), source="rewritten")
+            self._note_history_size()
+        return len(lines), len(kept)
+
+    def locked(self) -> AbstractContextManager[object]:
+        """Keep others from changing the files."""
+        return self.file.locked()
 
     def close(self) -> None:
         """Close the index of words; no file is held open."""
@@ -263,11 +285,14 @@ class MemoryStore:
         """Write what came of a change. False: somebody else changed a file at the last moment; nothing was done."""
         if outcome.changes:
             self._begin_history()
+        before = self._document
         if not self._commit(outcome.document):
             return False
         self._record(outcome, source, turn_stamp)
         self._note_history_size()
-        self._refresh_cache({change.location_id for change in outcome.changes})
+        # What is forgotten, or only counted, is no change of a memory.
+        told = {change.location_id for change in outcome.changes}
+        self._refresh_cache(told or changed_places(before, self._document))
         return True
 
     def _commit(self, document: Document, *, is_cut: bool = False) -> bool:

@@ -146,6 +146,11 @@ class WordIndex:
             self._db.close()
         self._drop()
 
+    def delete(self) -> None:
+        """Delete it; the next search builds it again."""
+        self.close()
+        self._delete()
+
     def _attempt(self, work: Callable[[], _Result]) -> _Result:
         """Do it with the index as it is; if that fails, with one that is built again, at last in this process alone."""
         try:
