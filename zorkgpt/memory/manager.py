@@ -1021,12 +1021,9 @@ def is_postgres(path: Path | str) -> bool:
 def _store(path: Path | str, lock_timeout_s: float, disk: Disk | None) -> Store:
     if not is_postgres(path):
         return MemoryStore(path, lock_timeout_s=lock_timeout_s, disk=disk)
-    try:
-        from zorkgpt.memory.storage.postgres import PostgresStore
-    except ImportError as error:
-        raise MemoryStoreError(
-            f"A memory on PostgreSQL needs psycopg, which is not installed ({error}): pip install 'zorkgpt[postgres]'."
-        ) from error
+    # Only here, so that a memory in a file loads nothing that a server needs.
+    from zorkgpt.memory.storage.postgres import PostgresStore
+
     return PostgresStore(str(path), lock_timeout_s=lock_timeout_s)
 
 

@@ -14,11 +14,7 @@ from datetime import UTC, datetime
 from hashlib import blake2b
 from itertools import chain, islice, pairwise
 from pathlib import Path
-from typing import Any, TypeVar
-
-import psycopg
-from psycopg import sql
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from typing import TYPE_CHECKING, Any
 
 from zorkgpt.errors import MemoryStoreError, reason_of
 from zorkgpt.files import LOCK_TIMEOUT_S, Recovery
@@ -32,8 +28,11 @@ from zorkgpt.memory.storage.word_index import WordIndex, changed_places
 
 log = get_logger(__name__)
 
-_Result = TypeVar("_Result")
-_Connection = psycopg.Connection[tuple[Any, ...]]
+if TYPE_CHECKING:
+    # An extra: loaded where it is used first.
+    import psycopg
+
+    _Connection = psycopg.Connection[tuple[Any, ...]]
 
 _FORMAT = 1
 _PAGE = 5_000
@@ -92,8 +91,15 @@ class Database:
 
     def __init__(self, url: str, *, lock_timeout_s: float) -> None:
         try:
+            from psycopg import ProgrammingError
+            from psycopg.conninfo import conninfo_to_dict
+        except ImportError as error:
+            raise MemoryStoreError(
+                f"A memory on PostgreSQL needs psycopg, and {error}. Install it: pip install 'zorkgpt[postgres]'."
+            ) from error
+        try:
             self._given = conninfo_to_dict(url)
-        except psycopg.Error:
+        except ProgrammingError:
             # Without what libpq says: it repeats the part that it does not understand, which may be the password.
             raise MemoryStoreError(
                 "The address of the memory can't be read as one of PostgreSQL. It is of the form "
@@ -107,26 +113,28 @@ class Database:
 
     def rows(self, query: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """Return what a query finds; asked once more over a new connection, where the old one was lost."""
+        from psycopg import OperationalError
 
         def ask() -> list[tuple[Any, ...]]:
-            # The text of every query is a constant of this module.
-            return self._connected().execute(sql.SQL(query), parameters).fetchall()
+            return _asking(self._connected())(query, parameters)
 
         with self.guard, self._clear_errors():
             known = self._connection
             try:
                 return ask()
-            except psycopg.OperationalError:
+            except OperationalError:
                 if known is None or not known.closed:
                     raise
                 return ask()
 
     @contextmanager
-    def change(self) -> Iterator[tuple[_Connection, int, int]]:
+    def change(self) -> "Iterator[tuple[_Connection, int, int]]":
         """Begin a transaction that nobody else's can overlap; yield it with the revision and when to read anew.
 
         Committed at the end; nothing is changed where the block or the commit raises.
         """
+        from psycopg import sql
+
         with self.guard, self._clear_errors():
             connection = self._connected()
             with connection.transaction():
@@ -148,7 +156,7 @@ class Database:
                 self._connection.close()
             self._connection = None
 
-    def _connected(self) -> _Connection:
+    def _connected(self) -> "_Connection":
         if self._opened_by != os.getpid():
             # A child must not go on with what its parent process opened.
             self._connection = None
@@ -157,7 +165,10 @@ class Database:
             self._opened_by = os.getpid()
         return self._connection
 
-    def _connect(self) -> _Connection:
+    def _connect(self) -> "_Connection":
+        import psycopg
+        from psycopg.conninfo import make_conninfo
+
         try:
             # Without prepared statements, since a pooler in between may not know them.
             connection = psycopg.connect(
@@ -178,19 +189,21 @@ class Database:
             raise
         return connection
 
-    def _set_up(self, connection: _Connection) -> None:
+    def _set_up(self, connection: "_Connection") -> None:
         """Make the tables where there are none."""
         there = connection.execute("SELECT to_regclass('zorkgpt_state')").fetchone()
         if there == (None,):
             with connection.transaction():
                 connection.execute("SELECT pg_advisory_xact_lock(%s)", (_SETUP_LOCK,))
-                connection.execute(sql.SQL(_SCHEMA))
+                connection.execute(_SCHEMA)
         found = connection.execute("SELECT format FROM zorkgpt_state").fetchone()
         if found is None or found[0] > _FORMAT:
             raise MemoryStoreError(f"The memory at {self.address} was written by a later version. Update zorkgpt.")
 
     @contextmanager
     def _clear_errors(self) -> Iterator[None]:
+        import psycopg
+
         try:
             yield
         except psycopg.errors.LockNotAvailable:
@@ -200,7 +213,7 @@ class Database:
         except psycopg.Error as error:
             raise MemoryStoreError(f"PostgreSQL at {self.address}: {self._without_password(error)}") from None
 
-    def _without_password(self, error: psycopg.Error) -> str:
+    def _without_password(self, error: "psycopg.Error") -> str:
         said, password = reason_of(error).rstrip(".?"), self._given.get("password")
         return said.replace(str(password), "***") if password else said
 
@@ -430,7 +443,7 @@ class PostgresStore:
             else:
                 self.cache.pop(place, None)
 
-    def _write(self, connection: _Connection, document: Document, revision: int) -> list[list[int]]:
+    def _write(self, connection: "_Connection", document: Document, revision: int) -> list[list[int]]:
         """Write the sections that differ, and return where all of them stand."""
         positions = self._placed(document)
         before: dict[int, LocationSection] = {}
@@ -484,13 +497,13 @@ class PostgresStore:
         return placed
 
     def _record(
-        self, connection: _Connection, outcome: ChangedDocument, source: str, turn_stamp: TurnStamp | None
+        self, connection: "_Connection", outcome: ChangedDocument, source: str, turn_stamp: TurnStamp | None
     ) -> None:
         at = self._now().isoformat(timespec="milliseconds")
         _append(connection, [json.dumps(row_of(at, change, source, turn_stamp)) for change in outcome.changes])
 
 
-def _append(connection: _Connection, records: Iterable[str]) -> None:
+def _append(connection: "_Connection", records: Iterable[str]) -> None:
     with connection.cursor() as cursor:
         cursor.executemany("INSERT INTO zorkgpt_history (record) VALUES (%s)", [(record,) for record in records])
 
@@ -555,7 +568,10 @@ def spread(count: int) -> list[int]:
     return [_FIRST, *(number * STEP for number in range(1, count))][:count]
 
 
-def _asking(connection: _Connection) -> Callable[[str, Sequence[object]], list[tuple[Any, ...]]]:
+def _asking(connection: "_Connection") -> Callable[[str, Sequence[object]], list[tuple[Any, ...]]]:
+    from psycopg import sql
+
+    # The text of every query is a constant of this module.
     return lambda query, parameters: connection.execute(sql.SQL(query), parameters).fetchall()
 
 
