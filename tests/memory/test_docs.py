@@ -28,10 +28,11 @@ def test_the_file_of_the_page_is_understood():
 
 
 def run_snippets(page: str, number: int) -> None:
-    snippets = re.findall(r"```python\n(.*?)```(?:\n\nprints\n\n```text\n(.*?)```)?", page, re.DOTALL)
+    snippet = r"^```python\n(.*?)^```(?:\n\nprints\n\n(````?)text\n(.*?)^\2$)?"
+    snippets = re.findall(snippet, page, re.DOTALL | re.MULTILINE)
     assert len(snippets) == number
     names: dict = {}
-    for code, expected in snippets:
+    for code, _, expected in snippets:
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
             exec(code, names)
@@ -40,7 +41,7 @@ def run_snippets(page: str, number: int) -> None:
 
 def test_the_snippets_print_what_the_page_says(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    run_snippets(PAGE, 7)
+    run_snippets(PAGE, 10)
 
 
 @pytest.mark.slow

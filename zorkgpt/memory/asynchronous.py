@@ -62,6 +62,7 @@ class AsyncMemory:
     delete = _in_a_thread(SimpleMemoryManager.delete)
     forget = _in_a_thread(SimpleMemoryManager.forget)
     add_memory = _in_a_thread(SimpleMemoryManager.add_memory)
+    record_outcome = _in_a_thread(SimpleMemoryManager.record_outcome)
     record_action_outcome = _in_a_thread(SimpleMemoryManager.record_action_outcome)
     record_arrival = _in_a_thread(SimpleMemoryManager.record_arrival)
     reset_episode = _in_a_thread(SimpleMemoryManager.reset_episode)

@@ -48,8 +48,9 @@ def key_of(request: SynthesisRequest, judge: str, replaced: Iterable[Memory] = (
         "handled": [sorted(request.handled), sorted(request.moved)],
         # Only where there is any: the questions of earlier versions have no such field.
         **({"now": dict(request.now)} if request.now else {}),
+        **({"facts": dict(request.facts)} if request.facts else {}),
     }
-    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:_KEY_LENGTH]
+    return hashlib.sha256(json.dumps(told, sort_keys=True, default=str).encode()).hexdigest()[:_KEY_LENGTH]
 
 
 def _told(memory: Memory) -> list[str]:

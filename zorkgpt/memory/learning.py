@@ -145,10 +145,16 @@ class Learner:
         given: ZMachineContext | Mapping[str, object] | None,
         *,
         arrival: bool,
+        facts: Mapping[str, object] | None = None,
     ) -> None:
-        """Learn from a turn, and stop believing what it has made untrue of this episode. Never raises."""
+        """Learn from a turn, and stop believing what it has made untrue of this episode. Never raises.
+
+        Args:
+            facts: what whoever is asked is told beside the ground truth, by name.
+        """
         try:
             request = self._taken_in(location_id, name, action, response, given, arrival=arrival)
+            request = replace(request, facts=facts) if facts else request
             if self.synthesizer is not None:
                 request = self._question(request)
                 judgment = self._judgment(self.synthesizer, request) if request.triggers else _Judgment()
@@ -476,7 +482,7 @@ class Learner:
         memory, settle = settlement
         kept = bool(replaced) and self._writer.supersede(location_id, name, replaced, memory, request.context.turn)
         # Also where the old one may not be replaced: what was learned is then true beside it.
-        kept = kept or self._writer.add(location_id, name, memory, is_judged=True)
+        kept = kept or bool(self._writer.keep(location_id, name, memory, is_judged=True))
         if kept:
             for each in settle:
                 self.counts.contradictions_settled += each()

@@ -54,6 +54,7 @@ from zorkgpt.memory.synthesis import MemorySynthesizer, ModelSynthesizer
 from zorkgpt.memory.turn_span import TurnSpan
 from zorkgpt.memory.upkeep.audit import AuditFinding, AuditVerdict, Thing, held_against, tally
 from zorkgpt.memory.visits import Visits
+from zorkgpt.memory.world import NEUTRAL, TEXT_ADVENTURE, World, context_of
 from zorkgpt.memory.writer import MemoryWriter
 from zorkgpt.runlog.episodes import RUNS
 
@@ -133,6 +134,7 @@ class SimpleMemoryManager:
         of_this_place_only: selects the memories of a location that are shown there; the others are told as what holds
             at many places.
         compare_words: whether what says the same in other words is recognised without vectors too.
+        world: what things are called in the questions to a model, and which facts are certain.
 
     Raises:
         MemoryStoreError: there is a file and it can't be read.
@@ -156,6 +158,7 @@ class SimpleMemoryManager:
         disk: Disk | None = None,
         of_this_place_only: OfThisPlaceOnly | None = None,
         compare_words: bool = False,
+        world: World = TEXT_ADVENTURE,
     ) -> None:
         self.logger = logger or get_logger(__name__)
         self.config = config
@@ -167,7 +170,7 @@ class SimpleMemoryManager:
         llm = None if synthesizer and judge else _as_llm(llm_client, model or settings.model)
         self._compare_words = compare_words
         provider = embeddings or _provider(settings.deduplication, llm_client)
-        judge = judge or (None if llm is None else ModelJudge(llm))
+        judge = judge or (None if llm is None else ModelJudge(llm, world))
         self._deduplicator = self._make_deduplicator(provider, judge, wait=wait_for_embeddings)
         self._writer = MemoryWriter(
             self.store,
@@ -178,7 +181,7 @@ class SimpleMemoryManager:
             debug=settings.debug_ephemeral,
         )
         if synthesizer is None and llm is not None:
-            synthesizer = ModelSynthesizer(llm, history_window=settings.history_window)
+            synthesizer = ModelSynthesizer(llm, history_window=settings.history_window, world=world)
         self._judgments_path = self.store.path.with_suffix(".judged.jsonl")
         self._learner = self._make_learner(synthesizer)
         self._count_tokens = count_tokens
@@ -237,6 +240,7 @@ class SimpleMemoryManager:
         count_tokens: Callable[[str], int] = estimated_tokens,
         lock_timeout_s: float = LOCK_TIMEOUT_S,
         disk: Disk | None = None,
+        world: World = NEUTRAL,
     ) -> "SimpleMemoryManager":
         """Open the memory without a game: of this file, of `Memories.md` in this folder, or of a PostgreSQL.
 
@@ -266,6 +270,7 @@ class SimpleMemoryManager:
             lock_timeout_s=lock_timeout_s,
             disk=disk,
             compare_words=True,
+            world=world,
         )
         manager.logger.info("memory %s opened: %s", manager.store.name, manager.parts)
         return manager
@@ -318,7 +323,7 @@ class SimpleMemoryManager:
         """
         location_id, memory = checked_place(location_id), checked_memory(memory)
         check_name(location_name)
-        return self._writer.add(location_id, location_name, memory)
+        return bool(self._writer.keep(location_id, location_name, memory))
 
     def remember(
         self,
@@ -731,6 +736,38 @@ class SimpleMemoryManager:
     ) -> None:
         """Learn from an action taken at this location. Whatever fails is logged and counted; the game goes on."""
         self._learner.learn(location_id, location_name, action, response, z_machine_context, arrival=False)
+
+    def record_outcome(
+        self,
+        place: PlaceKey,
+        action: str,
+        result: str,
+        facts: Mapping[str, object] | None = None,
+        *,
+        place_name: str = "",
+    ) -> None:
+        """Learn from what came of an action at a place; what fails meanwhile is logged and counted.
+
+        Nothing is learned without an `llm` or a synthesizer. It is asked only where a fact gives a reason to.
+
+        Args:
+            facts: whatever is known of the outcome, by name: `reward`, `done`, `changed`, `first_visit`, `place_after`
+                and `turn` are reasons or are counted, and all of them are told to whoever is asked.
+
+        Raises:
+            TypeError, ValueError: the place is no key, a text is none, or the reward is no number.
+        """
+        place, facts = checked_place(place), dict(facts or {})
+        check_text("action", action)
+        check_name(place_name)
+        if not isinstance(result, str):
+            raise TypeError(f"The result is {result!r}, of the type {type(result).__name__}; it must be a text.")
+        if facts.get("place_after") is not None:
+            facts["place_after"] = checked_place(facts["place_after"])
+        told = context_of(facts)
+        if "place_after" in facts:
+            told.setdefault("location_changed", facts["place_after"] not in (None, place))
+        self._learner.learn(place, place_name, action, result, told, arrival=False, facts=facts)
 
     def record_arrival(
         self,

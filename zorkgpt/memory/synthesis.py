@@ -3,7 +3,7 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Literal, Protocol
@@ -28,6 +28,7 @@ from zorkgpt.memory.models import (
 )
 from zorkgpt.memory.retrieval import LocatedMemory, estimated_tokens
 from zorkgpt.memory.triggers import LONG_RESPONSE
+from zorkgpt.memory.world import TEXT_ADVENTURE, World
 from zorkgpt.prompts.render import cut, render
 
 log = get_logger(__name__)
@@ -99,6 +100,8 @@ class SynthesisRequest:
     """How often the player has been here, this time included, and in how many episodes; None: not known."""
     first_stay: bool = False
     """The player has not left the place since it first came there in this episode."""
+    facts: Mapping[str, object] = field(default_factory=dict)
+    """What is told of the outcome beside the context, by name."""
     doubts: tuple[str, ...] = ()
     """What looked like slips in the first answer to this question; the second answer stands."""
 
@@ -186,12 +189,14 @@ class ModelSynthesizer:
 
     asks_a_model = True
 
-    def __init__(self, llm: LLM, *, history_window: int = 3) -> None:
+    def __init__(self, llm: LLM, *, history_window: int = 3, world: World = TEXT_ADVENTURE) -> None:
         """
         Args:
             history_window: turns before this one that the model sees.
+            world: what things are called in the question.
         """
         self._llm = llm
+        self._world = world
         self._history_window = history_window
 
     def synthesize(self, request: SynthesisRequest) -> MemorySynthesisResponse | None:
@@ -200,7 +205,7 @@ class ModelSynthesizer:
         Raises:
             LLMError: the model could not be asked.
         """
-        messages = prompt_for(request, history_window=self._history_window)
+        messages = prompt_for(request, history_window=self._history_window, world=self._world)
         try:
             completion = self._llm.complete(messages, role=Role.MEMORY, response_model=SynthesisAnswer)
         except InvalidAnswer as error:
@@ -210,12 +215,15 @@ class ModelSynthesizer:
         return None if answer is None else MemorySynthesisResponse.model_validate(answer.model_dump())
 
 
-def prompt_for(request: SynthesisRequest, *, history_window: int) -> list[Message]:
+def prompt_for(request: SynthesisRequest, *, history_window: int, world: World = TEXT_ADVENTURE) -> list[Message]:
     """Return the question to the model."""
     past = request.history[-history_window:] if history_window > 0 else ()
     prompt = render(
-        "memory_synthesis",
+        world.template,
+        world=world,
         request=request,
+        certain=_told(request, lambda name: world.certain is None or name in world.certain),
+        reported=_told(request, lambda name: world.certain is not None and name not in world.certain),
         facts=[*facts_in_words(request), *circumstances_in_words(request)],
         things=things_in_words(request),
         signals=signals(request),
@@ -225,6 +233,15 @@ def prompt_for(request: SynthesisRequest, *, history_window: int) -> list[Messag
         recalled="\n".join(request.recalled),
     )
     return [Message("system", prompt.system), Message("user", prompt.user)]
+
+
+def _told(request: SynthesisRequest, is_meant: Callable[[str], bool]) -> str:
+    """Return a line for each of these facts, as JSON."""
+    return "\n".join(
+        json.dumps({name: value}, ensure_ascii=False, default=str)
+        for name, value in request.facts.items()
+        if is_meant(name)
+    )
 
 
 def _memories(request: SynthesisRequest) -> str:

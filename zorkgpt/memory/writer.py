@@ -86,12 +86,10 @@ class MemoryWriter:
             return False
         return True
 
-    def add(self, location_id: PlaceKey, name: str, memory: Memory, *, is_judged: bool = False) -> bool:
-        """Keep it, or count it as one more observation of what says the same. False also where a person forbids it."""
-        return bool(self.keep(location_id, name, memory, is_judged=is_judged))
-
     def keep(self, location_id: PlaceKey, name: str, memory: Memory, *, is_judged: bool = False) -> str:
-        """Do what `add` does, and return the id of what is kept; "" if nothing was.
+        """Keep it, or count it as one more observation of what says the same; return the id of what is kept.
+
+        "" if nothing was, since it could not be written or a person forbids it.
 
         Args:
             is_judged: whoever worded it has seen what is kept at the place, and said what it replaces.
