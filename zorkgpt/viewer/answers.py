@@ -1,7 +1,9 @@
 """What the page can ask, and the answers: plain values for JSON, the same live and in an exported file."""
 
+from collections.abc import Mapping
 from typing import Any
 
+from zorkgpt.memory.models import PlaceKey
 from zorkgpt.text import normalized_action
 from zorkgpt.viewer.episode_index import EpisodeIndex
 from zorkgpt.viewer.json_lines import (
@@ -11,6 +13,8 @@ from zorkgpt.viewer.json_lines import (
     json_safe_object,
     number,
     objects,
+    place_address,
+    place_key,
     text,
     texts,
     whole_number,
@@ -41,7 +45,7 @@ def turn_row(record: dict[str, Any], calls: list[dict[str, Any]], *, limit: int 
 
 
 def _event(event: dict[str, Any]) -> dict[str, Any]:
-    row: dict[str, Any] = {"location_id": whole_number(event.get("location_id"))}
+    row: dict[str, Any] = {"location_id": place_key(event.get("location_id"))}
     return row | {name: cut(event.get(name), 2000) for name in event if name != "location_id"}
 
 
@@ -105,7 +109,7 @@ class Answers:
                 "name": files.workdir.name,
                 "page_turns": PAGE_TURNS,
                 "episodes": [episode_row(one) for _, one in sorted(files.episodes.items())],
-                "names": {str(room): name for room, name in files.room_names().items()},
+                "names": place_names(files.room_names()),
                 "map": files.map.changes,
                 "memory": files.memory_changes(),
             }
@@ -158,7 +162,7 @@ class Answers:
                 self._map = ((files.map.changes, names), map_picture(files.map, names))
             return self._map[1]
 
-    def place(self, place: int) -> dict[str, Any]:
+    def place(self, place: PlaceKey) -> dict[str, Any]:
         """Return every memory of a place, with all its versions."""
         with self._files.lock:
             return {
@@ -182,6 +186,11 @@ class Answers:
         if index is None:
             raise NotInRun(f"There is no episode {number} here.")
         return index
+
+
+def place_names(names: Mapping[PlaceKey, str]) -> dict[str, str]:
+    """Return the names of places by their keys as the page writes them."""
+    return {place_address(place): name for place, name in names.items()}
 
 
 def episode_row(index: EpisodeIndex) -> dict[str, Any]:

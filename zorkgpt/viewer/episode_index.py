@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from zorkgpt.memory.models import Persistence
+from zorkgpt.memory.models import Persistence, PlaceKey
 from zorkgpt.runlog.episodes import is_played
 from zorkgpt.runlog.events import SCHEMA_VERSION
-from zorkgpt.viewer.json_lines import JsonLines, cut, number, objects, text, texts, whole_number
+from zorkgpt.viewer.json_lines import JsonLines, cut, number, objects, place_key, text, texts, whole_number
 from zorkgpt.viewer.memory_threads import MemoryEvent
 from zorkgpt.world.directions import directions_in, exit_name
 
@@ -110,10 +110,10 @@ class EpisodeIndex:
         self.columns: dict[str, list[Any]] = {name: [] for name in COLUMNS}
         self.actions: list[str] = []
         self.steps: list[MapStep] = []
-        self.names: dict[int, str] = {}
+        self.names: dict[PlaceKey, str] = {}
         self.notes: list[tuple[int, str, tuple[int, int]]] = []
         """(turn, kind, position in the file) of the events in `NOTED`, in order."""
-        self.ephemeral_events: dict[int, list[MemoryEvent]] = {}
+        self.ephemeral_events: dict[PlaceKey, list[MemoryEvent]] = {}
         """Place → the events of this episode's ephemeral memories."""
         self.ephemeral_changes = 0
         """The number of those events."""
@@ -218,9 +218,9 @@ class EpisodeIndex:
         self.steps.append(_map_step(record, before, after))
         self._where.append(where)
         for event in objects(record.get("memory_events")):
-            place = whole_number(event.get("location_id"))
-            if event.get("persistence") == Persistence.EPHEMERAL and place is not None:
-                self.ephemeral_events.setdefault(place, []).append((turn, event))
+            subject = place_key(event.get("location_id"))
+            if event.get("persistence") == Persistence.EPHEMERAL and subject is not None:
+                self.ephemeral_events.setdefault(subject, []).append((turn, event))
                 self.ephemeral_changes += 1
         self.ended = {}
 

@@ -8,6 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from zorkgpt.memory.models import PlaceKey
+from zorkgpt.memory.places import checked_place
+
 SHOWN_CHARACTERS = 4000
 """The most characters of a text in a list; the whole text is sent on request."""
 _SPAN = 1_000_000
@@ -22,6 +25,21 @@ def whole_number(value: Any) -> int | None:
     """Return an integer that JavaScript numbers can hold; None for any other value."""
     fits = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**53
     return value if fits else None
+
+
+def place_key(value: Any) -> PlaceKey | None:
+    """Return the key of a place; None for any other value."""
+    if not isinstance(value, str):
+        return whole_number(value)
+    try:
+        return checked_place(value)
+    except ValueError:
+        return None
+
+
+def place_address(key: PlaceKey) -> str:
+    """Return the key of a place as the page writes it: as JSON, so that 5 and "5" are two places."""
+    return json.dumps(key, ensure_ascii=False)
 
 
 def number(value: Any) -> float | None:

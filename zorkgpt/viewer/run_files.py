@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from zorkgpt.errors import RunLogError
+from zorkgpt.memory.models import PlaceKey
 from zorkgpt.runlog.episodes import MODEL_CALLS, RUNS, episodes_in, run_directory
 from zorkgpt.viewer.episode_index import CallIndex, EpisodeIndex
 from zorkgpt.viewer.json_lines import text, turn_key, whole_number
@@ -71,7 +72,7 @@ class RunFiles:
         """Return a number that grows with every change of a memory."""
         return self.threads.size + sum(episode.ephemeral_changes for episode in self.episodes.values())
 
-    def memories_of(self, place: int) -> list[list[dict[str, Any]]]:
+    def memories_of(self, place: PlaceKey) -> list[list[dict[str, Any]]]:
         """Return every memory of a place as the list of its versions; each after the first has only its changes."""
         passing = (
             ephemeral_threads(number, episode.ephemeral_events[place])
@@ -80,7 +81,7 @@ class RunFiles:
         )
         return [*self.threads.of_place(place), *chain.from_iterable(passing)]
 
-    def room_names(self) -> dict[int, str]:
+    def room_names(self) -> dict[PlaceKey, str]:
         names = dict(self.threads.names)
         for episode in self.episodes.values():
             names |= episode.names

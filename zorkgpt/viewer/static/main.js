@@ -1,6 +1,7 @@
 // Puts the page together.
 import { button, el } from "./dom.js";
-import { listen, run, start, view } from "./run.js";
+import { announce, listen, run, start, view } from "./run.js";
+import { openAddress, startAddress, writeAddress } from "./address.js";
 import { showTranscriptAgain, startTranscript, updateTranscript } from "./transcript.js";
 import { startTimeline, updateTimeline } from "./timeline.js";
 import { startMap, updateMap } from "./map.js";
@@ -14,31 +15,25 @@ const byId = (id) => document.getElementById(id);
 const PANELS = [["transcript", "Transcript"], ["world", "Map"], ["turn", "Turn"], ["known", "Memory"]];
 
 function startTabs() {
-  byId("tabs").append(...PANELS.map(([id, name]) => button(name, () => openPanel(id), { "data-opens": id })));
-  openPanel("transcript");
+  byId("tabs").append(...PANELS.map(([id, name]) => button(name, () => { view.panel = id; announce(); }, { "data-opens": id })));
 }
 
-function openPanel(id) {
-  document.body.dataset.panel = id;
-  if (id === "transcript") showTranscriptAgain();
-  for (const tab of byId("tabs").children) tab.setAttribute("aria-pressed", tab.dataset.opens === id);
+function updateTabs() {
+  const { panel, tab } = view;
+  if (document.body.dataset.panel !== panel && panel === "transcript") showTranscriptAgain();
+  document.body.dataset.panel = panel;
+  for (const one of byId("tabs").children) one.setAttribute("aria-pressed", one.dataset.opens === panel);
+  for (const one of TABS) byId(one.id).hidden = tab !== one.id;
+  for (const one of byId("known-tabs").children) one.setAttribute("aria-pressed", one.dataset.shows === tab);
 }
 
 function startKnown() {
-  byId("known-tabs").append(...TABS.map(({ id, name }) => button(name, () => openKnown(id), { class: "small", "data-shows": id })));
+  byId("known-tabs").append(...TABS.map(({ id, name }) => button(name, () => { view.tab = id; announce(); }, { class: "small", "data-shows": id })));
   for (const { id, start } of TABS) {
     const box = el("div", { id });
     byId("known-body").append(box);
     start(box);
   }
-  openKnown(TABS[0].id);
-  // A room of the map was asked for: its memories are what shows.
-  listen(() => view.place !== null && openKnown(TABS[0].id));
-}
-
-function openKnown(id) {
-  for (const tab of TABS) byId(tab.id).hidden = tab.id !== id;
-  for (const tab of byId("known-tabs").children) tab.setAttribute("aria-pressed", tab.dataset.shows === id);
 }
 
 function complain(error) {
@@ -55,6 +50,8 @@ startBeside(byId("beside-body"));
 startKeyboard();
 startTabs();
 startKnown();
-for (const update of [updateHeader, updateTimeline, updateTranscript, updateMap, updateTurn, ...TABS.map(({ update }) => update), updateBeside]) listen(update);
+for (const update of [updateTabs, updateHeader, updateTimeline, updateTranscript, updateMap, updateTurn, ...TABS.map(({ update }) => update), updateBeside]) listen(update);
 listen(() => document.body.classList.toggle("empty-run", run.episodes.size === 0 || view.episode === 0));
-start().catch(complain);
+startAddress({ panels: PANELS.map(([id]) => id), tabs: TABS.map(({ id }) => id) });
+listen(writeAddress);
+start(openAddress).catch(complain);

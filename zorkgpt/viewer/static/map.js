@@ -104,7 +104,7 @@ function wrapped(name) {
 }
 
 function choose(room) {
-  view.place = room;
+  Object.assign(view, { place: room, tab: "memories" });
   announce();
 }
 

@@ -5,9 +5,11 @@ const SPAN = 1_000_000;
 export const MARK = { failed: 1, died: 2, victory: 4, refused: 8, rejected: 16, wrote: 32, repeated: 64, contested: 128 };
 
 // `missing` says in words what the panels lack, `undone` why what a person asked for last was not done.
-export const run = { name: "", episodes: new Map(), names: {}, map: 0, memory: 0, pageTurns: 20, edit: false, connected: false, missing: "", undone: "" };
-// `at` counts the turns that were played: 0 is the opening. `place` is a room that was asked for, null the turn's own.
-export const view = { episode: 0, at: 0, following: true, place: null, beside: null };
+// `lost` says why the address that was opened leads nowhere.
+export const run = { name: "", episodes: new Map(), names: {}, map: 0, memory: 0, pageTurns: 20, edit: false, connected: false, missing: "", undone: "", lost: "" };
+// `at` counts the turns that were played: 0 is the opening. `place` is a place that was asked for, null the turn's own.
+// `panel` is the one that is open where there is room for one, `tab` the one of what is known.
+export const view = { episode: 0, at: 0, following: true, place: null, beside: null, panel: "transcript", tab: "memories" };
 const listeners = [];
 let announced = false;
 let rounds = 0;
@@ -56,8 +58,14 @@ export function parted(at) {
   return [Math.floor(at / SPAN), at % SPAN];
 }
 
+// The key of a place, a number or a text, as it stands in an address and in the table of names.
+export function placeKey(id) {
+  return JSON.stringify(id);
+}
+
 export function roomName(id) {
-  return id === null || id === undefined ? "somewhere" : run.names[id] || `Room ${id}`;
+  if (id === null || id === undefined) return "somewhere";
+  return run.names[placeKey(id)] || (typeof id === "string" ? id : `Room ${id}`);
 }
 
 export function current() {
@@ -87,12 +95,10 @@ export function placesOf(episode = view.episode, at = view.at) {
   return [columns.places[at - 1], columns.places_after[at - 1]];
 }
 
-export async function start() {
+// `open` shows what the address names, once the run is known.
+export async function start(open) {
   takeRun(await ask("run"));
-  const last = [...run.episodes.keys()].at(-1);
-  const asked = /^#(\d+):(\d+)$/.exec(location.hash);
-  if (asked && run.episodes.has(Number(asked[1]))) await show(Number(asked[1]), Number(asked[2]), false);
-  else if (last !== undefined) await show(last, exported ? 0 : Infinity, !exported);
+  await open();
   announce();
   if (!exported) follow(takeNews, (connected) => {
     run.connected = connected;
@@ -132,6 +138,22 @@ export function go(at, following = false) {
   announce();
 }
 
+// The position of a turn by its number; null if the episode has no such turn.
+export async function positionOf(episode, turn) {
+  const { turns } = await load(episode);
+  if (turn === 0) return 0;
+  const index = turns[turn - 1] === turn ? turn - 1 : turns.indexOf(turn);
+  return index < 0 ? null : index + 1;
+}
+
+// A turn that something refers to by its number.
+export async function openTurn(episode, turn) {
+  const at = run.episodes.has(episode) ? await positionOf(episode, turn) : null;
+  if (at === null) throw new Unanswered(`There is no turn ${turn} of an episode ${episode} here.`);
+  view.panel = "transcript";
+  await show(episode, at);
+}
+
 // A place as it stands by now.
 export async function showNewest(id) {
   const last = [...run.episodes.keys()].at(-1);
@@ -164,7 +186,7 @@ export async function turnRow(episode, at) {
 }
 
 export function place(id) {
-  return askOnce(`places/${id}`, String(run.memory));
+  return askOnce(`places/${encodeURIComponent(placeKey(id))}`, String(run.memory));
 }
 
 let told = Promise.resolve();

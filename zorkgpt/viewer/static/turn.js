@@ -4,6 +4,9 @@ import { current, moment, place, placesOf, roomName, run, turnRow, view } from "
 import { badges, wholly } from "./transcript.js";
 import { beside } from "./memory_card.js";
 import { callList } from "./calls.js";
+import { ask } from "./api.js";
+import { copyButton } from "./clipboard.js";
+import { linkTo } from "./address.js";
 
 const WORDS = {
   added: "Learned", "seen again": "Known already, counted once more", merged: "Known in other words, not written again",
@@ -30,12 +33,28 @@ export async function updateTurn() {
   const [turn, before] = await Promise.all([turnRow(episode, at), turnRow(episode, at - 1)]);
   if (view.at !== at || view.episode !== episode || !turn) return;
   const written = await writings(turn);
-  if (view.at === at && view.episode === episode) fill(box, key, [whereabouts(turn, before), ...written, ...verdicts(turn), ...read(turn.extraction), ...calls(turn, episode), ...ending(row, at)]);
+  if (view.at === at && view.episode === episode) fill(box, key, [whereabouts(turn, before), copies(turn, episode), ...written, ...verdicts(turn), ...read(turn.extraction), ...calls(turn, episode), ...ending(row, at)]);
 }
 
 function opening(row) {
   const facts = [["Player", row.player], ["Story", row.title], ["Seed", row.seed], ["Turns at most", row.max_turns], ["Began", row.started]];
   return [el("dl", { class: "facts" }, facts.filter(([, value]) => value !== null && value !== "").flatMap(([name, value]) => [el("dt", {}, name), el("dd", { dir: "auto" }, shorten(value, 120))]))];
+}
+
+function copies(turn, episode) {
+  const whole = async () => (turn.cut.length ? ask(`episodes/${episode}/turns/${turn.turn}`) : turn);
+  return el("p", { class: "copies" }, copyButton("Copy as text", async () => asText(await whole(), episode)),
+    copyButton("Copy as JSON", async () => JSON.stringify({ episode, ...(await whole()) }, null, 2)), copyButton("Copy link", async () => linkTo()));
+}
+
+function asText(turn, episode) {
+  const gained = (turn.score ?? 0) - (turn.score_before ?? turn.score ?? 0);
+  const score = turn.score === null ? "" : `, score ${turn.score}${gained ? ` (${gained > 0 ? "+" : ""}${gained})` : ""}`;
+  const lines = [`Episode ${episode}, turn ${turn.turn}, ${turn.location}${turn.location_after_id === turn.location_id ? "" : ` → ${turn.location_after}`}${score}`,
+    ...(turn.reasoning ? [`Why: ${turn.reasoning}`] : []), `> ${turn.action}`, "", ...["refused", "fault"].filter((name) => turn[name]).map((name) => turn[name]), turn.response ?? "", "",
+    `Carried: ${turn.inventory.join(", ") || "nothing"}`,
+    ...turn.memory_events.map((event) => `${WORDS[event.kind] ?? event.kind}: ${event.title}${event.text ? `: ${event.text}` : ""}`)];
+  return `${lines.join("\n").trim()}\n`;
 }
 
 function whereabouts(turn, before) {
