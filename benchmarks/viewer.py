@@ -127,7 +127,7 @@ def in_a_browser(folder: Path, turns: int) -> None:
 
 def _opening(page, address: str) -> tuple[float, float]:
     began = perf_counter()
-    page.goto(address)
+    page.goto(f"{address}#live")
     page.locator("article[aria-current]").wait_for()
     whole = 1000 * (perf_counter() - began)
     return page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime"), whole

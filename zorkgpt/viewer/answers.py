@@ -20,6 +20,7 @@ from zorkgpt.viewer.json_lines import (
     whole_number,
 )
 from zorkgpt.viewer.map import map_picture
+from zorkgpt.viewer.overview import overview
 from zorkgpt.viewer.run_files import RunFiles
 
 _LONG = ("opening", "action", "reasoning", "response", "memory_shown", "refused", "fault")
@@ -113,6 +114,13 @@ class Answers:
                 "map": files.map.changes,
                 "memory": files.memory_changes(),
             }
+
+    def overview(self) -> dict[str, Any]:
+        """Return what each episode came to."""
+        files = self._files
+        with files.lock:
+            numbers = sorted(files.episodes)
+            return {"episodes": overview((files.episodes[number], files.calls_of(number)) for number in numbers)}
 
     def columns(self, episode: int, start: int = 0) -> dict[str, Any]:
         """Return the columns of all turns, from a position on."""

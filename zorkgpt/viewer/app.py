@@ -52,6 +52,7 @@ def make_app(files: RunFiles, rules: AccessRules) -> "Starlette":
         Route("/", _page),
         Route("/api/run", _answering(run)),
         Route("/api/events", events),
+        Route("/api/overview", _answering(lambda request: answers.overview())),
         Route("/api/map", _answering(lambda request: answers.map())),
         Route("/api/places/{place:path}", _answering(place)),
         Route("/api/episodes/{episode:int}/columns", _answering(columns)),

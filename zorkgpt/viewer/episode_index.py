@@ -70,9 +70,12 @@ def _brief(record: dict[str, Any], index: int, turn: int) -> dict[str, Any]:
     }
 
 
-FAILED, DIED, VICTORY, REFUSED, REJECTED, WROTE, REPEATED, CONTESTED = (1 << bit for bit in range(8))
+FAILED, DIED, VICTORY, REFUSED, REJECTED, WROTE, REPEATED, CONTESTED, SCORED, DISPROVED = (
+    1 << bit for bit in range(10)
+)
 """Bits of the column `marks`."""
 _REPEATS = ("seen again", "merged")
+_LASTING = tuple(one.value for one in Persistence if one.outlives_episode)
 COLUMNS = ("turns", "places", "places_after", "scores", "marks", "seconds")
 NOTED = ("objectives_updated", "knowledge_updated", "returned", "episode_resumed")
 """Kinds of events, other than turns, that the page shows the latest of."""
@@ -109,6 +112,11 @@ class EpisodeIndex:
         """The schema version of a line that a later version of this program wrote."""
         self.columns: dict[str, list[Any]] = {name: [] for name in COLUMNS}
         self.actions: list[str] = []
+        self.gains: list[int] = []
+        """By how much each turn changed the score."""
+        self.learned: list[int] = []
+        """How many lasting memories each turn added; so for `disproved`."""
+        self.disproved: list[int] = []
         self.steps: list[MapStep] = []
         self.names: dict[PlaceKey, str] = {}
         self.notes: list[tuple[int, str, tuple[int, int]]] = []
@@ -118,6 +126,8 @@ class EpisodeIndex:
         self.ephemeral_changes = 0
         """The number of those events."""
         self._where: list[tuple[int, int]] = []
+        self._beside = (self.actions, self.gains, self.learned, self.disproved, self.steps, self._where)
+        """What, beside the columns, has a value for each turn."""
 
     def __len__(self) -> int:
         return len(self._where)
@@ -215,6 +225,10 @@ class EpisodeIndex:
         for column, value in zip(self.columns.values(), values, strict=True):
             column.append(value)
         self.actions.append(text(record.get("action"))[:500])
+        self.gains.append(_gain(record))
+        lasting = [one for one in objects(record.get("memory_events")) if one.get("persistence") in _LASTING]
+        self.learned.append(sum(one.get("kind") == "added" for one in lasting))
+        self.disproved.append(sum(one.get("kind") == "invalidated" for one in lasting))
         self.steps.append(_map_step(record, before, after))
         self._where.append(where)
         for event in objects(record.get("memory_events")):
@@ -230,7 +244,7 @@ class EpisodeIndex:
             return
         self.generation += 1
         while self.columns["turns"] and self.last_turn >= turn:
-            for column in (*self.columns.values(), self.actions, self.steps, self._where):
+            for column in (*self.columns.values(), *self._beside):
                 column.pop()
         self.notes = [note for note in self.notes if note[0] < turn]
         for place, events in self.ephemeral_events.items():
@@ -253,8 +267,15 @@ def _exits(record: dict[str, Any]) -> tuple[str, ...]:
     return directions_in(text(record.get("response"))[:20_000].replace(text(record.get("location_after")), "", 1))
 
 
+def _gain(record: dict[str, Any]) -> int:
+    before, after = whole_number(record.get("score_before")), whole_number(record.get("score"))
+    return 0 if before is None or after is None else after - before
+
+
 def _marks(record: dict[str, Any]) -> int:
-    kinds = {text(event.get("kind")) for event in objects(record.get("memory_events"))}
+    events = objects(record.get("memory_events"))
+    kinds = {text(event.get("kind")) for event in events}
+    lasting = {text(event.get("kind")) for event in events if event.get("persistence") in _LASTING}
     marks = (
         (FAILED, record.get("failed")),
         (DIED, record.get("died")),
@@ -264,5 +285,7 @@ def _marks(record: dict[str, Any]) -> int:
         (WROTE, kinds - {*_REPEATS, "ignored"}),
         (REPEATED, kinds & {*_REPEATS}),
         (CONTESTED, "contested" in kinds),
+        (SCORED, _gain(record)),
+        (DISPROVED, "invalidated" in lasting),
     )
     return sum(mark for mark, holds in marks if holds)

@@ -1,13 +1,13 @@
 // What is looked at, as the part of the page's address behind the #: `#3:120&tab=knowledge&place=30`, or `#live`.
 import { exported } from "./api.js";
 import { shorten } from "./dom.js";
-import { announce, attempt, load, openTurn, placeKey, positionOf, run, show, turnNumber, view } from "./run.js";
+import { announce, attempt, isOver, load, openTurn, placeKey, positionOf, run, show, turnNumber, view } from "./run.js";
 
 // Browsers stop a page that writes its address too often.
 const WAIT_MS = 200;
 const STEP = 10;
 
-let known = { panels: [], tabs: [] };
+let known = { panels: [], tabs: [], screens: [] };
 let timer = null;
 let written = "";
 let lostAt = "";
@@ -27,7 +27,7 @@ export function startAddress(names) {
     const link = event.target instanceof Element ? event.target.closest("a.turn-link") : null;
     if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
     event.preventDefault();
-    const [episode, turn] = link.hash.slice(1).split(":").map(Number);
+    const [episode, turn] = link.getAttribute("href").slice(1).split(":").map(Number);
     attempt(() => openTurn(episode, turn));
   });
 }
@@ -38,10 +38,10 @@ export async function openAddress() {
   const asked = location.hash.slice(1);
   try {
     if (asked) await open(sightOf(asked));
-    else await openFirst();
+    else await openUsual();
   } catch (error) {
     if (!(error instanceof NoSuchSight)) throw error;
-    await openFirst();
+    await openUsual();
     run.lost = `There is nothing at “#${shorten(asked, 80)}”: ${error.message}`;
   }
   lostAt = run.lost && address();
@@ -54,6 +54,12 @@ async function openFirst() {
   Object.assign(view, { place: null, beside: null, panel: "transcript", tab: known.tabs[0] });
   const last = [...run.episodes.keys()].at(-1);
   if (last !== undefined) await show(last, exported ? 0 : Infinity, !exported);
+}
+
+// Of a run that is over one wants to know first what it came to.
+async function openUsual() {
+  await openFirst();
+  if (isOver() && run.episodes.size) view.screen = "overview";
 }
 
 function sightOf(asked) {
@@ -75,10 +81,13 @@ async function open({ head, tab = known.tabs[0], panel = "transcript", place, be
   if (!known.panels.includes(panel)) throw new NoSuchSight(`there is no panel “${shorten(panel, 40)}”.`);
   const other = beside === undefined ? null : episodeOf(beside);
   const room = place === undefined ? null : placeOf(place);
-  if (head === "live") await openFirst();
+  if (head === "live" || known.screens.includes(head)) {
+    await openFirst();
+    if (head !== "live") view.screen = head;
+  }
   else {
     const found = /^(\d{1,9}):(\d{1,9})$/.exec(head);
-    if (!found) throw new NoSuchSight("an address is an episode and a turn, such as #1:20.");
+    if (!found) throw new NoSuchSight(`an address is an episode and a turn, such as #1:20, or one of ${known.screens.map((name) => `#${name}`).join(", ")}.`);
     const [episode, turn] = [episodeOf(found[1]), Number(found[2])];
     const at = await positionOf(episode, turn);
     if (at === null) throw new NoSuchSight(`episode ${episode} has no turn ${turn}; its last one is ${run.episodes.get(episode).last_turn}.`);
@@ -105,7 +114,7 @@ function placeOf(words) {
 }
 
 function address() {
-  const parts = [view.following ? "live" : `${view.episode}:${turnNumber()}`];
+  const parts = [view.screen !== "turn" ? view.screen : view.following ? "live" : `${view.episode}:${turnNumber()}`];
   const add = (name, value, usual) => value !== usual && parts.push(`${name}=${encodeURIComponent(value)}`);
   add("panel", view.panel, "transcript");
   add("tab", view.tab, known.tabs[0]);

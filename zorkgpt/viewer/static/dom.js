@@ -71,6 +71,11 @@ export function prose(value, className = "") {
   return el("div", { class: `prose ${className}`, dir: "auto" }, shown(value).replace(/\n{3,}/g, "\n\n").trim());
 }
 
+// Where a turn is spoken of: the link that leads to it.
+export function turnLink(episode, turn, words = `episode ${episode}, turn ${turn}`, options = {}) {
+  return el("a", { href: `#${Number(episode)}:${Number(turn)}`, class: "turn-link", ...options }, words);
+}
+
 export function count(number, one, many = `${one}s`) {
   return `${number.toLocaleString("en")} ${number === 1 ? one : many}`;
 }

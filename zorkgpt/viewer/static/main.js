@@ -1,6 +1,6 @@
 // Puts the page together.
 import { button, el } from "./dom.js";
-import { announce, listen, run, start, view } from "./run.js";
+import { announce, listen, openScreen, run, start, view } from "./run.js";
 import { openAddress, startAddress, writeAddress } from "./address.js";
 import { showTranscriptAgain, startTranscript, updateTranscript } from "./transcript.js";
 import { startTimeline, updateTimeline } from "./timeline.js";
@@ -8,19 +8,28 @@ import { startMap, updateMap } from "./map.js";
 import { startTurn, updateTurn } from "./turn.js";
 import { TABS } from "./tabs.js";
 import { startBeside, updateBeside } from "./side_by_side.js";
+import { startOverview, updateOverview } from "./overview.js";
 import { startHeader, updateHeader } from "./header.js";
 import { startKeyboard } from "./keyboard.js";
 
 const byId = (id) => document.getElementById(id);
+const SCREENS = [["overview", "Overview"], ["turn", "Turns"]];
 const PANELS = [["transcript", "Transcript"], ["world", "Map"], ["turn", "Turn"], ["known", "Memory"]];
+
+function startScreens() {
+  byId("screens").append(...SCREENS.map(([id, name]) => button(name, () => openScreen(id), { class: "small", "data-screen": id })));
+}
 
 function startTabs() {
   byId("tabs").append(...PANELS.map(([id, name]) => button(name, () => { view.panel = id; announce(); }, { "data-opens": id })));
 }
 
 function updateTabs() {
-  const { panel, tab } = view;
-  if (document.body.dataset.panel !== panel && panel === "transcript") showTranscriptAgain();
+  const { screen, panel, tab } = view;
+  const hidden = document.body.dataset.panel !== panel || document.body.dataset.screen !== screen;
+  if (hidden && panel === "transcript") showTranscriptAgain();
+  document.body.dataset.screen = screen;
+  for (const one of byId("screens").children) one.setAttribute("aria-pressed", one.dataset.screen === screen);
   document.body.dataset.panel = panel;
   for (const one of byId("tabs").children) one.setAttribute("aria-pressed", one.dataset.opens === panel);
   for (const one of TABS) byId(one.id).hidden = tab !== one.id;
@@ -48,10 +57,12 @@ startMap(byId("map"));
 startTurn(byId("turn-body"));
 startBeside(byId("beside-body"));
 startKeyboard();
+startScreens();
 startTabs();
+startOverview(byId("overview-body"));
 startKnown();
-for (const update of [updateTabs, updateHeader, updateTimeline, updateTranscript, updateMap, updateTurn, ...TABS.map(({ update }) => update), updateBeside]) listen(update);
+for (const update of [updateTabs, updateHeader, updateTimeline, updateTranscript, updateMap, updateTurn, ...TABS.map(({ update }) => update), updateBeside, updateOverview]) listen(update);
 listen(() => document.body.classList.toggle("empty-run", run.episodes.size === 0 || view.episode === 0));
-startAddress({ panels: PANELS.map(([id]) => id), tabs: TABS.map(({ id }) => id) });
+startAddress({ screens: SCREENS.map(([id]) => id).filter((id) => id !== "turn"), panels: PANELS.map(([id]) => id), tabs: TABS.map(({ id }) => id) });
 listen(writeAddress);
 start(openAddress).catch(complain);

@@ -2,14 +2,14 @@
 import { Unanswered, ask, askOnce, exported, follow, offer } from "./api.js";
 
 const SPAN = 1_000_000;
-export const MARK = { failed: 1, died: 2, victory: 4, refused: 8, rejected: 16, wrote: 32, repeated: 64, contested: 128 };
+export const MARK = { failed: 1, died: 2, victory: 4, refused: 8, rejected: 16, wrote: 32, repeated: 64, contested: 128, scored: 256, disproved: 512 };
 
 // `missing` says in words what the panels lack, `undone` why what a person asked for last was not done.
 // `lost` says why the address that was opened leads nowhere.
 export const run = { name: "", episodes: new Map(), names: {}, map: 0, memory: 0, pageTurns: 20, edit: false, connected: false, missing: "", undone: "", lost: "" };
 // `at` counts the turns that were played: 0 is the opening. `place` is a place that was asked for, null the turn's own.
-// `panel` is the one that is open where there is room for one, `tab` the one of what is known.
-export const view = { episode: 0, at: 0, following: true, place: null, beside: null, panel: "transcript", tab: "memories" };
+// `screen` is what the page shows: one of "turn", "overview". `panel` is the one that is open where there is room for one, `tab` the one of what is known.
+export const view = { screen: "turn", episode: 0, at: 0, following: true, place: null, beside: null, panel: "transcript", tab: "memories" };
 const listeners = [];
 let announced = false;
 let rounds = 0;
@@ -124,6 +124,22 @@ function takeEpisode(row) {
 }
 
 export async function show(episode, at, following = false) {
+  view.screen = "turn";
+  await look(episode, at, following);
+}
+
+export function openScreen(screen) {
+  view.screen = screen;
+  announce();
+}
+
+// Nobody plays any more, as far as can be told.
+export function isOver() {
+  const row = [...run.episodes.values()].at(-1);
+  return exported || (row !== undefined && (row.reason !== null || row.quiet || row.cut_short));
+}
+
+async function look(episode, at, following = false) {
   const columns = await load(episode);
   if (view.episode !== episode) view.place = null;
   Object.assign(view, { episode, following, at: Math.max(0, Math.min(at, columns.turns.length)) });
@@ -234,7 +250,7 @@ async function keepRows(episode, grown) {
 async function keepUp() {
   const last = [...run.episodes.keys()].at(-1);
   if (last === undefined) return;
-  if (view.following) await show(last, Infinity, true);
+  if (view.following) await look(last, Infinity, true);
   else if (run.episodes.has(view.episode)) {
     const columns = await load(view.episode);
     view.at = Math.min(view.at, columns.turns.length);
