@@ -22,6 +22,7 @@ from zorkgpt.viewer.json_lines import (
 from zorkgpt.viewer.map import map_picture
 from zorkgpt.viewer.overview import overview
 from zorkgpt.viewer.run_files import RunFiles
+from zorkgpt.viewer.search import Search
 
 _LONG = ("opening", "action", "reasoning", "response", "memory_shown", "refused", "fault")
 _PLAIN = ("died", "finished", "victory", "failed")
@@ -121,6 +122,11 @@ class Answers:
         with files.lock:
             numbers = sorted(files.episodes)
             return {"episodes": overview((files.episodes[number], files.calls_of(number)) for number in numbers)}
+
+    def search(self, query: str, events: list[str], start: int = 0) -> dict[str, Any]:
+        """Return where the words stand, in turns on which one of the events happened; none: in all."""
+        with self._files.lock:
+            return Search(self._files, query, events).answer(start)
 
     def columns(self, episode: int, start: int = 0) -> dict[str, Any]:
         """Return the columns of all turns, from a position on."""

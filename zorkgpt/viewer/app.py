@@ -42,8 +42,11 @@ def make_app(files: RunFiles, rules: AccessRules) -> "Starlette":
         return answers.place(_place_of(request))
 
     def columns(request: "Request") -> dict[str, Any]:
-        start = request.query_params.get("from", "0")
-        return answers.columns(request.path_params["episode"], int(start[:9]) if start.isdecimal() else 0)
+        return answers.columns(request.path_params["episode"], _start(request))
+
+    def search(request: "Request") -> dict[str, Any]:
+        asked = request.query_params
+        return answers.search(asked.get("q", ""), asked.get("only", "").split(","), _start(request))
 
     async def events(request: "Request") -> "Response":
         return EventSourceResponse(_as_events(follower.watch()), ping=_PING_S)
@@ -53,6 +56,7 @@ def make_app(files: RunFiles, rules: AccessRules) -> "Starlette":
         Route("/api/run", _answering(run)),
         Route("/api/events", events),
         Route("/api/overview", _answering(lambda request: answers.overview())),
+        Route("/api/search", _answering(search)),
         Route("/api/map", _answering(lambda request: answers.map())),
         Route("/api/places/{place:path}", _answering(place)),
         Route("/api/episodes/{episode:int}/columns", _answering(columns)),
@@ -97,6 +101,11 @@ def _editing(files: RunFiles) -> "Route":
         return Response(json.dumps(answer), status, media_type="application/json")
 
     return Route("/api/places/{place:path}/memories", edit, methods=["POST"])
+
+
+def _start(request: "Request") -> int:
+    start = request.query_params.get("from", "0")
+    return int(start[:9]) if start.isascii() and start.isdecimal() else 0
 
 
 def _place_of(request: "Request") -> PlaceKey:

@@ -1,5 +1,7 @@
 """Indexes of an episode's two logs: where each turn and model call is, and what is needed of all turns at once."""
 
+import json
+from bisect import bisect_right
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,8 @@ from zorkgpt.viewer.memory_threads import MemoryEvent
 from zorkgpt.world.directions import directions_in, exit_name
 
 _CHARACTERS = 400_000
+_SEARCHED_CHARACTERS = 100_000
+_SEARCHED = ("action", "location", "location_after", "reasoning", "refused", "fault", "response")
 
 
 class CallIndex:
@@ -37,6 +41,22 @@ class CallIndex:
                 self.calls.append(_brief(record, len(self.calls), turn))
                 self._where.append((start, length))
 
+    def containing(self, query: str) -> list[int]:
+        """Return the calls whose prompt or answer contains the words, which are in lower case."""
+        if not query.isascii():
+            # Beyond ASCII, a letter's other case can stand in the file in several ways.
+            return [at for at, where in enumerate(self._where) if _says(self._lines.at(*where), query)]
+        needle = json.dumps(query)[1:-1].encode()
+        is_plain = query not in _FRAME and any(map(str.isalpha, query))
+        starts = [start for start, _ in self._where]
+        found = []
+        for position, is_escaped, in_messages in self._lines.lines_with(needle, b'"messages"'):
+            at = bisect_right(starts, position) - 1
+            sure = is_plain and in_messages and not is_escaped
+            if at >= 0 and (sure or _says(self._lines.at(*self._where[at]), query)):
+                found.append(at)
+        return found
+
     def of_turn(self, turn: int) -> list[dict[str, Any]]:
         return [self.calls[index] for index in self._of_turn.get(turn, ())]
 
@@ -56,6 +76,19 @@ class CallIndex:
         }
 
 
+_FRAME = json.dumps(
+    {"messages": [{"speaker": "system user assistant", "content": ""}], "answer": None, "reasoning": "", "cost": 0}
+    | dict.fromkeys(("prompt_tokens", "completion_tokens", "latency_s", "error", "role", "model", "time", "turn"))
+).lower()
+"""What stands in every line of the log, whatever was said."""
+
+
+def _says(record: dict[str, Any], query: str) -> bool:
+    said = [text(one.get("content")) for one in objects(record.get("messages"))]
+    said += [text(record.get(name)) for name in ("answer", "reasoning", "error")]
+    return any(query in words.lower() for words in said)
+
+
 def _brief(record: dict[str, Any], index: int, turn: int) -> dict[str, Any]:
     return {
         "call": index,
@@ -70,9 +103,8 @@ def _brief(record: dict[str, Any], index: int, turn: int) -> dict[str, Any]:
     }
 
 
-FAILED, DIED, VICTORY, REFUSED, REJECTED, WROTE, REPEATED, CONTESTED, SCORED, DISPROVED = (
-    1 << bit for bit in range(10)
-)
+FAILED, DIED, VICTORY, REFUSED, REJECTED, WROTE, REPEATED, CONTESTED = (1 << bit for bit in range(8))
+SCORED, DISPROVED, LEARNED = 1 << 8, 1 << 9, 1 << 10
 """Bits of the column `marks`."""
 _REPEATS = ("seen again", "merged")
 _LASTING = tuple(one.value for one in Persistence if one.outlives_episode)
@@ -117,6 +149,8 @@ class EpisodeIndex:
         self.learned: list[int] = []
         """How many lasting memories each turn added; so for `disproved`."""
         self.disproved: list[int] = []
+        self.searched: list[str] = []
+        """The texts of each turn in lower case, for the search."""
         self.steps: list[MapStep] = []
         self.names: dict[PlaceKey, str] = {}
         self.notes: list[tuple[int, str, tuple[int, int]]] = []
@@ -126,7 +160,7 @@ class EpisodeIndex:
         self.ephemeral_changes = 0
         """The number of those events."""
         self._where: list[tuple[int, int]] = []
-        self._beside = (self.actions, self.gains, self.learned, self.disproved, self.steps, self._where)
+        self._beside = (self.searched, self.actions, self.gains, self.learned, self.disproved, self.steps, self._where)
         """What, beside the columns, has a value for each turn."""
 
     def __len__(self) -> int:
@@ -225,6 +259,7 @@ class EpisodeIndex:
         for column, value in zip(self.columns.values(), values, strict=True):
             column.append(value)
         self.actions.append(text(record.get("action"))[:500])
+        self.searched.append("\n".join(searched_texts(record)).lower())
         self.gains.append(_gain(record))
         lasting = [one for one in objects(record.get("memory_events")) if one.get("persistence") in _LASTING]
         self.learned.append(sum(one.get("kind") == "added" for one in lasting))
@@ -267,6 +302,14 @@ def _exits(record: dict[str, Any]) -> tuple[str, ...]:
     return directions_in(text(record.get("response"))[:20_000].replace(text(record.get("location_after")), "", 1))
 
 
+def searched_texts(record: dict[str, Any]) -> list[str]:
+    """Return the texts of a turn that the search looks at."""
+    said = [cut(record.get(name), _SEARCHED_CHARACTERS) for name in _SEARCHED]
+    for event in objects(record.get("memory_events"), 50):
+        said += [cut(event.get(name), _SEARCHED_CHARACTERS) for name in ("title", "text")]
+    return said
+
+
 def _gain(record: dict[str, Any]) -> int:
     before, after = whole_number(record.get("score_before")), whole_number(record.get("score"))
     return 0 if before is None or after is None else after - before
@@ -287,5 +330,6 @@ def _marks(record: dict[str, Any]) -> int:
         (CONTESTED, "contested" in kinds),
         (SCORED, _gain(record)),
         (DISPROVED, "invalidated" in lasting),
+        (LEARNED, "added" in lasting),
     )
     return sum(mark for mark, holds in marks if holds)

@@ -149,6 +149,26 @@ class JsonLines:
         except OSError:
             return {}
 
+    def lines_with(self, needle: bytes, key: bytes) -> Iterator[tuple[int, bool, bool]]:
+        """Yield the position of the first such bytes, in any case, of each line that contains them.
+
+        With it, whether a backslash stands before them, and whether the line's key does.
+        """
+        if not self.end:
+            return
+        with self._open() as file:
+            base, rest = 0, b""
+            while base < self.end and (chunk := file.read(_CHUNK_BYTES)):
+                data, separator, rest = (rest + chunk).rpartition(b"\n")
+                data = data.lower()
+                at = data.find(needle)
+                while at >= 0:
+                    line = data.rfind(b"\n", 0, at) + 1
+                    yield base + at, data[at - 1 : at] == b"\\", data.find(key, line, at) >= 0
+                    end = data.find(b"\n", at)
+                    at = data.find(needle, end) if end >= 0 else -1
+                base += len(data) + len(separator)
+
     def _state(self) -> os.stat_result | None:
         """Return the file's status; None if it is not a regular file: links may leave the run, devices never end."""
         try:

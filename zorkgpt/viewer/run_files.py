@@ -8,6 +8,7 @@ from typing import Any
 
 from zorkgpt.errors import RunLogError
 from zorkgpt.memory.models import PlaceKey
+from zorkgpt.memory.places import place_order
 from zorkgpt.runlog.episodes import MODEL_CALLS, RUNS, episodes_in, run_directory
 from zorkgpt.viewer.episode_index import CallIndex, EpisodeIndex
 from zorkgpt.viewer.json_lines import text, turn_key, whole_number
@@ -80,6 +81,11 @@ class RunFiles:
             if place in episode.ephemeral_events
         )
         return [*self.threads.of_place(place), *chain.from_iterable(passing)]
+
+    def places(self) -> list[PlaceKey]:
+        """Return every place that has memories, in order."""
+        passing = chain.from_iterable(episode.ephemeral_events for episode in self.episodes.values())
+        return sorted({*self.threads.places(), *passing}, key=place_order)
 
     def room_names(self) -> dict[PlaceKey, str]:
         names = dict(self.threads.names)

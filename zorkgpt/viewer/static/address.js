@@ -6,8 +6,9 @@ import { announce, attempt, isOver, load, openTurn, placeKey, positionOf, run, s
 // Browsers stop a page that writes its address too often.
 const WAIT_MS = 200;
 const STEP = 10;
+const LONGEST_FIND = 200;
 
-let known = { panels: [], tabs: [], screens: [] };
+let known = { panels: [], tabs: [], screens: [], events: [] };
 let timer = null;
 let written = "";
 let lostAt = "";
@@ -51,7 +52,7 @@ export async function openAddress() {
 }
 
 async function openFirst() {
-  Object.assign(view, { place: null, beside: null, panel: "transcript", tab: known.tabs[0] });
+  Object.assign(view, { place: null, beside: null, panel: "transcript", tab: known.tabs[0], find: null, only: [] });
   const last = [...run.episodes.keys()].at(-1);
   if (last !== undefined) await show(last, exported ? 0 : Infinity, !exported);
 }
@@ -74,11 +75,14 @@ function sightOf(asked) {
   })]);
 }
 
-async function open({ head, tab = known.tabs[0], panel = "transcript", place, beside, ...others }) {
+async function open({ head, tab = known.tabs[0], panel = "transcript", place, beside, find = null, only = "", ...others }) {
   const [stranger] = Object.keys(others);
   if (stranger !== undefined) throw new NoSuchSight(`“${shorten(stranger, 40)}” means nothing here.`);
   if (!known.tabs.includes(tab)) throw new NoSuchSight(`there is no tab “${shorten(tab, 40)}”.`);
   if (!known.panels.includes(panel)) throw new NoSuchSight(`there is no panel “${shorten(panel, 40)}”.`);
+  const events = only.split(",").filter(Boolean);
+  const strange = events.find((name) => !known.events.includes(name));
+  if (strange !== undefined) throw new NoSuchSight(`there is no filter “${shorten(strange, 40)}”; there are ${known.events.join(", ")}.`);
   const other = beside === undefined ? null : episodeOf(beside);
   const room = place === undefined ? null : placeOf(place);
   if (head === "live" || known.screens.includes(head)) {
@@ -94,7 +98,7 @@ async function open({ head, tab = known.tabs[0], panel = "transcript", place, be
     await show(episode, at);
   }
   if (other !== null) await load(other);
-  Object.assign(view, { tab, panel, place: room, beside: other });
+  Object.assign(view, { tab, panel, place: room, beside: other, find: events.length ? find ?? "" : find, only: events });
 }
 
 function episodeOf(words) {
@@ -120,6 +124,9 @@ function address() {
   add("tab", view.tab, known.tabs[0]);
   if (view.place !== null) add("place", placeKey(view.place));
   if (view.beside !== null) add("beside", view.beside);
+  if (view.find) add("find", view.find.slice(0, LONGEST_FIND));
+  if (view.find === "" && !view.only.length) parts.push("find=");
+  if (view.only.length) parts.push(`only=${view.only.join(",")}`);
   return parts.join("&");
 }
 

@@ -11,6 +11,11 @@ let token = tokenOr("");
 
 export const exported = answers !== null;
 
+// Everything that an exported file holds, by the path that asks for it.
+export function allAnswers() {
+  return answers;
+}
+
 function tokenOr(otherwise) {
   // The token stands behind the # of the address that was printed: there it reaches no log. From then on it is kept here,
   // for every tab, so that a copied address needs none. It holds as long as the viewer that made it.

@@ -9,15 +9,17 @@ import { startTurn, updateTurn } from "./turn.js";
 import { TABS } from "./tabs.js";
 import { startBeside, updateBeside } from "./side_by_side.js";
 import { startOverview, updateOverview } from "./overview.js";
+import { EVENTS, closeSearch, openSearch, startSearch, updateSearch } from "./search.js";
 import { startHeader, updateHeader } from "./header.js";
 import { startKeyboard } from "./keyboard.js";
 
 const byId = (id) => document.getElementById(id);
 const SCREENS = [["overview", "Overview"], ["turn", "Turns"]];
-const PANELS = [["transcript", "Transcript"], ["world", "Map"], ["turn", "Turn"], ["known", "Memory"]];
+const PANELS = [["transcript", "Transcript"], ["world", "Map"], ["turn", "Turn"], ["known", "Memory"], ["found", "Search"]];
 
 function startScreens() {
   byId("screens").append(...SCREENS.map(([id, name]) => button(name, () => openScreen(id), { class: "small", "data-screen": id })));
+  byId("screens").append(button("Search", () => (view.find === null || view.screen !== "turn" ? openSearch() : closeSearch()), { class: "small", id: "searcher", title: "Search all episodes (/)" }));
 }
 
 function startTabs() {
@@ -29,8 +31,9 @@ function updateTabs() {
   const hidden = document.body.dataset.panel !== panel || document.body.dataset.screen !== screen;
   if (hidden && panel === "transcript") showTranscriptAgain();
   document.body.dataset.screen = screen;
-  for (const one of byId("screens").children) one.setAttribute("aria-pressed", one.dataset.screen === screen);
+  for (const one of byId("screens").children) one.setAttribute("aria-pressed", one.id === "searcher" ? view.find !== null && screen === "turn" : one.dataset.screen === screen);
   document.body.dataset.panel = panel;
+  for (const one of byId("tabs").children) one.hidden = one.dataset.opens === "found" && view.find === null;
   for (const one of byId("tabs").children) one.setAttribute("aria-pressed", one.dataset.opens === panel);
   for (const one of TABS) byId(one.id).hidden = tab !== one.id;
   for (const one of byId("known-tabs").children) one.setAttribute("aria-pressed", one.dataset.shows === tab);
@@ -60,9 +63,10 @@ startKeyboard();
 startScreens();
 startTabs();
 startOverview(byId("overview-body"));
+startSearch(byId("found-body"));
 startKnown();
-for (const update of [updateTabs, updateHeader, updateTimeline, updateTranscript, updateMap, updateTurn, ...TABS.map(({ update }) => update), updateBeside, updateOverview]) listen(update);
+for (const update of [updateTabs, updateHeader, updateTimeline, updateTranscript, updateMap, updateTurn, ...TABS.map(({ update }) => update), updateBeside, updateOverview, updateSearch]) listen(update);
 listen(() => document.body.classList.toggle("empty-run", run.episodes.size === 0 || view.episode === 0));
-startAddress({ screens: SCREENS.map(([id]) => id).filter((id) => id !== "turn"), panels: PANELS.map(([id]) => id), tabs: TABS.map(({ id }) => id) });
+startAddress({ events: EVENTS.map(([id]) => id), screens: SCREENS.map(([id]) => id).filter((id) => id !== "turn"), panels: PANELS.map(([id]) => id), tabs: TABS.map(({ id }) => id) });
 listen(writeAddress);
 start(openAddress).catch(complain);

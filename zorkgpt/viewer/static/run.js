@@ -9,13 +9,20 @@ export const MARK = { failed: 1, died: 2, victory: 4, refused: 8, rejected: 16, 
 export const run = { name: "", episodes: new Map(), names: {}, map: 0, memory: 0, pageTurns: 20, edit: false, connected: false, missing: "", undone: "", lost: "" };
 // `at` counts the turns that were played: 0 is the opening. `place` is a place that was asked for, null the turn's own.
 // `screen` is what the page shows: one of "turn", "overview". `panel` is the one that is open where there is room for one, `tab` the one of what is known.
-export const view = { screen: "turn", episode: 0, at: 0, following: true, place: null, beside: null, panel: "transcript", tab: "memories" };
+// `find` are the words that are searched for, null where nobody searches, `only` the events that the hits are kept to.
+export const view = { screen: "turn", episode: 0, at: 0, following: true, place: null, beside: null, panel: "transcript", tab: "memories", find: null, only: [] };
 const listeners = [];
+const finishers = [];
 let announced = false;
 let rounds = 0;
 
 export function listen(update) {
   listeners.push(update);
+}
+
+// Called once all panels are up to date.
+export function finish(act) {
+  finishers.push(act);
 }
 
 export function announce() {
@@ -31,6 +38,7 @@ export function announce() {
 async function updateAll() {
   const round = ++rounds;
   const ends = await Promise.allSettled(listeners.map(async (update) => update()));
+  for (const act of finishers) act();
   const missing = ends.map(({ reason }) => reason).filter(Boolean).map(words)[0] ?? "";
   if (round !== rounds || missing === run.missing) return;
   run.missing = missing;
@@ -166,8 +174,8 @@ export async function positionOf(episode, turn) {
 export async function openTurn(episode, turn) {
   const at = run.episodes.has(episode) ? await positionOf(episode, turn) : null;
   if (at === null) throw new Unanswered(`There is no turn ${turn} of an episode ${episode} here.`);
-  view.panel = "transcript";
   await show(episode, at);
+  view.panel = "transcript";
 }
 
 // A place as it stands by now.
