@@ -155,6 +155,7 @@ def in_a_browser(folder: Path, turns: int) -> None:
 
 def _opening(page, address: str) -> tuple[float, float]:
     began = perf_counter()
+    page.goto("about:blank")
     page.goto(f"{address}#live")
     page.locator("article[aria-current]").wait_for()
     whole = 1000 * (perf_counter() - began)

@@ -20,6 +20,7 @@ from zorkgpt.viewer.json_lines import (
     whole_number,
 )
 from zorkgpt.viewer.map import map_picture
+from zorkgpt.viewer.memory_list import memory_list
 from zorkgpt.viewer.overview import overview
 from zorkgpt.viewer.run_files import RunFiles
 from zorkgpt.viewer.search import Search
@@ -122,6 +123,11 @@ class Answers:
         with files.lock:
             numbers = sorted(files.episodes)
             return {"episodes": overview((files.episodes[number], files.calls_of(number)) for number in numbers)}
+
+    def memories(self) -> dict[str, Any]:
+        """Return all memories of all places."""
+        with self._files.lock:
+            return {"memories": memory_list(self._files)}
 
     def search(self, query: str, events: list[str], start: int = 0) -> dict[str, Any]:
         """Return where the words stand, in turns on which one of the events happened; none: in all."""

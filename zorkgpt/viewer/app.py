@@ -56,6 +56,7 @@ def make_app(files: RunFiles, rules: AccessRules) -> "Starlette":
         Route("/api/run", _answering(run)),
         Route("/api/events", events),
         Route("/api/overview", _answering(lambda request: answers.overview())),
+        Route("/api/memories", _answering(lambda request: answers.memories())),
         Route("/api/search", _answering(search)),
         Route("/api/map", _answering(lambda request: answers.map())),
         Route("/api/places/{place:path}", _answering(place)),

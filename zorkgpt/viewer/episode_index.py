@@ -1,6 +1,7 @@
 """Indexes of an episode's two logs: where each turn and model call is, and what is needed of all turns at once."""
 
 import json
+import re
 from bisect import bisect_right
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,8 @@ from zorkgpt.world.directions import directions_in, exit_name
 
 _CHARACTERS = 400_000
 _SEARCHED_CHARACTERS = 100_000
+_SHOWN_LINE = re.compile(r"[-* ]{0,4}\[[^\]]{1,60}\] (.{1,400})")
+_TITLE_COLONS = 4
 _SEARCHED = ("action", "location", "location_after", "reasoning", "refused", "fault", "response")
 
 
@@ -151,6 +154,8 @@ class EpisodeIndex:
         self.disproved: list[int] = []
         self.searched: list[str] = []
         """The texts of each turn in lower case, for the search."""
+        self.shown: dict[tuple[PlaceKey | None, str], list[int]] = {}
+        """(place, title) → the turns on which such a memory was shown to the player there."""
         self.steps: list[MapStep] = []
         self.names: dict[PlaceKey, str] = {}
         self.notes: list[tuple[int, str, tuple[int, int]]] = []
@@ -266,6 +271,8 @@ class EpisodeIndex:
         self.disproved.append(sum(one.get("kind") == "invalidated" for one in lasting))
         self.steps.append(_map_step(record, before, after))
         self._where.append(where)
+        for title in _shown_titles(text(record.get("memory_shown"))):
+            self.shown.setdefault((before, title), []).append(turn)
         for event in objects(record.get("memory_events")):
             subject = place_key(event.get("location_id"))
             if event.get("persistence") == Persistence.EPHEMERAL and subject is not None:
@@ -282,6 +289,8 @@ class EpisodeIndex:
             for column in (*self.columns.values(), *self._beside):
                 column.pop()
         self.notes = [note for note in self.notes if note[0] < turn]
+        for memory, turns in self.shown.items():
+            self.shown[memory] = [one for one in turns if one < turn]
         for place, events in self.ephemeral_events.items():
             self.ephemeral_events[place] = [event for event in events if event[0] < turn]
 
@@ -300,6 +309,16 @@ def _exits(record: dict[str, Any]) -> tuple[str, ...]:
     if record.get("location_id") == record.get("location_after_id"):
         return ()
     return directions_in(text(record.get("response"))[:20_000].replace(text(record.get("location_after")), "", 1))
+
+
+def _shown_titles(told: str) -> set[str]:
+    """Return what can be a title in the lines "[category] title: text"; of colons in a title nobody knows."""
+    titles = set()
+    for line in told[:_SEARCHED_CHARACTERS].splitlines():
+        found = _SHOWN_LINE.match(line)
+        parts = found[1].split(":", _TITLE_COLONS) if found else []
+        titles |= {":".join(parts[:end]) for end in range(1, len(parts))}
+    return titles
 
 
 def searched_texts(record: dict[str, Any]) -> list[str]:

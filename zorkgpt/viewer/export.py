@@ -100,6 +100,7 @@ def _answers(files: RunFiles) -> Iterator[tuple[str, Any]]:
     yield "run", answers.run() | {"edit": False}
     yield "map", answers.map()
     yield "overview", answers.overview()
+    yield "memories", answers.memories()
     numbers = sorted(files.episodes)
     places: set[PlaceKey] = {*files.threads.places(), *files.map.rooms, *files.room_names()}
     for place in sorted(places, key=place_order):

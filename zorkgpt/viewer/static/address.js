@@ -8,7 +8,7 @@ const WAIT_MS = 200;
 const STEP = 10;
 const LONGEST_FIND = 200;
 
-let known = { panels: [], tabs: [], screens: [], events: [] };
+let known = { panels: [], tabs: [], screens: [], events: [], sorts: [] };
 let timer = null;
 let written = "";
 let lostAt = "";
@@ -52,7 +52,7 @@ export async function openAddress() {
 }
 
 async function openFirst() {
-  Object.assign(view, { place: null, beside: null, panel: "transcript", tab: known.tabs[0], find: null, only: [] });
+  Object.assign(view, { place: null, beside: null, panel: "transcript", tab: known.tabs[0], find: null, only: [], sort: known.sorts[0] });
   const last = [...run.episodes.keys()].at(-1);
   if (last !== undefined) await show(last, exported ? 0 : Infinity, !exported);
 }
@@ -75,11 +75,12 @@ function sightOf(asked) {
   })]);
 }
 
-async function open({ head, tab = known.tabs[0], panel = "transcript", place, beside, find = null, only = "", ...others }) {
+async function open({ head, tab = known.tabs[0], panel = "transcript", place, beside, find = null, only = "", sort = known.sorts[0], ...others }) {
   const [stranger] = Object.keys(others);
   if (stranger !== undefined) throw new NoSuchSight(`“${shorten(stranger, 40)}” means nothing here.`);
   if (!known.tabs.includes(tab)) throw new NoSuchSight(`there is no tab “${shorten(tab, 40)}”.`);
   if (!known.panels.includes(panel)) throw new NoSuchSight(`there is no panel “${shorten(panel, 40)}”.`);
+  if (!known.sorts.includes(sort.replace(/^-/, ""))) throw new NoSuchSight(`nothing is sorted by “${shorten(sort, 40)}”; there are ${known.sorts.join(", ")}.`);
   const events = only.split(",").filter(Boolean);
   const strange = events.find((name) => !known.events.includes(name));
   if (strange !== undefined) throw new NoSuchSight(`there is no filter “${shorten(strange, 40)}”; there are ${known.events.join(", ")}.`);
@@ -98,7 +99,7 @@ async function open({ head, tab = known.tabs[0], panel = "transcript", place, be
     await show(episode, at);
   }
   if (other !== null) await load(other);
-  Object.assign(view, { tab, panel, place: room, beside: other, find: events.length ? find ?? "" : find, only: events });
+  Object.assign(view, { tab, panel, place: room, beside: other, find: events.length ? find ?? "" : find, only: events, sort });
 }
 
 function episodeOf(words) {
@@ -124,6 +125,7 @@ function address() {
   add("tab", view.tab, known.tabs[0]);
   if (view.place !== null) add("place", placeKey(view.place));
   if (view.beside !== null) add("beside", view.beside);
+  add("sort", view.sort, known.sorts[0]);
   if (view.find) add("find", view.find.slice(0, LONGEST_FIND));
   if (view.find === "" && !view.only.length) parts.push("find=");
   if (view.only.length) parts.push(`only=${view.only.join(",")}`);

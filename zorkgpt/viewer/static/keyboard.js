@@ -6,15 +6,15 @@ import { follow, neighbour, play, stepBy, stop } from "./timeline.js";
 
 const KEYS = [
   ["←  →", "one turn back, one turn on"], ["PgUp  PgDn", "ten turns"], ["Home  End", "the opening, the last turn"], ["[  ]", "the episode before, the next one"],
-  ["Space", "play the turns one after the other"], ["F", "follow the newest turn"], ["/", "search all episodes"], ["N  Shift+N", "the next hit of the search, the one before"], ["O  T", "the overview of the run, its turns"], ["?", "this page"],
+  ["Space", "play the turns one after the other"], ["F", "follow the newest turn"], ["/", "search all episodes"], ["N  Shift+N", "the next hit of the search, the one before"], ["O  T  M", "the overview of the run, its turns, all memories"], ["?", "this page"],
 ];
 const ACTS = {
   ArrowLeft: () => stepBy(-1), ArrowRight: () => stepBy(1), PageUp: () => go(view.at - 10), PageDown: () => go(view.at + 10), Home: () => go(0),
-  End: () => go(current()?.columns?.turns.length ?? 0), "[": () => neighbour(-1, true), "]": () => neighbour(1, true), " ": play, f: follow, F: follow, "?": showHelp, o: () => openScreen("overview"), t: () => openScreen("turn"), "/": openSearch, n: () => toHit(1), N: () => toHit(-1),
+  End: () => go(current()?.columns?.turns.length ?? 0), "[": () => neighbour(-1, true), "]": () => neighbour(1, true), " ": play, f: follow, F: follow, "?": showHelp, o: () => openScreen("overview"), t: () => openScreen("turn"), m: () => openScreen("memories"), "/": openSearch, n: () => toHit(1), N: () => toHit(-1),
 };
 
 // What does not step through the turns works on every screen.
-const EVERYWHERE = ["?", "/", "o", "t"];
+const EVERYWHERE = ["?", "/", "o", "t", "m"];
 
 export function startKeyboard() {
   document.addEventListener("keydown", (event) => {

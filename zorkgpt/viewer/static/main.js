@@ -10,11 +10,12 @@ import { TABS } from "./tabs.js";
 import { startBeside, updateBeside } from "./side_by_side.js";
 import { startOverview, updateOverview } from "./overview.js";
 import { EVENTS, closeSearch, openSearch, startSearch, updateSearch } from "./search.js";
+import { SORTS, startEverything, updateEverything } from "./all_memories.js";
 import { startHeader, updateHeader } from "./header.js";
 import { startKeyboard } from "./keyboard.js";
 
 const byId = (id) => document.getElementById(id);
-const SCREENS = [["overview", "Overview"], ["turn", "Turns"]];
+const SCREENS = [["overview", "Overview"], ["turn", "Turns"], ["memories", "All memories"]];
 const PANELS = [["transcript", "Transcript"], ["world", "Map"], ["turn", "Turn"], ["known", "Memory"], ["found", "Search"]];
 
 function startScreens() {
@@ -64,9 +65,10 @@ startScreens();
 startTabs();
 startOverview(byId("overview-body"));
 startSearch(byId("found-body"));
+startEverything(byId("everything-body"));
 startKnown();
-for (const update of [updateTabs, updateHeader, updateTimeline, updateTranscript, updateMap, updateTurn, ...TABS.map(({ update }) => update), updateBeside, updateOverview, updateSearch]) listen(update);
+for (const update of [updateTabs, updateHeader, updateTimeline, updateTranscript, updateMap, updateTurn, ...TABS.map(({ update }) => update), updateBeside, updateOverview, updateEverything, updateSearch]) listen(update);
 listen(() => document.body.classList.toggle("empty-run", run.episodes.size === 0 || view.episode === 0));
-startAddress({ events: EVENTS.map(([id]) => id), screens: SCREENS.map(([id]) => id).filter((id) => id !== "turn"), panels: PANELS.map(([id]) => id), tabs: TABS.map(({ id }) => id) });
+startAddress({ sorts: SORTS, events: EVENTS.map(([id]) => id), screens: SCREENS.map(([id]) => id).filter((id) => id !== "turn"), panels: PANELS.map(([id]) => id), tabs: TABS.map(({ id }) => id) });
 listen(writeAddress);
 start(openAddress).catch(complain);

@@ -1,5 +1,5 @@
 // One memory: what it says, how long it holds, how far it is believed, and how it came to be so.
-import { el, folded, prose, shorten, shown } from "./dom.js";
+import { el, folded, prose, shorten, shown, turnLink } from "./dom.js";
 import { parted } from "./run.js";
 import { timesSeen } from "./memory_state.js";
 
@@ -8,6 +8,8 @@ const CLASSES = new Map(Object.entries({
   permanent: ["permanent", "How the game works: true in every episode"],
   ephemeral: ["this episode", "What the player did to the world: gone with the restart"],
 }));
+// On it the memories of one episode end.
+const LAST_TURN = 999_999;
 const KINDS = new Set(["SUCCESS", "FAILURE", "DISCOVERY", "DANGER", "NOTE"]);
 
 export function memoryCard({ memory, versions, later }, tools = []) {
@@ -51,7 +53,7 @@ function fate(memory) {
 export function history(versions) {
   return el("ol", { class: "versions" }, versions.map((version) => {
     const [episode, turn] = parted(version.at);
-    const item = el("li", {}, el("span", { class: "when" }, `${episode}:${turn}`), el("b", {}, ` ${shorten(version.kind, 40)}`));
+    const item = el("li", {}, el("span", { class: "when" }, turn < LAST_TURN ? turnLink(episode, turn, `${episode}:${turn}`) : `${episode}`), el("b", {}, ` ${shorten(version.kind, 40)}`));
     if (version.source) item.append(el("span", { class: "quiet" }, ` (${version.source === "hand" ? "by hand" : shorten(version.source, 30)})`));
     if (version.reason) item.append(prose(version.reason, "reason"));
     if (version.other) item.append(el("p", { class: "quiet", dir: "auto" }, `Compared with “${shorten(version.other.title, 120)}”: ${shown(version.other.text)}`));

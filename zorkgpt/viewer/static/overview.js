@@ -4,8 +4,7 @@ import { askOnce } from "./api.js";
 import { announce, roomName, run, view } from "./run.js";
 import { sorted, table } from "./table.js";
 
-const WIDTH = 1000;
-const HEIGHT = 220;
+const HEIGHT = 200;
 const EDGE = 26;
 const LINKS = 60;
 
@@ -80,8 +79,9 @@ function episodeTable(rows) {
 
 // The score of each episode, with the best so far.
 function curve(rows) {
+  const width = Math.max(340, box.clientWidth - 32);
   const top = Math.max(1, ...rows.map((row) => row.score ?? 0));
-  const x = (index) => EDGE + (rows.length > 1 ? (index / (rows.length - 1)) * (WIDTH - 2 * EDGE) : (WIDTH - 2 * EDGE) / 2);
+  const x = (index) => EDGE + (rows.length > 1 ? (index / (rows.length - 1)) * (width - 2 * EDGE) : (width - 2 * EDGE) / 2);
   const y = (score) => HEIGHT - EDGE - (Math.max(0, score) / top) * (HEIGHT - 2 * EDGE);
   let best = 0;
   const bests = rows.map((row, index) => { best = Math.max(best, row.score ?? 0); return `${x(index).toFixed(1)} ${y(best).toFixed(1)}`; });
@@ -95,8 +95,8 @@ function curve(rows) {
   const every = Math.ceil(rows.length / 20);
   const names = rows.map((row, index) => [row, index]).filter(([, index]) => index % every === 0).map(([row, index]) => svg("text", { x: x(index), y: HEIGHT - 6 }, row.episode));
   return [el("h3", {}, "Learning curve: the score of each episode, and the best so far"),
-    el("div", { class: "wide" }, svg("svg", { class: "learning", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "group", "aria-label": "Learning curve" },
-      svg("path", { class: "axis", d: `M${EDGE} ${y(0)}H${WIDTH - EDGE}` }), svg("path", { class: "best", d: `M${bests.join("L")}` }),
+    el("div", { class: "wide" }, svg("svg", { class: "learning", width, viewBox: `0 0 ${width} ${HEIGHT}`, role: "group", "aria-label": "Learning curve" },
+      svg("path", { class: "axis", d: `M${EDGE} ${y(0)}H${width - EDGE}` }), svg("path", { class: "best", d: `M${bests.join("L")}` }),
       svg("path", { class: "line", d: `M${known.map(([row, index]) => `${x(index).toFixed(1)} ${y(row.score).toFixed(1)}`).join("L")}` }), ...names, ...dots))];
 }
 

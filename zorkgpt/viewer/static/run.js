@@ -8,9 +8,9 @@ export const MARK = { failed: 1, died: 2, victory: 4, refused: 8, rejected: 16, 
 // `lost` says why the address that was opened leads nowhere.
 export const run = { name: "", episodes: new Map(), names: {}, map: 0, memory: 0, pageTurns: 20, edit: false, connected: false, missing: "", undone: "", lost: "" };
 // `at` counts the turns that were played: 0 is the opening. `place` is a place that was asked for, null the turn's own.
-// `screen` is what the page shows: one of "turn", "overview". `panel` is the one that is open where there is room for one, `tab` the one of what is known.
+// `screen` is what the page shows: one of "turn", "overview", "memories", which `sort` orders. `panel` is the one that is open where there is room for one, `tab` the one of what is known.
 // `find` are the words that are searched for, null where nobody searches, `only` the events that the hits are kept to.
-export const view = { screen: "turn", episode: 0, at: 0, following: true, place: null, beside: null, panel: "transcript", tab: "memories", find: null, only: [] };
+export const view = { screen: "turn", episode: 0, at: 0, following: true, place: null, beside: null, panel: "transcript", tab: "memories", find: null, only: [], sort: "place" };
 const listeners = [];
 const finishers = [];
 let announced = false;
@@ -176,6 +176,12 @@ export async function openTurn(episode, turn) {
   if (at === null) throw new Unanswered(`There is no turn ${turn} of an episode ${episode} here.`);
   await show(episode, at);
   view.panel = "transcript";
+}
+
+// The memories of a place, and the place on the map, as they stand by now.
+export async function openPlace(id) {
+  await show([...run.episodes.keys()].at(-1), Infinity);
+  Object.assign(view, { place: id, tab: "memories", panel: "world", find: null, only: [] });
 }
 
 // A place as it stands by now.

@@ -7,7 +7,7 @@ import { searchExported } from "./search_exported.js";
 export const EVENTS = [["score", "Score"], ["death", "Death"], ["refusal", "Refusal"], ["learned", "Learned"],
   ["contradiction", "Contradiction"], ["disproved", "Disproved"], ["error", "Model error"]];
 const KINDS = { turn: "Turn", memory: "Memory", prompt: "Prompt" };
-const PAUSE_MS = 120;
+const PAUSE_MS = 60;
 
 let field;
 let chips;

@@ -7,7 +7,7 @@ export function table(columns, rows, { sort, choose, label, more = null }) {
   const descending = sort.startsWith("-");
   const head = columns.map((column) => el("th", { scope: "col", class: column.number ? "number" : "", "aria-sort": column.id === by ? (descending ? "descending" : "ascending") : null },
     button(column.name, () => choose(column.id === by && !descending === !column.number ? other(sort) : column.number ? `-${column.id}` : column.id), { title: column.title })));
-  const body = rows.map((row) => el("tr", {}, columns.map((column, index) => el(index ? "td" : "th", { class: column.number ? "number" : "", scope: index ? null : "row", dir: "auto" },
+  const body = rows.map((row) => el("tr", {}, columns.map((column, index) => el(index ? "td" : "th", { class: column.number ? "number" : column.class ?? "", scope: index ? null : "row", dir: "auto" },
     column.cell ? column.cell(row) : said(column.value(row))))));
   return el("div", { class: "wide" }, el("table", { class: "sortable", "aria-label": label }, el("thead", {}, el("tr", {}, head)), el("tbody", {}, body)), more);
 }
