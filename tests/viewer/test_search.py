@@ -98,6 +98,7 @@ def test_everything_is_found_where_it_stands(address, open_page, sight, hits):
 
 def test_hits_are_shown_with_what_is_around_them_and_lead_to_their_turn(address, open_page):
     page = open_page(f"{address}#2:1")
+    expect(page.locator("article[aria-current]")).to_be_visible()
     page.keyboard.press("/")
     expect(page.locator("#find")).to_be_focused()
     page.keyboard.type("lantern")
@@ -135,6 +136,7 @@ def test_keys_lead_from_hit_to_hit_over_all_episodes(address, open_page):
 
 def test_a_filter_is_a_button_and_stands_in_the_address(address, open_page):
     page = open_page(f"{address}#1:1")
+    expect(page.locator("article[aria-current]")).to_be_visible()
     page.get_by_role("button", name="Search", exact=True).first.click()
     page.get_by_role("button", name="Death", exact=True).click()
     expect(page).to_have_url(re.compile("#1:1&only=death$|panel=found&only=death$"))

@@ -51,7 +51,7 @@ class _Hit(NamedTuple):
 class _Found:
     place: PlaceKey
     title: str
-    text: str
+    texts: list[str]
 
 
 class Search:
@@ -115,19 +115,21 @@ class Search:
                 memory: dict[str, Any] = {}
                 for version in thread:
                     memory |= version["set"]
-                    title = text(memory.get("title"))
-                    said = [title, *(text(version["set"].get(name)) for name in ("title", "text"))]
-                    words = "\n".join([*said[1:], text(version.get("reason"))])
+                    said = [
+                        text(version.get("reason")),
+                        *(text(version["set"].get(name)) for name in ("text", "title")),
+                    ]
                     episode, turn = divmod(version["at"], turn_key(1, 0))
-                    if self._query in words.lower() and self._holds(wanted.get(episode, {}).get(turn, 0)):
-                        self._memories.append(_Found(place, title, words.strip()))
+                    found = any(self._query in words.lower() for words in said)
+                    if found and self._holds(wanted.get(episode, {}).get(turn, 0)):
+                        self._memories.append(_Found(place, text(memory.get("title")), said))
                         yield _Hit(episode, turn, "memory", len(self._memories) - 1)
 
     def _row(self, hit: _Hit) -> dict[str, Any]:
         row: dict[str, Any] = {"episode": hit.episode, "turn": hit.turn, "kind": hit.kind}
         if hit.kind == "memory":
             found = self._memories[hit.number]
-            return row | {"place": found.place, "title": cut(found.title, 200)} | self._snippet([found.text])
+            return row | {"place": found.place, "title": cut(found.title, 200)} | self._snippet(found.texts)
         index = self._files.episodes[hit.episode]
         if hit.kind == "prompt":
             call = self._files.calls_of(hit.episode).whole(hit.number) or {"messages": []}

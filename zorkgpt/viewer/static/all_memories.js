@@ -53,9 +53,11 @@ function summary(rows) {
 }
 
 function status(row) {
+  // What held in one episode only was true while it lasted.
+  if (row.persistence === "ephemeral") return row.gone ? "ended" : "this episode";
   if (row.disproved) return "disproved";
   if (row.vetoed === true) return "vetoed";
-  if (row.gone) return row.persistence === "ephemeral" ? "ended" : "gone";
+  if (row.gone) return "gone";
   return `${shorten(row.status, 20).toLowerCase()}${row.pinned === true ? ", pinned" : ""}`;
 }
 

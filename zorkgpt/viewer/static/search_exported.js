@@ -74,10 +74,10 @@ function memories(words, only) {
       let memory = {};
       for (const version of thread) {
         memory = { ...memory, ...version.set };
-        const said = [version.set.title, version.set.text, version.reason].filter(Boolean).join("\n");
+        const said = [version.set.title, version.set.text, version.reason].map((words) => words ?? "").map(String);
         const [episode, turn] = [Math.floor(version.at / SPAN), version.at % SPAN];
-        if (said.toLowerCase().includes(words) && holds(all().get(`${episode}:${turn}`), only)) {
-          found.push({ episode, turn, kind: "memory", place: place.id, title: memory.title ?? "", texts: [said] });
+        if (said.some((text) => text.toLowerCase().includes(words)) && holds(all().get(`${episode}:${turn}`), only)) {
+          found.push({ episode, turn, kind: "memory", place: place.id, title: memory.title ?? "", texts: said.toReversed() });
         }
       }
     }
