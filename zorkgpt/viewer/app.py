@@ -87,6 +87,7 @@ def _editing(files: RunFiles) -> "Route":
 
     # Imported only if editing is enabled: viewing doesn't need the memory store.
     from zorkgpt.viewer.edits import LONGEST_BYTES, change
+    from zorkgpt.viewer.limits import REQUEST_TIME_S
 
     async def edit(request: "Request") -> "Response":
         try:
@@ -94,10 +95,16 @@ def _editing(files: RunFiles) -> "Route":
         except NotInRun as error:
             return Response(json.dumps({"error": str(error)}), 404, media_type="application/json")
         body = b""
-        async for part in request.stream():
-            body += part
-            if len(body) > LONGEST_BYTES:
-                break
+        try:
+            async with asyncio.timeout(REQUEST_TIME_S):
+                async for part in request.stream():
+                    body += part
+                    if len(body) > LONGEST_BYTES:
+                        break
+        except TimeoutError:
+            return Response(
+                json.dumps({"error": "The request took too long to arrive."}), 408, media_type="application/json"
+            )
         status, answer = await asyncio.to_thread(change, files, place, body)
         return Response(json.dumps(answer), status, media_type="application/json")
 
