@@ -152,6 +152,7 @@ class Answers:
         turns = index.columns["turns"]
         return [
             turn_row(index.record(position), calls.of_turn(turns[position]))
+            | {"trials": self._files.trials.of_turn(index.episode, turns[position])}
             for position in range(start, min(stop, len(index)))
         ]
 
@@ -163,7 +164,8 @@ class Answers:
             if position is None:
                 raise NotInRun(f"Episode {episode} has no turn {turn}.")
             calls = self._files.calls_of(episode).of_turn(turn)
-            return turn_row(index.record(position), calls, limit=WHOLE_CHARACTERS)
+            trials = self._files.trials.of_turn(episode, turn)
+            return turn_row(index.record(position), calls, limit=WHOLE_CHARACTERS) | {"trials": trials}
 
     def call(self, episode: int, call: int) -> dict[str, Any]:
         """Return a model call with its exact prompt and answer."""

@@ -21,6 +21,35 @@ _TITLE_COLONS = 4
 _SEARCHED = ("action", "location", "location_after", "reasoning", "refused", "fault", "response")
 
 
+class TrialIndex:
+    """An index of `Memories.trials.jsonl`: which memories a turn followed; `refresh` reads new lines."""
+
+    def __init__(self, path: Path) -> None:
+        self._reset(path)
+
+    def _reset(self, path: Path) -> None:
+        self._lines = JsonLines(path)
+        self._of_turn: dict[tuple[int, int], list[dict[str, Any]]] = {}
+
+    def refresh(self) -> None:
+        if self._lines.was_replaced():
+            self._reset(self._lines.path)
+        for _, _, record in self._lines.new():
+            for trial in objects(record.get("trials")):
+                episode, turn = whole_number(trial.get("episode")), whole_number(trial.get("turn"))
+                if episode is not None and turn is not None:
+                    self._of_turn.setdefault((episode, turn), []).append(_trial(trial))
+
+    def of_turn(self, episode: int, turn: int) -> list[dict[str, Any]]:
+        return self._of_turn.get((episode, turn), [])
+
+
+def _trial(trial: dict[str, Any]) -> dict[str, Any]:
+    place = place_key(trial.get("location_id"))
+    told = {name: cut(trial.get(name), 500) for name in ("title", "result")}
+    return {"place": place, "worked": trial.get("worked") is True} | told
+
+
 class CallIndex:
     """An index of `model_calls.jsonl`; `refresh` reads new lines."""
 

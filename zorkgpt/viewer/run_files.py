@@ -10,7 +10,7 @@ from zorkgpt.errors import RunLogError
 from zorkgpt.memory.models import PlaceKey
 from zorkgpt.memory.places import place_order
 from zorkgpt.runlog.episodes import MODEL_CALLS, RUNS, episodes_in, run_directory
-from zorkgpt.viewer.episode_index import CallIndex, EpisodeIndex
+from zorkgpt.viewer.episode_index import CallIndex, EpisodeIndex, TrialIndex
 from zorkgpt.viewer.json_lines import text, turn_key, whole_number
 from zorkgpt.viewer.map import MapTimeline
 from zorkgpt.viewer.memory_threads import MemoryThreads, ephemeral_threads
@@ -29,6 +29,10 @@ class RunFileNames:
     @property
     def history(self) -> str:
         return f"{Path(self.memory).stem}.history.jsonl"
+
+    @property
+    def trials(self) -> str:
+        return f"{Path(self.memory).stem}.trials.jsonl"
 
 
 class RunFiles:
@@ -49,6 +53,7 @@ class RunFiles:
         self.calls: dict[int, CallIndex] = {}
         self.map = MapTimeline()
         self.threads = MemoryThreads(workdir / self.names.history)
+        self.trials = TrialIndex(workdir / self.names.trials)
         self._mapped: dict[int, tuple[int, int]] = {}
         """Episode → its generation and the number of its turns in the map."""
 
@@ -62,6 +67,7 @@ class RunFiles:
                 if episode.refresh():
                     self._update_map(episode)
             self.threads.refresh(self._starts())
+            self.trials.refresh()
 
     def calls_of(self, episode: int) -> CallIndex:
         """Return an episode's model calls, read only now: they are needed only with its turns."""

@@ -175,7 +175,7 @@ export async function openTurn(episode, turn) {
   const at = run.episodes.has(episode) ? await positionOf(episode, turn) : null;
   if (at === null) throw new Unanswered(`There is no turn ${turn} of an episode ${episode} here.`);
   await show(episode, at);
-  view.panel = "transcript";
+  Object.assign(view, { panel: "transcript", beside: null });
 }
 
 // The memories of a place, and the place on the map, as they stand by now.
