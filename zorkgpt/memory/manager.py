@@ -4,11 +4,12 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast, runtime_checkable
 
 from zorkgpt import telemetry
-from zorkgpt.errors import MemoryEditError, MemoryStoreError
+from zorkgpt.errors import ConfigurationError, MemoryEditError, MemoryStoreError
 from zorkgpt.files import LOCK_TIMEOUT_S, Disk
 from zorkgpt.llm.messages import LLM
 from zorkgpt.log import get_logger
@@ -135,6 +136,7 @@ class SimpleMemoryManager:
 
     Raises:
         MemoryStoreError: there is a file and it can't be read.
+        ConfigurationError: there are `embeddings` and NumPy is not installed, or `llm_client` is none that can be used.
     """
 
     def __init__(
@@ -159,13 +161,15 @@ class SimpleMemoryManager:
         self.logger = logger or get_logger(__name__)
         self.config = config
         self.game_state = game_state
+        if embeddings is not None and find_spec("numpy") is None:
+            raise ConfigurationError("Vectors need numpy, which is not installed: pip install 'zorkgpt[embeddings]'.")
         self.settings = settings = settings_of(config)
         self.store = MemoryStore(path or settings.path, lock_timeout_s=lock_timeout_s, disk=disk)
         self._state = EpisodeState(game_state)
         self._visits = Visits()
         llm = None if synthesizer and judge else _as_llm(llm_client, model or settings.model)
         self._compare_words = compare_words
-        provider = embeddings or _provider(settings.deduplication, llm_client)
+        provider = embeddings or _provider(settings.deduplication, llm_client, self.logger)
         judge = judge or (None if llm is None else ModelJudge(llm))
         self._deduplicator = self._make_deduplicator(provider, judge, wait=wait_for_embeddings)
         self._writer = MemoryWriter(
@@ -811,7 +815,7 @@ class SimpleMemoryManager:
     @staticmethod
     def cosine_similarity(a: "Vector", b: "Vector") -> float:
         """Return a value in [-1, 1]; 0 where one of them is no vector but zeros, or not finite."""
-        import numpy as np
+        from zorkgpt.embeddings.arrays import np
 
         one, other = (np.asarray(vector, dtype=np.float64) for vector in (a, b))
         lengths = np.linalg.norm(one) * np.linalg.norm(other)
@@ -1006,11 +1010,17 @@ def _as_llm(client: LLM | ChatClient | None, model: str) -> LLM | None:
     return as_llm(client, model=model)
 
 
-def _provider(settings: DeduplicationSettings, client: LLM | ChatClient | None) -> "EmbeddingProvider | None":
+def _provider(
+    settings: DeduplicationSettings, client: LLM | ChatClient | None, logger: logging.Logger
+) -> "EmbeddingProvider | None":
     """Return the provider that the settings name; None: vectors are not wanted."""
     if not settings.enable or settings.provider in ("", "none"):
         return None
-    from zorkgpt.embeddings.choose import choose_provider
+    try:
+        from zorkgpt.embeddings.choose import choose_provider
+    except ModuleNotFoundError as problem:
+        logger.warning(f"{problem} Memories are compared by their words alone.")
+        return None
 
     return choose_provider(
         # A name that it does not know gives a provider that finds nothing to work with.
