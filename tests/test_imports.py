@@ -36,6 +36,12 @@ def test_importing_the_package_loads_nothing_heavy():
     assert modules_after("import zorkgpt") & (HEAVY | {"pydantic", "rich", "typer"}) == set()
 
 
+def test_importing_the_memory_loads_only_what_a_memory_without_a_model_uses():
+    loaded = modules_after("import zorkgpt.memory.manager")
+    assert loaded & (HEAVY | {"pydantic", "jinja2", "json_repair", "rich", "typer"}) == set()
+    assert {"filelock", "orjson"} <= loaded
+
+
 def test_the_contrast_check_is_where_it_is_documented_and_loads_nothing_heavy():
     loaded = modules_after("from zorkgpt.memory.contrast import compare; compare('a', 'b')")
     assert loaded & (HEAVY | {"pydantic"}) == set()

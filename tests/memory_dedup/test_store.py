@@ -6,8 +6,8 @@ import pytest
 
 from tests.fixtures.dedup import Says, fact, lines
 from zorkgpt.embeddings.hashing import HashingEmbeddings
+from zorkgpt.memory.answers import MemorySynthesisResponse
 from zorkgpt.memory.manager import SimpleMemoryManager
-from zorkgpt.memory.models import MemorySynthesisResponse
 
 GATE = "The lever opens the gate."
 

@@ -17,7 +17,6 @@ from zorkgpt.memory import episode_snapshot
 from zorkgpt.memory.checks import check_name, check_text, checked_memory, title_of
 from zorkgpt.memory.dedup.deduplicator import Deduplicator
 from zorkgpt.memory.dedup.embedding_index import EmbeddingIndex
-from zorkgpt.memory.dedup.judge import Judge, ModelJudge
 from zorkgpt.memory.episode_snapshot import EpisodeSnapshot
 from zorkgpt.memory.episode_state import EpisodeState
 from zorkgpt.memory.ids import MemoryId, memory_id
@@ -51,7 +50,7 @@ from zorkgpt.memory.storage.changes import is_current, same_words
 from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.storage.restore_point import FileRestorer, ShelfRestorer
 from zorkgpt.memory.storage.store import MemoryStore
-from zorkgpt.memory.synthesis import MemorySynthesizer, ModelSynthesizer
+from zorkgpt.memory.synthesis import MemorySynthesizer
 from zorkgpt.memory.turn_span import TurnSpan
 from zorkgpt.memory.upkeep.audit import AuditFinding, AuditVerdict, Thing, held_against, tally
 from zorkgpt.memory.visits import Visits
@@ -64,6 +63,7 @@ if TYPE_CHECKING:
     from zorkgpt.embeddings.cache import VectorCache
     from zorkgpt.embeddings.provider import EmbeddingProvider, ProviderChoice
     from zorkgpt.memory.dedup.consolidation import Merge
+    from zorkgpt.memory.dedup.judge import Judge
     from zorkgpt.memory.editing import Edit
     from zorkgpt.memory.provenance import Provenance
 
@@ -148,7 +148,7 @@ class SimpleMemoryManager:
         *,
         synthesizer: MemorySynthesizer | None = None,
         embeddings: "EmbeddingProvider | None" = None,
-        judge: Judge | None = None,
+        judge: "Judge | None" = None,
         wait_for_embeddings: bool = True,
         path: Path | str | None = None,
         model: str | None = None,
@@ -167,10 +167,12 @@ class SimpleMemoryManager:
         self.store = MemoryStore(path or settings.path, lock_timeout_s=lock_timeout_s, disk=disk)
         self._state = EpisodeState(game_state)
         self._visits = Visits()
-        llm = None if synthesizer and judge else _as_llm(llm_client, model or settings.model)
+        if llm_client is not None and not (synthesizer and judge):
+            judge, synthesizer = _asked(
+                llm_client, model or settings.model, judge, synthesizer, settings.history_window
+            )
         self._compare_words = compare_words
         provider = embeddings or _provider(settings.deduplication, llm_client, self.logger)
-        judge = judge or (None if llm is None else ModelJudge(llm))
         self._deduplicator = self._make_deduplicator(provider, judge, wait=wait_for_embeddings)
         self._writer = MemoryWriter(
             self.store,
@@ -180,8 +182,6 @@ class SimpleMemoryManager:
             stamp=self._state.stamp,
             debug=settings.debug_ephemeral,
         )
-        if synthesizer is None and llm is not None:
-            synthesizer = ModelSynthesizer(llm, history_window=settings.history_window)
         self._judgments_path = self.store.file.path.with_suffix(".judged.jsonl")
         self._learner = self._make_learner(synthesizer)
         self._count_tokens = count_tokens
@@ -191,7 +191,7 @@ class SimpleMemoryManager:
         self._searcher = Searcher(self.store, self._writer.ephemeral, index, self._name)
 
     def _make_deduplicator(
-        self, provider: "EmbeddingProvider | None", judge: Judge | None, *, wait: bool
+        self, provider: "EmbeddingProvider | None", judge: "Judge | None", *, wait: bool
     ) -> Deduplicator | None:
         """Return the deduplicator; None: it is off, or nobody says by what to compare."""
         settings = self.settings.deduplication
@@ -234,7 +234,7 @@ class SimpleMemoryManager:
         config: object = None,
         game_state: object = None,
         synthesizer: MemorySynthesizer | None = None,
-        judge: Judge | None = None,
+        judge: "Judge | None" = None,
         model: str | None = None,
         wait_for_embeddings: bool = True,
         count_tokens: Callable[[str], int] = estimated_tokens,
@@ -1001,13 +1001,21 @@ def _count(cache: dict[PlaceKey, list[Memory]], location_id: PlaceKey | None) ->
     return sum(map(len, cache.values()))
 
 
-def _as_llm(client: LLM | ChatClient | None, model: str) -> LLM | None:
-    if client is None:
-        return None
-    # Only here, so that a memory without a model loads nothing that asks one.
+def _asked(
+    client: LLM | ChatClient,
+    model: str,
+    judge: "Judge | None",
+    synthesizer: MemorySynthesizer | None,
+    history_window: int,
+) -> "tuple[Judge, MemorySynthesizer]":
+    """Return who is asked: the model, in the place of those that were not handed in."""
+    # Only here, so that a memory without a model loads nothing that asks one, nor pydantic.
     from zorkgpt.llm.client import as_llm
+    from zorkgpt.memory.dedup.judge import ModelJudge
+    from zorkgpt.memory.model_synthesizer import ModelSynthesizer
 
-    return as_llm(client, model=model)
+    llm = as_llm(client, model=model)
+    return judge or ModelJudge(llm), synthesizer or ModelSynthesizer(llm, history_window=history_window)
 
 
 def _provider(
