@@ -1,6 +1,6 @@
 """`uv run python main.py`: play. `uv run python main.py --help` lists what else there is."""
 
-from zorkgpt.cli import main
+from zorkgpt.__main__ import main
 
 if __name__ == "__main__":
     main()

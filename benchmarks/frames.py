@@ -11,8 +11,9 @@ from pathlib import Path
 
 import zorkgpt
 from zorkgpt.files import Disk
+from zorkgpt.memory.answers import MemorySynthesisResponse
 from zorkgpt.memory.manager import SimpleMemoryManager
-from zorkgpt.memory.models import MemorySynthesisResponse, ZMachineContext
+from zorkgpt.memory.models import ZMachineContext
 
 PACKAGE = str(Path(zorkgpt.__file__).parent) + os.sep
 PLACE = 12, "Cellar"

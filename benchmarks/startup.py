@@ -3,14 +3,18 @@
     uv run python -m benchmarks.startup [--rounds 7]
 
 Medians over rounds in which the commands take turns. "First turn" is from the start of the process to the first turn's
-text in a pipe, in a fresh working directory.
+text in a pipe, in a fresh working directory; its processor time is that of all its episode. The last line compares the
+processor time of importing the memory with that of importing pydantic, the largest of its dependencies, both without
+the bare interpreter's.
 """
 
 import argparse
+import resource
 import statistics
 import subprocess
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 
@@ -18,9 +22,16 @@ ROOT = Path(__file__).resolve().parents[1]
 COMMANDS = {
     "bare interpreter": ["-c", "pass"],
     "import zorkgpt": ["-c", "import zorkgpt"],
-    "from zorkgpt import SimpleMemoryManager": ["-c", "from zorkgpt import SimpleMemoryManager"],
+    "from pydantic import BaseModel": ["-c", "import pydantic; from pydantic import BaseModel"],
+    "import zorkgpt.memory.manager": ["-c", "import zorkgpt.memory.manager"],
     "main.py --help": ["main.py", "--help"],
 }
+
+
+def processor_seconds() -> float:
+    """Return what the processes that have ended so far took."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def seconds(arguments: list[str]) -> float:
@@ -46,16 +57,28 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=7)
     rounds = parser.parse_args().rounds
-    taken: dict[str, list[float]] = {name: [] for name in [*COMMANDS, "first turn"]}
+    measured = {name: partial(seconds, arguments) for name, arguments in COMMANDS.items()}
+    measured["first turn"] = seconds_to_first_turn
+    taken: dict[str, list[float]] = {name: [] for name in measured}
+    computed: dict[str, list[float]] = {name: [] for name in measured}
     for _ in range(rounds):
-        for name, arguments in COMMANDS.items():
-            taken[name].append(seconds(arguments))
-        taken["first turn"].append(seconds_to_first_turn())
+        for name, measure in measured.items():
+            before = processor_seconds()
+            taken[name].append(measure())
+            computed[name].append(processor_seconds() - before)
     bare = statistics.median(taken["bare interpreter"])
-    print("| what | median ms | over the bare interpreter, ms | times |\n| --- | ---: | ---: | ---: |")
+    print("| what | median ms | over the bare interpreter, ms | times | processor, ms |")
+    print("| --- | ---: | ---: | ---: | ---: |")
+    processor = {name: statistics.median(times) for name, times in computed.items()}
     for name, times in taken.items():
         median = statistics.median(times)
-        print(f"| {name} | {median * 1000:.0f} | {(median - bare) * 1000:.0f} | {median / bare:.1f} |")
+        over = f"{(median - bare) * 1000:.0f} | {median / bare:.1f} | {processor[name] * 1000:.0f}"
+        print(f"| {name} | {median * 1000:.0f} | {over} |")
+    memory, pydantic = (
+        processor[name] - processor["bare interpreter"]
+        for name in ("import zorkgpt.memory.manager", "from pydantic import BaseModel")
+    )
+    print(f"\nThe memory's import takes {memory / pydantic:.2f} times pydantic's processor time.")
 
 
 if __name__ == "__main__":

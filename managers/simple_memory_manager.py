@@ -1,14 +1,8 @@
 """The memory under the path that existing code imports it from."""
 
+from zorkgpt.memory.answers import MemorySynthesisResponse
 from zorkgpt.memory.manager import SimpleMemoryManager
-from zorkgpt.memory.models import (
-    INVALIDATION_MARKER,
-    Memory,
-    MemoryStatus,
-    MemoryStatusType,
-    MemorySynthesisResponse,
-    ZMachineContext,
-)
+from zorkgpt.memory.models import INVALIDATION_MARKER, Memory, MemoryStatus, MemoryStatusType, ZMachineContext
 
 __all__ = [
     "INVALIDATION_MARKER",

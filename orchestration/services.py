@@ -25,9 +25,10 @@ from zorkgpt.llm.progress import CallObserver
 from zorkgpt.log import get_logger
 from zorkgpt.memory.dedup.judge import ModelJudge
 from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.model_synthesizer import ModelSynthesizer
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.storage.changes import is_current
-from zorkgpt.memory.synthesis import MemorySynthesizer, ModelSynthesizer
+from zorkgpt.memory.synthesis import MemorySynthesizer
 from zorkgpt.offline.memory_synthesizer import RuleSynthesizer
 from zorkgpt.player import Player
 from zorkgpt.runlog.story_folder import StoryMark, check_story, mark_folder

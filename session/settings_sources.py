@@ -5,18 +5,24 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic_settings import (
-    BaseSettings,
-    EnvSettingsSource,
-    InitSettingsSource,
-    PydanticBaseSettingsSource,
-    PyprojectTomlConfigSettingsSource,
-    SettingsConfigDict,
-)
-
 from session.game_configuration import GameConfiguration, similar_names
 from session.sections import SECTIONS
 from zorkgpt.errors import ConfigurationError
+
+try:
+    from pydantic_settings import (
+        BaseSettings,
+        EnvSettingsSource,
+        InitSettingsSource,
+        PydanticBaseSettingsSource,
+        PyprojectTomlConfigSettingsSource,
+        SettingsConfigDict,
+    )
+except ModuleNotFoundError as problem:
+    raise ModuleNotFoundError(
+        f"Reading a configuration needs {problem.name}, which is not installed: pip install 'zorkgpt[cli]'.",
+        name=problem.name,
+    ) from None
 
 ENV_PREFIX = "ZORKGPT_"
 _DELIMITER = "__"

@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 from tests.fixtures.chat_server import Answer, ChatServer
 
@@ -182,3 +183,18 @@ def test_the_layers_of_the_page_are_those_that_are_checked():
 def _rooms_that_are_there(layer: str) -> str:
     rooms = (room.strip("() ") for room in layer.split("|"))
     return " | ".join(room for room in rooms if find_spec(room))
+
+
+def test_the_page_of_extras_lists_each_with_all_that_it_brings():
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    brings = {
+        extra: {
+            name
+            for one in map(Requirement, requirements)
+            for name in (one.extras if one.name == "zorkgpt" else {one.name})
+        }
+        for extra, requirements in declared.items()
+    }
+    page = (ROOT / "docs" / "extras.md").read_text("utf-8")
+    rows = re.findall(r"^\| `(\S+)` \|.*\| (.+) \|$", page, re.MULTILINE)
+    assert {extra: set(re.findall(r"[\w-]+", brought)) for extra, brought in rows} == brings

@@ -36,6 +36,12 @@ def test_importing_the_package_loads_nothing_heavy():
     assert modules_after("import zorkgpt") & (HEAVY | {"pydantic", "rich", "typer"}) == set()
 
 
+def test_importing_the_memory_loads_only_what_a_memory_without_a_model_uses():
+    loaded = modules_after("import zorkgpt.memory.manager")
+    assert loaded & (HEAVY | {"pydantic", "jinja2", "json_repair", "rich", "typer"}) == set()
+    assert {"filelock", "orjson"} <= loaded
+
+
 def test_the_contrast_check_is_where_it_is_documented_and_loads_nothing_heavy():
     loaded = modules_after("from zorkgpt.memory.contrast import compare; compare('a', 'b')")
     assert loaded & (HEAVY | {"pydantic"}) == set()
@@ -79,3 +85,9 @@ def test_every_benchmark_and_script_imports():
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert len(done.stdout.splitlines()) > 20
+
+
+def test_the_answer_of_a_synthesizer_is_found_where_the_other_values_are():
+    from zorkgpt.memory import models
+
+    assert models.MemorySynthesisResponse is zorkgpt.MemorySynthesisResponse

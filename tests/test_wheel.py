@@ -30,6 +30,47 @@ for name in ("session", "managers", "orchestration", "game_interface"):
 print(json.dumps({"outcomes": outcomes, "top_level": top_level}))
 """
 
+_USE_THE_MEMORY = """
+import json, sys
+from zorkgpt import SimpleMemoryManager
+
+with SimpleMemoryManager.open("Memories.md") as memory:
+    memory.remember(5, "The rug hides a trap door.", title="Rug", place_name="Living Room")
+    memory.remember(5, "I took the lamp.", title="Lamp", persistence="ephemeral")
+    told = {"recalled": memory.get_location_memory(5)}
+    told["found"] = [[found.located.memory.title, found.method] for found in memory.search("trap door")]
+    memory.supersede("Rug", "The trap door leads down.", title="Door")
+    memory.reset()
+    assert "The trap door leads down." in memory.recall(5)
+    told["kept"] = memory.get_location_memory(5)
+    told["forgotten"] = [memory.forget("Door"), memory.get_location_memory(5)]
+told["loaded"] = [name for name in ("numpy", "openai", "torch", "jericho") if name in sys.modules]
+print(json.dumps(told))
+"""
+
+_ASK_FOR_WHAT_IS_MISSING = """
+from types import SimpleNamespace
+from zorkgpt import LLMClient, SimpleMemoryManager, ZorkGPTError
+from zorkgpt.llm.settings import LLMSettings
+
+
+def show(ask):
+    try:
+        ask()
+    except (ZorkGPTError, ModuleNotFoundError) as error:
+        print(f"{type(error).__name__}: {error}")
+
+
+show(lambda: LLMClient(LLMSettings.single("a-model")))
+show(lambda: SimpleMemoryManager.open("Memories.md", embeddings=SimpleNamespace(model="mine")))
+show(lambda: SimpleMemoryManager.cosine_similarity([1.0], [1.0]))
+wanted = SimpleNamespace(enable_semantic_deduplication=True, embedding_provider="auto")
+with SimpleMemoryManager.open("Memories.md", config=wanted) as memory:
+    memory.remember(5, "The rug hides a trap door.", title="Rug")
+    [found] = memory.search("trap door")
+    print(f"vectors: {memory.parts.vectors or 'none'}, found: {found.located.memory.title}")
+"""
+
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory) -> Path:
@@ -72,27 +113,80 @@ def test_the_wheel_holds_the_page_the_prompts_the_types_and_the_story(wheel):
     assert [name for name in names if not name.startswith(("zorkgpt/", "zorkgpt-"))] == []
 
 
-def test_every_module_of_the_wheel_imports_or_names_its_extra_and_none_has_a_name_that_others_use(
-    environment, tmp_path
-):
-    done = _run(environment, "python", "-c", _IMPORT_EVERYTHING, folder=tmp_path)
-    told = json.loads(done.stdout)
-    failed = {name: error for name, error in told["outcomes"].items() if error}
-    extras = {
-        "gymnasium": "gym",
-        "langgraph": "langgraph",
-        "mcp": "mcp",
-        "openai_agents": "openai-agents",
-        "pydantic_ai": "pydantic-ai",
-    }
-    assert failed.keys() == {f"zorkgpt.adapters.{name}" for name in extras}
-    for name, extra in extras.items():
-        assert f"pip install 'zorkgpt[{extra}]'" in failed[f"zorkgpt.adapters.{name}"]
+def _told_of_every_module(environment: Path, folder: Path) -> dict[str, str]:
+    """Return what each module that can't be imported says, after checking that none has a name that others use."""
+    told = json.loads(_run(environment, "python", "-c", _IMPORT_EVERYTHING, folder=folder).stdout)
     assert len(told["outcomes"]) > 100
     assert told["top_level"] == []
+    return {name: error for name, error in told["outcomes"].items() if error}
 
 
-def test_the_memory_commands_work_without_the_game_and_playing_says_what_it_needs(environment, tmp_path):
+def test_without_extras_only_what_the_memory_needs_is_installed(environment):
+    done = subprocess.run(
+        ["uv", "pip", "list", "--quiet", "--format", "json", "--python", str(environment)],
+        env=clean_environment(environment),
+        check=True,
+        capture_output=True,
+    )
+    installed = {package["name"] for package in json.loads(done.stdout)}
+    assert {"filelock", "jinja2", "json-repair", "orjson", "pydantic"} <= installed
+    assert installed & {"numpy", "openai", "rich", "typer", "pydantic-settings", "jericho", "networkx"} == set()
+
+
+def test_without_extras_every_module_imports_or_names_its_extra(environment, tmp_path):
+    extras = {
+        "zorkgpt._app.session.settings_sources": "cli",
+        "zorkgpt.adapters.gymnasium": "gym",
+        "zorkgpt.adapters.langgraph": "langgraph",
+        "zorkgpt.adapters.mcp": "mcp",
+        "zorkgpt.adapters.openai_agents": "openai-agents",
+        "zorkgpt.adapters.pydantic_ai": "pydantic-ai",
+        "zorkgpt.cli": "cli",
+    }
+    # Of what makes vectors, only the protocol can be imported without NumPy.
+    vectors = {file.stem for file in (ROOT / "zorkgpt/embeddings").glob("*.py")} - {"__init__", "provider"}
+    extras |= {f"zorkgpt.embeddings.{name}": "embeddings" for name in vectors}
+    failed = _told_of_every_module(environment, tmp_path)
+    assert failed.keys() == extras.keys()
+    for name, extra in extras.items():
+        assert f"pip install 'zorkgpt[{extra}]'" in failed[name]
+
+
+def test_without_extras_the_memory_remembers_finds_replaces_and_forgets(environment, tmp_path):
+    done = _run(environment, "python", "-c", _USE_THE_MEMORY, folder=tmp_path)
+    assert done.stderr == ""
+    assert json.loads(done.stdout) == {
+        "recalled": "[NOTE] Rug: The rug hides a trap door.\n[NOTE] Lamp: I took the lamp. [session]",
+        "found": [["Rug", "words"]],
+        "kept": "[NOTE] Door: The trap door leads down.",
+        "forgotten": [1, ""],
+        "loaded": [],
+    }
+
+
+def test_without_extras_what_is_asked_for_and_missing_is_named_with_its_extra(environment, tmp_path):
+    done = _run(environment, "python", "-c", _ASK_FOR_WHAT_IS_MISSING, folder=tmp_path)
+    assert done.stdout.splitlines() == [
+        "ConfigurationError: LLMClient needs openai, which is not installed: pip install 'zorkgpt[model]'.",
+        "ConfigurationError: Vectors need numpy, which is not installed: pip install 'zorkgpt[embeddings]'.",
+        "ModuleNotFoundError: Vectors need numpy, which is not installed: pip install 'zorkgpt[embeddings]'.",
+        "vectors: none, found: Rug",
+    ]
+    assert done.stderr == (
+        "Vectors need numpy, which is not installed: pip install 'zorkgpt[embeddings]'. "
+        "Memories are compared by their words alone.\n"
+    )
+
+
+@pytest.mark.parametrize("command", [("zorkgpt",), ("zorkgpt", "--help"), ("python", "-m", "zorkgpt", "memories")])
+def test_without_extras_the_command_names_its_extra(environment, tmp_path, command):
+    done = _run(environment, *command, folder=tmp_path)
+    told = "zorkgpt: The command line needs typer, which is not installed: pip install 'zorkgpt[cli]'.\n"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", told)
+
+
+def test_the_memory_commands_work_without_the_game_and_playing_says_what_it_needs(environment, wheel, tmp_path):
+    _install(environment, f"{wheel}[cli]")
     (tmp_path / "Memories.md").write_text(
         "# Location Memories\n\n## Location 5: Hall\n\n**[NOTE - PERMANENT] Cold** *(Ep1, T1)*\nIt is cold.\n", "utf-8"
     )
@@ -117,3 +211,8 @@ def test_the_installed_command_plays_the_bundled_story(environment, wheel, tmp_p
     assert "  zorkgpt --model" in again.stdout
     assert "uv run" not in again.stdout
     assert "infrastructure" not in again.stdout
+
+
+def test_with_the_extras_every_module_imports(environment, wheel, tmp_path):
+    _install(environment, f"{wheel}[embeddings,game,gym,langgraph,mcp,model,openai-agents,otel,pydantic-ai,viewer]")
+    assert _told_of_every_module(environment, tmp_path) == {}

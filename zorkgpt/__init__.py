@@ -9,7 +9,7 @@ _MODULES = {
     "SimpleMemoryManager": "zorkgpt.memory.manager",
     "Memory": "zorkgpt.memory.models",
     "MemoryStatus": "zorkgpt.memory.models",
-    "MemorySynthesisResponse": "zorkgpt.memory.models",
+    "MemorySynthesisResponse": "zorkgpt.memory.answers",
     "INVALIDATION_MARKER": "zorkgpt.memory.models",
     "ZMachineContext": "zorkgpt.memory.models",
     "LLMClient": "zorkgpt.llm.client",

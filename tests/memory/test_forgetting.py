@@ -9,8 +9,8 @@ import pytest
 from tests.fixtures.memory import Answers, memory
 from zorkgpt.embeddings.hashing import HashingEmbeddings
 from zorkgpt.errors import MemoryEditError
+from zorkgpt.memory.answers import MemorySynthesisResponse
 from zorkgpt.memory.manager import SimpleMemoryManager
-from zorkgpt.memory.models import MemorySynthesisResponse
 from zorkgpt.memory.storage.history import ChangeHistory
 from zorkgpt.memory.storage.shelves import ShelfSizes
 

@@ -10,10 +10,11 @@ import pytest
 
 from tests.fixtures.memory import Answers, memory, remember
 from zorkgpt.errors import LLMError
+from zorkgpt.memory.answers import MemorySynthesisResponse
 from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.judgment_cache import JudgmentCache
 from zorkgpt.memory.manager import SimpleMemoryManager
-from zorkgpt.memory.models import AttributeChanged, MemorySynthesisResponse, ObjectMoved, ZMachineContext
+from zorkgpt.memory.models import AttributeChanged, ObjectMoved, ZMachineContext
 from zorkgpt.memory.triggers import Trigger
 
 NOTHING = MemorySynthesisResponse(should_remember=False)
@@ -255,7 +256,7 @@ def test_lines_of_many_processes_stay_whole(tmp_path):
     writes = (
         "import sys, logging; from pathlib import Path\n"
         "from zorkgpt.memory.judgment_cache import JudgmentCache\n"
-        "from zorkgpt.memory.models import MemorySynthesisResponse\n"
+        "from zorkgpt.memory.answers import MemorySynthesisResponse\n"
         "answer = MemorySynthesisResponse(should_remember=True, category='NOTE', memory_title='Title ' * 20,"
         " memory_text='x', persistence='core')\n"
         "judged = JudgmentCache(Path(sys.argv[1]), logging.getLogger('test'))\n"

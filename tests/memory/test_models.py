@@ -3,7 +3,8 @@
 import pytest
 from pydantic import ValidationError
 
-from zorkgpt.memory.models import AttributeChanged, MemorySynthesisResponse, ObjectMoved, ZMachineContext
+from zorkgpt.memory.answers import MemorySynthesisResponse
+from zorkgpt.memory.models import AttributeChanged, ObjectMoved, ZMachineContext
 
 COMPLETE = {
     "should_remember": True,

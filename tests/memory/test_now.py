@@ -7,9 +7,10 @@ from tests.fixtures.memory import Answers, memory
 from tests.fixtures.runs import a_walkthrough
 from tests.fixtures.slackwater import WALKTHROUGH
 from tests.fixtures.small_world import SmallWorld
+from zorkgpt.memory.answers import MemorySynthesisResponse
 from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.manager import SimpleMemoryManager
-from zorkgpt.memory.models import AttributeChanged, MemorySynthesisResponse, ObjectMoved, ThingAtHand, ZMachineContext
+from zorkgpt.memory.models import AttributeChanged, ObjectMoved, ThingAtHand, ZMachineContext
 from zorkgpt.memory.synthesis import prompt_for
 
 KEY = Claim(Relation.HERE, small_world.KEY, "brass key")

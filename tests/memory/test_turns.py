@@ -7,19 +7,13 @@ import pytest
 from tests.fixtures.memory import NOTHING, memory, remember
 from zorkgpt.errors import LLMError
 from zorkgpt.llm.scripted import ScriptedLLM
+from zorkgpt.memory.answers import MemorySynthesisResponse
 from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.echo_filter import EchoFilter
 from zorkgpt.memory.episode_state import recent_turns
 from zorkgpt.memory.learning import resolve_title
 from zorkgpt.memory.manager import SimpleMemoryManager
-from zorkgpt.memory.models import (
-    AttributeChanged,
-    MemoryEvent,
-    MemorySynthesisResponse,
-    ObjectMoved,
-    ThingAtHand,
-    ZMachineContext,
-)
+from zorkgpt.memory.models import AttributeChanged, MemoryEvent, ObjectMoved, ThingAtHand, ZMachineContext
 from zorkgpt.memory.settings import checked_window
 from zorkgpt.memory.synthesis import RecentTurn
 from zorkgpt.memory.triggers import Trigger, reasons_to_remember

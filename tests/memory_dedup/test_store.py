@@ -4,7 +4,7 @@ import pytest
 
 from tests.fixtures.dedup import Says, fact, lines
 from zorkgpt.embeddings.hashing import HashingEmbeddings
-from zorkgpt.memory.models import MemorySynthesisResponse
+from zorkgpt.memory.answers import MemorySynthesisResponse
 
 GATE = "The lever opens the gate."
 

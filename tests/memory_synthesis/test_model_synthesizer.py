@@ -12,14 +12,11 @@ from zorkgpt.llm.client import LLMClient
 from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.llm.settings import LLMSettings
 from zorkgpt.llm.structured import json_schema
+from zorkgpt.memory.answers import MemorySynthesisResponse
 from zorkgpt.memory.claims import Claim, Relation
-from zorkgpt.memory.models import Memory, MemorySynthesisResponse, ObjectMoved, ThingAtHand, ZMachineContext
-from zorkgpt.memory.synthesis import (
-    ModelSynthesizer,
-    RecentTurn,
-    SynthesisAnswer,
-    SynthesisRequest,
-)
+from zorkgpt.memory.model_synthesizer import ModelSynthesizer, SynthesisAnswer
+from zorkgpt.memory.models import Memory, ObjectMoved, ThingAtHand, ZMachineContext
+from zorkgpt.memory.synthesis import RecentTurn, SynthesisRequest
 
 NOTHING = {"should_remember": False}
 FACT = {

@@ -65,7 +65,7 @@ Workdir = Annotated[
 ]
 Game = Annotated[str | None, typer.Option("--game", help="A story file, or the name of one that `games` lists.")]
 PLAY_WORDS = ("-h", "--help", "--version")
-_OF_THE_EXTRA_GAME = ("jericho", "networkx")
+_OF_THE_EXTRA_GAME = ("jericho", "networkx", "numpy")
 _NEEDS_THE_EXTRA = "Playing and maps need {} too, which is not installed: pip install 'zorkgpt[game]'."
 
 

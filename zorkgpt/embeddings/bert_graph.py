@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+from zorkgpt.embeddings.arrays import np
 
 # Gelu is an operator since opset 20, which goes with version 9 of the file format.
 _OPSET, _IR_VERSION = 20, 9

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 from io import BytesIO
 from pathlib import Path
 
-import numpy as np
 from filelock import FileLock, Timeout
 
+from zorkgpt.embeddings.arrays import np
 from zorkgpt.embeddings.provider import EmbeddingProvider, Vectors
 from zorkgpt.errors import FileError
 from zorkgpt.files import write_file

@@ -4,8 +4,7 @@ import re
 import zlib
 from collections import Counter
 
-import numpy as np
-
+from zorkgpt.embeddings.arrays import np
 from zorkgpt.embeddings.provider import Vectors
 from zorkgpt.embeddings.vectors import unit
 

@@ -3,8 +3,7 @@
 from itertools import pairwise
 from typing import Any
 
-import numpy as np
-
+from zorkgpt.embeddings.arrays import np
 from zorkgpt.embeddings.provider import Vectors
 from zorkgpt.embeddings.vectors import embed_whole, unit
 from zorkgpt.errors import EmbeddingError

@@ -5,8 +5,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from zorkgpt.embeddings.arrays import np
 from zorkgpt.embeddings.provider import Vectors
 from zorkgpt.embeddings.vectors import cut_by_tokens, embed_whole, unit
 from zorkgpt.embeddings.weights import DEFAULT_MODEL, Weights, default_cache_dir, find_weights

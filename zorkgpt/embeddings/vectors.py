@@ -3,8 +3,7 @@
 from collections.abc import Callable
 from itertools import pairwise
 
-import numpy as np
-
+from zorkgpt.embeddings.arrays import np
 from zorkgpt.embeddings.provider import Vectors
 from zorkgpt.errors import EmbeddingError
 

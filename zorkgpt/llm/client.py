@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from functools import partial
+from importlib.util import find_spec
 from threading import Thread
 from typing import Any, TypeVar
 
@@ -100,8 +101,10 @@ class LLMClient:
             observer: is told of each call while it lasts; answers then come in parts where the server does that.
 
         Raises:
-            ConfigurationError: there is a ceiling on cost, and a model without a price.
+            ConfigurationError: there is a ceiling on cost, and a model without a price; or the SDK is not installed.
         """
+        if connect is None and find_spec("openai") is None:
+            raise ConfigurationError("LLMClient needs openai, which is not installed: pip install 'zorkgpt[model]'.")
         self.settings = settings
         self.usage = Ledger(settings)
         self._on_call = on_call

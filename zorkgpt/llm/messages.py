@@ -1,13 +1,14 @@
 """The messages of a chat, the completion that answers them, and the protocol of a model."""
 
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, TypeVar
-
-from pydantic import BaseModel
+from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
 
 from zorkgpt.llm.roles import Role
 
-Answer = TypeVar("Answer", bound=BaseModel)
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+Answer = TypeVar("Answer", bound="BaseModel")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,7 @@ class Completion:
     """A model's answer without its reasoning, and the typed value where one was asked for."""
 
     content: str
-    parsed: BaseModel | None = None
+    parsed: "BaseModel | None" = None
     usage: Usage = field(default_factory=Usage)
     reasoning: str = ""
     truncated: bool = False

@@ -7,12 +7,13 @@ import os
 from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pydantic import ValidationError
-
-from zorkgpt.memory.models import Memory, MemoryStatus, MemorySynthesisResponse
+from zorkgpt.memory.models import Memory, MemoryStatus
 from zorkgpt.memory.synthesis import SynthesisRequest
+
+if TYPE_CHECKING:
+    from zorkgpt.memory.answers import MemorySynthesisResponse
 
 _KEY_LENGTH = 32
 _TOLD_OF_A_MEMORY = ("title", "text", "category", "persistence", "status", "action", "outcome")
@@ -70,17 +71,21 @@ class JudgmentCache:
         self._read_bytes = 0
         self.failures = 0
 
-    def answer(self, key: str) -> MemorySynthesisResponse | None:
+    def answer(self, key: str) -> "MemorySynthesisResponse | None":
         """Return the answer to the very same question; None: it was not asked yet, or its line can't be read."""
         self._catch_up()
         if (kept := self._answers.get(key)) is None:
             return None
+        from pydantic import ValidationError
+
+        from zorkgpt.memory.answers import MemorySynthesisResponse
+
         try:
             return MemorySynthesisResponse.model_validate(kept)
         except ValidationError:
             return None
 
-    def keep(self, key: str, answer: MemorySynthesisResponse) -> None:
+    def keep(self, key: str, answer: "MemorySynthesisResponse") -> None:
         """Remember an answer, here and on disk."""
         self._catch_up()
         row = {"key": key, "answer": answer.model_dump(mode="json", exclude={"reasoning"}, exclude_defaults=True)}

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from zorkgpt import telemetry
 from zorkgpt.errors import LLMError
@@ -15,10 +15,8 @@ from zorkgpt.memory.episode_state import EpisodeState
 from zorkgpt.memory.judgment_cache import JudgmentCache, is_always_asked, key_of
 from zorkgpt.memory.models import (
     Category,
-    FurtherFact,
     Memory,
     MemoryStatus,
-    MemorySynthesisResponse,
     Persistence,
     PlaceKey,
     ZMachineContext,
@@ -37,7 +35,10 @@ from zorkgpt.memory.triggers import ALL, Trigger, plainly_taken, reasons_to_reme
 from zorkgpt.memory.visits import Visits
 from zorkgpt.memory.writer import MemoryWriter
 
-Fact = MemorySynthesisResponse | FurtherFact
+if TYPE_CHECKING:
+    from zorkgpt.memory.answers import FurtherFact, MemorySynthesisResponse
+
+    Fact = MemorySynthesisResponse | FurtherFact
 
 _ABOUT_AN_ACTION = (Category.SUCCESS, Category.FAILURE)
 """Categories that by their definition tell what came of an action."""
@@ -92,7 +93,7 @@ class LearningCounts:
 class _Judgment:
     """What a turn teaches, as far as that was answered."""
 
-    answer: MemorySynthesisResponse | None = None
+    answer: "MemorySynthesisResponse | None" = None
     key: str = ""
     """Under which the answer is to be remembered once it is applied; "": it is not."""
 
@@ -421,7 +422,7 @@ class Learner:
             return _Judgment(answer)
         return _Judgment(self._asked(synthesizer, request), key)
 
-    def _asked(self, synthesizer: MemorySynthesizer, request: SynthesisRequest) -> MemorySynthesisResponse | None:
+    def _asked(self, synthesizer: MemorySynthesizer, request: SynthesisRequest) -> "MemorySynthesisResponse | None":
         """Ask, and once more where the answer looks like a slip; None: there was no answer."""
         answer = self._answer(synthesizer, request)
         if answer is not None and (doubts := self._doubts(request, answer)):
@@ -434,7 +435,7 @@ class Learner:
         self.counts.synthesized += len(answer.facts())
         return answer
 
-    def _answer(self, synthesizer: MemorySynthesizer, request: SynthesisRequest) -> MemorySynthesisResponse | None:
+    def _answer(self, synthesizer: MemorySynthesizer, request: SynthesisRequest) -> "MemorySynthesisResponse | None":
         self.counts.synthesis_calls += 1
         turn = request.context.turn
         if turn and turn != self._last_asked_turn:
@@ -449,7 +450,7 @@ class Learner:
         with self._writer.store.guard:
             return [one for one in self._writer.store.cache.get(location_id, ()) if not is_current(one)]
 
-    def _doubts(self, request: SynthesisRequest, answer: MemorySynthesisResponse) -> tuple[str, ...]:
+    def _doubts(self, request: SynthesisRequest, answer: "MemorySynthesisResponse") -> tuple[str, ...]:
         """Return what in the answer looks like a slip; a rule makes none."""
         if not self._asks_a_model:
             return ()
@@ -471,7 +472,7 @@ class Learner:
 
     # Keeping
 
-    def _keep(self, request: SynthesisRequest, fact: Fact) -> bool:
+    def _keep(self, request: SynthesisRequest, fact: "Fact") -> bool:
         """Keep a fact as far as the ground truth allows it. False: it could not be written."""
         location_id, name = self._place(request, fact)
         known = request.memories if location_id == request.location_id else self._writer.current(location_id)
@@ -517,7 +518,7 @@ class Learner:
         with telemetry.memory_operation("invalidate", location_id, memory.text):
             self._writer.invalidate(location_id, memory.title, reason, request.context.turn)
 
-    def _invalidate_elsewhere(self, request: SynthesisRequest, answer: MemorySynthesisResponse) -> set[str]:
+    def _invalidate_elsewhere(self, request: SynthesisRequest, answer: "MemorySynthesisResponse") -> set[str]:
         """Mark as wrong what was unconfirmed at other places and is disproved now; return the other titles."""
         titles = answer.invalidate_memory_titles
         for one in request.unconfirmed:
@@ -542,7 +543,7 @@ class Learner:
                     reason = f"by the object tree this is no longer true of the {self._handled.name_of(denied.number)}"
                     self._writer.invalidate_ephemeral(location_id, memory, reason, turn)
 
-    def _place(self, request: SynthesisRequest, fact: Fact) -> tuple[PlaceKey, str]:
+    def _place(self, request: SynthesisRequest, fact: "Fact") -> tuple[PlaceKey, str]:
         """Return where the fact is kept: the location of the action or of the arrival, as the model says."""
         turn = request.context
         here = request.location_id, request.location_name
@@ -553,7 +554,7 @@ class Learner:
             return turn.location_after, turn.destination_name
         return here
 
-    def _memory(self, request: SynthesisRequest, fact: Fact, location_id: PlaceKey) -> Memory:
+    def _memory(self, request: SynthesisRequest, fact: "Fact", location_id: PlaceKey) -> Memory:
         turn = request.context
         action = " ".join((_action_of(request, fact) or "").split())
         is_this_one = bool(action) and folded(action) == folded(request.action) and not request.arrival
@@ -660,7 +661,7 @@ def _is_told_of(number: int, name: str, memories: Sequence[Memory]) -> bool:
     )
 
 
-def _action_of(request: SynthesisRequest, fact: Fact) -> str | None:
+def _action_of(request: SynthesisRequest, fact: "Fact") -> str | None:
     """Return the command that the fact is about; a success or failure that names none is about this turn's action."""
     if fact.action is None and fact.category in _ABOUT_AN_ACTION and not request.arrival:
         return request.action

@@ -4,11 +4,12 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast, runtime_checkable
 
 from zorkgpt import telemetry
-from zorkgpt.errors import MemoryEditError, MemoryStoreError
+from zorkgpt.errors import ConfigurationError, MemoryEditError, MemoryStoreError
 from zorkgpt.files import LOCK_TIMEOUT_S, Disk
 from zorkgpt.llm.messages import LLM
 from zorkgpt.log import get_logger
@@ -16,7 +17,6 @@ from zorkgpt.memory import episode_snapshot
 from zorkgpt.memory.checks import check_name, check_text, checked_memory, title_of
 from zorkgpt.memory.dedup.deduplicator import Deduplicator
 from zorkgpt.memory.dedup.embedding_index import EmbeddingIndex
-from zorkgpt.memory.dedup.judge import Judge, ModelJudge
 from zorkgpt.memory.episode_snapshot import EpisodeSnapshot
 from zorkgpt.memory.episode_state import EpisodeState
 from zorkgpt.memory.ids import MemoryId, memory_id
@@ -51,7 +51,7 @@ from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.memory.storage.restore_point import FileRestorer, ShelfRestorer
 from zorkgpt.memory.storage.store import MemoryStore
-from zorkgpt.memory.synthesis import MemorySynthesizer, ModelSynthesizer
+from zorkgpt.memory.synthesis import MemorySynthesizer
 from zorkgpt.memory.turn_span import TurnSpan
 from zorkgpt.memory.upkeep.audit import AuditFinding, AuditVerdict, Thing, held_against, tally
 from zorkgpt.memory.visits import Visits
@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from zorkgpt.embeddings.cache import VectorCache
     from zorkgpt.embeddings.provider import EmbeddingProvider, ProviderChoice
     from zorkgpt.memory.dedup.consolidation import Merge
+    from zorkgpt.memory.dedup.judge import Judge
     from zorkgpt.memory.editing import Edit
     from zorkgpt.memory.provenance import Provenance
 
@@ -139,6 +140,7 @@ class SimpleMemoryManager:
 
     Raises:
         MemoryStoreError: there is a file and it can't be read.
+        ConfigurationError: there are `embeddings` and NumPy is not installed, or `llm_client` is none that can be used.
     """
 
     def __init__(
@@ -150,7 +152,7 @@ class SimpleMemoryManager:
         *,
         synthesizer: MemorySynthesizer | None = None,
         embeddings: "EmbeddingProvider | None" = None,
-        judge: Judge | None = None,
+        judge: "Judge | None" = None,
         wait_for_embeddings: bool = True,
         path: Path | str | None = None,
         model: str | None = None,
@@ -164,14 +166,18 @@ class SimpleMemoryManager:
         self.logger = logger or get_logger(__name__)
         self.config = config
         self.game_state = game_state
+        if embeddings is not None and find_spec("numpy") is None:
+            raise ConfigurationError("Vectors need numpy, which is not installed: pip install 'zorkgpt[embeddings]'.")
         self.settings = settings = settings_of(config)
         self.store: Store = _store(path or settings.path, lock_timeout_s, disk)
         self._state = EpisodeState(game_state)
         self._visits = Visits()
-        llm = None if synthesizer and judge else _as_llm(llm_client, model or settings.model)
+        if llm_client is not None and not (synthesizer and judge):
+            judge, synthesizer = _asked(
+                llm_client, model or settings.model, judge, synthesizer, settings.history_window, world
+            )
         self._compare_words = compare_words
-        provider = embeddings or _provider(settings.deduplication, llm_client)
-        judge = judge or (None if llm is None else ModelJudge(llm, world))
+        provider = embeddings or _provider(settings.deduplication, llm_client, self.logger)
         self._deduplicator = self._make_deduplicator(provider, judge, wait=wait_for_embeddings)
         self._writer = MemoryWriter(
             self.store,
@@ -181,8 +187,6 @@ class SimpleMemoryManager:
             stamp=self._state.stamp,
             debug=settings.debug_ephemeral,
         )
-        if synthesizer is None and llm is not None:
-            synthesizer = ModelSynthesizer(llm, history_window=settings.history_window, world=world)
         self._judgments_path = self.store.path.with_suffix(".judged.jsonl")
         self._learner = self._make_learner(synthesizer)
         self._count_tokens = count_tokens
@@ -192,7 +196,7 @@ class SimpleMemoryManager:
         self._searcher = Searcher(self.store, self._writer.ephemeral, index, self._name)
 
     def _make_deduplicator(
-        self, provider: "EmbeddingProvider | None", judge: Judge | None, *, wait: bool
+        self, provider: "EmbeddingProvider | None", judge: "Judge | None", *, wait: bool
     ) -> Deduplicator | None:
         """Return the deduplicator; None: it is off, or nobody says by what to compare."""
         settings = self.settings.deduplication
@@ -235,7 +239,7 @@ class SimpleMemoryManager:
         config: object = None,
         game_state: object = None,
         synthesizer: MemorySynthesizer | None = None,
-        judge: Judge | None = None,
+        judge: "Judge | None" = None,
         model: str | None = None,
         wait_for_embeddings: bool = True,
         count_tokens: Callable[[str], int] = estimated_tokens,
@@ -851,7 +855,7 @@ class SimpleMemoryManager:
     @staticmethod
     def cosine_similarity(a: "Vector", b: "Vector") -> float:
         """Return a value in [-1, 1]; 0 where one of them is no vector but zeros, or not finite."""
-        import numpy as np
+        from zorkgpt.embeddings.arrays import np
 
         one, other = (np.asarray(vector, dtype=np.float64) for vector in (a, b))
         lengths = np.linalg.norm(one) * np.linalg.norm(other)
@@ -1079,20 +1083,36 @@ def _store(path: Path | str, lock_timeout_s: float, disk: Disk | None) -> Store:
     return PostgresStore(str(path), lock_timeout_s=lock_timeout_s)
 
 
-def _as_llm(client: LLM | ChatClient | None, model: str) -> LLM | None:
-    if client is None:
-        return None
-    # Only here, so that a memory without a model loads nothing that asks one.
+def _asked(
+    client: LLM | ChatClient,
+    model: str,
+    judge: "Judge | None",
+    synthesizer: MemorySynthesizer | None,
+    history_window: int,
+    world: World,
+) -> "tuple[Judge, MemorySynthesizer]":
+    """Return who is asked: the model, in the place of those that were not handed in."""
+    # Only here, so that a memory without a model loads nothing that asks one, nor pydantic.
     from zorkgpt.llm.client import as_llm
+    from zorkgpt.memory.dedup.judge import ModelJudge
+    from zorkgpt.memory.model_synthesizer import ModelSynthesizer
 
-    return as_llm(client, model=model)
+    llm = as_llm(client, model=model)
+    asked = synthesizer or ModelSynthesizer(llm, history_window=history_window, world=world)
+    return judge or ModelJudge(llm, world), asked
 
 
-def _provider(settings: DeduplicationSettings, client: LLM | ChatClient | None) -> "EmbeddingProvider | None":
+def _provider(
+    settings: DeduplicationSettings, client: LLM | ChatClient | None, logger: logging.Logger
+) -> "EmbeddingProvider | None":
     """Return the provider that the settings name; None: vectors are not wanted."""
     if not settings.enable or settings.provider in ("", "none"):
         return None
-    from zorkgpt.embeddings.choose import choose_provider
+    try:
+        from zorkgpt.embeddings.choose import choose_provider
+    except ModuleNotFoundError as problem:
+        logger.warning(f"{problem} Memories are compared by their words alone.")
+        return None
 
     return choose_provider(
         # A name that it does not know gives a provider that finds nothing to work with.

@@ -7,15 +7,9 @@ that led nowhere before. What the parser refuses and exits that don't exist are 
 import re
 from collections.abc import Collection, Iterator, Sequence
 
+from zorkgpt.memory.answers import MemorySynthesisResponse
 from zorkgpt.memory.claims import Claim, Relation
-from zorkgpt.memory.models import (
-    AttributeChanged,
-    Category,
-    MemorySynthesisResponse,
-    ObjectMoved,
-    Persistence,
-    ThingAtHand,
-)
+from zorkgpt.memory.models import AttributeChanged, Category, ObjectMoved, Persistence, ThingAtHand
 from zorkgpt.memory.synthesis import SynthesisRequest
 from zorkgpt.offline.phrases import ActionOutcome, is_dark, title_of, whole_sentences
 

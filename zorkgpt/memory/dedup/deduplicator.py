@@ -9,12 +9,11 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import islice
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from zorkgpt.memory.dedup import decision as decisions
 from zorkgpt.memory.dedup.decision import NEW, Decision, decide
 from zorkgpt.memory.dedup.embedding_index import EmbeddingIndex
-from zorkgpt.memory.dedup.judge import MOST_AT_ONCE, Judge, Verdict
 from zorkgpt.memory.entailment.compare import compare
 from zorkgpt.memory.entailment.comparison import Comparison, compared, is_open, is_worth_asking, share_a_subject
 from zorkgpt.memory.models import Memory, MemoryStatus, PlaceKey, known_fields
@@ -22,6 +21,9 @@ from zorkgpt.memory.storage.changes import DocumentChange, is_current, same_word
 from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.storage.protocol import History, Store
 from zorkgpt.memory.turn_span import TurnSpan
+
+if TYPE_CHECKING:
+    from zorkgpt.memory.dedup.judge import Judge, Verdict
 
 # So many are compared by their words, without vectors the last ones; each takes some hundredths of a millisecond.
 _MOST_BY_WORDS = 500
@@ -62,7 +64,7 @@ class Deduplicator:
         self,
         store: Store,
         index: EmbeddingIndex,
-        judge: Judge | None,
+        judge: "Judge | None",
         log: logging.Logger,
         *,
         candidate_threshold: float,
@@ -224,6 +226,8 @@ class Deduplicator:
         """Return the comparisons with the judge's verdicts in the place of what the words leave open."""
         if self.judge is None:
             return comparisons
+        from zorkgpt.memory.dedup.judge import MOST_AT_ONCE
+
         doubtful = [
             one
             for one in comparisons
@@ -382,7 +386,7 @@ _Relation = Literal["same", "adds", "conflict", "unsure", "distinct"]
 _RELATIONS: dict[str, _Relation] = {"same": "same", "adds": "adds", "contradicts": "conflict", "distinct": "distinct"}
 
 
-def _with_verdict(one: Comparison, verdict: Verdict | None) -> Comparison:
+def _with_verdict(one: Comparison, verdict: "Verdict | None") -> Comparison:
     if verdict is None or one.relation != "unsure":
         return one
     relation = _RELATIONS[verdict.relation]

@@ -1,0 +1,128 @@
+"""What a synthesizer answers: the facts that a turn teaches, checked as they come in.
+
+Imported on use: a memory that asks nobody does not load pydantic.
+"""
+
+from enum import StrEnum
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, Field, TypeAdapter, ValidationError, WithJsonSchema, model_validator
+
+from zorkgpt.memory.claims import Claim
+from zorkgpt.memory.models import Category, MemoryStatus, Persistence
+
+_CONTENT = ("category", "memory_title", "memory_text", "persistence")
+
+
+MOST_FURTHER_FACTS = 2
+_MOST_CLAIMS = 12
+
+FactPlace = Literal["action", "arrival"]
+"""Where a fact is kept: where the action was taken, or where it has led to."""
+
+
+def _inline(kind: type[StrEnum]) -> WithJsonSchema:
+    """Return a schema with the values in their place: models fill in a form better if they need not look them up."""
+    return WithJsonSchema({"enum": [each.value for each in kind], "type": "string"})
+
+
+CategorySaid = Annotated[Category, _inline(Category)]
+PersistenceSaid = Annotated[Persistence, _inline(Persistence)]
+CategoryWanted = Annotated[Category | None, _inline(Category)]
+PersistenceWanted = Annotated[Persistence | None, _inline(Persistence)]
+"""Required of what is remembered: a model that a grammar holds to the form can't leave them out."""
+StatusSaid = Annotated[MemoryStatus, _inline(MemoryStatus)]
+NewStatusSaid = Annotated[MemoryStatus, WithJsonSchema({"enum": ["ACTIVE", "TENTATIVE"], "type": "string"})]
+"""Without the status of what was replaced, which no new fact has."""
+
+
+def _readable(given: Any) -> tuple[Claim, ...]:
+    """Return the claims that can be read; the fact is kept without the others."""
+    if not isinstance(given, (list, tuple)):
+        return ()
+    return tuple(claim for one in given[:_MOST_CLAIMS] if (claim := _claim(one)))
+
+
+def _claim(given: Any) -> Claim | None:
+    try:
+        return _CLAIM.validate_python(given)
+    except ValidationError:
+        return None
+
+
+def _few(given: Any) -> tuple[Any, ...]:
+    return tuple(given)[:MOST_FURTHER_FACTS] if isinstance(given, (list, tuple)) else ()
+
+
+_CLAIM: TypeAdapter[Claim] = TypeAdapter(Claim)
+Claims = Annotated[
+    tuple[Claim, ...],
+    BeforeValidator(_readable),
+    Field(description="what the fact says is so of single things or ways; mostly empty"),
+]
+ActionSaid = Annotated[str | None, Field(description="the command that it is about, as given; empty: about none")]
+PlaceSaid = Annotated[
+    FactPlace | None, Field(description="where it is kept: where the action was taken, or where it has led to")
+]
+Titles = Annotated[set[str], Field(max_length=3)]
+
+
+class FurtherFact(BaseModel):
+    """One more fact that a turn teaches."""
+
+    category: CategorySaid
+    memory_title: str = Field(min_length=1)
+    memory_text: str = Field(min_length=1)
+    persistence: PersistenceSaid
+    status: NewStatusSaid = MemoryStatus.ACTIVE
+    action: ActionSaid = None
+    claims: Claims = ()
+    place: PlaceSaid = None
+    supersedes_memory_titles: Titles = Field(default_factory=set)
+
+
+class MemorySynthesisResponse(BaseModel):
+    """What a model says a turn teaches."""
+
+    should_remember: bool
+    category: CategorySaid | None = None
+    memory_title: str | None = None
+    memory_text: str | None = None
+    persistence: PersistenceSaid | None = None
+    status: StatusSaid = MemoryStatus.ACTIVE
+    action: ActionSaid = None
+    claims: Claims = ()
+    place: PlaceSaid = None
+    supersedes_memory_titles: Titles = Field(default_factory=set)
+    also: Annotated[tuple[FurtherFact, ...], BeforeValidator(_few)] = Field(
+        default=(),
+        description="further facts that the same turn teaches; mostly empty",
+        json_schema_extra={"maxItems": MOST_FURTHER_FACTS},
+    )
+    invalidate_memory_titles: Titles = Field(default_factory=set)
+    invalidation_reason: str | None = None
+    reasoning: str = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _nothing_said_of_nothing(cls, answer: Any) -> Any:
+        if not isinstance(answer, dict) or answer.get("should_remember") is not False:
+            return answer
+        return {name: value for name, value in answer.items() if name not in (*_CONTENT, "also")}
+
+    @model_validator(mode="after")
+    def _complete(self) -> "MemorySynthesisResponse":
+        if self.should_remember:
+            missing = [name for name in _CONTENT if not (getattr(self, name) or "").strip()]
+            if missing:
+                raise ValueError(f"should_remember is true, so these are required: {', '.join(missing)}")
+        if self.invalidate_memory_titles and not (self.invalidation_reason or "").strip():
+            raise ValueError("invalidate_memory_titles needs an invalidation_reason that is not blank")
+        both = self.supersedes_memory_titles & self.invalidate_memory_titles
+        if both:
+            raise ValueError(f"a title may not be both superseded and invalidated: {', '.join(sorted(both))}")
+        return self
+
+    def facts(self) -> "tuple[MemorySynthesisResponse | FurtherFact, ...]":
+        """Return everything that is to be remembered, the main fact first."""
+        return (self, *self.also) if self.should_remember else ()
