@@ -22,6 +22,11 @@ class RoleUsage:
     """None: a call's cost is not known."""
     seconds: float = 0.0
 
+    def plus(self, other: "RoleUsage") -> "RoleUsage":
+        """Return both together."""
+        cost = None if self.cost is None or other.cost is None else self.cost + other.cost
+        return RoleUsage(self.calls + other.calls, self.tokens + other.tokens, cost, self.seconds + other.seconds)
+
 
 @dataclass(frozen=True, slots=True)
 class EpisodeFigures:
@@ -206,13 +211,9 @@ def _usage(files: EpisodeFiles) -> dict[str, RoleUsage]:
     used: dict[str, RoleUsage] = {}
     for call in read_events(path) if path.is_file() else ():
         if isinstance(call, ModelCalled):
-            before = used.get(call.role, RoleUsage())
-            used[call.role] = RoleUsage(
-                before.calls + 1,
-                before.tokens + (call.prompt_tokens or 0) + (call.completion_tokens or 0),
-                None if before.cost is None or call.cost is None else before.cost + call.cost,
-                before.seconds + call.latency_s,
-            )
+            tokens = (call.prompt_tokens or 0) + (call.completion_tokens or 0)
+            one = RoleUsage(1, tokens, call.cost, call.latency_s)
+            used[call.role] = used.get(call.role, RoleUsage()).plus(one)
     return used
 
 
@@ -255,8 +256,13 @@ def _ratio(part: str, whole: str) -> Callable[[Sequence[EpisodeFigures]], float 
 
 
 def _total(name: str) -> Callable[[Sequence[EpisodeFigures]], float | None]:
-    """Return a function for the sum of a field over all roles and episodes."""
-    return lambda all_: sum(getattr(usage, name) for one in all_ for usage in one.usage.values())
+    """Return a function for the sum of a field over all roles and episodes; None if no model was asked."""
+
+    def total(episodes: Sequence[EpisodeFigures]) -> float | None:
+        values = [getattr(usage, name) for one in episodes for usage in one.usage.values()]
+        return sum(values) if values else None
+
+    return total
 
 
 def _cost(episodes: Sequence[EpisodeFigures]) -> float | None:
@@ -287,3 +293,13 @@ METRICS: tuple[Metric, ...] = (
     Metric("model_seconds", "of them waiting for models", _total("seconds")),
 )
 """Everything that is told of a run."""
+
+
+def roles_in(runs: Iterable[RunFigures]) -> dict[str, RoleUsage]:
+    """Return what each role has used in all runs together."""
+    total: dict[str, RoleUsage] = {}
+    for run in runs:
+        for one in run.episodes:
+            for role, usage in one.usage.items():
+                total[role] = total.get(role, RoleUsage()).plus(usage)
+    return total

@@ -128,6 +128,12 @@ class EvaluationRun:
             "versions": _versions(),
         }
 
+    def recorded(self) -> dict[str, Any]:
+        """Return what was written down when the run began: the same, with the versions of then."""
+        path = self.folder / RUN_FILE
+        begun: dict[str, Any] = json.loads(path.read_bytes()) if path.is_file() else self.described()
+        return begun
+
     @property
     def settings(self) -> GameConfiguration:
         """The configuration that it is played with, but for folder and turns."""
