@@ -19,6 +19,8 @@ from tests.fixtures.chat_server import Answer, ChatServer
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").glob("*.md")])
+SHORTER = {"learning-5": "learning-2x6", "learning-8x200": "learning-2x6", "jttl-50": "learning-2x6"}
+"""The protocols that stand in for those of the pages."""
 REAL_SERVER = "http://localhost:11434/v1"
 
 
@@ -26,8 +28,8 @@ def blocks(text: str, language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
 
 
-def commands() -> list[str]:
-    lines = [line for block in blocks(README, "bash") for line in block.splitlines()]
+def commands(page: str = README) -> list[str]:
+    lines = [line for block in blocks(page, "bash") for line in block.splitlines()]
     return [line for line in lines if line.startswith("uv run python") or "&& uv run python" in line]
 
 
@@ -57,9 +59,9 @@ def played_checkout(tmp_path_factory) -> Path:
 
 def run(command: str, checkout: Path, server: ChatServer, zork: str) -> subprocess.CompletedProcess:
     words = shlex.split(command.removeprefix("pip install uv && ").removeprefix("uv run python"))
-    replaced = {REAL_SERVER: server.url, "path/to/zork1.z5": zork}
+    replaced = {REAL_SERVER: server.url, "path/to/zork1.z5": zork} | SHORTER
     words = [replaced.get(word, word) for word in words]
-    if words[0] == "main.py" and not {"memories", "map", "games", "doctor", "view"} & set(words):
+    if words[0] == "main.py" and not {"memories", "map", "games", "doctor", "view", "eval"} & set(words):
         words += ["--max-turns", "6"]
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("OPENAI_", "ZORKGPT_"))}
     if "--model" in words:
@@ -87,6 +89,19 @@ def test_every_command_of_the_readme_works(command, request):
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip()
     assert bool(server.requests) == ("--model" in command)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", ["evaluation.md", "exploring.md"])
+def test_every_evaluation_of_the_pages_works(page, checkout, request):
+    told = [line for line in commands((ROOT / "docs" / page).read_text(encoding="utf-8")) if " eval " in line]
+    assert told
+    zork = str(request.getfixturevalue("zork1")) if any(map(wants_zork, told)) else ""
+    with ChatServer(lambda asked: Answer("ACTION: look")) as server:
+        for command in told:
+            done = run(command, checkout, server, zork)
+            assert done.returncode == 0, done.stderr
+            assert "| repeated failures, of all actions |" in done.stdout
 
 
 def test_the_readme_has_commands():
