@@ -13,10 +13,12 @@ from orchestration.players import choose_player
 from session.game_configuration import GameConfiguration
 from tests.fixtures.chat_server import Answer, ChatServer
 from tests.fixtures.evaluations import TO_THE_ORCHARD, a_run, renamed
+from tests.fixtures.own_stories import compiled, names
 from zorkgpt.evals.ablations import Ablation
 from zorkgpt.evals.campaign import RunOutcome
 from zorkgpt.evals.metrics import METRICS, figures_of
 from zorkgpt.evals.plots import plots
+from zorkgpt.evals.protocols import EvaluationProtocol
 from zorkgpt.evals.report import report
 from zorkgpt.evals.results import as_csv, as_json_text, results_of, tables
 
@@ -85,6 +87,28 @@ def test_pairs_are_compared_by_seed(played):
     assert gap.high < 0
 
 
+def test_several_stories_are_also_summed_up_together(tmp_path):
+    run = a_run(tmp_path, "learning-2x25")
+    run.play()
+    other = a_run(tmp_path, "learning-2x25", game=compiled(names()[0]))
+    other.play()
+    results = results_of([RunOutcome(run), RunOutcome(other)])
+    one, two, together = results.stories
+    assert (together.title, together.sha256, together.scores) == ("All stories", "", {})
+    expected = (one.means[Ablation.ON, "failed"].mean + two.means[Ablation.ON, "failed"].mean) / 2
+    assert together.means[Ablation.ON, "failed"].mean == pytest.approx(expected)
+    assert (Ablation.ON, "last_score") not in together.means
+    assert "## All stories" in tables(results)
+    assert len(plots(results)) == 6
+
+
+def test_what_counts_comes_first(tmp_path):
+    protocol = EvaluationProtocol("a-test", "A test", 1, 5, (1,), "best")
+    run = a_run(tmp_path, protocol)
+    run.play()
+    assert tables(results_of([RunOutcome(run)])).splitlines()[4].startswith("| highest score, share of the maximum |")
+
+
 def test_no_cell_of_the_table_ends_it(played):
     rows = [line for line in tables(played).splitlines() if line.startswith("|")]
     bars = [len(re.findall(r"(?<!\\)\|", row)) for row in rows]
@@ -128,7 +152,7 @@ def test_the_pictures_are_the_same_for_the_same_results(played):
     assert [caption.rpartition(": ")[2] for caption in captions] == [
         "final score by episode",
         "repeated failures by episode",
-        "highest score in the course of an episode",
+        "score in the course of the last episode",
     ]
     assert all(picture.startswith(b"<?xml") for _, picture in plots(played))
 

@@ -29,12 +29,13 @@ def plots(results: EvaluationResults) -> list[tuple[str, bytes]]:
         ) from None
     found = []
     for story in results.stories:
-        if max(map(len, story.scores.values())) > 1:
+        if story.has_curve:
             found.append((f"{story.title}: final score by episode", _curves(Figure, story, story.scores, "score")))
             caption = f"{story.title}: repeated failures by episode"
             found.append((caption, _curves(Figure, story, story.repeated, "share of all actions")))
         own = [one for one in results.runs if one.run.story.sha256 == story.sha256]
-        found.append((f"{story.title}: highest score in the course of an episode", _climb(Figure, own)))
+        if own:
+            found.append((f"{story.title}: score in the course of the last episode", _climb(Figure, own)))
         if costs := _costs(own):
             found.append((f"{story.title}: cost against score", _cost_against_score(Figure, costs)))
     return found

@@ -1,7 +1,7 @@
 """The report of an evaluation: one HTML file, which links to the page of each run."""
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os.path import relpath
 from pathlib import Path
@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from zorkgpt.errors import ConfigurationError
 from zorkgpt.evals.ablations import Ablation
-from zorkgpt.evals.metrics import METRICS, EpisodeFigures, RunFigures, roles_in
+from zorkgpt.evals.metrics import EpisodeFigures, Metric, RunFigures, roles_in
 from zorkgpt.evals.results import EvaluationResults, StorySummary, name_of, told
 
 Pages = Mapping[Path, Path]
@@ -39,9 +39,10 @@ def report(results: EvaluationResults, pages: Pages) -> str:
     described = first.recorded()
     return environment.get_template("report.html.j2").render(
         protocol=first.protocol,
+        counts=results.metrics[0].label,
         described=described,
         handicaps={name.replace("_", " "): "yes" if given else "no" for name, given in described["handicaps"].items()},
-        stories=[_story(story) for story in results.stories],
+        stories=[_story(story, results.metrics) for story in results.stories],
         pictures=pictures,
         missing=missing,
         roles=roles_in(results.runs),
@@ -64,10 +65,10 @@ def _pictures(results: EvaluationResults) -> tuple[list[tuple[str, str]], str]:
     return [(caption, f"data:image/svg+xml;base64,{base64.b64encode(svg).decode()}") for caption, svg in found], ""
 
 
-def _story(story: StorySummary) -> dict[str, Any]:
+def _story(story: StorySummary, metrics: Sequence[Metric]) -> dict[str, Any]:
     others = [ablation for ablation in story.ablations if ablation is not Ablation.ON]
     rows = []
-    for metric in METRICS:
+    for metric in metrics:
         means = [told(metric, story.means.get((ablation, metric.name))) for ablation in story.ablations]
         gaps = [told(metric, story.differences.get((ablation, metric.name))) for ablation in others]
         if any(means):

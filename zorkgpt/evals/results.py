@@ -3,13 +3,14 @@
 import csv
 import io
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from zorkgpt.encoding import as_json
 from zorkgpt.evals.ablations import Ablation
 from zorkgpt.evals.campaign import RunOutcome
 from zorkgpt.evals.metrics import METRICS, EpisodeFigures, Metric, RunFigures, figures_of, roles_in
+from zorkgpt.evals.protocols import Headline
 from zorkgpt.evals.statistics import Interval, interval
 from zorkgpt.text import printable
 
@@ -20,21 +21,32 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """With one of these a cell of a spreadsheet begins that is calculated."""
 
 
+Means = dict[tuple[Ablation, str], Interval]
+_COUNTS: dict[Headline, str] = {"area": "area", "best": "best_share"}
+"""The metric that counts."""
+
+
 @dataclass(frozen=True, slots=True)
 class StorySummary:
-    """What the finished runs of one story come to."""
+    """What the finished runs of one story, or of all of them, come to."""
 
     title: str
     sha256: str
+    """"" for all stories together."""
     ablations: tuple[Ablation, ...]
-    means: dict[tuple[Ablation, str], Interval]
+    means: Means
     """By ablation and the name of the metric; what is not known is left out."""
-    differences: dict[tuple[Ablation, str], Interval]
+    differences: Means
     """How much more it is with the whole memory, over the seeds that both have."""
-    scores: dict[Ablation, list[Interval | None]]
-    """The final score of each episode."""
-    repeated: dict[Ablation, list[Interval | None]]
+    scores: dict[Ablation, list[Interval | None]] = field(default_factory=dict)
+    """The final score of each episode; empty for all stories together, as is `repeated`."""
+    repeated: dict[Ablation, list[Interval | None]] = field(default_factory=dict)
     """The share of repeated failures in each episode's actions."""
+
+    @property
+    def has_curve(self) -> bool:
+        """Whether there are several episodes to compare."""
+        return max(map(len, self.scores.values()), default=0) > 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +57,9 @@ class EvaluationResults:
     failures: tuple[RunOutcome, ...]
     """The runs that are not finished."""
     stories: tuple[StorySummary, ...]
+    """If there are several, all of them together come last."""
+    metrics: tuple[Metric, ...]
+    """The one that counts in this protocol comes first."""
 
 
 def results_of(outcomes: Sequence[RunOutcome]) -> EvaluationResults:
@@ -53,8 +68,14 @@ def results_of(outcomes: Sequence[RunOutcome]) -> EvaluationResults:
     by_story: dict[str, list[RunFigures]] = {}
     for one in runs:
         by_story.setdefault(one.run.story.sha256, []).append(one)
-    stories = tuple(map(_summary, by_story.values()))
-    return EvaluationResults(runs, tuple(one for one in outcomes if one.failure), stories)
+    stories = [_summary(some) for some in by_story.values()]
+    if len(stories) > 1:
+        means, differences = _compared(runs, [metric for metric in METRICS if metric.unit == "%"])
+        stories.append(StorySummary("All stories", "", stories[0].ablations, means, differences))
+    failures = tuple(one for one in outcomes if one.failure)
+    counts = _COUNTS[outcomes[0].run.protocol.headline]
+    metrics = tuple(sorted(METRICS, key=lambda metric: metric.name != counts))
+    return EvaluationResults(runs, failures, tuple(stories), metrics)
 
 
 def name_of(run: RunFigures) -> str:
@@ -63,19 +84,9 @@ def name_of(run: RunFigures) -> str:
 
 
 def _summary(runs: Sequence[RunFigures]) -> StorySummary:
+    means, differences = _compared(runs, METRICS)
     ablations = tuple(dict.fromkeys(one.run.ablation for one in runs))
     of = {ablation: [one for one in runs if one.run.ablation is ablation] for ablation in ablations}
-    means: dict[tuple[Ablation, str], Interval] = {}
-    differences: dict[tuple[Ablation, str], Interval] = {}
-    for metric in METRICS:
-        values = {ablation: _by_seed(some, metric) for ablation, some in of.items()}
-        for ablation, by_seed in values.items():
-            if found := interval(list(by_seed.values())):
-                means[ablation, metric.name] = found
-            whole = values.get(Ablation.ON, {})
-            gaps = [whole[seed] - value for seed, value in by_seed.items() if seed in whole]
-            if ablation is not Ablation.ON and (found := interval(gaps)):
-                differences[ablation, metric.name] = found
     return StorySummary(
         title=name_of(runs[0]),
         sha256=runs[0].run.story.sha256,
@@ -87,9 +98,24 @@ def _summary(runs: Sequence[RunFigures]) -> StorySummary:
     )
 
 
-def _by_seed(runs: Iterable[RunFigures], metric: Metric) -> dict[int, float]:
-    found = ((one.run.seed, metric.of(one.episodes)) for one in runs)
-    return {seed: float(value) for seed, value in found if value is not None}
+def _compared(runs: Sequence[RunFigures], metrics: Iterable[Metric]) -> tuple[Means, Means]:
+    """Return the mean of each metric, and how much more it is with the whole memory, paired by story and seed."""
+    means: Means = {}
+    differences: Means = {}
+    for metric in metrics:
+        values: dict[Ablation, dict[tuple[str, int], float]] = {}
+        for one in runs:
+            value = metric.of(one.episodes)
+            if value is not None:
+                values.setdefault(one.run.ablation, {})[one.run.story.sha256, one.run.seed] = float(value)
+        whole = values.get(Ablation.ON, {})
+        for ablation, by_seed in values.items():
+            if found := interval(list(by_seed.values())):
+                means[ablation, metric.name] = found
+            gaps = [whole[seed] - value for seed, value in by_seed.items() if seed in whole]
+            if ablation is not Ablation.ON and (found := interval(gaps)):
+                differences[ablation, metric.name] = found
+    return means, differences
 
 
 def _curve(runs: Sequence[RunFigures], field: str) -> list[Interval | None]:
@@ -108,11 +134,11 @@ def tables(results: EvaluationResults) -> str:
     """Return the results as Markdown."""
     parts = []
     for story in results.stories:
-        parts += [f"## {escaped(story.title)}", _means(story)]
-        if len(story.scores[story.ablations[0]]) > 1:
+        parts += [f"## {escaped(story.title)}", _means(story, results.metrics)]
+        if story.has_curve:
             parts += ["By episode, means over the seeds:", _by_episode(story)]
         if story.differences:
-            parts += ["With the whole memory above without, paired by seed:", _differences(story)]
+            parts += ["With the whole memory above without, paired by seed:", _differences(story, results.metrics)]
     if used := roles_in(results.runs):
         rows = [
             [
@@ -142,19 +168,19 @@ def told(metric: Metric, found: Interval | None) -> str:
     return mean if found.count < 2 else f"{mean} [{metric.shown(found.low)}, {metric.shown(found.high)}]"
 
 
-def _means(story: StorySummary) -> str:
+def _means(story: StorySummary, metrics: Iterable[Metric]) -> str:
     rows = []
-    for metric in METRICS:
+    for metric in metrics:
         row = [told(metric, story.means.get((ablation, metric.name))) for ablation in story.ablations]
         if any(row):
             rows.append([metric.label, *row])
     return markdown_table(["", *story.ablations], rows)
 
 
-def _differences(story: StorySummary) -> str:
+def _differences(story: StorySummary, metrics: Iterable[Metric]) -> str:
     others = [ablation for ablation in story.ablations if ablation is not Ablation.ON]
     rows = []
-    for metric in METRICS:
+    for metric in metrics:
         row = [told(metric, story.differences.get((ablation, metric.name))) for ablation in others]
         if any(row):
             rows.append([metric.label, *row])
