@@ -1,6 +1,9 @@
 """The command `eval`, as a person runs it."""
 
+import contextlib
 import json
+import os
+import re
 import signal
 import subprocess
 import sys
@@ -47,6 +50,29 @@ def test_it_plays_tells_and_plays_nothing_twice(tmp_path):
     assert (again.returncode, again.stderr) == (0, "")
     assert logs(tmp_path / "out") == played
     assert json.loads(again.stdout) == json.loads((tmp_path / "out" / "results.json").read_bytes())
+
+
+def test_a_terminal_shows_a_bar_with_the_time_left(tmp_path):
+    ours, theirs = os.openpty()
+    arguments = ["eval", "learning-2x30", "--seeds", "1", "--jobs", "1", "--out", str(tmp_path), "--no-pages"]
+    with subprocess.Popen(
+        [sys.executable, str(ROOT / "main.py"), *arguments],
+        cwd=ROOT,
+        env=environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=theirs,
+    ) as one:
+        os.close(theirs)
+        seen = b""
+        # On Linux, reading raises once the other end is closed.
+        with contextlib.suppress(OSError):
+            while more := os.read(ours, 4096):
+                seen += more
+    os.close(ours)
+    assert one.returncode == 0
+    told = seen.decode()
+    assert "0 runs ended, of 1" in told
+    assert re.search(r"\d+%.*\d+:\d\d:\d\d", told)
 
 
 @pytest.mark.slow
