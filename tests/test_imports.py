@@ -35,7 +35,9 @@ def test_importing_the_package_loads_nothing_heavy():
 
 
 def test_the_command_line_of_an_evaluation_loads_no_numbers_and_no_plots():
-    assert modules_after("import zorkgpt.cli.evaluate, zorkgpt.evals.report") & {"numpy", "matplotlib", "openai"} == set()
+    assert (
+        modules_after("import zorkgpt.cli.evaluate, zorkgpt.evals.report") & {"numpy", "matplotlib", "openai"} == set()
+    )
 
 
 def test_the_contrast_check_is_where_it_is_documented_and_loads_nothing_heavy():
