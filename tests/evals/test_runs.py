@@ -6,11 +6,10 @@ import pytest
 
 from session.game_configuration import GameConfiguration
 from tests.fixtures.evaluations import TO_THE_ORCHARD, a_run
-from zorkgpt.errors import ConfigurationError
+from zorkgpt.errors import ConfigurationError, EvaluationFailed
 from zorkgpt.evals.ablations import Ablation
 from zorkgpt.evals.metrics import figures_of
 from zorkgpt.evals.protocols import EvaluationProtocol
-from zorkgpt.evals.runs import EvaluationFailed
 from zorkgpt.runlog.episodes import last_end, read_episode
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeStarted
 
@@ -102,7 +101,9 @@ def test_a_damaged_checkpoint_is_told_with_the_way_out(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         run.play(StopAt(15))
     (run.workdir(1) / "runs" / "1" / "checkpoint.json").write_text("{")
-    with pytest.raises(EvaluationFailed, match=f"delete {run.folder}"):
+    with pytest.raises(
+        EvaluationFailed, match=f"Episode 1 was cut short and can't go on now: .* delete {run.folder}: "
+    ):
         run.play()
 
 

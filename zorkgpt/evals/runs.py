@@ -19,7 +19,7 @@ from session.checkpoint import FILE_NAME as CHECKPOINT
 from session.game_configuration import LOG_FILE, GameConfiguration
 from session.history import TurnRecord
 from zorkgpt.encoding import as_json
-from zorkgpt.errors import CheckpointError, ConfigurationError, ZorkGPTError
+from zorkgpt.errors import CheckpointError, ConfigurationError, EvaluationFailed
 from zorkgpt.evals.ablations import Ablation
 from zorkgpt.evals.protocols import EvaluationProtocol
 from zorkgpt.evals.truth import TruthRecorder, ephemeral_of
@@ -37,10 +37,6 @@ _ENDINGS = (*FINAL_ENDINGS, "turn limit")
 _IDENTITY = ("protocol", "seed", "ablation", "player", "models", "embeddings", "handicaps")
 """What may not differ between the beginning of a run and its going on; the story is in the name of its folder."""
 _PACKAGES = ("zorkgpt", "jericho", "numpy", "openai")
-
-
-class EvaluationFailed(ZorkGPTError):
-    """An episode of an evaluation ended with an error; what was played until then is kept."""
 
 
 class TurnCounter(Protocol):
@@ -217,7 +213,10 @@ class EvaluationRun:
             try:
                 self._play_episode(played, turns, count)
             except CheckpointError as error:
-                raise EvaluationFailed(f"{error} To play this run anew, delete {self.folder}.") from None
+                raise EvaluationFailed(
+                    f"Episode {len(played) + 1} was cut short and can't go on now: {error} If that stays so, delete "
+                    f"{self.folder}: then the run is played anew."
+                ) from None
         count(self.protocol.most_turns)
 
     def _begin(self) -> None:
