@@ -19,7 +19,7 @@ from tests.fixtures.chat_server import Answer, ChatServer
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").glob("*.md")])
-SHORTER = {"learning-5": "learning-2x6", "learning-8x200": "learning-2x6", "jttl-50": "learning-2x6"}
+SHORTER = dict.fromkeys(("learning-5", "learning-4x200", "learning-8x200", "jttl-50"), "learning-2x6")
 """The protocols that stand in for those of the pages."""
 REAL_SERVER = "http://localhost:11434/v1"
 
