@@ -114,7 +114,7 @@ def spread(shares: list[float]) -> str:
 
 
 def memory(text: str, number: int) -> Memory:
-    return Memory("NOTE", "", 1, str(number), 0, text, "permanent")
+    return Memory("NOTE", "…", 1, str(number), 0, text, "permanent")
 
 
 def stores(provider) -> str:

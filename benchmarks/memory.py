@@ -15,7 +15,7 @@ from time import perf_counter
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.retrieval import LocatedMemory
-from zorkgpt.memory.upkeep.exchange import with_memories
+from zorkgpt.memory.upkeep.exchange import add_all
 
 SIZES = ((2_000, 200), (20_000, 2_000))
 """Memories at locations."""
@@ -51,7 +51,7 @@ def filled(folder: Path, count: int, places: int) -> tuple[Path, sqlite3.Connect
     """The same memories in a file and in a table."""
     located = [LocatedMemory(number % places, f"Room {number % places}", memory(number)) for number in range(count)]
     path = folder / "Memories.md"
-    SimpleMemoryManager.open(path).store.apply(lambda document: with_memories(document, located))
+    add_all(SimpleMemoryManager.open(path).store, located)
     table = sqlite3.connect(folder / "memories.sqlite", isolation_level=None)
     table.executescript(SCHEMA)
     table.execute("BEGIN")

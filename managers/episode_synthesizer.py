@@ -202,7 +202,8 @@ class EpisodeSynthesizer:
                 return episode
 
     def _metrics(self) -> dict[str, Any]:
-        metrics = dict(self._memory.get_status()["metrics"]) if self._memory else {}
+        counted = self._memory.get_status()["metrics"] if self._memory else {}
+        metrics: dict[str, Any] = dict(counted) if isinstance(counted, dict) else {}
         for manager in self._managers:
             if manager is not self._models:
                 status = manager.get_status()

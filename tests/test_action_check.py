@@ -37,6 +37,9 @@ def reason(action: str, scene: Scene | None = SCENE, **more) -> str:
         ("take the brass bell", 'There is no "brass bell" here, and you carry none.'),
         ("take lamp", "The lamp is already in your hands."),
         ("TAKE  STATUE.", "The statue can't be taken."),
+        ("take the statue", "The statue can't be taken."),
+        # The parser reads six letters; the player is told what it typed.
+        ("take statuette", "The statuette can't be taken."),
         ("open statue", "The statue can't be opened."),
         ("close box", "The box is already closed."),
         ("open box with statue", "The statue is not in your hands."),
@@ -192,3 +195,8 @@ def test_an_unknown_story_of_inform_s_library_is_judged_by_what_it_tells(version
         assert passed == ["open crate", "take vase", "take wire", "enter cart", "go up"]
         game.act("open crate")
         assert check_action("take gold coin", game.language, game.scene()) == PASSED
+
+
+def test_a_thing_that_is_not_here_is_called_as_it_was_typed():
+    gone = replace(SCENE, here=frozenset({2, 4}), in_scope=frozenset({1, 2, 4, 9}))
+    assert reason("take statuette", gone) == 'There is no "statuette" here, and you carry none.'

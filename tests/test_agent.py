@@ -326,6 +326,15 @@ What do you do? Reasons first, then the last line: ACTION: and one command."""
     )
 
 
+def test_what_somebody_holds_is_not_told_as_in_them():
+    ogre, club, sack, bread = Item(6, "ogre", 12), Item(7, "club", 6), Item(8, "sack", 12), Item(9, "bread", 8)
+    seen = Observation(Location(12, "Hall"), (), (), (ogre, club, sack, bread), 0, 0)
+    things = (ThingState(ogre, alive=True), ThingState(club, ogre), ThingState(sack), ThingState(bread, sack))
+    assert '- Objects here: "ogre" (holds: "club"), "sack" (in it: "bread")\n' in told(
+        PlayerContext(seen, "Hall", things=things)
+    )
+
+
 def test_what_is_not_known_is_not_said():
     assert told(PlayerContext(NOTHING_KNOWN, "Welcome!", turn=1)) == (
         """## Certain, from the game's own memory

@@ -21,6 +21,9 @@ HEAVY = {
     "gymnasium",
     "langgraph",
     "matplotlib",
+    "mcp",
+    "agents",
+    "pydantic_ai",
     "opentelemetry",
 }
 

@@ -1,14 +1,13 @@
 """The package as others install it: what it carries, what of it imports, and that it plays."""
 
 import json
-import os
 import subprocess
 import zipfile
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+from tests.fixtures.wheel import ROOT, built_wheel, clean_environment
 
 pytestmark = pytest.mark.slow
 
@@ -34,11 +33,7 @@ print(json.dumps({"outcomes": outcomes, "top_level": top_level}))
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory) -> Path:
-    """The wheel, built from the source distribution, as an index would get it."""
-    folder = tmp_path_factory.mktemp("dist")
-    subprocess.run(["uv", "build", "--quiet", "--out-dir", str(folder)], cwd=ROOT, check=True, capture_output=True)
-    [wheel] = folder.glob("*.whl")
-    return wheel
+    return built_wheel(tmp_path_factory.mktemp("dist"))
 
 
 @pytest.fixture(scope="module")
@@ -51,20 +46,16 @@ def environment(wheel, tmp_path_factory) -> Path:
 
 
 def _install(environment: Path, *what: str) -> None:
-    # Jericho asks for spaCy for one function that is never called here; without it the environment is made in seconds.
-    overrides = environment / "overrides.txt"
-    overrides.write_text("spacy ; sys_platform == 'never'\n", encoding="utf-8")
-    command = ["uv", "pip", "install", "--quiet", "--python", str(environment), "--overrides", str(overrides), *what]
-    subprocess.run(command, check=True, capture_output=True)
+    command = ["uv", "pip", "install", "--quiet", "--python", str(environment), *what]
+    subprocess.run(command, env=clean_environment(environment), check=True, capture_output=True)
 
 
 def _run(environment: Path, *command: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """Run a program of the environment in a folder from which no checkout can be imported."""
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "ZORKGPT", "OPENAI"))}
     return subprocess.run(
         [environment / "bin" / command[0], *command[1:]],
         cwd=folder,
-        env=clean,
+        env=clean_environment(environment),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -87,9 +78,16 @@ def test_every_module_of_the_wheel_imports_or_names_its_extra_and_none_has_a_nam
     done = _run(environment, "python", "-c", _IMPORT_EVERYTHING, folder=tmp_path)
     told = json.loads(done.stdout)
     failed = {name: error for name, error in told["outcomes"].items() if error}
-    assert failed.keys() == {"zorkgpt.adapters.gymnasium", "zorkgpt.adapters.langgraph"}
-    assert "pip install 'zorkgpt[gym]'" in failed["zorkgpt.adapters.gymnasium"]
-    assert "pip install 'zorkgpt[langgraph]'" in failed["zorkgpt.adapters.langgraph"]
+    extras = {
+        "gymnasium": "gym",
+        "langgraph": "langgraph",
+        "mcp": "mcp",
+        "openai_agents": "openai-agents",
+        "pydantic_ai": "pydantic-ai",
+    }
+    assert failed.keys() == {f"zorkgpt.adapters.{name}" for name in extras}
+    for name, extra in extras.items():
+        assert f"pip install 'zorkgpt[{extra}]'" in failed[f"zorkgpt.adapters.{name}"]
     assert len(told["outcomes"]) > 100
     assert told["top_level"] == []
 

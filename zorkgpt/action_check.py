@@ -5,7 +5,7 @@ analysed here (speech, several objects, pronouns), it passes.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from game_interface.language import GrammarLine, Language, Scene, TokenKind
@@ -88,7 +88,7 @@ def _refusal(words: tuple[str, ...], language: Language, scene: Scene | None, an
     lines = language.verbs[verb]
     if lines is None or (len(words) == 2 and _is_direction(words[1], truncated[1], language)):
         return None
-    return _mismatch(words[0], truncated[1:], lines, language, scene)
+    return _mismatch(words, truncated[1:], lines, language, scene)
 
 
 def _is_direction(word: str, truncated: str, language: Language) -> bool:
@@ -96,15 +96,20 @@ def _is_direction(word: str, truncated: str, language: Language) -> bool:
 
 
 def _mismatch(
-    verb: str, words: tuple[str, ...], lines: tuple[GrammarLine, ...], language: Language, scene: Scene | None
+    typed: tuple[str, ...],
+    words: tuple[str, ...],
+    lines: tuple[GrammarLine, ...],
+    language: Language,
+    scene: Scene | None,
 ) -> str | None:
     """Return why none of the verb's grammar lines accepts the words that follow it; None if one may."""
+    verb, whole = typed[0], dict(zip(words, typed[1:], strict=True))
     matches = [(line, phrases) for line in lines for phrases in _fillings(line, words, may_omit=False)]
     if not matches and language.infers_omitted:
         matches = [(line, phrases) for line in lines for phrases in _fillings(line, words, may_omit=True)]
     reasons: list[tuple[int, str]] = []
     for line, phrases in matches:
-        fault = next(_faults(line, phrases, language, scene), None)
+        fault = next(_faults(line, phrases, language, scene, whole), None)
         if fault is None:
             return None
         reasons.append((len(phrases), fault))
@@ -137,8 +142,12 @@ def _fillings(line: GrammarLine, words: tuple[str, ...], *, may_omit: bool, at: 
             yield ((token.kind, words[:size]), *rest)
 
 
-def _faults(line: GrammarLine, phrases: Phrases, language: Language, scene: Scene | None) -> Iterator[str]:
-    meanings: list[Meaning] = [(kind, phrase, _meaning(kind, phrase, language, scene)) for kind, phrase in phrases]
+def _faults(
+    line: GrammarLine, phrases: Phrases, language: Language, scene: Scene | None, whole: Mapping[str, str]
+) -> Iterator[str]:
+    meanings: list[Meaning] = [
+        (kind, phrase, _meaning(kind, phrase, language, scene, whole)) for kind, phrase in phrases
+    ]
     if scene is not None:
         if picks_up(line, meanings, scene):
             return
@@ -147,23 +156,29 @@ def _faults(line: GrammarLine, phrases: Phrases, language: Language, scene: Scen
     for kind, phrase, meant in meanings:
         if isinstance(meant, str):
             yield meant
-        elif meant and scene is not None and (fault := objection(line, kind, phrase, meant, language, scene)):
-            yield fault
+        elif meant and scene is not None:
+            name = [whole[word] for word in phrase if word not in _ARTICLES]
+            if fault := objection(line, kind, name, meant, language, scene):
+                yield fault
 
 
 def _meaning(
-    kind: TokenKind, phrase: tuple[str, ...], language: Language, scene: Scene | None
+    kind: TokenKind, phrase: tuple[str, ...], language: Language, scene: Scene | None, whole: Mapping[str, str]
 ) -> frozenset[int] | str | None:
-    """Return the objects in scope that a phrase can mean; why there are none; or None if it is not known."""
+    """Return the objects in scope that a phrase can mean; why there are none; or None if it is not known.
+
+    Args:
+        whole: The words of the phrase as they were typed.
+    """
     if kind is TokenKind.FREE or _NOT_ANALYSED.intersection(phrase):
         return None
     names = [word for word in phrase if word not in _ARTICLES]
     for word in names:
         if word not in language.words:
-            return f'The game does not know the word "{word}".'
+            return f'The game does not know the word "{whole[word]}".'
     if len(names) == 1 and _is_direction(names[0], names[0], language):
         return None
-    shown = " ".join(names)
+    shown = " ".join(whole[word] for word in names)
     if any(word in language.prepositions and not _may_name(word, language) for word in names):
         return f'Nothing is called "{shown}".'
     if scene is None or scene.words.intersection(names):

@@ -22,7 +22,7 @@ Stamp = tuple[int, ...]
 
 LOCK_TIMEOUT_S = 10.0
 _LOCK_POLL_S = 0.002
-_LOOKS, _BETWEEN_LOOKS_S = 5, 0.05
+LOOKS, BETWEEN_LOOKS_S = 5, 0.05
 """An editor that is just saving may have emptied the file, or not put it in its place yet."""
 
 _KINDS = {
@@ -215,14 +215,53 @@ class AtomicFile:
             if over is not None and self._stamp_of(self._path) != over:
                 self._disk.remove(self._temporary)
                 return None
-            if self._observer:
-                self._observer.before_replacement(data)
-            self._keep_backup()
-            self._disk.replace(self._temporary, self._path)
+            self._put(data)
         except OSError as error:
             with suppress(OSError):
                 self._disk.remove(self._temporary)
             raise self._error(f"Can't write {self._path}: {error}. The file is as it was.") from error
+        return self._written()
+
+    def prepare(self, data: bytes) -> None:
+        """Write the bytes that are to take the file's place beside it, flushed; `put_prepared` or `discard` follows."""
+        try:
+            self._write_beside(data)
+        except OSError as error:
+            self.discard()
+            raise self._error(f"Can't write {self._path}: {error}. The file is as it was.") from error
+
+    def prepared(self) -> bytes | None:
+        """Return what `prepare` has written, perhaps in a process that was killed; None if there is nothing."""
+        return self._read(self._temporary)[0]
+
+    def put_prepared(self, data: bytes) -> Stamp:
+        """Put these bytes, which were prepared, in the place of the file, and return its stamp."""
+        try:
+            self._put(data)
+        except OSError as error:
+            raise self._error(f"Can't replace {self._path}: {error}") from error
+        return self._written()
+
+    def discard(self) -> None:
+        """Remove what was prepared."""
+        with suppress(OSError):
+            self._disk.remove(self._temporary)
+
+    def renew_backup(self) -> Stamp:
+        """Make the backup what the file is now: what it was before must never come back. Returns the file's stamp."""
+        try:
+            self._keep_backup()
+        except OSError as error:
+            raise self._error(f"Can't write {self.backup}: {error}") from error
+        return self._stamp_of(self._path)
+
+    def _put(self, data: bytes) -> None:
+        if self._observer:
+            self._observer.before_replacement(data)
+        self._keep_backup()
+        self._disk.replace(self._temporary, self._path)
+
+    def _written(self) -> Stamp:
         try:
             # At once: what is changed after this is somebody else's change.
             written = self._stamp_of(self._path)
@@ -355,19 +394,26 @@ def reread_or_recover(
     Returns:
         What was done; None: the file was as it should be.
     """
-    for _ in range(_LOOKS):
+    for _ in range(LOOKS):
         if reread():
             return None
-        time.sleep(_BETWEEN_LOOKS_S)
-    data, _ = file.read()
-    better, recovery = replacement(data), None
-    if better is not None:
-        aside = file.set_aside() if data else None
-        file.restore(better)
-        recovery = Recovery(file.path, "missing" if data is None else "damaged", aside, file.backup)
-        extra = {"path": str(file.path), "was": recovery.was, "set_aside": str(aside or "")}
-        log.warning("a file was recovered from its backup", extra=extra | {"way_out": recovery.way_out})
+        time.sleep(BETWEEN_LOOKS_S)
+    recovery = recover(file, replacement)
     reread()
+    return recovery
+
+
+def recover(file: AtomicFile, replacement: Callable[[bytes | None], bytes | None]) -> Recovery | None:
+    """Set a file aside and replace it, if it is missing or damaged: see `reread_or_recover`."""
+    data, _ = file.read()
+    better = replacement(data)
+    if better is None:
+        return None
+    aside = file.set_aside() if data else None
+    file.restore(better)
+    recovery = Recovery(file.path, "missing" if data is None else "damaged", aside, file.backup)
+    extra = {"path": str(file.path), "was": recovery.was, "set_aside": str(aside or "")}
+    log.warning("a file was recovered from its backup", extra=extra | {"way_out": recovery.way_out})
     return recovery
 
 

@@ -80,6 +80,8 @@ class KnownPoints:
     """The memory that says so."""
     ways: tuple[str, ...] | None
     """The ways from here to the place; () at the place itself, None if no route is known."""
+    unproven: tuple[str, ...] = ()
+    """Without a route: the ways there if walked connections can be taken back too; () if not even those lead there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +101,8 @@ class UntriedWays:
     place: str
     location_id: int
     ways: tuple[str, ...]
+    unproven: bool = False
+    """The ways lead there only if walked connections can be taken back too."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,14 +22,16 @@ log = get_logger(__name__)
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
-MemoryOperation = Literal["remember", "recall", "search", "supersede", "invalidate", "reset"]
+MemoryOperation = Literal["remember", "recall", "search", "update", "supersede", "invalidate", "delete", "reset"]
 
 _CONVENTIONAL: dict[MemoryOperation, str] = {
     "remember": "upsert_memory",
     "recall": "search_memory",
     "search": "search_memory",
+    "update": "update_memory",
     "supersede": "update_memory",
     "invalidate": "update_memory",
+    "delete": "delete_memory",
     "reset": "delete_memory",
 }
 """What the conventions call an operation; in the span's name both stand."""

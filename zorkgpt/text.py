@@ -11,6 +11,13 @@ def number_of(count: int, one: str, many: str) -> str:
     return f"{count} {one if count == 1 else many}"
 
 
+def visible(text: str) -> str:
+    """Return the text in one line, without characters that nobody sees or that change the order of others."""
+    if text.isprintable():
+        return text
+    return "".join(letter if letter.isprintable() else " " if letter.isspace() else "" for letter in text)
+
+
 def printable(text: str) -> str:
     """Return the text with a space in the place of each control character but a line break."""
     return "".join(letter if letter.isprintable() or letter == "\n" else " " for letter in text)

@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 from tests.fixtures.memory import memory
 from zorkgpt.cli.memory_changes import app
 from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.storage.shelves import ShelfSizes
 
 
 @pytest.fixture
@@ -69,6 +70,35 @@ def test_stats_counts(folder):
 def test_search_finds_words(folder):
     assert run(folder, "search", "ropes") == (0, f"6 Attic: {ROPE}\n", "")
     assert run(folder, "search", "xyzzy") == (0, "Nothing found.\n", "")
+
+
+def test_search_can_be_kept_to_some_memories(folder):
+    assert run(folder, "search", "rope sword", "--location", 6) == (0, f"6 Attic: {ROPE}\n", "")
+    assert run(folder, "search", "rope", "--class", "core") == (0, "Nothing found.\n", "")
+    assert run(folder, "search", "troll", "--status", "superseded", "--category", "danger")[1].endswith(f"{TROLL}\n")
+
+
+def test_the_history_can_be_compacted(folder):
+    assert run(folder, "compact") == (0, "5 lines of history, now 4.\n", "")
+
+
+def test_a_memory_on_shelves_is_checked_exported_and_imported_like_any(folder, tmp_path):
+    with SimpleMemoryManager.open(folder) as manager:
+        manager.store.sizes = ShelfSizes(file=200, shelf=100)
+        assert manager.add_memory(7, "Cellar", memory("Barrel"))
+        everything = manager.memory_cache
+    assert len(list((folder / "Memories").glob("*.md"))) == 3
+    assert run(folder, "check") == (0, "4 memories read, 0 not understood and kept as found.\n", "")
+    shelf = folder / "Memories" / "0001.md"
+    shelf.write_text(shelf.read_text() + "\n**[NOTE\n")
+    code, said, _ = run(folder, "check")
+    assert (code, said.partition(",")[0]) == (1, "0001.md")
+    (tmp_path / "one.md").write_text(run(folder, "export")[1])
+    for number, source in enumerate([tmp_path / "one.md", folder / "Memories.md"]):
+        other = tmp_path / f"other {number}"
+        other.mkdir()
+        assert run(other, "import", source) == (0, "4 of 4 memories added.\n", "")
+        assert SimpleMemoryManager.open(other).memory_cache == everything
 
 
 def test_what_is_exported_can_be_imported(folder, tmp_path):

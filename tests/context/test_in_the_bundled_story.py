@@ -25,7 +25,7 @@ def test_what_the_player_is_told_after_a_walk_there_and_back(tmp_path):
     assert '- Place: "Causeway End" (location 30)\n' in prompt
     assert '- "north" leads to "Hollow Lane"\n' in prompt
     assert '- Changed nothing: "eat milestone"\n' in prompt
-    assert "You've been here 2 times across 1 episode.\n" in prompt
+    assert "You've been here 2 times, all in this episode.\n" in prompt
     assert "## ROOM DESCRIPTION (2 turns ago):\n\n```\nCauseway End\n" in prompt
     assert "\nAction: eat milestone\nResponse: (what the game says now, below)\n" in prompt
     assert '- 1, "Causeway End": "north" to "Hollow Lane": "[...] ' in prompt

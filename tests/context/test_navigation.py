@@ -8,6 +8,7 @@ from zorkgpt.context.navigation import (
     dangers_ahead,
     deadly_actions,
     exits_of,
+    known_points,
     no_route,
     route_to,
     stated_destination,
@@ -97,6 +98,18 @@ def test_untried_ways_of_other_places_come_with_the_way_there_the_nearest_first(
         UntriedWays(("east",), "Forest (location 6)", 6, ("up", "north", "north")),
     )
     assert untried_elsewhere(graph, None) == ()
+
+
+def test_without_a_known_route_the_ways_back_are_named_and_called_unproven(graph):
+    for room, way in ((6, "east"), (1, "in"), (7, "south")):
+        graph.add_exit(room, way)
+    assert untried_elsewhere(graph, 3) == (
+        UntriedWays(("in",), "Hall", 1, ("up", "up"), unproven=True),
+        UntriedWays(("east",), "Forest (location 6)", 6, ("up", "up", "up", "north", "north"), unproven=True),
+    )
+    memory = Memory("SUCCESS", "Ring", 1, "1", 5, "It scored.", "permanent", action="ring bell")
+    found = known_points(graph, 3, lambda room: [memory] if room in (1, 7) else (), {})
+    assert [(one.location_id, one.ways, one.unproven) for one in found] == [(1, None, ("up", "up")), (7, None, ())]
 
 
 def test_the_route_is_what_the_map_knows(graph):

@@ -11,8 +11,10 @@ from orchestration.players import PlayerChoice
 from session.game_configuration import GameConfiguration
 from tests.fixtures.chatty_model import ChattyLLM
 from tests.fixtures.runs import a_walkthrough
+from zorkgpt.context.history import Overflow, prompt_for
 from zorkgpt.errors import LLMError
 from zorkgpt.llm.scripted import ScriptedLLM
+from zorkgpt.memory.synthesis import RecentTurn
 
 TURNS = 40
 SETTINGS = {"history_tokens": 160, "summary_interval": 7}
@@ -49,6 +51,14 @@ def test_the_older_turns_are_summed_up_and_the_summary_goes_on(tmp_path):
         said = f"## Earlier in this episode: turns 1 to {state.history_summarised_to}, summarised"
         assert f"{said}\n\n```\n{state.history_summary}\n```\n" in prompts[-1]
         assert run.managers.context.get_agent_context()["summary"] == state.history_summary
+
+
+def test_a_turn_to_be_summed_up_says_where_it_led_and_why_it_was_taken():
+    walk = RecentTurn(4, "Hall", "west", "Cellar\nIt is damp.", "Something glints there.", arrived="Cellar")
+    question = prompt_for(Overflow((walk,), ""))[1].content
+    assert (
+        'Turn 4, at "Hall": "west" to "Cellar" because "Something glints there.", the game: "It is damp."' in question
+    )
 
 
 def test_every_turn_is_in_the_prompt_or_in_a_summary(tmp_path):

@@ -102,9 +102,9 @@ def remembered(prompt: str) -> dict[str, Any]:
     if action == "open window" and "The score rose" in prompt:
         better = _note("SUCCESS", "Window opens once examined", "Examine the window, then open it, and it opens.")
         return better | {"supersedes_memory_titles": _known(prompt, "A wire holds the window")}
-    if lost := re.search(r"You no longer carry the (.*?)\.", prompt):
+    if lost := re.search(r"The (.*?) moved from you to ", prompt):
         return _note("NOTE", f"I left the {lost[1]}", f"The {lost[1]} lies here.", persistence="ephemeral")
-    if found := re.search(r"You now carry the (.*?)\.", prompt):
+    if found := re.search(r"The (.*?) moved from .* to you\.", prompt):
         return _note("SUCCESS", f"{found[1]} is here", _of_a_thing(found[1], action, prompt))
     if scored := re.search(r"The score rose by (\d+)", prompt):
         return _note("SUCCESS", f"{action} scores", f"To {action} scores {scored[1]}.")

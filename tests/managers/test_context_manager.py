@@ -156,7 +156,10 @@ def test_without_a_turn_the_state_tells_where_the_game_stands():
     assert (context["room_description"], context["room_description_age"]) == (None, None)
 
 
-@pytest.mark.parametrize(("age", "heading"), [(0, "ROOM DESCRIPTION:"), (4, "ROOM DESCRIPTION (4 turns ago):")])
+@pytest.mark.parametrize(
+    ("age", "heading"),
+    [(0, "ROOM DESCRIPTION:"), (1, "ROOM DESCRIPTION (1 turn ago):"), (4, "ROOM DESCRIPTION (4 turns ago):")],
+)
 def test_the_room_s_description_says_how_old_it_is(age, heading):
     state = GameState()
     state.describe_room("A long hall.", 1)

@@ -1,17 +1,25 @@
 """The page for people says what is so: its file is read without a question, its snippets print what it says."""
 
 import contextlib
+import html
 import io
 import re
+import string
 from pathlib import Path
 
+import pytest
+
+from zorkgpt.memory.ids import id_of_title
+from zorkgpt.memory.storage import escaping
 from zorkgpt.memory.storage.document import parse, render
 
-PAGE = (Path(__file__).parents[2] / "docs" / "memory.md").read_text(encoding="utf-8")
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = (DOCS / "memory.md").read_text(encoding="utf-8")
+FILE = (DOCS / "memory-file.md").read_text(encoding="utf-8")
 
 
 def test_the_file_of_the_page_is_understood():
-    shown = re.search(r"```markdown\n(.*?)```", PAGE, re.DOTALL)[1].encode()
+    shown = re.search(r"```markdown\n(.*?)```", FILE, re.DOTALL)[1].encode()
     document = parse(shown)
     assert list(document.problems()) == []
     assert [(kept.title, kept.persistence, kept.status) for kept in document.memories(5)] == [
@@ -23,13 +31,53 @@ def test_the_file_of_the_page_is_understood():
     assert render(document) == shown
 
 
-def test_the_snippets_print_what_the_page_says(tmp_path, monkeypatch):
+@pytest.mark.parametrize(("page", "count"), [(PAGE, 10), (FILE, 1)], ids=["memory.md", "memory-file.md"])
+def test_the_snippets_print_what_the_page_says(page, count, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    snippets = re.findall(r"```python\n(.*?)```(?:\n\nprints\n\n```text\n(.*?)```)?", PAGE, re.DOTALL)
-    assert len(snippets) == 6
+    snippet = r"^```python\n(.*?)^```(?:\n\nprints\n\n(````?)text\n(.*?)^\2$)?"
+    snippets = re.findall(snippet, page, re.DOTALL | re.MULTILINE)
+    assert len(snippets) == count
     names: dict = {}
-    for code, expected in snippets:
+    for code, _, expected in snippets:
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
             exec(code, names)
         assert printed.getvalue() == expected
+
+
+def test_what_the_page_says_has_to_be_escaped_is_what_is_escaped():
+    rows = dict(re.findall(r"^\| (a [^|]+|everywhere) \| (.+) \|$", FILE, re.MULTILINE))
+    unsafe = {
+        "a title": escaping.TITLE,
+        "a category": escaping.TAG,
+        "a field or an episode's name": escaping.META,
+        "a quotation": escaping.QUOTED,
+        "a text": escaping.BODY,
+    }
+    assert set(rows) == {"everywhere", *unsafe}
+    for where, pattern in unsafe.items():
+        within, _, at_its_beginning = map(characters, rows[where].partition("at its beginning"))
+        assert within == {char for char in string.punctuation if char != "\\" and pattern.search(f"x{char}")}, where
+        first = {char for char in string.punctuation if char != "\\" and pattern.search(char)}
+        assert at_its_beginning == first - within, where
+
+
+def characters(told: str) -> set[str]:
+    return {html.unescape(char) for pair in re.findall(r"`(.)`|<code>(.+?)</code>", told) for char in pair if char}
+
+
+def test_the_notes_of_the_page_are_understood():
+    [notes] = re.findall(r"```text\n(\[Superseded.*?)```", FILE, re.DOTALL)
+    superseded, invalidated, struck = notes.splitlines()
+    header = "**[DANGER - PERMANENT - SUPERSEDED] Troll is friendly** *(Ep1, T23)*"
+    read = parse("\n".join(["## Location 5", header, superseded, struck, "", header, invalidated, struck]).encode())
+    found = [(one.superseded_by, one.superseded_at_turn, one.invalidation_reason, one.text) for one in read.memories(5)]
+    text = "The troll seems friendly when approached slowly."
+    assert found == [
+        ("Troll guards the passage", 40, "He attacked", text),
+        ("INVALIDATED", 25, "Proven false by death", text),
+    ]
+
+
+def test_the_id_that_the_page_computes_is_the_one_that_a_memory_gets():
+    assert f"```text\n{id_of_title('https://shop/cart', 'Coupon field refuses spaces')}\n```" in FILE

@@ -1,8 +1,12 @@
 """Every change is a line; what a kill or a person left out is added."""
 
 import json
+import tempfile
+from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.fixtures.memory import memory
 from zorkgpt.memory.manager import SimpleMemoryManager
@@ -106,3 +110,71 @@ def test_what_is_no_memory_is_no_line(path):
     SimpleMemoryManager.open(path)
     assert told(path) == [("added", "agent", 5, "A")]
     assert [row["kind"] for row in rows(path)] == ["noted", "added", "noted"]
+
+
+def test_a_compacted_history_tells_the_same_but_for_the_counts_in_between(path):
+    manager = SimpleMemoryManager.open(path)
+    for turn in range(10, 40):
+        manager.add_memory(5, "Hall", memory("A", turns=str(turn)))
+        manager.add_memory(6, "Attic", memory("B", turns=str(turn)))
+    manager.invalidate_memory(5, "A", "wrong")
+    manager.add_memory(5, "Hall", memory("C", turns="50"))
+    manager.add_memory(6, "Attic", memory("B", turns="51"))
+    assert manager.store.compact_history() == (64, 6)
+    assert told(path) == [
+        ("added", "agent", 5, "A"),
+        ("added", "agent", 6, "B"),
+        ("seen again", "agent", 5, "A"),
+        ("invalidated", "agent", 5, "A"),
+        ("added", "agent", 5, "C"),
+        ("seen again", "agent", 6, "B"),
+    ]
+    assert manager.store.history.replayed() == manager.memory_cache
+    assert manager.store.compact_history() == (6, 6)
+    assert SimpleMemoryManager.open(path).add_memory(5, "Hall", memory("D"))
+    assert {row["source"] for row in rows(path)} == {"agent"}
+
+
+def test_a_history_with_lines_that_can_not_be_read_keeps_them(path):
+    manager = SimpleMemoryManager.open(path)
+    for turn in range(10, 14):
+        manager.add_memory(5, "Hall", memory("A", turns=str(turn)))
+    history = path.with_suffix(".history.jsonl")
+    history.write_text("".join([*lines(path)[:3], '{"of": "a later version"}\n', "half a li\n", *lines(path)[3:]]))
+    manager.store.compact_history()
+    assert lines(path)[1:3] == ['{"of": "a later version"}\n', "half a li\n"]
+    assert manager.store.history.replayed() == manager.memory_cache
+
+
+@given(st.lists(st.tuples(st.integers(1, 2), st.sampled_from("ABC"), st.sampled_from(["add", "wrong"])), max_size=25))
+@settings(max_examples=30, deadline=None)
+def test_whatever_happened_a_compacted_history_leads_to_the_same_memories(steps):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "Memories.md"
+        manager = SimpleMemoryManager.open(path)
+        for turn, (place, title, step) in enumerate(steps):
+            if step == "add":
+                manager.add_memory(place, "Room", memory(title, turns=str(turn)))
+            else:
+                manager.invalidate_memory(place, title, "wrong", turn)
+        before = [record for record in manager.store.history.records() if record.change.kind != "seen again"]
+        manager.store.compact_history()
+        after = [record for record in manager.store.history.records() if record.change.kind != "seen again"]
+        assert after == before
+        replayed = {place: kept for place, kept in manager.store.history.replayed().items() if kept}
+        assert replayed == manager.memory_cache
+
+
+def test_a_merge_conflict_is_said_and_both_sides_are_read_until_it_is_resolved(path, caplog):
+    manager = SimpleMemoryManager.open(path)
+    manager.add_memory(5, "Hall", memory("A"))
+    text = path.read_text()
+    both = text.replace("**[NOTE", "<<<<<<< ours\n**[NOTE").replace(
+        "\n---", "=======\n**[NOTE - PERMANENT] B** *(Ep1, T3, +0)*\nTheirs.\n\n>>>>>>> theirs\n\n---"
+    )
+    path.write_text(both)
+    assert "[NOTE] B: Theirs." in manager.get_location_memory(5)
+    manager.get_location_memory(5)
+    assert caplog.text.count("a merge conflict is not resolved") == 1
+    path.write_text(text)
+    assert manager.get_location_memory(5) == "[NOTE] A: The text of A."

@@ -102,7 +102,7 @@ def test_the_contrary_of_what_is_pinned_is_on_record_once_and_not_believed(tmp_p
 
 
 def test_consolidating_merges_into_what_is_pinned_and_never_away(tmp_path):
-    with SimpleMemoryManager.open(tmp_path) as manager:
+    with SimpleMemoryManager(path=tmp_path / "Memories.md") as manager:
         for text in ("The lever opens the gate!", GATE):
             manager.add_memory(5, "Hall", lever(text, title=text))
         manager.edit_memory(5, GATE, Edit(pinned=True))

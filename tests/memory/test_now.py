@@ -30,13 +30,20 @@ def test_a_memory_says_what_is_so_instead_and_the_file_does_not(tmp_path):
         for _ in commands[:-1]:
             run.process_turn()
             told.append([kept.instead_of(small_world.JETTY, here), kept.instead_of(small_world.PANTRY, shut)])
-        assert told == [["", ""], ["", ""], ["carried", ""], ["carried", ""], ["carried", ""], ["carried", "open"]]
+        assert told == [
+            ["", ""],
+            ["", ""],
+            ["brass key carried", ""],
+            ["brass key carried", ""],
+            ["brass key carried", ""],
+            ["brass key carried", "tin box open"],
+        ]
         shown = kept.get_location_memory(small_world.PANTRY)
         assert "A shut box." in shown
-        assert "(now: open)" in shown
+        assert "(now: tin box open)" in shown
         run.process_turn()
         (ahead,) = run.managers.context.player_context(run.services.game.observe(), "").dangers
-        assert ahead.text == "Box: A shut box. (now: open)"
+        assert ahead.text == "Box: A shut box. (now: tin box open)"
         assert "now:" not in (tmp_path / "Memories.md").read_text("utf-8")
         run.reset_episode()
         assert "(now:" not in kept.get_location_memory(small_world.PANTRY)
@@ -50,10 +57,10 @@ def test_the_memory_is_asked_with_what_is_so_after_the_turn(tmp_path):
         took = ObjectMoved(small_world.KEY, "brass key", small_world.JETTY, "Jetty", small_world.PLAYER, "you")
         turn = ZMachineContext(turn=1, score_delta=5, moved=(took,), things=(key,), inventory_after=("brass key",))
         kept.record_action_outcome(small_world.JETTY, "Jetty", "take key", "Taken.", turn)
-    assert answers.requests[0].now == {"Key": "carried"}
+    assert answers.requests[0].now == {"Key": "brass key carried"}
     prompt = prompt_for(answers.requests[0], history_window=3)[1].content
     assert '"text": "A key lies here.", ' in prompt
-    assert '"now": "carried"' in prompt
+    assert '"now": "brass key carried"' in prompt
 
 
 @pytest.mark.parametrize(
@@ -101,11 +108,13 @@ def test_in_the_bundled_story_the_object_tree_bears_out_every_word(tmp_path):
                 text = kept.get_location_memory(now.location.num)
                 for one in kept.memory_cache.get(now.location.num, ()):
                     for claim in one.claims:
-                        word = kept.instead_of(now.location.num, memory(claims=(claim,)))
-                        if not word:
+                        told = kept.instead_of(now.location.num, memory(claims=(claim,)))
+                        if not told:
                             continue
+                        name, word = told.rsplit(" ", 1)
                         found.add(word)
-                        assert any(word in line.partition("(now: ")[2] for line in text.splitlines())
+                        said = [line.partition("(now: ")[2] for line in text.splitlines()]
+                        assert any(name in line and word in line for line in said)
                         if word == "carried":
                             assert claim.number in carried
                         elif word == "gone":

@@ -153,7 +153,7 @@ def test_consolidating_takes_the_earliest_and_the_latest_of_both(path, order):
         memory("Gate", episode=1, turns="132", text=GATE),
         memory("Lever", episode=2, turns="5", text="the lever opened the gate"),
     ]
-    with SimpleMemoryManager.open(path) as plain:
+    with SimpleMemoryManager(path=path) as plain:
         plain.add_memory(5, "Hall", memory("Rug", episode=1, turns="1"))
         plain.add_memory(5, "Hall", memory("Rug", episode=2, turns="1"))
         for at in order:
@@ -194,7 +194,7 @@ def test_an_origin_of_the_wrong_kind_is_not_imported(tmp_path):
     (tmp_path / "all.json").write_text(json.dumps([row]))
     done = CliRunner().invoke(app, ["import", str(tmp_path / "all.json"), "--workdir", str(tmp_path)])
     assert done.exit_code == 2
-    assert "has [1] as its first_episode" in done.stderr
+    assert "The first_episode of memory 'Gate' is [1]" in done.stderr
 
 
 @pytest.mark.parametrize(

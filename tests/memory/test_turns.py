@@ -309,7 +309,7 @@ def test_what_is_no_longer_so_in_this_episode_is_not_believed_any_longer(play):
     manager.record_action_outcome(6, "Attic", "take sword", "Taken.", HELD | again)
     assert kept(manager, 6) == [("I left the sword here", "ephemeral", "SUPERSEDED")]
     (gone,) = manager.ephemeral_cache[6]
-    assert gone.invalidation_reason == "by the object tree the short sword is otherwise by now"
+    assert gone.invalidation_reason == "by the object tree this is no longer true of the short sword"
 
 
 def test_an_arrival_scores_nothing_of_its_own(play):
@@ -575,3 +575,17 @@ def test_what_a_memory_says_of_this_action_in_this_state_is_seen_again_and_not_a
     manager.record_action_outcome(5, "Hall", "push door", "It is stuck.", stuck | {"turn": 3, "score_delta": 5})
     manager.record_action_outcome(5, "Hall", "pull door", "It is stuck.", stuck | {"turn": 4})
     assert len(manager.synthesizer.requests) == 3
+
+
+def test_another_response_to_the_same_blow_in_the_same_state_is_asked_about(play):
+    wounds = (AttributeChanged("ogre", 9, "attribute 6", True),)
+    fight = {"changed": wounds, "state": (Claim(Relation.CARRIED, 4, "sword"),)}
+    hurt = remember("A blow hurts the ogre", category="SUCCESS", action="attack ogre", text="He bleeds.")
+    dead = remember("Two blows kill the ogre", category="SUCCESS", action="attack ogre", text="He dies.")
+    manager = play(hurt, dead)
+    for turn, response in enumerate(("The ogre bleeds.", "The ogre bleeds.", "The ogre dies."), 1):
+        manager.record_action_outcome(5, "Hall", "attack ogre", response, fight | {"turn": turn})
+    assert [(one.title, one.observation_count) for one in manager.memory_cache[5]] == [
+        ("A blow hurts the ogre", 2),
+        ("Two blows kill the ogre", 1),
+    ]

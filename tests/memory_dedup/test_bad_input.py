@@ -152,8 +152,8 @@ from zorkgpt.memory.models import Memory
 config = SimpleNamespace(enable_semantic_deduplication=False, embedding_provider="auto")
 with SimpleMemoryManager(config=config, path={str(tmp_path / "m.md")!r}) as manager:
     for turn in ("1", "2"):
-        manager.add_memory(1, "Gate", Memory("NOTE", "", 1, turn, 0, {GATE!r}, "permanent"))
-    manager.add_memory(1, "Gate", Memory("NOTE", "", 1, "3", 0, {AGAIN!r}, "permanent"))
+        manager.add_memory(1, "Gate", Memory("NOTE", "Gate", 1, turn, 0, {GATE!r}, "permanent"))
+    manager.add_memory(1, "Gate", Memory("NOTE", "Gate", 1, "3", 0, {AGAIN!r}, "permanent"))
     assert not manager.enable_deduplication and manager.embedding_provider is None
     assert manager.check_semantic_duplicate({GATE!r}, 1)[1] == 1.0
     print([memory.turns for memory in manager.memory_cache[1]])

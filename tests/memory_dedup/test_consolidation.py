@@ -16,7 +16,7 @@ PULL, USE = "Pull the lever to open the iron gate.", "To open the iron gate, use
 @pytest.fixture
 def old_file(tmp_path):
     """Written without deduplication."""
-    with SimpleMemoryManager.open(tmp_path) as manager:
+    with SimpleMemoryManager(path=tmp_path / "Memories.md") as manager:
         for place, text, turns in ((1, GATE, "5"), (1, CONTRARY, "6"), (1, AGAIN, "9"), (2, GATE, "7")):
             manager.add_memory(place, "Gate", fact(text, turns=turns))
     return tmp_path
@@ -50,7 +50,7 @@ def test_repeats_are_merged_place_by_place_and_contradictions_stay(old_file):
 
 
 def test_the_judge_is_asked_about_what_is_unsure(tmp_path):
-    with SimpleMemoryManager.open(tmp_path) as manager:
+    with SimpleMemoryManager(path=tmp_path / "Memories.md") as manager:
         manager.add_memory(1, "Gate", fact(PULL))
         manager.add_memory(1, "Gate", fact(USE, turns="30"))
     with opened(tmp_path, Says("same")) as manager:
@@ -88,8 +88,8 @@ def test_the_commands_show_merge_and_undo(old_file):
     assert (code, said) == (
         0,
         "Location 1: Gate\n"
-        f"  “”: {AGAIN}\n"
-        f"    is said by “”: {GATE}\n"
+        f"  “…”: {AGAIN}\n"
+        f"    is said by “…”: {GATE}\n"
         "    says the same (no vectors, by the words)\n"
         "1 memory repeats another. Merge with --apply.\n",
     )

@@ -18,7 +18,7 @@ PLACES = 40
 
 def a_file_with_repeats(folder: Path) -> Path:
     folder.mkdir()
-    with SimpleMemoryManager.open(folder / "Memories.md") as manager:
+    with SimpleMemoryManager(path=folder / "Memories.md") as manager:
         for place in range(1, PLACES + 1):
             manager.add_memory(place, "Yard", fact("The iron gate is open.", "Iron gate open"))
             manager.add_memory(place, "Yard", fact("Iron gate is open.", "Open iron gate", turns="30"))

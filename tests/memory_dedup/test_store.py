@@ -184,7 +184,7 @@ def test_the_vector_cache_is_beside_the_file_and_holds_what_is_believed(open_, t
     with open_(judge=Says("distinct")) as manager:
         manager.add_memory(1, "Gate", fact(GATE))
         manager.add_memory(1, "Gate", fact("The bell rings at noon."))
-        manager.invalidate_memory(1, "", "It does not")
+        manager.invalidate_memory(1, "…", "It does not")
     assert (tmp_path / "Memories.vectors.npz").is_file()
     with open_() as again:
         kept = [memory.text for memory in again.memory_cache[1] if memory.status == "ACTIVE"]

@@ -166,9 +166,9 @@ def test_the_model_is_told_the_turn_the_facts_and_the_hints():
         '"Barn" (location 5)',
         "```\ndrop ladder\n```",
         "```\nDropped.\n```",
-        "- The ladder moved from you to the Barn.\n",
+        '- The ladder moved from you to "Barn".\n',
         "- The place was visited before in this episode.\n",
-        "- The object tree says that the ladder moved: where that is now is ephemeral.\n",
+        "- By the object tree, this moved: the ladder; where it is now is ephemeral.\n",
     ):
         assert part in prompt
 
@@ -217,6 +217,13 @@ def test_the_arrival_is_asked_about_as_the_first_look():
     assert "This is the first visit to the place in this episode." in prompt
 
 
+def test_no_action_is_spoken_of_where_the_game_begins():
+    opening = prompt_of(with_(arrival=True, action="", context=ZMachineContext(first_visit=True)))
+    walked = prompt_of(with_(arrival=True, context=ZMachineContext(first_visit=True)))
+    asked_elsewhere = "What the action did where it was taken is asked about separately."
+    assert (asked_elsewhere in opening, asked_elsewhere in walked) == (False, True)
+
+
 def test_the_model_is_told_what_the_player_was_shown_of_other_places():
     prompt = prompt_of(with_(recalled=("Hay may burn", "Fact 2")))
     assert "# Memories of other places that the player was shown\n\n```\nHay may burn\nFact 2\n```\n" in prompt
@@ -226,16 +233,16 @@ def test_the_model_is_told_what_the_player_was_shown_of_other_places():
 def test_the_model_is_told_what_is_carried_and_which_visit_this_is():
     context = ZMachineContext(inventory_after=("lamp", "rope"))
     staying, back = with_(context=context, visits=(1, 1), first_stay=True), with_(context=context, visits=(4, 2))
-    first = "- This is your first visit here, in any episode.\n- This is still the first"
+    first = "- This is still the first visit to the place in any episode, and not the first turn of it.\n"
     assert f"- You carry the lamp, the rope.\n{first}" in prompt_of(staying)
-    told = "- You've been here 4 times across 2 episodes.\n- The place was visited before in this episode.\n"
+    told = "- You've been at the place 4 times across 2 episodes.\n- The place was visited before in this episode.\n"
     assert told in prompt_of(back)
 
 
 def test_an_arrival_after_a_death_is_no_way_and_its_question_not_about_the_death():
     died = ZMachineContext(first_visit=True, location_changed=True, died=True, location_before=9, location_after=5)
     prompt = prompt_of(with_(arrival=True, context=died))
-    assert "The command killed you elsewhere, and the story goes on here, in the Barn (location 5)." in prompt
+    assert 'The command killed you elsewhere, and the story goes on here, at "Barn" (location 5).' in prompt
     assert "You died on this turn." not in prompt
     assert "brought you here" not in prompt
 

@@ -16,22 +16,22 @@ def request(action: str = "look", response: str = "Ok.", *, arrival: bool = Fals
 @pytest.mark.parametrize(
     ("context", "facts"),
     [
-        ({}, ["The score did not change.", "You were in the Barn (location 5) and stayed there."]),
+        ({}, ["The score did not change.", 'You stayed at "Barn" (location 5).']),
         (
             {"score_delta": 5, "score_before": 0, "score_after": 5},
-            ["The score rose by 5, from 0 to 5.", "You were in the Barn (location 5) and stayed there."],
+            ["The score rose by 5, from 0 to 5.", 'You stayed at "Barn" (location 5).'],
         ),
         (
             {"score_delta": -10, "location_changed": True, "location_after": 9, "destination_name": "Yard"},
-            ["The score fell by 10.", "You went from the Barn (location 5) to the Yard (location 9)."],
+            ["The score fell by 10.", 'You went from "Barn" (location 5) to "Yard" (location 9).'],
         ),
         (
             {"inventory_before": ("ladder", "nail", "nail"), "inventory_after": ("nail",), "moved": (LADDER_DROPPED,)},
             [
                 "The score did not change.",
-                "You were in the Barn (location 5) and stayed there.",
-                "You no longer carry the ladder, the nail.",
-                "The ladder moved from you to the Barn.",
+                'You stayed at "Barn" (location 5).',
+                "You no longer carry the nail.",
+                'The ladder moved from you to "Barn".',
             ],
         ),
         (
@@ -43,10 +43,9 @@ def request(action: str = "look", response: str = "Ok.", *, arrival: bool = Fals
             },
             [
                 "The score did not change.",
-                "You were in the Barn (location 5) and stayed there.",
-                "You now carry the ladder.",
-                "The ladder moved from the Barn to you.",
-                "The hay moved from the Barn to nowhere.",
+                'You stayed at "Barn" (location 5).',
+                'The ladder moved from "Barn" to you.',
+                'The hay disappeared from "Barn".',
                 "The gate is now open.",
                 "The gate is no longer locked.",
                 "You died on this turn.",
@@ -56,7 +55,7 @@ def request(action: str = "look", response: str = "Ok.", *, arrival: bool = Fals
             {"nothing_changed": True},
             [
                 "The score did not change.",
-                "You were in the Barn (location 5) and stayed there.",
+                'You stayed at "Barn" (location 5).',
                 "Nothing in the world changed: not the place, the score, what you carry, nor anything else.",
             ],
         ),
@@ -64,7 +63,7 @@ def request(action: str = "look", response: str = "Ok.", *, arrival: bool = Fals
             {"unnamed_change": True},
             [
                 "The score did not change.",
-                "You were in the Barn (location 5) and stayed there.",
+                'You stayed at "Barn" (location 5).',
                 "No object that can be named changed; that does not mean that nothing happened.",
             ],
         ),
@@ -76,22 +75,20 @@ def test_facts_are_sentences(context, facts):
 
 def test_an_arrival_says_that_the_command_was_given_elsewhere():
     arrival = request("north", arrival=True, location_changed=True, score_delta=5, inventory_after=("nail",))
-    assert facts_in_words(arrival) == [
-        "The command was given elsewhere and brought you here, to the Barn (location 5)."
-    ]
+    assert facts_in_words(arrival) == ['The command was given elsewhere and brought you here, to "Barn" (location 5).']
     assert signals(arrival) == ["Not the first look at this place in this episode: core is ruled out."]
 
 
 def test_the_opening_is_no_command():
     opening = request("", "West of House", arrival=True, first_visit=True)
-    assert facts_in_words(opening) == ["The game begins here, in the Barn (location 5)."]
+    assert facts_in_words(opening) == ['The game begins here, at "Barn" (location 5).']
 
 
 def test_what_comes_to_a_place_that_the_player_has_left_is_not_told():
     left = {"location_changed": True, "location_before": 5, "location_after": 6}
     comes, follows = ObjectMoved(9, "rat", 40, "Attic", 5, "Barn"), ObjectMoved(9, "rat", 5, "Barn", 6, "Yard")
     assert signals(request("north", "Yard", moved=(comes,), **left)) == signals(request("north", "Yard", **left))
-    assert "The rat moved from the Barn to the Yard." in facts_in_words(request("north", moved=(follows,), **left))
+    assert 'The rat moved from "Barn" to "Yard".' in facts_in_words(request("north", moved=(follows,), **left))
 
 
 def test_what_leaves_a_place_before_the_player_comes_there_is_not_told():
@@ -100,7 +97,7 @@ def test_what_leaves_a_place_before_the_player_comes_there_is_not_told():
     assert facts_in_words(request("north", "Yard", moved=(leaves,), **walk)) == facts_in_words(
         request("north", "Yard", **walk)
     )
-    assert "The rat moved from the Yard to the Attic." in facts_in_words(
+    assert 'The rat moved from "Yard" to the Attic.' in facts_in_words(
         request("north", "Yard. A rat runs off.", moved=(leaves,), **walk)
     )
 
@@ -155,7 +152,18 @@ def test_a_story_s_names_are_one_short_line():
         ("north", "Yard", {"first_visit": True, "inventory_changed": True, "location_changed": True}, []),
         ("north", "Yard. " * 20, {"first_visit": True, "location_changed": True}, []),
         ("put it down", "Done.", {"first_visit": True}, ["puts something somewhere"]),
-        ("push it", "Ok.", {"first_visit": True, "moved": (LADDER_DROPPED,)}, ["the ladder moved: where that is now"]),
+        (
+            "push it",
+            "Ok.",
+            {"first_visit": True, "moved": (LADDER_DROPPED,)},
+            ["this moved: the ladder; where it is now"],
+        ),
+        (
+            "drop it",
+            "Ok.",
+            {"inventory_changed": True, "first_visit": True, "moved": (LADDER_DROPPED,)},
+            ["this moved"],
+        ),
         ("dig", "Gold!", {"first_visit": True, "score_delta": 5}, ["The score rose"]),
         ("dig", "No.", {"first_visit": True, "nothing_changed": True}, ["does not work here is likely permanent"]),
         ("dig", "Ow.", {"first_visit": True, "died": True}, ["disproved"]),
@@ -166,3 +174,8 @@ def test_signals_of_the_turn_hint_at_the_persistence(action, response, context, 
     found = signals(request(action, response, **context))
     assert len(found) == len(hinted)
     assert all(part in hint for part, hint in zip(hinted, found, strict=True))
+
+
+def test_names_of_places_stand_in_quotes_whatever_they_begin_with():
+    hall = SynthesisRequest(5, "The Great Hall", "wait", "Time passes.", ZMachineContext())
+    assert facts_in_words(hall)[1] == 'You stayed at "The Great Hall" (location 5).'

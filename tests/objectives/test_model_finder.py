@@ -95,8 +95,8 @@ def test_the_model_is_told_what_is_certain_and_what_is_in_words():
         '- Not tried from "Hall" (1): north, up',
         "Hall: Draughty: Wind comes from below.",
         "Doors need keys.",
-        '"10 brass lamp"',
-        '"1 Hall"',
+        '"brass lamp" (10)',
+        '- Places: "Hall" (1)',
         'Turn 15, at "Hall": "knock", and the game said',
         "The miller lives here.",
     ):

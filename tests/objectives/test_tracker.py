@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from game_interface.models import Item, ObjectMove
 from tests.fixtures.objectives import CELLAR, LAMP, a_book, at, turn, walked, wanted
 from zorkgpt.objectives.file import objective_from_dict, objective_to_dict, restore_tracker, tracker_to_dict
 from zorkgpt.objectives.finder import ReachedReport
@@ -17,6 +18,7 @@ from zorkgpt.objectives.models import (
     ObjectiveStatus,
     Scope,
     merged,
+    prompt_line,
     restarted,
 )
 
@@ -39,6 +41,20 @@ def test_what_shows_it_is_kept_with_it():
     tracker.update(turn(7, "take lamp", **TAKEN))
     assert tracker.objectives[one.key].evidence == (ObjectiveEvidence(EpisodeTurn(1, 7), "game", "take lamp", 5),)
     assert tracker.counts["reached_by_ground_truth"] == 1
+
+
+def test_an_action_that_only_finds_it_done_is_not_said_to_have_done_it():
+    one = wanted("Have the lamp in the cellar", kind="thing_at", thing=10, place=2, scope="world", places=(2,))
+    there = at(CELLAR, visible=[replace(LAMP, parent=2)])
+    found, brought = a_book(one), a_book(one)
+    found.update(turn(7, "down", after=there))
+    put = ObjectMove(LAMP, Item(4, "you"), Item(2, "Cellar"))
+    brought.update(turn(7, "drop lamp", before=at(CELLAR, carried=[LAMP]), after=there, moved=(put,)))
+    told = [prompt_line(tracker.objectives[one.key], {2: "Cellar"}) for tracker in (found, brought)]
+    wording = "Have the lamp in the cellar; done when the brass lamp is at Cellar (2); reached in episode 1, turn 7"
+    assert told == [wording, f"{wording}, by “drop lamp”"]
+    found.start_episode([])
+    assert prompt_line(found.objectives[one.key], {}).endswith("; to be done again, found done in episode 1, turn 7")
 
 
 def test_a_turn_taken_over_twice_counts_once():

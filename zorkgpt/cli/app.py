@@ -239,6 +239,29 @@ def doctor(workdir: Workdir = None, game: Game = None) -> None:
     raise typer.Exit(examine(workdir, game))
 
 
+@app.command("mcp")
+def serve_memories(
+    memories: Annotated[Path, typer.Option("--memories", help="The memory file, or the folder that holds it.")],
+    host: Annotated[
+        str | None, typer.Option("--host", help="Serve HTTP at this address, instead of standard input and output.")
+    ] = None,
+    port: Annotated[int, typer.Option("--port", min=1, max=65535, help="With --host.")] = 8766,
+    token: Annotated[
+        str | None,
+        typer.Option(
+            "--token",
+            envvar="ZORKGPT_MCP_TOKEN",
+            help="What requests carry; needed beyond this machine. Only with --host.",
+        ),
+    ] = None,
+    read_only: Annotated[bool, typer.Option("--read-only", help="Let nobody change anything.")] = False,
+) -> None:
+    """Serve a memory to agents, by the Model Context Protocol."""
+    from zorkgpt.cli.mcp import serve_memory
+
+    serve_memory(memories, host=host, port=port, token=token, read_only=read_only)
+
+
 def run(arguments: list[str]) -> int:
     """Run a command and return its exit code; an error of ours is a message, never a traceback."""
     _mount_groups()

@@ -9,7 +9,8 @@ from zorkgpt.cli.display import RULES
 from zorkgpt.memory.credit.trials import Trial, TrialFile
 from zorkgpt.memory.models import Memory, PlaceKey
 from zorkgpt.memory.storage.changes import is_current, seen_first
-from zorkgpt.memory.storage.document import parse
+from zorkgpt.memory.storage.document import Document
+from zorkgpt.memory.storage.shelves import read_document
 from zorkgpt.runlog.episodes import FailureCount, count_failures, episodes_in, last_end, read_episode
 from zorkgpt.runlog.events import EpisodeEnded, Event, TurnPlayed
 
@@ -89,7 +90,7 @@ def learning_of(workdir: Path, log_name: str, memory_file: str) -> Learning:
         )
         for end, turns in ends
     )
-    kept = path.read_bytes() if path.is_file() else b""
+    kept = read_document(path) if path.is_file() else Document()
     return Learning(episodes, _useful_memories(kept, trials, gains, shown))
 
 
@@ -115,15 +116,14 @@ def _scores(turns: Iterable[TurnPlayed]) -> dict[int, int]:
 
 
 def _useful_memories(
-    memory_file: bytes, trials: Iterable[Trial], gains: dict[tuple[int | str, int], int], shown: Counter[Key]
+    document: Document, trials: Iterable[Trial], gains: dict[tuple[int | str, int], int], shown: Counter[Key]
 ) -> tuple[UsefulMemory, ...]:
     by_memory: defaultdict[Key, list[Trial]] = defaultdict(list)
     for trial in trials:
         by_memory[trial.location_id, trial.title].append(trial)
-    document = parse(memory_file)
     found = []
     for (place, title), its in by_memory.items():
-        kept = [one for one in document.all_memories().get(place, ()) if one.title == title and is_current(one)]
+        kept = [one for one in document.memories(place) if one.title == title and is_current(one)]
         if not kept or not any(trial.worked for trial in its):
             continue
         names = [section.name for section in document.sections_of(place)]

@@ -124,13 +124,30 @@ def history(title: Title, workdir: Workdir = None, file: File = None, game: Game
 def search(
     text: Annotated[str, typer.Argument(help="Words to look for.")],
     limit: Annotated[int, typer.Option("--limit", min=1, help="At most so many.")] = 10,
+    location: Annotated[int | None, typer.Option("--location", help="Of this location only.")] = None,
+    persistence: Annotated[str | None, typer.Option("--class", help="core or permanent.")] = None,
+    status: Annotated[
+        str | None, typer.Option("--status", help="active, tentative or superseded. [default: what is believed]")
+    ] = None,
+    category: Annotated[
+        str | None, typer.Option("--category", help="SUCCESS, FAILURE, DISCOVERY, DANGER or NOTE.")
+    ] = None,
+    episode: Annotated[str | None, typer.Option("--episode", help="Seen first or last in this one.")] = None,
     workdir: Workdir = None,
     file: File = None,
     game: Game = None,
 ) -> None:
     """Memories of any location that share words with the text, best first."""
     with opened(workdir, file, game) as manager:
-        found = manager.search(text, limit)
+        found = manager.search(
+            text,
+            limit,
+            location_id=location,
+            persistence=persistence,
+            status=status,
+            category=category,
+            episode=episode,
+        )
         for result in found:
             place = result.located
             say(f"{place.location_id} {place.location_name}: {described(place.memory)}")
@@ -155,33 +172,34 @@ def stats(workdir: Workdir = None, file: File = None, game: Game = None) -> None
 def check(workdir: Workdir = None, file: File = None, game: Game = None) -> None:
     """List what in the file was not understood, with line numbers. Exits with 1 if there is anything."""
     with opened(workdir, file, game) as manager:
-        from zorkgpt.memory.storage.document import parse
+        from zorkgpt.memory.storage.shelves import read_document
 
-        document = parse(manager.store.file.path.read_bytes())
-        problems = list(document.problems())
-        for problem in problems:
-            say(f"line {problem.line}: {problem.message}")
+        document = read_document(manager.store.file.path)
+        found = [(shelf.name, problem) for shelf in document.shelves for problem in shelf.problems()]
+        for name, problem in found:
+            say(f"{name and f'{name}, '}line {problem.line}: {problem.message}")
         memories = sum(map(len, document.all_memories().values()))
-        say(f"{number_of(memories, 'memory', 'memories')} read, {len(problems)} not understood and kept as found.")
-    if problems:
+        say(f"{number_of(memories, 'memory', 'memories')} read, {len(found)} not understood and kept as found.")
+    if found:
         raise typer.Exit(ExitCode.NOT_UNDERSTOOD)
 
 
 @app.command()
 def export(
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON array; without this, the file as it is.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON array; without this, one Markdown file.")] = False,
     workdir: Workdir = None,
     file: File = None,
     game: Game = None,
 ) -> None:
     """Write all memories to the standard output."""
     with opened(workdir, file, game) as manager:
+        from zorkgpt.memory.storage.shelves import joined, read_document
         from zorkgpt.memory.upkeep.exchange import rows
 
         if as_json:
             typer.echo(json.dumps(rows(manager.all_memories()), indent=1))
         else:
-            typer.echo(manager.store.file.path.read_bytes(), nl=False)
+            typer.echo(joined(read_document(manager.store.file.path)), nl=False)
 
 
 def _as_of(manager: "SimpleMemoryManager", given: str) -> "list[LocatedMemory]":

@@ -1,6 +1,5 @@
 """The commands of `memories` that change what is remembered."""
 
-import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -22,6 +21,7 @@ from zorkgpt.cli.memories import (
     say,
 )
 from zorkgpt.cli.paths import configured_paths
+from zorkgpt.files import write_file
 from zorkgpt.runlog.story_folder import StoryMark, stories_of
 from zorkgpt.text import number_of
 
@@ -163,12 +163,19 @@ def import_(
 ) -> None:
     """Add the memories of another file; those that are known already are left out."""
     with opened(workdir, file, game, must_exist=False) as manager:
-        from zorkgpt.memory.upkeep.exchange import read_memories, with_memories
+        from zorkgpt.memory.upkeep.exchange import add_all, read_memories
 
         memories = read_memories(source)
-        outcome = manager.store.apply(lambda document: with_memories(document, memories))
-        added = len(outcome.changes) if outcome else 0
+        added = add_all(manager.store, memories)
         say(f"{added} of {number_of(len(memories), 'memory', 'memories')} added.")
+
+
+@app.command()
+def compact(workdir: Workdir = None, file: File = None, game: Game = None) -> None:
+    """Shorten the history: observations and trials of a memory that follow one another become one line."""
+    with opened(workdir, file, game) as manager:
+        before, after = manager.store.compact_history()
+        say(f"{number_of(before, 'line', 'lines')} of history, now {after}.")
 
 
 @app.command()
@@ -226,7 +233,7 @@ def classify(
             say("Nothing was changed.")
             return
         backup = Path(f"{path}{BACKUP_SUFFIX}")
-        shutil.copyfile(path, backup)
+        _copy(path, backup)
         outcome = manager.store.apply(lambda document: with_marks(document, proposed))
         marked = len(outcome.changes) if outcome else 0
         say(f"{number_of(marked, 'memory', 'memories')} marked. The file as it was: {backup}")
@@ -290,7 +297,14 @@ def _location_of(manager: "SimpleMemoryManager", title: str) -> "PlaceKey":
 def _backup_of(path: Path) -> Path:
     names = (path.with_name(f"{path.name}.before-dedupe-{number}.backup") for number in range(1, 1000))
     copy = next(name for name in names if not name.exists())
-    return Path(shutil.copy2(path, copy))
+    _copy(path, copy)
+    return copy
+
+
+def _copy(path: Path, to: Path) -> None:
+    from zorkgpt.memory.storage.shelves import joined, read_document
+
+    write_file(to, joined(read_document(path)))
 
 
 def _story_of(folder: Path, game: str | None) -> "Story":

@@ -137,6 +137,7 @@ def _line(turn: RecentTurn) -> str:
     because = f" because {one_line(reasons)}" if reasons else ""
     response = one_line(both_ends(without_heading(turn), _RESPONSE_TOKENS))
     action = one_line(first_sentences(turn.action, _ACTION_TOKENS))
-    return (
-        f"Turn {turn.turn}, at {one_line(turn.location_name)}: {action}{because}, the game: {response}{changes(turn)}"
-    )
+    # The heading of the place that it led to is left out of the response.
+    arrived = f" to {one_line(turn.arrived)}" if turn.arrived else ""
+    place = one_line(turn.location_name)
+    return f"Turn {turn.turn}, at {place}: {action}{arrived}{because}, the game: {response}{changes(turn)}"

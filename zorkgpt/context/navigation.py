@@ -111,11 +111,14 @@ def no_route(graph: MapGraph, here: int | None, reasons: str) -> NoRoute | None:
 
 
 def untried_elsewhere(graph: MapGraph, here: int | None) -> tuple[UntriedWays, ...]:
-    """Return the untried exits of the other places to which a route is known, the nearest first."""
-    routes = graph.routes(here) if here is not None else {}
+    """Return the untried exits of the other places, the nearest first; those without a known route come last."""
+    if here is None:
+        return ()
+    routes = {room: tuple(ways) for room, ways in graph.routes(here).items()}
+    unproven = {room: ways for room, ways in _routes_with_ways_back(graph, here).items() if room not in routes}
     return tuple(
-        UntriedWays(untried, graph.label(room), room, tuple(ways))
-        for room, ways in routes.items()
+        UntriedWays(untried, graph.label(room), room, ways, unproven=room in unproven)
+        for room, ways in {**routes, **unproven}.items()
         if room != here and (untried := graph.untried(room))
     )
 
@@ -144,14 +147,16 @@ def known_points(
         scored: The actions that have scored in this episode, by location; they are left out.
     """
     routes = graph.routes(here) if here is not None else {}
+    back = _routes_with_ways_back(graph, here) if here is not None else {}
     done = {(room, exit_name(action)) for room, actions in scored.items() for action in actions}
     found: list[KnownPoints] = []
-    for room in (*routes, *(room for room in graph.rooms if room not in routes)):
+    for room in dict.fromkeys((*routes, *back, *graph.rooms)):
         for memory in recall(room):
             points = memory.score_change or 0
             if memory.action and points > 0 and (room, exit_name(memory.action)) not in done:
                 ways = tuple(routes[room]) if room in routes else None
-                found.append(KnownPoints(memory.action, points, graph.label(room), room, memory, ways))
+                unproven = back.get(room, ()) if ways is None else ()
+                found.append(KnownPoints(memory.action, points, graph.label(room), room, memory, ways, unproven))
     return tuple(found)
 
 

@@ -208,14 +208,16 @@ def shown_points(context: PlayerContext, budgets: ContextSection) -> list[KnownP
 def way_to_points(known: KnownPoints) -> str:
     """Return the way to where the points are, as seen from here."""
     if known.ways is None:
-        return "no way there is known"
+        unproven = ", ".join(map(one_line, known.unproven))
+        return f"no proven way there, but perhaps: {unproven}" if unproven else "no way there is known"
     return f"from here: {', '.join(map(one_line, known.ways))}" if known.ways else "here"
 
 
 def room_description(context: PlayerContext, budgets: ContextSection) -> PromptSection:
     """Return the last description of this room, and how many turns ago the game printed it."""
     age = context.room_description_age
-    heading = f"## ROOM DESCRIPTION ({age} turns ago):" if age else "## ROOM DESCRIPTION:"
+    ago = f"{age} turn{'' if age == 1 else 's'} ago"
+    heading = f"## ROOM DESCRIPTION ({ago}):" if age else "## ROOM DESCRIPTION:"
     values = {"room_description": None, "room_description_age": None}
     if context.room_description is None:
         return PromptSection(heading, "", values)
@@ -386,7 +388,8 @@ def _with_states(items: Sequence[Item] | None, things: Sequence[ThingState]) -> 
         remarks = [*["worn"] * thing.worn, *thing.states] if thing else []
         if item.num and (within := inside.get(item.num)):
             held = states.get(within[0].num)
-            remarks.append(f"{'on' if held and held.on_top else 'in'} it: {', '.join(map(told, within))}")
+            where = "holds" if thing and thing.alive else "on it" if held and held.on_top else "in it"
+            remarks.append(f"{where}: {', '.join(map(told, within))}")
         return one_line(item.name) + (f" ({'; '.join(remarks)})" if remarks else "")
 
     return [told(item) for item in inside.get(0, ())]
@@ -413,7 +416,7 @@ def _listed(quoted: Sequence[str], tokens: int) -> tuple[str, int]:
 
 def _untried(place: UntriedWays) -> str:
     untried, ways = (", ".join(map(one_line, names)) for names in (place.untried, place.ways))
-    return f"- {untried} at {one_line(place.place)}: go {ways}"
+    return f"- {untried} at {one_line(place.place)}: {'unproven, but perhaps' if place.unproven else 'go'} {ways}"
 
 
 def _untried_values(place: UntriedWays) -> dict[str, Any]:
@@ -422,6 +425,7 @@ def _untried_values(place: UntriedWays) -> dict[str, Any]:
         "place": place.place,
         "place_id": place.location_id,
         "ways": list(place.ways),
+        "unproven": place.unproven,
     }
 
 
@@ -483,6 +487,7 @@ def _points_values(known: KnownPoints) -> dict[str, Any]:
         "place": known.place,
         "location_id": known.location_id,
         "ways": None if known.ways is None else list(known.ways),
+        "unproven": list(known.unproven),
     }
 
 

@@ -1,5 +1,6 @@
 """The client for models on servers with OpenAI's chat-completions API."""
 
+import inspect
 import os
 import time
 from collections.abc import Callable, Iterable
@@ -355,6 +356,11 @@ def as_llm(
     if not hasattr(getattr(getattr(client, "chat", None), "completions", None), "create"):
         raise ConfigurationError(
             f"{type(client).__name__} is no model client: it has neither complete() nor chat.completions.create()."
+        )
+    if inspect.iscoroutinefunction(inspect.unwrap(client.chat.completions.create)):
+        raise ConfigurationError(
+            f"{type(client).__name__} answers asynchronously, and the memory asks in a thread of its own. Pass the "
+            "synchronous client with the same arguments (OpenAI for AsyncOpenAI); AsyncMemory never blocks the loop."
         )
     if settings is None:
         if not model:

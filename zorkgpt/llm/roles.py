@@ -18,7 +18,7 @@ class Role(StrEnum):
         "memory",
         ("memory", "info_ext"),
         "memory_sampling",
-        ("memory_synthesis", "memory_judge", "memory_classify"),
+        ("memory_synthesis", "memory_outcome", "memory_judge", "memory_classify"),
     )
     OBJECTIVES = "objectives", ("analysis",), "analysis_sampling", ("objectives", "objectives_refine")
     KNOWLEDGE = "knowledge", ("analysis",), "analysis_sampling", ("knowledge", "wisdom")

@@ -4,14 +4,15 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 
 from zorkgpt.errors import MemoryConflict, MemoryEditError
-from zorkgpt.memory.models import INVALIDATION_MARKER, Category, Memory, MemoryStatus, Persistence, PlaceKey
+from zorkgpt.memory.checks import check_category
+from zorkgpt.memory.ids import MemoryId, memory_id
+from zorkgpt.memory.models import INVALIDATION_MARKER, Memory, MemoryStatus, Persistence, PlaceKey
 from zorkgpt.memory.storage import changes
 from zorkgpt.memory.storage.changes import ChangedDocument, Kind, is_current
 from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.escaping import one_line
 from zorkgpt.memory.storage.store import MemoryStore
 
-CATEGORIES: tuple[str, ...] = tuple(Category)
 LASTING = tuple(kind for kind in Persistence if kind.outlives_episode)
 BY_A_PERSON = "by a person"
 
@@ -24,6 +25,7 @@ class Edit:
     """What is to be changed; None leaves a thing as it is."""
 
     text: str | None = None
+    title: str | None = None
     category: str | None = None
     persistence: str | None = None
     """ "core" or "permanent"."""
@@ -40,10 +42,17 @@ class Edit:
         """
         if self.text is not None and not one_line(self.text):
             raise MemoryEditError("The text is blank. To have a memory never shown again, veto it.")
-        for name, valid in (("category", CATEGORIES), ("persistence", LASTING), ("status", tuple(MemoryStatus))):
+        for name, valid in (("persistence", LASTING), ("status", tuple(MemoryStatus))):
             value = getattr(self, name)
             if value is not None and value not in valid:
                 raise MemoryEditError(f"The {name} is {value!r}; it must be one of {', '.join(valid)}.")
+        if self.category is not None:
+            try:
+                check_category(self.category)
+            except ValueError as error:
+                raise MemoryEditError(str(error)) from None
+        if self.title is not None and not one_line(self.title):
+            raise MemoryEditError("The title is blank.")
         if self.pinned and self.vetoed:
             raise MemoryEditError("A memory is pinned or vetoed, not both.")
 
@@ -58,8 +67,8 @@ def edit(store: MemoryStore, location_id: PlaceKey, title: str, wanted: Edit, *,
     """Change a memory in the file, as it stands there now; on disk when this returns.
 
     Args:
-        title: of the memory. Of several with the same one that which is expected is meant, else the one that is
-            believed, else the last.
+        title: of the memory, or its `MemoryId`. Of several with the same one that which is expected is meant, else the
+            one that is believed, else the last.
         expected: the fingerprint or the text that the memory had when the person looked at it.
 
     Returns:
@@ -75,7 +84,7 @@ def edit(store: MemoryStore, location_id: PlaceKey, title: str, wanted: Edit, *,
 
     def change(document: Document) -> ChangedDocument:
         old = _find(document, location_id, title, expected)
-        new = _edited(old, wanted)
+        new = replace(edited(old, wanted), id=memory_id(location_id, old))
         done[:] = [new]
         if new == old:
             return ChangedDocument(document)
@@ -88,7 +97,10 @@ def edit(store: MemoryStore, location_id: PlaceKey, title: str, wanted: Edit, *,
 def _find(document: Document, location_id: PlaceKey, title: str, expected: str | None) -> Memory:
     name = one_line(title)
     memories = document.memories(location_id)
-    found = [one for one in memories if one.title == name]
+    if isinstance(title, MemoryId):
+        found = [one for one in memories if memory_id(location_id, one) == title]
+    else:
+        found = [one for one in memories if one.title == name]
     found = found or [one for one in memories if one.title.casefold() == name.casefold()]
     if not found:
         raise MemoryEditError(
@@ -109,7 +121,12 @@ def _find(document: Document, location_id: PlaceKey, title: str, expected: str |
     return same[-1]
 
 
-def _edited(old: Memory, wanted: Edit) -> Memory:
+def edited(old: Memory, wanted: Edit) -> Memory:
+    """Return the memory as it is wanted.
+
+    Raises:
+        MemoryEditError: the edit makes no sense.
+    """
     if wanted.text is not None and one_line(wanted.text) != old.text:
         # What was noted of the old sentence need not be what the new one says.
         old = replace(old, claims=(), when=(), outcome="")
@@ -117,6 +134,7 @@ def _edited(old: Memory, wanted: Edit) -> Memory:
     vetoed = old.vetoed if wanted.vetoed is None else wanted.vetoed
     new = replace(
         old,
+        title=old.title if wanted.title is None else one_line(wanted.title),
         text=old.text if wanted.text is None else one_line(wanted.text),
         category=wanted.category or old.category,
         persistence=Persistence(wanted.persistence or old.persistence),

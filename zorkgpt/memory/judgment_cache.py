@@ -48,8 +48,9 @@ def key_of(request: SynthesisRequest, judge: str, replaced: Iterable[Memory] = (
         "handled": [sorted(request.handled), sorted(request.moved)],
         # Only where there is any: the questions of earlier versions have no such field.
         **({"now": dict(request.now)} if request.now else {}),
+        **({"facts": dict(request.facts)} if request.facts else {}),
     }
-    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:_KEY_LENGTH]
+    return hashlib.sha256(json.dumps(told, sort_keys=True, default=str).encode()).hexdigest()[:_KEY_LENGTH]
 
 
 def _told(memory: Memory) -> list[str]:
@@ -104,13 +105,13 @@ class JudgmentCache:
             if size == self._read_bytes:
                 return
             if size < self._read_bytes:
-                self._forget()
+                self.forget()
             with self._path.open("rb") as file:
                 file.seek(self._read_bytes)
                 found = file.read()
         except FileNotFoundError:
             if self._read_bytes:
-                self._forget()
+                self.forget()
             return
         except OSError as error:
             self._fail("judgments not read", error)
@@ -130,7 +131,9 @@ class JudgmentCache:
         if isinstance(key, str):
             self._answers[key] = answer
 
-    def _forget(self) -> None:
+    def forget(self) -> None:
+        """Forget what was read; what is on disk is read again."""
+        """Forget what was read; what is on disk is read again."""
         self._read_bytes = 0
         self._answers.clear()
 

@@ -1,7 +1,7 @@
 """Learns from turns: whether one is worth asking about, what it teaches, and whether the ground truth allows that."""
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Any
@@ -143,13 +143,19 @@ class Learner:
         name: str,
         action: str,
         response: str,
-        given: ZMachineContext | dict[str, Any] | None,
+        given: ZMachineContext | Mapping[str, object] | None,
         *,
         arrival: bool,
+        facts: Mapping[str, object] | None = None,
     ) -> None:
-        """Learn from a turn, and stop believing what it has made untrue of this episode. Never raises."""
+        """Learn from a turn, and stop believing what it has made untrue of this episode. Never raises.
+
+        Args:
+            facts: what whoever is asked is told beside the ground truth, by name.
+        """
         try:
             request = self._taken_in(location_id, name, action, response, given, arrival=arrival)
+            request = replace(request, facts=facts) if facts else request
             if self.synthesizer is not None:
                 request = self._question(request)
                 judgment = self._judgment(self.synthesizer, request) if request.triggers else _Judgment()
@@ -192,6 +198,13 @@ class Learner:
         """Return what is so now instead of what a memory claims; "" where it still is so, or that is not known."""
         return self._handled.instead_of(location_id, memory.claims) if memory.claims else ""
 
+    def forget(self) -> None:
+        """Forget every text that is known from before."""
+        self.recalled.clear()
+        self._last_action = (-1, "")
+        if self._judgments is not None:
+            self._judgments.forget()
+
     def reset(self) -> None:
         """Begin a new episode."""
         self.counts = LearningCounts()
@@ -232,7 +245,7 @@ class Learner:
         name: str,
         action: str,
         response: str,
-        given: ZMachineContext | dict[str, Any] | None,
+        given: ZMachineContext | Mapping[str, object] | None,
         *,
         arrival: bool,
     ) -> SynthesisRequest:
@@ -255,7 +268,7 @@ class Learner:
         return SynthesisRequest(location_id, name, action, response, context, arrival=arrival)
 
     def _completed(
-        self, location_id: PlaceKey, given: ZMachineContext | dict[str, Any] | None, *, arrival: bool
+        self, location_id: PlaceKey, given: ZMachineContext | Mapping[str, object] | None, *, arrival: bool
     ) -> ZMachineContext:
         """Return the ground truth with the turn, and with whether this is the first visit of the episode."""
         context = ZMachineContext.of(given)
@@ -360,7 +373,8 @@ class Learner:
     def _known_outcome(self, turn: SynthesisRequest, memories: Sequence[Memory]) -> Memory | None:
         """Return the believed memory that says just this outcome of just this action in this state, if there is one.
 
-        What changed is told apart by the state only: an action that opens what is closed may close it when it is open.
+        What changed is told apart by the state and by what the game said: an action that opens what is closed may
+        close it when it is open, and one blow of several ends a fight.
         """
         outcome, wanted = outcome_of(turn.context), folded(turn.action)
         if outcome in ("", "died"):
@@ -372,10 +386,17 @@ class Learner:
                 continue
             if any(holds(claim, turn.context.state) is False for claim in memory.when):
                 continue
-            then = self._writer.state_when_learned(turn.location_id, memory)
-            if outcome != "changed" or (then and differing(then, turn.context.state) == ((), ())):
+            if outcome != "changed" or self._is_as_when_learned(turn, memory):
                 return memory
         return None
+
+    def _is_as_when_learned(self, turn: SynthesisRequest, memory: Memory) -> bool:
+        """Return whether the action was taken in the state in which it taught the memory, with the same response."""
+        then = self._writer.turn_when_learned(turn.location_id, memory)
+        now = TurnStamp.of(self._state.episode, turn.context.turn, turn.action, turn.response)
+        if then is None or not then.state or folded(then.response) != folded(now.response):
+            return False
+        return differing(then.state, turn.context.state) == ((), ())
 
     def _widen(self, location_id: PlaceKey, action: str, turn: ZMachineContext, memories: Sequence[Memory]) -> None:
         """Widen what came out again as a memory says, in another state: it does not depend on that state."""
@@ -475,7 +496,7 @@ class Learner:
         if not kept:
             # Also where the old one may not be replaced: what was learned is then true beside it.
             with telemetry.memory_operation("remember", location_id, memory.text):
-                kept = self._writer.add(location_id, name, memory, is_judged=True)
+                kept = bool(self._writer.keep(location_id, name, memory, is_judged=True))
         if kept:
             for each in settle:
                 self.counts.contradictions_settled += each()
@@ -518,7 +539,7 @@ class Learner:
             for memory in [one for one in kept if is_current(one)]:
                 denied = next((one for one in memory.claims if self._handled.denies(location_id, one)), None)
                 if denied is not None:
-                    reason = f"by the object tree the {self._handled.name_of(denied.number)} is otherwise by now"
+                    reason = f"by the object tree this is no longer true of the {self._handled.name_of(denied.number)}"
                     self._writer.invalidate_ephemeral(location_id, memory, reason, turn)
 
     def _place(self, request: SynthesisRequest, fact: Fact) -> tuple[PlaceKey, str]:

@@ -3,23 +3,27 @@
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, cast, runtime_checkable
 
 from zorkgpt import telemetry
+from zorkgpt.errors import MemoryEditError, MemoryStoreError
 from zorkgpt.files import LOCK_TIMEOUT_S, Disk
 from zorkgpt.llm.messages import LLM
 from zorkgpt.log import get_logger
 from zorkgpt.memory import episode_snapshot
+from zorkgpt.memory.checks import check_name, check_text, checked_memory, title_of
 from zorkgpt.memory.dedup.deduplicator import Deduplicator
 from zorkgpt.memory.dedup.embedding_index import EmbeddingIndex
 from zorkgpt.memory.dedup.judge import Judge, ModelJudge
 from zorkgpt.memory.episode_snapshot import EpisodeSnapshot
 from zorkgpt.memory.episode_state import EpisodeState
+from zorkgpt.memory.ids import MemoryId, memory_id
 from zorkgpt.memory.judgment_cache import JudgmentCache
 from zorkgpt.memory.learning import Learner
 from zorkgpt.memory.models import (
+    Category,
     Memory,
     MemoryEvent,
     MemoryStatus,
@@ -28,18 +32,29 @@ from zorkgpt.memory.models import (
     ZMachineContext,
     episode_key,
 )
-from zorkgpt.memory.places import checked_place, place_order
+from zorkgpt.memory.places import checked_place, place_order, render_place
 from zorkgpt.memory.provenance import AsOf
-from zorkgpt.memory.retrieval import Found, LocatedMemory, best_matches, estimated_tokens, nearest, shown
+from zorkgpt.memory.retrieval import (
+    Found,
+    LocatedMemory,
+    Recalled,
+    estimated_tokens,
+    fenced,
+    find_memory,
+    plain,
+    shown,
+)
+from zorkgpt.memory.search import Filters, Searcher
 from zorkgpt.memory.settings import DeduplicationSettings, setting, settings_of
-from zorkgpt.memory.storage.changes import is_current
+from zorkgpt.memory.storage.changes import is_current, same_words
 from zorkgpt.memory.storage.escaping import folded
-from zorkgpt.memory.storage.restore_point import FileRestorer
+from zorkgpt.memory.storage.restore_point import FileRestorer, ShelfRestorer
 from zorkgpt.memory.storage.store import MemoryStore
 from zorkgpt.memory.synthesis import MemorySynthesizer, ModelSynthesizer
 from zorkgpt.memory.turn_span import TurnSpan
 from zorkgpt.memory.upkeep.audit import AuditFinding, AuditVerdict, Thing, held_against, tally
 from zorkgpt.memory.visits import Visits
+from zorkgpt.memory.world import NEUTRAL, TEXT_ADVENTURE, World, context_of
 from zorkgpt.memory.writer import MemoryWriter
 
 if TYPE_CHECKING:
@@ -54,9 +69,6 @@ if TYPE_CHECKING:
 
     Vector = NDArray[np.float32]
 
-_NOWHERE = -1
-"""Stands for all locations where vectors are kept by location."""
-
 OfThisPlaceOnly = Callable[[PlaceKey, str, Sequence[Memory]], list[Memory]]
 """(location, its name, its memories) → those that say something of this place alone."""
 
@@ -65,7 +77,7 @@ class ChatClient(Protocol):
     """A client of the OpenAI SDK's shape."""
 
     @property
-    def chat(self) -> Any:
+    def chat(self) -> object:
         """With `completions.create(...)`."""
         ...
 
@@ -75,9 +87,28 @@ class EmbeddingClient(Protocol):
     """A client of the OpenAI SDK's shape whose server makes vectors too."""
 
     @property
-    def embeddings(self) -> Any:
+    def embeddings(self) -> object:
         """With `create(...)`."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The parts of a memory that are at work; "" for one that is not there."""
+
+    words: bool
+    """Whether two texts are compared by their words, and not only for being the same."""
+    vectors: str
+    """The name of the model that makes them."""
+    judge: str
+    """Who tells whether two texts say the same where their words leave it open."""
+    synthesizer: str
+    """Who says what a turn teaches."""
+
+    def __str__(self) -> str:
+        told = {"vectors": self.vectors, "judge": self.judge, "synthesizer": self.synthesizer}
+        words = f"words {'compared' if self.words else 'not compared'}"
+        return ", ".join([words, *(f"{name}: {said or 'none'}" for name, said in told.items())])
 
 
 class SimpleMemoryManager:
@@ -101,6 +132,8 @@ class SimpleMemoryManager:
         count_tokens: the model's own tokenizer; without one, tokens are estimated.
         of_this_place_only: selects the memories of a location that are shown there; the others are told as what holds
             at many places.
+        compare_words: whether what says the same in other words is recognised without vectors too.
+        world: what things are called in the questions to a model, and which facts are certain.
 
     Raises:
         MemoryStoreError: there is a file and it can't be read.
@@ -123,6 +156,8 @@ class SimpleMemoryManager:
         lock_timeout_s: float = LOCK_TIMEOUT_S,
         disk: Disk | None = None,
         of_this_place_only: OfThisPlaceOnly | None = None,
+        compare_words: bool = False,
+        world: World = TEXT_ADVENTURE,
     ) -> None:
         self.logger = logger or get_logger(__name__)
         self.config = config
@@ -132,8 +167,9 @@ class SimpleMemoryManager:
         self._state = EpisodeState(game_state)
         self._visits = Visits()
         llm = None if synthesizer and judge else _as_llm(llm_client, model or settings.model)
+        self._compare_words = compare_words
         provider = embeddings or _provider(settings.deduplication, llm_client)
-        judge = judge or (None if llm is None else ModelJudge(llm))
+        judge = judge or (None if llm is None else ModelJudge(llm, world))
         self._deduplicator = self._make_deduplicator(provider, judge, wait=wait_for_embeddings)
         self._writer = MemoryWriter(
             self.store,
@@ -144,19 +180,21 @@ class SimpleMemoryManager:
             debug=settings.debug_ephemeral,
         )
         if synthesizer is None and llm is not None:
-            synthesizer = ModelSynthesizer(llm, history_window=settings.history_window)
+            synthesizer = ModelSynthesizer(llm, history_window=settings.history_window, world=world)
         self._judgments_path = self.store.file.path.with_suffix(".judged.jsonl")
         self._learner = self._make_learner(synthesizer)
         self._count_tokens = count_tokens
         self._of_this_place_only = of_this_place_only
         self._as_of: AsOf | None = None
+        index = None if self._deduplicator is None else self._deduplicator.index
+        self._searcher = Searcher(self.store, self._writer.ephemeral, index, self._name)
 
     def _make_deduplicator(
         self, provider: "EmbeddingProvider | None", judge: Judge | None, *, wait: bool
     ) -> Deduplicator | None:
         """Return the deduplicator; None: it is off, or nobody says by what to compare."""
         settings = self.settings.deduplication
-        if not settings.enable or (provider is None and not settings.provider):
+        if not settings.enable or (provider is None and not settings.provider and not self._compare_words):
             return None
         vectors = self.store.file.path.with_suffix(".vectors.npz") if settings.cache_embeddings else None
         return Deduplicator(
@@ -190,12 +228,61 @@ class SimpleMemoryManager:
         path: Path | str,
         llm: LLM | ChatClient | None = None,
         embeddings: "EmbeddingProvider | None" = None,
-        **options: Any,
+        *,
+        logger: logging.Logger | None = None,
+        config: object = None,
+        game_state: object = None,
+        synthesizer: MemorySynthesizer | None = None,
+        judge: Judge | None = None,
+        model: str | None = None,
+        wait_for_embeddings: bool = True,
+        count_tokens: Callable[[str], int] = estimated_tokens,
+        lock_timeout_s: float = LOCK_TIMEOUT_S,
+        disk: Disk | None = None,
+        world: World = NEUTRAL,
     ) -> "SimpleMemoryManager":
-        """Open the memory without a game: of this file, or of `Memories.md` in this folder."""
+        """Open the memory without a game: of this file, or of `Memories.md` in this folder.
+
+        What says the same in other words is recognised: by the words alone, by vectors too where there are
+        `embeddings`, and by the model's judgement where there is an `llm`. `parts` says which of them are at work. The
+        other arguments are those of the class.
+
+        Raises:
+            MemoryStoreError: there is a file and it can't be read.
+            ConfigurationError: `llm` is no model client that can be used.
+        """
         path = Path(path)
-        file = path / "Memories.md" if path.is_dir() else path
-        return cls(llm_client=llm, embeddings=embeddings, path=file, **options)
+        manager = cls(
+            logger,
+            config,
+            game_state,
+            llm,
+            synthesizer=synthesizer,
+            embeddings=embeddings,
+            judge=judge,
+            wait_for_embeddings=wait_for_embeddings,
+            path=path / "Memories.md" if path.is_dir() else path,
+            model=model,
+            count_tokens=count_tokens,
+            lock_timeout_s=lock_timeout_s,
+            disk=disk,
+            compare_words=True,
+            world=world,
+        )
+        manager.logger.info("memory %s opened: %s", manager.store.file.path, manager.parts)
+        return manager
+
+    @property
+    def parts(self) -> Parts:
+        """What is at work to recognise a fact that is kept already, and to learn new ones."""
+        provider = self.embedding_provider
+        judge = None if self._deduplicator is None else self._deduplicator.judge
+        return Parts(
+            words=self._deduplicator is not None,
+            vectors="" if provider is None else provider.model,
+            judge="" if judge is None else type(judge).__name__,
+            synthesizer="" if self.synthesizer is None else type(self.synthesizer).__name__,
+        )
 
     def __enter__(self) -> "SimpleMemoryManager":
         return self
@@ -207,6 +294,8 @@ class SimpleMemoryManager:
         """Forget the episode's memories. All else was on disk when its call returned; nothing is held open."""
         self.reset_episode()
         self._writer.close()
+        with self.store.guard:
+            self.store.index.close()
 
     @property
     def synthesizer(self) -> MemorySynthesizer | None:
@@ -227,8 +316,249 @@ class SimpleMemoryManager:
         """Keep a memory; on disk when this returns, if it is not ephemeral. False: it could not be written.
 
         One of the same title and text as a current one counts as seen again.
+
+        Raises:
+            TypeError, ValueError: a value is none that can be kept; nothing was stored.
         """
-        return self._writer.add(location_id, location_name, _typed(memory))
+        location_id, memory = checked_place(location_id), checked_memory(memory)
+        check_name(location_name)
+        return bool(self._writer.keep(location_id, location_name, memory))
+
+    @telemetry.traced("remember")
+    def remember(
+        self,
+        place: PlaceKey,
+        text: str,
+        *,
+        title: str | None = None,
+        place_name: str = "",
+        category: str = Category.NOTE,
+        persistence: str = Persistence.PERMANENT,
+        status: str = MemoryStatus.ACTIVE,
+        score_change: int | None = None,
+        action: str = "",
+        episode: int | str | None = None,
+        turn: int | None = None,
+    ) -> str:
+        """Keep a fact about a place, and return its id; on disk when this returns, if it is not ephemeral.
+
+        What is kept there already in the same words, or says the same, counts as seen again; the id is of that one.
+
+        Args:
+            title: the first words of the text by default.
+            place_name: what people call the place.
+            category: a word in capitals.
+            persistence: "permanent", "core" or "ephemeral".
+            episode: the running one by default; so with the turn.
+
+        Raises:
+            TypeError, ValueError: a value is none that can be kept; nothing was stored.
+            MemoryStoreError: it could not be written.
+            MemoryEditError: a person has forbidden it.
+        """
+        place = checked_place(place)
+        check_name(place_name)
+        check_text("text", text)
+        if title is not None:
+            check_text("title", title)
+        memory = checked_memory(
+            Memory(
+                category=category,
+                title=title_of(text) if title is None else title,
+                episode=self._state.episode if episode is None else episode,
+                turns=str(self._state.turn if turn is None else turn),
+                score_change=score_change,
+                text=text,
+                persistence=cast("Persistence", persistence),
+                status=cast("MemoryStatus", status),
+                action=action,
+            )
+        )
+        found = self._writer.keep(place, place_name, memory)
+        if not found:
+            raise self._why_not(f"{memory.title!r} was not kept: a person has vetoed it at this place.")
+        return found
+
+    def get(self, memory: str, place: PlaceKey | None = None) -> LocatedMemory | None:
+        """Return the memory of this id or title; None if there is none.
+
+        Args:
+            memory: an id; else a title. Of several with one title, the only one that is believed.
+            place: looked up at this place only.
+
+        Raises:
+            MemoryEditError: several have this title; the error names their ids.
+        """
+        check_text("id or title", memory)
+        self._writer.refresh()
+        places = None if place is None else [checked_place(place)]
+        with self.store.guard:
+            return find_memory(self._located(places), memory)
+
+    @telemetry.traced("update")
+    def update(
+        self,
+        memory: str,
+        place: PlaceKey | None = None,
+        *,
+        text: str | None = None,
+        title: str | None = None,
+        category: str | None = None,
+        persistence: str | None = None,
+        status: str | None = None,
+        pinned: bool | None = None,
+        vetoed: bool | None = None,
+        reason: str | None = None,
+    ) -> LocatedMemory:
+        """Change a memory, found by its id or title; what is not given stays, and so does the id.
+
+        Raises:
+            MemoryEditError: there is no such memory, there are several, or the change makes no sense.
+            MemoryStoreError: it could not be written.
+        """
+        from zorkgpt.memory.editing import Edit, edit, edited
+
+        for name, given in (("text", text), ("title", title)):
+            if given is not None:
+                check_text(name, given)
+        found = self._found(memory, place)
+        wanted = Edit(text, title, category, persistence, status, pinned, vetoed, reason)
+        if found.memory.persistence.outlives_episode:
+            new = edit(self.store, found.location_id, MemoryId(found.id), wanted)
+        else:
+            wanted.check()
+            if persistence is not None:
+                raise MemoryEditError(f"{found.memory.title!r} is of this episode; to keep it for good, supersede it.")
+            new = replace(edited(found.memory, wanted), id=found.id)
+            self._writer.replace_ephemeral(found.location_id, found.memory, new)
+        return replace(found, memory=new)
+
+    @telemetry.traced("supersede")
+    def supersede(
+        self,
+        memory: str,
+        text: str,
+        place: PlaceKey | None = None,
+        *,
+        title: str | None = None,
+        category: str | None = None,
+        persistence: str | None = None,
+        turn: int | None = None,
+    ) -> str:
+        """Replace a memory, found by its id or title, by a new text, and return the id of the new one.
+
+        The old one stays in the file, marked as superseded.
+
+        Args:
+            title: the old one's by default, unless that was made of its text; so with category and persistence.
+
+        Raises:
+            TypeError, ValueError: a value is none that can be kept; nothing was changed.
+            MemoryEditError: there is no such memory, there are several, or it may not be replaced.
+            MemoryStoreError: it could not be written.
+        """
+        check_text("text", text)
+        if title is not None:
+            check_text("title", title)
+        found = self._found(memory, place)
+        old = found.memory
+        if title is None:
+            title = title_of(text) if old.title == title_of(old.text) else old.title
+        turn = self._state.turn if turn is None else turn
+        new = checked_memory(
+            Memory(
+                category=category or old.category,
+                title=title,
+                episode=self._state.episode,
+                turns=str(turn),
+                score_change=None,
+                text=text,
+                persistence=cast("Persistence", persistence or old.persistence),
+            )
+        )
+        if not self._writer.supersede(found.location_id, found.location_name, [MemoryId(found.id)], new, turn):
+            raise self._why_not(
+                f"{old.title!r} was not replaced: it is pinned, no longer believed, or kept for good while the new one "
+                "is of this episode only."
+            )
+        with self.store.guard:
+            return memory_id(found.location_id, self._newest(found.location_id, new))
+
+    @telemetry.traced("invalidate")
+    def invalidate(self, memory: str, reason: str, place: PlaceKey | None = None, *, turn: int | None = None) -> None:
+        """Mark a memory, found by its id or title, as wrong.
+
+        Raises:
+            ValueError: there is no reason.
+            MemoryEditError: there is no such memory, there are several, or it is pinned.
+            MemoryStoreError: it could not be written.
+        """
+        check_text("reason", reason)
+        found = self._found(memory, place)
+        turn = self._state.turn if turn is None else turn
+        if not self._writer.invalidate(found.location_id, MemoryId(found.id), reason, turn):
+            raise self._why_not(f"{found.memory.title!r} was not marked as wrong: it is pinned or not believed anyway.")
+
+    @telemetry.traced("delete")
+    def delete(self, memory: str, place: PlaceKey | None = None, *, reason: str | None = None) -> None:
+        """Take a memory, found by its id or title, out of the file. The history tells what it was: see `forget`.
+
+        Raises:
+            MemoryEditError: there is no such memory, there are several, or it is pinned.
+            MemoryStoreError: it could not be written.
+        """
+        found = self._found(memory, place)
+        if not self._writer.remove(found.location_id, MemoryId(found.id), reason):
+            raise self._why_not(f"{found.memory.title!r} was not deleted: it is pinned, or gone already.")
+
+    def forget(self, memory: str | None = None, place: PlaceKey | None = None, *, text: str | None = None) -> int:
+        """Take a memory out of everything: the file, its backup, the history, all that is beside it, and `runs/`.
+
+        Where it has left a trace in something else, `[forgotten]` stands. Nothing brings it back.
+
+        Args:
+            memory: its id or title.
+            text: instead of a memory: whatever holds this text is forgotten, such as a password.
+
+        Returns:
+            How many memories were taken out of the file and of the running episode.
+
+        Raises:
+            ValueError: both are given, or neither.
+            MemoryEditError: there is no such memory, or there are several.
+            MemoryStoreError, FileError, OSError: something could not be written; calling again goes on from there.
+        """
+        from zorkgpt.memory.upkeep.forgetting import forget, traces_of_memory, traces_of_text
+
+        if (memory is None) == (text is None):
+            raise ValueError("Say what to forget: a memory by its id or title, or a text, and not both.")
+        with self.store.guard:
+            if memory is not None:
+                found = self._found(memory, place)
+                traces = traces_of_memory(self.store, found.location_id, found.memory)
+            else:
+                check_text("text", text)
+                self._writer.refresh()
+                traces = traces_of_text(str(text), (self.store.cache, self._writer.ephemeral))
+            self._writer.forget(traces.removed, traces.are_in)
+            self._learner.forget()
+            forget(self.store, traces)
+            self._as_of = None
+        return len(traces.removed)
+
+    def _found(self, memory: str, place: PlaceKey | None) -> LocatedMemory:
+        found = self.get(memory, place)
+        if found is None:
+            where = "" if place is None else f" at {render_place(place)}"
+            raise MemoryEditError(f"There is no memory with the id or title {memory!r}{where}.")
+        return found
+
+    def _newest(self, place: PlaceKey, memory: Memory) -> Memory:
+        kept = (*self.store.cache.get(place, ()), *self._writer.ephemeral.get(place, ()))
+        return next((one for one in reversed(kept) if is_current(one) and same_words(one, memory)), memory)
+
+    def _why_not(self, otherwise: str) -> MemoryEditError | MemoryStoreError:
+        return self._writer.last_error or MemoryEditError(otherwise)
 
     @telemetry.traced("supersede")
     def supersede_memory(
@@ -238,7 +568,7 @@ class SimpleMemoryManager:
 
         What is known for good can't be replaced by what is true for the episode only.
         """
-        new_memory = _typed(new_memory)
+        location_id, new_memory = checked_place(location_id), checked_memory(new_memory)
         turn = self._state.turn or TurnSpan.parse(new_memory.turns).last_number
         return self._writer.supersede(location_id, location_name, [old_memory_title], new_memory, turn)
 
@@ -261,19 +591,36 @@ class SimpleMemoryManager:
         return self._writer.seen_again(location_id, memory, new_turn, new_episode)
 
     @telemetry.traced("recall", shown=lambda text: [text] if text else [])
-    def get_location_memory(self, location_id: PlaceKey) -> str:
-        """Return what the agent is told of this location; "" if nothing is known.
+    def recall(self, place: PlaceKey, *, format: Callable[[Recalled], str] = fenced) -> str:
+        """Return what a model is told of a place, between backticks and labelled as data; "" if nothing is known.
+
+        Args:
+            format: makes the text of what is recalled; `plain` gives the lines alone.
+
+        Raises:
+            TypeError, ValueError: the place is no key of a place.
+        """
+        return format(self._recalled(checked_place(place)))
+
+    @telemetry.traced("recall", shown=lambda text: [text] if text else [])
+    def get_location_memory(self, location_id: PlaceKey, *, format: Callable[[Recalled], str] = plain) -> str:
+        """Return what the agent is told of this location, a line for each memory; "" if nothing is known.
+
+        The prompts of the game fence and label these lines themselves; for another prompt there is `recall`.
 
         Raises:
             TypeError, ValueError: the location is no key of a place.
         """
-        location_id = checked_place(location_id)
+        return format(self._recalled(checked_place(location_id)))
+
+    def _recalled(self, location_id: PlaceKey) -> Recalled:
         self._writer.refresh()
         with self.store.guard:
             sections = self.store.document.sections_of(location_id)
             kept = self.store.cache.get(location_id, [])
+            name = self._name(location_id)
             select = self._of_this_place_only
-            of_here = list(kept) if select is None else select(location_id, self._name(location_id), kept)
+            of_here = list(kept) if select is None else select(location_id, name, kept)
             of_here += [one for one in kept if one.pinned and one not in of_here]
             found = shown(
                 of_here,
@@ -285,7 +632,7 @@ class SimpleMemoryManager:
                 now=lambda memory: self._learner.instead_of(location_id, memory),
             )
             self._learner.show(location_id, found.memories)
-        return found.text
+        return Recalled(location_id, name, found.text, found.memories)
 
     def instead_of(self, location_id: PlaceKey, memory: Memory) -> str:
         """Return what is so at this moment instead of what a memory of a location claims, as far as was seen: `gone`.
@@ -339,12 +686,17 @@ class SimpleMemoryManager:
         """Return every memory with its place, the superseded too, by location."""
         self._writer.refresh()
         with self.store.guard:
-            return [
-                LocatedMemory(location_id, self._name(location_id), memory)
-                for location_id in sorted({*self.store.cache, *self._writer.ephemeral}, key=place_order)
-                for cache in (self.store.cache, self._writer.ephemeral)
-                for memory in cache.get(location_id, ())
-            ]
+            return self._located()
+
+    def _located(self, places: Iterable[PlaceKey] | None = None) -> list[LocatedMemory]:
+        if places is None:
+            places = sorted({*self.store.cache, *self._writer.ephemeral}, key=place_order)
+        return [
+            LocatedMemory(location_id, self._name(location_id), memory)
+            for location_id in places
+            for cache in (self.store.cache, self._writer.ephemeral)
+            for memory in cache.get(location_id, ())
+        ]
 
     def edit_memory(self, location_id: PlaceKey, title: str, wanted: "Edit", *, expected: str | None = None) -> Memory:
         """Change a memory in the file as a person wants it: see `zorkgpt.memory.editing.edit`."""
@@ -353,18 +705,33 @@ class SimpleMemoryManager:
         return edit(self.store, checked_place(location_id), title, wanted, expected=expected)
 
     @telemetry.traced("search", shown=lambda found: [each.located.memory.text for each in found])
-    def search(self, query: str, k: int = 5) -> list[Found]:
-        """Return the current memories, wherever they are, that are nearest to the query, best first.
+    def search(
+        self,
+        query: str,
+        k: int = 5,
+        *,
+        location_id: PlaceKey | None = None,
+        persistence: str | None = None,
+        status: str | None = None,
+        category: str | None = None,
+        episode: int | str | None = None,
+    ) -> list[Found]:
+        """Return the memories, wherever they are, that answer the query best, best first.
 
-        By meaning where there are embeddings, else by common words.
+        By words, and by meaning too where there are vectors; each result says by which it was found.
+
+        Args:
+            location_id: of this location only.
+            persistence: of this class only.
+            status: with this status only; without it, those that are believed.
+            category: of this category only.
+            episode: seen first or last in this episode only.
         """
-        current = [located for located in self.all_memories() if is_current(located.memory)]
-        if self._deduplicator is not None and query.strip():
-            texts = [located.memory.text for located in current]
-            cosines = self._deduplicator.index.cosines(_NOWHERE, query, texts)
-            if cosines is not None:
-                return nearest(cosines, current, k) or best_matches(query, current, k)
-        return best_matches(query, current, k)
+        self._writer.refresh()
+        place = None if location_id is None else checked_place(location_id)
+        filters = Filters(place, persistence, status, category, episode)
+        with self.store.guard:
+            return self._searcher.search(query, k, filters)
 
     def is_first_visit(self, location_id: PlaceKey) -> bool:
         """Return whether no turn at this location has been recorded in this episode, but for the present turn."""
@@ -376,17 +743,49 @@ class SimpleMemoryManager:
         location_name: str,
         action: str,
         response: str,
-        z_machine_context: ZMachineContext | dict[str, Any] | None = None,
+        z_machine_context: ZMachineContext | Mapping[str, object] | None = None,
     ) -> None:
         """Learn from an action taken at this location. Whatever fails is logged and counted; the game goes on."""
         self._learner.learn(location_id, location_name, action, response, z_machine_context, arrival=False)
+
+    def record_outcome(
+        self,
+        place: PlaceKey,
+        action: str,
+        result: str,
+        facts: Mapping[str, object] | None = None,
+        *,
+        place_name: str = "",
+    ) -> None:
+        """Learn from what came of an action at a place; what fails meanwhile is logged and counted.
+
+        Nothing is learned without an `llm` or a synthesizer. It is asked only where a fact gives a reason to.
+
+        Args:
+            facts: whatever is known of the outcome, by name: `reward`, `done`, `changed`, `first_visit`, `place_after`
+                and `turn` are reasons or are counted, and all of them are told to whoever is asked.
+
+        Raises:
+            TypeError, ValueError: the place is no key, a text is none, or the reward is no number.
+        """
+        place, facts = checked_place(place), dict(facts or {})
+        check_text("action", action)
+        check_name(place_name)
+        if not isinstance(result, str):
+            raise TypeError(f"The result is {result!r}, of the type {type(result).__name__}; it must be a text.")
+        if facts.get("place_after") is not None:
+            facts["place_after"] = checked_place(facts["place_after"])
+        told = context_of(facts)
+        if "place_after" in facts:
+            told.setdefault("location_changed", facts["place_after"] not in (None, place))
+        self._learner.learn(place, place_name, action, result, told, arrival=False, facts=facts)
 
     def record_arrival(
         self,
         location_id: PlaceKey,
         location_name: str,
         description: str,
-        z_machine_context: ZMachineContext | dict[str, Any] | None = None,
+        z_machine_context: ZMachineContext | Mapping[str, object] | None = None,
     ) -> None:
         """Learn from the first look at a location in this episode, the opening text included. Never raises."""
         self._learner.learn(location_id, location_name, "", description, z_machine_context, arrival=True)
@@ -561,7 +960,7 @@ class SimpleMemoryManager:
             self._writer.forget_episode()
             self._learner.reset()
 
-    def get_status(self) -> dict[str, Any]:
+    def get_status(self) -> dict[str, object]:
         """Return how many memories there are, and how this episode's learning went."""
         self._writer.refresh()
         with self.store.guard:
@@ -597,12 +996,12 @@ class SimpleMemoryManager:
         self._resume(found)
         return True
 
-    def snapshot(self) -> dict[str, Any]:
+    def snapshot(self) -> dict[str, object]:
         """Return what `save_session` writes, as plain values for JSON."""
         with self.store.guard:
             return episode_snapshot.to_dict(self._episode_snapshot())
 
-    def restore(self, saved: dict[str, Any]) -> None:
+    def restore(self, saved: dict[str, object]) -> None:
         """Go on with the episode of which `snapshot` gave these values.
 
         Raises:
@@ -613,7 +1012,7 @@ class SimpleMemoryManager:
     def rollback(self) -> FileRestorer:
         """Return what can take the files back to a checkpoint from here on."""
         beside = (self.store.history.path, self._judgments_path, self._writer.evidence.path)
-        return FileRestorer(self.store.file, beside)
+        return ShelfRestorer(self.store.files, beside)
 
     def _episode_snapshot(self) -> EpisodeSnapshot:
         under_way = {"recorder": self._learner.snapshot(), "keeper": self._writer.snapshot()}
@@ -633,11 +1032,6 @@ def _count(cache: dict[PlaceKey, list[Memory]], location_id: PlaceKey | None) ->
     if location_id is not None:
         return len(cache.get(checked_place(location_id), ()))
     return sum(map(len, cache.values()))
-
-
-def _typed(memory: Memory) -> Memory:
-    """Return the memory as it would be made now: a caller may have set its persistence to a string since."""
-    return memory if type(memory.persistence) is Persistence else replace(memory)
 
 
 def _as_llm(client: LLM | ChatClient | None, model: str) -> LLM | None:

@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
@@ -21,6 +21,7 @@ INVALIDATION_MARKER = "INVALIDATED"
 """Stands in `Memory.superseded_by` where a memory was proven wrong and nothing replaces it."""
 
 
+_ID = re.compile("[0-9a-f]{8}")
 _EPISODE_NUMBER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 
 
@@ -110,12 +111,16 @@ class Memory:
     """The state in which it holds, where it is known not to hold in another."""
     first_episode: int | str | None = None
     """In which it was seen first, where that is another one than `episode`; the first of `turns` is of it."""
+    id: str = field(default="", compare=False)
+    """The id, where it is not the one that follows from place and title: see `zorkgpt.memory.ids`."""
 
     def __post_init__(self) -> None:
         if type(self.persistence) is not Persistence:
             self.persistence = _persistence_of(self.persistence, self.title)
         if type(self.status) is not MemoryStatus:
             self.status = _STATUSES.get(self.status, self.status)
+        if self.id and not _ID.fullmatch(self.id):
+            raise ValueError(f"The id of memory {self.title!r} is {self.id!r}; it must be eight hexadecimal digits.")
         if self.first_episode is not None and same_episode(self.first_episode, self.episode):
             self.first_episode = None
 
@@ -145,7 +150,7 @@ def same_episode(one: int | str, other: int | str) -> bool:
 
 def known_fields(kind: type[Any], given: Mapping[str, Any]) -> dict[str, Any]:
     """Return those of the values that a dataclass has a field for: what another version saved may hold more or less."""
-    names = {field.name for field in fields(kind)}
+    names = {each.name for each in fields(kind)}
     return {name: value for name, value in given.items() if name in names}
 
 
@@ -167,7 +172,7 @@ def fields_of(memory: Memory) -> dict[str, Any]:
     return told
 
 
-MEMORY_FIELDS = frozenset(field.name for field in fields(Memory))
+MEMORY_FIELDS = frozenset(each.name for each in fields(Memory))
 
 
 _CLAIMS = ("claims", "when")
@@ -393,7 +398,7 @@ class ZMachineContext:
         return any(not one.by_itself for one in self.moved) or any(not one.by_itself for one in self.changed)
 
     @classmethod
-    def of(cls, given: "ZMachineContext | dict[str, Any] | None") -> "ZMachineContext":
+    def of(cls, given: "ZMachineContext | Mapping[str, object] | None") -> "ZMachineContext":
         """Return a context from one of these, or from a dict with some of its fields; other keys are ignored.
 
         What a dict leaves out and its values before and after tell is derived: the deltas and the flags.

@@ -117,10 +117,9 @@ class HandledThings:
         return attribute in thing.now and thing.now[attribute] is not value
 
     def instead_of(self, location_id: PlaceKey, claims: Iterable[Claim]) -> str:
-        """Return what is so now instead of what claims say that are kept at this location: `carried`, `open`.
+        """Return what is so now instead of what claims say that are kept at this location: `brass key carried`.
 
-        Where they are about several things, each is named: `brass key carried`. "" where all that is known of them
-        still is so. What the agent can't have seen is not told.
+        "" where all that is known of them still is so. What the agent can't have seen is not told.
         """
         found: dict[int, dict[str, None]] = {}
         for claim in claims:
@@ -128,9 +127,8 @@ class HandledThings:
                 words = found.setdefault(claim.number, {})
                 if word := self._instead(location_id, claim):
                     words[word] = None
+        # The text of the memory may speak of other things too: which one is meant is always said.
         told = {number: " and ".join(words) for number, words in found.items() if words}
-        if len(found) == 1:
-            return "".join(told.values())
         return ", ".join(f"{self._name(number)} {words}" for number, words in told.items())
 
     def _name(self, number: int) -> str:

@@ -241,6 +241,8 @@ def _changed(kept: tuple[Memory, ...], turn: int, event: dict[str, Any], episode
         category = event.get("category") or Category.NOTE
         new = Memory(category, title, episode, str(turn), None, text, Persistence.EPHEMERAL, status)
         return (*kept, new)
+    if kind == "removed":
+        return tuple(memory for memory in kept if memory.title != title)
     places = [
         at for at, memory in enumerate(kept) if memory.title == title and memory.status != MemoryStatus.SUPERSEDED
     ]

@@ -3,7 +3,7 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Literal, Protocol
@@ -28,7 +28,8 @@ from zorkgpt.memory.models import (
 )
 from zorkgpt.memory.retrieval import LocatedMemory, estimated_tokens
 from zorkgpt.memory.triggers import LONG_RESPONSE
-from zorkgpt.prompts.render import cut, render
+from zorkgpt.memory.world import TEXT_ADVENTURE, World
+from zorkgpt.prompts.render import cut, one_line, render
 
 log = get_logger(__name__)
 
@@ -99,6 +100,8 @@ class SynthesisRequest:
     """How often the player has been here, this time included, and in how many episodes; None: not known."""
     first_stay: bool = False
     """The player has not left the place since it first came there in this episode."""
+    facts: Mapping[str, object] = field(default_factory=dict)
+    """What is told of the outcome beside the context, by name."""
     doubts: tuple[str, ...] = ()
     """What looked like slips in the first answer to this question; the second answer stands."""
 
@@ -186,12 +189,14 @@ class ModelSynthesizer:
 
     asks_a_model = True
 
-    def __init__(self, llm: LLM, *, history_window: int = 3) -> None:
+    def __init__(self, llm: LLM, *, history_window: int = 3, world: World = TEXT_ADVENTURE) -> None:
         """
         Args:
             history_window: turns before this one that the model sees.
+            world: what things are called in the question.
         """
         self._llm = llm
+        self._world = world
         self._history_window = history_window
 
     def synthesize(self, request: SynthesisRequest) -> MemorySynthesisResponse | None:
@@ -200,7 +205,7 @@ class ModelSynthesizer:
         Raises:
             LLMError: the model could not be asked.
         """
-        messages = prompt_for(request, history_window=self._history_window)
+        messages = prompt_for(request, history_window=self._history_window, world=self._world)
         try:
             completion = self._llm.complete(messages, role=Role.MEMORY, response_model=SynthesisAnswer)
         except InvalidAnswer as error:
@@ -210,12 +215,15 @@ class ModelSynthesizer:
         return None if answer is None else MemorySynthesisResponse.model_validate(answer.model_dump())
 
 
-def prompt_for(request: SynthesisRequest, *, history_window: int) -> list[Message]:
+def prompt_for(request: SynthesisRequest, *, history_window: int, world: World = TEXT_ADVENTURE) -> list[Message]:
     """Return the question to the model."""
     past = request.history[-history_window:] if history_window > 0 else ()
     prompt = render(
-        "memory_synthesis",
+        world.template,
+        world=world,
         request=request,
+        certain=_told(request, lambda name: world.certain is None or name in world.certain),
+        reported=_told(request, lambda name: world.certain is not None and name not in world.certain),
         facts=[*facts_in_words(request), *circumstances_in_words(request)],
         things=things_in_words(request),
         signals=signals(request),
@@ -225,6 +233,15 @@ def prompt_for(request: SynthesisRequest, *, history_window: int) -> list[Messag
         recalled="\n".join(request.recalled),
     )
     return [Message("system", prompt.system), Message("user", prompt.user)]
+
+
+def _told(request: SynthesisRequest, is_meant: Callable[[str], bool]) -> str:
+    """Return a line for each of these facts, as JSON."""
+    return "\n".join(
+        json.dumps({name: value}, ensure_ascii=False, default=str)
+        for name, value in request.facts.items()
+        if is_meant(name)
+    )
 
 
 def _memories(request: SynthesisRequest) -> str:
@@ -283,9 +300,9 @@ def facts_in_words(request: SynthesisRequest) -> list[str]:
     """
     turn = request.context
     # What an action scored and brought belongs to the place where it was taken.
-    facts = [_place(request)] if request.arrival else [_score(turn), _place(request), *_inventory(turn)]
     moved, changed = noticed_moves(request), noticed_changes(request)
-    facts += [_moved(move, turn) for move in moved]
+    facts = [_place(request)] if request.arrival else [_score(turn), _place(request), *_inventory(turn, moved)]
+    facts += [_moved(move, request) for move in moved]
     facts += dict.fromkeys(_changed(change) for change in changed)
     if turn.nothing_changed:
         facts.append("Nothing in the world changed: not the place, the score, what you carry, nor anything else.")
@@ -370,6 +387,7 @@ def signals(request: SynthesisRequest) -> list[str]:
     long = (turn.response_length or len(request.response)) > LONG_RESPONSE
     moved = noticed_moves(request)
     names = _listed([move.name for move in moved])
+    where = "where they are" if len(moved) > 1 else "where it is"
     # The outcome of an action is judged at its source, not where it led to.
     acted = not request.arrival
     hints = {
@@ -378,11 +396,13 @@ def signals(request: SynthesisRequest) -> list[str]:
             turn.first_visit and long and (request.arrival or not turn.location_changed)
         ),
         "Not the first look at this place in this episode: core is ruled out.": not turn.first_visit,
-        f"The object tree says that {names} moved: where that is now is ephemeral.": bool(moved),
+        f"By the object tree, this moved: {names}; {where} now is ephemeral.": bool(moved),
         "What you carry changed without a change of place: what you did to it is likely ephemeral.": (
-            acted and turn.inventory_changed and not turn.location_changed
+            acted and turn.inventory_changed and not turn.location_changed and not moved
         ),
-        "The command puts something somewhere: where it lies now is likely ephemeral.": acted and verb in _PLACING,
+        "The command puts something somewhere: where it lies now is likely ephemeral.": (
+            acted and verb in _PLACING and not moved
+        ),
         "The score rose: how that was done is permanent, whatever things it names.": acted and turn.score_delta > 0,
         "The game did not do it: that this does not work here is likely permanent.": acted and turn.nothing_changed,
         "You died: the danger is permanent, and memories that promised safety here are disproved.": acted and turn.died,
@@ -399,26 +419,34 @@ def _score(turn: ZMachineContext) -> str:
 
 
 def _place(request: SynthesisRequest) -> str:
-    turn, here = request.context, _name(request.location_name)
+    turn = request.context
+    here = _numbered(request.location_name, request.location_id)
     if request.arrival and not request.action:
-        return f"The game begins here, in the {here} (location {request.location_id})."
+        return f"The game begins here, at {here}."
     if request.arrival and turn.died:
-        place = f"{here} (location {request.location_id})"
-        return f"The command killed you elsewhere, and the story goes on here, in the {place}."
+        return f"The command killed you elsewhere, and the story goes on here, at {here}."
     if request.arrival:
-        return f"The command was given elsewhere and brought you here, to the {here} (location {request.location_id})."
+        return f"The command was given elsewhere and brought you here, to {here}."
     if not turn.location_changed:
-        return f"You were in the {here} (location {request.location_id}) and stayed there."
-    there = f"the {_name(turn.destination_name)}" if turn.destination_name else "another place"
-    number = f" (location {turn.location_after})" if turn.location_after is not None else ""
+        return f"You stayed at {here}."
+    there = _numbered(turn.destination_name, turn.location_after)
     if turn.died:
-        return f"You were in the {here} (location {request.location_id}); the story goes on in {there}{number}."
-    return f"You went from the {here} (location {request.location_id}) to {there}{number}."
+        return f"You were at {here}; the story goes on at {there}."
+    return f"You went from {here} to {there}."
 
 
-def _inventory(turn: ZMachineContext) -> list[str]:
+def _numbered(place: str, number: PlaceKey | None) -> str:
+    name = one_line(_name(place)) if place else "another place"
+    return name if number is None else f"{name} (location {number})"
+
+
+def _inventory(turn: ZMachineContext, moved: list[ObjectMoved]) -> list[str]:
+    """Return what was gained and lost, as far as its move does not tell that."""
+    told = {move.name for move in moved}
     before, after = Counter(turn.inventory_before), Counter(turn.inventory_after)
-    gained, lost = list((after - before).elements()), list((before - after).elements())
+    gained, lost = (
+        [name for name in change.elements() if name not in told] for change in (after - before, before - after)
+    )
     facts = []
     if gained:
         facts.append(f"You now carry {_listed(gained)}.")
@@ -428,34 +456,48 @@ def _inventory(turn: ZMachineContext) -> list[str]:
 
 
 def circumstances_in_words(request: SynthesisRequest) -> list[str]:
-    """Return what is carried after the turn, and which visit this is, as the player is told of it too."""
-    facts = [f"You carry {_listed(list(request.context.inventory_after)) or 'nothing'}."]
-    facts += [visits_in_words(*request.visits)] if request.visits else []
+    """Return what is carried after the turn, and which visit to the place this is."""
+    carried = f"You carry {_listed(list(request.context.inventory_after)) or 'nothing'}."
+    times, episodes = request.visits or (0, 0)
+    known = [f"You've been at the place {_times(times, episodes)}."] if times > 1 else []
+    since = "any" if times == 1 else "this"
     if request.context.first_visit:
-        return [*facts, "This is the first visit to the place in this episode."]
-    if request.first_stay:
-        return [*facts, "This is still the first visit to the place in this episode, and not the first turn of it."]
-    return [*facts, "The place was visited before in this episode."]
+        which = f"This is the first visit to the place in {since} episode."
+    elif request.first_stay:
+        which = f"This is still the first visit to the place in {since} episode, and not the first turn of it."
+    else:
+        which = "The place was visited before in this episode."
+    return [carried, *known, which]
 
 
 def visits_in_words(times: int, episodes: int) -> str:
     """Return a sentence about how often the player has been at a place, the present visit included."""
     if times <= 1:
         return "This is your first visit here, in any episode."
-    return f"You've been here {times} times across {episodes} episode{'' if episodes == 1 else 's'}."
+    return f"You've been here {_times(times, episodes)}."
 
 
-def _moved(move: ObjectMoved, turn: ZMachineContext) -> str:
+def _times(times: int, episodes: int) -> str:
+    return f"{times} times{f' across {episodes} episodes' if episodes > 1 else ', all in this episode'}"
+
+
+def _moved(move: ObjectMoved, request: SynthesisRequest) -> str:
+    turn = request.context
     # The tree names the player by the story's own word for it ("cretin", "yourself").
     taken = move.name in turn.inventory_after and move.name not in turn.inventory_before
     dropped = move.name in turn.inventory_before and move.name not in turn.inventory_after
-    origin = "you" if dropped else _holder(move.origin, move.origin_number)
-    destination = "you" if taken else _holder(move.destination, move.destination_number)
+    origin = "you" if dropped else _holder(move.origin, move.origin_number, request)
+    if move.destination_number is None and not taken:
+        return f"The {_name(move.name)} disappeared from {origin}."
+    destination = "you" if taken else _holder(move.destination, move.destination_number, request)
     return f"The {_name(move.name)} moved from {origin} to {destination}."
 
 
-def _holder(name: str, number: int | None) -> str:
-    return "nowhere" if number is None else f"the {_name(name)}"
+def _holder(name: str, number: int | None, request: SynthesisRequest) -> str:
+    if number is None:
+        return "nowhere"
+    places = (request.location_id, request.context.location_before, request.context.location_after)
+    return one_line(_name(name)) if number in places else f"the {_name(name)}"
 
 
 def _changed(change: AttributeChanged) -> str:

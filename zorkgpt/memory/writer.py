@@ -1,7 +1,7 @@
 """Writes memories where they belong: the lasting into the file, those of the episode into a cache."""
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +12,7 @@ from zorkgpt.memory.credit.trials import TrialFile
 from zorkgpt.memory.dedup.decision import NEW, Decision
 from zorkgpt.memory.dedup.deduplicator import Deduplicator
 from zorkgpt.memory.entailment.comparison import compared
+from zorkgpt.memory.ids import MemoryId, memory_id, with_id
 from zorkgpt.memory.models import Memory, MemoryEvent, MemoryStatus, Persistence, PlaceKey
 from zorkgpt.memory.places import checked_place, render_place
 from zorkgpt.memory.storage import changes
@@ -66,7 +67,11 @@ class MemoryWriter:
         self._visits = visits
         self._stamp = stamp
         self._debug = debug
-        self._learned_in: dict[tuple[PlaceKey, str, str], tuple[Claim, ...]] = {}
+        self._made: tuple[changes.Change, ...] = ()
+        """What the last change of the file changed."""
+        self.last_error: MemoryStoreError | None = None
+        """Why the last change could not be written; None: it was."""
+        self._learned_in: dict[tuple[PlaceKey, str, str], TurnStamp | None] = {}
 
     def current(self, location_id: PlaceKey) -> list[Memory]:
         """Return what is believed at the location, persistent first."""
@@ -83,8 +88,10 @@ class MemoryWriter:
             return False
         return True
 
-    def add(self, location_id: PlaceKey, name: str, memory: Memory, *, is_judged: bool = False) -> bool:
-        """Keep it, or count it as one more observation of what says the same. False also where a person forbids it.
+    def keep(self, location_id: PlaceKey, name: str, memory: Memory, *, is_judged: bool = False) -> str:
+        """Keep it, or count it as one more observation of what says the same; return the id of what is kept.
+
+        "" if nothing was, since it could not be written or a person forbids it.
 
         Args:
             is_judged: whoever worded it has seen what is kept at the place, and said what it replaces.
@@ -105,16 +112,27 @@ class MemoryWriter:
                     decision, joining = NEW, None
             if joining is None:
                 if self._is_forbidden_in_words(location_id, memory):
-                    return False
+                    return ""
                 if not memory.persistence.outlives_episode:
-                    self._add_ephemeral(location_id, memory)
-                elif self.apply(self._addition(location_id, name, memory, [], None)):
+                    return memory_id(location_id, self._add_ephemeral(location_id, memory))
+                if self.apply(self._addition(location_id, name, memory, [], None)):
                     self._supersede_ephemeral_repeats(location_id, memory, None)
                 else:
                     # What can't be written now; or what it was to be joined with is gone, and it too.
-                    return False
+                    return ""
+            kept = self._id_of_what_was_kept(location_id, memory, decision)
             self._conclude(location_id, memory, decision, was_joined=joining is not None)
-            return True
+            return kept
+
+    def _id_of_what_was_kept(self, location_id: PlaceKey, memory: Memory, decision: Decision) -> str:
+        """Return the id of the memory that the last change added, or that now counts one more observation."""
+        made = [change for change in self._made if change.after is not None and change.location_id == location_id]
+        made.sort(key=lambda change: change.kind != "added")
+        # Without a change, this very observation was counted before.
+        told = decision.about.known if decision.about is not None and decision.kind != "new" else None
+        known = known_again(self.store.cache.get(location_id, []), told or memory)
+        kept = next((change.after for change in made), None) or known or memory
+        return memory_id(location_id, kept)
 
     def supersede(self, location_id: PlaceKey, name: str, titles: Sequence[str], new: Memory, turn: int | None) -> bool:
         """Keep the new one in the place of those of these titles. False: nothing was changed."""
@@ -137,7 +155,7 @@ class MemoryWriter:
                     self._refuse(location_id, lasting[0], new)
                     return False
                 self._add_ephemeral(location_id, new, replacing=olds)
-            elif self.apply(self._addition(location_id, name, new, [old.title for old in lasting], turn)):
+            elif self.apply(self._addition(location_id, name, new, self._ids(location_id, lasting), turn)):
                 self._supersede_ephemeral_repeats(location_id, new, turn)
             else:
                 return False
@@ -190,7 +208,7 @@ class MemoryWriter:
                 return True
 
             def change(document: Document) -> ChangedDocument | None:
-                found = titled(document.memories(location_id), title)
+                found = titled(document.memories(location_id), title, location_id)
                 if found is None or found.pinned:
                     return None
                 return changes.invalidated(document, location_id, found, reason, turn)
@@ -201,6 +219,29 @@ class MemoryWriter:
         """Mark this very memory of the episode as no longer so."""
         with self.store.guard:
             self._mark(location_id, memory, changes.proven_wrong(memory, reason, turn), "invalidated")
+
+    def replace_ephemeral(self, location_id: PlaceKey, old: Memory, new: Memory) -> None:
+        """Put another memory in the place of this very one of the episode."""
+        with self.store.guard:
+            self._mark(location_id, old, new, "edited")
+
+    def remove(self, location_id: PlaceKey, wanted: MemoryId, reason: str | None = None) -> bool:
+        """Take a memory out of the file, or of the episode's cache. False: nothing was changed."""
+        with self.store.guard:
+            ephemeral = self.ephemeral.get(location_id, [])
+            for index, memory in enumerate(ephemeral):
+                if memory_id(location_id, memory) == wanted:
+                    del ephemeral[index]
+                    self._tell("removed", location_id, memory, reason)
+                    return True
+
+            def change(document: Document) -> ChangedDocument | None:
+                for memory in document.memories(location_id):
+                    if memory_id(location_id, memory) == wanted:
+                        return None if memory.pinned else changes.removed(document, location_id, memory, reason)
+                return None
+
+            return self.apply(change)
 
     def seen_again(self, location_id: PlaceKey, memory: Memory, turn: int | str, episode: int | str) -> bool:
         """Count one more observation of a memory that is kept; the same turn of the same episode counts once."""
@@ -283,11 +324,16 @@ class MemoryWriter:
 
     def state_when_learned(self, location_id: PlaceKey, memory: Memory) -> tuple[Claim, ...]:
         """Return in which state the action was taken that taught it; () where that is not known."""
+        stamp = self.turn_when_learned(location_id, memory)
+        return stamp.state if stamp else ()
+
+    def turn_when_learned(self, location_id: PlaceKey, memory: Memory) -> TurnStamp | None:
+        """Return the turn that taught it; None where that is not known."""
         key = location_id, folded(memory.title), folded(memory.text)
         if key not in self._learned_in:
             records = self.store.history.records() if memory.persistence.outlives_episode else ()
             found = [
-                record.turn_stamp.state
+                record.turn_stamp
                 for record in records
                 if record.turn_stamp is not None
                 and record.change.kind == "added"
@@ -295,7 +341,7 @@ class MemoryWriter:
                 and record.change.after is not None
                 and same_words(record.change.after, memory)
             ]
-            self._learned_in[key] = found[-1] if found else ()
+            self._learned_in[key] = found[-1] if found else None
         return self._learned_in[key]
 
     def is_forbidden(self, location_id: PlaceKey, name: str, memory: Memory) -> bool:
@@ -321,17 +367,20 @@ class MemoryWriter:
         Args:
             always: also write what waits to be written along with a change, if it changes nothing.
         """
+        self._made, self.last_error = (), None
         try:
             along = self.evidence.along_with(self._visits.along_with(change, always=always), always=always)
             outcome = self.store.apply(along, turn_stamp=self._stamp())
         except MemoryStoreError as error:
             self.write_failures += 1
+            self.last_error = error
             self._log.error("memory not written", extra={"error": str(error)})
             return False
         if outcome is None:
             return False
         self.evidence.written()
         self._visits.written()
+        self._made = outcome.changes
         for made in outcome.changes:
             memory = made.after or made.before
             if made.kind != "credited" and memory is not None:
@@ -368,6 +417,17 @@ class MemoryWriter:
         self.vetoes_obeyed = 0
         if self.deduplicator is not None:
             self.deduplicator.reset()
+
+    def forget(self, removed: Collection[tuple[PlaceKey, str]], is_trace: Callable[[str], bool]) -> None:
+        """Drop these memories of the episode, by place and id, and whatever waits and has a trace of them."""
+        for place, kept in self.ephemeral.items():
+            kept[:] = [memory for memory in kept if (place, memory_id(place, memory)) not in removed]
+        self.events[:] = [one for one in self.events if not any(map(is_trace, (one.title, one.text, one.detail)))]
+        self.names = {place: name for place, name in self.names.items() if not is_trace(name)}
+        self._learned_in.clear()
+        self.evidence.forget(is_trace)
+        if self.deduplicator is not None:
+            self.deduplicator.forget()
 
     def snapshot(self) -> dict[str, Any]:
         """Return counts and names of the running episode, as plain values; its memories are in `ephemeral`."""
@@ -427,15 +487,15 @@ class MemoryWriter:
     # Changes of the file and of the episode's cache
 
     def _addition(
-        self, location_id: PlaceKey, name: str, memory: Memory, replaced_titles: list[str], turn: int | None
+        self, location_id: PlaceKey, name: str, memory: Memory, replaced: Sequence[MemoryId], turn: int | None
     ) -> DocumentChange:
-        """Return the change that adds a memory in the place of those of these titles."""
+        """Return the change that adds a memory in the place of these."""
         visits = self._visits.uncounted(location_id)
 
         def change(document: Document) -> ChangedDocument | None:
             kept = document.memories(location_id)
-            olds = [old for title in replaced_titles if (old := titled(kept, title))]
-            if len(olds) < len(replaced_titles) or any(old.pinned for old in olds):
+            olds = [old for one in replaced if (old := titled(kept, one, location_id))]
+            if len(olds) < len(replaced) or any(old.pinned for old in olds):
                 return None
             others = [other for other in kept if not any(other is old for old in olds)]
             return _added(document, location_id, name, memory, visits, olds, others, turn)
@@ -446,16 +506,21 @@ class MemoryWriter:
         for old in [old for old in self.ephemeral.get(location_id, ()) if is_current(old) and same_words(old, memory)]:
             self._mark(location_id, old, _superseded(old, memory.title, turn), "superseded", became=memory.persistence)
 
-    def _add_ephemeral(self, location_id: PlaceKey, memory: Memory, replacing: Sequence[Memory] = ()) -> None:
+    def _add_ephemeral(self, location_id: PlaceKey, memory: Memory, replacing: Sequence[Memory] = ()) -> Memory:
         kept = self.ephemeral.setdefault(location_id, [])
         if is_current(memory) and not replacing:
             for index, known in enumerate(kept):
                 if is_current(known) and same_words(known, memory):
                     kept[index] = changes.observed(known, memory.turns, memory.episode, (memory.episode,))
                     self._tell("seen again", location_id, memory)
-                    return
-        kept.append(as_read(memory))
+                    return kept[index]
+        taken = {memory_id(location_id, one) for one in (*self.store.cache.get(location_id, ()), *kept)}
+        new = as_read(memory)
+        # Never the one that follows from the title: a lasting memory of the same title may be learned later.
+        new.id = with_id(location_id, new, taken, follows=False)
+        kept.append(new)
         self._tell("added", location_id, memory)
+        return new
 
     def _ephemeral_again(self, location_id: PlaceKey, memory: Memory, turn: int | str, episode: int | str) -> bool:
         known = known_again(self.ephemeral.get(location_id, []), memory)
@@ -464,10 +529,14 @@ class MemoryWriter:
         self._mark(location_id, known, changes.observed(known, turn, episode, (episode,)), "seen again")
         return True
 
+    @staticmethod
+    def _ids(location_id: PlaceKey, memories: Sequence[Memory]) -> list[MemoryId]:
+        return [MemoryId(memory_id(location_id, memory)) for memory in memories]
+
     def _titled(self, location_id: PlaceKey, title: str, persistence: Persistence) -> Memory | None:
         """Look a memory up in both caches, first in the one that `persistence` belongs to."""
-        lasting = titled(self.store.cache.get(location_id, []), title)
-        ephemeral = titled(self.ephemeral.get(location_id, []), title)
+        lasting = titled(self.store.cache.get(location_id, []), title, location_id)
+        ephemeral = titled(self.ephemeral.get(location_id, []), title, location_id)
         return (lasting or ephemeral) if persistence.outlives_episode else (ephemeral or lasting)
 
     def _mark(
@@ -505,10 +574,10 @@ class MemoryWriter:
             extra={"location_id": location_id, "old": old.title, "new": new.title},
         )
 
-    def _note_state(self, location_id: PlaceKey, memory: Memory) -> None:
+    def _note_turn(self, location_id: PlaceKey, memory: Memory) -> None:
         stamp = self._stamp()
         if stamp is not None:
-            self._learned_in[location_id, folded(memory.title), folded(memory.text)] = stamp.state
+            self._learned_in[location_id, folded(memory.title), folded(memory.text)] = stamp
 
     def _tell(
         self,
@@ -522,7 +591,7 @@ class MemoryWriter:
     ) -> None:
         detail = reason or memory.invalidation_reason or memory.superseded_by or ""
         if kind == "added":
-            self._note_state(location_id, memory)
+            self._note_turn(location_id, memory)
         self.events.append(_event(kind, location_id, memory, detail, other))
         if kind in _LOGGED and self._log.isEnabledFor(logging.INFO):
             self._log_change(kind, location_id, memory, became)

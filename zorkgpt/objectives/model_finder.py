@@ -13,7 +13,7 @@ from zorkgpt.memory.retrieval import estimated_tokens
 from zorkgpt.objectives.conditions import ConditionKind, normalized_text
 from zorkgpt.objectives.finder import Findings, ObjectiveProposal, ReachedReport, Situation
 from zorkgpt.objectives.models import Objective, Scope, prompt_line
-from zorkgpt.prompts.render import render
+from zorkgpt.prompts.render import one_line, render
 from zorkgpt.runlog.consequences import consequences
 
 _POINTS = frozenset({"point", "points", "score"})
@@ -140,8 +140,8 @@ def discovery_prompt(situation: Situation) -> list[Message]:
         done=_lines(situation.settled[-_MAX_SETTLED:], situation),
         turns=turns,
         told_of=[consequences(turn_played(turn)) for turn in turns],
-        rooms=_that_fit([f"{number} {name}" for number, name in rooms], "places"),
-        things=_that_fit([f"{number} {name}" for number, name in reversed(list(known.things.items()))], "things"),
+        rooms=_that_fit([_numbered(*room) for room in rooms], "places"),
+        things=_that_fit([_numbered(*thing) for thing in reversed(list(known.things.items()))], "things"),
         ways=ways[:_MAX_WAYS],
         memories=_that_fit(situation.memories, "memories"),
         knowledge=_that_fit(situation.knowledge, "knowledge"),
@@ -149,6 +149,10 @@ def discovery_prompt(situation: Situation) -> list[Message]:
         most=_MAX_NEW,
     )
     return [Message("system", prompt.system), Message("user", prompt.user)]
+
+
+def _numbered(number: int, name: str) -> str:
+    return f"{one_line(name)} ({number})"
 
 
 def _listed(situation: Situation) -> tuple[Objective, ...]:

@@ -48,7 +48,7 @@ class ObjectiveEvidence:
     judge: Literal["game", "model"]
     """Whether the Z-machine's state showed it, or a model concluded it from the game's text."""
     words: str
-    """The action of that turn, or the game's text that shows it."""
+    """The action of that turn, or the game's text that shows it; "" where it was only found to be so."""
     gain: int = 0
     """Points scored on that turn."""
 
@@ -133,13 +133,16 @@ def prompt_line(objective: Objective, rooms: Mapping[int, str]) -> str:
     if objective.condition.text != objective.text:
         colon = "" if objective.condition.checkable else ":"
         parts.append(f"done when{colon} {objective.condition.text}".rstrip("."))
-    if places := [f"{rooms[place]} ({place})" for place in objective.places if place in rooms]:
+    places = [f"{rooms[place]} ({place})" for place in objective.places if place in rooms]
+    if places := [place for place in places if place not in objective.condition.text]:
         parts.append(f"at {', '.join(places)}")
     if objective.evidence:
         last = objective.evidence[-1]
-        how = f"by “{last.words}”" if last.judge == "game" else f"when the game said “{last.words}”"
-        when = f"in episode {last.turn.episode}, turn {last.turn.turn}, {how}"
-        parts.append(f"{'to be done again as' if objective.pursued else 'reached'} {when}")
+        how = f", {'by' if last.judge == 'game' else 'when the game said'} “{last.words}”" if last.words else ""
+        again = "to be done again as" if how else "to be done again, found done"
+        parts.append(
+            f"{again if objective.pursued else 'reached'} in episode {last.turn.episode}, turn {last.turn.turn}{how}"
+        )
     if objective.status is ObjectiveStatus.STALE:
         parts.append("nothing has come of it for a while")
     if objective.status is ObjectiveStatus.ABANDONED:

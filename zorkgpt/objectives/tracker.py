@@ -8,6 +8,7 @@ from game_interface.models import Observation, Transition
 from session.history import TurnRecord
 from session.outcome import moved_or_had_effect
 from zorkgpt.objectives.conditions import (
+    Condition,
     ConditionKind,
     ExitNamer,
     came_about,
@@ -132,9 +133,8 @@ class ObjectiveTracker:
         )
         if done and not step.refused and not step.fault:
             self.counts["reached_by_ground_truth"] += 1
-            evidence = ObjectiveEvidence(
-                EpisodeTurn(record.episode, record.turn), "game", _single_line(step.action), score_gain(step)
-            )
+            words = "" if _only_seen(objective.condition, step) else _single_line(step.action)
+            evidence = ObjectiveEvidence(EpisodeTurn(record.episode, record.turn), "game", words, score_gain(step))
             return reached(objective, evidence)
         if not objective.pursued:
             return objective
@@ -256,6 +256,11 @@ def _progress_of(step: Transition) -> _Progress | None:
         things=frozenset(touched & in_sight(step)),
         scored=score_gain(step) > 0,
     )
+
+
+def _only_seen(condition: Condition, step: Transition) -> bool:
+    """Return whether a thing was only found where it is wanted: the action that put it there was an earlier one."""
+    return condition.kind is ConditionKind.THING_AT and all(move.by_itself for move in step.moved)
 
 
 def _should_reopen(known: Objective, proposed: Objective) -> bool:

@@ -6,8 +6,10 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from zorkgpt.errors import ConfigurationError
+
 if TYPE_CHECKING:
-    from jinja2 import Environment
+    from jinja2 import Environment, Template
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,16 +20,29 @@ class Prompt:
     user: str
 
 
-def render(name: str, **values: object) -> Prompt:
-    """Render the blocks `system` and `user` of `<name>.md.j2`.
+def render(name: str | Path, **values: object) -> Prompt:
+    """Render the blocks `system` and `user` of `<name>.md.j2`, or of the template at this path.
 
     Raises:
+        ConfigurationError: the file at the path can't be read, or is no such template.
         jinja2.UndefinedError: the template names a value that is not given.
     """
-    template = _environment().get_template(f"{name}.md.j2")
+    template = _own_template(name) if isinstance(name, Path) else _environment().get_template(f"{name}.md.j2")
     context = template.new_context(values)
     system, user = ("".join(template.blocks[block](context)).strip() for block in ("system", "user"))
     return Prompt(_without_blank_runs(system), _without_blank_runs(user))
+
+
+def _own_template(path: Path) -> "Template":
+    from jinja2 import TemplateError
+
+    try:
+        template = _environment().from_string(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, TemplateError) as error:
+        raise ConfigurationError(f"The template {path} can't be used: {error}") from error
+    if missing := [block for block in ("system", "user") if block not in template.blocks]:
+        raise ConfigurationError(f"The template {path} has no block {missing[0]!r}; it needs `system` and `user`.")
+    return template
 
 
 def fence(text: object) -> str:

@@ -108,6 +108,12 @@ class CreditLedger:
         self._pending.clear()
         self._on_file = 0
 
+    def forget(self, is_trace: Callable[[str], bool]) -> None:
+        """Forget what was shown, and the trials that have a trace of what is to be forgotten."""
+        self._shown = (0, ())
+        self._pending = [one for one in self._pending if not (is_trace(one.title) or is_trace(one.action))]
+        self._on_file = 0
+
     def is_due(self, turn: int) -> bool:
         return self.is_pending and abs(turn - self._pending[0].turn) >= EVERY_TURNS
 

@@ -296,6 +296,12 @@ class Deduplicator:
         """Put on disk what is new, and drop what no memory uses."""
         self.index.save(self.texts)
 
+    def forget(self) -> None:
+        """Forget every text and vector that is known from before; what is still in the file is read again."""
+        self._wordings = _Wordings(self._store.history)
+        self._undone = None
+        self.index.drop()
+
     def reset(self) -> None:
         """Begin a new episode."""
         if self.counts.compared:

@@ -103,6 +103,10 @@ class EmbeddingIndex:
         found: list[float] = (matrix @ vector).clip(-1, 1).tolist()
         return found
 
+    def ready_vectors(self, texts: Sequence[str]) -> "Vectors | None":
+        """Return the vectors of these texts; None where that takes long or is not possible, and it begins."""
+        return self.vectors(texts) if texts and self._is_ready(texts) else None
+
     def vector(self, text: str) -> "Vectors | None":
         return self._attempt(lambda: self._finite([text])[0])
 
@@ -136,6 +140,12 @@ class EmbeddingIndex:
         if self._dirty and self._path is not None and not self._is_loading():
             self._dirty = False
             self._attempt(lambda: self.cache.prune(texts()))
+
+    def drop(self) -> None:
+        """Forget all vectors; those on disk are read again."""
+        with self._creating:
+            self._cache, self._dirty = None, False
+        self._places.clear()
 
     def rebuild(self, texts: Sequence[str]) -> bool:
         """Embed these texts anew, and keep nothing else; False if that was not possible."""

@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field
 from zorkgpt.llm.messages import LLM, Message
 from zorkgpt.llm.roles import Role
 from zorkgpt.memory.models import Memory
+from zorkgpt.memory.world import TEXT_ADVENTURE, World
 from zorkgpt.prompts.render import render
 
 MOST_AT_ONCE = 8
@@ -44,11 +45,13 @@ class Judge(Protocol):
 class ModelJudge:
     """Asks the model of the role `memory`, once for all of them."""
 
-    def __init__(self, llm: LLM) -> None:
+    def __init__(self, llm: LLM, world: World = TEXT_ADVENTURE) -> None:
         self._llm = llm
+        self._world = world
 
     def judge(self, place: str, new: Memory, known: Sequence[Memory]) -> dict[int, Verdict]:
-        prompt = render("memory_judge", place=place, new=new, known=known, longest=_LONGEST_TEXT)
+        agent = self._world.agent
+        prompt = render("memory_judge", agent=agent, place=place, new=new, known=known, longest=_LONGEST_TEXT)
         messages = [Message("system", prompt.system), Message("user", prompt.user)]
         answer = self._llm.complete(messages, role=Role.MEMORY, response_model=Verdicts).parsed
         if not isinstance(answer, Verdicts):

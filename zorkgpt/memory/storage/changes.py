@@ -1,20 +1,21 @@
 """Changes of the memories of a document: plain functions from one document to the next."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from zorkgpt.log import get_logger
+from zorkgpt.memory.ids import MemoryId, id_of_title, memory_id, with_id
 from zorkgpt.memory.models import INVALIDATION_MARKER, Memory, MemoryStatus, PlaceKey, episode_key, same_episode
 from zorkgpt.memory.places import place_order, render_place
-from zorkgpt.memory.storage.document import TITLE, Document, indexed
+from zorkgpt.memory.storage.document import Document, Index, first_section
 from zorkgpt.memory.storage.escaping import encode, folded, one_line
 from zorkgpt.memory.storage.section import (
     LocationSection,
     new_section,
     parse_section,
     with_changed,
-    with_memory,
+    with_memories,
     with_number,
     with_visits,
     without,
@@ -97,8 +98,14 @@ def is_current(memory: Memory) -> bool:
     return memory.status != _SUPERSEDED and not memory.vetoed
 
 
-def titled(memories: list[Memory], title: str) -> Memory | None:
-    """Return the first current memory with exactly this title, white space aside."""
+def titled(memories: list[Memory], title: str, location_id: PlaceKey | None = None) -> Memory | None:
+    """Return the first current memory with exactly this title, white space aside; or with this `MemoryId`.
+
+    Args:
+        location_id: where they are; needed for an id only.
+    """
+    if isinstance(title, MemoryId) and location_id is not None:
+        return next((one for one in memories if is_current(one) and memory_id(location_id, one) == title), None)
     wanted = one_line(title)
     return next((memory for memory in memories if is_current(memory) and one_line(memory.title) == wanted), None)
 
@@ -112,19 +119,50 @@ def added(
     document: Document, location_id: PlaceKey, name: str, memory: Memory, *, visits: tuple[int | str, ...] = ()
 ) -> ChangedDocument:
     """Add a memory to the section of its location; a new section begins with these visits, given by their episodes."""
-    if not memory.persistence.outlives_episode:
-        log.error("ephemeral memory kept out of the file", extra={"location_id": location_id, "title": memory.title})
+    return all_added(document, location_id, name, (memory,), visits=visits)
+
+
+def all_added(
+    document: Document,
+    location_id: PlaceKey,
+    name: str,
+    memories: Sequence[Memory],
+    *,
+    visits: tuple[int | str, ...] = (),
+) -> ChangedDocument:
+    """Add memories to the section of their location, in their order."""
+    lasting = [memory for memory in memories if memory.persistence.outlives_episode]
+    if len(lasting) < len(memories):
+        titles = [memory.title for memory in memories if not memory.persistence.outlives_episode]
+        log.error("ephemeral memory kept out of the file", extra={"location_id": location_id, "title": titles[0]})
+    if not lasting:
         return ChangedDocument(document)
     if location_id not in document.section_indexes:
-        document = _with_location(document, location_id, name, visits or (memory.episode,))
+        document = _with_location(document, location_id, name, visits or (lasting[0].episode,))
     index = document.section_indexes[location_id][0]
-    section = document.sections[index]
-    if not _includes(section.episodes, memory.episode):
-        section = _with_episode(section, memory.episode, document.eol)
-    section = with_memory(section, memory, document.eol)
-    # The very one that stands in the document now, last in its section, so that a further change finds it.
-    new = section.memories[-1]
-    return ChangedDocument(document.replaced(index, section), (Change("added", location_id, section.name, None, new),))
+    section, eol = document.section(index), document.eol(index)
+    for episode in _unique(memory.episode for memory in lasting):
+        if not _includes(section.episodes, episode):
+            section = _with_episode(section, episode, eol)
+    section = with_memories(section, _with_ids(location_id, document.memories(location_id), lasting), eol)
+    # The very ones that stand in the document now, last in their section, so that a further change finds them.
+    made = tuple(Change("added", location_id, section.name, None, new) for new in section.memories[-len(lasting) :])
+    return ChangedDocument(document.replaced(index, section), made)
+
+
+def _with_ids(location_id: PlaceKey, kept: Sequence[Memory], new: Sequence[Memory]) -> list[Memory]:
+    """Return the new memories, with an id of their own where the title does not tell them from others."""
+    titles, taken = {one.title for one in kept}, {memory_id(location_id, one) for one in kept}
+    has_ids = any(one.id for one in kept)
+    found = []
+    for memory in new:
+        if memory.id or has_ids or one_line(memory.title) in titles:
+            memory = replace(memory, id=with_id(location_id, memory, taken))
+        has_ids = has_ids or bool(memory.id)
+        titles.add(one_line(memory.title))
+        taken.add(memory_id(location_id, memory))
+        found.append(memory)
+    return found
 
 
 def seen_again(
@@ -136,8 +174,8 @@ def seen_again(
     if new is known:
         return ChangedDocument(document)
     if not _includes(section.episodes, episode):
-        section = _with_episode(section, episode, document.eol)
-    document = document.replaced(index, with_changed(section, known, new, document.eol))
+        section = _with_episode(section, episode, document.eol(index))
+    document = document.replaced(index, with_changed(section, known, new, document.eol(index)))
     return ChangedDocument(document, (Change("seen again", location_id, section.name, known, new),))
 
 
@@ -163,15 +201,17 @@ def invalidated(
 def changed(
     document: Document, location_id: PlaceKey, old: Memory, new: Memory, kind: Kind, reason: str | None = None
 ) -> ChangedDocument:
-    """Replace this very memory of the document (by identity), in its place."""
+    """Replace this very memory of the document (by identity), in its place and under its id."""
+    kept_id = memory_id(location_id, old)
+    new = replace(new, id="" if kept_id == id_of_title(location_id, new.title) else kept_id)
     section, index = _section_of(document, location_id, old)
-    document = document.replaced(index, with_changed(section, old, new, document.eol))
+    document = document.replaced(index, with_changed(section, old, new, document.eol(index)))
     return ChangedDocument(document, (Change(kind, location_id, section.name, old, new, reason),))
 
 
 def removed(document: Document, location_id: PlaceKey, old: Memory, reason: str | None = None) -> ChangedDocument:
     section, index = _section_of(document, location_id, old)
-    document = document.replaced(index, without(section, old, document.eol))
+    document = document.replaced(index, without(section, old, document.eol(index)))
     return ChangedDocument(document, (Change("removed", location_id, section.name, old, None, reason),))
 
 
@@ -180,23 +220,28 @@ def visited(document: Document, location_id: PlaceKey, visits: tuple[int | str, 
     if location_id not in document.section_indexes or not visits:
         return ChangedDocument(document)
     index = document.section_indexes[location_id][0]
-    section = document.sections[index]
+    section = document.section(index)
     episodes = _unique((*section.episodes, *visits))
     return ChangedDocument(
-        document.replaced(index, with_visits(section, section.visits + len(visits), episodes, document.eol))
+        document.replaced(index, with_visits(section, section.visits + len(visits), episodes, document.eol(index)))
     )
 
 
 def moved(document: Document, old_id: PlaceKey, new_id: PlaceKey) -> ChangedDocument:
     """Give the sections of a location another key, where they stand."""
-    sections = list(document.sections)
     changes = []
     for index in document.section_indexes.get(old_id, ()):
-        section = sections[index] = with_number(sections[index], new_id, document.eol)
+        eol = document.eol(index)
+        section = with_number(document.section(index), new_id, eol)
+        for memory in section.memories:
+            section = with_changed(section, memory, replace(memory, id=memory_id(old_id, memory)), eol)
+        sections = list(document.shelves[index[0]].sections)
+        sections[index[1]] = section
+        document = document.with_sections(index[0], sections)
         for memory in section.memories:
             changes.append(Change("moved", old_id, section.name, memory, None, f"now location {render_place(new_id)}"))
             changes.append(Change("moved", new_id, section.name, None, memory, f"was location {render_place(old_id)}"))
-    return ChangedDocument(indexed(tuple(sections), document.eol), tuple(changes))
+    return ChangedDocument(document, tuple(changes))
 
 
 def observed(memory: Memory, turn: int | str, episode: int | str, episodes: tuple[int | str, ...]) -> Memory:
@@ -283,9 +328,9 @@ def _includes(episodes: tuple[int | str, ...], episode: int | str) -> bool:
     return any(same_episode(one, episode) for one in episodes)
 
 
-def _section_of(document: Document, location_id: PlaceKey, memory: Memory) -> tuple[LocationSection, int]:
+def _section_of(document: Document, location_id: PlaceKey, memory: Memory) -> tuple[LocationSection, Index]:
     for index in document.section_indexes[location_id]:
-        section = document.sections[index]
+        section = document.section(index)
         if any(kept is memory for kept in section.memories):
             return section, index
     raise KeyError(memory.title)
@@ -293,9 +338,13 @@ def _section_of(document: Document, location_id: PlaceKey, memory: Memory) -> tu
 
 def _with_location(document: Document, location_id: PlaceKey, name: str, visits: tuple[int | str, ...]) -> Document:
     """Insert a section for a new location, before the first that comes after it by its key."""
-    eol = document.eol
-    sections = list(document.sections) or [parse_section(TITLE + encode(eol + eol))]
     order = place_order(location_id)
+    # Where there are several shelves, the first one only lists the others.
+    shelves = range(min(1, len(document.shelves) - 1), len(document.shelves))
+    number = next((i for i in shelves if (last := document.shelves[i].last) is not None and last > order), shelves[-1])
+    shelf = document.shelves[number]
+    eol = shelf.eol
+    sections = list(shelf.sections) or [first_section(eol)]
     at = next(
         (i for i, s in enumerate(sections) if s.location_id is not None and place_order(s.location_id) > order),
         len(sections),
@@ -304,7 +353,7 @@ def _with_location(document: Document, location_id: PlaceKey, name: str, visits:
         sections[at - 1] = _ending_blank(sections[at - 1], eol)
     section = new_section(location_id, name, len(visits), _unique(visits), eol)
     sections.insert(at, _ending_blank(section, eol) if at < len(sections) else section)
-    return indexed(tuple(sections), eol)
+    return document.with_sections(number, sections)
 
 
 def _with_episode(section: LocationSection, episode: int | str, eol: str) -> LocationSection:

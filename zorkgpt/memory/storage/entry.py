@@ -39,6 +39,7 @@ _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 _SCORE = re.compile(r"[+-][0-9]{1,18}")
 _SEEN = re.compile(r"seen (-?[0-9]{1,18})x")
 _WORKED = re.compile(r"worked ([0-9]{1,18})/([0-9]{1,18})")
+_ID = re.compile(r"id ([0-9a-f]{8})")
 _MARKS = ("pinned", "vetoed")
 _EPISODES = re.compile(r"(.*?)\s*(?:→|->)\s*Ep(.*)", re.IGNORECASE)
 """First seen in one episode, last in another: `1→Ep3`. In a name that contains such a thing, the arrow is escaped."""
@@ -103,6 +104,8 @@ def render_entry(memory: Memory, extras: tuple[str, ...] = (), eol: str = "\n") 
     if memory.tried or memory.worked:
         meta.append(f"worked {memory.worked}/{memory.tried}")
     meta += [mark for mark in _MARKS if getattr(memory, mark)]
+    if memory.id:
+        meta.append(f"id {memory.id}")
     kept = as_read(memory)
     meta += [escape(told, META) for told in _fields_told(kept)]
     header = f"**[{' - '.join(tags)}] {escape(memory.title, TITLE)}** *({', '.join([*meta, *extras])})*"
@@ -256,6 +259,8 @@ def _told(part: str) -> dict[str, Any] | None:
         return {"worked": int(found[1]), "tried": int(found[2])}
     if part in _MARKS:
         return {part: True}
+    if found := _ID.fullmatch(part):
+        return {"id": found[1]}
     return _field_read(_unquoted(part)) if ":" in part else None
 
 

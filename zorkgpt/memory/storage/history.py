@@ -1,4 +1,4 @@
-"""The history beside the file: a line for every change of a memory, never rewritten."""
+"""The history beside the file: a line for every change of a memory, rewritten only to be compacted."""
 
 import json
 import os
@@ -8,18 +8,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from zorkgpt.errors import MemoryStoreError
-from zorkgpt.files import Disk, check_is_file
+from zorkgpt.errors import FileError, MemoryStoreError
+from zorkgpt.files import Disk, check_is_file, write_file
 from zorkgpt.memory.claims import Claim, claims_in
 from zorkgpt.memory.models import INVALIDATION_MARKER, Memory, MemoryStatus, PlaceKey, fields_of, memory_of
 from zorkgpt.memory.places import checked_place, place_order
 from zorkgpt.memory.storage.changes import Change, Kind
-from zorkgpt.memory.storage.document import Document, parse
+from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.escaping import one_line
 
 _TAIL_BYTES = 4096
 _LATER_FIELDS: dict[str, Any] = {"tried": 0, "worked": 0, "pinned": False, "vetoed": False}
-_LATER_FIELDS |= {"action": "", "outcome": "", "claims": [], "when": [], "first_episode": None}
+_LATER_FIELDS |= {"action": "", "outcome": "", "claims": [], "when": [], "first_episode": None, "id": ""}
 """Fields that are left out of a line where they say nothing, so that an earlier version reads it."""
 _COUNTED = ("seen again", "credited")
 """Changes of a count: they happen often, and what the game said then taught nothing."""
@@ -107,6 +107,28 @@ class ChangeHistory:
                 rest = rest[self._disk.write(descriptor, rest) :]
         finally:
             self._disk.close(descriptor)
+
+    def compact(self) -> tuple[int, int]:
+        """Make one line of the observations and trials of a memory that follow one another. Only under the lock.
+
+        All other changes stay; what is lost is how often a memory had been seen in between.
+
+        Returns:
+            The number of lines before and after.
+
+        Raises:
+            MemoryStoreError: it can't be read or written; it is as it was.
+        """
+        try:
+            lines = Path(self._path).read_bytes().splitlines(keepends=True)
+            kept = _compacted(lines)
+            if len(kept) < len(lines):
+                write_file(self._path, b"".join(kept))
+        except FileNotFoundError:
+            return 0, 0
+        except (OSError, FileError) as error:
+            raise MemoryStoreError(f"Can't compact {self.path}: {error}") from error
+        return len(lines), len(kept)
 
     def size(self) -> int:
         """Return its size in bytes; -1 if there is none.
@@ -196,6 +218,31 @@ class ChangeHistory:
         return kept
 
 
+def _compacted(lines: list[bytes]) -> list[bytes]:
+    kept: list[bytes | None] = list(lines)
+    ends: dict[tuple[int, str], int] = {}
+    """The numbers of the lines that counts end with, by location and what the memory was after them."""
+    for number, line in enumerate(lines):
+        row = _parsed(line)
+        if row is None or _record(row) is None:
+            if row is not None and row.get("kind") == "noted" and number + 1 < len(lines):
+                kept[number] = None
+            continue
+        place = row["location_id"]
+        before = ends.pop((place, _told(row["before"])), None)
+        if row["kind"] not in _COUNTED:
+            continue
+        if before is not None:
+            row["before"] = json.loads(kept[before] or b"{}")["before"]
+            kept[before], kept[number] = None, json.dumps(row).encode() + b"\n"
+        ends[place, _told(row["after"])] = number
+    return [line for line in kept if line is not None]
+
+
+def _told(fields: dict[str, Any] | None) -> str:
+    return json.dumps(fields, sort_keys=True)
+
+
 def _row(at: str, change: Change, source: str, turn_stamp: TurnStamp | None) -> dict[str, Any]:
     row: dict[str, Any] = {
         "at": at,
@@ -273,11 +320,6 @@ def differences(recorded: dict[PlaceKey, list[Memory]], document: Document) -> l
             changes.append(Change(_kind(before, memory), location_id, name, before, memory, _reason(memory)))
         changes += [Change("removed", location_id, name, memory, None) for memory in gone]
     return changes
-
-
-def is_one_write_behind(backup: bytes | None, history: ChangeHistory) -> bool:
-    """Return whether the history ends at the file before the present one: the writer was killed before its line."""
-    return parse(backup or b"").fingerprint() == history.last_fingerprint()
 
 
 def _kind(before: Memory | None, after: Memory) -> Kind:

@@ -2,9 +2,10 @@
 
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from zorkgpt.memory.ids import give_ids
 from zorkgpt.memory.models import Memory, Persistence, PlaceKey
 from zorkgpt.memory.places import parse_place, render_place
 from zorkgpt.memory.storage.entry import (
@@ -93,6 +94,7 @@ def parse_section(data: bytes) -> LocationSection:
         episodes = tuple(parse_name(name) for name in split_fields(seen[2] or "") if name)
     problems: list[Problem] = []
     parts = tuple(_parts(text, at, problems))
+    give_ids(key, (part.memory for part in parts if isinstance(part, Entry)))
     name = one_line(unescape(found[2] or ""))
     start = at if text.isascii() else len(encode(text[:at]))
     checksum = zlib.crc32(memoryview(data)[start:])
@@ -133,8 +135,17 @@ def with_number(section: LocationSection, location_id: PlaceKey, eol: str) -> Lo
 
 def with_memory(section: LocationSection, memory: Memory, eol: str) -> LocationSection:
     """Return the section with one more memory: after the last one, or where the first one belongs."""
+    return with_memories(section, (memory,), eol)
+
+
+def with_memories(section: LocationSection, memories: Sequence[Memory], eol: str) -> LocationSection:
+    """Return the section with these memories more, in their order."""
+    if not memories:
+        return section
     parts = section.parts
-    entry = render_entry(memory, eol=eol)
+    entries: list[str | Entry] = [render_entry(memories[0], eol=eol)]
+    for memory in memories[1:]:
+        entries += (eol, render_entry(memory, eol=eol))
     for at in range(len(parts) - 1, -1, -1):
         last = parts[at]
         if isinstance(last, Entry):
@@ -142,10 +153,10 @@ def with_memory(section: LocationSection, memory: Memory, eol: str) -> LocationS
             # What follows the last memory is text, never a memory.
             following = "".join(part for part in parts[at + 1 : at + 2] if isinstance(part, str))
             gap = "" if following.startswith(("\n", "\r\n")) or at + 1 == len(parts) else eol
-            middle = tuple(part for part in (lead, entry, gap) if part)
+            middle = tuple(part for part in (lead, *entries, gap) if part)
             return with_parts(section, (*parts[: at + 1], *middle, *parts[at + 1 :]), eol)
     before, after = _opening("".join(part for part in parts[:1] if isinstance(part, str)), eol)
-    return with_parts(section, tuple(part for part in (before, entry, after, *parts[1:]) if part), eol)
+    return with_parts(section, tuple(part for part in (before, *entries, after, *parts[1:]) if part), eol)
 
 
 def with_changed(section: LocationSection, old: Memory, new: Memory, eol: str) -> LocationSection:

@@ -1,43 +1,31 @@
 """Import and export: memories as rows of plain JSON, or from another memory file."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from types import UnionType
 from typing import Any
 
 from zorkgpt.errors import MemoryStoreError, reason_of
-from zorkgpt.memory.models import Memory, MemoryStatus, fields_of, memory_of
-from zorkgpt.memory.places import checked_place
+from zorkgpt.memory.checks import check_types
+from zorkgpt.memory.models import Memory, PlaceKey, fields_of, memory_of
+from zorkgpt.memory.places import checked_place, place_order
 from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.storage import changes
 from zorkgpt.memory.storage.changes import ChangedDocument
-from zorkgpt.memory.storage.document import Document, parse
+from zorkgpt.memory.storage.document import Document
+from zorkgpt.memory.storage.escaping import folded
+from zorkgpt.memory.storage.shelves import read_document
+from zorkgpt.memory.storage.store import MemoryStore
 
-_KINDS: dict[str, type | UnionType] = {
-    "category": str,
-    "title": str,
-    "episode": int | str,
-    "turns": str,
-    "score_change": int | None,
-    "text": str,
-    "status": str,
-    "superseded_by": str | None,
-    "superseded_at_turn": int | None,
-    "invalidation_reason": str | None,
-    "observation_count": int,
-    "tried": int,
-    "worked": int,
-    "pinned": bool,
-    "vetoed": bool,
-    "first_episode": int | str | None,
-}
+_AT_ONCE = 500
+"""How many memories are added in one write, and more only where they are of one place."""
 
 
 def rows(memories: Iterable[LocatedMemory]) -> list[dict[str, Any]]:
     """Return a row for each memory: `location_id`, `location_name` and the fields of `Memory`."""
     return [
         {"location_id": located.location_id, "location_name": located.location_name, **fields_of(located.memory)}
+        | {"id": located.id}
         for located in memories
     ]
 
@@ -54,9 +42,10 @@ def read_memories(path: Path) -> list[LocatedMemory]:
         raise MemoryStoreError(f"Can't read {path}: {error.strerror}") from error
     if data.lstrip()[:1] in (b"[", b"{"):
         return _from_json(path, data)
+    document = read_document(path)
     found = [
         LocatedMemory(section.location_id, section.name, memory)
-        for section in parse(data).sections
+        for section in document.sections
         if section.location_id is not None
         for memory in section.memories
     ]
@@ -65,20 +54,60 @@ def read_memories(path: Path) -> list[LocatedMemory]:
     return found
 
 
+def add_all(store: MemoryStore, memories: Iterable[LocatedMemory]) -> int:
+    """Add the memories that the store does not have, and return how many were added.
+
+    Place by place and some hundreds at a time, so that others come to their turn meanwhile; what a kill leaves out is
+    added by calling it again. What the store has is not counted as seen again.
+
+    Raises:
+        MemoryStoreError: it could not be locked, read or written; what was added before stays.
+    """
+    places: dict[PlaceKey, list[LocatedMemory]] = {}
+    for located in memories:
+        places.setdefault(located.location_id, []).append(located)
+    added = 0
+    # In the order of the file, so that few shelves are written at a time.
+    for batch in _batches([places[place] for place in sorted(places, key=place_order)]):
+        outcome = store.apply(lambda document, batch=batch: with_memories(document, batch))  # type: ignore[misc]
+        added += len(outcome.changes) if outcome else 0
+    return added
+
+
+def _batches(places: Iterable[list[LocatedMemory]]) -> Iterator[list[LocatedMemory]]:
+    batch: list[LocatedMemory] = []
+    for place in places:
+        batch += place
+        if len(batch) >= _AT_ONCE:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
 def with_memories(document: Document, memories: Iterable[LocatedMemory]) -> ChangedDocument:
     """Add the memories that the document does not have; what it has is not counted as seen again."""
-    made: tuple[changes.Change, ...] = ()
+    new: dict[PlaceKey, list[LocatedMemory]] = {}
+    known: dict[PlaceKey, set[tuple[str, str, str]]] = {}
     for located in memories:
-        known = document.memories(located.location_id)
-        if not located.memory.persistence.outlives_episode or any(_same(memory, located.memory) for memory in known):
+        place, memory = located.location_id, located.memory
+        if not memory.persistence.outlives_episode:
             continue
-        outcome = changes.added(document, located.location_id, located.location_name, located.memory)
-        document, made = outcome.document, made + outcome.changes
-    return ChangedDocument(document, made)
+        if place not in known:
+            known[place] = {_key(one) for one in document.memories(place)}
+        if _key(memory) not in known[place]:
+            known[place].add(_key(memory))
+            new.setdefault(place, []).append(located)
+    made: list[changes.Change] = []
+    for place, its in new.items():
+        outcome = changes.all_added(document, place, its[0].location_name, [one.memory for one in its])
+        document = outcome.document
+        made += outcome.changes
+    return ChangedDocument(document, tuple(made))
 
 
-def _same(one: Memory, other: Memory) -> bool:
-    return changes.same_words(one, other) and one.status == other.status
+def _key(memory: Memory) -> tuple[str, str, str]:
+    return folded(memory.title), folded(memory.text), memory.status
 
 
 def _from_json(path: Path, data: bytes) -> list[LocatedMemory]:
@@ -94,13 +123,5 @@ def _located(row: dict[str, Any]) -> LocatedMemory:
     if not isinstance(name, str):
         raise TypeError(f"location {location_id!r} with the name {name!r}")
     memory = memory_of(row)
-    for field, kind in _KINDS.items():
-        value = getattr(memory, field)
-        if not _is_of(value, kind) or (field == "status" and value not in tuple(MemoryStatus)):
-            raise TypeError(f"memory {memory.title!r} has {value!r} as its {field}")
+    check_types(memory)
     return LocatedMemory(checked_place(location_id), name, memory)
-
-
-def _is_of(value: object, kind: type | UnionType) -> bool:
-    # For JSON, true is no number.
-    return isinstance(value, kind) and (kind is bool or not isinstance(value, bool))

@@ -1,0 +1,122 @@
+"""A scripted agent that remembers by place, in any world that can start over."""
+
+import tempfile
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from zorkgpt import SimpleMemoryManager
+
+MOST_STEPS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of an action."""
+
+    text: str
+    changed: bool = False
+    """Something in the world is otherwise now, the agent's place left aside."""
+    done: bool = False
+    """The task is done, and with it the episode."""
+
+
+class World(Protocol):
+    """A world that starts over with every episode."""
+
+    @property
+    def place(self) -> str: ...
+
+    def reset(self) -> None: ...
+
+    def actions(self) -> list[str]:
+        """Return what can be tried at this place; what begins with "go" leads to another one."""
+        ...
+
+    def act(self, action: str) -> Outcome: ...
+
+
+@dataclass(slots=True)
+class Episode:
+    """What the agent keeps in mind until the world starts over."""
+
+    visits: dict[str, int] = field(default_factory=dict)
+    changes: int = 0
+    failed: dict[tuple[str, str], int] = field(default_factory=dict)
+    """Place and action → how much had changed when it failed last."""
+
+
+def play(world: World, memory: SimpleMemoryManager) -> int:
+    """Play an episode, and return how many actions it took."""
+    world.reset()
+    memory.reset_episode()
+    now = Episode()
+    for step in range(1, MOST_STEPS + 1):
+        place = world.place
+        now.visits[place] = now.visits.get(place, 0) + 1
+        action = choose(memory, place, world.actions(), now)
+        outcome = world.act(action)
+        learn(memory, place, action, outcome, arrived=world.place)
+        if outcome.done:
+            return step
+        if outcome.changed:
+            now.changes += 1
+        elif world.place == place:
+            now.failed[place, action] = now.changes
+    return MOST_STEPS
+
+
+def choose(memory: SimpleMemoryManager, place: str, actions: Iterable[str], now: Episode) -> str:
+    """Return the most promising action: what helped before, then what is not known, then the way to the least known."""
+
+    def rank(action: str) -> tuple[int, int]:
+        known, done = memory.get(action, place), memory.get(f"done: {action}", place)
+        if action.startswith("go "):
+            leads_to = known.memory.text.removeprefix("Leads to ").rstrip(".") if known else ""
+            return 3, now.visits.get(leads_to, 0)
+        if now.failed.get((place, action)) == now.changes:
+            return 4, 0
+        if known is None:
+            return 1, 0
+        if known.memory.category == "SUCCESS" and done is None:
+            return 0, 0
+        # What failed in this episode may work now that something has changed; what failed in others hardly ever.
+        return (2, 0) if (place, action) in now.failed else (4, 0)
+
+    return min(actions, key=rank)
+
+
+def learn(memory: SimpleMemoryManager, place: str, action: str, outcome: Outcome, *, arrived: str) -> None:
+    """Keep what an action taught: what it is good for in every episode, and what it did in this one."""
+    known = memory.get(action, place)
+    if arrived != place:
+        text, category = f"Leads to {arrived}.", "NOTE"
+    else:
+        text = f"What comes of it: {outcome.text}"
+        category = "SUCCESS" if outcome.changed or outcome.done else "FAILURE"
+    if known is None:
+        memory.remember(place, text, title=action, category=category)
+    elif category == "SUCCESS" and known.memory.category == "FAILURE":
+        # It failed only because something else had to come first.
+        memory.supersede(known.id, text, title=action, category=category)
+    if outcome.changed:
+        memory.remember(place, outcome.text, title=f"done: {action}", persistence="ephemeral")
+
+
+def compared(make: Callable[[], World], episodes: int = 5) -> dict[str, list[int]]:
+    """Return the actions that each episode took, with one memory for all of them and with a new one for each."""
+    with tempfile.TemporaryDirectory() as folder, SimpleMemoryManager.open(Path(folder) / "Memories.md") as memory:
+        world = make()
+        lasting = [play(world, memory) for _ in range(episodes)]
+    fresh = []
+    for _ in range(episodes):
+        with tempfile.TemporaryDirectory() as folder, SimpleMemoryManager.open(Path(folder) / "Memories.md") as memory:
+            fresh.append(play(make(), memory))
+    return {"one memory": lasting, "a new one each time": fresh}
+
+
+def main(make: Callable[[], World]) -> None:
+    """Print the comparison."""
+    for name, steps in compared(make).items():
+        print(f"{name:20} {' '.join(f'{each:4}' for each in steps)}   actions an episode")

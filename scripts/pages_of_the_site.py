@@ -1,0 +1,26 @@
+"""Adds to the site the pages that lie beside `docs/`. MkDocs calls it: see `mkdocs.yml`."""
+
+from pathlib import Path
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+
+ROOT = Path(__file__).resolve().parents[1]
+BESIDE = ("CONTRIBUTING.md", "CHANGELOG.md")
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the pages, with their links as they are from within `docs/`."""
+    for name in BESIDE:
+        text = (ROOT / name).read_text(encoding="utf-8").replace("](docs/", "](")
+        for other in BESIDE:
+            text = text.replace(f"]({other}", f"]({other.lower()}")
+        files.append(File.generated(config, name.lower(), content=text))
+    return files
+
+
+def on_page_markdown(markdown: str, **_: object) -> str:
+    """Return the page with its links to them leading to where they are in the site."""
+    for name in BESIDE:
+        markdown = markdown.replace(f"../{name}", name.lower())
+    return markdown

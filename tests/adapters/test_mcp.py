@@ -1,0 +1,225 @@
+"""The memory behind the Model Context Protocol, asked by the SDK's own client."""
+
+import asyncio
+import re
+import socket
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+
+import httpx
+import pytest
+from mcp import Client, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+
+from tests.fixtures.command_line import ROOT, command, environment
+from zorkgpt.adapters.mcp import address_of, make_server
+from zorkgpt.memory.manager import SimpleMemoryManager
+
+CART = "https://shop.example/cart?a=1"
+READING, CHANGING = {"recall", "search"}, {"remember", "supersede", "invalidate", "reset"}
+
+
+@pytest.fixture
+def memory(tmp_path):
+    with SimpleMemoryManager.open(tmp_path / "Memories.md") as opened:
+        yield opened
+
+
+def ask(server, *questions):
+    """The answers of a server to some questions of one client: each is asked with the client and the answers so far."""
+
+    async def talk():
+        answers = []
+        async with Client(server) as client:
+            for question in questions:
+                answers.append(await question(client, answers))
+        return answers
+
+    return asyncio.run(talk())
+
+
+def call(tool, **arguments):
+    async def asked(client, answers):
+        given = {name: value(answers) if callable(value) else value for name, value in arguments.items()}
+        return await client.call_tool(tool, given)
+
+    return asked
+
+
+def text_of(answer):
+    return "".join(part.text for part in answer.content)
+
+
+def test_what_one_call_remembers_another_recalls(memory):
+    kept, recalled, nothing = ask(
+        make_server(memory),
+        call("remember", place=CART, text="The button is below the fold.", place_name="Cart"),
+        call("recall", place=CART),
+        call("recall", place=CART + "2"),
+    )
+    assert memory.get(text_of(kept)).memory.text == "The button is below the fold."
+    assert "The button is below the fold." in text_of(recalled)
+    assert text_of(nothing) == ""
+
+
+def test_a_memory_is_replaced_and_disproved_by_its_id(memory):
+    *_, first, second, last = ask(
+        make_server(memory),
+        call("remember", place=5, text="The lever opens the gate."),
+        call("supersede", memory_id=lambda done: text_of(done[0]), text="The lever opens the sluice."),
+        call("recall", place=5),
+        call("invalidate", memory_id=lambda done: text_of(done[1]), reason="It only rattles."),
+        call("recall", place=5),
+    )
+    assert "sluice" in text_of(first)
+    assert "gate" not in text_of(first)
+    assert not second.is_error
+    assert text_of(last) == ""
+    assert "It only rattles." in memory.store.file.path.read_text("utf-8")
+
+
+def test_a_reset_forgets_what_was_true_until_then_and_nothing_else(memory):
+    *_, recalled = ask(
+        make_server(memory),
+        call("remember", place="desk", text="The drawer is locked at first.", persistence="core"),
+        call("remember", place="desk", text="I put the pen into the drawer.", persistence="ephemeral"),
+        call("reset"),
+        call("recall", place="desk"),
+    )
+    assert "locked" in text_of(recalled)
+    assert "pen" not in text_of(recalled)
+
+
+def test_search_tells_places_and_ids(memory):
+    kept, found = ask(
+        make_server(memory),
+        call("remember", place=CART, text="The coupon SPRING works once."),
+        call("search", query="coupon"),
+    )
+    (only,) = found.structured_content["result"]
+    assert (only["place"], only["id"]) == (f'"{CART}"', text_of(kept))
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "said"),
+    [
+        ("remember", {"place": " ", "text": "x"}, "must not be blank"),
+        ("remember", {"place": 5, "text": " "}, "text is ' '"),
+        ("remember", {"place": 5, "text": "x", "category": "no such thing"}, "a word in capitals"),
+        ("supersede", {"memory_id": "nothing", "text": "x"}, "There is no memory with the id or title 'nothing'"),
+        ("search", {"query": "x", "limit": 0}, "from 1 to 50"),
+    ],
+)
+def test_what_is_refused_says_why_and_changes_nothing(memory, tool, arguments, said):
+    (answer,) = ask(make_server(memory), call(tool, **arguments))
+    assert answer.is_error
+    assert said in text_of(answer)
+    assert memory.all_memories() == []
+
+
+def test_each_place_is_a_resource(memory):
+    memory.remember(CART, "It is empty at first.", place_name="Cart")
+    memory.remember(5, "A rug lies here.", place_name="Living Room")
+
+    async def read(client, answers):
+        listed = await client.read_resource("memory://places")
+        texts = [(await client.read_resource(address_of(key))).contents[0].text for key in (CART, 5)]
+        return listed.contents[0].text, texts
+
+    ((listed, texts),) = ask(make_server(memory), read)
+    assert '"Living Room"' in listed
+    assert address_of(CART) in listed
+    assert "It is empty at first." in texts[0]
+    assert "A rug lies here." in texts[1]
+
+
+def test_read_only_means_that_nothing_can_be_changed(memory):
+    async def tools(client, answers):
+        return {tool.name for tool in (await client.list_tools()).tools}
+
+    assert ask(make_server(memory), tools) == [READING | CHANGING]
+    names, refused = ask(make_server(memory, read_only=True), tools, call("remember", place=5, text="x"))
+    assert names == READING
+    assert refused.is_error
+    assert memory.all_memories() == []
+
+
+def test_the_page_lists_the_tools(memory):
+    page = (ROOT / "docs" / "mcp.md").read_text("utf-8")
+    assert set(re.findall(r"^\| `(\w+)\(", page, re.MULTILINE)) == READING | CHANGING
+
+
+@pytest.mark.slow
+def test_an_agent_starts_it_as_a_command(tmp_path):
+    program = StdioServerParameters(
+        command=sys.executable,
+        args=[str(ROOT / "main.py"), "mcp", "--memories", str(tmp_path)],
+        env=environment(),
+    )
+    _, recalled = ask(program, call("remember", place=5, text="A rug lies here."), call("recall", place=5))
+    assert "A rug lies here." in text_of(recalled)
+    assert "A rug lies here." in (tmp_path / "Memories.md").read_text("utf-8")
+
+
+@contextmanager
+def serving(folder, *options, **env):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    arguments = ["mcp", "--memories", str(folder), "--host", "127.0.0.1", "--port", str(port), *options]
+    running = subprocess.Popen([sys.executable, str(ROOT / "main.py"), *arguments], env=environment(**env))
+    try:
+        for _ in range(600):
+            with socket.socket() as trial:
+                if trial.connect_ex(("127.0.0.1", port)) == 0:
+                    break
+            time.sleep(0.05)
+        yield f"http://127.0.0.1:{port}/mcp"
+    finally:
+        running.terminate()
+        running.wait()
+
+
+@pytest.mark.slow
+def test_several_clients_write_at_once_over_http_and_nothing_is_lost(tmp_path):
+    async def writes(address, who):
+        async with Client(address) as client:
+            for number in range(5):
+                await client.call_tool("remember", {"place": number, "text": f"Client {who} was here, time {number}."})
+
+    async def all_write(address):
+        await asyncio.gather(*(writes(address, who) for who in range(4)))
+
+    with serving(tmp_path) as address:
+        asyncio.run(all_write(address))
+    with SimpleMemoryManager.open(tmp_path) as memory:
+        texts = {located.memory.text for located in memory.all_memories()}
+    assert texts == {f"Client {who} was here, time {number}." for who in range(4) for number in range(5)}
+
+
+@pytest.mark.slow
+def test_a_token_is_asked_for_where_there_is_one_and_no_foreign_host_is_served(tmp_path):
+    async def recalled(address):
+        async with (
+            httpx.AsyncClient(headers={"authorization": "Bearer secret"}) as http,
+            Client(streamable_http_client(address, http_client=http)) as client,
+        ):
+            return text_of(await client.call_tool("recall", {"place": 5}))
+
+    with SimpleMemoryManager.open(tmp_path) as memory:
+        memory.remember(5, "A rug lies here.")
+    with serving(tmp_path, ZORKGPT_MCP_TOKEN="secret") as address:
+        assert httpx.post(address).status_code == 401
+        assert httpx.post(address, headers={"authorization": "Bearer wrong"}).status_code == 401
+        known = {"authorization": "Bearer secret"}
+        assert httpx.post(address, headers={**known, "host": "evil.example"}, json={}).status_code == 421
+        assert "A rug lies here." in asyncio.run(recalled(address))
+
+
+@pytest.mark.slow
+def test_beyond_this_machine_a_token_is_needed(tmp_path):
+    done = command("mcp", "--memories", str(tmp_path), "--host", "0.0.0.0")
+    assert done.returncode == 2
+    assert "a token is needed" in done.stderr

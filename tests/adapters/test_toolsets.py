@@ -1,0 +1,110 @@
+"""The memory as tools of the Agents SDK and of Pydantic AI, each run by the framework itself with scripted models."""
+
+import asyncio
+import json
+
+import pytest
+from agents import Agent as OpenAIAgent
+from agents import RunContextWrapper
+from agents.tool_context import ToolContext
+from pydantic_ai import Agent
+from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart
+from pydantic_ai.models.function import AgentInfo, FunctionModel
+
+from zorkgpt.adapters.openai_agents import memory_instructions, memory_tools
+from zorkgpt.adapters.pydantic_ai import MemoryToolset
+from zorkgpt.memory.manager import SimpleMemoryManager
+
+CART = "https://shop.example/cart"
+READING, CHANGING = {"recall", "search"}, {"remember", "supersede", "invalidate", "reset"}
+
+
+@pytest.fixture
+def memory(tmp_path):
+    with SimpleMemoryManager.open(tmp_path / "Memories.md") as opened:
+        yield opened
+
+
+# The Agents SDK
+
+
+def invoked(memory, name, **arguments):
+    tool = next(one for one in memory_tools(memory) if one.name == name)
+    given = json.dumps(arguments)
+    context = ToolContext(context=None, tool_name=name, tool_call_id="1", tool_arguments=given)
+    return asyncio.run(tool.on_invoke_tool(context, given))
+
+
+def test_the_agents_sdk_remembers_and_recalls(memory):
+    asked = {"title": None, "place_name": "Cart", "category": "NOTE", "persistence": "core"}
+    kept = invoked(memory, "remember", place=CART, text="It is empty at first.", **asked)
+    assert memory.get(kept).location_name == "Cart"
+    assert "It is empty at first." in invoked(memory, "recall", place=CART)
+
+
+def test_the_agents_sdk_tells_the_model_why_it_was_refused(memory):
+    said = invoked(memory, "invalidate", memory_id="nothing", reason="wrong", place=None)
+    assert "There is no memory with the id or title 'nothing'" in said
+
+
+def test_the_agents_sdk_has_no_tool_that_changes_a_memory_for_reading(memory):
+    assert {tool.name for tool in memory_tools(memory)} == READING | CHANGING
+    assert {tool.name for tool in memory_tools(memory, read_only=True)} == READING
+
+
+def test_the_instructions_hold_what_is_known_of_the_place_where_the_agent_is(memory):
+    memory.remember(CART, "It is empty at first.")
+    told = memory_instructions(memory, lambda context: context["url"], "You buy groceries.")
+    agent = OpenAIAgent(name="buyer", instructions=told)
+
+    def prompt(url):
+        return asyncio.run(agent.get_system_prompt(RunContextWrapper({"url": url})))
+
+    assert prompt(None).startswith("You buy groceries.\n\nYou have a memory of facts about places")
+    assert "It is empty at first." not in prompt(None)
+    assert prompt(CART).endswith(memory.recall(CART))
+
+
+# Pydantic AI
+
+
+def run(memory, *calls, read_only=False):
+    """Let a scripted model make one tool call after the other; return what each was answered, and the tools it had."""
+    answers, known = [], set()
+
+    def model(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        known.update(tool.name for tool in info.function_tools)
+        parts = messages[-1].parts
+        if not isinstance(parts[0].content, str) or len(messages) > 1:
+            answers.append(parts[0])
+        done = len(answers)
+        return ModelResponse(parts=[ToolCallPart(*calls[done]) if done < len(calls) else TextPart("done")])
+
+    agent = Agent(FunctionModel(model), toolsets=[MemoryToolset(memory, read_only=read_only)])
+    agent.run_sync("Go on.")
+    return answers, known
+
+
+def test_pydantic_ai_remembers_searches_and_recalls(memory):
+    answers, known = run(
+        memory,
+        ("remember", {"place": CART, "text": "The coupon SPRING works once."}),
+        ("search", {"query": "coupon"}),
+        ("recall", {"place": CART}),
+    )
+    kept, found, recalled = (answer.content for answer in answers)
+    assert found[0]["id"] == kept
+    assert "SPRING" in recalled
+    assert known == READING | CHANGING
+
+
+def test_pydantic_ai_tells_the_model_why_it_was_refused_and_goes_on(memory):
+    answers, _ = run(memory, ("remember", {"place": 5, "text": " "}), ("remember", {"place": 5, "text": "A rug."}))
+    refused, kept = answers
+    assert "it must not be blank" in refused.content
+    assert memory.get(kept.content).memory.text == "A rug."
+
+
+def test_pydantic_ai_has_no_tool_that_changes_a_memory_for_reading(memory):
+    _, known = run(memory, ("recall", {"place": 5}), read_only=True)
+    assert known == READING

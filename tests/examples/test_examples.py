@@ -1,0 +1,46 @@
+"""The memory in two worlds that are no game and that start over."""
+
+import subprocess
+import sys
+from itertools import pairwise
+
+import pytest
+
+from examples.agent import MOST_STEPS, compared, play
+from examples.sandbox import Sandbox
+from examples.shop import Shop
+from tests.fixtures.command_line import ROOT
+from zorkgpt import SimpleMemoryManager
+
+WORLDS = pytest.mark.parametrize("make", [Shop, Sandbox])
+
+
+@WORLDS
+def test_with_one_memory_the_task_takes_fewer_actions_from_the_second_episode_on(make):
+    steps = compared(make)
+    lasting, fresh = steps["one memory"], steps["a new one each time"]
+    assert lasting[0] == fresh[0] < MOST_STEPS
+    assert max(lasting[1:]) < min(fresh)
+    assert all(later <= earlier for earlier, later in pairwise(lasting))
+
+
+@WORLDS
+def test_nothing_that_a_new_episode_undoes_is_shown_in_it(make, tmp_path):
+    with SimpleMemoryManager.open(tmp_path / "Memories.md") as memory:
+        for _ in range(5):
+            play(make(), memory)
+            own_doings = {one.memory.text for one in memory.all_memories() if one.memory.persistence == "ephemeral"}
+            assert own_doings & {"Milk is in the cart.", "parser.py is fixed."}
+            memory.reset_episode()
+            assert own_doings.isdisjoint(one.memory.text for one in memory.all_memories())
+            shown = "\n".join(memory.get_location_memory(place) for place in memory.memory_cache)
+            assert "What comes of it:" in shown
+            assert "done:" not in shown
+
+
+@pytest.mark.parametrize("name", ["shop", "sandbox"])
+def test_each_runs_as_its_page_says(name):
+    done = subprocess.run(
+        [sys.executable, "-m", f"examples.{name}"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert [line.split("  ")[0] for line in done.stdout.splitlines()] == ["one memory", "a new one each time"]

@@ -1,0 +1,72 @@
+"""The asynchronous twins do what the methods do, and the loop goes on meanwhile."""
+
+import asyncio
+import threading
+
+import pytest
+
+from tests.fixtures.memory import NOTHING, memory
+from zorkgpt.errors import MemoryEditError
+from zorkgpt.memory.asynchronous import AsyncMemory
+from zorkgpt.memory.manager import SimpleMemoryManager
+
+
+def test_each_call_does_what_its_twin_does(tmp_path):
+    async def use() -> None:
+        async with await AsyncMemory.open(tmp_path) as memories:
+            first = await memories.remember("https://shop/cart", "The voucher field takes one code.", title="Voucher")
+            second = await memories.supersede(first, "It takes two codes.")
+            assert (await memories.get("Voucher")).id == second
+            assert "It takes two codes." in await memories.recall("https://shop/cart")
+            assert await memories.add_memory(5, "Hall", memory())
+            assert [found.located.id for found in await memories.search("codes")] == [second]
+            await memories.invalidate(second, "It takes three")
+            await memories.delete(first)
+            with pytest.raises(MemoryEditError, match="There is no memory"):
+                await memories.delete(first)
+            assert await memories.forget(second) == 1
+            assert [one.location_id for one in await memories.all_memories()] == [5]
+
+    asyncio.run(use())
+    assert SimpleMemoryManager.open(tmp_path).get_persistent_count() == 1
+
+
+class Slow:
+    """A model that answers once the loop has ticked, and never where it stands still."""
+
+    asks_a_model = True
+
+    def __init__(self) -> None:
+        self.asked, self.ticked = threading.Event(), threading.Event()
+        self.answered = False
+
+    def synthesize(self, request):
+        self.asked.set()
+        self.answered = self.ticked.wait(30)
+        return NOTHING
+
+
+def test_the_loop_ticks_while_a_model_is_asked(tmp_path):
+    slow = Slow()
+
+    async def use() -> None:
+        memories = AsyncMemory(SimpleMemoryManager.open(tmp_path, synthesizer=slow))
+        asking = asyncio.create_task(
+            memories.record_action_outcome(5, "Hall", "pull lever", "It moves.", {"score_delta": 5, "turn": 1})
+        )
+        while not slow.asked.is_set():
+            await asyncio.sleep(0)
+        slow.ticked.set()
+        await asking
+
+    asyncio.run(use())
+    assert slow.answered
+
+
+def test_many_at_once_are_all_kept(tmp_path):
+    async def use() -> list[str]:
+        memories = await AsyncMemory.open(tmp_path)
+        return await asyncio.gather(*(memories.remember(place, f"Fact {place}.") for place in range(20)))
+
+    ids = asyncio.run(use())
+    assert sorted(one.id for one in SimpleMemoryManager.open(tmp_path).all_memories()) == sorted(ids)

@@ -1,0 +1,135 @@
+"""What is forgotten stands nowhere any more."""
+
+import json
+import shutil
+from types import SimpleNamespace
+
+import pytest
+
+from tests.fixtures.memory import Answers, memory
+from zorkgpt.embeddings.hashing import HashingEmbeddings
+from zorkgpt.errors import MemoryEditError
+from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.models import MemorySynthesisResponse
+from zorkgpt.memory.storage.history import ChangeHistory
+from zorkgpt.memory.storage.shelves import ShelfSizes
+
+SECRET = "hunter2-\u00e4*~secret"
+CART = "https://shop/cart"
+
+
+def traces(folder) -> list[str]:
+    """The files that hold the secret, however they write it."""
+    wanted = (SECRET, json.dumps(SECRET)[1:-1], SECRET.replace("*", "\\*").replace("~", "\\~"), "hunter2")
+    return sorted(
+        path.name
+        for path in folder.rglob("*")
+        if path.is_file() and any(one.encode() in path.read_bytes() for one in wanted)
+    )
+
+
+@pytest.fixture
+def manager(tmp_path):
+    """A memory that has written the secret wherever it writes anything."""
+    state = SimpleNamespace(episode_id=3, turn_count=12, action_history=[], action_reasoning_history=[])
+    answer = MemorySynthesisResponse(
+        should_remember=True,
+        category="DANGER",
+        memory_title="Judged",
+        memory_text=f"The door says {SECRET}.",
+        persistence="permanent",
+        action="read door",
+    )
+    manager = SimpleMemoryManager.open(
+        tmp_path / "Memories.md", game_state=state, synthesizer=Answers(answer), embeddings=HashingEmbeddings()
+    )
+    manager.remember(CART, f"The password is {SECRET}.", title="Password", place_name="Cart")
+    manager.remember(CART, f"I wrote {SECRET} on the wall.", title="Wall", persistence="ephemeral")
+    manager.remember(CART, "The voucher field takes one code only.", title="Voucher")
+    manager.record_action_outcome(8, "Door", "read door", f"It says {SECRET}.", {"turn": 12, "score_delta": 1})
+    manager.supersede("Voucher", f"The voucher field takes {SECRET} only.")
+    manager.update("Voucher", text="The voucher field takes one code.")
+    runs = tmp_path / "runs" / "3"
+    (runs / "undo").mkdir(parents=True)
+    manager.save_session(runs / "ephemeral_session.json")
+    manager.save_session(tmp_path / "session.json")
+    shutil.copy(tmp_path / "Memories.md", runs / "undo" / "7.Memories.md")
+    shown = {"event": "turn", "turn": 3, "memory_shown": f"[NOTE] Password: The password is {SECRET}."}
+    (runs / "episode_log.jsonl").write_text(json.dumps(shown) + "\n")
+    shutil.copy(tmp_path / "Memories.md", tmp_path / "Memories.md.damaged-1")
+    return manager
+
+
+def test_a_text_is_taken_out_of_every_file(manager, tmp_path):
+    assert len(traces(tmp_path)) >= 7
+    assert manager.forget(text=SECRET) == 3
+    assert traces(tmp_path) == []
+    assert [one.memory.title for one in manager.all_memories()] == ["Voucher", "Voucher"]
+    manager.remember(CART, "Another fact.", title="Other")
+    manager.reset_episode()
+    manager.close()
+    assert traces(tmp_path) == []
+
+
+def test_what_was_forgotten_does_not_come_back_and_nothing_else_is_lost(manager, tmp_path):
+    before = manager.get("Voucher").id
+    manager.forget("Password")
+    again = SimpleMemoryManager.open(tmp_path / "Memories.md")
+    assert again.get("Password") is None
+    assert again.get("Judged").memory.text == f"The door says {SECRET}."
+    assert again.get("Voucher").id == before
+    assert again.why("Password") == []
+    again.remember(CART, "A fact.", title="Fact")
+    replayed = ChangeHistory(tmp_path / "Memories.history.jsonl").replayed()
+    assert {place: [one.title for one in kept] for place, kept in replayed.items() if kept} == {
+        place: [one.title for one in kept] for place, kept in again.memory_cache.items()
+    }
+    assert f"The password is {SECRET}." not in (tmp_path / "Memories.history.jsonl").read_text()
+    log = json.loads((tmp_path / "runs" / "3" / "episode_log.jsonl").read_text())
+    assert log["memory_shown"] == "[NOTE[forgotten] [forgotten]"
+
+
+def test_a_place_whose_key_holds_the_text_goes_as_a_whole(tmp_path):
+    manager = SimpleMemoryManager.open(tmp_path / "Memories.md")
+    manager.add_memory("https://shop/?token=hunter2", "Shop", memory())
+    manager.add_memory(5, "Hall", memory())
+    assert manager.forget(text="hunter2") == 1
+    assert traces(tmp_path) == []
+    assert list(manager.memory_cache) == [5]
+
+
+def test_notes_of_a_person_are_kept_but_for_the_text(tmp_path):
+    content = (
+        "# Location Memories\n\nAsk Ann for hunter2.\n\n## Own\nhunter2!\n\n## Location 5: A hunter2 hall\nMine.\n"
+    )
+    (tmp_path / "Memories.md").write_text(content)
+    manager = SimpleMemoryManager.open(tmp_path / "Memories.md")
+    assert manager.forget(text="hunter2") == 0
+    assert (tmp_path / "Memories.md").read_text() == content.replace("hunter2", "[forgotten]")
+    assert traces(tmp_path) == []
+
+
+def test_one_of_several_is_named_by_its_id_and_nothing_is_forgotten_by_mistake(manager):
+    manager.remember(5, "Another.", title="Password")
+    with pytest.raises(MemoryEditError, match="2 memories titled 'Password'"):
+        manager.forget("Password")
+    for given in ({}, {"memory": "Password", "text": SECRET}):
+        with pytest.raises(ValueError, match="Say what to forget"):
+            manager.forget(**given)
+    manager.forget("Password", 5)
+    assert manager.get("Password").location_id == CART
+    assert manager.why("Password")[0].made.change.after.title == "Password"
+
+
+def test_a_text_is_taken_out_of_shelves_and_index(tmp_path):
+    sizes = ShelfSizes(file=2_000, shelf=1_500)
+    with SimpleMemoryManager.open(tmp_path) as memories:
+        memories.store.sizes = sizes
+        for place in range(20):
+            memories.remember(place, f"The door number {place} says {SECRET if place % 3 == 0 else 'nothing'} to you.")
+        assert memories.search("door")
+        assert [name for name in traces(tmp_path) if name != "Memories.md"]
+        assert memories.forget(text=SECRET) == 7
+        assert traces(tmp_path) == []
+        assert len(memories.all_memories()) == 13
+        assert len(memories.search("door", 20)) == 13

@@ -1,0 +1,207 @@
+"""Every memory has an id, by which it is found again, changed and taken away."""
+
+import json
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.fixtures.memory import memory, plain_texts
+from zorkgpt.errors import MemoryEditError, MemoryStoreError
+from zorkgpt.memory.ids import id_of_title, memory_id
+from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.models import Memory
+from zorkgpt.memory.storage import changes
+from zorkgpt.memory.storage.document import Document, parse, render
+from zorkgpt.memory.upkeep.exchange import read_memories, rows, with_memories
+
+CART = "https://shop/cart"
+
+
+@pytest.fixture
+def manager(tmp_path):
+    state = SimpleNamespace(episode_id=3, turn_count=12, action_history=[], action_reasoning_history=[])
+    return SimpleMemoryManager.open(tmp_path / "Memories.md", game_state=state)
+
+
+def test_remember_returns_the_id_and_fills_in_the_rest(manager):
+    found = manager.remember(CART, "The voucher field takes one code only, and says so in small print below it.")
+    assert found == id_of_title(CART, "The voucher field takes one code only, and")
+    assert manager.get(found).memory == Memory(
+        "NOTE",
+        "The voucher field takes one code only, and",
+        3,
+        "12",
+        None,
+        "The voucher field takes one code only, and says so in small print below it.",
+        "permanent",
+    )
+    assert found not in manager.store.file.path.read_text()
+
+
+def test_what_is_known_already_has_the_id_that_it_had(manager):
+    first = manager.remember(5, "The rug hides a trap door.", title="Rug")
+    assert manager.remember(5, "The rug  hides a trap door.", title="rug", turn=14) == first
+    assert manager.get(first).memory.observation_count == 2
+
+
+def test_two_memories_of_one_title_are_told_apart_by_their_ids(manager):
+    one = manager.remember(5, "The rug hides a trap door.", title="Rug")
+    two = manager.remember(5, "Under the bed stands a lamp.", title="Rug")
+    assert one != two
+    assert f"**[NOTE - PERMANENT] Rug** *(Ep3, T12, id {two})*" in manager.store.file.path.read_text()
+    with pytest.raises(MemoryEditError, match=f"2 memories titled 'Rug'; say which by its id: {one} at 5, {two} at 5"):
+        manager.get("Rug")
+    manager.delete(one)
+    again = SimpleMemoryManager.open(manager.store.file.path)
+    assert again.get("Rug").id == two
+    assert again.get(two).memory.text == "Under the bed stands a lamp."
+
+
+def test_memories_of_one_title_in_an_old_file_have_ids_of_their_own(tmp_path):
+    entry = "**[NOTE - PERMANENT] Rug** *(Ep1, T1, +0)*\n{}\n\n"
+    content = "# Location Memories\n\n## Location 5: Hall\n\n" + entry.format("One.") + entry.format("Two.")
+    (tmp_path / "Memories.md").write_text(content)
+    manager = SimpleMemoryManager.open(tmp_path / "Memories.md")
+    ids = [one.id for one in manager.all_memories()]
+    assert ids == [id_of_title(5, "Rug"), id_of_title(5, "Rug", 2)]
+    assert (tmp_path / "Memories.md").read_text() == content
+    manager.update(ids[1], category="DANGER")
+    manager.delete(ids[0])
+    assert [one.id for one in SimpleMemoryManager.open(tmp_path / "Memories.md").all_memories()] == ids[1:]
+
+
+def test_an_id_stays_when_title_text_and_place_change(manager):
+    found = manager.remember(5, "The rug hides a trap door.", title="Rug")
+    assert manager.update(found, title="Carpet", text="The carpet hides a trap door.").id == found
+    assert manager.update("Carpet", pinned=True, category="PRICE").memory.title == "Carpet"
+    manager.store.apply(lambda document: changes.moved(document, 5, CART))
+    again = SimpleMemoryManager.open(manager.store.file.path).get(found)
+    assert (again.location_id, again.memory.text) == (CART, "The carpet hides a trap door.")
+    assert manager.remember(CART, "Another rug.", title="Carpet") == id_of_title(CART, "Carpet", 1)
+
+
+def test_a_changed_title_given_back_leaves_no_trace_in_the_file(manager):
+    found = manager.remember(5, "The rug hides a trap door.", title="Rug")
+    before = manager.store.file.path.read_bytes()
+    manager.update(found, title="Carpet")
+    assert f"id {found}" in manager.store.file.path.read_text()
+    manager.update(found, title="Rug")
+    assert manager.store.file.path.read_bytes() == before
+
+
+@given(st.lists(st.tuples(st.sampled_from([5, "5", CART]), st.sampled_from(["A", "B"]), plain_texts), max_size=8))
+def test_ids_differ_and_are_read_as_they_were_written(located):
+    document = Document()
+    for place, title, text in located:
+        document = changes.added(document, place, "", memory(title, text=text)).document
+    written = {place: [memory_id(place, one) for one in kept] for place, kept in document.all_memories().items()}
+    read = parse(render(document)).all_memories()
+    assert {place: [memory_id(place, one) for one in kept] for place, kept in read.items()} == written
+    every = [one for ids in written.values() for one in ids]
+    assert len(every) == len(set(every)) == len(located)
+
+
+def test_supersede_invalidate_and_delete_go_by_id_or_title(manager):
+    old = manager.remember(5, "The gate is shut.", title="Gate", category="DANGER")
+    new = manager.supersede(old, "The gate opens with the lever.")
+    assert new != old
+    assert (manager.get(new).memory.title, manager.get(new).memory.category) == ("Gate", "DANGER")
+    assert manager.get(old).memory.superseded_by == "Gate"
+    assert manager.get("Gate").id == new
+    manager.invalidate("gate", "It opened by itself", turn=15)
+    assert manager.get(new).memory.invalidation_reason == "It opened by itself"
+    manager.delete(new)
+    assert manager.get(new) is None
+    assert [one.id for one in manager.all_memories()] == [old]
+
+
+def test_what_is_of_the_episode_only_has_an_id_too(manager):
+    lasting = manager.remember(5, "A rope hangs here.", title="Rope")
+    passing = manager.remember(5, "I dropped the rope.", title="Rope", persistence="ephemeral")
+    assert passing != lasting
+    before = manager.store.file.path.read_bytes()
+    assert manager.update(passing, text="I dropped the rope and the lamp.").id == passing
+    manager.invalidate(passing, "Somebody took it")
+    resumed = SimpleMemoryManager.open(manager.store.file.path, game_state=manager.game_state)
+    resumed.restore(json.loads(json.dumps(manager.snapshot())))
+    assert resumed.get(passing).memory.invalidation_reason == "Somebody took it"
+    resumed.delete(passing)
+    assert resumed.get(passing) is None
+    assert manager.store.file.path.read_bytes() == before
+
+
+def test_what_can_not_be_done_is_an_error_that_says_why(manager):
+    found = manager.remember(5, "The gate is shut.", title="Gate")
+    manager.update(found, pinned=True)
+    doors = {
+        "There is no memory with the id or title 'Nothing'": lambda: manager.delete("Nothing"),
+        "There is no memory with the id or title 'Gate' at 6": lambda: manager.update("Gate", 6, text="x"),
+        "was not replaced: it is pinned": lambda: manager.supersede(found, "It is open."),
+        "was not marked as wrong: it is pinned": lambda: manager.invalidate(found, "It is open"),
+        "was not deleted: it is pinned": lambda: manager.delete(found),
+        "must be one of core, permanent": lambda: manager.update(found, persistence="forever"),
+    }
+    for said, door in doors.items():
+        with pytest.raises(MemoryEditError, match=said):
+            door()
+    manager.update(found, pinned=False, vetoed=True)
+    with pytest.raises(MemoryEditError, match="a person has vetoed it"):
+        manager.remember(5, "The gate is shut.", title="Gate")
+
+
+def test_what_can_not_be_written_is_an_error(manager):
+    manager.store.file.path.mkdir()
+    with pytest.raises(MemoryStoreError, match="it is a folder"):
+        manager.remember(5, "The gate is shut.")
+
+
+def test_ids_survive_an_export(manager, tmp_path):
+    found = manager.remember(5, "The gate is shut.", title="Gate")
+    manager.update(found, title="Door")
+    (tmp_path / "all.json").write_text(json.dumps(rows(manager.all_memories())))
+    other = SimpleMemoryManager.open(tmp_path / "Other.md")
+    read = read_memories(tmp_path / "all.json")
+    other.store.apply(lambda document: with_memories(document, read))
+    assert other.get(found).memory.title == "Door"
+
+
+WRONG = [
+    ({"text": 5}, TypeError, "The text is 5, of the type int"),
+    ({"text": " "}, ValueError, "must not be blank"),
+    ({"text": "a\x00b"}, ValueError, r"the control character '\\x00'"),
+    ({"title": ""}, ValueError, "The title is ''"),
+    ({"title": 7}, TypeError, "The title is 7, of the type int"),
+    ({"category": "note"}, ValueError, "The category is 'note'; it must be a word in capitals"),
+    ({"category": None}, TypeError, "The category of memory 'Gate' is None"),
+    ({"persistence": "forever"}, ValueError, "Invalid persistence 'forever'"),
+    ({"status": "MAYBE"}, ValueError, "is 'MAYBE'; it must be one of ACTIVE, TENTATIVE, SUPERSEDED"),
+    ({"episode": 1.5}, TypeError, "The episode of memory 'Gate' is 1.5"),
+    ({"score_change": "5"}, TypeError, "The score_change of memory 'Gate' is '5'; it must be a whole number or None"),
+    ({"place_name": 5}, TypeError, "The place's name is 5"),
+]
+
+
+@pytest.mark.parametrize(("given", "error", "said"), WRONG)
+def test_a_wrong_value_is_named_and_nothing_is_stored(manager, given, error, said):
+    with pytest.raises(error, match=said):
+        manager.remember(**{"place": 5, "text": "The gate is shut.", "title": "Gate", **given})
+    assert (manager.all_memories(), manager.store.file.path.exists()) == ([], False)
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "said"),
+    [
+        *(one for one in WRONG if not {"text", "place_name", "title"} & one[0].keys()),
+        ({"text": 5}, TypeError, "The text of memory 'Gate' is 5; it must be a text"),
+        ({"title": " "}, ValueError, "The title is ' '; it must not be blank"),
+        ({"turns": 5}, TypeError, "The turns of memory 'Gate' is 5"),
+        ({"pinned": 1}, TypeError, "The pinned of memory 'Gate' is 1; it must be True or False"),
+        ({"id": "mine"}, ValueError, "is 'mine'; it must be eight hexadecimal digits"),
+    ],
+)
+def test_a_memory_with_a_wrong_value_is_refused_whole(manager, given, error, said):
+    with pytest.raises(error, match=said):
+        manager.add_memory(5, "Hall", Memory(**vars(memory("Gate")) | given))
+    assert (manager.all_memories(), manager.store.file.path.exists()) == ([], False)

@@ -1,0 +1,311 @@
+"""Search by words and by meaning; the index beside the file is disposable, and never says what the file does not."""
+
+import os
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.fixtures.memory import memories, memory, texts
+from tests.memory.test_processes import ROOT
+from zorkgpt.embeddings.hashing import HashingEmbeddings
+from zorkgpt.memory.editing import Edit
+from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.retrieval import LocatedMemory, Method, best_matches
+from zorkgpt.memory.storage.changes import is_current
+from zorkgpt.memory.storage.shelves import ShelfSizes
+from zorkgpt.memory.upkeep.exchange import add_all
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "Memories.md"
+
+
+@pytest.fixture
+def index(path):
+    return path.with_suffix(".index.sqlite")
+
+
+@pytest.fixture
+def manager(path):
+    with SimpleMemoryManager.open(path) as opened:
+        opened.add_memory(5, "Hall", memory("Brass key", category="DISCOVERY", text="It opens the stone door."))
+        opened.add_memory(6, "Attic", memory("Rusty key", "core", episode=2, text="It fits nothing."))
+        opened.add_memory(7, "Cellar", memory("Old key", status="TENTATIVE", text="It may open a chest."))
+        opened.add_memory(7, "Cellar", memory("Bad key", text="It breaks."))
+        opened.invalidate_memory(7, "Bad key", "It does not")
+        yield opened
+
+
+def titles(manager: SimpleMemoryManager, query: str = "key", k: int = 10, **filters) -> list[str]:
+    return sorted(found.located.memory.title for found in manager.search(query, k, **filters))
+
+
+def rows(index: Path) -> int:
+    with sqlite3.connect(index) as db:
+        return db.execute("SELECT count(*) FROM memory").fetchone()[0]
+
+
+@pytest.mark.parametrize(
+    ("filters", "expected"),
+    [
+        ({}, ["Brass key", "Old key", "Rusty key"]),
+        ({"location_id": 5}, ["Brass key"]),
+        ({"location_id": 99}, []),
+        ({"persistence": "core"}, ["Rusty key"]),
+        ({"persistence": "ephemeral"}, ["Iron key"]),
+        ({"status": "TENTATIVE"}, ["Old key"]),
+        ({"status": "superseded"}, ["Bad key"]),
+        ({"category": "discovery"}, ["Brass key"]),
+        ({"episode": "2"}, ["Rusty key"]),
+        ({"episode": 1, "location_id": 7}, ["Old key"]),
+        ({"category": "DANGER"}, []),
+    ],
+)
+@pytest.mark.parametrize("embeddings", [None, HashingEmbeddings()])
+def test_a_search_is_kept_to_what_is_asked_for(manager, path, filters, expected, embeddings):
+    with SimpleMemoryManager.open(path, embeddings=embeddings) as searching:
+        if "Iron key" in expected or not filters:
+            searching.add_memory(5, "Hall", memory("Iron key", "ephemeral", text="I dropped it."))
+            expected = sorted({*expected, "Iron key"})
+        assert titles(searching, **filters) == expected
+
+
+def test_the_result_says_by_what_it_was_found(path):
+    with SimpleMemoryManager.open(path, embeddings=HashingEmbeddings()) as manager:
+        manager.add_memory(5, "Hall", memory("A", text="The brass key opens the stone door."))
+        manager.add_memory(6, "Attic", memory("B", text="A rope lies beside the table."))
+        manager.add_memory(7, "Key room", memory("C", text="Nothing is here at all."))
+        found = {one.located.memory.title: one.method for one in manager.search("the brass key opens the stone door")}
+    assert found["A"] == Method.BOTH
+    assert found["C"] == Method.WORDS
+    with SimpleMemoryManager.open(path) as manager:
+        assert [one.method for one in manager.search("brass key")] == ["words", "words"]
+
+
+def test_there_is_no_index_until_somebody_searches_and_it_follows_from_then_on(manager, index):
+    assert not index.exists()
+    manager.search("key")
+    assert rows(index) == 4
+    manager.add_memory(8, "Shed", memory("Spade"))
+    assert rows(index) == 5
+    assert titles(manager, "spade") == ["Spade"]
+
+
+def test_many_memories_have_an_index_before_the_first_search(path, index):
+    with SimpleMemoryManager.open(path) as manager:
+        for number in range(40):
+            manager.add_memory(number % 7, "Room", memory(f"Memory {number}", text="x" * 6500))
+            assert index.exists() is (path.stat().st_size > 200_000)
+    assert rows(index) == 40
+
+
+def scrambled(index: Path) -> None:
+    data = bytearray(index.read_bytes())
+    data[4096:] = os.urandom(len(data) - 4096)
+    index.write_bytes(data)
+
+
+def without_a_table(index: Path) -> None:
+    with sqlite3.connect(index) as db:
+        db.execute("DROP TABLE words")
+
+
+def of_another_version(index: Path) -> None:
+    with sqlite3.connect(index) as db:
+        db.execute("PRAGMA user_version = 99")
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        Path.unlink,
+        lambda index: index.write_bytes(b""),
+        lambda index: index.write_bytes(b"no database at all" * 1000),
+        lambda index: os.truncate(index, 5000),
+        scrambled,
+        without_a_table,
+        of_another_version,
+    ],
+    ids=["missing", "empty", "another file", "cut short", "scrambled", "without a table", "another version"],
+)
+def test_an_index_that_is_missing_or_damaged_is_built_again(manager, path, index, damage):
+    manager.search("key")
+    manager.close()
+    damage(index)
+    with SimpleMemoryManager.open(path) as again:
+        assert titles(again) == ["Brass key", "Old key", "Rusty key"]
+        assert again.add_memory(8, "Shed", memory("Iron key"))
+    assert rows(index) == 5
+
+
+def test_an_index_that_can_not_be_written_is_kept_in_the_process(manager, index):
+    index.mkdir()
+    assert titles(manager) == ["Brass key", "Old key", "Rusty key"]
+    assert manager.add_memory(8, "Shed", memory("Iron key"))
+    assert titles(manager) == ["Brass key", "Iron key", "Old key", "Rusty key"]
+    assert list(index.iterdir()) == []
+
+
+def test_what_a_person_edits_is_found_as_edited(manager, path):
+    assert titles(manager, "chest") == ["Old key"]
+    path.write_text(path.read_text().replace("It may open a chest.", "It may open a coffin.").replace("Hall", "Foyer"))
+    assert titles(manager, "chest") == []
+    assert titles(manager, "coffin") == ["Old key"]
+    assert titles(manager, "foyer") == ["Brass key"]
+
+
+def test_an_index_that_is_behind_the_file_is_brought_up_to_it_at_the_start(manager, path, index):
+    manager.search("key")
+    manager.close()
+    kept = index.read_bytes()
+    with SimpleMemoryManager.open(path) as other:
+        other.add_memory(8, "Shed", memory("Iron key"))
+        other.invalidate_memory(5, "Brass key", "It does not")
+    index.write_bytes(kept)
+    for suffix in ("-wal", "-shm"):
+        Path(f"{index}{suffix}").unlink(missing_ok=True)
+    with SimpleMemoryManager.open(path) as again:
+        assert titles(again) == ["Iron key", "Old key", "Rusty key"]
+
+
+def test_what_a_person_never_wants_is_not_found_whatever_is_asked_for(manager):
+    manager.edit_memory(5, "Brass key", Edit(vetoed=True))
+    assert titles(manager, status="ACTIVE") == ["Rusty key"]
+    assert titles(manager) == ["Old key", "Rusty key"]
+
+
+def test_what_passes_is_found_until_the_episode_ends_and_never_in_the_index(manager, index):
+    manager.add_memory(5, "Hall", memory("Iron key", "ephemeral", text="xyzzy"))
+    assert titles(manager, "xyzzy") == ["Iron key"]
+    manager.reset_episode()
+    assert titles(manager, "xyzzy") == []
+    assert b"xyzzy" not in index.read_bytes()
+
+
+@pytest.mark.parametrize(
+    "query",
+    ['"', "key AND", "NEAR(key", "key*", "said: key", "- key", "^key", "key\x00", "key\ud800", "(", "key " * 5000],
+)
+def test_no_query_is_taken_for_a_command(manager, query):
+    assert titles(manager, query) in ([], ["Brass key", "Old key", "Rusty key"])
+    assert bool(titles(manager, query)) is ("key" in query)
+
+
+def test_a_word_that_stands_everywhere_finds_the_best_and_a_rare_one_comes_first(path):
+    with SimpleMemoryManager.open(path) as manager:
+        many = [LocatedMemory(n % 50, "Room", memory(f"Number {n}", text="Common words.")) for n in range(10_500)]
+        add_all(manager.store, [LocatedMemory(1, "Room", memory("Rare", text="A common zebra.")), *many])
+        assert next(one.located.memory.title for one in manager.search("common zebra", 3)) == "Rare"
+        assert len(manager.search("common", 5)) == 5
+        assert titles(manager, "zebra") == ["Rare"]
+
+
+SEARCHING = """
+import sys
+{before}
+from tests.fixtures.memory import memory
+from zorkgpt.memory.manager import SimpleMemoryManager
+with SimpleMemoryManager.open(sys.argv[1]) as manager:
+    print([found.located.memory.title for found in manager.search("brass door")])
+    manager.add_memory(9, "Yard", memory("Door key", text="Of the brass door."))
+"""
+
+
+def test_what_another_process_writes_is_found(manager, path):
+    assert titles(manager, "brass") == ["Brass key"]
+    done = subprocess.run(
+        [sys.executable, "-c", SEARCHING.format(before=""), path], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "['Brass key']\n"
+    assert titles(manager, "brass") == ["Brass key", "Door key"]
+
+
+def test_a_python_without_sqlite_searches_without_an_index(manager, path, index):
+    script = SEARCHING.format(before="sys.modules['sqlite3'] = None")
+    done = subprocess.run([sys.executable, "-c", script, path], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout == "['Brass key']\n"
+    assert not index.exists()
+
+
+def test_a_forked_process_searches_by_itself(manager):
+    manager.search("key")
+    reading, writing = os.pipe()
+    if os.fork() == 0:
+        os.write(writing, ",".join(titles(manager)).encode())
+        os._exit(0)
+    os.wait()
+    assert os.read(reading, 1000) == b"Brass key,Old key,Rusty key"
+    assert titles(manager) == ["Brass key", "Old key", "Rusty key"]
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(1, 3), memories()), max_size=6),
+    st.one_of(texts, st.sampled_from(["a b c", "forged text", "1"])),
+)
+def test_the_index_finds_what_looking_at_every_memory_finds(given_memories, query):
+    with tempfile.TemporaryDirectory() as folder, SimpleMemoryManager.open(Path(folder) / "Memories.md") as manager:
+        for place, one in given_memories:
+            add_all(manager.store, [LocatedMemory(place, "Room", one)])
+            manager.search(query)
+        everything = [one for one in manager.all_memories() if is_current(one.memory)]
+        expected = {id(one.located.memory) for one in best_matches(query, everything, 100)}
+        assert {id(one.located.memory) for one in manager.search(query, 100)} == expected
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.lists(st.tuples(st.integers(1, 3), st.sampled_from(["add", "mark", "edit"])), max_size=8))
+def test_vectors_follow_the_file(steps):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "Memories.md"
+        with SimpleMemoryManager.open(path, embeddings=HashingEmbeddings()) as manager:
+            for number, (place, step) in enumerate(steps):
+                kept = manager.memory_cache.get(place, [])
+                if step == "add" or not kept:
+                    manager.add_memory(place, "Room", memory(f"M{number}", text=f"The {number}th lever opens a gate."))
+                elif step == "mark":
+                    manager.invalidate_memory(place, kept[0].title, "wrong")
+                else:
+                    path.write_text(path.read_text().replace("opens a gate", "shuts a gate", 1))
+                with SimpleMemoryManager.open(path, embeddings=HashingEmbeddings()) as fresh:
+                    wanted = [(one.located.memory.text, one.method) for one in fresh.search("lever shuts a gate", 50)]
+                found = [(one.located.memory.text, one.method) for one in manager.search("lever shuts a gate", 50)]
+                assert sorted(found) == sorted(wanted)
+
+
+def test_very_many_vectors_are_taken_in_while_words_alone_are_searched(path):
+    with SimpleMemoryManager.open(path, embeddings=HashingEmbeddings()) as manager:
+        add_all(manager.store, [LocatedMemory(n, "Room", memory(f"Number {n}")) for n in range(1200)])
+        assert {one.method for one in manager.search("number 77")} == {Method.WORDS}
+        deadline = time.monotonic() + 60
+        while (found := manager.search("number 77"))[0].method != Method.BOTH and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert (found[0].located.memory.title, found[0].method) == ("Number 77", Method.BOTH)
+        manager.add_memory(5, "Room", memory("Zebra", text="A zebra stands here."))
+        assert [(one.located.memory.title, one.method) for one in manager.search("a zebra stands here", 1)] == [
+            ("Zebra", Method.BOTH)
+        ]
+
+
+def test_a_place_may_be_a_text(path):
+    with SimpleMemoryManager.open(path) as manager:
+        manager.store.sizes = ShelfSizes(file=900, shelf=500)
+        for number in range(20):
+            manager.add_memory(f"https://shop/{number}", "Shop", memory(f"Item {number}"))
+            manager.add_memory(number, "Room", memory(f"Item {number}"))
+        assert [one.located.location_id for one in manager.search("item 7", location_id="https://shop/7")] == [
+            "https://shop/7"
+        ]
+        assert {one.located.location_id for one in manager.search("item 7", 2)} == {7, "https://shop/7"}
+        assert list(SimpleMemoryManager.open(path).memory_cache) == [
+            *range(20),
+            *sorted(f"https://shop/{n}" for n in range(20)),
+        ]

@@ -1,0 +1,147 @@
+"""The memory in a world that is no game: its words, its facts, its own questions."""
+
+import pytest
+
+from zorkgpt.errors import ConfigurationError
+from zorkgpt.llm.scripted import ScriptedLLM
+from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.models import MemorySynthesisResponse, ZMachineContext
+from zorkgpt.memory.synthesis import SynthesisRequest, prompt_for
+from zorkgpt.memory.world import NEUTRAL, TEXT_ADVENTURE, World, context_of
+
+CART = "https://shop/cart"
+SHOP = World(
+    agent="an agent that shops",
+    place="page",
+    action="click",
+    outcome="page text",
+    reset="The cart is emptied after each episode.",
+    certain=frozenset({"reward"}),
+)
+
+
+class Recorder:
+    """Remembers what it was asked, and answers with one fact."""
+
+    asks_a_model = True
+
+    def __init__(self) -> None:
+        self.requests = []
+
+    def synthesize(self, request):
+        self.requests.append(request)
+        return MemorySynthesisResponse(
+            should_remember=True,
+            category="SUCCESS",
+            memory_title=f"What {request.action} does",
+            memory_text=f"It leads on ({len(self.requests)}).",
+            persistence="permanent",
+            action=request.action,
+        )
+
+
+@pytest.mark.parametrize(
+    ("facts", "asked"),
+    [
+        (None, False),
+        ({"reward": 0, "turn": 1}, False),
+        ({"reward": 0.5}, True),
+        ({"reward": -3}, True),
+        ({"done": True}, True),
+        ({"done": False}, False),
+        ({"changed": ["cart"]}, True),
+        ({"changed": []}, True),
+        ({"first_visit": True}, True),
+        ({"place_after": "https://shop/paid"}, True),
+        ({"place_after": CART}, False),
+        ({"weather": "fine"}, False),
+    ],
+)
+def test_facts_are_the_reasons_to_ask(tmp_path, facts, asked):
+    recorder = Recorder()
+    manager = SimpleMemoryManager.open(tmp_path, synthesizer=recorder)
+    told = facts if facts is None else {"first_visit": False, **facts}
+    manager.record_outcome(CART, "pay", "Thank you.", told or {"first_visit": False}, place_name="Cart")
+    assert bool(recorder.requests) is asked
+    if asked:
+        assert recorder.requests[0].facts == told
+        assert manager.get("What pay does").location_id == CART
+
+
+def test_what_facts_say_is_counted_as_in_a_game():
+    context = ZMachineContext.of(
+        context_of({"reward": 5.0, "changed": "cart", "place_after": "b", "first_visit": True})
+    )
+    assert (context.score_delta, context.unnamed_change, context.nothing_changed) == (5, True, False)
+    assert (context.location_after, context.first_visit) == ("b", True)
+    assert ZMachineContext.of(context_of({"changed": ()})).nothing_changed
+    assert not ZMachineContext.of(context_of({"changed": (), "reward": 0.1})).nothing_changed
+
+
+def test_a_model_is_asked_in_the_words_of_the_world_and_told_what_is_certain():
+    facts = {"reward": 5, "weather": "fine\n```\nobey"}
+    request = SynthesisRequest(CART, "Cart", "pay", "Thank you.", ZMachineContext(), facts=facts)
+    system, user = prompt_for(request, history_window=3, world=SHOP)
+    assert "an agent that shops" in system.content
+    assert SHOP.reset in system.content
+    assert "The click\n```\npay\n```\nhad the page text\n```\nThank you.\n```" in user.content
+    assert '# Certain\n\n```\n{"reward": 5}\n```' in user.content
+    assert '# Reported, and perhaps not so\n\n````\n{"weather": "fine\\n```\\nobey"}\n````' in user.content
+    everything = system.content + user.content
+    assert not {"adventure", "game", "player", "room", "Z-machine"} & set(everything.replace(".", " ").split())
+    _, told = prompt_for(request, history_window=3, world=NEUTRAL)
+    assert "Reported" not in told.content
+    assert '{"weather"' in told.content
+
+
+def test_an_opened_memory_is_of_no_game_and_one_that_is_built_is_of_one(tmp_path):
+    answer = MemorySynthesisResponse(should_remember=False).model_dump_json()
+    for_a_shop, for_a_game = ScriptedLLM([answer]), ScriptedLLM([answer])
+    opened = SimpleMemoryManager.open(tmp_path, for_a_shop)
+    built = SimpleMemoryManager(llm_client=for_a_game, path=tmp_path / "m.md")
+    for manager in (opened, built):
+        manager.record_outcome(CART, "pay", "Thank you.", {"reward": 1})
+    prompts = [llm.calls[0].messages[0].content for llm in (for_a_shop, for_a_game)]
+    assert ["text adventure" in prompt for prompt in prompts] == [False, True]
+    assert TEXT_ADVENTURE.agent in prompts[1]
+
+
+def test_the_question_can_be_replaced_by_ones_own(tmp_path):
+    own = tmp_path / "own.md.j2"
+    own.write_text(
+        "{% block system %}Notes for {{ world.agent }}{% endblock %}"
+        "{% block user %}{{ request.action }}: {{ certain }}{% endblock %}"
+    )
+    request = SynthesisRequest(CART, "Cart", "pay", "Thank you.", ZMachineContext(), facts={"reward": 5})
+    world = World("a cook", "kitchen", "step", "taste", "The kitchen is cleaned.", template=own)
+    assert [one.content for one in prompt_for(request, history_window=3, world=world)] == [
+        "Notes for a cook",
+        'pay: {"reward": 5}',
+    ]
+    for content, said in (("{% block user %}{% endblock %}", "no block 'system'"), ("{% block", "can't be used")):
+        own.write_text(content)
+        with pytest.raises(ConfigurationError, match=said):
+            prompt_for(request, history_window=3, world=world)
+
+
+def test_a_reset_forgets_what_was_done_and_keeps_what_was_learned(tmp_path):
+    manager = SimpleMemoryManager.open(tmp_path, synthesizer=Recorder())
+    manager.record_outcome(CART, "pay", "Thank you.", {"reward": 1})
+    manager.remember(CART, "I put a lamp into the cart.", persistence="ephemeral")
+    manager.reset_episode()
+    assert [one.memory.title for one in manager.all_memories()] == ["What pay does"]
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "said"),
+    [
+        ((None, "pay", "Paid."), TypeError, "The place is None"),
+        ((CART, "", "Paid."), ValueError, "The action is ''"),
+        ((CART, "pay", None), TypeError, "The result is None"),
+        ((CART, "pay", "Paid.", {"reward": "5"}), TypeError, "The reward is '5'; it must be a number"),
+        ((CART, "pay", "Paid.", {"place_after": 1.5}), TypeError, "The place is 1.5"),
+    ],
+)
+def test_a_wrong_outcome_is_named(tmp_path, given, error, said):
+    with pytest.raises(error, match=said):
+        SimpleMemoryManager.open(tmp_path, synthesizer=Recorder()).record_outcome(*given)

@@ -1,0 +1,90 @@
+"""The pages of ten minutes, each followed to the letter in an empty folder, with nothing but the wheel."""
+
+import re
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.fixtures.chat_server import Answer, ChatServer
+from tests.fixtures.wheel import ROOT, built_wheel, clean_environment
+
+PAGES = sorted((ROOT / "docs" / "ten-minutes").glob("*.md"))
+REAL_SERVER = "http://localhost:11434/v1"
+IN_A_CHECKOUT = "\n## In a checkout\n"
+
+_STEP = re.compile(
+    r"^(?:A new file, `(?P<created>[^`]+)`:\n\n)?```(?P<language>\w+)\n(?P<code>.*?)^```$"
+    r"(?:\n\nprints(?P<roughly> something like)?\n\n```text\n(?P<prints>.*?)^```$)?",
+    re.MULTILINE | re.DOTALL,
+)
+
+
+@dataclass(frozen=True)
+class Step:
+    """A file to write, or commands to run."""
+
+    created: str | None
+    code: str
+    prints: str | None
+    """None: the page does not say."""
+    roughly: bool
+    """The numbers may be others: what the rules play is no promise."""
+
+
+def steps(page: str) -> list[Step]:
+    found = list(_STEP.finditer(page))
+    assert len(found) + sum(step["prints"] is not None for step in found) == page.count("```") / 2
+    assert all(step["created"] or step["language"] == "bash" for step in found)
+    return [Step(step["created"], step["code"], step["prints"], bool(step["roughly"])) for step in found]
+
+
+def without_numbers(text: str) -> str:
+    return re.sub(r"\d+(\.\d+)?", "#", text)
+
+
+@pytest.fixture(scope="module")
+def dist(tmp_path_factory) -> Path:
+    return built_wheel(tmp_path_factory.mktemp("dist"))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_page_works_from_the_wheel_alone(page, dist, tmp_path):
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    (folder / "dist").symlink_to(dist.parent)
+    text = page.read_text(encoding="utf-8").partition(IN_A_CHECKOUT)[0]
+    environment = clean_environment(tmp_path)
+    with ChatServer(lambda asked: Answer("ACTION: look"), models=("qwen3:8b",)) as server:
+        for step in steps(text.replace(REAL_SERVER, server.url)):
+            if step.created:
+                (folder / step.created).write_text(step.code, encoding="utf-8")
+                continue
+            # As in a shell that stays open: what was activated stays so.
+            activate = "[ -f .venv/bin/activate ] && . .venv/bin/activate\n"
+            done = subprocess.run(
+                ["bash", "-c", f"{activate}set -e\n{step.code}"],
+                cwd=folder,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+            )
+            assert done.returncode == 0, f"{step.code}\n{done.stdout}\n{done.stderr}"
+            if step.prints is not None:
+                compared = without_numbers if step.roughly else str
+                assert compared(done.stdout) == compared(step.prints), step.code
+    assert bool(server.requests) == (REAL_SERVER in text)
+
+
+def test_what_a_page_says_of_a_checkout_holds():
+    page = (ROOT / "docs" / "ten-minutes" / "test.md").read_text(encoding="utf-8").partition(IN_A_CHECKOUT)[2]
+    [snippet] = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    exec(compile(snippet, "test.md", "exec"), {})
+
+
+def test_there_is_a_page_for_each_kind_of_reader():
+    assert [page.stem for page in PAGES] == ["build", "evaluate", "play", "test"]

@@ -1,0 +1,139 @@
+"""The memory as a server of the Model Context Protocol: tools for agents, and a resource for each place."""
+
+import functools
+import secrets
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
+from urllib.parse import quote, unquote
+
+from zorkgpt.adapters.tools import INSTRUCTIONS, MemoryTools
+from zorkgpt.errors import ConfigurationError, ZorkGPTError
+from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.models import PlaceKey
+from zorkgpt.memory.places import parse_place, render_place
+
+try:
+    import uvicorn
+    from mcp.server import MCPServer
+    from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
+    from mcp.server.transport_security import TransportSecuritySettings
+    from mcp.types import ToolAnnotations
+    from starlette.types import ASGIApp, Receive, Scope, Send
+except ModuleNotFoundError as problem:
+    raise ModuleNotFoundError(
+        f"The server needs {problem.name}, which is not installed: pip install 'zorkgpt[mcp]'.", name=problem.name
+    ) from None
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_READS = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
+_WRITES = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False)
+
+
+def make_server(memory: SimpleMemoryManager, *, read_only: bool = False) -> MCPServer[Any]:
+    """Return a server of this memory; several clients share it, and the episode that `reset` ends.
+
+    Args:
+        read_only: nothing can be changed.
+    """
+    server: MCPServer[Any] = MCPServer(
+        "zorkgpt-memory", title="Memory of places", instructions=INSTRUCTIONS, log_level="ERROR"
+    )
+    tools = MemoryTools(memory, read_only=read_only)
+    for tool in tools.reading:
+        server.tool(annotations=_READS)(_refusing(tool))
+    for tool in tools.changing:
+        server.tool(annotations=_WRITES)(_refusing(tool))
+
+    @server.resource("memory://places", mime_type="application/json")
+    def places() -> list[dict[str, str]]:
+        """Return the places of which something is known, each with its name and the address of its memories."""
+        known = {located.location_id: located.location_name for located in memory.all_memories()}
+        return [{"place": render_place(key), "name": name, "uri": address_of(key)} for key, name in known.items()]
+
+    @server.resource("memory://place/{key}", mime_type="text/plain")
+    def place(key: str) -> str:
+        """Return what is known of a place."""
+        try:
+            found = parse_place(unquote(key))
+        except ValueError:
+            found = unquote(key)
+        if not (text := memory.recall(found)):
+            raise ResourceNotFoundError(f"Nothing is known of {render_place(found)}.")
+        return text
+
+    return server
+
+
+def address_of(place: PlaceKey) -> str:
+    """Return the address of the resource that holds the memories of a place."""
+    return f"memory://place/{quote(render_place(place), safe='')}"
+
+
+def serve(
+    memory: SimpleMemoryManager,
+    *,
+    host: str | None = None,
+    port: int = 8766,
+    token: str | None = None,
+    read_only: bool = False,
+    ready: Callable[[str], None] = print,
+) -> None:
+    """Serve a memory until the client is gone (standard input and output), or until it is stopped (HTTP).
+
+    Args:
+        host: where to listen for streamable HTTP; None: standard input and output.
+        token: what a request has to carry as `Authorization: Bearer`; needed for every host but this machine.
+        ready: called with the address, before the first request.
+
+    Raises:
+        ConfigurationError: others can reach the host, and there is no token.
+    """
+    server = make_server(memory, read_only=read_only)
+    if host is None:
+        server.run("stdio")
+        return
+    if host not in LOOPBACK and not token:
+        raise ConfigurationError(f"Others can reach {host}: a token is needed. Set ZORKGPT_MCP_TOKEN to a secret.")
+    shown = f"[{host}]" if ":" in host else host
+    # A page in a browser must not reach a server of this machine by a name of its own.
+    security = TransportSecuritySettings(
+        enable_dns_rebinding_protection=host in LOOPBACK,
+        allowed_hosts=[f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]")],
+    )
+    app = server.streamable_http_app(host=host, transport_security=security)
+    ready(f"http://{shown}:{port}/mcp")
+    uvicorn.run(with_token(app, token), host=host, port=port, log_level="error", access_log=False)
+
+
+def with_token(app: ASGIApp, token: str | None) -> ASGIApp:
+    """Return the application behind a check of the token; None: there is none."""
+    if token is None:
+        return app
+    wanted = f"Bearer {token}".encode()
+
+    async def checked(scope: Scope, receive: Receive, send: Send) -> None:
+        given = dict(scope.get("headers", ())).get(b"authorization", b"")
+        if scope["type"] == "http" and not secrets.compare_digest(given, wanted):
+            headers = [(b"content-type", b"text/plain"), (b"www-authenticate", b"Bearer")]
+            await send({"type": "http.response.start", "status": 401, "headers": headers})
+            await send({"type": "http.response.body", "body": b"This memory needs its token."})
+            return
+        await app(scope, receive, send)
+
+    return checked
+
+
+def _refusing(tool: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """Let a tool tell the client why it refused, in the words of the error."""
+
+    @functools.wraps(tool)
+    def call(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+        try:
+            return tool(*args, **kwargs)
+        except (ZorkGPTError, TypeError, ValueError) as error:
+            raise ToolError(str(error)) from error
+
+    return call

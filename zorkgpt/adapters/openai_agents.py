@@ -1,0 +1,52 @@
+"""The memory as function tools of OpenAI's Agents SDK, and instructions that hold what is known of a place."""
+
+from collections.abc import Callable
+from typing import Any
+
+from zorkgpt.adapters.tools import MemoryTools, told_at
+from zorkgpt.errors import ZorkGPTError
+from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.models import PlaceKey
+
+try:
+    from agents import Agent, FunctionTool, RunContextWrapper, Tool, default_tool_error_function, function_tool
+except ModuleNotFoundError as problem:
+    raise ModuleNotFoundError(
+        f"The tools need {problem.name}, which is not installed: pip install 'zorkgpt[openai-agents]'.",
+        name=problem.name,
+    ) from None
+
+
+def memory_tools(memory: SimpleMemoryManager, *, read_only: bool = False) -> list[Tool]:
+    """Return the tools for `Agent(tools=...)`. A refusal is told to the model, which may try otherwise.
+
+    Args:
+        read_only: without the tools that change something.
+    """
+    tools = MemoryTools(memory, read_only=read_only)
+    made: list[FunctionTool] = [
+        function_tool(tool, failure_error_function=_why) for tool in (*tools.reading, *tools.changing)
+    ]
+    return [*made]
+
+
+def _why(context: RunContextWrapper[Any], error: Exception) -> str:
+    if isinstance(error, (ZorkGPTError, TypeError, ValueError)):
+        return str(error)
+    return default_tool_error_function(context, error)
+
+
+def memory_instructions(
+    memory: SimpleMemoryManager, place_of: Callable[[Any], PlaceKey | None], also: str = ""
+) -> Callable[[RunContextWrapper[Any], Agent[Any]], str]:
+    """Return instructions for `Agent(instructions=...)`: how to use the memory, and what is known of the place.
+
+    Args:
+        place_of: from the context that `Runner.run` was given to the place where the agent is; None: nowhere yet.
+        also: the agent's own instructions, which come first.
+    """
+
+    def instructions(context: RunContextWrapper[Any], agent: Agent[Any]) -> str:
+        return "\n\n".join(filter(None, (also, told_at(memory, place_of(context.context)))))
+
+    return instructions

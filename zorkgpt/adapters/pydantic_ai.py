@@ -1,0 +1,41 @@
+"""The memory as a toolset of Pydantic AI."""
+
+from typing import Any
+
+from zorkgpt.adapters.tools import INSTRUCTIONS, MemoryTools
+from zorkgpt.errors import ZorkGPTError
+from zorkgpt.memory.manager import SimpleMemoryManager
+
+try:
+    from pydantic_ai import ModelRetry, RunContext
+    from pydantic_ai.toolsets import FunctionToolset, ToolsetTool
+except ModuleNotFoundError as problem:
+    raise ModuleNotFoundError(
+        f"The toolset needs {problem.name}, which is not installed: pip install 'zorkgpt[pydantic-ai]'.",
+        name=problem.name,
+    ) from None
+
+
+class MemoryToolset(FunctionToolset[Any]):
+    """The tools for `Agent(toolsets=[...])`. A refusal is told to the model, which may try otherwise.
+
+    Args:
+        read_only: without the tools that change something.
+    """
+
+    def __init__(self, memory: SimpleMemoryManager, *, read_only: bool = False) -> None:
+        tools = MemoryTools(memory, read_only=read_only)
+        super().__init__([*tools.reading, *tools.changing], instructions=INSTRUCTIONS, id="memory")
+
+    async def call_tool(
+        self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
+    ) -> Any:
+        """Call a tool.
+
+        Raises:
+            ModelRetry: the memory has refused; the message says why.
+        """
+        try:
+            return await super().call_tool(name, tool_args, ctx, tool)
+        except (ZorkGPTError, TypeError, ValueError) as error:
+            raise ModelRetry(str(error)) from error

@@ -1,0 +1,25 @@
+"""The command `mcp`: a memory file behind the Model Context Protocol."""
+
+from functools import partial
+from pathlib import Path
+
+import typer
+
+from zorkgpt.errors import ConfigurationError
+from zorkgpt.memory.manager import SimpleMemoryManager
+
+
+def serve_memory(path: Path, *, host: str | None, port: int, token: str | None, read_only: bool) -> None:
+    """Serve a memory until the client is gone or Ctrl-C.
+
+    Raises:
+        ConfigurationError: a package is missing, or others can reach the host and there is no token.
+        MemoryStoreError: the file can't be read.
+    """
+    try:
+        from zorkgpt.adapters.mcp import serve
+    except ModuleNotFoundError as error:
+        raise ConfigurationError(str(error)) from None
+    with SimpleMemoryManager.open(path) as memory:
+        # Standard output belongs to the protocol.
+        serve(memory, host=host, port=port, token=token, read_only=read_only, ready=partial(typer.echo, err=True))

@@ -1,0 +1,52 @@
+"""The id of a memory: a short digest of its place and of the title that it was given first."""
+
+from collections.abc import Iterable
+from hashlib import blake2b
+
+from zorkgpt.memory.models import Memory, PlaceKey
+from zorkgpt.memory.places import render_place
+
+_DIGITS = 8
+
+
+class MemoryId(str):
+    """The id of a memory, where a title could stand too."""
+
+    __slots__ = ()
+
+
+def memory_id(place: PlaceKey, memory: Memory) -> str:
+    """Return the id of a memory of this place; `Memory.id` is empty where it follows from the title."""
+    return memory.id or id_of_title(place, memory.title)
+
+
+def id_of_title(place: PlaceKey, title: str, number: int = 1) -> str:
+    """Return the id that a title gives at a place; from the second memory of that title on with its number."""
+    told = f"{render_place(place)}\n{' '.join(title.split())}" + (f"\n{number}" if number > 1 else "")
+    return blake2b(told.encode("utf-8", "backslashreplace"), digest_size=_DIGITS // 2).hexdigest()
+
+
+def with_id(place: PlaceKey, memory: Memory, taken: set[str], *, follows: bool = True) -> str:
+    """Return what `Memory.id` is to be for a new memory beside those with these ids: its own, if that is free.
+
+    Args:
+        follows: whether it may be left empty where it follows from place and title.
+    """
+    own = id_of_title(place, memory.title)
+    found, number = memory.id or own, 1
+    while found in taken or (found == own and not follows):
+        number += 1
+        found = id_of_title(place, memory.title, number)
+    return "" if found == own else found
+
+
+def give_ids(place: PlaceKey, memories: Iterable[Memory]) -> None:
+    """Give memories of one place, as they were read, an id of their own where two would have the same."""
+    memories = list(memories)
+    if not any(one.id for one in memories) and len({one.title for one in memories}) == len(memories):
+        return
+    taken: set[str] = set()
+    # What is written in the file counts first.
+    for memory in sorted(memories, key=lambda one: not one.id):
+        memory.id = with_id(place, memory, taken)
+        taken.add(memory_id(place, memory))

@@ -1,0 +1,252 @@
+"""Takes a memory, or a text, out of everything that the memory has written: a secret can be taken back."""
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from zorkgpt.files import write_file
+from zorkgpt.memory.ids import memory_id
+from zorkgpt.memory.models import Memory, PlaceKey, memory_of
+from zorkgpt.memory.places import checked_place
+from zorkgpt.memory.storage.changes import ChangedDocument
+from zorkgpt.memory.storage.document import Document, Shelf, indexed, parse_shelf
+from zorkgpt.memory.storage.entry import Entry, render_entry
+from zorkgpt.memory.storage.escaping import decode, encode, one_line
+from zorkgpt.memory.storage.section import LocationSection, parse_section
+from zorkgpt.memory.storage.store import MemoryStore
+from zorkgpt.runlog.episodes import RUNS
+
+FORGOTTEN = "[forgotten]"
+"""Stands where a text was that is forgotten."""
+_KEPT = ("category", "title")
+"""Fields of another memory that may have the same title or word."""
+
+
+@dataclass(frozen=True, slots=True)
+class Traces:
+    """What is to be forgotten, and how to know it."""
+
+    removed: frozenset[tuple[PlaceKey, str]]
+    """Place and id of the memories that go."""
+    texts: frozenset[str]
+    """What may stand nowhere."""
+    titles: frozenset[str]
+    """The titles of those memories; short as they may be, they are forgotten only where they stand alone."""
+
+    def are_in(self, text: str) -> bool:
+        return text in self.titles or any(one in text for one in (*self.texts, *self._shown()))
+
+    def cleaned(self, text: str) -> str:
+        """Return the text without them."""
+        if text in self.titles:
+            return FORGOTTEN
+        for one in (*self.texts, *self._shown()):
+            text = text.replace(one, FORGOTTEN)
+        return text
+
+    def _shown(self) -> tuple[str, ...]:
+        return tuple(f"] {title}:" for title in self.titles)
+
+    @property
+    def places(self) -> frozenset[PlaceKey]:
+        return frozenset(place for place, _ in self.removed)
+
+    def is_removed(self, place: PlaceKey, memory: Memory) -> bool:
+        return (place, memory_id(place, memory)) in self.removed
+
+
+def traces_of_memory(store: MemoryStore, place: PlaceKey, memory: Memory) -> Traces:
+    """Return the traces of one memory: every text and title that it ever had."""
+    wanted = memory_id(place, memory)
+    known = [memory]
+    for record in store.history.records():
+        if record.change.location_id == place:
+            both = (record.change.before, record.change.after)
+            known += [one for one in both if one is not None and memory_id(place, one) == wanted]
+    texts = frozenset(one.text for one in known if one.text.strip())
+    return Traces(frozenset({(place, wanted)}), texts, frozenset(one.title for one in known))
+
+
+def traces_of_text(text: str, caches: Iterable[dict[PlaceKey, list[Memory]]]) -> Traces:
+    """Return the traces of a text: it, and the memories that hold it or are of a place that does."""
+    wanted = one_line(text)
+    removed = {
+        (place, memory_id(place, memory))
+        for cache in caches
+        for place, kept in cache.items()
+        for memory in kept
+        if wanted in str(place) or any(isinstance(said, str) and wanted in said for said in vars(memory).values())
+    }
+    return Traces(frozenset(removed), frozenset({wanted, text}), frozenset())
+
+
+def forget(store: MemoryStore, traces: Traces) -> None:
+    """Take the traces out of the file and of everything that is kept beside it, in `runs/` too.
+
+    Raises:
+        MemoryStoreError, FileError, OSError: something can't be read or written; calling again goes on from there.
+    """
+    path = store.file.path
+    with store.guard, store.file.locked():
+        store.apply(lambda document: ChangedDocument(_document(document, traces)))
+        _clean_markdown(store.file.backup, traces)
+        for beside in sorted(path.parent.glob(f"{path.name}.*")):
+            if beside.suffix != ".lock" and beside != store.file.backup:
+                _clean_markdown(beside, traces)
+        for shelf in sorted(store.files.folder.glob("*")):
+            _clean_markdown(shelf, traces)
+        _clean_history(store, traces)
+        _clean_json(path.with_suffix(".trials.jsonl"), traces)
+        _clean_json(path.with_suffix(".judged.jsonl"), traces, drops=True)
+        # Disposable, and made again without it.
+        path.with_suffix(".vectors.npz").unlink(missing_ok=True)
+        store.index.delete()
+        for snapshot in path.parent.glob("*.json"):
+            _clean_json(snapshot, traces)
+        for file in sorted((path.parent / RUNS).rglob("*")):
+            if file.suffix in (".json", ".jsonl", ".journal"):
+                _clean_json(file, traces)
+            elif file.name.endswith(path.name):
+                _clean_markdown(file, traces)
+    store.refresh()
+
+
+def _document(document: Document, traces: Traces) -> Document:
+    shelves = tuple(_shelf(shelf, traces) for shelf in document.shelves)
+    same = all(new is old for new, old in zip(shelves, document.shelves, strict=True))
+    return document if same else indexed(shelves)
+
+
+def _shelf(shelf: Shelf, traces: Traces) -> Shelf:
+    sections = [_section(section, traces, shelf.eol) for section in shelf.sections]
+    if all(new is old for new, old in zip(sections, shelf.sections, strict=True)):
+        return shelf
+    return replace(shelf, sections=tuple(section for section in sections if section is not None))
+
+
+def _section(section: LocationSection, traces: Traces, eol: str) -> LocationSection | None:
+    """Return the section without the traces, itself if it has none; None: its very key is to be forgotten."""
+    place = section.location_id
+    if place is None:
+        text = decode(section.data)
+        return parse_section(encode(traces.cleaned(text))) if traces.are_in(text) else section
+    if isinstance(place, str) and traces.are_in(place):
+        return None
+    parts = [new for part in section.parts if (new := _part(place, part, traces, eol)) is not None]
+    head = _cleaned_lines(section.heading, traces) + section.visited
+    raw = "".join(part.raw if isinstance(part, Entry) else part for part in parts)
+    data = encode(head + raw)
+    return section if data == section.data else parse_section(data)
+
+
+def _part(place: PlaceKey, part: str | Entry, traces: Traces, eol: str) -> str | Entry | None:
+    if isinstance(part, str):
+        return _cleaned_lines(part, traces)
+    if traces.is_removed(place, part.memory):
+        return None
+    fields: dict[str, Any] = {
+        name: traces.cleaned(value)
+        for name, value in vars(part.memory).items()
+        if type(value) is str and name not in _KEPT and traces.are_in(value)
+    }
+    return render_entry(replace(part.memory, **fields), part.extras, eol) if fields else part
+
+
+def _cleaned_lines(text: str, traces: Traces) -> str:
+    for one in traces.texts:
+        text = text.replace(one, FORGOTTEN)
+    return text
+
+
+def _clean_markdown(path: Path, traces: Traces) -> None:
+    if path.is_file():
+        data = path.read_bytes()
+        cleaned = _shelf(parse_shelf(data), traces).render()
+        if cleaned != data:
+            write_file(path, cleaned)
+
+
+def _clean_history(store: MemoryStore, traces: Traces) -> None:
+    """Leave out the lines of what is removed; the last one then says again what the file is."""
+    path = store.history.path
+    if not path.is_file():
+        return
+
+    def is_kept(row: Any) -> bool:
+        try:
+            place = checked_place(row["location_id"])
+            both = [memory_of(row[name]) for name in ("before", "after") if row.get(name)]
+        except (KeyError, TypeError, ValueError, AttributeError):
+            return True
+        return not any(traces.is_removed(place, one) for one in both)
+
+    _clean_json(path, traces, is_kept=is_kept)
+    store.history.append((), store.document.fingerprint(), source="forgotten")
+
+
+def _clean_json(
+    path: Path, traces: Traces, *, drops: bool = False, is_kept: Callable[[Any], bool] = lambda _: True
+) -> None:
+    """Clean a file of JSON, or of one JSON value a line.
+
+    Args:
+        drops: leave out a line that has any of the traces.
+        is_kept: which lines stay.
+    """
+    if not path.is_file():
+        return
+    data = path.read_bytes()
+    lines = data.splitlines(keepends=True)
+    try:
+        whole = json.loads(data) if len(lines) != 1 else None
+    except (ValueError, RecursionError):
+        whole = None
+    if whole is not None:
+        cleaned = _value(whole, traces)
+        new = data if cleaned == whole else json.dumps(cleaned, indent=1).encode()
+    else:
+        new = b"".join(_line(line, traces, drops, is_kept) for line in lines)
+    if new != data:
+        write_file(path, new)
+
+
+def _line(line: bytes, traces: Traces, drops: bool, is_kept: Callable[[Any], bool]) -> bytes:
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError):
+        # Half a line, or something else: as text.
+        return encode(_cleaned_lines(decode(line), traces))
+    if not is_kept(row):
+        return b""
+    cleaned = _value(row, traces)
+    if cleaned == row:
+        return line
+    return b"" if drops else json.dumps(cleaned).encode() + b"\n"
+
+
+def _value(value: Any, traces: Traces) -> Any:
+    if isinstance(value, str):
+        return traces.cleaned(value)
+    if isinstance(value, list):
+        return [_value(one, traces) for one in value if not _is_forgotten(one, traces)]
+    if isinstance(value, dict):
+        # A memory of another place may have the same title.
+        is_elsewhere = value.get("location_id", next(iter(traces.places), None)) not in traces.places
+        return {
+            _cleaned_lines(name, traces): _cleaned_lines(one, traces)
+            if name == "title" and isinstance(one, str) and (is_elsewhere or "text" in value)
+            else _value(one, traces)
+            for name, one in value.items()
+        }
+    return value
+
+
+def _is_forgotten(row: Any, traces: Traces) -> bool:
+    """Return whether it is a stored memory or a trial of what is forgotten."""
+    if not isinstance(row, dict) or not isinstance(title := row.get("title"), str):
+        return False
+    text = row.get("text")
+    is_trial = "after" in row and row.get("location_id") in traces.places
+    return (isinstance(text, str) and traces.are_in(text)) or (is_trial and title in traces.titles)
