@@ -2,15 +2,17 @@
 
 import json
 import os
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from zorkgpt.files import AtomicFile
+from zorkgpt.files import AtomicFile, ReplacementObserver
 from zorkgpt.log import get_logger
+from zorkgpt.memory.storage.shelves import MemoryFiles, is_shelf_name, listed
 
 log = get_logger(__name__)
 
@@ -120,29 +122,46 @@ class FileRestorer:
         return done
 
     def _restore(self, folder: Path, point: RestorePoint) -> bool:
-        before, notes = self._places(folder, point.number)
-        lengths = point.lengths
-        if noted := _noted(notes, point.number):
-            at_first, digests = noted
-            was = before.read_bytes() if before.is_file() else None
-            # Others may have appended between the checkpoint and our first change, unless that was the very first.
-            lengths = lengths if was is None or at_first[:1] == lengths[:1] else at_first
-            now = self._path.read_bytes() if self._path.is_file() else None
-            if now != was:
-                if _FOREIGN in digests or now is None or _digest(now) not in digests:
-                    return False
-                if was is None:
-                    self._file.remove()
-                else:
-                    self._file.restore(was)
-        elif self._lengths()[:1] != lengths[:1]:
+        if not self._is_all_ours(folder, point):
             return False
+        lengths = self._lengths_at_first(folder, point)
+        self._put_back(folder, point.number)
         for path, length in zip(self._appended, lengths, strict=True):
             _shorten(path, length)
         self.end()
+        self._forget(folder, point.number)
+        return True
+
+    def _is_all_ours(self, folder: Path, point: RestorePoint) -> bool:
+        """Return whether what stands there now is what it was, or was written by the process that was cut short."""
+        before, notes = self._places(folder, point.number)
+        noted = _noted(notes, point.number)
+        if noted is None:
+            return self._lengths()[:1] == point.lengths[:1]
+        was, now = _content(before), _content(self._path)
+        return now == was or (_FOREIGN not in noted.digests and now is not None and _digest(now) in noted.digests)
+
+    def _lengths_at_first(self, folder: Path, point: RestorePoint) -> tuple[int, ...]:
+        before, notes = self._places(folder, point.number)
+        noted = _noted(notes, point.number)
+        # Others may have appended between the checkpoint and our first change, unless that was the very first.
+        if noted is None or not before.is_file() or noted.lengths[:1] == point.lengths[:1]:
+            return point.lengths
+        return noted.lengths
+
+    def _put_back(self, folder: Path, number: int) -> None:
+        before, notes = self._places(folder, number)
+        if _noted(notes, number) is None or (was := _content(before)) == _content(self._path):
+            return
+        if was is None:
+            self._file.remove()
+        else:
+            self._file.restore(was)
+
+    def _forget(self, folder: Path, number: int) -> None:
+        before, notes = self._places(folder, number)
         for path in (notes, before):
             path.unlink(missing_ok=True)
-        return True
 
     def _is_ours(self) -> bool:
         """Return whether what stands there was kept or written here; an interrupt may have cut a write short."""
@@ -160,7 +179,9 @@ class FileRestorer:
             except OSError:
                 before.write_bytes(self._path.read_bytes())
         # On a line of its own, also where a kill has cut the last one short.
-        self._note(folder, "", json.dumps({"number": self._number, "lengths": self._lengths()}), digest)
+        self._note(
+            folder, "", json.dumps({"number": self._number, "lengths": self._lengths(), "at": time.time_ns()}), digest
+        )
         self._before = before
 
     def _note(self, folder: Path, *lines: str) -> None:
@@ -176,6 +197,90 @@ class FileRestorer:
         return tuple(_size(path) for path in self._appended)
 
 
+class ShelfRestorer(FileRestorer):
+    """The same for a memory file with its shelves: all of them are put back, or none."""
+
+    def __init__(
+        self, files: MemoryFiles, appended: Sequence[Path] = (), *, on_restored: Callable[[], None] = lambda: None
+    ) -> None:
+        self._files = files
+        self._each: dict[str, FileRestorer] = {}
+        super().__init__(files.main, appended, on_restored=on_restored)
+        files.notify(self._observer_of)
+
+    def begin(self, folder: Path, number: int) -> None:
+        super().begin(folder, number)
+        for one in self._each.values():
+            one.begin(folder, number)
+
+    def end(self) -> None:
+        super().end()
+        for one in self._each.values():
+            one.end()
+
+    def before_shelf(self) -> None:
+        """Note what the memory file was and how long the others were, before a shelf is replaced the first time."""
+        if self._folder is not None and self._before is None and (content := _content(self._path)) is not None:
+            self.before_replacement(content)
+            self.after_replacement()
+
+    def _observer_of(self, name: str) -> ReplacementObserver:
+        one = self._each[name] = FileRestorer(self._files.file(name))
+        if self._folder is not None:
+            one.begin(self._folder, self._number)
+        return _OfShelf(one, self)
+
+    def _restore(self, folder: Path, point: RestorePoint) -> bool:
+        shelves = self._noted_shelves(folder, point.number)
+        own = RestorePoint(point.number, ())
+        if not self._is_all_ours(folder, point) or not all(one._is_all_ours(folder, own) for one in shelves.values()):
+            return False
+        if shelves and self._was_other_changed(folder, point.number, shelves.keys()):
+            return False
+        for one in shelves.values():
+            one._put_back(folder, point.number)
+        done = super()._restore(folder, point)
+        for one in shelves.values():
+            one._forget(folder, point.number)
+        return done
+
+    def _noted_shelves(self, folder: Path, number: int) -> dict[str, FileRestorer]:
+        before, _ = self._places(folder, number)
+        known = {*listed(_content(before) or b""), *listed(_content(self._path) or b"")}
+        found = {}
+        for notes in folder.glob("*.md.written"):
+            name = notes.name.removesuffix(".written")
+            if name == self.name or not is_shelf_name(name) or _noted(notes, number) is None:
+                continue
+            # Other files of the episode are kept in the same folder, and one of them may be named as a shelf could be.
+            shelf = self._files.file(name)
+            if name in known or shelf.path.is_file():
+                found[name] = FileRestorer(shelf)
+        return found
+
+    def _was_other_changed(self, folder: Path, number: int, ours: Collection[str]) -> bool:
+        """Return whether a shelf that we did not change was changed since: then the history is not ours alone."""
+        noted = _noted(self._places(folder, number)[1], number)
+        names = [name for name in listed(_content(self._path) or b"") if name not in ours]
+        stamps = [_stamp(self._files.file(name).path) for name in names]
+        return noted is None or any(stamp and stamp[1] > noted.at for stamp in stamps)
+
+
+class _OfShelf:
+    """Observes a shelf for a `ShelfRestorer`."""
+
+    def __init__(self, one: FileRestorer, whole: ShelfRestorer) -> None:
+        self._one = one
+        self._whole = whole
+
+    def before_replacement(self, data: bytes) -> None:
+        self._whole.before_shelf()
+        self._one.before_replacement(data)
+
+    def after_replacement(self) -> None:
+        self._one.after_replacement()
+
+
 def restore_point_of(given: Any) -> RestorePoint:
     """Build a restore point from what was kept of it as JSON.
 
@@ -185,8 +290,19 @@ def restore_point_of(given: Any) -> RestorePoint:
     return RestorePoint(int(given["number"]), tuple(int(length) for length in given["lengths"]))
 
 
-def _noted(notes: Path, number: int) -> tuple[tuple[int, ...], list[str]] | None:
-    """Return the sizes before the first change since this checkpoint, and the digests noted since; None: no change.
+@dataclass(frozen=True, slots=True)
+class _Noted:
+    """What was noted of the changes since a checkpoint."""
+
+    lengths: tuple[int, ...]
+    """The sizes before the first change."""
+    at: int
+    """The time before the first change, in nanoseconds; 0: an earlier version did not note it."""
+    digests: list[str]
+
+
+def _noted(notes: Path, number: int) -> _Noted | None:
+    """Return what was noted since this checkpoint; None: no change.
 
     What a kill has cut short was noted of a change that did not come to be.
     """
@@ -196,8 +312,13 @@ def _noted(notes: Path, number: int) -> tuple[tuple[int, ...], list[str]] | None
     for at in range(len(lines) - 1, -1, -1):
         if lines[at].startswith("{") and lines[at].endswith("}"):
             head = json.loads(lines[at])
-            return (tuple(head["lengths"]), lines[at + 1 :]) if head["number"] == number else None
+            found = _Noted(tuple(head["lengths"]), int(head.get("at", 0)), lines[at + 1 :])
+            return found if head["number"] == number else None
     return None
+
+
+def _content(path: Path) -> bytes | None:
+    return path.read_bytes() if path.is_file() else None
 
 
 def _digest(data: bytes) -> str:
