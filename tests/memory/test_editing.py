@@ -14,6 +14,7 @@ from zorkgpt.errors import MemoryConflict, MemoryEditError, MemoryStoreError
 from zorkgpt.files import Disk
 from zorkgpt.memory.editing import Edit, edit, fingerprint
 from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.storage.history import replayed
 from zorkgpt.memory.storage.store import MemoryStore
 
 ROOT = Path(__file__).parents[2]
@@ -21,15 +22,16 @@ RUG = memory("Rug", tried=9, worked=5, observation_count=3)
 
 
 @pytest.fixture
-def store(tmp_path):
-    with SimpleMemoryManager.open(tmp_path / "Memories.md") as manager:
+def store(home):
+    with home.open() as manager:
         manager.add_memory(5, "Hall", RUG)
         manager.add_memory(5, "Hall", memory("Sword", "core"))
         return manager.store
 
 
-def read(store):
-    return {one.title: one for one in MemoryStore(store.file.path).cache[5]}
+def read(home):
+    with home.open() as manager:
+        return {one.title: one for one in manager.memory_cache[5]}
 
 
 @pytest.mark.parametrize(
@@ -48,10 +50,10 @@ def read(store):
         ),
     ],
 )
-def test_an_edit_is_on_disk_and_on_record_and_leaves_the_rest_alone(store, wanted, fields, kind):
+def test_an_edit_is_on_disk_and_on_record_and_leaves_the_rest_alone(store, home, wanted, fields, kind):
     expected = replace(RUG, **fields)
     assert edit(store, 5, "Rug", wanted) == expected
-    assert read(store) == {"Rug": expected, "Sword": memory("Sword", "core")}
+    assert read(home) == {"Rug": expected, "Sword": memory("Sword", "core")}
     *_, record = store.history.records()
     assert (record.source, record.change.kind, record.change.before, record.change.after) == (
         "person",
@@ -61,7 +63,7 @@ def test_an_edit_is_on_disk_and_on_record_and_leaves_the_rest_alone(store, wante
     )
 
 
-def test_marks_can_be_taken_away_and_one_takes_the_place_of_the_other(store):
+def test_marks_can_be_taken_away_and_one_takes_the_place_of_the_other(store, home):
     steps = [
         (Edit(pinned=True), (True, False), "pinned"),
         (Edit(vetoed=True), (False, True), "vetoed"),
@@ -75,7 +77,7 @@ def test_marks_can_be_taken_away_and_one_takes_the_place_of_the_other(store):
         assert (made.pinned, made.vetoed) == marks
     kinds = [record.change.kind for record in store.history.records() if record.source == "person"]
     assert kinds == [kind if n != 1 and n != 2 else kinds[n] for n, (_, _, kind) in enumerate(steps)]
-    assert read(store)["Rug"] == RUG
+    assert read(home)["Rug"] == RUG
 
 
 def test_what_was_superseded_can_be_believed_again(store):
@@ -85,10 +87,10 @@ def test_what_was_superseded_can_be_believed_again(store):
     assert edit(store, 5, "Rug", Edit(status="ACTIVE", pinned=True)) == replace(RUG, pinned=True)
 
 
-def test_an_edit_that_changes_nothing_writes_nothing(store):
-    before = store.file.stamp(), store.history.size()
+def test_an_edit_that_changes_nothing_writes_nothing(store, home):
+    before = home.text(), store.history.size()
     assert edit(store, 5, "Rug", Edit(text=RUG.text, pinned=False)) == RUG
-    assert (store.file.stamp(), store.history.size()) == before
+    assert (home.text(), store.history.size()) == before
 
 
 @pytest.mark.parametrize(
@@ -102,11 +104,11 @@ def test_an_edit_that_changes_nothing_writes_nothing(store):
         (Edit(pinned=True, vetoed=True), "not both"),
     ],
 )
-def test_an_edit_that_makes_no_sense_is_refused(store, wanted, named):
-    before = store.file.path.read_bytes()
+def test_an_edit_that_makes_no_sense_is_refused(store, home, wanted, named):
+    before = home.text()
     with pytest.raises(MemoryEditError, match=named):
         edit(store, 5, "Rug", wanted)
-    assert store.file.path.read_bytes() == before
+    assert home.text() == before
 
 
 def test_what_is_not_in_the_file_can_not_be_edited(store):
@@ -116,27 +118,27 @@ def test_what_is_not_in_the_file_can_not_be_edited(store):
 
 
 @pytest.mark.parametrize("by", ["fingerprint", "text"])
-def test_a_change_in_between_is_refused_and_nothing_is_lost(store, by):
+def test_a_change_in_between_is_refused_and_nothing_is_lost(store, home, by):
     looked_at = fingerprint(RUG) if by == "fingerprint" else RUG.text
-    other = MemoryStore(store.file.path)
+    other = home.open().store
     edit(other, 5, "Rug", Edit(text="Somebody else was faster."))
     with pytest.raises(MemoryConflict, match="Somebody else was faster") as refused:
         edit(store, 5, "Rug", Edit(text="Mine."), expected=looked_at)
     assert refused.value.now.text == "Somebody else was faster."
-    assert read(store)["Rug"].text == "Somebody else was faster."
+    assert read(home)["Rug"].text == "Somebody else was faster."
     assert edit(store, 5, "Rug", Edit(text="Mine."), expected=fingerprint(refused.value.now)).text == "Mine."
 
 
-def test_being_seen_again_or_tried_meanwhile_is_no_conflict(store):
+def test_being_seen_again_or_tried_meanwhile_is_no_conflict(store, home):
     looked_at = fingerprint(RUG)
-    SimpleMemoryManager.open(store.file.path).add_memory(5, "Hall", replace(RUG, turns="40", tried=0, worked=0))
+    home.open().add_memory(5, "Hall", replace(RUG, turns="40", tried=0, worked=0))
     made = edit(store, 5, "Rug", Edit(text="Mine."), expected=looked_at)
     assert (made.text, made.observation_count, made.worked) == ("Mine.", 4, 5)
 
 
-def test_of_several_with_one_title_the_one_that_was_looked_at_is_meant(store):
+def test_of_several_with_one_title_the_one_that_was_looked_at_is_meant(store, home):
     wrong = replace(RUG, status="SUPERSEDED", superseded_by="Rug", text="Another.")
-    SimpleMemoryManager.open(store.file.path).add_memory(5, "Hall", wrong)
+    home.open().add_memory(5, "Hall", wrong)
     assert edit(store, 5, "rug", Edit(category="DANGER")).text == RUG.text
     assert edit(store, 5, "Rug", Edit(category="DANGER"), expected="Another.").text == "Another."
 
@@ -176,9 +178,9 @@ print(seen)
 
 
 @pytest.mark.slow
-def test_a_person_and_a_player_change_the_same_file_and_lose_nothing(store):
+def test_a_person_and_a_player_change_the_same_file_and_lose_nothing(store, home):
     other = subprocess.Popen(
-        [sys.executable, "-c", ADDING, str(store.file.path)], cwd=ROOT, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", ADDING, str(home.address)], cwd=ROOT, stdout=subprocess.PIPE, text=True
     )
     assert other.stdout.readline() == "ready\n"
     for number in range(40):
@@ -186,12 +188,12 @@ def test_a_person_and_a_player_change_the_same_file_and_lose_nothing(store):
         edit(store, 5, "Sword", Edit(vetoed=number % 2 == 1))
     seen = int(other.communicate(timeout=60)[0])
     assert other.returncode == 0
-    kept = read(store)
+    kept = read(home)
     assert (kept["Rug"].text, kept["Rug"].observation_count) == ("Text 39.", 3 + seen)
     assert kept["Sword"].vetoed
     assert {f"Memory {number}" for number in range(40)} <= set(kept)
-    assert {place: list(map(str, kept)) for place, kept in store.history.replayed().items()} == {
-        5: list(map(str, MemoryStore(store.file.path).cache[5]))
+    assert {place: list(map(str, kept)) for place, kept in replayed(store.history.records()).items()} == {
+        5: list(map(str, home.open().store.cache[5]))
     }
 
 

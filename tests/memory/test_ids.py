@@ -20,12 +20,12 @@ CART = "https://shop/cart"
 
 
 @pytest.fixture
-def manager(tmp_path):
+def manager(home):
     state = SimpleNamespace(episode_id=3, turn_count=12, action_history=[], action_reasoning_history=[])
-    return SimpleMemoryManager.open(tmp_path / "Memories.md", game_state=state)
+    return home.open(game_state=state)
 
 
-def test_remember_returns_the_id_and_fills_in_the_rest(manager):
+def test_remember_returns_the_id_and_fills_in_the_rest(manager, home):
     found = manager.remember(CART, "The voucher field takes one code only, and says so in small print below it.")
     assert found == id_of_title(CART, "The voucher field takes one code only, and")
     assert manager.get(found).memory == Memory(
@@ -37,7 +37,7 @@ def test_remember_returns_the_id_and_fills_in_the_rest(manager):
         "The voucher field takes one code only, and says so in small print below it.",
         "permanent",
     )
-    assert found not in manager.store.file.path.read_text()
+    assert found not in home.text()
 
 
 def test_what_is_known_already_has_the_id_that_it_had(manager):
@@ -46,15 +46,15 @@ def test_what_is_known_already_has_the_id_that_it_had(manager):
     assert manager.get(first).memory.observation_count == 2
 
 
-def test_two_memories_of_one_title_are_told_apart_by_their_ids(manager):
+def test_two_memories_of_one_title_are_told_apart_by_their_ids(manager, home):
     one = manager.remember(5, "The rug hides a trap door.", title="Rug")
     two = manager.remember(5, "Under the bed stands a lamp.", title="Rug")
     assert one != two
-    assert f"**[NOTE - PERMANENT] Rug** *(Ep3, T12, id {two})*" in manager.store.file.path.read_text()
+    assert f"**[NOTE - PERMANENT] Rug** *(Ep3, T12, id {two})*" in home.text()
     with pytest.raises(MemoryEditError, match=f"2 memories titled 'Rug'; say which by its id: {one} at 5, {two} at 5"):
         manager.get("Rug")
     manager.delete(one)
-    again = SimpleMemoryManager.open(manager.store.file.path)
+    again = home.open()
     assert again.get("Rug").id == two
     assert again.get(two).memory.text == "Under the bed stands a lamp."
 
@@ -72,23 +72,23 @@ def test_memories_of_one_title_in_an_old_file_have_ids_of_their_own(tmp_path):
     assert [one.id for one in SimpleMemoryManager.open(tmp_path / "Memories.md").all_memories()] == ids[1:]
 
 
-def test_an_id_stays_when_title_text_and_place_change(manager):
+def test_an_id_stays_when_title_text_and_place_change(manager, home):
     found = manager.remember(5, "The rug hides a trap door.", title="Rug")
     assert manager.update(found, title="Carpet", text="The carpet hides a trap door.").id == found
     assert manager.update("Carpet", pinned=True, category="PRICE").memory.title == "Carpet"
     manager.store.apply(lambda document: changes.moved(document, 5, CART))
-    again = SimpleMemoryManager.open(manager.store.file.path).get(found)
+    again = home.open().get(found)
     assert (again.location_id, again.memory.text) == (CART, "The carpet hides a trap door.")
     assert manager.remember(CART, "Another rug.", title="Carpet") == id_of_title(CART, "Carpet", 1)
 
 
-def test_a_changed_title_given_back_leaves_no_trace_in_the_file(manager):
+def test_a_changed_title_given_back_leaves_no_trace_in_the_file(manager, home):
     found = manager.remember(5, "The rug hides a trap door.", title="Rug")
-    before = manager.store.file.path.read_bytes()
+    before = home.text()
     manager.update(found, title="Carpet")
-    assert f"id {found}" in manager.store.file.path.read_text()
+    assert f"id {found}" in home.text()
     manager.update(found, title="Rug")
-    assert manager.store.file.path.read_bytes() == before
+    assert home.text() == before
 
 
 @given(st.lists(st.tuples(st.sampled_from([5, "5", CART]), st.sampled_from(["A", "B"]), plain_texts), max_size=8))
@@ -117,19 +117,19 @@ def test_supersede_invalidate_and_delete_go_by_id_or_title(manager):
     assert [one.id for one in manager.all_memories()] == [old]
 
 
-def test_what_is_of_the_episode_only_has_an_id_too(manager):
+def test_what_is_of_the_episode_only_has_an_id_too(manager, home):
     lasting = manager.remember(5, "A rope hangs here.", title="Rope")
     passing = manager.remember(5, "I dropped the rope.", title="Rope", persistence="ephemeral")
     assert passing != lasting
-    before = manager.store.file.path.read_bytes()
+    before = home.text()
     assert manager.update(passing, text="I dropped the rope and the lamp.").id == passing
     manager.invalidate(passing, "Somebody took it")
-    resumed = SimpleMemoryManager.open(manager.store.file.path, game_state=manager.game_state)
+    resumed = home.open(game_state=manager.game_state)
     resumed.restore(json.loads(json.dumps(manager.snapshot())))
     assert resumed.get(passing).memory.invalidation_reason == "Somebody took it"
     resumed.delete(passing)
     assert resumed.get(passing) is None
-    assert manager.store.file.path.read_bytes() == before
+    assert home.text() == before
 
 
 def test_what_can_not_be_done_is_an_error_that_says_why(manager):
@@ -151,6 +151,7 @@ def test_what_can_not_be_done_is_an_error_that_says_why(manager):
         manager.remember(5, "The gate is shut.", title="Gate")
 
 
+@pytest.mark.parametrize("home", ["file"], indirect=True)
 def test_what_can_not_be_written_is_an_error(manager):
     manager.store.file.path.mkdir()
     with pytest.raises(MemoryStoreError, match="it is a folder"):
@@ -184,10 +185,10 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("given", "error", "said"), WRONG)
-def test_a_wrong_value_is_named_and_nothing_is_stored(manager, given, error, said):
+def test_a_wrong_value_is_named_and_nothing_is_stored(manager, given, error, said, home):
     with pytest.raises(error, match=said):
         manager.remember(**{"place": 5, "text": "The gate is shut.", "title": "Gate", **given})
-    assert (manager.all_memories(), manager.store.file.path.exists()) == ([], False)
+    assert (manager.all_memories(), home.text()) == ([], "")
 
 
 @pytest.mark.parametrize(
@@ -201,7 +202,7 @@ def test_a_wrong_value_is_named_and_nothing_is_stored(manager, given, error, sai
         ({"id": "mine"}, ValueError, "is 'mine'; it must be eight hexadecimal digits"),
     ],
 )
-def test_a_memory_with_a_wrong_value_is_refused_whole(manager, given, error, said):
+def test_a_memory_with_a_wrong_value_is_refused_whole(manager, given, error, said, home):
     with pytest.raises(error, match=said):
         manager.add_memory(5, "Hall", Memory(**vars(memory("Gate")) | given))
-    assert (manager.all_memories(), manager.store.file.path.exists()) == ([], False)
+    assert (manager.all_memories(), home.text()) == ([], "")

@@ -16,24 +16,14 @@ def state():
 
 
 @pytest.fixture
-def manager(tmp_path, state):
-    config = SimpleNamespace(zork_game_workdir=str(tmp_path))
-    return SimpleMemoryManager(logging.getLogger("test"), config, state)
+def manager(home, state):
+    return home.open(logger=logging.getLogger("test"), game_state=state)
 
 
-@pytest.fixture
-def file(tmp_path):
-    return tmp_path / "Memories.md"
-
-
-def reopened(file):
-    return SimpleMemoryManager.open(file)
-
-
-def test_the_file_reads_as_people_expect(manager, file):
+def test_the_file_reads_as_people_expect(manager, home):
     manager.add_memory(5, "Living Room", memory("Sword hangs here", "core", turns="2", text="A sword hangs there."))
     manager.add_memory(5, "Living Room", memory("Troll", category="DANGER", status="TENTATIVE", text="It waits."))
-    assert file.read_text() == (
+    assert home.text() == (
         "# Location Memories\n"
         "\n"
         "## Location 5: Living Room\n"
@@ -52,20 +42,20 @@ def test_the_file_reads_as_people_expect(manager, file):
 
 
 @pytest.mark.parametrize("persistence", ["core", "permanent"])
-def test_what_lasts_is_in_the_file_and_in_its_cache(manager, file, persistence):
+def test_what_lasts_is_in_the_file_and_in_its_cache(manager, home, persistence):
     kept = memory(persistence=persistence)
     assert manager.add_memory(5, "Hall", kept) is True
     assert manager.memory_cache == {5: [kept]}
     assert manager.ephemeral_cache == {}
-    assert reopened(file).memory_cache == {5: [kept]}
+    assert home.open().memory_cache == {5: [kept]}
 
 
-def test_what_lasts_for_the_episode_is_in_its_cache_only(manager, file):
+def test_what_lasts_for_the_episode_is_in_its_cache_only(manager, home):
     kept = memory(persistence="ephemeral")
     assert manager.add_memory(5, "Hall", kept) is True
     assert manager.ephemeral_cache == {5: [kept]}
     assert manager.memory_cache == {}
-    assert not file.exists()
+    assert home.text() == ""
 
 
 def test_the_agent_is_told_lines_with_how_long_they_are_true(manager):
@@ -95,9 +85,9 @@ TRANSITIONS = [(old, new) for old in ("core", "permanent", "ephemeral") for new 
 
 
 @pytest.mark.parametrize(("old", "new"), TRANSITIONS)
-def test_what_lasts_is_never_replaced_by_what_does_not(manager, file, old, new, caplog):
+def test_what_lasts_is_never_replaced_by_what_does_not(manager, home, old, new, caplog):
     manager.add_memory(5, "Hall", memory("Old", old))
-    before = file.read_bytes() if file.exists() else None
+    before = home.text()
     allowed = manager.supersede_memory(5, "Hall", "Old", memory("New", new))
     assert allowed is not (old != "ephemeral" and new == "ephemeral")
     everything = [*manager.memory_cache.get(5, ()), *manager.ephemeral_cache.get(5, ())]
@@ -106,14 +96,14 @@ def test_what_lasts_is_never_replaced_by_what_does_not(manager, file, old, new, 
         assert sorted(everything, key=lambda kept: kept.title) == [memory("New", new), marked]
     else:
         assert everything == [memory("Old", old)]
-        assert file.read_bytes() == before
+        assert home.text() == before
         assert f"{old} is not superseded by ephemeral" in caplog.text
-    assert reopened(file).memory_cache == manager.memory_cache
+    assert home.open().memory_cache == manager.memory_cache
 
 
-def test_an_unknown_title_is_not_superseded(manager, file):
+def test_an_unknown_title_is_not_superseded(manager, home):
     assert manager.supersede_memory(5, "Hall", "Nothing", memory("New")) is False
-    assert not file.exists()
+    assert home.text() == ""
 
 
 def test_a_memory_can_be_superseded_by_one_of_the_same_title(manager):
@@ -125,7 +115,7 @@ def test_a_memory_can_be_superseded_by_one_of_the_same_title(manager):
 
 
 @pytest.mark.parametrize("persistence", ["core", "permanent", "ephemeral"])
-def test_an_invalidated_memory_is_kept_and_never_shown(manager, file, persistence):
+def test_an_invalidated_memory_is_kept_and_never_shown(manager, home, persistence):
     manager.add_memory(5, "Hall", memory("Friendly troll", persistence))
     assert manager.invalidate_memory(5, "Friendly troll", "Proven false by death") is True
     expected = memory(
@@ -139,7 +129,7 @@ def test_an_invalidated_memory_is_kept_and_never_shown(manager, file, persistenc
     cache = manager.ephemeral_cache if persistence == "ephemeral" else manager.memory_cache
     assert cache == {5: [expected]}
     assert manager.get_location_memory(5) == ""
-    assert reopened(file).memory_cache == manager.memory_cache
+    assert home.open().memory_cache == manager.memory_cache
 
 
 def test_invalidation_needs_a_reason_and_a_memory(manager):
@@ -170,24 +160,24 @@ def test_counts_include_the_superseded_and_the_breakdown_does_not(manager):
     assert manager.get_memory_breakdown(5) == {"core": 1, "permanent": 1, "ephemeral": 1}
 
 
-def test_a_new_episode_forgets_what_was_true_until_the_restart(manager, file):
+def test_a_new_episode_forgets_what_was_true_until_the_restart(manager, home):
     manager.add_memory(5, "Hall", memory("Dropped", "ephemeral"))
     manager.add_memory(5, "Hall", memory("Rule"))
-    before = file.read_bytes()
+    before = home.text()
     manager.reset_episode()
     assert manager.ephemeral_cache == {}
     assert manager.memory_cache == {5: [memory("Rule")]}
-    assert file.read_bytes() == before
+    assert home.text() == before
 
 
-def test_saying_the_same_again_counts_and_is_not_written_twice(manager, file):
+def test_saying_the_same_again_counts_and_is_not_written_twice(manager, home):
     manager.add_memory(5, "Hall", memory("Rug", turns="25", text="It hides a door."))
     manager.add_memory(5, "Hall", memory("rug", turns="48", text="It  hides a\nDOOR.", episode=2))
     manager.add_memory(5, "Hall", memory("rug", turns="48", text="It hides a door.", episode=2))
     expected = memory("Rug", turns="25→48", text="It hides a door.", episode=2, observation_count=2, first_episode=1)
     assert manager.memory_cache == {5: [expected]}
-    assert "**[NOTE - PERMANENT] Rug** *(Ep1→Ep2, T25→T48, +0, seen 2x)*" in file.read_text()
-    assert "**Visits:** 2 | **Episodes:** 1, 2" in file.read_text()
+    assert "**[NOTE - PERMANENT] Rug** *(Ep1→Ep2, T25→T48, +0, seen 2x)*" in home.text()
+    assert "**Visits:** 2 | **Episodes:** 1, 2" in home.text()
 
 
 def test_the_same_words_confirm_what_was_tentative(manager):

@@ -8,7 +8,6 @@ from tests.fixtures.dedup import Says
 from tests.fixtures.memory import Answers, memory, remember
 from zorkgpt.embeddings.hashing import HashingEmbeddings
 from zorkgpt.memory.editing import Edit
-from zorkgpt.memory.manager import SimpleMemoryManager
 
 GATE = "The lever opens the gate."
 MORE = "The lever opens the gate, which squeaks loudly when it moves."
@@ -16,13 +15,12 @@ CONTRARY = "The lever does not open the gate."
 
 
 @pytest.fixture(params=["plain", "discerning"])
-def open_(request, tmp_path):
+def open_(request, home):
     def opened(*answers, judge=None):
         embeddings = HashingEmbeddings() if request.param == "discerning" else None
         state = SimpleNamespace(episode_id=2, turn_count=20)
-        return SimpleMemoryManager(
+        return home.open(
             game_state=state,
-            path=tmp_path / "Memories.md",
             embeddings=embeddings,
             judge=judge,
             synthesizer=Answers(*answers) if answers else None,
@@ -54,12 +52,12 @@ def test_what_is_pinned_is_neither_superseded_nor_invalidated(open_):
     assert on_file(manager) == [(GATE, "ACTIVE", 1)]
 
 
-def test_a_pin_that_another_process_has_just_set_counts(open_, tmp_path):
+def test_a_pin_that_another_process_has_just_set_counts(open_, home):
     manager = open_()
     manager.add_memory(5, "Hall", lever(episode=1))
     open_().edit_memory(5, "Lever", Edit(pinned=True))
     assert not manager.invalidate_memory(5, "Lever", "wrong")
-    assert "pinned)*" in (tmp_path / "Memories.md").read_text()
+    assert "pinned)*" in home.text()
 
 
 def test_a_model_that_wants_to_replace_what_is_pinned_is_heard_and_nothing_else(open_):
@@ -92,8 +90,8 @@ def test_what_says_more_than_what_is_pinned_is_kept_beside_it(open_):
         assert manager.consolidate() == []
 
 
-def test_the_contrary_of_what_is_pinned_is_on_record_once_and_not_believed(tmp_path):
-    with SimpleMemoryManager.open(tmp_path, embeddings=HashingEmbeddings()) as manager:
+def test_the_contrary_of_what_is_pinned_is_on_record_once_and_not_believed(home):
+    with home.open(embeddings=HashingEmbeddings()) as manager:
         manager.add_memory(5, "Hall", lever(episode=1))
         manager.edit_memory(5, "Lever", Edit(pinned=True))
         for turn in ("30", "31", "32"):
@@ -101,12 +99,12 @@ def test_the_contrary_of_what_is_pinned_is_on_record_once_and_not_believed(tmp_p
         assert on_file(manager) == [(GATE, "ACTIVE", 1), (CONTRARY, "SUPERSEDED", 9)]
 
 
-def test_consolidating_merges_into_what_is_pinned_and_never_away(tmp_path):
-    with SimpleMemoryManager(path=tmp_path / "Memories.md") as manager:
+def test_consolidating_merges_into_what_is_pinned_and_never_away(home):
+    with home.open() as manager:
         for text in ("The lever opens the gate!", GATE):
             manager.add_memory(5, "Hall", lever(text, title=text))
         manager.edit_memory(5, GATE, Edit(pinned=True))
-    with SimpleMemoryManager.open(tmp_path, embeddings=HashingEmbeddings()) as manager:
+    with home.open(embeddings=HashingEmbeddings()) as manager:
         assert manager.consolidate() == []
         manager.edit_memory(5, GATE, Edit(pinned=False))
         manager.edit_memory(5, "The lever opens the gate!", Edit(pinned=True))
@@ -151,22 +149,20 @@ def test_what_a_model_may_not_teach_is_not_kept_however_often_it_says_it(open_):
     assert manager.synthesizer.requests[0].memories == ()
 
 
-def test_a_judge_knows_it_in_other_words(tmp_path):
-    path = tmp_path / "Memories.md"
-    with SimpleMemoryManager.open(path) as manager:
+def test_a_judge_knows_it_in_other_words(home):
+    with home.open() as manager:
         manager.add_memory(5, "Hall", lever(episode=1))
         manager.edit_memory(5, "Lever", Edit(vetoed=True))
     other = remember("Handle", text="The gate swings open once the lever is pulled down.")
     for relation, kept in (("same", 1), ("distinct", 2)):
         judge = Says(relation)
-        with SimpleMemoryManager.open(
-            path, embeddings=HashingEmbeddings(), judge=judge, synthesizer=Answers(other)
-        ) as manager:
+        with home.open(embeddings=HashingEmbeddings(), judge=judge, synthesizer=Answers(other)) as manager:
             manager.record_action_outcome(5, "Hall", relation, "Click.", {"score_delta": 1, "turn": 3})
             assert judge.asked
             assert len(on_file(manager)) == kept
 
 
+@pytest.mark.parametrize("home", ["file"], indirect=True)
 def test_marks_written_by_hand_count_too(open_, tmp_path):
     open_().add_memory(5, "Hall", lever(turns="3", episode=1))
     path = tmp_path / "Memories.md"

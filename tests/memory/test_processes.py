@@ -1,6 +1,5 @@
 """Several processes on one file, and processes that are killed, hang, or may write no more."""
 
-import json
 import os
 import random
 import signal
@@ -89,17 +88,18 @@ def path(tmp_path):
 
 
 @pytest.mark.slow
-def test_eight_processes_lose_nothing_and_see_each_other(path):
-    watching = SimpleMemoryManager.open(path)
-    children = [start(ADDING, path, f"Process {number}", 250) for number in range(8)]
+@pytest.mark.parametrize(("home", "each"), [("file", 250), ("postgres", 25)], indirect=["home"])
+def test_eight_processes_lose_nothing_and_see_each_other(home, each):
+    watching = home.open()
+    children = [start(ADDING, home.address, f"Process {number}", each) for number in range(8)]
     said = [child.communicate(timeout=280)[0] for child in children]
-    assert all(text.count("True") == 250 for text in said)
-    wanted = Counter(f"Process {child} {number}" for child in range(8) for number in range(250))
-    assert Counter(titles_in(path)) == wanted
-    assert watching.get_persistent_count() == 2000
-    lines = path.with_suffix(".history.jsonl").read_text().splitlines()
-    assert Counter(json.loads(line)["after"]["title"] for line in lines if '"added"' in line) == wanted
-    assert {json.loads(line)["source"] for line in lines} <= {"agent", "baseline"}
+    assert all(text.count("True") == each for text in said)
+    wanted = Counter(f"Process {child} {number}" for child in range(8) for number in range(each))
+    assert Counter(one.memory.title for one in watching.all_memories()) == wanted
+    assert watching.get_persistent_count() == 8 * each
+    records = list(watching.store.history.records())
+    assert Counter(one.change.after.title for one in records if one.change.kind == "added") == wanted
+    assert {one.source for one in records} <= {"agent", "baseline"}
 
 
 @pytest.mark.slow

@@ -17,7 +17,7 @@ from hypothesis.stateful import invariant, rule
 
 from tests.fixtures.memory import memory
 from tests.memory.test_processes import ROOT
-from tests.memory.test_state_machine import PLACES, SECRET, MemoryMachine
+from tests.memory.test_state_machine import PLACES, SECRET, FileMachine
 from zorkgpt.files import Disk
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.storage.shelves import INTRODUCTION, ShelfSizes, joined, listed, read_document
@@ -108,7 +108,7 @@ def test_what_a_person_wrote_between_stays_where_it_was(path):
     assert "A preface." in path.read_text()
 
 
-class ShelvedMachine(MemoryMachine):
+class ShelvedMachine(FileMachine):
     """The same model, and files that are cut all the time."""
 
     def new(self, kind):

@@ -7,11 +7,12 @@ from pathlib import Path
 
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
 from tests.fixtures.memory import memory
-from zorkgpt.memory.manager import SimpleMemoryManager
+from tests.fixtures.stores import FileHome, Home, PostgresHome, empty_schema
 from zorkgpt.memory.storage.document import parse
+from zorkgpt.memory.storage.history import replayed
 
 PLACES = st.integers(1, 3)
 KINDS = st.sampled_from(["core", "permanent", "ephemeral"])
@@ -23,18 +24,20 @@ class MemoryMachine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.folder = Path(tempfile.mkdtemp())
-        self.path = self.folder / "Memories.md"
+        self.home = self.new_home()
         self.lasting: dict[int, list] = {}
         self.passing: dict[int, list] = {}
         self.number = 0
 
+    def new_home(self) -> Home:
+        raise NotImplementedError
+
     @initialize()
     def begin(self):
-        self.manager = SimpleMemoryManager.open(self.path)
+        self.manager = self.home.open()
 
     def teardown(self):
-        shutil.rmtree(self.folder)
+        self.manager.close()
 
     def new(self, kind):
         self.number += 1
@@ -87,39 +90,25 @@ class MemoryMachine(RuleBasedStateMachine):
 
     @rule()
     def reopen(self):
-        self.manager = SimpleMemoryManager.open(self.path)
+        self.manager.close()
+        self.manager = self.home.open()
         self.passing.clear()
 
     @rule(place=PLACES, kind=st.sampled_from(["core", "permanent"]))
     def another_process_adds(self, place, kind):
         new = self.new(kind)
-        assert SimpleMemoryManager.open(self.path).add_memory(place, "Room", new)
+        with self.home.open() as manager:
+            assert manager.add_memory(place, "Room", new)
         self.lasting.setdefault(place, []).append(new)
-
-    @rule()
-    def a_person_writes_a_note(self):
-        data = self.path.read_bytes() if self.path.exists() else b""
-        if data:
-            self.path.write_bytes(data + f"\n## Note {self.number}\nNot for the machine.\n".encode())
-
-    @rule(place=PLACES, data=st.data())
-    def a_person_deletes_a_memory(self, place, data):
-        if self.lasting.get(place):
-            gone = data.draw(st.sampled_from(self.lasting[place]))
-            lines = self.path.read_text().split("\n")
-            at = next(n for n, text in enumerate(lines) if f"] {gone.title}**" in text)
-            end = next(n for n in range(at, len(lines)) if not lines[n])
-            self.path.write_text("\n".join(lines[:at] + lines[end + 1 :]))
-            self.lasting[place].remove(gone)
 
     @invariant()
     def the_file_says_what_the_model_says(self):
-        found = parse(self.path.read_bytes()).all_memories() if self.path.exists() else {}
+        found = parse(self.home.text().encode()).all_memories()
         assert found == {place: kept for place, kept in self.lasting.items() if kept}
 
     @invariant()
     def nothing_that_passes_is_in_the_file(self):
-        assert not self.path.exists() or SECRET not in self.path.read_text()
+        assert SECRET not in self.home.text()
 
     @invariant()
     def the_agent_sees_what_is_current_and_nothing_else(self):
@@ -142,11 +131,49 @@ class MemoryMachine(RuleBasedStateMachine):
         store = self.manager.store
         if store.history.size() >= 0:
             store.reconcile()
-            replayed = {place: kept for place, kept in store.history.replayed().items() if kept}
-            assert {p: sorted(k, key=str) for p, k in replayed.items()} == {
+            told = {place: kept for place, kept in replayed(store.history.records()).items() if kept}
+            assert {p: sorted(k, key=str) for p, k in told.items()} == {
                 place: sorted(kept, key=str) for place, kept in self.lasting.items() if kept
             }
 
 
-TestMemoryMachine = MemoryMachine.TestCase
+class FileMachine(MemoryMachine):
+    """In a file, which a person edits meanwhile."""
+
+    def new_home(self):
+        self.folder = Path(tempfile.mkdtemp())
+        self.path = self.folder / "Memories.md"
+        return FileHome(self.path)
+
+    def teardown(self):
+        super().teardown()
+        shutil.rmtree(self.folder)
+
+    @rule()
+    def a_person_writes_a_note(self):
+        data = self.path.read_bytes() if self.path.exists() else b""
+        if data:
+            self.path.write_bytes(data + f"\n## Note {self.number}\nNot for the machine.\n".encode())
+
+    @rule(place=PLACES, data=st.data())
+    def a_person_deletes_a_memory(self, place, data):
+        if self.lasting.get(place):
+            gone = data.draw(st.sampled_from(self.lasting[place]))
+            lines = self.path.read_text().split("\n")
+            at = next(n for n, text in enumerate(lines) if f"] {gone.title}**" in text)
+            end = next(n for n in range(at, len(lines)) if not lines[n])
+            self.path.write_text("\n".join(lines[:at] + lines[end + 1 :]))
+            self.lasting[place].remove(gone)
+
+
+TestMemoryMachine = FileMachine.TestCase
 TestMemoryMachine.settings = settings(max_examples=40, stateful_step_count=20, deadline=None)
+
+
+def test_on_postgresql_too(postgres_server, postgres):
+    class PostgresMachine(MemoryMachine):
+        def new_home(self):
+            return PostgresHome(empty_schema(postgres_server))
+
+    few = settings(max_examples=10, stateful_step_count=20, deadline=None)
+    run_state_machine_as_test(PostgresMachine, settings=few)

@@ -318,7 +318,7 @@ def test_an_arrival_scores_nothing_of_its_own(play):
     assert manager.memory_cache[6][0].score_change == 0
 
 
-def test_a_turn_may_teach_several_things_and_one_of_them_elsewhere(play):
+def test_a_turn_may_teach_several_things_and_one_of_them_elsewhere(play, home):
     further = [
         {"category": "NOTE", "memory_title": "Troll dead", "memory_text": "I killed it.", "persistence": "ephemeral"},
         {
@@ -334,13 +334,13 @@ def test_a_turn_may_teach_several_things_and_one_of_them_elsewhere(play):
     manager.record_action_outcome(5, "Hall", "attack troll with sword", "It dies.", context)
     assert kept(manager, 5) == [("Sword kills the troll", "permanent", "ACTIVE"), ("Troll dead", "ephemeral", "ACTIVE")]
     assert kept(manager, 6) == [("Way back is shut", "permanent", "ACTIVE")]
-    assert "Attic" in manager.store.file.path.read_text()
+    assert "Attic" in home.text()
 
 
 CLOSED, OPEN = Claim(Relation.CLOSED, 12, "trap door"), Claim(Relation.OPEN, 12, "trap door")
 
 
-def test_a_way_refused_in_one_state_and_open_in_another_is_kept_as_both(play):
+def test_a_way_refused_in_one_state_and_open_in_another_is_kept_as_both(play, home):
     refused = remember("Down is shut", category="FAILURE", text="The trap door is closed.")
     works = remember("Down leads to the cellar", category="SUCCESS", text="A staircase descends.")
     manager = play(refused, works)
@@ -354,8 +354,8 @@ def test_a_way_refused_in_one_state_and_open_in_another_is_kept_as_both(play):
     shown = manager.get_location_memory(5)
     assert "The trap door is closed. (when the trap door is closed)" in shown
     assert "A staircase descends. (when the trap door is open)" in shown
-    assert "when: trap door #12 open" in manager.store.file.path.read_text()
-    again = SimpleMemoryManager(path=manager.store.file.path)
+    assert "when: trap door #12 open" in home.text()
+    again = home.open()
     assert again.get_location_memory(5) == shown
 
 
@@ -371,7 +371,7 @@ def test_what_comes_out_alike_in_another_state_too_does_not_depend_on_it(play):
     assert [one.when for one in kept] == [(door,), (door,)]
 
 
-def test_in_the_same_state_the_newer_ground_truth_wins(play):
+def test_in_the_same_state_the_newer_ground_truth_wins(play, home):
     refused = remember("Down is shut", category="FAILURE", text="There is no way down.")
     works = remember("Down leads on", category="SUCCESS", text="A staircase descends.")
     manager = play(refused, works)
@@ -379,7 +379,7 @@ def test_in_the_same_state_the_newer_ground_truth_wins(play):
     went = {"location_changed": True, "location_after": 6, "state": (OPEN,)}
     manager.record_action_outcome(5, "Hall", "Down", "Cellar", went)
     assert kept(manager, 5) == [("Down is shut", "permanent", "SUPERSEDED"), ("Down leads on", "permanent", "ACTIVE")]
-    assert "came out otherwise in turn 12: to 6" in manager.store.file.path.read_text()
+    assert "came out otherwise in turn 12: to 6" in home.text()
 
 
 def test_what_a_person_has_pinned_stands_against_the_ground_truth(play):

@@ -21,7 +21,7 @@ class CountingDisk(Disk):
         os.replace(source, target)
 
 
-def test_visits_are_counted_once_each(play, state, tmp_path):
+def test_visits_are_counted_once_each(play, state, home):
     manager = play()
     away = {"location_changed": True, "location_after": 6}
     manager.record_arrival(5, "Hall", "A hall.")
@@ -31,14 +31,14 @@ def test_visits_are_counted_once_each(play, state, tmp_path):
     manager.record_action_outcome(6, "Attic", "down", "Hall", {"location_changed": True, "location_after": 5})
     manager.record_action_outcome(5, "Hall", "look", "A hall.")
     manager.record_action_outcome(5, "Hall", "wait", "Time passes.")
-    assert not (tmp_path / "Memories.md").exists()
+    assert home.text() == ""
     manager.add_memory(5, "Hall", memory(episode=3))
-    assert "**Visits:** 2 | **Episodes:** 3\n" in (tmp_path / "Memories.md").read_text()
+    assert "**Visits:** 2 | **Episodes:** 3\n" in home.text()
     manager.reset_episode()
     state.episode_id = 4
     manager.record_arrival(5, "Hall", "A hall.")
     manager.record_action_outcome(5, "Hall", "look", "A hall.")
-    assert "**Visits:** 3 | **Episodes:** 3, 4\n" in (tmp_path / "Memories.md").read_text()
+    assert "**Visits:** 3 | **Episodes:** 3, 4\n" in home.text()
 
 
 @pytest.mark.parametrize("answer", [remember("Rope"), NOTHING, LLMError("the server is gone"), ValueError("broken")])

@@ -1,21 +1,18 @@
 """What is on file after memories were learned that say the same, more, or the contrary."""
 
-import json
-
 import pytest
 
 from tests.fixtures.dedup import Says, fact, lines
 from zorkgpt.embeddings.hashing import HashingEmbeddings
-from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import MemorySynthesisResponse
 
 GATE = "The lever opens the gate."
 
 
 @pytest.fixture
-def open_(tmp_path):
+def open_(home):
     def opened(judge=None, **options):
-        return SimpleMemoryManager.open(tmp_path, embeddings=HashingEmbeddings(), judge=judge, **options)
+        return home.open(embeddings=HashingEmbeddings(), judge=judge, **options)
 
     return opened
 
@@ -25,10 +22,10 @@ def metrics(manager):
 
 
 def history(manager):
-    return [json.loads(line) for line in manager.store.history.path.read_text().splitlines()]
+    return [record.change for record in manager.store.history.records()]
 
 
-def test_a_duplicate_changes_the_metadata_only_and_survives_a_reload(open_, tmp_path):
+def test_a_duplicate_changes_the_metadata_only_and_survives_a_reload(open_, home):
     with open_() as manager:
         assert manager.add_memory(1, "Gate", fact(GATE))
         assert manager.add_memory(1, "Gate", fact("the lever opened the gate", turns="48", episode=2))
@@ -36,9 +33,9 @@ def test_a_duplicate_changes_the_metadata_only_and_survives_a_reload(open_, tmp_
         found = metrics(manager)
         assert (found["duplicates_prevented"], found["metadata_updates"]) == (1, 1)
         row = history(manager)[-1]
-        assert (row["kind"], row["other"]["text"]) == ("merged", "the lever opened the gate")
-        assert row["reason"].startswith("says the same (cosine 0.")
-    assert "*(Ep1→Ep2, T25→T48, +0, seen 2x)*" in (tmp_path / "Memories.md").read_text()
+        assert (row.kind, row.other.text) == ("merged", "the lever opened the gate")
+        assert row.reason.startswith("says the same (cosine 0.")
+    assert "*(Ep1→Ep2, T25→T48, +0, seen 2x)*" in home.text()
     with open_() as again:
         assert lines(again) == [(GATE, "ACTIVE", "25→48", 2)]
 
@@ -120,8 +117,8 @@ def test_the_judge_is_asked_once_about_all_that_is_unsure_and_may_merge(open_):
         manager.add_memory(1, "Gate", fact("Pull the lever to open the iron gate."))
         manager.add_memory(1, "Gate", fact("To open the iron gate, use the lever.", turns="30"))
         assert lines(manager) == [("Pull the lever to open the iron gate.", "ACTIVE", "25→30", 2)]
-        assert history(manager)[-1]["reason"].startswith("because (cosine 0.")
-        assert history(manager)[-1]["reason"].endswith("by the model)")
+        assert history(manager)[-1].reason.startswith("because (cosine 0.")
+        assert history(manager)[-1].reason.endswith("by the model)")
     assert judge.asked == [
         ("Gate", "To open the iron gate, use the lever.", ["Pull the lever to open the iron gate."]),
     ]
@@ -180,6 +177,7 @@ def test_without_a_judge_only_what_the_words_do_not_leave_open_gets_a_vector(ope
         assert "The bell rings at noon." not in manager.embedding_cache
 
 
+@pytest.mark.parametrize("home", ["file"], indirect=True)
 def test_the_vector_cache_is_beside_the_file_and_holds_what_is_believed(open_, tmp_path):
     with open_(judge=Says("distinct")) as manager:
         manager.add_memory(1, "Gate", fact(GATE))

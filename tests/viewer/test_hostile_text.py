@@ -127,11 +127,26 @@ def test_so_does_that_of_two_episodes_side_by_side(address, open_page, width):
     _unharmed(page, width)
 
 
+@pytest.mark.parametrize("width", [1400, 390])
+@pytest.mark.parametrize("sight", ["overview", "memories", "1:5&panel=found&find=window.hit&only=contradiction"])
+def test_and_that_of_all_episodes(address, open_page, width, sight):
+    page = open_page(f"{address}#{sight}", width=width, height=850)
+    expect(page.locator(".points li, #everything tbody tr, .hit").first).to_be_attached()
+    page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    page.wait_for_timeout(300)
+    _unharmed(page, width)
+
+
 def _unharmed(page, width):
     assert page.evaluate("window.hit") is None
     assert (
-        page.locator("img, iframe, object, embed, a:not(.skip), script:not([src]):not(#run-data) + script").count() == 0
+        page.locator(
+            "img, iframe, object, embed, a:not(.skip, .turn-link), script:not([src]):not(#run-data) + script"
+        ).count()
+        == 0
     )
+    links = page.locator("a.turn-link").all()
+    assert all(re.fullmatch(r"#\d+:\d+", link.get_attribute("href")) for link in links)
     assert page.evaluate("document.body.innerText.match(/[\\u202e\\u2066\\u0007]/)") is None
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.evaluate("document.documentElement.scrollHeight") <= 850

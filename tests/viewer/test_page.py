@@ -69,7 +69,7 @@ def served_when_played(workdir):
 def test_the_page_survives_the_end_of_an_episode_and_the_start_of_the_next(tmp_path, open_page):
     played(tmp_path, episodes=1, turns=5)
     with served(tmp_path) as url:
-        page = open_page(url)
+        page = open_page(f"{url}#live")
         expect(page.locator("#standing")).to_contain_text("Ended: turn limit")
         played(tmp_path, episodes=1, turns=7)
         expect(page.locator("#episodes select")).to_contain_text("Episode 2")

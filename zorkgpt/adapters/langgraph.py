@@ -191,7 +191,7 @@ class _Times:
         self._refresh()
         found = self._known.get((place, memory.title))
         if found is None:
-            written = datetime.fromtimestamp(self._store.file.path.stat().st_mtime, UTC)
+            written = datetime.fromtimestamp(self._store.path.stat().st_mtime, UTC)
             found = written, written
         return found
 

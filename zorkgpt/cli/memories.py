@@ -174,7 +174,7 @@ def check(workdir: Workdir = None, file: File = None, game: Game = None) -> None
     with opened(workdir, file, game) as manager:
         from zorkgpt.memory.storage.shelves import read_document
 
-        document = read_document(manager.store.file.path)
+        document = read_document(manager.store.path)
         found = [(shelf.name, problem) for shelf in document.shelves for problem in shelf.problems()]
         for name, problem in found:
             say(f"{name and f'{name}, '}line {problem.line}: {problem.message}")
@@ -199,7 +199,7 @@ def export(
         if as_json:
             typer.echo(json.dumps(rows(manager.all_memories()), indent=1))
         else:
-            typer.echo(joined(read_document(manager.store.file.path)), nl=False)
+            typer.echo(joined(read_document(manager.store.path)), nl=False)
 
 
 def _as_of(manager: "SimpleMemoryManager", given: str) -> "list[LocatedMemory]":
@@ -277,7 +277,7 @@ def opened(
         with SimpleMemoryManager(path=path, **_comparison(provider)) as manager:
             if manager.store.recovered:
                 typer.echo(f"zorkgpt: {manager.store.recovered.describe()}", err=True)
-            if must_exist and not manager.store.file.path.exists():
+            if must_exist and not manager.store.path.exists():
                 fail(
                     f"There is no memory file at {path}. "
                     "Name its story with --game, its folder with --workdir, or itself with --file."

@@ -146,7 +146,7 @@ def move(
 
         place, wanted = place_given(old), place_given(new)
         if not manager.store.document.sections_of(place):
-            fail(f"There is no location {old} in {manager.store.file.path}.")
+            fail(f"There is no location {old} in {manager.store.path}.")
         if place == wanted:
             fail(f"Location {old} has that number already.")
         outcome = manager.store.apply(lambda document: changes.moved(document, place, wanted))
@@ -163,11 +163,10 @@ def import_(
 ) -> None:
     """Add the memories of another file; those that are known already are left out."""
     with opened(workdir, file, game, must_exist=False) as manager:
-        from zorkgpt.memory.upkeep.exchange import add_all, read_memories
+        from zorkgpt.memory.upkeep.exchange import take_in
 
-        memories = read_memories(source)
-        added = add_all(manager.store, memories)
-        say(f"{added} of {number_of(len(memories), 'memory', 'memories')} added.")
+        added, given = take_in(manager.store, source)
+        say(f"{added} of {number_of(given, 'memory', 'memories')} added.")
 
 
 @app.command()
@@ -203,7 +202,7 @@ def dedupe(
         if not merges or not apply:
             say(f"{repeats}." + (" Merge with --apply." if merges else ""))
             return
-        before = _backup_of(manager.store.file.path)
+        before = _backup_of(manager.store.path)
         made = manager.merge(merges)
         say(f"{repeats}, {made} merged. The file as it was: {before}. `memories undo` takes one back.")
 
@@ -220,7 +219,7 @@ def classify(
     with opened(workdir, file, game) as manager:
         from zorkgpt.memory.upkeep.classification import proposals, with_marks
 
-        path = manager.store.file.path
+        path = manager.store.path
         proposed = list(proposals(manager.store.document, _classifier(rules)))
         if not proposed:
             say("Every memory has its mark.")

@@ -11,7 +11,7 @@ from zorkgpt.memory.storage import changes
 from zorkgpt.memory.storage.changes import ChangedDocument, Kind, is_current
 from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.escaping import one_line
-from zorkgpt.memory.storage.store import MemoryStore
+from zorkgpt.memory.storage.protocol import Store
 
 LASTING = tuple(kind for kind in Persistence if kind.outlives_episode)
 BY_A_PERSON = "by a person"
@@ -63,7 +63,7 @@ def fingerprint(memory: Memory) -> str:
     return blake2b(told.encode(errors="backslashreplace"), digest_size=8).hexdigest()
 
 
-def edit(store: MemoryStore, location_id: PlaceKey, title: str, wanted: Edit, *, expected: str | None = None) -> Memory:
+def edit(store: Store, location_id: PlaceKey, title: str, wanted: Edit, *, expected: str | None = None) -> Memory:
     """Change a memory in the file, as it stands there now; on disk when this returns.
 
     Args:

@@ -48,6 +48,7 @@ from zorkgpt.memory.search import Filters, Searcher
 from zorkgpt.memory.settings import DeduplicationSettings, setting, settings_of
 from zorkgpt.memory.storage.changes import is_current, same_words
 from zorkgpt.memory.storage.escaping import folded
+from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.memory.storage.restore_point import FileRestorer, ShelfRestorer
 from zorkgpt.memory.storage.store import MemoryStore
 from zorkgpt.memory.synthesis import MemorySynthesizer, ModelSynthesizer
@@ -56,6 +57,7 @@ from zorkgpt.memory.upkeep.audit import AuditFinding, AuditVerdict, Thing, held_
 from zorkgpt.memory.visits import Visits
 from zorkgpt.memory.world import NEUTRAL, TEXT_ADVENTURE, World, context_of
 from zorkgpt.memory.writer import MemoryWriter
+from zorkgpt.runlog.episodes import RUNS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -163,7 +165,7 @@ class SimpleMemoryManager:
         self.config = config
         self.game_state = game_state
         self.settings = settings = settings_of(config)
-        self.store = MemoryStore(path or settings.path, lock_timeout_s=lock_timeout_s, disk=disk)
+        self.store: Store = _store(path or settings.path, lock_timeout_s, disk)
         self._state = EpisodeState(game_state)
         self._visits = Visits()
         llm = None if synthesizer and judge else _as_llm(llm_client, model or settings.model)
@@ -181,7 +183,7 @@ class SimpleMemoryManager:
         )
         if synthesizer is None and llm is not None:
             synthesizer = ModelSynthesizer(llm, history_window=settings.history_window, world=world)
-        self._judgments_path = self.store.file.path.with_suffix(".judged.jsonl")
+        self._judgments_path = self.store.path.with_suffix(".judged.jsonl")
         self._learner = self._make_learner(synthesizer)
         self._count_tokens = count_tokens
         self._of_this_place_only = of_this_place_only
@@ -196,7 +198,7 @@ class SimpleMemoryManager:
         settings = self.settings.deduplication
         if not settings.enable or (provider is None and not settings.provider and not self._compare_words):
             return None
-        vectors = self.store.file.path.with_suffix(".vectors.npz") if settings.cache_embeddings else None
+        vectors = self.store.path.with_suffix(".vectors.npz") if settings.cache_embeddings else None
         return Deduplicator(
             self.store,
             EmbeddingIndex(provider, vectors, self.logger, wait=wait),
@@ -241,17 +243,19 @@ class SimpleMemoryManager:
         disk: Disk | None = None,
         world: World = NEUTRAL,
     ) -> "SimpleMemoryManager":
-        """Open the memory without a game: of this file, or of `Memories.md` in this folder.
+        """Open the memory without a game: of this file, of `Memories.md` in this folder, or of a PostgreSQL.
+
+        The last is named by its address, `postgresql://user@host/database`, and needs the extra `postgres`.
 
         What says the same in other words is recognised: by the words alone, by vectors too where there are
         `embeddings`, and by the model's judgement where there is an `llm`. `parts` says which of them are at work. The
         other arguments are those of the class.
 
         Raises:
-            MemoryStoreError: there is a file and it can't be read.
+            MemoryStoreError: the file can't be read, or the server can't be reached.
             ConfigurationError: `llm` is no model client that can be used.
         """
-        path = Path(path)
+        is_folder = not is_postgres(path) and Path(path).is_dir()
         manager = cls(
             logger,
             config,
@@ -261,7 +265,7 @@ class SimpleMemoryManager:
             embeddings=embeddings,
             judge=judge,
             wait_for_embeddings=wait_for_embeddings,
-            path=path / "Memories.md" if path.is_dir() else path,
+            path=Path(path) / "Memories.md" if is_folder else path,
             model=model,
             count_tokens=count_tokens,
             lock_timeout_s=lock_timeout_s,
@@ -269,7 +273,7 @@ class SimpleMemoryManager:
             compare_words=True,
             world=world,
         )
-        manager.logger.info("memory %s opened: %s", manager.store.file.path, manager.parts)
+        manager.logger.info("memory %s opened: %s", manager.store.name, manager.parts)
         return manager
 
     @property
@@ -294,8 +298,7 @@ class SimpleMemoryManager:
         """Forget the episode's memories. All else was on disk when its call returned; nothing is held open."""
         self.reset_episode()
         self._writer.close()
-        with self.store.guard:
-            self.store.index.close()
+        self.store.close()
 
     @property
     def synthesizer(self) -> MemorySynthesizer | None:
@@ -882,6 +885,28 @@ class SimpleMemoryManager:
             self._deduplicator.save_vectors()
         return made
 
+    def export_file(self, path: Path | str) -> None:
+        """Write all lasting memories to one Markdown file, in the place of what stands there.
+
+        Raises:
+            MemoryStoreError: it can't be written, or the memories can't be read.
+        """
+        from zorkgpt.memory.upkeep.exchange import write_memories
+
+        write_memories(self.store, Path(path))
+
+    def import_file(self, path: Path | str) -> int:
+        """Add the memories of a Markdown file, or of what `memories export --json` wrote; return how many were new.
+
+        An empty memory takes over a Markdown file byte for byte, with what people wrote in it.
+
+        Raises:
+            MemoryStoreError: the file can't be read or is neither; or the memories can't be written.
+        """
+        from zorkgpt.memory.upkeep.exchange import take_in
+
+        return take_in(self.store, Path(path))[0]
+
     # The past
 
     def as_of(self, episode: int | str, turn: int) -> dict[PlaceKey, list[Memory]]:
@@ -900,7 +925,7 @@ class SimpleMemoryManager:
 
     def _past(self) -> AsOf:
         if self._as_of is None:
-            self._as_of = AsOf.of(self.store.file.path)
+            self._as_of = AsOf(self.store.history, self.store.path.parent / RUNS)
         self._as_of.refresh()
         return self._as_of
 
@@ -1010,7 +1035,13 @@ class SimpleMemoryManager:
         self._resume(episode_snapshot.from_dict(saved))
 
     def rollback(self) -> FileRestorer:
-        """Return what can take the files back to a checkpoint from here on."""
+        """Return what can take the files back to a checkpoint from here on.
+
+        Raises:
+            MemoryStoreError: the memory is in no file.
+        """
+        if not isinstance(self.store, MemoryStore):
+            raise MemoryStoreError("A memory that others share can't be taken back to a checkpoint. Play with a file.")
         beside = (self.store.history.path, self._judgments_path, self._writer.evidence.path)
         return ShelfRestorer(self.store.files, beside)
 
@@ -1032,6 +1063,20 @@ def _count(cache: dict[PlaceKey, list[Memory]], location_id: PlaceKey | None) ->
     if location_id is not None:
         return len(cache.get(checked_place(location_id), ()))
     return sum(map(len, cache.values()))
+
+
+def is_postgres(path: Path | str) -> bool:
+    """Return whether it is the address of a PostgreSQL, and no file."""
+    return isinstance(path, str) and path.startswith(("postgresql://", "postgres://"))
+
+
+def _store(path: Path | str, lock_timeout_s: float, disk: Disk | None) -> Store:
+    if not is_postgres(path):
+        return MemoryStore(path, lock_timeout_s=lock_timeout_s, disk=disk)
+    # Only here, so that a memory in a file loads nothing that a server needs.
+    from zorkgpt.memory.storage.postgres import PostgresStore
+
+    return PostgresStore(str(path), lock_timeout_s=lock_timeout_s)
 
 
 def _as_llm(client: LLM | ChatClient | None, model: str) -> LLM | None:

@@ -21,7 +21,7 @@ from zorkgpt.memory.models import (
 from zorkgpt.memory.places import place_order
 from zorkgpt.memory.storage.changes import Change, is_current
 from zorkgpt.memory.storage.history import ChangeHistory, HistoryRecord
-from zorkgpt.memory.storage.store import MemoryStore
+from zorkgpt.memory.storage.protocol import History, Store
 from zorkgpt.memory.turn_span import TurnSpan
 from zorkgpt.runlog.episodes import RUNS, episodes_in
 
@@ -73,9 +73,7 @@ class Provenance:
         }
 
 
-def why(
-    store: MemoryStore, title: str, *, location_id: PlaceKey | None = None, runs: Path | None = None
-) -> list[Provenance]:
+def why(store: Store, title: str, *, location_id: PlaceKey | None = None, runs: Path | None = None) -> list[Provenance]:
     """Return the story of each memory with this title, whatever its case, by location.
 
     Args:
@@ -91,8 +89,8 @@ def why(
     for place, memories in store.cache.items():
         if location_id in (None, place) and any(one.title.casefold() == wanted for one in memories):
             found.setdefault(place, [])
-    trials = list(TrialFile(store.file.path.with_suffix(".trials.jsonl")).trials()) if found else []
-    folder = store.file.path.parent / RUNS if runs is None else runs
+    trials = list(TrialFile(store.path.with_suffix(".trials.jsonl")).trials()) if found else []
+    folder = store.path.parent / RUNS if runs is None else runs
     return [
         _provenance(store, place, wanted, tuple(found[place]), trials, folder)
         for place in sorted(found, key=place_order)
@@ -100,7 +98,7 @@ def why(
 
 
 def _provenance(
-    store: MemoryStore,
+    store: Store,
     place: PlaceKey,
     wanted: str,
     records: tuple[HistoryRecord, ...],
@@ -278,7 +276,7 @@ class AsOf:
         log_file: the name of such a log.
     """
 
-    def __init__(self, history: ChangeHistory, runs: Path | None = None, *, log_file: str = LOG_FILE) -> None:
+    def __init__(self, history: History, runs: Path | None = None, *, log_file: str = LOG_FILE) -> None:
         self._history = history
         self._runs = runs
         self._log_file = log_file

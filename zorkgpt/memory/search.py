@@ -10,7 +10,7 @@ from zorkgpt.memory.models import Memory, PlaceKey, episode_key
 from zorkgpt.memory.retrieval import Found, LocatedMemory, Method, best_matches
 from zorkgpt.memory.storage.changes import is_current
 from zorkgpt.memory.storage.document import Document
-from zorkgpt.memory.storage.store import MemoryStore
+from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.memory.storage.word_index import (
     CURRENT,
     IndexUnavailable,
@@ -83,7 +83,7 @@ class Searcher:
 
     def __init__(
         self,
-        store: MemoryStore,
+        store: Store,
         ephemeral: Mapping[PlaceKey, Sequence[Memory]],
         vectors: EmbeddingIndex | None,
         name_of: Callable[[PlaceKey], str],

@@ -16,15 +16,13 @@ from zorkgpt.memory.ids import MemoryId, memory_id, with_id
 from zorkgpt.memory.models import Memory, MemoryEvent, MemoryStatus, Persistence, PlaceKey
 from zorkgpt.memory.places import checked_place, render_place
 from zorkgpt.memory.storage import changes
-from zorkgpt.memory.storage.changes import ChangedDocument, is_current, known_again, same_words, titled
+from zorkgpt.memory.storage.changes import ChangedDocument, DocumentChange, is_current, known_again, same_words, titled
 from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.entry import as_read
 from zorkgpt.memory.storage.escaping import folded, one_line
 from zorkgpt.memory.storage.history import TurnStamp
-from zorkgpt.memory.storage.store import MemoryStore
+from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.memory.visits import Visits
-
-DocumentChange = Callable[[Document], ChangedDocument | None]
 
 
 class MemoryWriter:
@@ -38,7 +36,7 @@ class MemoryWriter:
 
     def __init__(
         self,
-        store: MemoryStore,
+        store: Store,
         visits: Visits,
         log: logging.Logger,
         *,
@@ -58,7 +56,7 @@ class MemoryWriter:
         self.vetoes_obeyed = 0
         """Memories of this episode that were not kept since a person never wants them again."""
         self.evidence = CreditLedger(
-            TrialFile(store.file.path.with_suffix(".trials.jsonl")),
+            TrialFile(store.path.with_suffix(".trials.jsonl")),
             log,
             learned_in=self.state_when_learned,
             is_by_a_person=self.is_by_a_person,

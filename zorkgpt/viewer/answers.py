@@ -1,7 +1,9 @@
 """What the page can ask, and the answers: plain values for JSON, the same live and in an exported file."""
 
+from collections.abc import Mapping
 from typing import Any
 
+from zorkgpt.memory.models import PlaceKey
 from zorkgpt.text import normalized_action
 from zorkgpt.viewer.episode_index import EpisodeIndex
 from zorkgpt.viewer.json_lines import (
@@ -11,12 +13,17 @@ from zorkgpt.viewer.json_lines import (
     json_safe_object,
     number,
     objects,
+    place_address,
+    place_key,
     text,
     texts,
     whole_number,
 )
 from zorkgpt.viewer.map import map_picture
+from zorkgpt.viewer.memory_list import memory_list
+from zorkgpt.viewer.overview import overview
 from zorkgpt.viewer.run_files import RunFiles
+from zorkgpt.viewer.search import Search
 
 _LONG = ("opening", "action", "reasoning", "response", "memory_shown", "refused", "fault")
 _PLAIN = ("died", "finished", "victory", "failed")
@@ -41,7 +48,7 @@ def turn_row(record: dict[str, Any], calls: list[dict[str, Any]], *, limit: int 
 
 
 def _event(event: dict[str, Any]) -> dict[str, Any]:
-    row: dict[str, Any] = {"location_id": whole_number(event.get("location_id"))}
+    row: dict[str, Any] = {"location_id": place_key(event.get("location_id"))}
     return row | {name: cut(event.get(name), 2000) for name in event if name != "location_id"}
 
 
@@ -105,10 +112,27 @@ class Answers:
                 "name": files.workdir.name,
                 "page_turns": PAGE_TURNS,
                 "episodes": [episode_row(one) for _, one in sorted(files.episodes.items())],
-                "names": {str(room): name for room, name in files.room_names().items()},
+                "names": place_names(files.room_names()),
                 "map": files.map.changes,
                 "memory": files.memory_changes(),
             }
+
+    def overview(self) -> dict[str, Any]:
+        """Return what each episode came to."""
+        files = self._files
+        with files.lock:
+            numbers = sorted(files.episodes)
+            return {"episodes": overview((files.episodes[number], files.calls_of(number)) for number in numbers)}
+
+    def memories(self) -> dict[str, Any]:
+        """Return all memories of all places."""
+        with self._files.lock:
+            return {"memories": memory_list(self._files)}
+
+    def search(self, query: str, events: list[str], start: int = 0) -> dict[str, Any]:
+        """Return where the words stand, in turns on which one of the events happened; none: in all."""
+        with self._files.lock:
+            return Search(self._files, query, events).answer(start)
 
     def columns(self, episode: int, start: int = 0) -> dict[str, Any]:
         """Return the columns of all turns, from a position on."""
@@ -128,6 +152,7 @@ class Answers:
         turns = index.columns["turns"]
         return [
             turn_row(index.record(position), calls.of_turn(turns[position]))
+            | {"trials": self._files.trials.of_turn(index.episode, turns[position])}
             for position in range(start, min(stop, len(index)))
         ]
 
@@ -139,7 +164,8 @@ class Answers:
             if position is None:
                 raise NotInRun(f"Episode {episode} has no turn {turn}.")
             calls = self._files.calls_of(episode).of_turn(turn)
-            return turn_row(index.record(position), calls, limit=WHOLE_CHARACTERS)
+            trials = self._files.trials.of_turn(episode, turn)
+            return turn_row(index.record(position), calls, limit=WHOLE_CHARACTERS) | {"trials": trials}
 
     def call(self, episode: int, call: int) -> dict[str, Any]:
         """Return a model call with its exact prompt and answer."""
@@ -158,7 +184,7 @@ class Answers:
                 self._map = ((files.map.changes, names), map_picture(files.map, names))
             return self._map[1]
 
-    def place(self, place: int) -> dict[str, Any]:
+    def place(self, place: PlaceKey) -> dict[str, Any]:
         """Return every memory of a place, with all its versions."""
         with self._files.lock:
             return {
@@ -182,6 +208,11 @@ class Answers:
         if index is None:
             raise NotInRun(f"There is no episode {number} here.")
         return index
+
+
+def place_names(names: Mapping[PlaceKey, str]) -> dict[str, str]:
+    """Return the names of places by their keys as the page writes them."""
+    return {place_address(place): name for place, name in names.items()}
 
 
 def episode_row(index: EpisodeIndex) -> dict[str, Any]:

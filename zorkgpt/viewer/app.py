@@ -6,9 +6,11 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from zorkgpt.memory.models import PlaceKey
+from zorkgpt.memory.places import parse_place
 from zorkgpt.viewer.answers import Answers, NotInRun
 from zorkgpt.viewer.follow import Follower
-from zorkgpt.viewer.guard import AccessRules, Guard
+from zorkgpt.viewer.guard import AccessRules, Guard, may_edit
 from zorkgpt.viewer.run_files import RunFiles
 
 # Starlette comes with the extra `viewer`; what needs it imports it on use.
@@ -34,11 +36,17 @@ def make_app(files: RunFiles, rules: AccessRules) -> "Starlette":
     follower = Follower(files, answers)
 
     def run(request: "Request") -> dict[str, Any]:
-        return answers.run() | {"edit": rules.edit_token is not None}
+        return answers.run() | {"edit": may_edit(request.headers, rules)}
+
+    def place(request: "Request") -> dict[str, Any]:
+        return answers.place(_place_of(request))
 
     def columns(request: "Request") -> dict[str, Any]:
-        start = request.query_params.get("from", "0")
-        return answers.columns(request.path_params["episode"], int(start[:9]) if start.isdecimal() else 0)
+        return answers.columns(request.path_params["episode"], _start(request))
+
+    def search(request: "Request") -> dict[str, Any]:
+        asked = request.query_params
+        return answers.search(asked.get("q", ""), asked.get("only", "").split(","), _start(request))
 
     async def events(request: "Request") -> "Response":
         return EventSourceResponse(_as_events(follower.watch()), ping=_PING_S)
@@ -47,8 +55,11 @@ def make_app(files: RunFiles, rules: AccessRules) -> "Starlette":
         Route("/", _page),
         Route("/api/run", _answering(run)),
         Route("/api/events", events),
+        Route("/api/overview", _answering(lambda request: answers.overview())),
+        Route("/api/memories", _answering(lambda request: answers.memories())),
+        Route("/api/search", _answering(search)),
         Route("/api/map", _answering(lambda request: answers.map())),
-        Route("/api/places/{place:int}", _answering(_from_path(answers.place))),
+        Route("/api/places/{place:path}", _answering(place)),
         Route("/api/episodes/{episode:int}/columns", _answering(columns)),
         *(
             Route(f"/api/episodes/{path}", _answering(_from_path(ask)))
@@ -76,17 +87,45 @@ def _editing(files: RunFiles) -> "Route":
 
     # Imported only if editing is enabled: viewing doesn't need the memory store.
     from zorkgpt.viewer.edits import LONGEST_BYTES, change
+    from zorkgpt.viewer.limits import REQUEST_TIME_S
 
     async def edit(request: "Request") -> "Response":
+        try:
+            place = _place_of(request)
+        except NotInRun as error:
+            return Response(json.dumps({"error": str(error)}), 404, media_type="application/json")
         body = b""
-        async for part in request.stream():
-            body += part
-            if len(body) > LONGEST_BYTES:
-                break
-        status, answer = await asyncio.to_thread(change, files, request.path_params["place"], body)
+        try:
+            async with asyncio.timeout(REQUEST_TIME_S):
+                async for part in request.stream():
+                    body += part
+                    if len(body) > LONGEST_BYTES:
+                        break
+        except TimeoutError:
+            return Response(
+                json.dumps({"error": "The request took too long to arrive."}), 408, media_type="application/json"
+            )
+        status, answer = await asyncio.to_thread(change, files, place, body)
         return Response(json.dumps(answer), status, media_type="application/json")
 
-    return Route("/api/places/{place:int}/memories", edit, methods=["POST"])
+    return Route("/api/places/{place:path}/memories", edit, methods=["POST"])
+
+
+def _start(request: "Request") -> int:
+    start = request.query_params.get("from", "0")
+    return int(start[:9]) if start.isascii() and start.isdecimal() else 0
+
+
+def _place_of(request: "Request") -> PlaceKey:
+    """Return the place in the request's path, written as JSON.
+
+    Raises:
+        NotInRun: it is no key of a place.
+    """
+    try:
+        return parse_place(request.path_params["place"])
+    except ValueError:
+        raise NotInRun("There is no such place here.") from None
 
 
 def _from_path(ask: Callable[..., dict[str, Any]]) -> "Callable[[Request], dict[str, Any]]":

@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from zorkgpt.errors import MemoryConflict, MemoryEditError, MemoryStoreError
 from zorkgpt.memory.editing import Edit, edit
-from zorkgpt.memory.models import fields_of
+from zorkgpt.memory.models import PlaceKey, fields_of
 from zorkgpt.memory.storage.store import MemoryStore
 from zorkgpt.viewer.run_files import RunFiles
 
@@ -31,7 +31,7 @@ class EditRequest(BaseModel):
     reason: str | None = Field(default=None, max_length=_MAX_TEXT_CHARS)
 
 
-def change(files: RunFiles, place: int, body: bytes) -> tuple[int, dict[str, Any]]:
+def change(files: RunFiles, place: PlaceKey, body: bytes) -> tuple[int, dict[str, Any]]:
     """Return the HTTP status and the answer: the memory as it is now, or why nothing was changed."""
     if len(body) > LONGEST_BYTES:
         return 413, {"error": "This is more than a memory can hold."}

@@ -1,17 +1,53 @@
 """Indexes of an episode's two logs: where each turn and model call is, and what is needed of all turns at once."""
 
+import json
+import re
+from bisect import bisect_right
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from zorkgpt.memory.models import Persistence
+from zorkgpt.memory.models import Persistence, PlaceKey
 from zorkgpt.runlog.episodes import is_played
 from zorkgpt.runlog.events import SCHEMA_VERSION
-from zorkgpt.viewer.json_lines import JsonLines, cut, number, objects, text, texts, whole_number
+from zorkgpt.viewer.json_lines import JsonLines, cut, number, objects, place_key, text, texts, whole_number
 from zorkgpt.viewer.memory_threads import MemoryEvent
 from zorkgpt.world.directions import directions_in, exit_name
 
 _CHARACTERS = 400_000
+_SEARCHED_CHARACTERS = 100_000
+_SHOWN_LINE = re.compile(r"[-* ]{0,4}\[[^\]]{1,60}\] (.{1,400})")
+_TITLE_COLONS = 4
+_SEARCHED = ("action", "location", "location_after", "reasoning", "refused", "fault", "response")
+
+
+class TrialIndex:
+    """An index of `Memories.trials.jsonl`: which memories a turn followed; `refresh` reads new lines."""
+
+    def __init__(self, path: Path) -> None:
+        self._reset(path)
+
+    def _reset(self, path: Path) -> None:
+        self._lines = JsonLines(path)
+        self._of_turn: dict[tuple[int, int], list[dict[str, Any]]] = {}
+
+    def refresh(self) -> None:
+        if self._lines.was_replaced():
+            self._reset(self._lines.path)
+        for _, _, record in self._lines.new():
+            for trial in objects(record.get("trials")):
+                episode, turn = whole_number(trial.get("episode")), whole_number(trial.get("turn"))
+                if episode is not None and turn is not None:
+                    self._of_turn.setdefault((episode, turn), []).append(_trial(trial))
+
+    def of_turn(self, episode: int, turn: int) -> list[dict[str, Any]]:
+        return self._of_turn.get((episode, turn), [])
+
+
+def _trial(trial: dict[str, Any]) -> dict[str, Any]:
+    place = place_key(trial.get("location_id"))
+    told = {name: cut(trial.get(name), 500) for name in ("title", "result")}
+    return {"place": place, "worked": trial.get("worked") is True} | told
 
 
 class CallIndex:
@@ -37,6 +73,22 @@ class CallIndex:
                 self.calls.append(_brief(record, len(self.calls), turn))
                 self._where.append((start, length))
 
+    def containing(self, query: str) -> list[int]:
+        """Return the calls whose prompt or answer contains the words, which are in lower case."""
+        if not query.isascii():
+            # Beyond ASCII, a letter's other case can stand in the file in several ways.
+            return [at for at, where in enumerate(self._where) if _says(self._lines.at(*where), query)]
+        needle = json.dumps(query)[1:-1].encode()
+        is_plain = query not in _FRAME and any(map(str.isalpha, query))
+        starts = [start for start, _ in self._where]
+        found = []
+        for position, is_escaped, in_messages in self._lines.lines_with(needle, b'"messages"'):
+            at = bisect_right(starts, position) - 1
+            sure = is_plain and in_messages and not is_escaped
+            if at >= 0 and (sure or _says(self._lines.at(*self._where[at]), query)):
+                found.append(at)
+        return found
+
     def of_turn(self, turn: int) -> list[dict[str, Any]]:
         return [self.calls[index] for index in self._of_turn.get(turn, ())]
 
@@ -56,6 +108,19 @@ class CallIndex:
         }
 
 
+_FRAME = json.dumps(
+    {"messages": [{"speaker": "system user assistant", "content": ""}], "answer": None, "reasoning": "", "cost": 0}
+    | dict.fromkeys(("prompt_tokens", "completion_tokens", "latency_s", "error", "role", "model", "time", "turn"))
+).lower()
+"""What stands in every line of the log, whatever was said."""
+
+
+def _says(record: dict[str, Any], query: str) -> bool:
+    said = [text(one.get("content")) for one in objects(record.get("messages"))]
+    said += [text(record.get(name)) for name in ("answer", "reasoning", "error")]
+    return any(query in words.lower() for words in said)
+
+
 def _brief(record: dict[str, Any], index: int, turn: int) -> dict[str, Any]:
     return {
         "call": index,
@@ -71,8 +136,10 @@ def _brief(record: dict[str, Any], index: int, turn: int) -> dict[str, Any]:
 
 
 FAILED, DIED, VICTORY, REFUSED, REJECTED, WROTE, REPEATED, CONTESTED = (1 << bit for bit in range(8))
+SCORED, DISPROVED, LEARNED = 1 << 8, 1 << 9, 1 << 10
 """Bits of the column `marks`."""
 _REPEATS = ("seen again", "merged")
+_LASTING = tuple(one.value for one in Persistence if one.outlives_episode)
 COLUMNS = ("turns", "places", "places_after", "scores", "marks", "seconds")
 NOTED = ("objectives_updated", "knowledge_updated", "returned", "episode_resumed")
 """Kinds of events, other than turns, that the page shows the latest of."""
@@ -109,15 +176,26 @@ class EpisodeIndex:
         """The schema version of a line that a later version of this program wrote."""
         self.columns: dict[str, list[Any]] = {name: [] for name in COLUMNS}
         self.actions: list[str] = []
+        self.gains: list[int] = []
+        """By how much each turn changed the score."""
+        self.learned: list[int] = []
+        """How many lasting memories each turn added; so for `disproved`."""
+        self.disproved: list[int] = []
+        self.searched: list[str] = []
+        """The texts of each turn in lower case, for the search."""
+        self.shown: dict[tuple[PlaceKey | None, str], list[int]] = {}
+        """(place, title) → the turns on which such a memory was shown to the player there."""
         self.steps: list[MapStep] = []
-        self.names: dict[int, str] = {}
+        self.names: dict[PlaceKey, str] = {}
         self.notes: list[tuple[int, str, tuple[int, int]]] = []
         """(turn, kind, position in the file) of the events in `NOTED`, in order."""
-        self.ephemeral_events: dict[int, list[MemoryEvent]] = {}
+        self.ephemeral_events: dict[PlaceKey, list[MemoryEvent]] = {}
         """Place → the events of this episode's ephemeral memories."""
         self.ephemeral_changes = 0
         """The number of those events."""
         self._where: list[tuple[int, int]] = []
+        self._beside = (self.searched, self.actions, self.gains, self.learned, self.disproved, self.steps, self._where)
+        """What, beside the columns, has a value for each turn."""
 
     def __len__(self) -> int:
         return len(self._where)
@@ -215,12 +293,19 @@ class EpisodeIndex:
         for column, value in zip(self.columns.values(), values, strict=True):
             column.append(value)
         self.actions.append(text(record.get("action"))[:500])
+        self.searched.append("\n".join(searched_texts(record)).lower())
+        self.gains.append(_gain(record))
+        lasting = [one for one in objects(record.get("memory_events")) if one.get("persistence") in _LASTING]
+        self.learned.append(sum(one.get("kind") == "added" for one in lasting))
+        self.disproved.append(sum(one.get("kind") == "invalidated" for one in lasting))
         self.steps.append(_map_step(record, before, after))
         self._where.append(where)
+        for title in _shown_titles(text(record.get("memory_shown"))):
+            self.shown.setdefault((before, title), []).append(turn)
         for event in objects(record.get("memory_events")):
-            place = whole_number(event.get("location_id"))
-            if event.get("persistence") == Persistence.EPHEMERAL and place is not None:
-                self.ephemeral_events.setdefault(place, []).append((turn, event))
+            subject = place_key(event.get("location_id"))
+            if event.get("persistence") == Persistence.EPHEMERAL and subject is not None:
+                self.ephemeral_events.setdefault(subject, []).append((turn, event))
                 self.ephemeral_changes += 1
         self.ended = {}
 
@@ -230,9 +315,11 @@ class EpisodeIndex:
             return
         self.generation += 1
         while self.columns["turns"] and self.last_turn >= turn:
-            for column in (*self.columns.values(), self.actions, self.steps, self._where):
+            for column in (*self.columns.values(), *self._beside):
                 column.pop()
         self.notes = [note for note in self.notes if note[0] < turn]
+        for memory, turns in self.shown.items():
+            self.shown[memory] = [one for one in turns if one < turn]
         for place, events in self.ephemeral_events.items():
             self.ephemeral_events[place] = [event for event in events if event[0] < turn]
 
@@ -253,8 +340,33 @@ def _exits(record: dict[str, Any]) -> tuple[str, ...]:
     return directions_in(text(record.get("response"))[:20_000].replace(text(record.get("location_after")), "", 1))
 
 
+def _shown_titles(told: str) -> set[str]:
+    """Return what can be a title in the lines "[category] title: text"; of colons in a title nobody knows."""
+    titles = set()
+    for line in told[:_SEARCHED_CHARACTERS].splitlines():
+        found = _SHOWN_LINE.match(line)
+        parts = found[1].split(":", _TITLE_COLONS) if found else []
+        titles |= {":".join(parts[:end]) for end in range(1, len(parts))}
+    return titles
+
+
+def searched_texts(record: dict[str, Any]) -> list[str]:
+    """Return the texts of a turn that the search looks at."""
+    said = [cut(record.get(name), _SEARCHED_CHARACTERS) for name in _SEARCHED]
+    for event in objects(record.get("memory_events"), 50):
+        said += [cut(event.get(name), _SEARCHED_CHARACTERS) for name in ("title", "text")]
+    return said
+
+
+def _gain(record: dict[str, Any]) -> int:
+    before, after = whole_number(record.get("score_before")), whole_number(record.get("score"))
+    return 0 if before is None or after is None else after - before
+
+
 def _marks(record: dict[str, Any]) -> int:
-    kinds = {text(event.get("kind")) for event in objects(record.get("memory_events"))}
+    events = objects(record.get("memory_events"))
+    kinds = {text(event.get("kind")) for event in events}
+    lasting = {text(event.get("kind")) for event in events if event.get("persistence") in _LASTING}
     marks = (
         (FAILED, record.get("failed")),
         (DIED, record.get("died")),
@@ -264,5 +376,8 @@ def _marks(record: dict[str, Any]) -> int:
         (WROTE, kinds - {*_REPEATS, "ignored"}),
         (REPEATED, kinds & {*_REPEATS}),
         (CONTESTED, "contested" in kinds),
+        (SCORED, _gain(record)),
+        (DISPROVED, "invalidated" in lasting),
+        (LEARNED, "added" in lasting),
     )
     return sum(mark for mark, holds in marks if holds)

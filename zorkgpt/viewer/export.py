@@ -7,16 +7,22 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from zorkgpt.errors import FileError, ViewerError
 from zorkgpt.files import write_file
+from zorkgpt.memory.models import PlaceKey
+from zorkgpt.memory.places import place_order
 from zorkgpt.viewer.answers import PAGE_TURNS, Answers
+from zorkgpt.viewer.json_lines import place_address
 from zorkgpt.viewer.run_files import RunFileNames, RunFiles, open_run
 
 STATIC = Path(__file__).parent / "static"
 _MAX_BYTES_OF_CALLS = 60_000_000
 """Prompts are long; further calls are left out, and the page says so."""
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "\./([a-z_]+)\.js";\n', re.MULTILINE)
+_UNQUOTED = "!~*'()"
+"""What `encodeURIComponent` of the page leaves as it is, beside letters, digits and `_.-`."""
 _EXPORT = re.compile(r"^export (?:(?:async )?function|class|const) (\w+)", re.MULTILINE)
 
 
@@ -93,9 +99,12 @@ def _answers(files: RunFiles) -> Iterator[tuple[str, Any]]:
     answers = Answers(files)
     yield "run", answers.run() | {"edit": False}
     yield "map", answers.map()
+    yield "overview", answers.overview()
+    yield "memories", answers.memories()
     numbers = sorted(files.episodes)
-    for place in sorted({*files.threads.places(), *files.map.rooms, *files.room_names()}):
-        yield f"places/{place}", answers.place(place)
+    places: set[PlaceKey] = {*files.threads.places(), *files.map.rooms, *files.room_names()}
+    for place in sorted(places, key=place_order):
+        yield f"places/{quote(place_address(place), safe=_UNQUOTED)}", answers.place(place)
     for number in numbers:
         yield f"episodes/{number}/columns", answers.columns(number)
         yield f"episodes/{number}/notes", answers.notes(number)

@@ -2,10 +2,11 @@
 
 import asyncio
 import json
+from collections import ChainMap
 from collections.abc import AsyncIterator
 from typing import Any
 
-from zorkgpt.viewer.answers import Answers, episode_row, is_quiet
+from zorkgpt.viewer.answers import Answers, episode_row, is_quiet, place_names
 from zorkgpt.viewer.episode_index import EpisodeIndex
 from zorkgpt.viewer.run_files import RunFiles
 
@@ -98,10 +99,11 @@ class Follower:
 
     def _frame(self, grown: dict[int, Any]) -> dict[str, Any]:
         files = self._files
+        names = ChainMap(*(files.episodes[number].names for number in grown))
         return {
             "episodes": {number: [*_fingerprint(one)[:2], _is_over(one)] for number, one in files.episodes.items()},
             "grown": grown,
-            "names": {room: name for number in grown for room, name in files.episodes[number].names.items()},
+            "names": place_names(names),
             "map": files.map.changes,
             "memory": files.memory_changes(),
         }

@@ -26,7 +26,8 @@ _HEADERS = {
     "cross-origin-opener-policy": "same-origin",
 }
 _ANSWERS = "/api/"
-_MAX_PATH_CHARS = 200
+_MAX_PATH_CHARS = 4000
+"""The key of a place can be a long text; longer whole numbers than this Python does not read."""
 _HOST = re.compile(r"(?:\[(?P<address>[\da-fA-F:.]+)\]|(?P<name>[\w.-]+))(?::\d{0,5})?", re.ASCII)
 
 
@@ -108,6 +109,11 @@ def _same_origin(headers: "Headers", host: str, path: str) -> bool:
 
 def _shows(headers: "Headers", token: str) -> bool:
     return secrets.compare_digest(headers.get("authorization", "").encode(), f"Bearer {token}".encode())
+
+
+def may_edit(headers: "Headers", rules: AccessRules) -> bool:
+    """Return whether a request with these headers may change something."""
+    return rules.edit_token is not None and _shows(headers, rules.edit_token)
 
 
 def _host_name(host: str) -> str:

@@ -8,6 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from zorkgpt.memory.models import PlaceKey
+from zorkgpt.memory.places import checked_place
+
 SHOWN_CHARACTERS = 4000
 """The most characters of a text in a list; the whole text is sent on request."""
 _SPAN = 1_000_000
@@ -22,6 +25,21 @@ def whole_number(value: Any) -> int | None:
     """Return an integer that JavaScript numbers can hold; None for any other value."""
     fits = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**53
     return value if fits else None
+
+
+def place_key(value: Any) -> PlaceKey | None:
+    """Return the key of a place; None for any other value."""
+    if not isinstance(value, str):
+        return whole_number(value)
+    try:
+        return checked_place(value)
+    except ValueError:
+        return None
+
+
+def place_address(key: PlaceKey) -> str:
+    """Return the key of a place as the page writes it: as JSON, so that 5 and "5" are two places."""
+    return json.dumps(key, ensure_ascii=False)
 
 
 def number(value: Any) -> float | None:
@@ -69,6 +87,8 @@ def json_safe_object(value: dict[Any, Any], limit: int = SHOWN_CHARACTERS, *, de
 
 _CHUNK_BYTES = 1 << 24
 _HEAD_BYTES = 1024
+_KEPT_BYTES = 200_000_000
+"""The most that is kept of a file that is searched."""
 
 
 class JsonLines:
@@ -82,6 +102,8 @@ class JsonLines:
         """The number of complete lines that are not JSON objects."""
         self._identity: int | None = None
         self._head = b""
+        self._lowered: list[tuple[int, bytes]] = []
+        """What was searched, in lower case, with the position of its first byte; see `_KEPT_BYTES`."""
 
     def size(self) -> int:
         """Return the size in bytes; 0 if there is no file."""
@@ -130,6 +152,37 @@ class JsonLines:
                 return parsed(file.read(length)) or {}
         except OSError:
             return {}
+
+    def lines_with(self, needle: bytes, key: bytes) -> Iterator[tuple[int, bool, bool]]:
+        """Yield the position of the first such bytes, in any case, of each line that contains them.
+
+        With it, whether a backslash stands before them, and whether the line's key does.
+        """
+        for base, data in self._pieces():
+            at = data.find(needle)
+            while at >= 0:
+                line = data.rfind(b"\n", 0, at) + 1
+                yield base + at, data[at - 1 : at] == b"\\", data.find(key, line, at) >= 0
+                end = data.find(b"\n", at)
+                at = data.find(needle, end) if end >= 0 else -1
+
+    def _pieces(self) -> Iterator[tuple[int, bytes]]:
+        """Yield what was read, as whole lines in lower case, each piece with the position of its first byte."""
+        yield from self._lowered
+        base = self._lowered[-1][0] + len(self._lowered[-1][1]) if self._lowered else 0
+        if base >= self.end:
+            return
+        with self._open() as file:
+            file.seek(base)
+            rest = b""
+            while base < self.end and (chunk := file.read(_CHUNK_BYTES)):
+                whole, separator, rest = (rest + chunk).rpartition(b"\n")
+                piece = base, (whole + separator).lower()
+                # Of a very long file the rest is read again each time.
+                if base + len(piece[1]) <= min(self.end, _KEPT_BYTES) and piece[1]:
+                    self._lowered.append(piece)
+                yield piece
+                base += len(piece[1])
 
     def _state(self) -> os.stat_result | None:
         """Return the file's status; None if it is not a regular file: links may leave the run, devices never end."""

@@ -1,9 +1,10 @@
 """The map with the turn at which each part of it became known, as values and as coordinates for the page."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from zorkgpt.memory.models import PlaceKey
 from zorkgpt.viewer.episode_index import MapStep
 from zorkgpt.viewer.json_lines import turn_key
 from zorkgpt.world.directions import canonical_direction, exit_name
@@ -67,13 +68,13 @@ _FAR = 2
 """Squares; an exit that is no compass direction and leads further is listed instead of drawn."""
 
 
-def map_picture(timeline: MapTimeline, names: dict[int, str]) -> dict[str, Any]:
+def map_picture(timeline: MapTimeline, names: Mapping[PlaceKey, str]) -> dict[str, Any]:
     """Return the picture of everything that was ever known, so that no room moves when an earlier turn is shown."""
     return _MapPicture(timeline, names).picture()
 
 
 class _MapPicture:
-    def __init__(self, timeline: MapTimeline, names: dict[int, str]) -> None:
+    def __init__(self, timeline: MapTimeline, names: Mapping[PlaceKey, str]) -> None:
         self._timeline = timeline
         self._names = names
         self._ends = {way: max(reversed(ends), key=ends.__getitem__) for way, ends in timeline.ways.items()}

@@ -4,9 +4,10 @@ import re
 from pathlib import Path
 from typing import Any
 
-from zorkgpt.memory.models import INVALIDATION_MARKER, Persistence
+from zorkgpt.memory.models import INVALIDATION_MARKER, Persistence, PlaceKey
+from zorkgpt.memory.places import place_order
 from zorkgpt.memory.turn_span import TurnSpan
-from zorkgpt.viewer.json_lines import JsonLines, cut, json_safe, text, turn_key, whole_number
+from zorkgpt.viewer.json_lines import JsonLines, cut, json_safe, place_key, text, turn_key, whole_number
 
 _END = 999_999
 """A turn after all others, on which the ephemeral memories end."""
@@ -81,10 +82,10 @@ class MemoryThreads:
 
     def _reset(self, path: Path) -> None:
         self._lines = JsonLines(path)
-        self._threads: dict[int, list[Thread]] = {}
-        self._current: dict[int, dict[tuple[str, str], tuple[Thread, dict[str, Any]]]] = {}
+        self._threads: dict[PlaceKey, list[Thread]] = {}
+        self._current: dict[PlaceKey, dict[tuple[str, str], tuple[Thread, dict[str, Any]]]] = {}
         """Place → (title, text) → the thread of the current memory, with its fields."""
-        self.names: dict[int, str] = {}
+        self.names: dict[PlaceKey, str] = {}
         self._now = (0, 0)
         self._latest: dict[int, int] = {}
         """Episode → the latest turn so far."""
@@ -98,7 +99,7 @@ class MemoryThreads:
         if self._lines.was_replaced():
             self._reset(self._lines.path)
         for _, _, row in self._lines.new():
-            place = whole_number(row.get("location_id"))
+            place = place_key(row.get("location_id"))
             if place is not None and isinstance(row.get("after") or row.get("before"), dict):
                 self._add_change(row, place, starts)
 
@@ -107,14 +108,14 @@ class MemoryThreads:
         """The number of bytes read; grows with every change."""
         return self._lines.end
 
-    def of_place(self, place: int) -> list[Thread]:
+    def of_place(self, place: PlaceKey) -> list[Thread]:
         """Return every memory of a place as the list of its versions; each after the first has only its changes."""
         return self._threads.get(place, [])
 
-    def places(self) -> list[int]:
-        return sorted(self._threads)
+    def places(self) -> list[PlaceKey]:
+        return sorted(self._threads, key=place_order)
 
-    def _add_change(self, row: dict[str, Any], place: int, starts: list[tuple[str, int]]) -> None:
+    def _add_change(self, row: dict[str, Any], place: PlaceKey, starts: list[tuple[str, int]]) -> None:
         episode, turn = self._now = _stamp(row, self._now, starts)
         # A turn that is played again after a crash counts as the latest so far, so that the order stays.
         self._latest[episode] = turn = max(turn, self._latest.get(episode, 0))

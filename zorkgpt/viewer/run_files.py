@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from zorkgpt.errors import RunLogError
+from zorkgpt.memory.models import PlaceKey
+from zorkgpt.memory.places import place_order
 from zorkgpt.runlog.episodes import MODEL_CALLS, RUNS, episodes_in, run_directory
-from zorkgpt.viewer.episode_index import CallIndex, EpisodeIndex
+from zorkgpt.viewer.episode_index import CallIndex, EpisodeIndex, TrialIndex
 from zorkgpt.viewer.json_lines import text, turn_key, whole_number
 from zorkgpt.viewer.map import MapTimeline
 from zorkgpt.viewer.memory_threads import MemoryThreads, ephemeral_threads
@@ -27,6 +29,10 @@ class RunFileNames:
     @property
     def history(self) -> str:
         return f"{Path(self.memory).stem}.history.jsonl"
+
+    @property
+    def trials(self) -> str:
+        return f"{Path(self.memory).stem}.trials.jsonl"
 
 
 class RunFiles:
@@ -47,6 +53,7 @@ class RunFiles:
         self.calls: dict[int, CallIndex] = {}
         self.map = MapTimeline()
         self.threads = MemoryThreads(workdir / self.names.history)
+        self.trials = TrialIndex(workdir / self.names.trials)
         self._mapped: dict[int, tuple[int, int]] = {}
         """Episode → its generation and the number of its turns in the map."""
 
@@ -60,6 +67,7 @@ class RunFiles:
                 if episode.refresh():
                     self._update_map(episode)
             self.threads.refresh(self._starts())
+            self.trials.refresh()
 
     def calls_of(self, episode: int) -> CallIndex:
         """Return an episode's model calls, read only now: they are needed only with its turns."""
@@ -71,7 +79,7 @@ class RunFiles:
         """Return a number that grows with every change of a memory."""
         return self.threads.size + sum(episode.ephemeral_changes for episode in self.episodes.values())
 
-    def memories_of(self, place: int) -> list[list[dict[str, Any]]]:
+    def memories_of(self, place: PlaceKey) -> list[list[dict[str, Any]]]:
         """Return every memory of a place as the list of its versions; each after the first has only its changes."""
         passing = (
             ephemeral_threads(number, episode.ephemeral_events[place])
@@ -80,7 +88,12 @@ class RunFiles:
         )
         return [*self.threads.of_place(place), *chain.from_iterable(passing)]
 
-    def room_names(self) -> dict[int, str]:
+    def places(self) -> list[PlaceKey]:
+        """Return every place that has memories, in order."""
+        passing = chain.from_iterable(episode.ephemeral_events for episode in self.episodes.values())
+        return sorted({*self.threads.places(), *passing}, key=place_order)
+
+    def room_names(self) -> dict[PlaceKey, str]:
         names = dict(self.threads.names)
         for episode in self.episodes.values():
             names |= episode.names

@@ -42,6 +42,7 @@ def serve(
         import uvicorn
 
         from zorkgpt.viewer.app import make_app
+        from zorkgpt.viewer.limits import Throttle, connection_bound, limited_protocol
     except ModuleNotFoundError as error:
         raise ViewerError(
             f"The viewer needs {error.name}, which is not installed: "
@@ -54,12 +55,15 @@ def serve(
     listening = _listen(host or "127.0.0.1", port)
     config = uvicorn.Config(
         make_app(files, rules),
+        http=limited_protocol(connection_bound()),
         log_level="error",
         access_log=False,
         server_header=False,
         ws="none",
         timeout_graceful_shutdown=1,
     )
+    for name in ("uvicorn.error", "asyncio"):
+        logging.getLogger(name).addFilter(Throttle())
     ready(_address(listening, rules.edit_token or rules.token))
 
     class Server(uvicorn.Server):

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from zorkgpt.memory.dedup.decision import absorbed, decide
-from zorkgpt.memory.dedup.deduplicator import Deduplicator, DocumentChange
+from zorkgpt.memory.dedup.deduplicator import Deduplicator
 from zorkgpt.memory.entailment.comparison import Comparison
 from zorkgpt.memory.models import Memory, PlaceKey
 from zorkgpt.memory.places import place_order
@@ -12,6 +12,7 @@ from zorkgpt.memory.storage import changes
 from zorkgpt.memory.storage.changes import (
     Change,
     ChangedDocument,
+    DocumentChange,
     is_current,
     known_again,
     same_words,
@@ -21,8 +22,8 @@ from zorkgpt.memory.storage.changes import (
 )
 from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.escaping import folded
-from zorkgpt.memory.storage.history import ChangeHistory, HistoryRecord
-from zorkgpt.memory.storage.store import MemoryStore
+from zorkgpt.memory.storage.history import HistoryRecord
+from zorkgpt.memory.storage.protocol import History, Store
 
 MOST_QUESTIONS = 20
 """To the judge, in one go."""
@@ -49,7 +50,7 @@ class Merge:
         )
 
 
-def find_repeats(store: MemoryStore, deduplicator: Deduplicator, threshold: float | None = None) -> list[Merge]:
+def find_repeats(store: Store, deduplicator: Deduplicator, threshold: float | None = None) -> list[Merge]:
     """Return what says the same as something else of its place; nothing is changed.
 
     Args:
@@ -149,7 +150,7 @@ class Undoable:
         return {self.before.title.casefold(), self.other.title.casefold()}
 
 
-def undoable(history: ChangeHistory) -> list[Undoable]:
+def undoable(history: History) -> list[Undoable]:
     """Return what can be undone, the last first."""
     taken_back: list[Change] = []
     found: list[Undoable] = []
@@ -173,7 +174,7 @@ def _pair(change: Change) -> tuple[PlaceKey, frozenset[tuple[str, str]]]:
     return change.location_id, frozenset((memory.title, memory.text) for memory in both if memory is not None)
 
 
-def undo(store: MemoryStore, what: Undoable) -> bool:
+def undo(store: Store, what: Undoable) -> bool:
     """Take it back. False: the memory is not in the file any more, or has been changed since in another way.
 
     Raises:

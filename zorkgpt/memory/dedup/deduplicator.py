@@ -6,7 +6,7 @@ lasting memory is kept.
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from typing import Any, Literal
@@ -18,18 +18,14 @@ from zorkgpt.memory.dedup.judge import MOST_AT_ONCE, Judge, Verdict
 from zorkgpt.memory.entailment.compare import compare
 from zorkgpt.memory.entailment.comparison import Comparison, compared, is_open, is_worth_asking, share_a_subject
 from zorkgpt.memory.models import Memory, MemoryStatus, PlaceKey, known_fields
-from zorkgpt.memory.storage.changes import ChangedDocument, is_current, same_words
-from zorkgpt.memory.storage.document import Document
+from zorkgpt.memory.storage.changes import DocumentChange, is_current, same_words
 from zorkgpt.memory.storage.escaping import folded
-from zorkgpt.memory.storage.history import ChangeHistory
-from zorkgpt.memory.storage.store import MemoryStore
+from zorkgpt.memory.storage.protocol import History, Store
 from zorkgpt.memory.turn_span import TurnSpan
 
 # So many are compared by their words, without vectors the last ones; each takes some hundredths of a millisecond.
 _MOST_BY_WORDS = 500
 _MOST_WORDINGS = 8
-
-DocumentChange = Callable[[Document], ChangedDocument | None]
 
 
 @dataclass(slots=True)
@@ -64,7 +60,7 @@ class Deduplicator:
 
     def __init__(
         self,
-        store: MemoryStore,
+        store: Store,
         index: EmbeddingIndex,
         judge: Judge | None,
         log: logging.Logger,
@@ -340,7 +336,7 @@ class _Wordings:
     A new text may be near one of them only.
     """
 
-    def __init__(self, history: ChangeHistory) -> None:
+    def __init__(self, history: History) -> None:
         self._history = history
         self._texts: dict[tuple[PlaceKey, str], list[str]] | None = None
 
@@ -393,7 +389,7 @@ def _with_verdict(one: Comparison, verdict: Verdict | None) -> Comparison:
     return replace(one, relation=relation, reason=verdict.reason or verdict.relation, by="model")
 
 
-def _undone_pairs(history: ChangeHistory) -> frozenset[tuple[str, str]]:
+def _undone_pairs(history: History) -> frozenset[tuple[str, str]]:
     """Return the texts that a person has told apart."""
     return frozenset(
         (record.change.before.text, record.change.other.text)

@@ -1,6 +1,6 @@
 """Changes of the memories of a document: plain functions from one document to the next."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -69,6 +69,10 @@ class ChangedDocument:
 
     document: Document
     changes: tuple[Change, ...] = ()
+
+
+DocumentChange = Callable[[Document], ChangedDocument | None]
+"""From a document to one that is changed; None: nothing is to be done."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -159,8 +159,13 @@ def parse_shelf(data: bytes, known: Mapping[bytes, LocationSection] | None = Non
     pieces = [data[start:end] for start, end in zip(starts, [*starts[1:], len(data)], strict=True)]
     known = known or {}
     sections = tuple(known.get(piece) or parse_section(piece) for piece in pieces if piece)
+    return Shelf(sections, line_end(data), name)
+
+
+def line_end(data: bytes) -> str:
+    """Return how the first line ends, and so, it is taken, all of them."""
     newline = data.find(b"\n")
-    return Shelf(sections, "\r\n" if newline > 0 and data[newline - 1] == 13 else "\n", name)
+    return "\r\n" if newline > 0 and data[newline - 1] == 13 else "\n"
 
 
 def parse(data: bytes, known: Mapping[bytes, LocationSection] | None = None) -> Document:

@@ -91,7 +91,7 @@ class ChangeHistory:
         Not flushed to disk: the file is the truth, and a line that is missing is added at the next load.
         """
         at = self._now().isoformat(timespec="milliseconds")
-        rows = [_row(at, change, source, turn_stamp) for change in changes] or [
+        rows = [row_of(at, change, source, turn_stamp) for change in changes] or [
             {"at": at, "kind": "noted", "source": source}
         ]
         rows[-1]["file"] = fingerprint
@@ -121,7 +121,7 @@ class ChangeHistory:
         """
         try:
             lines = Path(self._path).read_bytes().splitlines(keepends=True)
-            kept = _compacted(lines)
+            kept = compacted(lines)
             if len(kept) < len(lines):
                 write_file(self._path, b"".join(kept))
         except FileNotFoundError:
@@ -176,7 +176,7 @@ class ChangeHistory:
         with open(self._path, "rb") as file:
             for line in file:
                 row = _parsed(line)
-                record = _record(row) if row else None
+                record = record_of(row) if row else None
                 if record:
                     yield record
 
@@ -196,7 +196,7 @@ class ChangeHistory:
             raise MemoryStoreError(f"Can't read {self.path}: {error}") from error
         whole = data.rfind(b"\n") + 1
         rows = map(_parsed, data[:whole].splitlines())
-        return [record for row in rows if row and (record := _record(row))], start + whole
+        return [record for row in rows if row and (record := record_of(row))], start + whole
 
     def bytes_before(self, end: int, count: int = 200) -> bytes:
         """Return up to `count` bytes before this one, which tell whether a file is still the one that was read."""
@@ -209,22 +209,28 @@ class ChangeHistory:
 
     def replayed(self) -> dict[PlaceKey, list[Memory]]:
         """Return the memories that the file had after the last line."""
-        kept: dict[PlaceKey, list[Memory]] = {}
-        for record in self.records():
-            before, after = record.change.before, record.change.after
-            memories = kept.setdefault(record.change.location_id, [])
-            at = memories.index(before) if before in memories else len(memories)
-            memories[at : at + 1] = [after] if after is not None else []
-        return kept
+        return replayed(self.records())
 
 
-def _compacted(lines: list[bytes]) -> list[bytes]:
+def replayed(records: Iterable[HistoryRecord]) -> dict[PlaceKey, list[Memory]]:
+    """Return the memories of each location after these changes."""
+    kept: dict[PlaceKey, list[Memory]] = {}
+    for record in records:
+        before, after = record.change.before, record.change.after
+        memories = kept.setdefault(record.change.location_id, [])
+        at = memories.index(before) if before in memories else len(memories)
+        memories[at : at + 1] = [after] if after is not None else []
+    return kept
+
+
+def compacted(lines: list[bytes]) -> list[bytes]:
+    """Return the lines of a history with those that only count, and follow one another, made one."""
     kept: list[bytes | None] = list(lines)
-    ends: dict[tuple[int, str], int] = {}
+    ends: dict[tuple[PlaceKey, str], int] = {}
     """The numbers of the lines that counts end with, by location and what the memory was after them."""
     for number, line in enumerate(lines):
         row = _parsed(line)
-        if row is None or _record(row) is None:
+        if row is None or record_of(row) is None:
             if row is not None and row.get("kind") == "noted" and number + 1 < len(lines):
                 kept[number] = None
             continue
@@ -243,7 +249,8 @@ def _told(fields: dict[str, Any] | None) -> str:
     return json.dumps(fields, sort_keys=True)
 
 
-def _row(at: str, change: Change, source: str, turn_stamp: TurnStamp | None) -> dict[str, Any]:
+def row_of(at: str, change: Change, source: str, turn_stamp: TurnStamp | None) -> dict[str, Any]:
+    """Return a change as plain values, for JSON."""
     row: dict[str, Any] = {
         "at": at,
         "kind": change.kind,
@@ -283,7 +290,8 @@ def _parsed(line: bytes) -> dict[str, Any] | None:
     return row if isinstance(row, dict) else None
 
 
-def _record(row: dict[str, Any]) -> HistoryRecord | None:
+def record_of(row: dict[str, Any]) -> HistoryRecord | None:
+    """Build a record from what `row_of` gave; None if it is nothing of that kind."""
     try:
         before, after = (None if row[key] is None else memory_of(row[key]) for key in ("before", "after"))
         other = memory_of(row["other"]) if row.get("other") else None

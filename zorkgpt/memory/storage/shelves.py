@@ -16,7 +16,7 @@ from urllib.parse import quote
 from zorkgpt.errors import FileError, MemoryStoreError
 from zorkgpt.files import AtomicFile, Disk, ReplacementObserver, Stamp, write_file
 from zorkgpt.log import get_logger
-from zorkgpt.memory.storage.document import INTRODUCTION, Document, Shelf, first_section, indexed, parse_shelf
+from zorkgpt.memory.storage.document import INTRODUCTION, Document, Shelf, first_section, indexed, parse_shelf, render
 from zorkgpt.memory.storage.escaping import encode
 from zorkgpt.memory.storage.section import LocationSection
 
@@ -52,8 +52,8 @@ def is_shelf_name(name: str) -> bool:
 def joined(document: Document) -> bytes:
     """Return all of it as the bytes of one file."""
     main, *shelves = document.shelves
-    if not shelves:
-        return main.render()
+    if not any(shelf.name for shelf in shelves):
+        return render(document)
     data = _LISTED.sub(b"", main.render()).replace(encode(INTRODUCTION), b"").rstrip(b"\r\n")
     eol = encode(main.eol)
     top = first_section(main.eol).data

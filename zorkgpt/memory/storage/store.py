@@ -3,12 +3,13 @@
 import threading
 import time
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from functools import partial
 from logging import INFO, WARNING
 from pathlib import Path
 
 from zorkgpt.errors import MemoryStoreError
-from zorkgpt.files import BETWEEN_LOOKS_S, LOCK_TIMEOUT_S, LOOKS, Disk, Recovery, Stamp, recover
+from zorkgpt.files import BETWEEN_LOOKS_S, LOCK_TIMEOUT_S, LOOKS, Disk, Recovery, Stamp, recover, write_file
 from zorkgpt.log import get_logger
 from zorkgpt.memory.models import Memory, PlaceKey
 from zorkgpt.memory.storage.changes import ChangedDocument
@@ -35,6 +36,7 @@ class MemoryStore:
     def __init__(self, path: Path | str, *, lock_timeout_s: float = LOCK_TIMEOUT_S, disk: Disk | None = None) -> None:
         self.files = MemoryFiles(path, lock_timeout_s=lock_timeout_s, disk=disk)
         self.file = self.files.main
+        self.path, self.name = self.file.path, str(self.file.path)
         self.sizes = ShelfSizes()
         self.history = ChangeHistory(self.file.path.with_suffix(".history.jsonl"), disk=disk)
         self.cache: dict[PlaceKey, list[Memory]] = {}
@@ -96,9 +98,13 @@ class MemoryStore:
                 if outcome is None or outcome.document is self._document:
                     return outcome
                 # Somebody who does not know our lock, an editor say, may have saved a file meanwhile.
-                if self._is_as_seen() and self._write(outcome, source, turn_stamp):
-                    self._cut()
-                    self.index.follow(self._document)
+                if not self._is_as_seen():
+                    continue
+                if outcome.changes:
+                    self._begin_history()
+                before = self._document
+                if self._commit(outcome.document):
+                    self._conclude(before, outcome, source, turn_stamp)
                     return outcome
         raise MemoryStoreError(f"{self.file.path} is being changed all the time by something that ignores its lock.")
 
@@ -108,6 +114,32 @@ class MemoryStore:
             self._reread_or_recover()
             self._begin_history()
             self._reconcile()
+
+    def rewrite_history(self, rewrite: Callable[[list[bytes]], list[bytes]]) -> tuple[int, int]:
+        """Put other lines in the place of those of the history; the last one then says again what the file is.
+
+        Returns:
+            The number of lines before and after.
+        """
+        if self.history.size() < 0:
+            return 0, 0
+        with self.guard, self.file.locked():
+            lines = self.history.path.read_bytes().splitlines(keepends=True)
+            kept = rewrite(lines)
+            if kept != lines:
+                write_file(self.history.path, b"".join(kept))
+            self.history.append((), self._document.fingerprint(), source="rewritten")
+            self._note_history_size()
+        return len(lines), len(kept)
+
+    def locked(self) -> AbstractContextManager[object]:
+        """Keep others from changing the files."""
+        return self.file.locked()
+
+    def close(self) -> None:
+        """Close the index of words; no file is held open."""
+        with self.guard:
+            self.index.close()
 
     def compact_history(self) -> tuple[int, int]:
         """Make one line of the observations and trials of a memory that follow one another in the history.
@@ -253,19 +285,15 @@ class MemoryStore:
 
     # Writing
 
-    def _write(self, outcome: ChangedDocument, source: str, turn_stamp: TurnStamp | None) -> bool:
-        """Write what came of a change. False: somebody else changed a file at the last moment; nothing was done."""
-        if outcome.changes:
-            self._begin_history()
-        before = self._document
-        if not self._commit(outcome.document):
-            return False
+    def _conclude(self, before: Document, outcome: ChangedDocument, source: str, turn_stamp: TurnStamp | None) -> None:
+        """Take a change that was written into history, cache and index, and cut what has grown too large."""
         self._record(outcome, source, turn_stamp)
         self._note_history_size()
-        named = {change.location_id for change in outcome.changes}
-        # What is forgotten is not told as a change, which the history would keep.
-        self._refresh_cache(named or changed_places(before, outcome.document))
-        return True
+        # What is forgotten, or only counted, is no change of a memory.
+        told = {change.location_id for change in outcome.changes}
+        self._refresh_cache(told or changed_places(before, self._document))
+        self._cut()
+        self.index.follow(self._document)
 
     def _commit(self, document: Document, *, is_cut: bool = False) -> bool:
         """Put a document in the place of the present one. False: somebody has changed a file, and nothing was done."""

@@ -5,17 +5,19 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from zorkgpt.errors import MemoryStoreError, reason_of
+from zorkgpt.errors import FileError, MemoryStoreError, reason_of
+from zorkgpt.files import write_file
 from zorkgpt.memory.checks import check_types
 from zorkgpt.memory.models import Memory, PlaceKey, fields_of, memory_of
 from zorkgpt.memory.places import checked_place, place_order
 from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.storage import changes
 from zorkgpt.memory.storage.changes import ChangedDocument
-from zorkgpt.memory.storage.document import Document
+from zorkgpt.memory.storage.document import Document, parse
 from zorkgpt.memory.storage.escaping import folded
-from zorkgpt.memory.storage.shelves import read_document
-from zorkgpt.memory.storage.store import MemoryStore
+from zorkgpt.memory.storage.history import differences
+from zorkgpt.memory.storage.protocol import Store
+from zorkgpt.memory.storage.shelves import joined, read_document
 
 _AT_ONCE = 500
 """How many memories are added in one write, and more only where they are of one place."""
@@ -40,7 +42,7 @@ def read_memories(path: Path) -> list[LocatedMemory]:
         data = path.read_bytes()
     except OSError as error:
         raise MemoryStoreError(f"Can't read {path}: {error.strerror}") from error
-    if data.lstrip()[:1] in (b"[", b"{"):
+    if _is_json(data):
         return _from_json(path, data)
     document = read_document(path)
     found = [
@@ -54,7 +56,37 @@ def read_memories(path: Path) -> list[LocatedMemory]:
     return found
 
 
-def add_all(store: MemoryStore, memories: Iterable[LocatedMemory]) -> int:
+def write_memories(store: Store, path: Path) -> None:
+    """Write all of the document as one Markdown file, in the place of what stands there.
+
+    Raises:
+        MemoryStoreError: it can't be read or written.
+    """
+    store.refresh()
+    try:
+        write_file(path, joined(store.document))
+    except FileError as error:
+        raise MemoryStoreError(str(error)) from error
+
+
+def take_in(store: Store, path: Path) -> tuple[int, int]:
+    """Add the memories of an exported JSON file or of another `Memories.md`; return how many, and of how many.
+
+    A store in which there is nothing takes over a Markdown file with all that a person wrote in it, byte for byte.
+
+    Raises:
+        MemoryStoreError: the file can't be read or is neither; or the store can't be written.
+    """
+    memories = read_memories(path)
+    if store.document.is_empty and not _is_json(path.read_bytes()):
+        document = parse(joined(read_document(path)))
+        change = ChangedDocument(document, tuple(differences({}, document)))
+        if store.apply(lambda now: change if now.is_empty else None) is not None:
+            return len(change.changes), len(memories)
+    return add_all(store, memories), len(memories)
+
+
+def add_all(store: Store, memories: Iterable[LocatedMemory]) -> int:
     """Add the memories that the store does not have, and return how many were added.
 
     Place by place and some hundreds at a time, so that others come to their turn meanwhile; what a kill leaves out is
@@ -104,6 +136,10 @@ def with_memories(document: Document, memories: Iterable[LocatedMemory]) -> Chan
         document = outcome.document
         made += outcome.changes
     return ChangedDocument(document, tuple(made))
+
+
+def _is_json(data: bytes) -> bool:
+    return data.lstrip()[:1] in (b"[", b"{")
 
 
 def _key(memory: Memory) -> tuple[str, str, str]:

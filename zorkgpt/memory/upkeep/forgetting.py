@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from operator import is_
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,11 @@ from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import Memory, PlaceKey, memory_of
 from zorkgpt.memory.places import checked_place
 from zorkgpt.memory.storage.changes import ChangedDocument
-from zorkgpt.memory.storage.document import Document, Shelf, indexed, parse_shelf
+from zorkgpt.memory.storage.document import Document, Shelf, indexed, parse, render
 from zorkgpt.memory.storage.entry import Entry, render_entry
 from zorkgpt.memory.storage.escaping import decode, encode, one_line
+from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.memory.storage.section import LocationSection, parse_section
-from zorkgpt.memory.storage.store import MemoryStore
 from zorkgpt.runlog.episodes import RUNS
 
 FORGOTTEN = "[forgotten]"
@@ -57,7 +58,7 @@ class Traces:
         return (place, memory_id(place, memory)) in self.removed
 
 
-def traces_of_memory(store: MemoryStore, place: PlaceKey, memory: Memory) -> Traces:
+def traces_of_memory(store: Store, place: PlaceKey, memory: Memory) -> Traces:
     """Return the traces of one memory: every text and title that it ever had."""
     wanted = memory_id(place, memory)
     known = [memory]
@@ -82,22 +83,19 @@ def traces_of_text(text: str, caches: Iterable[dict[PlaceKey, list[Memory]]]) ->
     return Traces(frozenset(removed), frozenset({wanted, text}), frozenset())
 
 
-def forget(store: MemoryStore, traces: Traces) -> None:
+def forget(store: Store, traces: Traces) -> None:
     """Take the traces out of the file and of everything that is kept beside it, in `runs/` too.
 
     Raises:
         MemoryStoreError, FileError, OSError: something can't be read or written; calling again goes on from there.
     """
-    path = store.file.path
-    with store.guard, store.file.locked():
+    path = store.path
+    with store.guard, store.locked():
         store.apply(lambda document: ChangedDocument(_document(document, traces)))
-        _clean_markdown(store.file.backup, traces)
-        for beside in sorted(path.parent.glob(f"{path.name}.*")):
-            if beside.suffix != ".lock" and beside != store.file.backup:
+        for beside in sorted((*path.parent.glob(f"{path.name}.*"), *path.with_suffix("").glob("*.md.*"))):
+            if beside.suffix != ".lock":
                 _clean_markdown(beside, traces)
-        for shelf in sorted(store.files.folder.glob("*")):
-            _clean_markdown(shelf, traces)
-        _clean_history(store, traces)
+        store.rewrite_history(lambda lines: _without_removed(lines, traces))
         _clean_json(path.with_suffix(".trials.jsonl"), traces)
         _clean_json(path.with_suffix(".judged.jsonl"), traces, drops=True)
         # Disposable, and made again without it.
@@ -115,13 +113,12 @@ def forget(store: MemoryStore, traces: Traces) -> None:
 
 def _document(document: Document, traces: Traces) -> Document:
     shelves = tuple(_shelf(shelf, traces) for shelf in document.shelves)
-    same = all(new is old for new, old in zip(shelves, document.shelves, strict=True))
-    return document if same else indexed(shelves)
+    return document if all(map(is_, shelves, document.shelves)) else indexed(shelves)
 
 
 def _shelf(shelf: Shelf, traces: Traces) -> Shelf:
     sections = [_section(section, traces, shelf.eol) for section in shelf.sections]
-    if all(new is old for new, old in zip(sections, shelf.sections, strict=True)):
+    if all(map(is_, sections, shelf.sections)):
         return shelf
     return replace(shelf, sections=tuple(section for section in sections if section is not None))
 
@@ -163,16 +160,13 @@ def _cleaned_lines(text: str, traces: Traces) -> str:
 def _clean_markdown(path: Path, traces: Traces) -> None:
     if path.is_file():
         data = path.read_bytes()
-        cleaned = _shelf(parse_shelf(data), traces).render()
+        cleaned = render(_document(parse(data), traces))
         if cleaned != data:
             write_file(path, cleaned)
 
 
-def _clean_history(store: MemoryStore, traces: Traces) -> None:
-    """Leave out the lines of what is removed; the last one then says again what the file is."""
-    path = store.history.path
-    if not path.is_file():
-        return
+def _without_removed(lines: Iterable[bytes], traces: Traces) -> list[bytes]:
+    """Return the lines of a history without those of what is removed, and without traces of it."""
 
     def is_kept(row: Any) -> bool:
         try:
@@ -182,18 +176,14 @@ def _clean_history(store: MemoryStore, traces: Traces) -> None:
             return True
         return not any(traces.is_removed(place, one) for one in both)
 
-    _clean_json(path, traces, is_kept=is_kept)
-    store.history.append((), store.document.fingerprint(), source="forgotten")
+    return [cleaned for line in lines if (cleaned := _line(line, traces, False, is_kept))]
 
 
-def _clean_json(
-    path: Path, traces: Traces, *, drops: bool = False, is_kept: Callable[[Any], bool] = lambda _: True
-) -> None:
+def _clean_json(path: Path, traces: Traces, *, drops: bool = False) -> None:
     """Clean a file of JSON, or of one JSON value a line.
 
     Args:
         drops: leave out a line that has any of the traces.
-        is_kept: which lines stay.
     """
     if not path.is_file():
         return
@@ -207,7 +197,7 @@ def _clean_json(
         cleaned = _value(whole, traces)
         new = data if cleaned == whole else json.dumps(cleaned, indent=1).encode()
     else:
-        new = b"".join(_line(line, traces, drops, is_kept) for line in lines)
+        new = b"".join(_line(line, traces, drops, lambda _: True) for line in lines)
     if new != data:
         write_file(path, new)
 

@@ -7,19 +7,26 @@ const LONGEST_WAIT_MS = 8000;
 const embedded = document.getElementById("run-data");
 const answers = embedded ? JSON.parse(embedded.textContent) : null;
 const kept = new Map();
-let token = sessionStorageOr("");
+let token = tokenOr("");
 
 export const exported = answers !== null;
 
-function sessionStorageOr(otherwise) {
-  // The token stands behind the # of the address that was printed: there it reaches no log. From then on it is kept here.
+// Everything that an exported file holds, by the path that asks for it.
+export function allAnswers() {
+  return answers;
+}
+
+function tokenOr(otherwise) {
+  // The token stands behind the # of the address that was printed: there it reaches no log. From then on it is kept here,
+  // for every tab, so that a copied address needs none. It holds as long as the viewer that made it.
   const given = /(?:^#|&)token=([\w-]+)/.exec(location.hash);
   try {
     if (given) {
-      sessionStorage.setItem("token", given[1]);
-      history.replaceState(null, "", location.pathname);
+      localStorage.setItem("token", given[1]);
+      const sight = location.hash.slice(1).split("&").filter((part) => !part.startsWith("token=")).join("&");
+      history.replaceState(null, "", location.pathname + (sight && `#${sight}`));
     }
-    return sessionStorage.getItem("token") ?? otherwise;
+    return localStorage.getItem("token") ?? otherwise;
   } catch {
     return given ? given[1] : otherwise;
   }

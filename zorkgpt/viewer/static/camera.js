@@ -52,6 +52,14 @@ export class Camera {
     this.apply();
   }
 
+  // A room that is out of sight comes to the middle.
+  bringIn(spot, [wide, high]) {
+    const height = this.scale * Math.max(1, this.canvas.clientHeight);
+    if (Math.abs(spot.x - this.x) + wide / 2 <= this.span / 2 && Math.abs(spot.y - this.y) + high / 2 <= height / 2) return;
+    Object.assign(this, { free: true, x: spot.x, y: spot.y });
+    this.apply();
+  }
+
   fit() {
     const shape = this.canvas.clientWidth / Math.max(1, this.canvas.clientHeight);
     Object.assign(this, { free: true, x: this.width / 2, y: this.height / 2, span: Math.max(this.width, this.height * shape) });

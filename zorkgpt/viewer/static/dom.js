@@ -2,11 +2,19 @@
 
 // Controls, and the marks that turn the order of letters around: they would disturb what stands beside them.
 const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069\ufeff]/g;
+// What takes no room, looks like a space and is none, or turns the order of letters around; tab and line feed are seen. The
+// categories of Unicode hold most of it; the others are fillers, variation selectors and separators.
+const HIDDEN = /((?:(?![\t\n])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Co}\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\u{e0000}-\u{e0fff}]|(?! )\p{Zs})+)/u;
+const MOST_NAMED = 12;
 const SVG = "http://www.w3.org/2000/svg";
 
-export function shown(value) {
+function text(value) {
   const words = typeof value === "object" ? JSON.stringify(value) : String(value);
-  return value === null || value === undefined ? "" : words.replace(/\r\n?/g, "\n").replace(UNSEEN, "\ufffd");
+  return value === null || value === undefined ? "" : words.replace(/\r\n?/g, "\n");
+}
+
+export function shown(value) {
+  return text(value).replace(UNSEEN, "\ufffd");
 }
 
 export function shorten(value, limit) {
@@ -66,9 +74,51 @@ export function folded(summary, content, options = {}) {
   return details;
 }
 
-// Text of any length: as paragraphs of a block that keeps to its width and, if it is long, to a height.
+// Text of any length: as paragraphs of a block that keeps to its width and, if it is long, to a height. Where it stands word for
+// word, every character of it is shown, also those that a page usually leaves out.
 export function prose(value, className = "") {
-  return el("div", { class: `prose ${className}`, dir: "auto" }, shown(value).replace(/\n{3,}/g, "\n\n").trim());
+  return el("div", { class: `prose ${className}`, dir: "auto" }, pieces(value, className));
+}
+
+export function pieces(value, className = "") {
+  if (className === "verbatim") return revealed(text(value));
+  if (["story", "fact"].includes(className)) return revealed(trimmed(text(value)));
+  return linked(trimmed(shown(value)));
+}
+
+function trimmed(words) {
+  return words.replace(/\n{3,}/g, "\n\n").trim();
+}
+
+// A turn that is spoken of is a link to it.
+function linked(words) {
+  return words.split(/\b(episode \d{1,9}, turn \d{1,6})\b/i).map((part, index) => {
+    if (index % 2 === 0) return part;
+    const [episode, turn] = part.match(/\d+/g);
+    return turnLink(episode, turn, part);
+  });
+}
+
+function revealed(words) {
+  return words.split(HIDDEN).map((part, index) => (index % 2 === 0 ? part : el("span", { class: "hidden-characters", title: "Characters that are not seen" }, named(part))));
+}
+
+// The characters of a run by their numbers; those that repeat ASCII invisibly, by what they say.
+function named(run) {
+  const codes = Array.from(run, (one) => one.codePointAt(0));
+  if (codes.every((code) => code > 0xe0000 && code < 0xe0080)) {
+    const said = codes.map((code) => String.fromCharCode(code - 0xe0000)).filter((one) => one >= " " && one <= "~").join("");
+    return `⟨tags: ${said}⟩`;
+  }
+  const names = codes.slice(0, MOST_NAMED).map((code) => `U+${code.toString(16).toUpperCase().padStart(4, "0")}`);
+  const repeats = names.length > 1 && codes.every((code) => code === codes[0]);
+  if (repeats) return `⟨${names[0]} ×${codes.length}⟩`;
+  return `⟨${names.join(" ")}${codes.length > MOST_NAMED ? ` and ${codes.length - MOST_NAMED} more` : ""}⟩`;
+}
+
+// Where a turn is spoken of: the link that leads to it.
+export function turnLink(episode, turn, words = `episode ${episode}, turn ${turn}`, options = {}) {
+  return el("a", { href: `#${Number(episode)}:${Number(turn)}`, class: "turn-link", ...options }, words);
 }
 
 export function count(number, one, many = `${one}s`) {

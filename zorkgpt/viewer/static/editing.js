@@ -1,7 +1,7 @@
 // Changing memories by hand, where the viewer was started with --edit: correct, pin or veto.
 import { button, el, shorten } from "./dom.js";
 import { hasToken, send } from "./api.js";
-import { run, showNewest } from "./run.js";
+import { placeKey, run, showNewest } from "./run.js";
 
 const CHOICES = {
   category: ["SUCCESS", "FAILURE", "DISCOVERY", "DANGER", "NOTE"],
@@ -20,7 +20,7 @@ export function editTools(place, memory) {
 
 async function change(place, memory, wanted, tell = complain) {
   try {
-    await send(`places/${place}/memories`, { title: memory.title, expected: memory.text, ...wanted });
+    await send(`places/${encodeURIComponent(placeKey(place))}/memories`, { title: memory.title, expected: memory.text, ...wanted });
     await showNewest(place);
     return true;
   } catch (error) {

@@ -1,7 +1,8 @@
 // Objectives and knowledge, as they stood at the turn.
-import { el, fill, folded, prose, shorten, shown } from "./dom.js";
+import { el, fill, folded, prose, shorten, shown, turnLink } from "./dom.js";
+import { objectiveRelied } from "./reasons.js";
 import { askOnce } from "./api.js";
-import { current, roomName, run, turnNumber, view } from "./run.js";
+import { current, roomName, run, turnNumber, turnRow, view } from "./run.js";
 
 let objectives;
 let knowledge;
@@ -15,8 +16,8 @@ export function startKnowledge(box) {
 }
 
 export async function updateObjectives() {
-  await refill(objectives, "objectives_updated", false, (found) => found
-    ? [since(found), el("ul", { class: "objectives" }, listed(found.note.objectives).map(objective))]
+  await refill(objectives, "objectives_updated", false, (found, row) => found
+    ? [since(found), el("ul", { class: "objectives" }, listed(found.note.objectives).map((one) => objective(one, row)))]
     : [none("No objectives are written down up to this turn.")]);
 }
 
@@ -31,43 +32,45 @@ async function refill(box, kind, outlives, content) {
   const key = () => `${view.episode}.${view.at}.${current().notes}`;
   const before = key();
   if (box.dataset.key === before) return;
-  const found = await latest(kind, outlives);
-  if (before === key()) fill(box, before, content(found));
+  const [found, row] = await Promise.all([latest(kind, outlives), turnRow(view.episode, view.at)]);
+  if (before === key()) fill(box, before, content(found, row));
 }
 
 // The last of its kind up to the turn; knowledge outlives its episode.
-async function latest(kind, outlives) {
+export async function latest(kind, outlives, until = turnNumber()) {
   for (const number of [...run.episodes.keys()].reverse()) {
     const row = run.episodes.get(number);
     if (number > view.episode || (number < view.episode && !outlives) || !row.notes) continue;
     const { notes } = await askOnce(`episodes/${number}/notes`, String(row.notes));
-    const until = number === view.episode ? turnNumber() : Infinity;
-    const found = notes.filter((one) => one.kind === kind && one.turn <= until).at(-1);
+    const found = notes.filter((one) => one.kind === kind && (number < view.episode || one.turn <= until)).at(-1);
     if (found) return { note: found, episode: number };
   }
   return null;
 }
 
 function since({ note, episode }) {
-  return el("p", { class: "quiet" }, `since episode ${episode}, turn ${note.turn}`);
+  return el("p", { class: "quiet" }, "since ", turnLink(episode, note.turn));
 }
 
 function none(words) {
   return el("p", { class: "empty" }, words);
 }
 
-function objective(one) {
+function objective(one, row) {
   if (one === null || typeof one !== "object") return el("li", { dir: "auto" }, shorten(one, 600));
   const status = shorten(one.status ?? "open", 20);
   const kind = { open: "note", reached: "good", stale: "warn" }[status] ?? "quiet";
-  const more = [["Done when", one.done_when], ["at", places(one.places)], ["since", moments([one.origin])], ["given up in episode", listed(one.given_up).map(shown).join(", ")]].filter(([, value]) => value);
+  const more = [["Done when", one.done_when], ["at", places(one.places)], ["given up in episode", listed(one.given_up).map(shown).join(", ")]].filter(([, value]) => value);
+  const origin = moments([one.origin]);
+  const relied = row ? objectiveRelied(one, row) : "";
   return el("li", { class: `objective ${kind === "quiet" ? "past" : ""}`, dir: "auto" }, el("span", { class: `badge ${kind}` }, status), el("b", {}, shorten(one.text, 600)),
-    el("span", { class: "quiet" }, more.map(([name, value]) => `${name} ${shorten(value, 300)}`).join(" · ")),
-    ...listed(one.reached).map((proof) => el("span", { class: "proof" }, `✓ ${moments([proof])} ${shorten(proof?.words, 300)}`)));
+    el("span", { class: "quiet" }, more.map(([name, value]) => `${name} ${shorten(value, 300)}`).join(" · "), ...(origin.length ? [more.length ? " · since " : "since ", ...origin] : [])),
+    relied && el("span", { class: "relied-on" }, `Relied on: ${relied}`),
+    ...listed(one.reached).map((proof) => el("span", { class: "proof" }, "✓ ", ...moments([proof]), ` ${shorten(proof?.words, 300)}`)));
 }
 
 function moments(given) {
-  return given.filter((one) => Number.isInteger(one?.episode)).map((one) => `${one.episode}:${shown(one.turn ?? 0)}`).join(", ");
+  return given.filter((one) => Number.isInteger(one?.episode)).map((one) => (Number.isInteger(one.turn ?? 0) ? turnLink(one.episode, one.turn ?? 0, `${one.episode}:${one.turn ?? 0}`) : `${one.episode}:${shown(one.turn)}`));
 }
 
 function places(given) {

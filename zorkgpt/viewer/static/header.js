@@ -61,7 +61,7 @@ function comparer(numbers) {
 }
 
 function notice(row) {
-  const words = [...new Set([run.undone, run.missing].filter(Boolean))];
+  const words = [...new Set([run.lost, run.undone, run.missing].filter(Boolean))];
   if (row?.later_version) words.push(`A later version of this program wrote parts of this log (format ${row.later_version}); they are not shown.`);
   if (row?.unreadable) words.push(`${row.unreadable} lines of this log are damaged and are not shown.`);
   if (row?.half_written && row.quiet) words.push("The log ends in the midst of a line: the run was cut off.");

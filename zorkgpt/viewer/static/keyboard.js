@@ -1,21 +1,25 @@
 // The keys, and the page that tells of them.
 import { button, el } from "./dom.js";
-import { current, go, view } from "./run.js";
+import { current, go, openScreen, view } from "./run.js";
+import { openSearch, toHit } from "./search.js";
 import { follow, neighbour, play, stepBy, stop } from "./timeline.js";
 
 const KEYS = [
   ["←  →", "one turn back, one turn on"], ["PgUp  PgDn", "ten turns"], ["Home  End", "the opening, the last turn"], ["[  ]", "the episode before, the next one"],
-  ["Space", "play the turns one after the other"], ["F", "follow the newest turn"], ["?", "this page"],
+  ["Space", "play the turns one after the other"], ["F", "follow the newest turn"], ["/", "search all episodes"], ["N  Shift+N", "the next hit of the search, the one before"], ["O  T  M", "the overview of the run, its turns, all memories"], ["?", "this page"],
 ];
 const ACTS = {
   ArrowLeft: () => stepBy(-1), ArrowRight: () => stepBy(1), PageUp: () => go(view.at - 10), PageDown: () => go(view.at + 10), Home: () => go(0),
-  End: () => go(current()?.columns?.turns.length ?? 0), "[": () => neighbour(-1, true), "]": () => neighbour(1, true), " ": play, f: follow, F: follow, "?": showHelp,
+  End: () => go(current()?.columns?.turns.length ?? 0), "[": () => neighbour(-1, true), "]": () => neighbour(1, true), " ": play, f: follow, F: follow, "?": showHelp, o: () => openScreen("overview"), t: () => openScreen("turn"), m: () => openScreen("memories"), "/": openSearch, n: () => toHit(1), N: () => toHit(-1),
 };
+
+// What does not step through the turns works on every screen.
+const EVERYWHERE = ["?", "/", "o", "t", "m"];
 
 export function startKeyboard() {
   document.addEventListener("keydown", (event) => {
     const act = ACTS[event.key];
-    if (!act || event.ctrlKey || event.altKey || event.metaKey || taken(event)) return;
+    if (!act || (view.screen !== "turn" && !EVERYWHERE.includes(event.key)) || event.ctrlKey || event.altKey || event.metaKey || taken(event)) return;
     event.preventDefault();
     if (event.key !== " ") stop();
     act();

@@ -1,44 +1,52 @@
 // Puts the page together.
 import { button, el } from "./dom.js";
-import { listen, run, start, view } from "./run.js";
+import { announce, listen, openScreen, run, start, view } from "./run.js";
+import { openAddress, startAddress, writeAddress } from "./address.js";
 import { showTranscriptAgain, startTranscript, updateTranscript } from "./transcript.js";
 import { startTimeline, updateTimeline } from "./timeline.js";
 import { startMap, updateMap } from "./map.js";
 import { startTurn, updateTurn } from "./turn.js";
 import { TABS } from "./tabs.js";
 import { startBeside, updateBeside } from "./side_by_side.js";
+import { startOverview, updateOverview } from "./overview.js";
+import { EVENTS, closeSearch, openSearch, startSearch, updateSearch } from "./search.js";
+import { SORTS, startEverything, updateEverything } from "./all_memories.js";
 import { startHeader, updateHeader } from "./header.js";
 import { startKeyboard } from "./keyboard.js";
 
 const byId = (id) => document.getElementById(id);
-const PANELS = [["transcript", "Transcript"], ["world", "Map"], ["turn", "Turn"], ["known", "Memory"]];
+const SCREENS = [["overview", "Overview"], ["turn", "Turns"], ["memories", "All memories"]];
+const PANELS = [["transcript", "Transcript"], ["world", "Map"], ["turn", "Turn"], ["known", "Memory"], ["found", "Search"]];
 
-function startTabs() {
-  byId("tabs").append(...PANELS.map(([id, name]) => button(name, () => openPanel(id), { "data-opens": id })));
-  openPanel("transcript");
+function startScreens() {
+  byId("screens").append(...SCREENS.map(([id, name]) => button(name, () => openScreen(id), { class: "small", "data-screen": id })));
+  byId("screens").append(button("Search", () => (view.find === null || view.screen !== "turn" ? openSearch() : closeSearch()), { class: "small", id: "searcher", title: "Search all episodes (/)" }));
 }
 
-function openPanel(id) {
-  document.body.dataset.panel = id;
-  if (id === "transcript") showTranscriptAgain();
-  for (const tab of byId("tabs").children) tab.setAttribute("aria-pressed", tab.dataset.opens === id);
+function startTabs() {
+  byId("tabs").append(...PANELS.map(([id, name]) => button(name, () => { view.panel = id; announce(); }, { "data-opens": id })));
+}
+
+function updateTabs() {
+  const { screen, panel, tab } = view;
+  const hidden = document.body.dataset.panel !== panel || document.body.dataset.screen !== screen;
+  if (hidden && panel === "transcript") showTranscriptAgain();
+  document.body.dataset.screen = screen;
+  for (const one of byId("screens").children) one.setAttribute("aria-pressed", one.id === "searcher" ? view.find !== null && screen === "turn" : one.dataset.screen === screen);
+  document.body.dataset.panel = panel;
+  for (const one of byId("tabs").children) one.hidden = one.dataset.opens === "found" && view.find === null;
+  for (const one of byId("tabs").children) one.setAttribute("aria-pressed", one.dataset.opens === panel);
+  for (const one of TABS) byId(one.id).hidden = tab !== one.id;
+  for (const one of byId("known-tabs").children) one.setAttribute("aria-pressed", one.dataset.shows === tab);
 }
 
 function startKnown() {
-  byId("known-tabs").append(...TABS.map(({ id, name }) => button(name, () => openKnown(id), { class: "small", "data-shows": id })));
+  byId("known-tabs").append(...TABS.map(({ id, name }) => button(name, () => { view.tab = id; announce(); }, { class: "small", "data-shows": id })));
   for (const { id, start } of TABS) {
     const box = el("div", { id });
     byId("known-body").append(box);
     start(box);
   }
-  openKnown(TABS[0].id);
-  // A room of the map was asked for: its memories are what shows.
-  listen(() => view.place !== null && openKnown(TABS[0].id));
-}
-
-function openKnown(id) {
-  for (const tab of TABS) byId(tab.id).hidden = tab.id !== id;
-  for (const tab of byId("known-tabs").children) tab.setAttribute("aria-pressed", tab.dataset.shows === id);
 }
 
 function complain(error) {
@@ -53,8 +61,14 @@ startMap(byId("map"));
 startTurn(byId("turn-body"));
 startBeside(byId("beside-body"));
 startKeyboard();
+startScreens();
 startTabs();
+startOverview(byId("overview-body"));
+startSearch(byId("found-body"));
+startEverything(byId("everything-body"));
 startKnown();
-for (const update of [updateHeader, updateTimeline, updateTranscript, updateMap, updateTurn, ...TABS.map(({ update }) => update), updateBeside]) listen(update);
+for (const update of [updateTabs, updateHeader, updateTimeline, updateTranscript, updateMap, updateTurn, ...TABS.map(({ update }) => update), updateBeside, updateOverview, updateEverything, updateSearch]) listen(update);
 listen(() => document.body.classList.toggle("empty-run", run.episodes.size === 0 || view.episode === 0));
-start().catch(complain);
+startAddress({ sorts: SORTS, events: EVENTS.map(([id]) => id), screens: SCREENS.map(([id]) => id).filter((id) => id !== "turn"), panels: PANELS.map(([id]) => id), tabs: TABS.map(({ id }) => id) });
+listen(writeAddress);
+start(openAddress).catch(complain);

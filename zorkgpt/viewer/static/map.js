@@ -13,6 +13,7 @@ let canvas;
 let layers = {};
 let drawing = null;
 let parts = [];
+let asked = null;
 
 export function startMap(element) {
   box = element;
@@ -104,7 +105,7 @@ function wrapped(name) {
 }
 
 function choose(room) {
-  view.place = room;
+  Object.assign(view, { place: room, tab: "memories" });
   announce();
 }
 
@@ -127,6 +128,11 @@ function look() {
   canvas.setAttribute("aria-label", `Map: ${known.length} rooms are known, the player is in ${roomName(here)}`);
   const spot = drawing.rooms.find((room) => room.id === here);
   camera.follow(spot, known, drawing.box);
+  if (view.place !== asked) {
+    asked = view.place;
+    const wanted = known.find((room) => room.id === asked);
+    if (wanted) camera.bringIn(wanted, drawing.box);
+  }
 }
 
 // The last steps of this episode, fading backwards.

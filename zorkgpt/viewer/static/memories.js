@@ -5,6 +5,7 @@ import { believed, memoriesAt } from "./memory_state.js";
 import { memoryCard } from "./memory_card.js";
 import { editTools } from "./editing.js";
 import { wholly } from "./transcript.js";
+import { memoryRelied } from "./reasons.js";
 
 let box;
 
@@ -16,12 +17,13 @@ export async function updateMemories() {
   const asked = view.place;
   const id = asked ?? placesOf()[0];
   const at = asked !== null || view.at === 0 ? now() : moment(view.episode, turnNumber() - 1);
-  const key = `${view.episode}.${view.at}.${id}.${run.memory}.${run.names[id]}`;
+  const key = `${view.episode}.${view.at}.${id}.${run.memory}.${roomName(id)}`;
   if (id === null || id === undefined || box.dataset.key === key) return;
   const [answer, row] = await Promise.all([place(id), turnRow(view.episode, view.at)]);
   if (id !== (view.place ?? placesOf()[0])) return;
   const states = memoriesAt(answer.threads, at);
-  fill(box, key, [heading(id, asked), ...list(states, id), ...told(asked === null ? row : null)]);
+  const relied = asked === null && row ? (memory) => memoryRelied(memory, id, row) : () => "";
+  fill(box, key, [heading(id, asked), ...list(states, id, relied), ...told(asked === null ? row : null)]);
 }
 
 function heading(id, asked) {
@@ -31,10 +33,10 @@ function heading(id, asked) {
   return head;
 }
 
-function list(states, id) {
+function list(states, id, relied) {
   const current = states.filter(believed);
   const past = states.filter((state) => !believed(state));
-  const cards = current.map((state) => memoryCard(state, editTools(id, state.memory)));
+  const cards = current.map((state) => memoryCard(state, editTools(id, state.memory), relied(state.memory)));
   if (!cards.length) cards.push(el("p", { class: "empty" }, "Nothing is remembered of this place yet."));
   if (past.length) {
     cards.push(folded(`Not shown to the player any more, ${past.length}`, () => el("div", {}, past.map((state) => memoryCard(state, editTools(id, state.memory)))), { class: "past" }));

@@ -1,6 +1,6 @@
 // One memory: what it says, how long it holds, how far it is believed, and how it came to be so.
-import { el, folded, prose, shorten, shown } from "./dom.js";
-import { parted } from "./run.js";
+import { el, folded, prose, shorten, shown, turnLink } from "./dom.js";
+import { parted, run } from "./run.js";
 import { timesSeen } from "./memory_state.js";
 
 const CLASSES = new Map(Object.entries({
@@ -8,11 +8,15 @@ const CLASSES = new Map(Object.entries({
   permanent: ["permanent", "How the game works: true in every episode"],
   ephemeral: ["this episode", "What the player did to the world: gone with the restart"],
 }));
+// On it the memories of one episode end.
+const LAST_TURN = 999_999;
 const KINDS = new Set(["SUCCESS", "FAILURE", "DISCOVERY", "DANGER", "NOTE"]);
 
-export function memoryCard({ memory, versions, later }, tools = []) {
+// `relied` says in words why the action of the turn counts as relying on it.
+export function memoryCard({ memory, versions, later }, tools = [], relied = "") {
   const kind = KINDS.has(memory.category) ? memory.category.toLowerCase() : "note";
-  const card = el("article", { class: `memory ${kind} ${memory.status === "ACTIVE" ? "" : shorten(memory.status, 20).toLowerCase()}` });
+  const card = el("article", { class: `memory ${kind} ${memory.status === "ACTIVE" ? "" : shorten(memory.status, 20).toLowerCase()}${relied && " relied"}` });
+  if (relied) card.append(el("p", { class: "relied-on" }, `Relied on: ${relied}`));
   card.append(el("h4", { dir: "auto" }, shorten(memory.title, 200)), chips(memory), prose(memory.text, "fact"));
   if (memory.status === "SUPERSEDED") card.append(fate(memory));
   card.append(el("footer", {}, folded(`History, ${versions.length}${later ? ` and ${later} later` : ""}`, () => history(versions)), ...tools));
@@ -35,9 +39,14 @@ function chips(memory) {
 }
 
 function seenWhen(memory) {
-  const [first, last] = shorten(memory.turns, 48).split("→");
-  if (memory.first_episode == null) return `episode ${shorten(memory.episode, 24)}, turn ${shorten(memory.turns, 24)}`;
-  return `episode ${shorten(memory.first_episode, 24)}, turn ${shorten(first, 24)} → episode ${shorten(memory.episode, 24)}, turn ${shorten(last ?? first, 24)}`;
+  const [first, last = first] = shorten(memory.turns, 48).split("→");
+  const spoken = (episode, turn) => {
+    const words = `episode ${shorten(episode, 24)}, turn ${shorten(turn, 24)}`;
+    const number = /^\d{1,6}/.exec(turn)?.[0];
+    return number && run.episodes.has(Number(episode)) ? turnLink(episode, number, words) : words;
+  };
+  const end = spoken(memory.episode, memory.first_episode == null ? shorten(memory.turns, 24) : last);
+  return memory.first_episode == null ? [end] : [spoken(memory.first_episode, first), " → ", end];
 }
 
 function fate(memory) {
@@ -51,7 +60,7 @@ function fate(memory) {
 export function history(versions) {
   return el("ol", { class: "versions" }, versions.map((version) => {
     const [episode, turn] = parted(version.at);
-    const item = el("li", {}, el("span", { class: "when" }, `${episode}:${turn}`), el("b", {}, ` ${shorten(version.kind, 40)}`));
+    const item = el("li", {}, el("span", { class: "when" }, turn < LAST_TURN ? turnLink(episode, turn, `${episode}:${turn}`) : `${episode}`), el("b", {}, ` ${shorten(version.kind, 40)}`));
     if (version.source) item.append(el("span", { class: "quiet" }, ` (${version.source === "hand" ? "by hand" : shorten(version.source, 30)})`));
     if (version.reason) item.append(prose(version.reason, "reason"));
     if (version.other) item.append(el("p", { class: "quiet", dir: "auto" }, `Compared with “${shorten(version.other.title, 120)}”: ${shown(version.other.text)}`));

@@ -2,18 +2,27 @@
 import { Unanswered, ask, askOnce, exported, follow, offer } from "./api.js";
 
 const SPAN = 1_000_000;
-export const MARK = { failed: 1, died: 2, victory: 4, refused: 8, rejected: 16, wrote: 32, repeated: 64, contested: 128 };
+export const MARK = { failed: 1, died: 2, victory: 4, refused: 8, rejected: 16, wrote: 32, repeated: 64, contested: 128, scored: 256, disproved: 512 };
 
 // `missing` says in words what the panels lack, `undone` why what a person asked for last was not done.
-export const run = { name: "", episodes: new Map(), names: {}, map: 0, memory: 0, pageTurns: 20, edit: false, connected: false, missing: "", undone: "" };
-// `at` counts the turns that were played: 0 is the opening. `place` is a room that was asked for, null the turn's own.
-export const view = { episode: 0, at: 0, following: true, place: null, beside: null };
+// `lost` says why the address that was opened leads nowhere.
+export const run = { name: "", episodes: new Map(), names: {}, map: 0, memory: 0, pageTurns: 20, edit: false, connected: false, missing: "", undone: "", lost: "" };
+// `at` counts the turns that were played: 0 is the opening. `place` is a place that was asked for, null the turn's own.
+// `screen` is what the page shows: one of "turn", "overview", "memories", which `sort` orders. `panel` is the one that is open where there is room for one, `tab` the one of what is known.
+// `find` are the words that are searched for, null where nobody searches, `only` the events that the hits are kept to.
+export const view = { screen: "turn", episode: 0, at: 0, following: true, place: null, beside: null, panel: "transcript", tab: "memories", find: null, only: [], sort: "place" };
 const listeners = [];
+const finishers = [];
 let announced = false;
 let rounds = 0;
 
 export function listen(update) {
   listeners.push(update);
+}
+
+// Called once all panels are up to date.
+export function finish(act) {
+  finishers.push(act);
 }
 
 export function announce() {
@@ -29,6 +38,7 @@ export function announce() {
 async function updateAll() {
   const round = ++rounds;
   const ends = await Promise.allSettled(listeners.map(async (update) => update()));
+  for (const act of finishers) act();
   const missing = ends.map(({ reason }) => reason).filter(Boolean).map(words)[0] ?? "";
   if (round !== rounds || missing === run.missing) return;
   run.missing = missing;
@@ -56,8 +66,14 @@ export function parted(at) {
   return [Math.floor(at / SPAN), at % SPAN];
 }
 
+// The key of a place, a number or a text, as it stands in an address and in the table of names.
+export function placeKey(id) {
+  return JSON.stringify(id);
+}
+
 export function roomName(id) {
-  return id === null || id === undefined ? "somewhere" : run.names[id] || `Room ${id}`;
+  if (id === null || id === undefined) return "somewhere";
+  return run.names[placeKey(id)] || (typeof id === "string" ? id : `Room ${id}`);
 }
 
 export function current() {
@@ -87,12 +103,10 @@ export function placesOf(episode = view.episode, at = view.at) {
   return [columns.places[at - 1], columns.places_after[at - 1]];
 }
 
-export async function start() {
+// `open` shows what the address names, once the run is known.
+export async function start(open) {
   takeRun(await ask("run"));
-  const last = [...run.episodes.keys()].at(-1);
-  const asked = /^#(\d+):(\d+)$/.exec(location.hash);
-  if (asked && run.episodes.has(Number(asked[1]))) await show(Number(asked[1]), Number(asked[2]), false);
-  else if (last !== undefined) await show(last, exported ? 0 : Infinity, !exported);
+  await open();
   announce();
   if (!exported) follow(takeNews, (connected) => {
     run.connected = connected;
@@ -118,6 +132,22 @@ function takeEpisode(row) {
 }
 
 export async function show(episode, at, following = false) {
+  view.screen = "turn";
+  await look(episode, at, following);
+}
+
+export function openScreen(screen) {
+  view.screen = screen;
+  announce();
+}
+
+// Nobody plays any more, as far as can be told.
+export function isOver() {
+  const row = [...run.episodes.values()].at(-1);
+  return exported || (row !== undefined && (row.reason !== null || row.quiet || row.cut_short));
+}
+
+async function look(episode, at, following = false) {
   const columns = await load(episode);
   if (view.episode !== episode) view.place = null;
   Object.assign(view, { episode, following, at: Math.max(0, Math.min(at, columns.turns.length)) });
@@ -130,6 +160,28 @@ export function go(at, following = false) {
   if (next !== view.at) view.place = null;
   Object.assign(view, { at: next, following: following || (view.following && next === length) });
   announce();
+}
+
+// The position of a turn by its number; null if the episode has no such turn.
+export async function positionOf(episode, turn) {
+  const { turns } = await load(episode);
+  if (turn === 0) return 0;
+  const index = turns[turn - 1] === turn ? turn - 1 : turns.indexOf(turn);
+  return index < 0 ? null : index + 1;
+}
+
+// A turn that something refers to by its number.
+export async function openTurn(episode, turn) {
+  const at = run.episodes.has(episode) ? await positionOf(episode, turn) : null;
+  if (at === null) throw new Unanswered(`There is no turn ${turn} of an episode ${episode} here.`);
+  await show(episode, at);
+  Object.assign(view, { panel: "transcript", beside: null });
+}
+
+// The memories of a place, and the place on the map, as they stand by now.
+export async function openPlace(id) {
+  await show([...run.episodes.keys()].at(-1), Infinity);
+  Object.assign(view, { place: id, tab: "memories", panel: "world", find: null, only: [] });
 }
 
 // A place as it stands by now.
@@ -164,7 +216,7 @@ export async function turnRow(episode, at) {
 }
 
 export function place(id) {
-  return askOnce(`places/${id}`, String(run.memory));
+  return askOnce(`places/${encodeURIComponent(placeKey(id))}`, String(run.memory));
 }
 
 let told = Promise.resolve();
@@ -212,7 +264,7 @@ async function keepRows(episode, grown) {
 async function keepUp() {
   const last = [...run.episodes.keys()].at(-1);
   if (last === undefined) return;
-  if (view.following) await show(last, Infinity, true);
+  if (view.following) await look(last, Infinity, true);
   else if (run.episodes.has(view.episode)) {
     const columns = await load(view.episode);
     view.at = Math.min(view.at, columns.turns.length);

@@ -1,5 +1,5 @@
 // Two episodes beside each other: turn by turn, where they part, and what the later one knew by then.
-import { button, count, el, fill, prose, shorten } from "./dom.js";
+import { button, count, el, fill, prose, shorten, turnLink } from "./dom.js";
 import { askOnce } from "./api.js";
 import { announce, current, go, load, moment, page, place, roomName, run, view } from "./run.js";
 import { believed, memoriesAt } from "./memory_state.js";
@@ -69,14 +69,14 @@ async function window_(episode) {
 function table(one, other, [left, right], parting) {
   const numbers = [...new Set([...left.keys(), ...right.keys()])].sort((a, b) => a - b);
   const body = numbers.map((at) => el("tr", { class: `${at === parting.parted ? "parting" : ""} ${at === view.at ? "looked-at" : ""} ${at < (parting.parted ?? Infinity) ? "alike" : ""}` },
-    el("th", { scope: "row" }, at), cell(left.get(at)), cell(right.get(at))));
+    el("th", { scope: "row" }, at), cell(left.get(at), one), cell(right.get(at), other)));
   const title = (episode) => `Episode ${episode}, ${shorten(run.episodes.get(episode).reason ?? "not over", 40)}`;
   return el("table", { class: "beside" }, el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "Turn"), el("th", { scope: "col" }, title(one)), el("th", { scope: "col" }, title(other)))), el("tbody", {}, body));
 }
 
-function cell(row) {
+function cell(row, episode) {
   if (!row) return el("td", { class: "over" }, "over");
-  return el("td", {}, el("p", { class: "where" }, el("bdi", {}, shorten(roomName(row.location_id), 50)), " ", ...badges(row)), el("p", { class: "action", dir: "auto" }, shorten(row.action, 160)),
+  return el("td", {}, el("p", { class: "where" }, turnLink(episode, row.turn, `${episode}:${row.turn}`), " ", el("bdi", {}, shorten(roomName(row.location_id), 50)), " ", ...badges(row)), el("p", { class: "action", dir: "auto" }, shorten(row.action, 160)),
     row.reasoning && el("p", { class: "quiet", dir: "auto" }, shorten(row.reasoning, 200)), prose(shorten(row.response, 260), "story"));
 }
 

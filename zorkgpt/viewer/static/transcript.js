@@ -1,5 +1,5 @@
 // The transcript: pages of turns, of which only those near the window are there.
-import { button, el, folded, prose, shorten, shown } from "./dom.js";
+import { button, el, folded, pieces, prose, shorten } from "./dom.js";
 import { ask } from "./api.js";
 import { MARK, announce, attempt, current, go, page, roomName, run, view } from "./run.js";
 
@@ -120,7 +120,7 @@ export function wholly(row, name, episode, className) {
   const text = prose(row[name], className);
   if (!row.cut.includes(name)) return text;
   const more = button("Show all of it", () => attempt(async () => {
-    text.textContent = shown((await ask(`episodes/${episode}/turns/${row.turn}`))[name]);
+    text.replaceChildren(...pieces((await ask(`episodes/${episode}/turns/${row.turn}`))[name], className));
     more.remove();
   }), { class: "small" });
   return el("div", {}, text, more);

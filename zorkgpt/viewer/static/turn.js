@@ -1,9 +1,15 @@
 // Everything about the turn that is looked at: where, what it carried, what it learned, who objected, which models were asked.
-import { count, el, fill, folded, prose, shorten, shown } from "./dom.js";
-import { current, moment, place, placesOf, roomName, run, turnRow, view } from "./run.js";
+import { count, el, fill, folded, prose, shorten, shown, turnLink } from "./dom.js";
+import { announce, current, moment, place, placesOf, roomName, run, turnRow, view } from "./run.js";
 import { badges, wholly } from "./transcript.js";
 import { beside } from "./memory_card.js";
+import { latest } from "./goals_and_knowledge.js";
+import { believed, memoriesAt } from "./memory_state.js";
+import { knowledgeLines, memoryRelied, objectiveRelied, placesInReason } from "./reasons.js";
 import { callList } from "./calls.js";
+import { ask } from "./api.js";
+import { copyButton } from "./clipboard.js";
+import { linkTo } from "./address.js";
 
 const WORDS = {
   added: "Learned", "seen again": "Known already, counted once more", merged: "Known in other words, not written again",
@@ -29,13 +35,51 @@ export async function updateTurn() {
   }
   const [turn, before] = await Promise.all([turnRow(episode, at), turnRow(episode, at - 1)]);
   if (view.at !== at || view.episode !== episode || !turn) return;
-  const written = await writings(turn);
-  if (view.at === at && view.episode === episode) fill(box, key, [whereabouts(turn, before), ...written, ...verdicts(turn), ...read(turn.extraction), ...calls(turn, episode), ...ending(row, at)]);
+  const [written, relied] = await Promise.all([writings(turn), reliances(turn, episode)]);
+  if (view.at === at && view.episode === episode) fill(box, key, [whereabouts(turn, before), ...relied, copies(turn, episode), ...written, ...verdicts(turn), ...read(turn.extraction), ...calls(turn, episode), ...ending(row, at)]);
 }
 
 function opening(row) {
   const facts = [["Player", row.player], ["Story", row.title], ["Seed", row.seed], ["Turns at most", row.max_turns], ["Began", row.started]];
   return [el("dl", { class: "facts" }, facts.filter(([, value]) => value !== null && value !== "").flatMap(([name, value]) => [el("dt", {}, name), el("dd", { dir: "auto" }, shorten(value, 120))]))];
+}
+
+// Which of what it knew the action relied on, as far as that can be told.
+async function reliances(turn, episode) {
+  const found = [];
+  for (const id of placesInReason(turn)) {
+    for (const { memory } of memoriesAt((await place(id)).threads, moment(episode, turn.turn - 1)).filter(believed)) {
+      const why = memoryRelied(memory, id, turn);
+      if (why) found.push(reliance("Memory", memory.title, why, el("button", { type: "button", class: "small", on: { click: () => { Object.assign(view, { place: id, tab: "memories", panel: "known" }); announce(); } } }, shorten(roomName(id), 60))));
+    }
+  }
+  const [objectives, knowledge] = await Promise.all([latest("objectives_updated", false, turn.turn - 1), latest("knowledge_updated", true, turn.turn - 1)]);
+  for (const one of Array.isArray(objectives?.note.objectives) ? objectives.note.objectives : []) {
+    const why = objectiveRelied(one, turn);
+    if (why) found.push(reliance("Objective", one.text, why, turnLink(objectives.episode, objectives.note.turn)));
+  }
+  for (const line of knowledgeLines(knowledge?.note.text, turn)) found.push(reliance("Knowledge", line, "its words stand in the reason", turnLink(knowledge.episode, knowledge.note.turn)));
+  return found.length ? [el("h3", {}, "What it relied on"), el("ul", { class: "reliances" }, found)] : [];
+}
+
+function reliance(kind, words, why, source) {
+  return el("li", {}, el("span", { class: "what" }, kind), el("b", { dir: "auto" }, shorten(words, 300)), el("span", { class: "quiet" }, `${why} · `, source));
+}
+
+function copies(turn, episode) {
+  const whole = async () => (turn.cut.length ? ask(`episodes/${episode}/turns/${turn.turn}`) : turn);
+  return el("p", { class: "copies" }, copyButton("Copy as text", async () => asText(await whole(), episode)),
+    copyButton("Copy as JSON", async () => JSON.stringify({ episode, ...(await whole()) }, null, 2)), copyButton("Copy link", async () => linkTo()));
+}
+
+function asText(turn, episode) {
+  const gained = (turn.score ?? 0) - (turn.score_before ?? turn.score ?? 0);
+  const score = turn.score === null ? "" : `, score ${turn.score}${gained ? ` (${gained > 0 ? "+" : ""}${gained})` : ""}`;
+  const lines = [`Episode ${episode}, turn ${turn.turn}, ${turn.location}${turn.location_after_id === turn.location_id ? "" : ` → ${turn.location_after}`}${score}`,
+    ...(turn.reasoning ? [`Why: ${turn.reasoning}`] : []), `> ${turn.action}`, "", ...["refused", "fault"].filter((name) => turn[name]).map((name) => turn[name]), turn.response ?? "", "",
+    `Carried: ${turn.inventory.join(", ") || "nothing"}`,
+    ...turn.memory_events.map((event) => `${WORDS[event.kind] ?? event.kind}: ${event.title}${event.text ? `: ${event.text}` : ""}`)];
+  return `${lines.join("\n").trim()}\n`;
 }
 
 function whereabouts(turn, before) {

@@ -1,0 +1,277 @@
+"""The memory on PostgreSQL, beyond what it promises like a file: servers that go, writers that are killed."""
+
+import os
+import subprocess
+import sys
+import time
+
+import psycopg
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.fixtures.memory import memory
+from tests.memory.test_processes import ADDING, ROOT, start
+from zorkgpt.errors import MemoryStoreError
+from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.places import place_order
+from zorkgpt.memory.retrieval import LocatedMemory
+from zorkgpt.memory.storage.document import parse, render
+from zorkgpt.memory.storage.history import replayed
+from zorkgpt.memory.storage.postgres import positions_of, spread
+from zorkgpt.memory.upkeep.exchange import add_all
+
+BY_HAND = (
+    "\ufeffA line above.\r\n# Location Memories\r\n\r\n## Location 9: Attic\r\n**Visits:** 3 | **Episodes:** 1, x\r\n"
+    "\r\n### Memories\r\n\r\n**[NOTE - CORE] Rope** *(Ep1, T2, +0)*\r\nA rope lies here.\r\n"
+    "\r\nMine: don't touch.\r\n\r\n---\r\n"
+    "## Shopping\r\nmilk\r\n## Location 2: Hall\r\n**[NOTE] Old form** *(Ep01, T3)*\r\nIt is dark.\r\n"
+).encode() + b"\xff\x00 not text\r\n"
+
+
+def rows(home, query):
+    with psycopg.connect(home.address, autocommit=True) as connection:
+        return connection.execute(query).fetchall()
+
+
+def end_connections(home):
+    with psycopg.connect(home.address, autocommit=True) as connection:
+        connection.execute(
+            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = 'zorkgpt'"
+        )
+
+
+def titles(manager):
+    return [one.memory.title for one in manager.all_memories()]
+
+
+def test_a_connection_that_was_lost_is_made_anew(postgres):
+    with postgres.open() as manager:
+        assert manager.add_memory(5, "Hall", memory("First"))
+        end_connections(postgres)
+        assert titles(manager) == ["First"]
+        end_connections(postgres)
+        assert manager.add_memory(5, "Hall", memory("Second"))
+        assert titles(manager) == ["First", "Second"]
+        manager.close()
+        assert manager.add_memory(5, "Hall", memory("Third"))
+
+
+def test_a_server_that_is_gone_is_told_by_its_address_and_what_was_seen_stays(postgres, caplog):
+    with pytest.raises(MemoryStoreError) as refused:
+        SimpleMemoryManager.open("postgresql://me:s3cret@localhost:1/memories")
+    assert "Can't reach PostgreSQL at postgresql://me@localhost:1/memories: " in str(refused.value)
+    assert "Is the server running" in str(refused.value)
+    with pytest.raises(MemoryStoreError) as misspelt:
+        SimpleMemoryManager.open("postgresql://me:s3cret%@localhost:1/memories")
+    assert "postgresql://user@host:5432/database" in str(misspelt.value)
+    assert (
+        "s3cret" not in f"{refused.value!r} {refused.value.__cause__!r} {misspelt.value!r} {misspelt.value.__cause__!r}"
+    )
+    with postgres.open() as manager:
+        manager.add_memory(5, "Hall", memory("First"))
+        with psycopg.connect(postgres.address, autocommit=True) as connection:
+            connection.execute("ALTER TABLE zorkgpt_state RENAME TO elsewhere")
+        assert manager.add_memory(5, "Hall", memory("Second")) is False
+        assert manager.get_location_memory(5) == "[NOTE] First: The text of First."
+    assert "memory not written" in caplog.text
+
+
+def test_a_lock_that_somebody_holds_is_a_clear_error(postgres, caplog):
+    with postgres.open(lock_timeout_s=0.2) as manager, psycopg.connect(postgres.address) as other:
+        other.execute("SELECT * FROM zorkgpt_state FOR UPDATE")
+        assert manager.add_memory(5, "Hall", memory("First")) is False
+        [error] = [record.error for record in caplog.records]
+        assert "/postgres" in error
+        assert "has been locked by another process for 0.2 s" in error
+        other.rollback()
+        assert manager.add_memory(5, "Hall", memory("First")) is True
+
+
+def test_a_change_writes_the_row_of_its_place_and_no_other(postgres):
+    with postgres.open() as manager:
+        for place in (5, 9, 7, "https://shop/cart", -3):
+            manager.add_memory(place, "Room", memory(f"At {place}"))
+        before = dict(rows(postgres, "SELECT position, revision FROM zorkgpt_sections"))
+        manager.add_memory(7, "Room", memory("Another"))
+        after = dict(rows(postgres, "SELECT position, revision FROM zorkgpt_sections"))
+        changed = [position for position in after if after[position] != before[position]]
+        assert len(changed) == 1
+        where = f"SELECT convert_from(data, 'UTF8') FROM zorkgpt_sections WHERE position = {changed[0]}"
+        assert "**[NOTE - PERMANENT] Another**" in rows(postgres, where)[0][0]
+        assert list(parse(postgres.text().encode()).all_memories()) == [-3, 5, 7, 9, "https://shop/cart"]
+
+
+@pytest.mark.parametrize("many", [0, 700])
+def test_what_others_add_change_and_place_anew_is_seen_at_the_next_call(postgres, many):
+    with postgres.open() as one, postgres.open() as other:
+        known = [LocatedMemory(1000 + 2 * place, "Room", memory(f"Known {place}")) for place in range(many)]
+        assert add_all(other.store, known) == many
+        for place in range(40, 0, -1):
+            assert other.add_memory(place, "Room", memory(f"At {place}"))
+            assert one.get_location_memory(place) == f"[NOTE] At {place}: The text of At {place}."
+        for place in range(1001, 1001 + 2 * many, 31):
+            assert (one if place % 3 else other).add_memory(place, "Room", memory(f"At {place}"))
+        # Between two places there is room for some others, then all are placed anew.
+        for number in range(40):
+            assert other.add_memory(f"{number:03}", "Room", memory(f"Between {number}"))
+            assert one.add_memory("999", "Room", memory(f"Last {number}"))
+        other.invalidate_memory(3, "At 3", "wrong")
+        assert one.all_memories() == other.all_memories()
+        assert render(one.store.document) == render(other.store.document) == postgres.text().encode()
+        places = [found.location_id for found in one.store.document.sections if found.location_id is not None]
+        assert places == sorted(set(places), key=place_order)
+        assert rows(postgres, "SELECT read_anew_at > 0 FROM zorkgpt_state") == [(True,)]
+        assert replayed(one.store.history.records()) == one.memory_cache
+
+
+def test_a_file_is_taken_in_and_written_byte_for_byte(postgres, tmp_path):
+    source, copy = tmp_path / "Mine.md", tmp_path / "Copy.md"
+    source.write_bytes(BY_HAND)
+    with postgres.open() as manager:
+        assert manager.import_file(source) == 2
+        manager.export_file(copy)
+        assert copy.read_bytes() == BY_HAND
+        assert manager.memory_cache == SimpleMemoryManager.open(source).memory_cache
+        assert replayed(manager.store.history.records()) == manager.memory_cache
+        assert manager.import_file(source) == 0
+        manager.add_memory(5, "Cellar", memory("Lamp"))
+    with postgres.open() as again, SimpleMemoryManager.open(source) as file:
+        file.add_memory(5, "Cellar", memory("Lamp"))
+        again.export_file(copy)
+        assert copy.read_bytes() == source.read_bytes()
+        assert file.import_file(copy) == 0
+
+
+KILLED = """
+import sys
+from tests.fixtures.memory import memory
+from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.places import place_order
+from zorkgpt.memory.retrieval import LocatedMemory
+
+manager = SimpleMemoryManager.open(sys.argv[1])
+number = 0
+while True:
+    number += 1
+    if manager.add_memory(number % 3, "Room", memory(f"{sys.argv[2]} {number}")):
+        print(f"{sys.argv[2]} {number}", flush=True)
+"""
+
+
+@pytest.mark.slow
+def test_writers_that_are_killed_lose_nothing_that_they_were_told_is_kept(postgres):
+    with postgres.open(lock_timeout_s=5) as manager:
+        writers = [start(KILLED, postgres.address, f"Writer {number}") for number in range(3)]
+        acknowledged = []
+        for number, writer in enumerate(writers):
+            acknowledged.append(writer.stdout.readline().strip())
+            time.sleep(0.1 * number)
+            writer.kill()
+            # What a pipe takes at once is there whole or not at all.
+            acknowledged += writer.stdout.read().splitlines()
+            writer.wait()
+        assert manager.add_memory(1, "Room", memory("After"))
+        found = titles(manager)
+        assert len(found) == len(set(found))
+        assert {*acknowledged, "After"} <= set(found)
+        assert len(found) <= len(acknowledged) + len(writers) + 1
+        assert replayed(manager.store.history.records()) == manager.memory_cache
+
+
+def test_a_forked_process_has_a_connection_of_its_own(postgres):
+    with postgres.open() as manager:
+        manager.add_memory(5, "Hall", memory("Parent"))
+        if (child := os.fork()) == 0:
+            kept = manager.add_memory(5, "Hall", memory("Child"))
+            os._exit(0 if kept else 1)
+        assert os.waitpid(child, 0)[1] == 0
+        assert manager.add_memory(5, "Hall", memory("Parent again"))
+        assert titles(manager) == ["Parent", "Child", "Parent again"]
+
+
+@pytest.mark.slow
+def test_several_processes_may_be_the_first(postgres):
+    children = [start(ADDING, postgres.address, f"Process {number}", 2) for number in range(3)]
+    assert all(child.communicate(timeout=60)[0].count("True") == 2 for child in children)
+    with postgres.open() as manager:
+        assert len(titles(manager)) == 6
+
+
+def test_what_a_later_version_wrote_is_left_alone(postgres):
+    postgres.open().close()
+    with psycopg.connect(postgres.address, autocommit=True) as connection:
+        connection.execute("UPDATE zorkgpt_state SET format = 2")
+    with pytest.raises(MemoryStoreError, match="written by a later version"):
+        postgres.open()
+
+
+def test_the_past_and_the_compacted_history_tell_the_same(postgres):
+    with postgres.open() as manager:
+        for turn in range(1, 6):
+            manager.add_memory(5, "Hall", memory("Rug", turns=str(turn)))
+        before = manager.memory_cache[5][0]
+        manager.invalidate_memory(5, "Rug", "It is a carpet", 9)
+        assert manager.store.compact_history() == (6, 3)
+        records = list(manager.store.history.records())
+        assert [record.change.kind for record in records] == ["added", "seen again", "invalidated"]
+        assert records[1].change.after == before
+        assert replayed(records) == manager.memory_cache
+        assert [record.change.kind for record in manager.why("Rug")[0].records][-1] == "invalidated"
+
+
+def test_a_shared_memory_is_not_taken_back_to_a_checkpoint(postgres):
+    with postgres.open() as manager, pytest.raises(MemoryStoreError, match="can't be taken back"):
+        manager.rollback()
+
+
+def test_without_psycopg_the_extra_is_named():
+    code = (
+        "import sys; sys.modules['psycopg'] = None\n"
+        "from zorkgpt.memory.manager import SimpleMemoryManager\n"
+        "SimpleMemoryManager.open('postgresql://localhost/memories')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert "pip install 'zorkgpt[postgres]'" in done.stderr.splitlines()[-1]
+
+
+def section(text):
+    (found,) = parse(text.encode()).sections
+    return found
+
+
+@given(st.lists(st.tuples(st.integers(0, 60), st.sampled_from(["insert", "change", "remove"])), max_size=60))
+def test_sections_keep_their_positions_in_their_order(steps):
+    sections, positions = [], []
+    for number, (at, step) in enumerate(steps):
+        new = list(sections)
+        at = min(at, len(new))
+        if step == "insert":
+            new.insert(at, section(f"## Location {number}: X\n"))
+        elif at < len(new):
+            new[at : at + 1] = [] if step == "remove" else [section(f"## Location {new[at].location_id}: {number}\n")]
+        before = dict(zip(map(id, sections), positions, strict=True))
+        placed = positions_of(sections, positions, new)
+        if placed is None:
+            placed = spread(len(new))
+        else:
+            assert all(before.get(id(one), position) == position for one, position in zip(new, placed, strict=True))
+        assert placed == sorted(set(placed))
+        assert len(placed) == len(new)
+        sections, positions = new, placed
+
+
+def test_what_is_forgotten_stands_in_no_table_and_no_file_of_this_machine(postgres, tmp_path):
+    with postgres.open() as manager:
+        manager.remember(5, "The password is hunter2.", title="Password")
+        manager.remember("https://shop/hunter2", "A cart.", title="Cart")
+        manager.remember(5, "The rug hides a trap door.", title="Rug")
+        manager.supersede("Rug", "The rug hides hunter2.")
+        assert manager.search("password")
+        with postgres.open() as other:
+            assert manager.forget(text="hunter2") == 3
+            assert [found.location_id for found in other.all_memories()] == [5]
+        assert manager.remember("https://shop/cart", "A cart.", title="Cart")
+    tables = ("SELECT data FROM zorkgpt_sections", "SELECT convert_to(record::text, 'UTF8') FROM zorkgpt_history")
+    assert not [said for query in tables for (said,) in rows(postgres, query) if b"hunter2" in said]
+    assert not [file for file in tmp_path.rglob("*") if file.is_file() and b"hunter2" in file.read_bytes()]

@@ -1,0 +1,136 @@
+"""All memories of all places in one table."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.fixtures.viewer import client, played, served, started, turn, write_log
+from tests.viewer.test_page import SIZES
+from tests.viewer.test_reading import CONTRAST
+from zorkgpt import Memory, SimpleMemoryManager
+from zorkgpt.viewer.export import export_run
+
+pytestmark = pytest.mark.slow
+
+SHOP = "https://shop/cart"
+SHOWN = "[NOTE] Lamp: it burns: The lamp burns well. [spawn]\n[DANGER] Hole: Deep."
+
+
+@pytest.fixture(scope="module")
+def workdir(tmp_path_factory):
+    path = tmp_path_factory.mktemp("memories")
+    away = {"location_id": 20, "location": "Cellar", "location_after_id": 20, "location_after": "Cellar"}
+    rows = [turn(1), turn(2, memory_shown=SHOWN), turn(3, memory_shown=SHOWN), turn(4, **away)]
+    write_log(path, started(), *rows, {"event": "episode_ended", "reason": "turn limit"})
+    with SimpleMemoryManager.open(path / "Memories.md") as memory:
+        memory.add_memory(
+            10, "Hall", Memory("NOTE", "Lamp: it burns", 1, "1", 0, "The lamp burns well.", "core", tried=4, worked=3)
+        )
+        memory.add_memory(10, "Hall", Memory("DANGER", "Hole", 1, "1", 0, "Deep.", "permanent"))
+        memory.add_memory(20, "Cellar", Memory("NOTE", "Rats", 1, "1", 0, "There are rats.", "permanent"))
+        memory.add_memory(SHOP, "Cart", Memory("NOTE", "Empty", 1, "1", 0, "The cart is empty.", "permanent"))
+    return path
+
+
+@pytest.fixture(scope="module", params=["served", "exported"])
+def address(request, workdir, tmp_path_factory):
+    if request.param == "exported":
+        file = tmp_path_factory.mktemp("out") / "run.html"
+        export_run(workdir, file)
+        yield file.as_uri()
+    else:
+        with served(workdir) as url:
+            yield url
+
+
+def column(page, number: int) -> list[str]:
+    return page.locator(f"#everything tbody tr > :nth-child({number})").all_inner_texts()
+
+
+def test_every_memory_has_its_row(address, open_page):
+    page = open_page(f"{address}#memories")
+    expect(page.locator("#everything tbody tr")).to_have_count(4)
+    expect(page.locator("#everything .summary")).to_contain_text("4 lasting memories, of which 1 were tried")
+    assert column(page, 1) == ["Cart", "Cellar", "Hall", "Hall"]
+    rows = {
+        row.locator("summary").inner_text(): row.locator("td").all_inner_texts()[1:9]
+        for row in page.locator("#everything tbody tr").all()
+    }
+    assert rows["Lamp: it burns"] == ["NOTE", "core", "active", "1", "2", "4", "3 of 4", "0"]
+    assert rows["Hole"] == ["DANGER", "permanent", "active", "1", "2", "unused", "–", "0"]
+    assert rows["Rats"] == ["NOTE", "permanent", "active", "1", "never", "–", "–", "0"]
+
+
+def test_it_is_sorted_by_any_column_and_the_address_says_so(address, open_page):
+    page = open_page(f"{address}#memories")
+    for name, first, sight in (
+        ("Tried", "Lamp: it burns", "-tried"),
+        ("Memory", "Empty", "title"),
+        ("Shown", None, "-shown"),
+    ):
+        page.locator("#everything thead").get_by_role("button", name=name, exact=True).click()
+        expect(page).to_have_url(re.compile(f"#memories&sort={sight}$"))
+        if first:
+            expect(page.locator("#everything tbody summary").first).to_have_text(first)
+    page.locator("#everything thead").get_by_role("button", name="Shown", exact=True).click()
+    expect(page).to_have_url(re.compile("#memories&sort=shown$"))
+    assert column(page, 7) == ["never", "never", "2", "2"]
+    page.reload()
+    expect(page.locator("[aria-sort=ascending]")).to_have_text("Shown")
+    page.go_back()
+    expect(page.locator("[aria-sort=descending]")).to_have_text("Shown")
+
+
+def test_from_each_to_its_history_its_turns_and_its_place(address, open_page):
+    page = open_page(f"{address}#memories")
+    row = page.locator("#everything tbody tr", has_text="Lamp: it burns")
+    row.locator("summary").click()
+    expect(row.locator(".fact")).to_have_text("The lamp burns well.")
+    expect(row.locator(".versions li")).to_have_count(1)
+    expect(row.locator(".times a")).to_have_text(["1:2", "1:3"])
+    row.locator(".times a").nth(1).click()
+    expect(page.locator("#when")).to_contain_text("Turn 3 of 4")
+    expect(page).to_have_url(re.compile("#1:3$"))
+    page.go_back()
+    page.locator("#everything tbody tr", has_text="Rats").get_by_role("button", name="Cellar").click()
+    expect(page.locator("#memories h3")).to_have_text("Cellar")
+    expect(page.locator(".map .room.asked")).to_have_attribute("aria-label", "Cellar")
+    expect(page.locator(".map .room.asked")).to_be_in_viewport()
+
+
+def test_the_memories_of_a_real_run_were_shown_on_the_turns_that_the_log_tells(tmp_path):
+    played(tmp_path, episodes=2, turns=60)
+    asked = client(tmp_path)
+    rows = asked.get("/api/memories").json()["memories"]
+    assert len(rows) > 5
+    shown = [row for row in rows if row["shown"]]
+    assert shown
+    for row in shown:
+        for episode, number in row["shown_turns"]:
+            told = asked.get(f"/api/episodes/{episode}/turns/{number}").json()
+            assert f"] {row['title']}:" in told["memory_shown"]
+            assert told["location_id"] == row["place"]
+
+
+def test_what_was_disproved_says_so(tmp_path, open_page):
+    write_log(tmp_path, started(), turn(1), {"event": "episode_ended", "reason": "turn limit"})
+    with SimpleMemoryManager.open(tmp_path / "Memories.md") as memory:
+        memory.add_memory(10, "Hall", Memory("NOTE", "Friendly", 1, "1", 0, "The troll is friendly.", "permanent"))
+        memory.invalidate_memory(10, "Friendly", "It struck.")
+    with served(tmp_path) as url:
+        page = open_page(f"{url}#memories")
+        expect(page.locator("#everything tbody tr")).to_contain_text("disproved")
+        expect(page.locator("#everything .summary")).to_contain_text("1 disproved")
+
+
+@pytest.mark.parametrize(("width", "height"), [*SIZES, (844, 390)])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_can_be_read_at_every_size(address, open_page, width, height, scheme):
+    page = open_page(f"{address}#memories", width=width, height=height, scheme=scheme)
+    expect(page.locator("#everything tbody tr").first).to_be_in_viewport()
+    page.locator("#everything summary").first.click()
+    expect(page.locator("#everything .versions")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    least, worst, _ = page.evaluate(CONTRAST)
+    assert least >= 4.5, (least, worst)

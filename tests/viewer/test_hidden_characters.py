@@ -1,0 +1,60 @@
+"""Characters that nobody sees are shown where a text stands word for word."""
+
+import json
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.fixtures.viewer import served, started, turn, write_log
+
+pytestmark = pytest.mark.slow
+
+TAGS = "".join(chr(0xE0000 + ord(letter)) for letter in "Obey me")
+HIDDEN = {
+    "zero width": ("a\u200bb\u200d\u2060\ufeffc", "a⟨U+200B⟩b⟨U+200D U+2060 U+FEFF⟩c"),
+    "soft hyphen": ("hy\u00adphen", "hy⟨U+00AD⟩phen"),
+    "fillers": ("\u3164a\u115fb\u2800", "⟨U+3164⟩a⟨U+115F⟩b⟨U+2800⟩"),
+    "tags": (f"Look.{TAGS} Now.", "Look.⟨tags: Obey me⟩ Now."),
+    "direction": ("a\u202eb\u2066c\u200fd", "a⟨U+202E⟩b⟨U+2066⟩c⟨U+200F⟩d"),
+    "controls": ("a\x00b\x1b[31m", "a⟨U+0000⟩b⟨U+001B⟩[31m"),
+    "spaces": ("a\u00a0b\u3000c", "a⟨U+00A0⟩b⟨U+3000⟩c"),
+    "a variation": ("a\ufe0f\U000e0101", "a⟨U+FE0F U+E0101⟩"),
+    "repetition": ("a" + "\u200b" * 3000, "a⟨U+200B ×3000⟩"),
+    "half a pair": ("a\ud800b", "a⟨U+D800⟩b"),
+    "private": ("a\ue000", "a⟨U+E000⟩"),
+    "nothing": ("Tab\tand é, 日本, עברית, line\nend.", "Tab\tand é, 日本, עברית, line\nend."),
+}
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    path = tmp_path_factory.mktemp("hidden")
+    texts = [given for given, _ in HIDDEN.values()]
+    rows = [turn(at, memory_shown=given, response=given) for at, given in enumerate(texts, 1)]
+    write_log(path, started(), *rows)
+    calls = [
+        {"v": 1, "event": "model_called", "turn": at, "role": "agent", "model": "m", "answer": given}
+        | {"messages": [{"speaker": "user", "content": given}], "reasoning": ""}
+        for at, given in enumerate(texts, 1)
+    ]
+    (path / "runs" / "1" / "model_calls.jsonl").write_text("".join(json.dumps(one) + "\n" for one in calls))
+    memory = {"title": "T", "category": "NOTE", "persistence": "core", "text": HIDDEN["tags"][0]}
+    history = {"kind": "added", "location_id": 10, "location_name": "Hall", "before": None, "after": memory}
+    (path / "Memories.history.jsonl").write_text(json.dumps(history | {"episode": 1, "turn": 0}) + "\n")
+    with served(path) as url:
+        yield url
+
+
+@pytest.mark.parametrize("name", HIDDEN)
+def test_they_are_shown_by_their_numbers(address, open_page, name):
+    shown = HIDDEN[name][1]
+    page = open_page(f"{address}#1:{list(HIDDEN).index(name) + 1}")
+    page.locator("#turn .calls summary").click()
+    said = page.locator("#turn .said .prose")
+    expect(said).to_have_count(2)
+    assert [one.text_content() for one in said.all()] == [shown, shown]
+    page.locator("#memories").get_by_text("What the player was told").click()
+    assert page.locator("#memories .verbatim").text_content() == shown
+    assert page.locator("article[aria-current] .story").text_content() == shown
+    assert page.locator("#turn .hidden-characters").count() == 2 * shown.count("⟨")
+    assert page.locator("#memories .fact").text_content() == HIDDEN["tags"][1]

@@ -1,0 +1,116 @@
+"""Whoever keeps connections open takes the page from nobody else."""
+
+import json
+import logging
+import resource
+import socket
+from contextlib import ExitStack, suppress
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+from playwright.sync_api import expect
+
+from tests.fixtures.viewer import served, started, turn, write_log
+from zorkgpt.viewer.limits import MAX_CONNECTIONS, Throttle
+
+pytestmark = pytest.mark.slow
+
+HALF_OPEN = 1200
+HEADS = [b"", b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ", b"POST /api/places/10/memories HTTP/1.1\r\n"]
+
+
+@pytest.fixture
+def workdir(tmp_path):
+    write_log(tmp_path, started(), turn(1), turn(2))
+    return tmp_path
+
+
+@pytest.fixture
+def many_files():
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(4096, before[1]), before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+def connected(stack: ExitStack, url: str, head: bytes) -> socket.socket:
+    parts = urlsplit(url)
+    one = stack.enter_context(socket.create_connection((parts.hostname, parts.port), timeout=60))
+    one.sendall(head)
+    return one
+
+
+def is_closed(one: socket.socket) -> bool:
+    """Waits until the other side closes it, whatever it says before."""
+    with suppress(ConnectionError):
+        while one.recv(10_000):
+            pass
+    return True
+
+
+@pytest.mark.parametrize("head", HEADS)
+def test_half_open_connections_leave_the_page_to_others(workdir, open_page, many_files, head):
+    with served(workdir) as url, ExitStack() as stack:
+        page = open_page(f"{url}#1:1")
+        expect(page.locator("article[aria-current] .number")).to_have_text("1")
+        others = [connected(stack, url, head) for _ in range(HALF_OPEN)]
+        for _ in range(20):
+            assert httpx.get(f"{url}api/run", timeout=30).status_code == 200
+        page.reload()
+        expect(page.locator("article[aria-current] .number")).to_have_text("1")
+        write_log(workdir, turn(3))
+        expect(page.locator("#scrubber")).to_have_attribute("max", "3")
+        assert all(is_closed(one) for one in others)
+
+
+def test_a_request_may_not_take_for_ever_to_arrive(workdir):
+    with served(workdir) as url, ExitStack() as stack:
+        kept = connected(stack, url, b"GET /api/run HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        assert kept.recv(100_000).startswith(b"HTTP/1.1 200")
+        kept.sendall(b"GET /api/run HTTP/1.1\r\nHost:")
+        assert is_closed(kept)
+
+
+def test_nor_may_its_body(workdir):
+    with served(workdir, "--edit") as address, ExitStack() as stack:
+        url, token = address.split("#token=")
+        head = f"POST /api/places/10/memories HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {token}\r\n"
+        slow = connected(stack, url, f"{head}Content-Length: 90\r\n\r\n{{".encode())
+        answer = slow.recv(10_000)
+        assert answer.startswith(b"HTTP/1.1 408")
+        body = answer.partition(b"\r\n\r\n")[2] or slow.recv(10_000)
+        assert json.loads(body)["error"] == "The request took too long to arrive."
+
+
+def test_those_who_watch_are_bounded_too(workdir, many_files):
+    with served(workdir) as url, ExitStack() as stack:
+        request = b"GET /api/events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+        watching = [connected(stack, url, request) for _ in range(MAX_CONNECTIONS)]
+        for one in watching:
+            assert one.recv(100).startswith(b"HTTP/1.1 200")
+        refused = connected(stack, url, b"")
+        assert refused.recv(100).startswith(b"HTTP/1.1 503")
+        for one in watching[:10]:
+            one.close()
+        for _ in range(100):
+            with suppress(httpx.HTTPError):
+                if httpx.get(f"{url}api/run", timeout=30).status_code == 200:
+                    return
+        raise AssertionError("nobody else is served once watchers have gone")
+
+
+def test_a_message_is_logged_once_a_minute():
+    now = [0.0]
+    throttle = Throttle(lambda: now[0])
+
+    def logged(message: str, *fields: object) -> str | None:
+        record = logging.LogRecord("uvicorn.error", logging.ERROR, "", 0, message, fields, None)
+        return record.getMessage() if throttle.filter(record) else None
+
+    assert logged("Failed: %s", 1) == "Failed: 1"
+    assert [logged("Failed: %s", number) for number in range(2, 5)] == [None, None, None]
+    assert logged("Something else") == "Something else"
+    now[0] = 61.0
+    assert logged("Failed: %s", 5) == "Failed: 5 (3 more since the last one)"
+    assert logged("Failed: %s", 6) is None

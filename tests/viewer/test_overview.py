@@ -1,0 +1,140 @@
+"""What a run came to, all episodes at once."""
+
+import json
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.fixtures.viewer import client, played, served, started, turn, write_log
+from tests.viewer.test_page import SIZES
+from tests.viewer.test_reading import CONTRAST
+from zorkgpt.runlog.episodes import count_failures, read_episode
+from zorkgpt.viewer.export import export_run
+
+pytestmark = pytest.mark.slow
+
+CELLAR = {"location_after_id": 20, "location_after": "Cellar"}
+
+
+def event(kind: str, persistence: str) -> dict:
+    return {"kind": kind, "persistence": persistence, "location_id": 10, "title": kind, "category": "NOTE"}
+
+
+@pytest.fixture(scope="module")
+def workdir(tmp_path_factory):
+    path = tmp_path_factory.mktemp("overview")
+    added = [event("added", "core"), event("added", "permanent"), event("added", "ephemeral")]
+    wrong = [event("invalidated", "permanent"), event("invalidated", "ephemeral"), event("seen again", "core")]
+    first = [
+        turn(1, action="take lamp", score_before=0, score=5, memory_events=added, duration_s=1.5),
+        turn(2, action="push wall", score_before=5, score=5, failed=True, duration_s=30),
+        turn(3, action="Push  wall", score_before=5, score=5, failed=True, duration_s=40),
+    ]
+    second = [
+        turn(1, action="take lamp", score_before=0, score=5, **CELLAR),
+        turn(2, action="push wall", score_before=5, score=5, failed=True),
+        turn(3, action="jump", score_before=5, score=3, died=True, memory_events=wrong),
+    ]
+    ended = {"event": "episode_ended", "reason": "death", "max_score": 50}
+    write_log(path, started(), *first, ended | {"score": 5})
+    write_log(path, started(2), *second, ended | {"score": 3}, episode=2)
+    call = {"v": 1, "event": "model_called", "turn": 1, "role": "agent", "model": "m", "latency_s": 1, "messages": []}
+    calls = [call | {"prompt_tokens": 1000, "completion_tokens": 20, "cost": 0.25}, call | {"prompt_tokens": 500}]
+    file = path / "runs" / "2" / "model_calls.jsonl"
+    file.write_text("".join(json.dumps(one) + "\n" for one in calls))
+    return path
+
+
+@pytest.fixture(scope="module", params=["served", "exported"])
+def address(request, workdir, tmp_path_factory):
+    if request.param == "exported":
+        file = tmp_path_factory.mktemp("out") / "run.html"
+        export_run(workdir, file)
+        yield file.as_uri()
+    else:
+        with served(workdir) as url:
+            yield url
+
+
+def test_every_episode_has_its_row(address, open_page):
+    page = open_page(address)
+    rows = page.locator("#overview tbody tr")
+    expect(rows).to_have_count(2)
+    cells = [row.locator("th, td").all_inner_texts() for row in rows.all()]
+    assert cells == [
+        ["Episode 1", "death", "5", "3", "1 (1)", "0", "1", "2", "0", "–", "–", "1 min 12 s"],
+        ["Episode 2", "death", "3", "3", "2 (1)", "1", "1", "0", "1", "1,520", "at least $0.2500", "time not known"],
+    ]
+    expect(page.locator("#overview .summary")).to_contain_text("2 episodes, 6 turns")
+    expect(page.locator("#overview .summary")).to_contain_text("5 of 50 points in episode 1")
+    page.get_by_role("button", name="Score", exact=True).click()
+    expect(page.locator("[aria-sort=descending]")).to_have_text("Score")
+    page.get_by_role("button", name="Score", exact=True).click()
+    expect(page.locator("[aria-sort=ascending]")).to_have_text("Score")
+    assert rows.first.locator("th").inner_text() == "Episode 2"
+
+
+def test_repeated_failures_are_counted_as_everywhere_else(tmp_path):
+    played(tmp_path, episodes=3, turns=60)
+    rows = client(tmp_path).get("/api/overview").json()["episodes"]
+    counted = [
+        (one.episode, one.failed, one.repeated)
+        for one in count_failures(read_episode(tmp_path, number) for number in (1, 2, 3))
+    ]
+    assert [(row["episode"], row["failed"], row["repeated"]) for row in rows] == counted
+
+
+def test_each_score_event_leads_to_its_turn(address, open_page):
+    page = open_page(address)
+    way = page.locator(".points li", has_text="take lamp")
+    expect(way).to_contain_text("+5")
+    expect(way.locator("a")).to_have_text(["1:1", "2:1"])
+    expect(page.locator(".points li", has_text="jump")).to_contain_text("−2")
+    way.locator("a").nth(1).click()
+    expect(page.locator("#episodes select")).to_have_value("2")
+    expect(page.locator("article[aria-current] .number")).to_have_text("1")
+    expect(page).to_have_url(re.compile("#2:1$"))
+    page.go_back()
+    expect(page.locator("#overview .points")).to_be_visible()
+
+
+def test_the_learning_curve_leads_to_the_end_of_each_episode(address, open_page):
+    page = open_page(address)
+    point = page.get_by_role("link", name="Episode 1: 5 points")
+    point.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#when")).to_contain_text("Turn 3 of 3")
+    expect(page.locator("#episodes select")).to_have_value("1")
+    page.keyboard.press("o")
+    expect(page.locator("#overview table")).to_be_visible()
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("t")
+    expect(page.locator("#when")).to_contain_text("Turn 3 of 3")
+
+
+def test_a_run_that_goes_on_opens_at_its_newest_turn_and_the_overview_keeps_up(tmp_path, open_page):
+    write_log(tmp_path, started(), turn(1))
+    with served(tmp_path) as url:
+        page = open_page(url)
+        expect(page.locator("article[aria-current] .number")).to_have_text("1")
+        page.get_by_role("button", name="Overview").click()
+        expect(page.locator("#overview tbody td").nth(2)).to_have_text("1")
+        write_log(tmp_path, turn(2))
+        expect(page.locator("#overview tbody td").nth(2)).to_have_text("2")
+        page.get_by_role("button", name="Turns", exact=True).first.click()
+        expect(page.locator("article[aria-current] .number")).to_have_text("2")
+
+
+@pytest.mark.parametrize(("width", "height"), [*SIZES, (844, 390)])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_can_be_read_at_every_size(address, open_page, width, height, scheme):
+    page = open_page(address, width=width, height=height, scheme=scheme)
+    expect(page.locator("#overview .points")).to_be_attached()
+    expect(page.locator("#overview")).to_be_in_viewport()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.evaluate(
+        "document.querySelector('#overview-body').scrollWidth <= document.querySelector('#overview-body').clientWidth"
+    )
+    least, worst, seen = page.evaluate(CONTRAST)
+    assert (least >= 4.5, seen > 30) == (True, True), (least, worst)

@@ -1,0 +1,186 @@
+"""Search over all episodes, and filters by what happened."""
+
+import json
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.fixtures.viewer import client, served, started, turn, write_log
+from tests.viewer.test_page import SIZES, until
+from tests.viewer.test_reading import CONTRAST
+from zorkgpt.viewer.export import export_run
+
+pytestmark = pytest.mark.slow
+
+TURNS = 60
+
+
+def event(kind: str, persistence: str = "permanent", title: str = "A title") -> dict:
+    return {"kind": kind, "persistence": persistence, "location_id": 10, "title": title, "category": "NOTE"}
+
+
+def call(number: int, content: str, **fields) -> str:
+    told = {"v": 1, "event": "model_called", "turn": number, "role": "agent", "model": "m-1", "prompt_tokens": 5}
+    told |= {"messages": [{"speaker": "user", "content": content}], "answer": "ACTION: wait", "reasoning": ""}
+    return json.dumps(told | fields) + "\n"
+
+
+@pytest.fixture(scope="module")
+def workdir(tmp_path_factory):
+    path = tmp_path_factory.mktemp("search")
+    special = {
+        3: {"score_before": 0, "score": 5, "response": "The brass LANTERN <b>shines</b>."},
+        7: {"memory_events": [event("added")]},
+        9: {"memory_events": [event("contested")]},
+        11: {"memory_events": [event("invalidated")]},
+        12: {"memory_events": [event("added", "ephemeral"), event("invalidated", "ephemeral")]},
+        20: {"died": True},
+        30: {"refused": "This command is not passed on."},
+        31: {"rejections": [{"action": "jump", "reason": "No.", "judge": "model"}]},
+    }
+    for episode in (1, 2):
+        rows = [turn(at, **special.get(at, {}) if episode == 1 else {}) for at in range(1, TURNS + 1)]
+        ended = {"event": "episode_ended", "reason": "turn limit"}
+        write_log(path, started(episode, opening="It begins in Étoile."), *rows, ended, episode=episode)
+    calls = [call(at, f"Prompt {at}.\nLook, ÉTOILE {'needle' if at == 42 else 'straw'}.") for at in (5, 42)]
+    calls.append(call(50, "Nothing.", error="The server failed.", answer=""))
+    (path / "runs" / "2" / "model_calls.jsonl").write_text("".join(calls))
+    memory = {"title": "A lantern", "text": "The lantern hangs here.", "category": "NOTE", "persistence": "core"}
+    history = {"kind": "added", "location_id": 10, "location_name": "Hall", "before": None, "after": memory}
+    (path / "Memories.history.jsonl").write_text(json.dumps(history | {"episode": 1, "turn": 15}) + "\n")
+    return path
+
+
+@pytest.fixture(scope="module", params=["served", "exported"])
+def address(request, workdir, tmp_path_factory):
+    if request.param == "exported":
+        file = tmp_path_factory.mktemp("out") / "run.html"
+        export_run(workdir, file)
+        yield file.as_uri()
+    else:
+        with served(workdir) as url:
+            yield url
+
+
+def where(page) -> list[str]:
+    return page.locator(".hit b").all_inner_texts()
+
+
+@pytest.mark.parametrize(
+    ("sight", "hits"),
+    [
+        ("find=LanTern", ["Episode 1, turn 3", "Episode 1, turn 15"]),
+        ("find=needle", ["Episode 2, turn 42"]),
+        ("find=%C3%A9toile", ["Episode 1, turn 0", "Episode 2, turn 0", "Episode 2, turn 5", "Episode 2, turn 42"]),
+        ("find=nothing%20like%20it", []),
+        ("find=speaker", []),
+        ("find=nLook", []),
+        ("find=m-1", []),
+        ("find=shines%3C/b", ["Episode 1, turn 3"]),
+        ("only=score", ["Episode 1, turn 3"]),
+        ("only=death", ["Episode 1, turn 20"]),
+        ("only=refusal", ["Episode 1, turn 30", "Episode 1, turn 31"]),
+        ("only=learned", ["Episode 1, turn 7"]),
+        ("only=contradiction", ["Episode 1, turn 9"]),
+        ("only=disproved", ["Episode 1, turn 11"]),
+        ("only=error", ["Episode 2, turn 50"]),
+        ("only=score,death", ["Episode 1, turn 3", "Episode 1, turn 20"]),
+        ("find=look&only=death,error", ["Episode 1, turn 20", "Episode 2, turn 50"]),
+        ("find=lantern&only=death", []),
+    ],
+)
+def test_everything_is_found_where_it_stands(address, open_page, sight, hits):
+    page = open_page(f"{address}#1:1&{sight}")
+    expect(page.locator("#found [role=status]")).to_have_text(re.compile("^(Found|Nothing)"))
+    assert where(page) == hits
+
+
+def test_hits_are_shown_with_what_is_around_them_and_lead_to_their_turn(address, open_page):
+    page = open_page(f"{address}#2:1")
+    expect(page.locator("article[aria-current]")).to_be_visible()
+    page.keyboard.press("/")
+    expect(page.locator("#find")).to_be_focused()
+    page.keyboard.type("lantern")
+    expect(page.locator(".hit")).to_have_count(2)
+    expect(page.locator(".hit").first.locator(".words")).to_have_text("The brass LANTERN <b>shines</b>.")
+    expect(page.locator(".hit mark").first).to_have_text("LANTERN")
+    page.locator(".hit").first.click()
+    expect(page.locator("#episodes select")).to_have_value("1")
+    expect(page.locator("article[aria-current] .number")).to_have_text("3")
+    expect(page.locator("article[aria-current]")).to_be_in_viewport()
+    expect(page).to_have_url(re.compile("#1:3&find=lantern$"))
+    until(page, "CSS.highlights.get('found').size === 1")
+    page.locator(".hit").nth(1).click()
+    expect(page.locator("#when")).to_contain_text("Turn 15")
+    page.get_by_role("button", name="Close the search").click()
+    expect(page.locator("#memories h3")).to_have_text("Hall")
+
+
+def test_keys_lead_from_hit_to_hit_over_all_episodes(address, open_page):
+    page = open_page(f"{address}#1:1&find=look%205")
+    expect(page.locator(".hit").first).to_be_visible()
+    for episode, number in (("1", 5), ("1", 50), ("1", 51)):
+        page.keyboard.press("n")
+        expect(page.locator("article[aria-current] .number")).to_have_text(str(number))
+        expect(page.locator("#episodes select")).to_have_value(episode)
+        expect(page.locator(".hits [aria-current]")).to_have_count(1)
+    page.locator("#scrubber").fill("59")
+    page.keyboard.press("n")
+    expect(page.locator("#episodes select")).to_have_value("2")
+    expect(page.locator("article[aria-current] .number")).to_have_text("5")
+    page.keyboard.press("N")
+    expect(page.locator("#episodes select")).to_have_value("1")
+    expect(page.locator("article[aria-current] .number")).to_have_text("59")
+
+
+def test_a_filter_is_a_button_and_stands_in_the_address(address, open_page):
+    page = open_page(f"{address}#1:1")
+    expect(page.locator("article[aria-current]")).to_be_visible()
+    page.get_by_role("button", name="Search", exact=True).first.click()
+    page.get_by_role("button", name="Death", exact=True).click()
+    expect(page).to_have_url(re.compile("#1:1&only=death$|panel=found&only=death$"))
+    expect(page.locator(".hit")).to_have_count(1)
+    page.get_by_role("button", name="Next hit").click()
+    expect(page.locator("#when")).to_contain_text("Turn 20")
+    page.reload()
+    expect(page.locator(".hit")).to_have_count(1)
+    expect(page.get_by_role("button", name="Death", exact=True)).to_have_attribute("aria-pressed", "true")
+    page.goto(f"{address}#1:1&only=luck")
+    expect(page.locator("#notice")).to_contain_text("there is no filter “luck”; there are score, death")
+
+
+def test_of_many_hits_the_rest_comes_on_request(address, open_page):
+    page = open_page(f"{address}#1:1&find=look")
+    expect(page.locator("#found [role=status]")).to_have_text("Found 122 times")
+    expect(page.locator(".hit")).to_have_count(100)
+    page.get_by_role("button", name="Show more").click()
+    expect(page.locator(".hit")).to_have_count(122)
+
+
+def test_what_is_played_meanwhile_is_found_too(tmp_path, open_page):
+    write_log(tmp_path, started(), turn(1, response="A lamp."))
+    with served(tmp_path) as url:
+        page = open_page(f"{url}#1:1&find=lamp")
+        expect(page.locator(".hit")).to_have_count(1)
+        write_log(tmp_path, turn(2, response="Another lamp."))
+        expect(page.locator(".hit")).to_have_count(2)
+
+
+def test_a_line_is_found_wherever_the_file_is_cut_into_pieces(tmp_path):
+    write_log(tmp_path, started(), *(turn(at) for at in range(1, 31)))
+    lines = [call(at, f"{'x' * 1_500_000} needle{at}.") for at in range(1, 31)]
+    (tmp_path / "runs" / "1" / "model_calls.jsonl").write_text("".join(lines))
+    asked = client(tmp_path)
+    for at in range(1, 31):
+        assert asked.get("/api/search", params={"q": f"needle{at}."}).json()["hits"] == [[1, at]]
+
+
+@pytest.mark.parametrize(("width", "height"), [*SIZES, (844, 390)])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_can_be_read_at_every_size(address, open_page, width, height, scheme):
+    page = open_page(f"{address}#1:3&panel=found&find=look", width=width, height=height, scheme=scheme)
+    expect(page.locator(".hit").first).to_be_in_viewport()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    least, worst, _ = page.evaluate(CONTRAST)
+    assert least >= 4.5, (least, worst)

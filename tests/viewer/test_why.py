@@ -1,0 +1,144 @@
+"""What an action relied on is marked, and turns that are spoken of are links."""
+
+import json
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.fixtures.viewer import served, started, turn, write_log
+from zorkgpt.viewer.export import export_run
+
+pytestmark = pytest.mark.slow
+
+MEMORIES = [
+    (10, "Hall", "Brass lamp burns", "The lamp burns."),
+    (10, "Hall", "Trap door creaks", "It creaks."),
+    (10, "Hall", "Hidden panel rattles", "Never shown."),
+    (20, "Salt Cote", "“take bottle” scores", "Scores 2 points."),
+    (30, "Marsh", "“north” kills", "Deadly."),
+    (31, "Marsh", "“north” kills", "Deadly."),
+]
+SHOWN = "[NOTE] Brass lamp burns: The lamp burns.\n[NOTE] Trap door creaks: It creaks."
+GOAL = {"text": "Open the iron grating", "status": "open", "origin": {"episode": 1, "turn": 1}, "reached": []}
+KNOWN = "# Knowledge\n\n- Lanterns scare grues underground. *(Ep1, T1; borne out 0)*\n- Nothing else matters here.\n"
+
+
+@pytest.fixture(scope="module")
+def workdir(tmp_path_factory):
+    path = tmp_path_factory.mktemp("why")
+    reasons = [
+        "The brass lamp burns well, so go on.",
+        "On the way to Salt Cote, where 'take bottle' scored 2 in an earlier episode.",
+        "On the way to Marsh, where 'north' is left to try.",
+        "To open that iron grating; lanterns scare grues.",
+        "The hidden panel rattles. As in episode 1, turn 2, and not as in episode 77, turn 5000000.",
+        "No idea.",
+    ]
+    rows = [turn(at, reasoning=words, memory_shown=SHOWN) for at, words in enumerate(reasons, 2)]
+    notes = [
+        {"event": "objectives_updated", "turn": 1, "objectives": [GOAL, GOAL | {"text": "Feed the troll"}]},
+        {"event": "knowledge_updated", "turn": 1, "added": ["Lanterns scare grues."], "struck": [], "text": KNOWN},
+    ]
+    ended = {"event": "episode_ended", "reason": "turn limit"}
+    write_log(path, started(), turn(1), *notes, *rows, ended)
+    history = [
+        {"kind": "added", "location_id": place, "location_name": name, "before": None, "episode": 1, "turn": 0}
+        | {"after": {"title": title, "text": text, "category": "NOTE", "persistence": "permanent", "status": "ACTIVE"}}
+        for place, name, title, text in MEMORIES
+    ]
+    history[0]["after"] |= {"episode": 1, "turns": "1"}
+    (path / "Memories.history.jsonl").write_text("".join(json.dumps(one) + "\n" for one in history))
+    trial = {"episode": 1, "turn": 7, "location_id": 10, "title": "Trap door creaks", "worked": False, "result": "x"}
+    (path / "Memories.trials.jsonl").write_text(json.dumps({"at": "", "trials": [trial]}) + "\n")
+    return path
+
+
+@pytest.fixture(scope="module", params=["served", "exported"])
+def address(request, workdir, tmp_path_factory):
+    if request.param == "exported":
+        file = tmp_path_factory.mktemp("out") / "run.html"
+        export_run(workdir, file)
+        yield file.as_uri()
+    else:
+        with served(workdir) as url:
+            yield url
+
+
+@pytest.mark.parametrize(
+    ("number", "relied"),
+    [
+        (1, []),
+        (2, [("Memory", "Brass lamp burns", "the reason names it")]),
+        (3, [("Memory", "“take bottle” scores", "the reason quotes its command")]),
+        (4, []),
+        (
+            5,
+            [
+                ("Objective", "Open the iron grating", "its words stand in the reason"),
+                ("Knowledge", "Lanterns scare grues underground.", "its words stand in the reason"),
+            ],
+        ),
+        (6, []),
+        (7, [("Memory", "Trap door creaks", "the action followed it, and it did not hold")]),
+    ],
+)
+def test_what_the_action_relied_on_is_told(address, open_page, number, relied):
+    page = open_page(f"{address}#1:{number}")
+    expect(page.locator("#turn .copies")).to_be_visible()
+    items = page.locator(".reliances li")
+    expect(items).to_have_count(len(relied))
+    for item, (kind, words, why) in zip(items.all(), relied, strict=True):
+        assert item.locator(".what").inner_text() == kind
+        assert item.locator("b").inner_text() == words
+        assert why in item.locator(".quiet").inner_text()
+
+
+def test_it_is_marked_where_it_stands(address, open_page):
+    page = open_page(f"{address}#1:2")
+    expect(page.locator("#memories .memory.relied h4")).to_have_text(["Brass lamp burns"])
+    expect(page.locator("#memories .relied-on")).to_have_text("Relied on: the reason names it")
+    page.goto(f"{address}#1:5&tab=objectives")
+    expect(page.locator("#objectives .relied-on")).to_have_count(1)
+    expect(page.locator(".objective", has_text="iron grating").locator(".relied-on")).to_be_visible()
+    page.goto(f"{address}#1:3")
+    page.locator(".reliances button").click()
+    expect(page.locator("#memories h3")).to_have_text("Salt Cote")
+
+
+def test_every_turn_that_is_spoken_of_is_a_link(address, open_page):
+    page = open_page(f"{address}#1:5&tab=objectives")
+    expect(page.locator("#objectives a")).to_have_text(["episode 1, turn 1", "1:1", "1:1"])
+    page.goto(f"{address}#1:6")
+    page.locator("#turn .reasoning a", has_text="episode 1, turn 2").click()
+    expect(page.locator("#when")).to_contain_text("Turn 2 of 7")
+    memory = page.locator("#memories .memory", has_text="Brass lamp burns")
+    memory.locator(".chips a").click()
+    expect(page.locator("#when")).to_contain_text("Turn 1 of 7")
+    page.locator("#memories .memory", has_text="Trap door").locator("summary").click()
+    page.locator("#memories .versions a").first.click()
+    expect(page.locator("#when")).to_contain_text("Turn 0 of 7")
+    page.get_by_role("button", name="Knowledge").click()
+    page.keyboard.press("End")
+    page.locator("#knowledge > .quiet a").click()
+    expect(page.locator("#when")).to_contain_text("Turn 1 of 7")
+
+
+def test_one_that_leads_nowhere_says_so(address, open_page):
+    page = open_page(f"{address}#1:6")
+    expect(page.locator("#turn .reasoning a")).to_have_count(1)
+    page.locator("#turn .reasoning a").evaluate("(one) => one.setAttribute('href', '#9:5')")
+    page.locator("#turn .reasoning a").click()
+    expect(page.locator("#notice")).to_have_text("There is no turn 5 of an episode 9 here.")
+
+
+def test_the_rows_of_a_comparison_lead_into_both_episodes(tmp_path, open_page):
+    for episode in (1, 2):
+        rows = [turn(at, action=f"look {at}" if at < 3 else f"go {episode}") for at in range(1, 6)]
+        write_log(tmp_path, started(episode), *rows, episode=episode)
+    with served(tmp_path) as url:
+        for episode in ("1", "2"):
+            page = open_page(f"{url}#2:3&beside=1")
+            page.locator("#beside").get_by_role("link", name=f"{episode}:4").click()
+            expect(page.locator("#beside")).to_be_hidden()
+            expect(page.locator("#episodes select")).to_have_value(episode)
+            expect(page.locator("article[aria-current] .number")).to_have_text("4")

@@ -1,0 +1,109 @@
+"""What the memory needs of a store: the same for a file and for a database."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Protocol
+
+from zorkgpt.files import Recovery
+from zorkgpt.memory.models import Memory, PlaceKey
+from zorkgpt.memory.storage.changes import ChangedDocument, DocumentChange
+from zorkgpt.memory.storage.document import Document
+from zorkgpt.memory.storage.history import HistoryRecord, TurnStamp
+from zorkgpt.memory.storage.word_index import WordIndex
+
+
+class History(Protocol):
+    """Every change of a memory, in its order. Positions in it only grow."""
+
+    def size(self) -> int:
+        """Return the position behind the last record; -1 if there is no history."""
+        ...
+
+    def records(self) -> Iterator[HistoryRecord]:
+        """Yield all records, oldest first."""
+        ...
+
+    def records_from(self, start: int) -> tuple[list[HistoryRecord], int]:
+        """Return the records from this position on, and the position behind them."""
+        ...
+
+    def bytes_before(self, end: int) -> bytes:
+        """Return what stands before this position, which tells whether a history is still the one that was read."""
+        ...
+
+
+class Store(Protocol):
+    """A document, kept where others can change it too, and the cache of its memories.
+
+    Every method may raise `MemoryStoreError`; the cache is then what was last seen.
+    """
+
+    path: Path
+    """What this machine keeps beside the memories is named after this path: vectors, judgments, the index of words."""
+    name: str
+    """What names the memories to people: a path, or an address without its password."""
+    history_failures: int
+    recovered: Recovery | None
+    """What was done when a file was found missing or damaged last; None: it never was."""
+
+    @property
+    def document(self) -> Document: ...
+
+    @property
+    def cache(self) -> dict[PlaceKey, list[Memory]]:
+        """The memories of each location, in the order of the document; changed in place."""
+        ...
+
+    @property
+    def history(self) -> History: ...
+
+    @property
+    def index(self) -> WordIndex: ...
+
+    @property
+    def guard(self) -> "threading.RLock":
+        """Held by whoever reads cache or document."""
+        ...
+
+    def refresh(self) -> None:
+        """See what others wrote."""
+        ...
+
+    def apply(
+        self, change: DocumentChange, *, source: str = "agent", turn_stamp: TurnStamp | None = None
+    ) -> ChangedDocument | None:
+        """Change the document as it is now, alone; kept when this returns, with its history.
+
+        `change` may be called more than once. None from it: nothing is to be done.
+        """
+        ...
+
+    def reconcile(self) -> None:
+        """Add to the history what the document says and the history does not."""
+        ...
+
+    def compact_history(self) -> tuple[int, int]:
+        """Make one record of the observations and trials of a memory that follow one another in the history.
+
+        Returns:
+            The number of records before and after.
+        """
+        ...
+
+    def rewrite_history(self, rewrite: Callable[[list[bytes]], list[bytes]]) -> tuple[int, int]:
+        """Put other lines in the place of those of the history, each the JSON of a change.
+
+        Returns:
+            The number of lines before and after.
+        """
+        ...
+
+    def locked(self) -> AbstractContextManager[object]:
+        """Keep others from changing what lies beside the memories."""
+        ...
+
+    def close(self) -> None:
+        """Release what is held open; the next call opens it again."""
+        ...

@@ -1,0 +1,97 @@
+"""Limits of the viewer's server: on connections, on the time that a request may take to arrive, and on its log."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+REQUEST_TIME_S = 10.0
+"""Within which the head of a request, and its body, must have arrived."""
+MAX_CONNECTIONS = 400
+_SPARE_FILES = 100
+"""Files that the viewer opens itself."""
+_REPEAT_S = 60.0
+_FULL = b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+
+
+def limited_protocol(most: int) -> type[H11Protocol]:
+    """Return uvicorn's protocol with a time limit for requests and a bound on connections.
+
+    Where there are more than `most`, the one that has waited longest for its request is closed; if none waits, the
+    new one is.
+    """
+    waiting: dict[H11Protocol, asyncio.TimerHandle] = {}
+
+    class LimitedProtocol(H11Protocol):
+        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+            super().connection_made(transport)
+            if len(self.connections) > most and waiting:
+                next(iter(waiting)).transport.abort()
+            elif len(self.connections) > most:
+                transport.write(_FULL)
+                transport.close()
+                return
+            self._wait()
+
+        def data_received(self, data: bytes) -> None:
+            super().data_received(data)
+            if self.conn.their_state is h11.IDLE:
+                self._wait()
+            else:
+                self._stop_waiting()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self._stop_waiting()
+            super().connection_lost(exc)
+
+        def _wait(self) -> None:
+            if self not in waiting:
+                waiting[self] = self.loop.call_later(REQUEST_TIME_S, self._expire)
+
+        def _stop_waiting(self) -> None:
+            if timer := waiting.pop(self, None):
+                timer.cancel()
+
+        def _expire(self) -> None:
+            del waiting[self]
+            self.transport.abort()
+
+    return LimitedProtocol
+
+
+def connection_bound() -> int:
+    """Return how many connections are served at most: fewer where the system allows few open files."""
+    try:
+        import resource
+    except ImportError:
+        return MAX_CONNECTIONS
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if files == resource.RLIM_INFINITY:
+        return MAX_CONNECTIONS
+    return max(8, min(MAX_CONNECTIONS, files - _SPARE_FILES))
+
+
+class Throttle(logging.Filter):
+    """Lets a message of a log through once a minute, with the number of those that were left out."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._clock = clock
+        self._last: dict[str, float] = {}
+        self._left_out: dict[str, int] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        # The phrase is fixed, its fields are not.
+        phrase, now = str(record.msg)[:200], self._clock()
+        if phrase in self._last and now - self._last[phrase] < _REPEAT_S:
+            self._left_out[phrase] = self._left_out.get(phrase, 0) + 1
+            return False
+        if left_out := self._left_out.pop(phrase, 0):
+            record.msg = f"{record.msg} ({left_out} more since the last one)"
+        if len(self._last) > 100:
+            self._last.clear()
+        self._last[phrase] = now
+        return True

@@ -1,0 +1,75 @@
+"""The overview of a run: what each episode came to, and where its points came from."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from zorkgpt.memory.models import PlaceKey
+from zorkgpt.viewer.episode_index import DIED, FAILED, CallIndex, EpisodeIndex
+from zorkgpt.viewer.json_lines import cut
+
+_ACTION_CHARACTERS = 120
+
+
+def overview(episodes: Iterable[tuple[EpisodeIndex, CallIndex]]) -> list[dict[str, Any]]:
+    """Return a row for each episode; they are given in order, from the first one on."""
+    failed_before: set[tuple[int | None, str]] = set()
+    seen_before: set[PlaceKey] = set()
+    return [_row(index, calls, failed_before, seen_before) for index, calls in episodes]
+
+
+def _row(
+    index: EpisodeIndex, calls: CallIndex, failed_before: set[tuple[int | None, str]], seen_before: set[PlaceKey]
+) -> dict[str, Any]:
+    columns = index.columns
+    marks = columns["marks"]
+    places = {place for place in (*columns["places"], *columns["places_after"]) if place is not None}
+    seconds = [second for second in columns["seconds"] if second is not None]
+    row = {
+        "episode": index.episode,
+        "turns": len(index),
+        "rooms": len(places),
+        "new_rooms": len(places - seen_before),
+        "deaths": sum(bool(mark & DIED) for mark in marks),
+        "failed": sum(bool(mark & FAILED) for mark in marks),
+        "repeated": _repeated(index, failed_before),
+        "learned": sum(index.learned),
+        "disproved": sum(index.disproved),
+        "seconds": sum(seconds) if seconds else None,
+        "scored": [_scored(index, at) for at, gain in enumerate(index.gains) if gain],
+    }
+    seen_before |= places
+    return row | _used(calls)
+
+
+def _repeated(index: EpisodeIndex, failed_before: set[tuple[int | None, str]]) -> int:
+    """Count the failed actions that had failed at the same place before, in this or an earlier episode."""
+    repeated = 0
+    for place, action, mark in zip(index.columns["places"], index.actions, index.columns["marks"], strict=True):
+        if mark & FAILED:
+            attempt = (place, " ".join(action.lower().split()))
+            repeated += attempt in failed_before
+            failed_before.add(attempt)
+    return repeated
+
+
+def _scored(index: EpisodeIndex, at: int) -> dict[str, Any]:
+    columns = index.columns
+    return {
+        "turn": columns["turns"][at],
+        "gain": index.gains[at],
+        "score": columns["scores"][at],
+        "place": columns["places"][at],
+        "action": cut(index.actions[at], _ACTION_CHARACTERS),
+    }
+
+
+def _used(calls: CallIndex) -> dict[str, Any]:
+    """Return what the models took; None where no call tells it."""
+    told = {name: [call[name] for call in calls.calls if call[name] is not None] for name in _USED}
+    row: dict[str, Any] = {name: sum(values) if values else None for name, values in told.items()}
+    errors = sum(call["error"] is not None for call in calls.calls)
+    unpriced = len(calls.calls) - len(told["cost"])
+    return row | {"calls": len(calls.calls), "errors": errors, "unpriced": unpriced}
+
+
+_USED = ("prompt_tokens", "completion_tokens", "cost")

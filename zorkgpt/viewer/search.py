@@ -1,0 +1,154 @@
+"""Search the transcripts, memories and prompts of all episodes, and filter them by what happened in a turn."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from zorkgpt.memory.models import PlaceKey
+from zorkgpt.viewer.episode_index import (
+    CONTESTED,
+    DIED,
+    DISPROVED,
+    LEARNED,
+    REFUSED,
+    REJECTED,
+    SCORED,
+    EpisodeIndex,
+    searched_texts,
+)
+from zorkgpt.viewer.json_lines import cut, text, turn_key, whole_number
+from zorkgpt.viewer.run_files import RunFiles
+
+SHOWN = 100
+"""The most hits in one answer that come with their text."""
+MAX_QUERY_CHARS = 200
+_AROUND = 60
+_OPENING = -1
+_MODEL_ERROR = 1 << 30
+EVENTS = {
+    "score": SCORED,
+    "death": DIED,
+    "refusal": REFUSED | REJECTED,
+    "learned": LEARNED,
+    "contradiction": CONTESTED,
+    "disproved": DISPROVED,
+    "error": _MODEL_ERROR,
+}
+"""The names of what happened in a turn → the bits of the column `marks` that tell it."""
+
+
+class _Hit(NamedTuple):
+    episode: int
+    turn: int
+    kind: str
+    """ "turn", "memory" or "prompt"."""
+    number: int
+    """Of the turn: its index; of the prompt: that of the model call; of the memory: that of its version."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    place: PlaceKey
+    title: str
+    texts: list[str]
+
+
+class Search:
+    """One question to all episodes of a run."""
+
+    def __init__(self, files: RunFiles, query: str, events: list[str]) -> None:
+        self._files = files
+        self._query = query[:MAX_QUERY_CHARS].strip().lower()
+        self._wanted = 0
+        for name in events:
+            self._wanted |= EVENTS.get(name, 0)
+        self._memories: list[_Found] = []
+
+    def answer(self, start: int) -> dict[str, Any]:
+        """Return every hit by its episode and turn, in order, and `SHOWN` of them, from `start` on, with their text."""
+        hits = sorted(self._hits())
+        return {
+            "from": start,
+            "hits": [[hit.episode, hit.turn] for hit in hits],
+            "rows": [self._row(hit) for hit in hits[start : start + SHOWN]],
+        }
+
+    def _hits(self) -> Iterator[_Hit]:
+        if not self._query and not self._wanted:
+            return
+        wanted: dict[int, dict[int, int]] = {}
+        for number, index in self._files.episodes.items():
+            wanted[number] = marks = self._marks(number, index)
+            turns = index.columns["turns"]
+            if self._query and not self._wanted and self._query in text(index.started.get("opening")).lower():
+                yield _Hit(number, 0, "turn", _OPENING)
+            for at, words in enumerate(index.searched):
+                if self._query in words and self._holds(marks.get(turns[at], 0)):
+                    yield _Hit(number, turns[at], "turn", at)
+            if self._query:
+                for call in self._files.calls_of(number).containing(self._query):
+                    turn = self._files.calls_of(number).calls[call]["turn"]
+                    if self._holds(marks.get(turn, 0)):
+                        yield _Hit(number, turn, "prompt", call)
+        if self._query:
+            yield from self._memory_hits(wanted)
+
+    def _marks(self, number: int, index: EpisodeIndex) -> dict[int, int]:
+        """Return turn → its marks; nothing where no event is asked for."""
+        if not self._wanted:
+            return {}
+        marks = dict(zip(index.columns["turns"], index.columns["marks"], strict=True))
+        if self._wanted & _MODEL_ERROR:
+            for call in self._files.calls_of(number).calls:
+                if call["error"] is not None and call["turn"] in marks:
+                    marks[call["turn"]] |= _MODEL_ERROR
+        return marks
+
+    def _holds(self, marks: int) -> bool:
+        return not self._wanted or bool(marks & self._wanted)
+
+    def _memory_hits(self, wanted: dict[int, dict[int, int]]) -> Iterator[_Hit]:
+        """Yield the versions of memories whose title, text or reason contains the words."""
+        for place in self._files.places():
+            for thread in self._files.memories_of(place):
+                memory: dict[str, Any] = {}
+                for version in thread:
+                    memory |= version["set"]
+                    said = [
+                        text(version.get("reason")),
+                        *(text(version["set"].get(name)) for name in ("text", "title")),
+                    ]
+                    episode, turn = divmod(version["at"], turn_key(1, 0))
+                    found = any(self._query in words.lower() for words in said)
+                    if found and self._holds(wanted.get(episode, {}).get(turn, 0)):
+                        self._memories.append(_Found(place, text(memory.get("title")), said))
+                        yield _Hit(episode, turn, "memory", len(self._memories) - 1)
+
+    def _row(self, hit: _Hit) -> dict[str, Any]:
+        row: dict[str, Any] = {"episode": hit.episode, "turn": hit.turn, "kind": hit.kind}
+        if hit.kind == "memory":
+            found = self._memories[hit.number]
+            return row | {"place": found.place, "title": cut(found.title, 200)} | self._snippet(found.texts)
+        index = self._files.episodes[hit.episode]
+        if hit.kind == "prompt":
+            call = self._files.calls_of(hit.episode).whole(hit.number) or {"messages": []}
+            said = [one["content"] for one in call["messages"]]
+            said += [text(call.get("answer")), text(call.get("reasoning")), text(call.get("error"))]
+            return row | {"title": text(call.get("role"))} | self._snippet(said)
+        if hit.number == _OPENING:
+            place = whole_number(index.started.get("location_id"))
+            return row | {"place": place, "title": ""} | self._snippet([text(index.started.get("opening"))])
+        record = index.record(hit.number)
+        row |= {"place": index.columns["places"][hit.number], "title": index.actions[hit.number]}
+        return row | self._snippet(searched_texts(record))
+
+    def _snippet(self, texts: list[str]) -> dict[str, str]:
+        """Return the first place where the words stand, with what is around them."""
+        pattern = re.compile(re.escape(self._query), re.IGNORECASE)
+        for words in texts if self._query else ():
+            if found := pattern.search(words):
+                start, end = found.span()
+                before, after = words[max(0, start - _AROUND) : start], words[end : end + _AROUND]
+                return {"before": before, "match": found[0], "after": after}
+        return {"before": "", "match": "", "after": "" if self._query else cut(texts[-1] if texts else "", 2 * _AROUND)}

@@ -1,0 +1,164 @@
+// What is looked at, as the part of the page's address behind the #: `#3:120&tab=knowledge&place=30`, or `#live`.
+import { exported } from "./api.js";
+import { shorten } from "./dom.js";
+import { announce, attempt, isOver, load, openTurn, placeKey, positionOf, run, show, turnNumber, view } from "./run.js";
+
+// Browsers stop a page that writes its address too often.
+const WAIT_MS = 200;
+const STEP = 10;
+const LONGEST_FIND = 200;
+
+let known = { panels: [], tabs: [], screens: [], events: [], sorts: [] };
+let timer = null;
+let written = "";
+let lostAt = "";
+
+class NoSuchSight extends Error {}
+
+// `known` lists the names that an address may hold.
+export function startAddress(names) {
+  known = names;
+  addEventListener("hashchange", () => {
+    clearTimeout(timer);
+    timer = null;
+    if (location.hash.slice(1) !== written) attempt(openAddress);
+  });
+  // A link to a turn leaves open what is open beside it.
+  document.addEventListener("click", (event) => {
+    const link = event.target instanceof Element ? event.target.closest("a.turn-link") : null;
+    if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    const [episode, turn] = link.getAttribute("href").slice(1).split(":").map(Number);
+    attempt(() => openTurn(episode, turn));
+  });
+}
+
+// Shows what the address names; what is not there is said, and the page opens as it does without one.
+export async function openAddress() {
+  run.lost = "";
+  const asked = location.hash.slice(1);
+  try {
+    if (asked) await open(sightOf(asked));
+    else await openUsual();
+  } catch (error) {
+    if (!(error instanceof NoSuchSight)) throw error;
+    await openUsual();
+    run.lost = `There is nothing at “#${shorten(asked, 80)}”: ${error.message}`;
+  }
+  lostAt = run.lost && address();
+  if (run.episodes.size) history.replaceState(null, "", `#${address()}`);
+  written = location.hash.slice(1);
+  announce();
+}
+
+async function openFirst() {
+  Object.assign(view, { place: null, beside: null, panel: "transcript", tab: known.tabs[0], find: null, only: [], sort: known.sorts[0] });
+  const last = [...run.episodes.keys()].at(-1);
+  if (last !== undefined) await show(last, exported ? 0 : Infinity, !exported);
+}
+
+// Of a run that is over one wants to know first what it came to.
+async function openUsual() {
+  await openFirst();
+  if (isOver() && run.episodes.size) view.screen = "overview";
+}
+
+function sightOf(asked) {
+  const [head, ...rest] = asked.split("&");
+  return Object.fromEntries([["head", head], ...rest.map((part) => {
+    const [name, ...value] = part.split("=");
+    try {
+      return [name, decodeURIComponent(value.join("="))];
+    } catch {
+      throw new NoSuchSight(`“${shorten(part, 60)}” can't be read.`);
+    }
+  })]);
+}
+
+async function open({ head, tab = known.tabs[0], panel = "transcript", place, beside, find = null, only = "", sort = known.sorts[0], ...others }) {
+  const [stranger] = Object.keys(others);
+  if (stranger !== undefined) throw new NoSuchSight(`“${shorten(stranger, 40)}” means nothing here.`);
+  if (!known.tabs.includes(tab)) throw new NoSuchSight(`there is no tab “${shorten(tab, 40)}”.`);
+  if (!known.panels.includes(panel)) throw new NoSuchSight(`there is no panel “${shorten(panel, 40)}”.`);
+  if (!known.sorts.includes(sort.replace(/^-/, ""))) throw new NoSuchSight(`nothing is sorted by “${shorten(sort, 40)}”; there are ${known.sorts.join(", ")}.`);
+  const events = only.split(",").filter(Boolean);
+  const strange = events.find((name) => !known.events.includes(name));
+  if (strange !== undefined) throw new NoSuchSight(`there is no filter “${shorten(strange, 40)}”; there are ${known.events.join(", ")}.`);
+  const other = beside === undefined ? null : episodeOf(beside);
+  const room = place === undefined ? null : placeOf(place);
+  if (head === "live" || known.screens.includes(head)) {
+    await openFirst();
+    if (head !== "live") view.screen = head;
+  }
+  else {
+    const found = /^(\d{1,9}):(\d{1,9})$/.exec(head);
+    if (!found) throw new NoSuchSight(`an address is an episode and a turn, such as #1:20, or one of ${known.screens.map((name) => `#${name}`).join(", ")}.`);
+    const [episode, turn] = [episodeOf(found[1]), Number(found[2])];
+    const at = await positionOf(episode, turn);
+    if (at === null) throw new NoSuchSight(`episode ${episode} has no turn ${turn}; its last one is ${run.episodes.get(episode).last_turn}.`);
+    await show(episode, at);
+  }
+  if (other !== null) await load(other);
+  Object.assign(view, { tab, panel, place: room, beside: other, find: events.length ? find ?? "" : find, only: events, sort });
+}
+
+function episodeOf(words) {
+  const number = /^\d{1,9}$/.test(words) ? Number(words) : NaN;
+  if (!run.episodes.has(number)) throw new NoSuchSight(`there is no episode ${shorten(words, 20)} here.`);
+  return number;
+}
+
+function placeOf(words) {
+  try {
+    const id = JSON.parse(words);
+    if (run.names[placeKey(id)] !== undefined) return id;
+  } catch {
+    // No key of a place is written like this.
+  }
+  throw new NoSuchSight(`there is no place ${shorten(words, 60)} here.`);
+}
+
+function address() {
+  const parts = [view.screen !== "turn" ? view.screen : view.following ? "live" : `${view.episode}:${turnNumber()}`];
+  const add = (name, value, usual) => value !== usual && parts.push(`${name}=${encodeURIComponent(value)}`);
+  add("panel", view.panel, "transcript");
+  add("tab", view.tab, known.tabs[0]);
+  if (view.place !== null) add("place", placeKey(view.place));
+  if (view.beside !== null) add("beside", view.beside);
+  add("sort", view.sort, known.sorts[0]);
+  if (view.find) add("find", view.find.slice(0, LONGEST_FIND));
+  if (view.find === "" && !view.only.length) parts.push("find=");
+  if (view.only.length) parts.push(`only=${view.only.join(",")}`);
+  return parts.join("&");
+}
+
+// The address of what is looked at, for somebody else or for later.
+export function linkTo() {
+  return location.href.split("#")[0] + (run.episodes.size ? `#${view.episode}:${turnNumber()}` : "");
+}
+
+export function writeAddress() {
+  if (!run.episodes.size) return;
+  if (run.lost && address() !== lostAt) {
+    run.lost = "";
+    announce();
+  }
+  clearTimeout(timer);
+  timer = setTimeout(write, WAIT_MS);
+}
+
+function write() {
+  timer = null;
+  const now = address();
+  // Where somebody else has changed the address, the page follows it.
+  if (now === written || location.hash.slice(1) !== written) return;
+  history[isStep(written, now) ? "replaceState" : "pushState"](null, "", `#${now}`);
+  written = now;
+}
+
+// Steps from turn to turn stay one entry of the browser's history; whatever else changes becomes a new one.
+function isStep(before, now) {
+  const [[one, ...rest], [other, ...others]] = [before.split("&"), now.split("&")];
+  const [[episode, turn], [episodeNow, turnNow]] = [one.split(":"), other.split(":")];
+  return rest.join("&") === others.join("&") && episode === episodeNow && Math.abs(turn - turnNow) <= STEP;
+}

@@ -1,0 +1,86 @@
+// All memories of all places in one table: which were tried and worked, which were never shown, which contradict others.
+import { button, count, el, fill, folded, prose, shorten, turnLink } from "./dom.js";
+import { askOnce } from "./api.js";
+import { announce, attempt, openPlace, parted, place, roomName, run, view } from "./run.js";
+import { history } from "./memory_card.js";
+import { sorted, table } from "./table.js";
+
+const STEP = 200;
+const LASTING = new Set(["core", "permanent"]);
+
+let box;
+let limit = STEP;
+
+const number = (value) => (Number.isFinite(value) ? value : 0);
+// Nobody can follow what nobody was shown.
+const COLUMNS = [
+  { id: "place", name: "Place", value: (row) => roomName(row.place), cell: (row) => button(shorten(roomName(row.place), 60), () => attempt(() => openPlace(row.place)), { class: "small", title: "On the map, with its memories" }) },
+  { id: "title", name: "Memory", class: "name", value: (row) => row.title, cell: (row) => folded(shorten(row.title, 160) || "(no title)", () => opened(row)) },
+  { id: "category", name: "Category", value: (row) => shorten(row.category, 24) },
+  { id: "class", name: "Class", value: (row) => shorten(row.persistence, 24) },
+  { id: "status", name: "Status", value: status },
+  { id: "seen", name: "Seen", number: true, value: (row) => Math.max(1, number(row.observation_count)) },
+  { id: "shown", name: "Shown", number: true, title: "Turns on which the player was shown it", value: (row) => row.shown, cell: (row) => (row.shown ? row.shown.toLocaleString("en") : "never") },
+  { id: "tried", name: "Tried", number: true, title: "Times that the player did what it speaks of, having been shown it", value: (row) => number(row.tried), cell: (row) => (number(row.tried) ? row.tried.toLocaleString("en") : LASTING.has(row.persistence) && row.shown ? "unused" : "–") },
+  { id: "worked", name: "Worked", number: true, title: "How many of these times came out as it says", value: (row) => (number(row.tried) ? number(row.worked) / row.tried : null), cell: (row) => (number(row.tried) ? `${number(row.worked)} of ${row.tried}` : "–") },
+  { id: "contested", name: "Contested", number: true, title: "Contradictions that were kept apart from it", value: (row) => row.contested },
+  { id: "first", name: "First", number: true, value: (row) => row.first, cell: (row) => link(row.first) },
+  { id: "last", name: "Last change", number: true, value: (row) => row.last, cell: (row) => link(row.last) },
+];
+export const SORTS = COLUMNS.map(({ id }) => id);
+
+export function startEverything(element) {
+  box = element;
+}
+
+export async function updateEverything() {
+  box.closest("section").hidden = view.screen !== "memories";
+  if (view.screen !== "memories") return;
+  const version = `${run.memory}.${[...run.episodes.values()].map((row) => `${row.generation}.${row.count}`)}`;
+  const key = `${version}.${view.sort}.${limit}`;
+  if (box.dataset.key === key) return;
+  const { memories } = await askOnce("memories", version);
+  const rows = sorted(COLUMNS, memories, view.sort);
+  const more = rows.length > limit && button(`Show ${STEP} more of ${rows.length - limit}`, () => { limit += STEP; announce(); }, { class: "small" });
+  fill(box, key, memories.length ? [summary(memories), table(COLUMNS, rows.slice(0, limit), { sort: view.sort, label: "All memories", choose: (wanted) => { view.sort = wanted; announce(); }, more })]
+    : [el("p", { class: "empty" }, "Nothing is remembered yet.")]);
+}
+
+function summary(rows) {
+  const lasting = rows.filter((row) => LASTING.has(row.persistence));
+  const [tried, wrong, unseen] = [(row) => number(row.tried) > 0, (row) => row.disproved, (row) => !row.shown].map((holds) => lasting.filter(holds).length);
+  return el("p", { class: "summary" }, `${count(lasting.length, "lasting memory", "lasting memories")}, of which ${tried} were tried, ${wrong} disproved and ${unseen} never shown; ${rows.length - lasting.length} of one episode only.`);
+}
+
+function status(row) {
+  // What held in one episode only was true while it lasted.
+  if (row.persistence === "ephemeral") return row.gone ? "ended" : "this episode";
+  if (row.disproved) return "disproved";
+  if (row.vetoed === true) return "vetoed";
+  if (row.gone) return "gone";
+  return `${shorten(row.status, 20).toLowerCase()}${row.pinned === true ? ", pinned" : ""}`;
+}
+
+function link(at) {
+  const [episode, turn] = parted(at);
+  const last = run.episodes.get(episode)?.last_turn;
+  if (last === undefined) return `${episode}:${turn}`;
+  return turn > last ? turnLink(episode, last, `${episode}, end`) : turnLink(episode, turn, `${episode}:${turn}`);
+}
+
+function opened(row) {
+  const inner = el("div", {}, el("p", { class: "quiet" }, "Asking…"));
+  place(row.place).then(({ threads }) => {
+    const thread = threads[row.thread] ?? [];
+    const memory = Object.assign({}, ...thread.map((version) => version.set));
+    inner.replaceChildren(prose(memory.text, "fact"), el("p", { class: "quiet" }, "History"), history(thread), ...turns(row));
+  }).catch((error) => inner.replaceChildren(el("p", { class: "empty" }, error.message)));
+  return inner;
+}
+
+function turns(row) {
+  if (!row.shown) return [el("p", { class: "quiet" }, "Never shown to the player.")];
+  const rest = row.shown - row.shown_turns.length;
+  return [el("p", { class: "quiet" }, `Shown to the player on ${count(row.shown, "turn")}`), el("p", { class: "times" },
+    row.shown_turns.flatMap(([episode, turn]) => [turnLink(episode, turn, `${episode}:${turn}`), " "]), rest > 0 && `and ${rest} more`)];
+}

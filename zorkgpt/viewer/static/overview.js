@@ -1,0 +1,121 @@
+// What the run came to: its episodes, whether the later ones did better, and where the points came from.
+import { count, el, fill, shorten, svg, turnLink } from "./dom.js";
+import { askOnce } from "./api.js";
+import { announce, roomName, run, view } from "./run.js";
+import { sorted, table } from "./table.js";
+
+const HEIGHT = 200;
+const EDGE = 26;
+const LINKS = 60;
+
+let box;
+let sort = "episode";
+
+export function startOverview(element) {
+  box = element;
+}
+
+export async function updateOverview() {
+  box.closest("section").hidden = view.screen !== "overview";
+  if (view.screen !== "overview" || !run.episodes.size) return;
+  const version = [...run.episodes.values()].map((row) => `${row.generation}.${row.count}.${row.reason}`).join();
+  const key = `${version}.${run.memory}.${sort}`;
+  if (box.dataset.key === key) return;
+  const { episodes } = await askOnce("overview", version);
+  const rows = episodes.map((row) => ({ ...run.episodes.get(row.episode), ...row })).filter((row) => row.last_turn !== undefined);
+  fill(box, key, [summary(rows), episodeTable(rows), ...curve(rows), ...points(rows)]);
+}
+
+function sum(rows, name) {
+  const known = rows.map((row) => row[name]).filter((value) => value !== null);
+  return known.length ? known.reduce((total, value) => total + value, 0) : null;
+}
+
+function summary(rows) {
+  const best = rows.reduce((most, row) => ((row.score ?? -Infinity) > (most?.score ?? -Infinity) ? row : most), null);
+  const tokens = sum(rows, "prompt_tokens");
+  return el("p", { class: "summary" }, `${count(rows.length, "episode")}, ${count(sum(rows, "turns"), "turn")}, ${duration(sum(rows, "seconds"))}. `,
+    ...(best ? ["Best: ", turnLink(best.episode, best.last_turn, `${best.score}${best.max_score ? ` of ${best.max_score}` : ""} points in episode ${best.episode}`), ". "] : []),
+    `${count(sum(rows, "learned"), "lasting memory", "lasting memories")} learned, ${sum(rows, "disproved")} disproved. `,
+    tokens === null ? "" : `${count(sum(rows, "calls"), "model call")}, ${money(rows)}.`);
+}
+
+function duration(seconds) {
+  if (seconds === null) return "time not known";
+  if (seconds < 60) return `${seconds.toFixed(seconds < 10 ? 1 : 0)} s`;
+  const minutes = Math.floor(seconds / 60);
+  return minutes < 60 ? `${minutes} min ${Math.round(seconds % 60)} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+// Of calls whose price is not known the cost is a lower bound.
+function money(rows) {
+  const cost = sum(rows, "cost");
+  if (cost === null) return "cost not known";
+  return `${sum(rows, "unpriced") ? "at least " : ""}$${cost.toFixed(cost < 1 ? 4 : 2)}`;
+}
+
+function tokens(row) {
+  return row.prompt_tokens === null && row.completion_tokens === null ? null : (row.prompt_tokens ?? 0) + (row.completion_tokens ?? 0);
+}
+
+const COLUMNS = [
+  { id: "episode", name: "Episode", value: (row) => row.episode, cell: (row) => turnLink(row.episode, row.last_turn, `Episode ${row.episode}`), number: false },
+  { id: "end", name: "End", value: (row) => row.reason ?? "not over" },
+  { id: "score", name: "Score", value: (row) => row.score, number: true },
+  { id: "turns", name: "Turns", value: (row) => row.turns, number: true },
+  { id: "rooms", name: "Rooms", title: "Different rooms; in brackets those that no earlier episode had seen", value: (row) => row.rooms, cell: (row) => `${row.rooms} (${row.new_rooms})`, number: true },
+  { id: "deaths", name: "Deaths", value: (row) => row.deaths, number: true },
+  { id: "repeated", name: "Repeated failures", title: "Actions without effect that had had none at the same place before, in this or an earlier episode", value: (row) => row.repeated, number: true },
+  { id: "learned", name: "Learned", title: "Lasting memories that were added", value: (row) => row.learned, number: true },
+  { id: "disproved", name: "Disproved", title: "Lasting memories that were found to be wrong", value: (row) => row.disproved, number: true },
+  { id: "tokens", name: "Tokens", title: "Of all questions to models and their answers, as far as the server told", value: tokens, number: true },
+  { id: "cost", name: "Cost", value: (row) => row.cost, cell: (row) => (row.calls ? money([row]) : "–"), number: true },
+  { id: "seconds", name: "Time", title: "Of the turns, with their questions to models", value: (row) => row.seconds, cell: (row) => duration(row.seconds), number: true },
+];
+
+function episodeTable(rows) {
+  return table(COLUMNS, sorted(COLUMNS, rows, sort), { sort, label: "Episodes", choose: (wanted) => { sort = wanted; announce(); } });
+}
+
+// The score of each episode, with the best so far.
+function curve(rows) {
+  const width = Math.max(340, box.clientWidth - 32);
+  const top = Math.max(1, ...rows.map((row) => row.score ?? 0));
+  const x = (index) => EDGE + (rows.length > 1 ? (index / (rows.length - 1)) * (width - 2 * EDGE) : (width - 2 * EDGE) / 2);
+  const y = (score) => HEIGHT - EDGE - (Math.max(0, score) / top) * (HEIGHT - 2 * EDGE);
+  let best = 0;
+  const bests = rows.map((row, index) => { best = Math.max(best, row.score ?? 0); return `${x(index).toFixed(1)} ${y(best).toFixed(1)}`; });
+  const known = rows.map((row, index) => [row, index]).filter(([row]) => row.score !== null);
+  const dots = known.map(([row, index]) => {
+    const words = `Episode ${row.episode}: ${row.score} points`;
+    const link = svg("a", { href: `#${row.episode}:${row.last_turn}`, class: "turn-link", "aria-label": words }, svg("circle", { cx: x(index), cy: y(row.score), r: rows.length > 60 ? 3.5 : 6 }), svg("title", {}, words));
+    if (rows.length <= 20) link.append(svg("text", { x: x(index), y: y(row.score) - 11 }, row.score));
+    return link;
+  });
+  const every = Math.ceil(rows.length / 20);
+  const names = rows.map((row, index) => [row, index]).filter(([, index]) => index % every === 0).map(([row, index]) => svg("text", { x: x(index), y: HEIGHT - 6 }, row.episode));
+  return [el("h3", {}, "Learning curve: the score of each episode, and the best so far"),
+    el("div", { class: "wide" }, svg("svg", { class: "learning", width, viewBox: `0 0 ${width} ${HEIGHT}`, role: "group", "aria-label": "Learning curve" },
+      svg("path", { class: "axis", d: `M${EDGE} ${y(0)}H${width - EDGE}` }), svg("path", { class: "best", d: `M${bests.join("L")}` }),
+      svg("path", { class: "line", d: `M${known.map(([row, index]) => `${x(index).toFixed(1)} ${y(row.score).toFixed(1)}`).join("L")}` }), ...names, ...dots))];
+}
+
+// The same action at the same place is one way to points, however often it was taken.
+function points(rows) {
+  const ways = new Map();
+  for (const { episode, scored } of rows) {
+    for (const event of scored) {
+      const key = JSON.stringify([event.place, event.action, event.gain]);
+      if (!ways.has(key)) ways.set(key, { ...event, times: [] });
+      ways.get(key).times.push([episode, event.turn]);
+    }
+  }
+  const heading = el("h3", {}, "Where the points came from");
+  if (!ways.size) return [heading, el("p", { class: "empty" }, "No turn changed the score.")];
+  const all = [...ways.values()].sort((one, other) => other.times.length - one.times.length || other.gain - one.gain);
+  return [heading, el("ul", { class: "points" }, all.map((way) => el("li", {},
+    el("span", { class: `badge ${way.gain > 0 ? "good" : "bad"}` }, `${way.gain > 0 ? "+" : "−"}${Math.abs(way.gain)}`),
+    el("span", { class: "action", dir: "auto" }, shorten(way.action, 120)), el("bdi", { class: "quiet" }, shorten(roomName(way.place), 60)),
+    el("span", { class: "times" }, way.times.slice(0, LINKS).flatMap(([episode, turn]) => [turnLink(episode, turn, `${episode}:${turn}`, { title: `Episode ${episode}, turn ${turn}` }), " "]),
+      way.times.length > LINKS && `and ${way.times.length - LINKS} more`))))];
+}
