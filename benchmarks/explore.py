@@ -18,11 +18,11 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.learning import interval
 from game_interface.story import find_story
 from orchestration.assembly import RunOptions, assemble
 from orchestration.players import PlayerChoice
 from session.game_configuration import GameConfiguration
+from zorkgpt.evals.statistics import interval
 from zorkgpt.runlog.episodes import count_failures, episodes_in, read_episode
 from zorkgpt.runlog.events import Returned
 
@@ -88,10 +88,10 @@ def row(setting: Setting, courses: list[Course]) -> str:
     marks = ["on" if one else "off" for one in (setting.memory, setting.map, setting.returns)]
     last = scores[:, -3:].mean(axis=1)
     figures = [
-        f"**{interval(scores.max(axis=1))}**",
+        f"**{shown(scores.max(axis=1))}**",
         f"{scores[:, 0].mean():.1f}",
-        interval(scores.mean(axis=1)),
-        interval(last),
+        shown(scores.mean(axis=1)),
+        shown(last),
         f"{np.mean([course.places for course in courses]):.0f}",
         f"{np.mean([course.deaths for course in courses]):.1f}",
         f"{np.mean([course.repeated for course in courses]):.1%}",
@@ -99,6 +99,11 @@ def row(setting: Setting, courses: list[Course]) -> str:
         f"{np.mean(arrived):.0%}" if arrived else "",
     ]
     return "| " + " | ".join([*marks, *figures]) + " |"
+
+
+def shown(values: np.ndarray) -> str:
+    found = interval(list(values))
+    return f"{found.mean:.1f} [{found.low:.1f}, {found.high:.1f}]"
 
 
 def main() -> None:

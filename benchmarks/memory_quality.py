@@ -12,7 +12,7 @@ leaves, of its believed memories alone (active and tentative); what each kind me
 - Core, decided by claims: the share of core memories of which the object tree decides at least one claim.
 - Scoring actions: each (place, action) that raised the score in any episode; remembered, if a believed memory at the
   place is of this action and tells of a score; shown, if it is among what `get_location_memory` shows there.
-- Repeated failures: as in `benchmarks.learning`, the mean over the seeds in the worst episode from the second on. Not
+- Repeated failures: as in docs/evaluation.md, the mean over the seeds in the worst episode from the second on. Not
   growing: the mean of the last three episodes is not above that of the three from the second on.
 - Final and best: the score of the last episode, and the highest of all. "Off" takes away what earlier episodes give,
   memories and map.

@@ -78,7 +78,7 @@ class ZorkOrchestratorV2:
         self._episodes.reset_episode()
         game, options, memory = self.services.game, self.services.options, self.services.memory
         text = game.reset()
-        if memory:
+        if memory and self.services.config.simple_memory.audit:
             memory.audit(audited_things(game))
         opening = self._cycle.open(text)
         self._open = True

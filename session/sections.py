@@ -59,6 +59,8 @@ class SimpleMemorySection(SettingsSection):
     """FAILURE memories that the player is shown of a place, at most."""
     max_tokens_per_location: int = Field(default=_MEMORY.budget.tokens, ge=1)
     """Tokens of all memories of a place that the player is shown."""
+    audit: bool = True
+    """Hold core memories against the fresh world when an episode begins, and mark as wrong what it contradicts."""
     flush_on_death: bool = True
     """Accepted for older configurations; every write is immediate."""
 

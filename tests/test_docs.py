@@ -21,7 +21,9 @@ ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 BESIDE = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")
 PAGES = sorted([*(ROOT / name for name in BESIDE), *(ROOT / "docs").rglob("*.md")])
-COMMANDS_TOO = ("CONTRIBUTING.md", "docs/games.md", "docs/resume.md", "docs/exploring.md")
+COMMANDS_TOO = ("CONTRIBUTING.md", "docs/games.md", "docs/resume.md", "docs/exploring.md", "docs/evaluation.md")
+SHORTER = dict.fromkeys(("learning-5", "learning-4x200", "learning-8x200", "jttl-50"), "learning-2x6")
+"""The protocols that stand in for those of the pages."""
 REAL_SERVER = "http://localhost:11434/v1"
 
 
@@ -63,9 +65,9 @@ def played_checkout(tmp_path_factory) -> Path:
 
 def run(command: str, checkout: Path, server: ChatServer, zork: str) -> subprocess.CompletedProcess:
     words = shlex.split(command.removeprefix("pip install uv && ").removeprefix("uv run python"))
-    replaced = {REAL_SERVER: server.url, "path/to/zork1.z5": zork}
+    replaced = {REAL_SERVER: server.url, "path/to/zork1.z5": zork} | SHORTER
     words = [replaced.get(word, word) for word in words]
-    if words[0] == "main.py" and not {"memories", "map", "games", "doctor", "view"} & set(words):
+    if words[0] == "main.py" and not {"memories", "map", "games", "doctor", "view", "eval"} & set(words):
         # An episode that has reached its limit goes on where the limit is higher.
         words += ["--max-turns", "9" if "--resume" in words else "6"]
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("OPENAI_", "ZORKGPT_"))}

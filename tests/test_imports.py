@@ -20,6 +20,7 @@ HEAVY = {
     "spacy",
     "gymnasium",
     "langgraph",
+    "matplotlib",
     "mcp",
     "agents",
     "pydantic_ai",
@@ -40,6 +41,12 @@ def test_importing_the_memory_loads_only_what_a_memory_without_a_model_uses():
     loaded = modules_after("import zorkgpt.memory.manager")
     assert loaded & (HEAVY | {"pydantic", "jinja2", "json_repair", "rich", "typer"}) == set()
     assert {"filelock", "orjson"} <= loaded
+
+
+def test_the_command_line_of_an_evaluation_loads_no_numbers_and_no_plots():
+    assert (
+        modules_after("import zorkgpt.cli.evaluate, zorkgpt.evals.report") & {"numpy", "matplotlib", "openai"} == set()
+    )
 
 
 def test_the_contrast_check_is_where_it_is_documented_and_loads_nothing_heavy():

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.fixtures.memory import memory
+from zorkgpt.files import AtomicFile
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.storage.restore_point import FileRestorer, RestorePoint
 
@@ -97,6 +98,19 @@ def test_what_others_wrote_before_our_first_change_stays(tmp_path):
     reopened = SimpleMemoryManager.open(tmp_path)
     assert [one.title for one in reopened.memory_cache[5]] == ["Before", "Theirs"]
     assert [record.change.after.title for record in reopened.store.history.records()][-1] == "Theirs"
+
+
+def test_another_file_of_the_episode_is_not_taken_for_a_shelf(tmp_path):
+    marked = Marked(tmp_path)
+    knowledge = AtomicFile(tmp_path / "knowledgebase.md")
+    restorer = FileRestorer(knowledge)
+    restorer.begin(marked.folder, 3)
+    for number in range(2):
+        marked.memory.add_memory(5, "Hall", memory(f"Fact {number}"))
+        with knowledge.locked():
+            knowledge.write(f"- Line {number}\n".encode())
+    assert marked.put_back()
+    assert without_backup(marked.contents()) == without_backup(marked.files)
 
 
 def test_a_folder_that_cannot_be_written_stops_no_memory(tmp_path):

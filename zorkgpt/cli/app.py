@@ -168,6 +168,61 @@ def show_page(
     view_run(run or workdir, game=game, host=host, port=port, edit=edit, export=export)
 
 
+@app.command("eval")
+def evaluation(
+    protocol: Annotated[
+        str,
+        typer.Argument(help="tales-100, textquests-500, jericho-1000, jttl-50, learning-K or learning-KxT (T turns)."),
+    ],
+    games: Annotated[
+        list[str] | None, typer.Option("--games", help="A story file or name; may be given several times.")
+    ] = None,
+    seeds: Annotated[str | None, typer.Option("--seeds", help="1-10, or 1,2,7. [default: the protocol's]")] = None,
+    ablate: Annotated[
+        str | None,
+        typer.Option(
+            "--ablate", help="Play these too: off, shuffled, frozen, no-classes, no-audit, separated by commas, or all."
+        ),
+    ] = None,
+    player: Annotated[
+        str | None, typer.Option("--player", help="auto, model, offline or walkthrough. [default: auto]")
+    ] = None,
+    model: Annotated[str | None, typer.Option("--model", help="The model that plays, as its server calls it.")] = None,
+    base_url: Annotated[str | None, typer.Option("--base-url", help="The model's server, OpenAI-compatible.")] = None,
+    walkthrough: Annotated[
+        Path | None, typer.Option("--walkthrough", help="Commands for --player walkthrough, one a line.")
+    ] = None,
+    explore: Annotated[str | None, typer.Option("--explore", help="none, or return.")] = None,
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", min=1, help="Runs at the same time. [default: one for each processor]")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="A folder for runs and results. [default: game_files/evaluations/…]")
+    ] = None,
+    no_pages: Annotated[bool, typer.Option("--no-pages", help="Write no page for each run.")] = False,
+    json_: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
+) -> None:
+    """Measure what memory is worth: many runs by a frozen protocol, with and without parts of it."""
+    from zorkgpt.cli.evaluate import EvalOptions, evaluate
+
+    options = EvalOptions(
+        protocol=protocol,
+        games=tuple(games or ()),
+        seeds=seeds,
+        ablations=ablate,
+        player=player,
+        model=model,
+        base_url=base_url,
+        walkthrough=walkthrough,
+        explore=explore,
+        jobs=jobs,
+        out=out,
+        pages=not no_pages,
+        json=json_,
+    )
+    raise typer.Exit(evaluate(options))
+
+
 @app.command()
 def games() -> None:
     """What can be played, and how to bring a story of your own."""

@@ -245,11 +245,17 @@ class ShelfRestorer(FileRestorer):
         return done
 
     def _noted_shelves(self, folder: Path, number: int) -> dict[str, FileRestorer]:
+        before, _ = self._places(folder, number)
+        known = {*listed(_content(before) or b""), *listed(_content(self._path) or b"")}
         found = {}
         for notes in folder.glob("*.md.written"):
             name = notes.name.removesuffix(".written")
-            if name != self.name and is_shelf_name(name) and _noted(notes, number) is not None:
-                found[name] = FileRestorer(self._files.file(name))
+            if name == self.name or not is_shelf_name(name) or _noted(notes, number) is None:
+                continue
+            # Other files of the episode are kept in the same folder, and one of them may be named as a shelf could be.
+            shelf = self._files.file(name)
+            if name in known or shelf.path.is_file():
+                found[name] = FileRestorer(shelf)
         return found
 
     def _was_other_changed(self, folder: Path, number: int, ours: Collection[str]) -> bool:

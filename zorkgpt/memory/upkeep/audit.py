@@ -68,7 +68,7 @@ def _finding(located: LocatedMemory, things: Mapping[int, Thing]) -> AuditFindin
         thing = things.get(claim.number) if claim.number is not None else None
         if thing is None:
             continue
-        holds = _is_so(claim, thing, located.location_id)
+        holds = is_so(claim, thing, located.location_id)
         if holds is not None:
             (held if holds else denied).append(thing)
     if denied:
@@ -80,8 +80,8 @@ def _finding(located: LocatedMemory, things: Mapping[int, Thing]) -> AuditFindin
     return AuditFinding(located, AuditVerdict.NOT_CHECKABLE)
 
 
-def _is_so(claim: Claim, thing: Thing, location_id: PlaceKey) -> bool | None:
-    """Return whether the claim, kept at this location, holds in the fresh world; None: that can't be told."""
+def is_so(claim: Claim, thing: Thing, location_id: PlaceKey) -> bool | None:
+    """Return whether the claim, kept at this location, holds of the thing as it is; None: that can't be told."""
     if claim.relation.value in thing.states:
         return True
     if claim.relation in OPPOSITE and OPPOSITE[claim.relation].value in thing.states:

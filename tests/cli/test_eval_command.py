@@ -1,0 +1,165 @@
+"""The command `eval`, as a person runs it."""
+
+import contextlib
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.fixtures.chat_server import Answer, ChatServer
+from tests.fixtures.command_line import ROOT, command, environment
+
+SHORT = ("learning-2x15", "--seeds", "1,2", "--ablate", "off", "--jobs", "2")
+
+
+def untimed(told: dict) -> dict:
+    """The results as JSON, without what no two evaluations have in common: times."""
+
+    def plain(value):
+        if isinstance(value, dict):
+            return {key: plain(one) for key, one in value.items() if "seconds" not in key}
+        return [plain(one) for one in value] if isinstance(value, list) else value
+
+    return plain(told)
+
+
+def logs(out: Path) -> dict[Path, int]:
+    return {path: path.stat().st_mtime_ns for path in out.rglob("episode_log.jsonl")}
+
+
+def test_it_plays_tells_and_plays_nothing_twice(tmp_path):
+    done = command("eval", *SHORT, "--out", str(tmp_path / "out"))
+    assert done.returncode == 0, done.stderr
+    assert sorted(done.stderr.splitlines()) == sorted(
+        f"Slack Water, {ablation}, seed {seed}: finished" for ablation in ("on", "off") for seed in (1, 2)
+    )
+    assert "| repeated failures, of all actions |" in done.stdout
+    assert "| on − off |" in done.stdout.replace("|  | on", "| on")
+    files = {path.name for path in (tmp_path / "out").iterdir()}
+    assert files == {"runs", "results.json", "episodes.csv", "report.md", "report.html"}
+    pages = sorted((tmp_path / "out").rglob("episodes.html"))
+    assert len(pages) == 4
+    played = logs(tmp_path / "out")
+    again = command("eval", *SHORT, "--out", str(tmp_path / "out"), "--json")
+    assert (again.returncode, again.stderr) == (0, "")
+    assert logs(tmp_path / "out") == played
+    assert json.loads(again.stdout) == json.loads((tmp_path / "out" / "results.json").read_bytes())
+
+
+def test_a_terminal_shows_a_bar_with_the_time_left(tmp_path):
+    ours, theirs = os.openpty()
+    arguments = ["eval", "learning-2x30", "--seeds", "1", "--jobs", "1", "--out", str(tmp_path), "--no-pages"]
+    with subprocess.Popen(
+        [sys.executable, str(ROOT / "main.py"), *arguments],
+        cwd=ROOT,
+        env=environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=theirs,
+    ) as one:
+        os.close(theirs)
+        seen = b""
+        # On Linux, reading raises once the other end is closed.
+        with contextlib.suppress(OSError):
+            while more := os.read(ours, 4096):
+                seen += more
+    os.close(ours)
+    assert one.returncode == 0
+    told = seen.decode()
+    assert "0 runs ended, of 1" in told
+    assert re.search(r"\d+%.*\d+:\d\d:\d\d", told)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+def test_an_evaluation_that_was_killed_or_stopped_goes_on_and_comes_to_the_same(tmp_path, how):
+    what = ("learning-2x60", "--seeds", "1", "--ablate", "off", "--jobs", "2", "--json", "--no-pages")
+    whole = command("eval", *what, "--out", str(tmp_path / "whole"))
+    assert whole.returncode == 0, whole.stderr
+    cut = tmp_path / "cut"
+    arguments = [sys.executable, str(ROOT / "main.py"), "eval", *what, "--out", str(cut)]
+    with subprocess.Popen(
+        arguments, cwd=ROOT, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as one:
+        while not any(size > 20_000 for size in sizes(cut)):
+            time.sleep(0.05)
+            assert one.poll() is None, one.stderr.read()
+        one.send_signal(how)
+        told = one.stderr.read().decode()
+    assert one.returncode == (-how if how is signal.SIGKILL else 130)
+    assert how is signal.SIGKILL or "the same command goes on" in told
+    begun = {path: path.read_bytes()[:2000] for path in cut.rglob("episode_log.jsonl")}
+    assert begun
+    again = command("eval", *what, "--out", str(cut))
+    assert again.returncode == 0, again.stderr
+    assert untimed(json.loads(again.stdout)) == untimed(json.loads(whole.stdout))
+    # What was played before was not played anew.
+    assert {path: path.read_bytes()[:2000] for path in begun} == begun
+
+
+def sizes(out: Path) -> list[int]:
+    return [path.stat().st_size for path in out.rglob("episode_log.jsonl")]
+
+
+def test_a_run_that_fails_ends_none_of_the_others(tmp_path):
+    commands = tmp_path / "commands.txt"
+    commands.write_text("north\nnorth\n")
+    out = tmp_path / "out"
+    command("eval", "learning-1x2", "--seeds", "1", "--walkthrough", str(commands), "--out", str(out))
+    # The commands are too few for one of two ablations only: with the other the episode is there already.
+    commands.write_text("north\n")
+    done = command(
+        *("eval", "learning-1x2", "--seeds", "1", "--ablate", "off", "--walkthrough", str(commands)),
+        *("--out", str(out), "--json"),
+    )
+    assert done.returncode == 1
+    told = json.loads(done.stdout)
+    assert [(run["ablation"], run["metrics"]["places"]) for run in told["runs"]] == [("on", 3)]
+    [failure] = told["failures"]
+    assert failure["ablation"] == "off"
+    assert failure["why"].startswith("Episode 1 ended (player stopped): ")
+    assert failure["why"] in done.stderr
+    assert failure["why"] in (out / "report.html").read_text()
+
+
+def test_a_model_plays_in_processes_of_their_own(tmp_path):
+    with ChatServer(lambda asked: Answer("ACTION: look")) as server:
+        done = command(
+            *("eval", "learning-1x2", "--seeds", "1,2", "--model", server.model, "--base-url", server.url),
+            *("--jobs", "2", "--out", str(tmp_path), "--no-pages"),
+        )
+    assert done.returncode == 0, done.stderr
+    assert "| agent | 4 |" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["learning"], "There is no protocol 'learning'. There are: tales-100"),
+        (["learning-1x2", "--seeds", "0"], "--seeds takes numbers from 1 on, such as 1,2,3 or 1-10, not '0'."),
+        (["learning-1x2", "--seeds", "3-1"], "not '3-1'."),
+        (["learning-1x2", "--seeds", "1-999999999"], "not '1-999999999'."),
+        (["learning-1x2", "--ablate", "everything"], "There is no ablation 'everything'. There are: on, off, shuffled"),
+        (["learning-1x2", "--player", "human"], "'human' plays no evaluation."),
+        (["learning-1x2", "--player", "walkthrough"], "name one with --walkthrough"),
+        (["learning-1x2", "--games", "no such story"], "No story file at no such story"),
+    ],
+)
+def test_bad_input_is_refused_and_nothing_is_played(tmp_path, options, said):
+    done = command("eval", *options, "--out", str(tmp_path / "out"))
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_unreachable_model_has_its_own_exit_code(tmp_path):
+    done = command(
+        *("eval", "learning-1x2", "--model", "m", "--base-url", "http://localhost:9/v1", "--out", str(tmp_path / "out"))
+    )
+    assert done.returncode == 3
+    assert not (tmp_path / "out").exists()

@@ -1,0 +1,110 @@
+"""Ablations: each takes away what it says, and nothing else."""
+
+import random
+
+import pytest
+
+from game_interface.core.jericho_interface import JerichoInterface
+from tests.fixtures.evaluations import PEAR_LEFT, TO_THE_ORCHARD, a_run
+from zorkgpt.evals.ablations import Ablation, _shuffle
+from zorkgpt.evals.metrics import figures_of
+from zorkgpt.memory.claims import Claim, Relation
+from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.models import Memory
+from zorkgpt.memory.storage.changes import is_current
+from zorkgpt.runlog.episodes import read_episode
+from zorkgpt.runlog.events import TurnPlayed
+
+FRONT_YARD = 36
+TURNS = len(PEAR_LEFT)
+
+
+def shown_in(run, episode: int) -> str:
+    files = run.played()[episode - 1]
+    turns = [event for event in read_episode(files.workdir, files.number) if isinstance(event, TurnPlayed)]
+    return "\n".join(turn.memory_shown for turn in turns)
+
+
+def memories(path) -> dict[str, int]:
+    """Title and text of each believed memory, and where it stands."""
+    with SimpleMemoryManager.open(path) as manager:
+        return {
+            f"{one.memory.title}: {one.memory.text}": one.location_id
+            for one in manager.all_memories()
+            if is_current(one.memory)
+        }
+
+
+def test_what_a_restart_undid_is_shown_only_without_the_persistence_classes(tmp_path):
+    undone = {}
+    for ablation in (Ablation.ON, Ablation.NO_CLASSES):
+        run = a_run(tmp_path / ablation, f"learning-2x{TURNS}", ablation, commands=PEAR_LEFT)
+        run.play()
+        _, second = figures_of(run).episodes
+        before = shown_in(run, 2).splitlines()
+        undone[ablation] = (second.undone, second.undone_shown, any("drop pear" in line for line in before[:4]))
+    assert undone == {Ablation.ON: (1, 0, False), Ablation.NO_CLASSES: (1, 1, True)}
+
+
+def test_off_leaves_nothing_to_the_next_episode(tmp_path):
+    run = a_run(tmp_path, f"learning-2x{TURNS}", Ablation.OFF, commands=PEAR_LEFT)
+    run.play()
+    assert [shown_in(run, episode).strip() for episode in (1, 2)] == ["", ""]
+    assert not (run.workdir(1) / "Memories.md").exists()
+
+
+def test_frozen_episodes_find_what_the_first_one_left(tmp_path):
+    run = a_run(tmp_path, "learning-3x12", Ablation.FROZEN)
+    run.play()
+    kept = memories(run.workdir(1) / "Memories.md")
+    assert kept
+    logs = [files.directory / "episode_log.jsonl" for files in run.played()]
+    assert len({path.parents[2] for path in logs}) == 3
+    assert shown_in(run, 2) == shown_in(run, 3) != shown_in(run, 1)
+
+
+def test_shuffled_memories_stand_at_other_places_however_often_they_are_shuffled(tmp_path):
+    run = a_run(tmp_path, "learning-1x40")
+    run.play()
+    path = run.workdir(1) / "Memories.md"
+    learned = memories(path)
+    assert len(set(learned.values())) > 2
+    for seed in range(3):
+        _shuffle(path, random.Random(seed))
+        now = memories(path)
+        assert now.keys() == learned.keys()
+        assert [title for title in now if now[title] == learned[title]] == []
+    # What the object tree taught is still claimed, so that the audit has something to say.
+    with SimpleMemoryManager.open(path) as manager:
+        assert any(one.memory.claims for one in manager.all_memories())
+
+
+def test_what_is_learned_at_a_place_meanwhile_is_shuffled_too(tmp_path):
+    path = tmp_path / "Memories.md"
+    with SimpleMemoryManager.open(path) as manager:
+        for place in (1, 2, 3):
+            manager.add_memory(place, f"Place {place}", Memory("NOTE", f"Of {place}", 1, "1", 0, "So.", "permanent"))
+    _shuffle(path, random.Random(1))
+    with SimpleMemoryManager.open(path) as manager:
+        manager.add_memory(4, "Place 4", Memory("NOTE", "Of 4", 2, "1", 0, "So.", "permanent"))
+    _shuffle(path, random.Random(2))
+    assert all(title != f"Of {place}: So." for title, place in memories(path).items())
+
+
+@pytest.mark.parametrize(("ablation", "shown"), [(Ablation.ON, False), (Ablation.NO_AUDIT, True)])
+def test_without_the_audit_what_the_fresh_world_denies_is_still_shown(tmp_path, ablation, shown):
+    commands = (*TO_THE_ORCHARD, "west", "east", "look")
+    run = a_run(tmp_path, f"learning-2x{len(commands)}", ablation, commands=commands)
+    # The pear is in the orchard when the world begins, not in the front yard.
+    run.workdir(1).mkdir(parents=True)
+    claim = Claim(Relation.HERE, pear_of(run), "pear")
+    wrong = Memory("DISCOVERY", "A pear lies here", 1, "1", 0, "Here is the pear.", "core", claims=(claim,))
+    with SimpleMemoryManager.open(run.workdir(1) / "Memories.md") as manager:
+        manager.add_memory(FRONT_YARD, "Front Yard", wrong)
+    run.play()
+    assert ("A pear lies here" in shown_in(run, 1)) is shown
+
+
+def pear_of(run) -> int:
+    with JerichoInterface(story=run.story) as game:
+        return next(each.item.num for each in game.all_objects() if each.item.name == "pear")

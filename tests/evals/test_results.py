@@ -1,0 +1,177 @@
+"""Results: figures of real runs, and other people's text in every form that they are written in."""
+
+import csv
+import io
+import json
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from game_interface.story import find_story
+from orchestration.players import choose_player
+from session.game_configuration import GameConfiguration
+from tests.fixtures.chat_server import Answer, ChatServer
+from tests.fixtures.evaluations import TO_THE_ORCHARD, a_run, renamed
+from tests.fixtures.own_stories import compiled, names
+from zorkgpt.evals.ablations import Ablation
+from zorkgpt.evals.campaign import RunOutcome
+from zorkgpt.evals.metrics import METRICS, figures_of
+from zorkgpt.evals.plots import plots
+from zorkgpt.evals.protocols import EvaluationProtocol
+from zorkgpt.evals.report import report
+from zorkgpt.evals.results import as_csv, as_json_text, results_of, tables
+
+HOSTILE = "=1+1|<img src=x onerror=alert(1)>`[a](b)$x_$\"'&"
+"""The name of a file: no slash can be in it."""
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory):
+    """Two seeds with the memory on and off, of a story with a hostile name."""
+    root = tmp_path_factory.mktemp("evaluation")
+    game = renamed(find_story("slackwater").path, root / f"{HOSTILE}.z5")
+    runs = [
+        a_run(root, "learning-2x25", ablation, game=game, seed=seed)
+        for seed in (1, 2)
+        for ablation in (Ablation.ON, Ablation.OFF)
+    ]
+    for run in runs:
+        run.play()
+    failed = a_run(root, "learning-2x25", Ablation.FROZEN, game=game)
+    return results_of([*map(RunOutcome, runs), RunOutcome(failed, "a `|` <b>reason</b>")])
+
+
+def test_the_figures_are_those_of_the_logs(tmp_path):
+    commands = (*TO_THE_ORCHARD, "take pear", "take wooden clapper", "dance wildly", "dance wildly", "west")
+    run = a_run(tmp_path, f"learning-2x{len(commands)}", commands=commands)
+    run.play()
+    first, second = figures_of(run).episodes
+    assert (first.score, first.best_score, first.max_score, first.turns, first.deaths) == (2, 2, 100, 8, 0)
+    assert (first.scored, first.score_turns) == ({2: 5}, {5: 2})
+    assert len(first.places) == 4
+    assert first.failed > 0
+    assert second.repeated_failed == second.failed == first.failed
+    assert (first.directory, second.directory) == tuple(
+        f"runs/slack-water-{run.story.sha256[:8]}/on/seed-1/episodes/runs/{number}" for number in (1, 2)
+    )
+    values = {metric.name: metric.of((first, second)) for metric in METRICS}
+    assert (values["area"], values["best_share"], values["last_score"]) == (0.02, 0.02, 2)
+    assert values["turns_to_half"] == 5
+    assert (values["calls"], values["cost"], values["tokens"]) == (None, None, None)
+
+
+def test_what_the_models_took_is_told_by_role(tmp_path):
+    with ChatServer(lambda asked: Answer("ACTION: look")) as server:
+        config = GameConfiguration.load(
+            arguments={"agent_model": server.model, "client_base_url": server.url}, environment={}
+        )
+        run = a_run(tmp_path, "learning-1x3", choice=choose_player("model", config), config=config)
+        run.play()
+        results = results_of([RunOutcome(run)])
+    [episode] = results.runs[0].episodes
+    assert episode.usage["agent"].calls == 3
+    assert episode.usage["agent"].tokens > 0
+    assert sum(one.calls for one in episode.usage.values()) == len(server.requests)
+    assert json.loads((run.folder / "run.json").read_bytes())["models"]["agent"] == server.model
+    assert "| agent | 3 |" in tables(results)
+
+
+def test_pairs_are_compared_by_seed(played):
+    [story] = played.stories
+    means = story.means
+    assert means[Ablation.ON, "repeated"].count == 2
+    gap = story.differences[Ablation.OFF, "repeated"]
+    expected = means[Ablation.ON, "repeated"].mean - means[Ablation.OFF, "repeated"].mean
+    assert gap.mean == pytest.approx(expected)
+    assert gap.high < 0
+
+
+def test_several_stories_are_also_summed_up_together(tmp_path):
+    run = a_run(tmp_path, "learning-2x25")
+    run.play()
+    other = a_run(tmp_path, "learning-2x25", game=compiled(names()[0]))
+    other.play()
+    results = results_of([RunOutcome(run), RunOutcome(other)])
+    one, two, together = results.stories
+    assert (together.title, together.sha256, together.scores) == ("All stories", "", {})
+    expected = (one.means[Ablation.ON, "failed"].mean + two.means[Ablation.ON, "failed"].mean) / 2
+    assert together.means[Ablation.ON, "failed"].mean == pytest.approx(expected)
+    assert (Ablation.ON, "last_score") not in together.means
+    assert "## All stories" in tables(results)
+    assert len(plots(results)) == 6
+
+
+def test_what_counts_comes_first(tmp_path):
+    protocol = EvaluationProtocol("a-test", "A test", 1, 5, (1,), "best")
+    run = a_run(tmp_path, protocol)
+    run.play()
+    assert tables(results_of([RunOutcome(run)])).splitlines()[4].startswith("| highest score, share of the maximum |")
+
+
+def test_no_cell_of_the_table_ends_it(played):
+    rows = [line for line in tables(played).splitlines() if line.startswith("|")]
+    bars = [len(re.findall(r"(?<!\\)\|", row)) for row in rows]
+    assert set(bars) <= {3, 4, 5, 6}
+    assert re.findall(r"(?<!\\)[<`\[]", tables(played).replace("] |", "").replace(" [", " ")) == []
+    assert "a \\`\\|\\` \\<b\\>reason\\</b\\>" in tables(played)
+
+
+class Tags(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict]] = []
+
+    def handle_starttag(self, tag, attributes):
+        self.found.append((tag, dict(attributes)))
+
+
+def test_a_hostile_name_stays_text_in_the_report(played, tmp_path):
+    pages = {one.run.workdir(1): one.run.workdir(1).with_suffix(".html") for one in played.runs}
+    page = report(played, pages)
+    tags = Tags()
+    tags.feed(page)
+    assert {tag for tag, _ in tags.found} & {"script", "b", "iframe"} == set()
+    images = [attributes for tag, attributes in tags.found if tag == "img"]
+    assert len(images) == 3
+    assert all(one["src"].startswith("data:image/svg+xml;base64,") and "onerror" not in one for one in images)
+    links = [attributes["href"] for tag, attributes in tags.found if tag == "a"]
+    assert len(links) == 8
+    assert all(re.fullmatch(r"runs/[a-z0-9-]+/(on|off)/seed-[12]/episodes\.html#[12]:\d+", link) for link in links)
+    assert played.runs[0].run.story.sha256 in page
+
+
+def test_a_run_without_a_page_has_no_link(played):
+    tags = Tags()
+    tags.feed(report(played, {}))
+    assert [tag for tag, _ in tags.found if tag == "a"] == []
+
+
+def test_the_pictures_are_the_same_for_the_same_results(played):
+    captions = [caption for caption, _ in plots(played)]
+    assert [caption.rpartition(": ")[2] for caption in captions] == [
+        "final score by episode",
+        "repeated failures by episode",
+        "score in the course of the last episode",
+    ]
+    assert all(picture.startswith(b"<?xml") for _, picture in plots(played))
+
+
+def test_a_spreadsheet_calculates_no_name(played):
+    rows = list(csv.DictReader(io.StringIO(as_csv(played).decode())))
+    assert len(rows) == 8
+    assert {row["story"] for row in rows} == {f"'{HOSTILE}"}
+    assert [(row["ablation"], row["seed"], row["episode"]) for row in rows[:2]] == [("on", "1", "1"), ("on", "1", "2")]
+
+
+def test_the_json_has_every_run_with_its_figures(played):
+    told = json.loads(as_json_text(played))
+    assert [(run["ablation"], run["seed"], len(run["episodes"])) for run in told["runs"]] == [
+        ("on", 1, 2),
+        ("off", 1, 2),
+        ("on", 2, 2),
+        ("off", 2, 2),
+    ]
+    assert told["runs"][0]["metrics"].keys() == {metric.name for metric in METRICS}
+    assert told["failures"][0]["why"] == "a `|` <b>reason</b>"
+    assert told["stories"][0]["on_above"]["off"]["repeated"]["mean"] < 0

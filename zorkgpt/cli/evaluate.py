@@ -1,0 +1,212 @@
+"""The command `eval`: from options to runs, a bar while they are played, and the results."""
+
+import os
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+from game_interface.story import find_story
+from orchestration.players import PLAYERS, PlayerChoice, choose_player
+from session.game_configuration import GameConfiguration
+from zorkgpt.cli.display import console_for
+from zorkgpt.cli.process import ExitCode
+from zorkgpt.errors import ConfigurationError
+from zorkgpt.evals.ablations import Ablation
+from zorkgpt.evals.campaign import RunOutcome, play_all
+from zorkgpt.evals.protocols import protocol_named
+from zorkgpt.evals.results import EvaluationResults, as_csv, as_json_text, results_of, tables
+from zorkgpt.evals.runs import EvaluationRun, plan
+from zorkgpt.files import write_file
+from zorkgpt.text import number_of, printable
+
+if TYPE_CHECKING:
+    from zorkgpt.evals.report import Pages
+
+_FOLDER = "evaluations"
+_SEEDS = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
+_MOST_SEEDS = 1000
+_UNFIT = ("human",)
+"""Players that play no evaluation."""
+
+
+@dataclass(frozen=True)
+class EvalOptions:
+    """The options of `eval`; None where the protocol or the configuration decides."""
+
+    protocol: str
+    games: tuple[str, ...] = ()
+    seeds: str | None = None
+    ablations: str | None = None
+    player: str | None = None
+    model: str | None = None
+    base_url: str | None = None
+    walkthrough: Path | None = None
+    explore: str | None = None
+    jobs: int | None = None
+    out: Path | None = None
+    pages: bool = True
+    json: bool = False
+
+
+def evaluate(options: EvalOptions) -> int:
+    """Play what is left of an evaluation and tell what came of it. Returns the exit code.
+
+    Raises:
+        ZorkGPTError: the input can't be used, or the configured model can't be reached; nothing was played.
+    """
+    runs = _planned(options)
+    for run in runs:
+        run.check()
+    root = runs[0].root
+    jobs = options.jobs or os.cpu_count() or 1
+    try:
+        with _shown(runs) as display:
+            outcomes = play_all(runs, jobs=jobs, watcher=display)
+    except KeyboardInterrupt:
+        typer.echo(f"zorkgpt: Interrupted. What was played is kept in {root}; the same command goes on.", err=True)
+        return ExitCode.INTERRUPTED
+    results = results_of(outcomes)
+    _write(results, root, pages=options.pages)
+    if options.json:
+        sys.stdout.write(as_json_text(results).decode("utf-8", "replace"))
+    else:
+        protocol = runs[0].protocol
+        console = console_for(sys.stdout)
+        console.print(f"{protocol.name}: {protocol.what}\n", soft_wrap=True)
+        console.print(tables(results), soft_wrap=True)
+        console.print(f"Report: {root / 'report.html'}", soft_wrap=True)
+    return ExitCode.EPISODE_FAILED if results.failures else ExitCode.OK
+
+
+def _planned(options: EvalOptions) -> list[EvaluationRun]:
+    protocol = protocol_named(options.protocol)
+    config = GameConfiguration.load(
+        arguments={"agent_model": options.model, "client_base_url": options.base_url, "explore": options.explore}
+    )
+    stories = list({story.sha256: story for story in map(find_story, options.games or (None,))}.values())
+    seeds = list(protocol.seeds) if options.seeds is None else _seeds(options.seeds)
+    choice = _choice(options, config)
+    root = options.out or Path(config.zork_game_workdir) / _FOLDER / protocol.name
+    ablations = _ablations(options.ablations)
+    return list(plan(protocol, stories, seeds, ablations, choice, config, root.absolute(), options.walkthrough))
+
+
+def _seeds(given: str) -> list[int]:
+    """Return the seeds of `1-5` or `1,2,7`."""
+    seeds: dict[int, None] = {}
+    for part in given.replace(" ", ",").split(","):
+        found = _SEEDS.fullmatch(part)
+        first, last = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
+        if not 1 <= first <= last or last - first >= _MOST_SEEDS:
+            raise ConfigurationError(f"--seeds takes numbers from 1 on, such as 1,2,3 or 1-10, not {given!r}.")
+        seeds |= dict.fromkeys(range(first, last + 1))
+    return list(seeds)
+
+
+def _ablations(given: str | None) -> list[Ablation]:
+    """Return the ablations of `off,shuffled`, behind the whole memory, which everything is compared with."""
+    names = [name for name in (given or "").replace(" ", ",").split(",") if name]
+    if names == ["all"]:
+        return list(Ablation)
+    known = [ablation.value for ablation in Ablation]
+    for name in names:
+        if name not in known:
+            raise ConfigurationError(
+                f"There is no ablation {name!r}. There are: {', '.join(known)}, or all of them: all."
+            )
+    return list(dict.fromkeys((Ablation.ON, *map(Ablation, names))))
+
+
+def _choice(options: EvalOptions, config: GameConfiguration) -> PlayerChoice:
+    player = options.player or ("walkthrough" if options.walkthrough else "auto")
+    fit = [name for name in PLAYERS if name not in _UNFIT]
+    if player not in ("auto", *fit):
+        raise ConfigurationError(f"{player!r} plays no evaluation. These do: {', '.join(('auto', *fit))}.")
+    if player == "walkthrough" and options.walkthrough is None:
+        raise ConfigurationError("The walkthrough player needs a file of commands: name one with --walkthrough.")
+    choice = choose_player(player, config)
+    if choice.models is not None:
+        from zorkgpt.llm.client import LLMClient
+
+        choice = replace(choice, servers=LLMClient(choice.models).check())
+    return choice
+
+
+class _Display:
+    """Tells how far the runs are: as a bar on a terminal, elsewhere in a line for each run that ends."""
+
+    def __init__(self, runs: Sequence[EvaluationRun], bar: Progress | None) -> None:
+        self._turns = dict.fromkeys((run.folder for run in runs), 0)
+        self._ended = 0
+        self._bar = bar
+        total = sum(run.protocol.most_turns for run in runs)
+        self._task = bar.add_task("", total=total) if bar else None
+        self._tell()
+
+    def progress(self, run: EvaluationRun, turns: int) -> None:
+        self._turns[run.folder] = turns
+        self._tell()
+
+    def ended(self, outcome: RunOutcome) -> None:
+        self._ended += 1
+        run = outcome.run
+        if outcome.failure or self._bar is None:
+            end = f"not finished: {outcome.failure}" if outcome.failure else "finished"
+            line = f"{run.story.title or run.game.stem}, {run.ablation}, seed {run.seed}: {end}"
+            (self._bar.console.print if self._bar else _to_stderr)(printable(line))
+        self._tell()
+
+    def _tell(self) -> None:
+        if self._bar is not None and self._task is not None:
+            done = f"{number_of(self._ended, 'run', 'runs')} ended, of {len(self._turns)}"
+            self._bar.update(self._task, completed=sum(self._turns.values()), description=done)
+
+
+def _to_stderr(line: str) -> None:
+    typer.echo(line, err=True)
+
+
+@contextmanager
+def _shown(runs: Sequence[EvaluationRun]) -> Iterator[_Display]:
+    console = console_for(sys.stderr)
+    if not console.is_terminal:
+        yield _Display(runs, None)
+        return
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True) as bar:
+        yield _Display(runs, bar)
+
+
+def _write(results: EvaluationResults, root: Path, *, pages: bool) -> None:
+    from zorkgpt.evals.report import report
+
+    root.mkdir(parents=True, exist_ok=True)
+    write_file(root / "results.json", as_json_text(results))
+    write_file(root / "episodes.csv", as_csv(results))
+    write_file(root / "report.md", tables(results).encode("utf-8", "replace"))
+    found = _pages(results) if pages else {}
+    write_file(root / "report.html", report(results, found).encode("utf-8", "replace"))
+
+
+def _pages(results: EvaluationResults) -> "Pages":
+    """Write a page for each run, and return their paths by working directory."""
+    from zorkgpt.viewer.export import export_run
+    from zorkgpt.viewer.run_files import RunFileNames
+
+    pages = {}
+    for one in results.runs:
+        names = RunFileNames(one.run.config.episode_log_file, one.run.config.memory_file)
+        for workdir in dict.fromkeys(one.run.workdir(episode.episode) for episode in one.episodes):
+            page = workdir.with_suffix(".html")
+            # A finished run does not change any more.
+            if not page.is_file():
+                export_run(workdir, page, names=names)
+            pages[workdir] = page
+    return pages

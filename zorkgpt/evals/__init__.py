@@ -1,0 +1,1 @@
+"""Evaluation: frozen protocols, ablations, and what the runs of both come to."""

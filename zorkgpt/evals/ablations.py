@@ -1,0 +1,149 @@
+"""Ablations: what is taken from the memory, to see what it is worth, and what is done for that between two episodes."""
+
+import json
+import random
+from collections.abc import Mapping
+from dataclasses import replace
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from session.game_configuration import GameConfiguration
+from zorkgpt.encoding import as_json
+from zorkgpt.files import write_file
+from zorkgpt.memory import episode_snapshot
+from zorkgpt.memory.models import Memory, Persistence, PlaceKey, fields_of, memory_of
+from zorkgpt.memory.places import parse_place, place_order, render_place
+from zorkgpt.memory.storage import changes
+from zorkgpt.memory.storage.changes import ChangedDocument, is_current, same_words
+from zorkgpt.memory.storage.document import Document
+from zorkgpt.memory.storage.store import MemoryStore
+from zorkgpt.runlog.episodes import read_episode, run_directory
+from zorkgpt.runlog.events import TurnPlayed
+
+_SOURCE = "evaluation"
+"""Who changes the memory file here, for its history."""
+_ORIGINS = "shuffled.json"
+"""Beside the memory file: where each memory stands that was put to another place, and where it was learned."""
+
+
+class Ablation(StrEnum):
+    """What an evaluation takes from the memory."""
+
+    ON = "on"
+    """Nothing."""
+    OFF = "off"
+    """All that earlier episodes leave: memories, map, knowledge, objectives, and the plan made of their logs."""
+    SHUFFLED = "shuffled"
+    """The right places: each memory of an earlier episode stands at another place than it was learned at."""
+    FROZEN = "frozen"
+    """What any episode but the first leaves."""
+    NO_CLASSES = "no-classes"
+    """The persistence classes: what is true of one episode only is kept like everything else."""
+    NO_AUDIT = "no-audit"
+    """The check of core memories against the fresh world."""
+
+    @property
+    def remembers(self) -> bool:
+        return self is not Ablation.OFF
+
+    def configured(self, config: GameConfiguration) -> GameConfiguration:
+        """Return the configuration with what this ablation switches off."""
+        if self is not Ablation.NO_AUDIT:
+            return config
+        section = config.simple_memory.model_copy(update={"audit": False})
+        return config.model_copy(update={"simple_memory": section})
+
+    def prepare(self, config: GameConfiguration, *, last: int, seed: int) -> None:
+        """Do to the working directory what this ablation needs before the next episode.
+
+        Args:
+            last: the number of the episode that was played last.
+            seed: of the run.
+        """
+        if self is Ablation.SHUFFLED:
+            _shuffle(_memory_path(config), random.Random(f"{seed} {last}"))
+        elif self is Ablation.NO_CLASSES:
+            _make_all_permanent(config, last)
+
+
+def _memory_path(config: GameConfiguration) -> Path:
+    return Path(config.zork_game_workdir) / config.simple_memory.memory_file
+
+
+def _make_all_permanent(config: GameConfiguration, last: int) -> None:
+    """Keep what was ephemeral in the last episode, and call core what is permanent: nothing is known to be undone."""
+    workdir = Path(config.zork_game_workdir)
+    kept = episode_snapshot.load(run_directory(workdir, last), last)
+    ephemeral = kept.memories if kept else {}
+    events = read_episode(workdir, last, config.episode_log_file)
+    names: dict[PlaceKey, str] = {
+        turn.location_id: turn.location
+        for turn in events
+        if isinstance(turn, TurnPlayed) and turn.location_id is not None
+    }
+
+    def change(document: Document) -> ChangedDocument:
+        made: tuple[changes.Change, ...] = ()
+        for place, memories in document.all_memories().items():
+            for memory in memories:
+                if memory.persistence is Persistence.CORE:
+                    lasting = replace(memory, persistence=Persistence.PERMANENT)
+                    outcome = changes.changed(document, place, memory, lasting, "edited")
+                    document, made = outcome.document, made + outcome.changes
+        for place, memories in ephemeral.items():
+            for memory in filter(is_current, memories):
+                if changes.known_again(document.memories(place), memory) is None:
+                    lasting = replace(memory, persistence=Persistence.PERMANENT)
+                    outcome = changes.added(document, place, names.get(place, ""), lasting)
+                    document, made = outcome.document, made + outcome.changes
+        return ChangedDocument(document, made)
+
+    MemoryStore(_memory_path(config)).apply(change, source=_SOURCE)
+
+
+def _shuffle(path: Path, dice: random.Random) -> None:
+    """Put every memory to another place than the one that it was learned at."""
+    origins_path = path.with_name(_ORIGINS)
+    store = MemoryStore(path)
+    known = _read_origins(origins_path)
+    located = [
+        (place, memory)
+        for place, memories in store.document.all_memories().items()
+        for memory in memories
+        if is_current(memory)
+    ]
+    origins = [(place, memory, _origin(known, place, memory)) for place, memory in located]
+    places = sorted({origin for _, _, origin in origins}, key=place_order)
+    dice.shuffle(places)
+    target = dict(zip(places, [*places[1:], *places[:1]], strict=True))
+    # Written first: should this be cut short, a memory that still stands where it was is not in it, and starts anew.
+    rows = [[render_place(target[origin]), fields_of(memory), render_place(origin)] for _, memory, origin in origins]
+    write_file(origins_path, as_json(rows))
+
+    def change(document: Document) -> ChangedDocument:
+        made: tuple[changes.Change, ...] = ()
+        for place, memory, origin in origins:
+            if place == target[origin]:
+                continue
+            standing = next(one for one in document.memories(place) if one == memory)
+            taken = changes.removed(document, place, standing)
+            put = changes.added(taken.document, target[origin], _name(taken.document, target[origin]), memory)
+            document, made = put.document, (*made, *taken.changes, *put.changes)
+        return ChangedDocument(document, made)
+
+    store.apply(change, source=_SOURCE)
+
+
+def _name(document: Document, place: PlaceKey) -> str:
+    return next((section.name for section in document.sections_of(place)), "")
+
+
+def _read_origins(path: Path) -> list[tuple[PlaceKey, Memory, PlaceKey]]:
+    rows: list[tuple[str, Mapping[str, Any], str]] = json.loads(path.read_bytes()) if path.is_file() else []
+    return [(parse_place(at), memory_of(dict(memory)), parse_place(origin)) for at, memory, origin in rows]
+
+
+def _origin(known: list[tuple[PlaceKey, Memory, PlaceKey]], place: PlaceKey, memory: Memory) -> PlaceKey:
+    """Return where a memory was learned: where it stands, unless it was put there."""
+    return next((origin for at, one, origin in known if at == place and same_words(one, memory)), place)

@@ -1,0 +1,309 @@
+"""The results of an evaluation: summed up over seeds, and written as a table, as JSON and as CSV."""
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from zorkgpt.encoding import as_json
+from zorkgpt.evals.ablations import Ablation
+from zorkgpt.evals.campaign import RunOutcome
+from zorkgpt.evals.metrics import METRICS, EpisodeFigures, Metric, RunFigures, figures_of, roles_in
+from zorkgpt.evals.protocols import Headline
+from zorkgpt.evals.statistics import Interval, interval
+from zorkgpt.text import printable
+
+_MOST_ROWS = 12
+"""Episodes in the table of the learning curve; of more, as many are shown, evenly spread."""
+_MARKUP = frozenset("\\`*_{}[]<>()#+-.!|&~")
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""With one of these a cell of a spreadsheet begins that is calculated."""
+
+
+Means = dict[tuple[Ablation, str], Interval]
+_COUNTS: dict[Headline, str] = {"area": "area", "best": "best_share"}
+"""The metric that counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class StorySummary:
+    """What the finished runs of one story, or of all of them, come to."""
+
+    title: str
+    sha256: str
+    """"" for all stories together."""
+    ablations: tuple[Ablation, ...]
+    means: Means
+    """By ablation and the name of the metric; what is not known is left out."""
+    differences: Means
+    """How much more it is with the whole memory, over the seeds that both have."""
+    scores: dict[Ablation, list[Interval | None]] = field(default_factory=dict)
+    """The final score of each episode; empty for all stories together, as is `repeated`."""
+    repeated: dict[Ablation, list[Interval | None]] = field(default_factory=dict)
+    """The share of repeated failures in each episode's actions."""
+
+    @property
+    def has_curve(self) -> bool:
+        """Whether there are several episodes to compare."""
+        return max(map(len, self.scores.values()), default=0) > 1
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationResults:
+    """All that came of an evaluation."""
+
+    runs: tuple[RunFigures, ...]
+    failures: tuple[RunOutcome, ...]
+    """The runs that are not finished."""
+    stories: tuple[StorySummary, ...]
+    """If there are several, all of them together come last."""
+    metrics: tuple[Metric, ...]
+    """The one that counts in this protocol comes first."""
+
+
+def results_of(outcomes: Sequence[RunOutcome]) -> EvaluationResults:
+    """Read what the runs have left and sum it up; those that failed are named and count nowhere."""
+    runs = tuple(figures_of(one.run) for one in outcomes if not one.failure)
+    by_story: dict[str, list[RunFigures]] = {}
+    for one in runs:
+        by_story.setdefault(one.run.story.sha256, []).append(one)
+    stories = [_summary(some) for some in by_story.values()]
+    if len(stories) > 1:
+        means, differences = _compared(runs, [metric for metric in METRICS if metric.unit == "%"])
+        stories.append(StorySummary("All stories", "", stories[0].ablations, means, differences))
+    failures = tuple(one for one in outcomes if one.failure)
+    counts = _COUNTS[outcomes[0].run.protocol.headline]
+    metrics = tuple(sorted(METRICS, key=lambda metric: metric.name != counts))
+    return EvaluationResults(runs, failures, tuple(stories), metrics)
+
+
+def name_of(run: RunFigures) -> str:
+    """Return the story's name for people."""
+    return printable(run.run.story.title or run.run.story.path.stem)
+
+
+def _summary(runs: Sequence[RunFigures]) -> StorySummary:
+    means, differences = _compared(runs, METRICS)
+    ablations = tuple(dict.fromkeys(one.run.ablation for one in runs))
+    of = {ablation: [one for one in runs if one.run.ablation is ablation] for ablation in ablations}
+    return StorySummary(
+        title=name_of(runs[0]),
+        sha256=runs[0].run.story.sha256,
+        ablations=ablations,
+        means=means,
+        differences=differences,
+        scores={ablation: _curve(some, "score") for ablation, some in of.items()},
+        repeated={ablation: _curve(some, "repeated_share") for ablation, some in of.items()},
+    )
+
+
+def _compared(runs: Sequence[RunFigures], metrics: Iterable[Metric]) -> tuple[Means, Means]:
+    """Return the mean of each metric, and how much more it is with the whole memory, paired by story and seed."""
+    means: Means = {}
+    differences: Means = {}
+    for metric in metrics:
+        values: dict[Ablation, dict[tuple[str, int], float]] = {}
+        for one in runs:
+            value = metric.of(one.episodes)
+            if value is not None:
+                values.setdefault(one.run.ablation, {})[one.run.story.sha256, one.run.seed] = float(value)
+        whole = values.get(Ablation.ON, {})
+        for ablation, by_seed in values.items():
+            if found := interval(list(by_seed.values())):
+                means[ablation, metric.name] = found
+            gaps = [whole[seed] - value for seed, value in by_seed.items() if seed in whole]
+            if ablation is not Ablation.ON and (found := interval(gaps)):
+                differences[ablation, metric.name] = found
+    return means, differences
+
+
+def _curve(runs: Sequence[RunFigures], field: str) -> list[Interval | None]:
+    longest = max(len(one.episodes) for one in runs)
+    curve = []
+    for at in range(longest):
+        values = [getattr(one.episodes[at], field) for one in runs if at < len(one.episodes)]
+        curve.append(interval([float(value) for value in values if value is not None]))
+    return curve
+
+
+# As a table
+
+
+def tables(results: EvaluationResults) -> str:
+    """Return the results as Markdown."""
+    parts = []
+    for story in results.stories:
+        parts += [f"## {escaped(story.title)}", _means(story, results.metrics)]
+        if story.has_curve:
+            parts += ["By episode, means over the seeds:", _by_episode(story)]
+        if story.differences:
+            parts += ["With the whole memory above without, paired by seed:", _differences(story, results.metrics)]
+    if used := roles_in(results.runs):
+        rows = [
+            [
+                role,
+                f"{one.calls:,}",
+                f"{one.tokens:,}",
+                "" if one.cost is None else f"{one.cost:.4f}",
+                f"{one.seconds:.0f}",
+            ]
+            for role, one in used.items()
+        ]
+        parts += ["## Models", markdown_table(["role", "calls", "tokens", "cost", "seconds"], rows)]
+    if results.failures:
+        rows = [
+            [escaped(one.run.game.stem), one.run.ablation.value, str(one.run.seed), escaped(one.failure)]
+            for one in results.failures
+        ]
+        parts += ["## Not finished", markdown_table(["story", "ablation", "seed", "why"], rows)]
+    return "\n\n".join(parts) + "\n"
+
+
+def told(metric: Metric, found: Interval | None) -> str:
+    """Return a mean with its interval for people; "" if there is none."""
+    if found is None:
+        return ""
+    mean = metric.shown(found.mean)
+    return mean if found.count < 2 else f"{mean} [{metric.shown(found.low)}, {metric.shown(found.high)}]"
+
+
+def _means(story: StorySummary, metrics: Iterable[Metric]) -> str:
+    rows = []
+    for metric in metrics:
+        row = [told(metric, story.means.get((ablation, metric.name))) for ablation in story.ablations]
+        if any(row):
+            rows.append([metric.label, *row])
+    return markdown_table(["", *story.ablations], rows)
+
+
+def _differences(story: StorySummary, metrics: Iterable[Metric]) -> str:
+    others = [ablation for ablation in story.ablations if ablation is not Ablation.ON]
+    rows = []
+    for metric in metrics:
+        row = [told(metric, story.differences.get((ablation, metric.name))) for ablation in others]
+        if any(row):
+            rows.append([metric.label, *row])
+    return markdown_table(["", *(f"on − {ablation}" for ablation in others)], rows)
+
+
+def _by_episode(story: StorySummary) -> str:
+    count = max(map(len, story.scores.values()))
+    step = -(-count // _MOST_ROWS)
+    chosen = sorted({*range(0, count, step), count - 1})
+    header = ["episode"]
+    header += [f"score, {ablation}" for ablation in story.ablations]
+    header += [f"repeated failures, {ablation}" for ablation in story.ablations]
+    rows = []
+    for at in chosen:
+        scores = [_at(story.scores[ablation], at) for ablation in story.ablations]
+        repeated = [_at(story.repeated[ablation], at) for ablation in story.ablations]
+        rows.append(
+            [
+                str(at + 1),
+                *("" if one is None else f"{one.mean:.1f}" for one in scores),
+                *("" if one is None else f"{100 * one.mean:.1f} %" for one in repeated),
+            ]
+        )
+    return markdown_table(header, rows)
+
+
+def _at(curve: Sequence[Interval | None], at: int) -> Interval | None:
+    return curve[at] if at < len(curve) else None
+
+
+def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a Markdown table; other people's text in it has to be escaped."""
+    lines = [f"| {' | '.join(row)} |" for row in (header, *rows)]
+    lines.insert(1, "| " + " | ".join("---" for _ in header) + " |")
+    return "\n".join(lines)
+
+
+def escaped(text: str) -> str:
+    """Return a text in one line of Markdown that is nothing but text."""
+    plain = " ".join(printable(text).split())
+    return "".join(f"\\{letter}" if letter in _MARKUP else letter for letter in plain)
+
+
+# As files
+
+
+def as_values(results: EvaluationResults) -> dict[str, Any]:
+    """Return the results as JSON values."""
+    return {
+        "runs": [
+            {
+                **one.run.recorded(),
+                "folder": one.run.folder.relative_to(one.run.root).as_posix(),
+                "metrics": {metric.name: metric.of(one.episodes) for metric in METRICS},
+                "episodes": [asdict(episode) for episode in one.episodes],
+            }
+            for one in results.runs
+        ],
+        "failures": [
+            {**one.run.recorded(), "folder": one.run.folder.relative_to(one.run.root).as_posix(), "why": one.failure}
+            for one in results.failures
+        ],
+        "stories": [
+            {
+                "title": story.title,
+                "sha256": story.sha256,
+                "means": _nested(story.means),
+                "on_above": _nested(story.differences),
+            }
+            for story in results.stories
+        ],
+    }
+
+
+def _nested(found: dict[tuple[Ablation, str], Interval]) -> dict[str, dict[str, Any]]:
+    nested: dict[str, dict[str, Any]] = {}
+    for (ablation, name), value in found.items():
+        nested.setdefault(ablation.value, {})[name] = asdict(value)
+    return nested
+
+
+def as_json_text(results: EvaluationResults) -> bytes:
+    """Return the results as indented JSON."""
+    values = as_values(results)
+    for run in values["runs"]:
+        for episode in run["episodes"]:
+            for name in ("scored", "score_turns"):
+                episode[name] = {str(key): value for key, value in episode[name].items()}
+    return as_json(values, indented=True) + b"\n"
+
+
+_COLUMNS = (
+    *("episode", "directory", "reason", "turns", "score", "best_score", "max_score", "deaths", "failed"),
+    *("repeated_failed", "shown", "decided", "untrue", "undone", "undone_shown", "followed", "worked", "seconds"),
+)
+"""The fields of an episode that stand in the CSV as they are."""
+
+
+def as_csv(results: EvaluationResults) -> bytes:
+    """Return a line for each episode."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    usage = ("places", "calls", "tokens", "cost")
+    writer.writerow(["story", "sha256", "protocol", "ablation", "seed", "player", *_COLUMNS, *usage])
+    for one in results.runs:
+        run = one.run
+        named = [
+            *(name_of(one), run.story.sha256, run.protocol.name, run.ablation.value),
+            *(run.seed, run.choice.kind),
+        ]
+        for episode in one.episodes:
+            values = [getattr(episode, column) for column in _COLUMNS]
+            writer.writerow([_value(value) for value in (*named, *values, *_used(episode))])
+    return out.getvalue().encode("utf-8", "replace")
+
+
+def _used(episode: EpisodeFigures) -> list[Any]:
+    costs = [usage.cost for usage in episode.usage.values()]
+    cost = None if None in costs or not costs else sum(each for each in costs if each is not None)
+    calls = sum(usage.calls for usage in episode.usage.values())
+    return [len(episode.places), calls, sum(usage.tokens for usage in episode.usage.values()), cost]
+
+
+def _value(value: Any) -> Any:
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value

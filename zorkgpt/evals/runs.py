@@ -1,0 +1,312 @@
+"""One run of an evaluation: the episodes of a protocol with one story, one seed and one ablation, in a folder."""
+
+import json
+import platform
+import re
+import shutil
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, fields
+from functools import cached_property
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, Protocol
+
+from game_interface.story import Story, load_story
+from managers.resumable import FINAL_ENDINGS
+from orchestration.assembly import RunOptions, assemble
+from orchestration.players import PlayerChoice
+from session.checkpoint import FILE_NAME as CHECKPOINT
+from session.game_configuration import LOG_FILE, GameConfiguration
+from session.history import TurnRecord
+from zorkgpt.encoding import as_json
+from zorkgpt.errors import CheckpointError, ConfigurationError, EvaluationFailed
+from zorkgpt.evals.ablations import Ablation
+from zorkgpt.evals.protocols import EvaluationProtocol
+from zorkgpt.evals.truth import TruthRecorder, ephemeral_of
+from zorkgpt.files import write_file
+from zorkgpt.llm.roles import Role
+from zorkgpt.log import logging_to
+from zorkgpt.runlog.episodes import last_end, read_episode, run_directory
+from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, EpisodeStarted
+
+RUN_FILE = "run.json"
+_PREPARED = "prepared"
+"""In the folder of a run: the number of the episode that an ablation has prepared the working directory for."""
+_ENDINGS = (*FINAL_ENDINGS, "turn limit")
+"""Endings after which an episode counts as played."""
+_IDENTITY = ("protocol", "seed", "ablation", "player", "models", "embeddings", "handicaps")
+"""What may not differ between the beginning of a run and its going on; the story is in the name of its folder."""
+_PACKAGES = ("zorkgpt", "jericho", "numpy", "openai")
+
+
+class TurnCounter(Protocol):
+    """Is told how far a run is, and may raise to end it."""
+
+    def __call__(self, turns: int, /) -> None:
+        """Take note of how many of the run's turns are over; those that an ended episode did not use are too."""
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeFiles:
+    """Where an episode lies."""
+
+    workdir: Path
+    number: int
+    """In its working directory."""
+
+    @property
+    def directory(self) -> Path:
+        return run_directory(self.workdir, self.number)
+
+
+@dataclass(frozen=True)
+class EvaluationRun:
+    """What is played, and where it is kept."""
+
+    protocol: EvaluationProtocol
+    game: Path
+    """The story file."""
+    seed: int
+    ablation: Ablation
+    choice: PlayerChoice
+    config: GameConfiguration
+    """The settings of all runs; the working directory and the turns in it do not count."""
+    root: Path
+    """The folder of the evaluation."""
+    walkthrough: Path | None = None
+
+    def __reduce__(self) -> tuple[type["EvaluationRun"], tuple[Any, ...]]:
+        # The story is read again in the process that plays it.
+        return EvaluationRun, tuple(getattr(self, each.name) for each in fields(self))
+
+    @cached_property
+    def story(self) -> Story:
+        """The story of the file.
+
+        Raises:
+            StoryError: it can't be played.
+        """
+        return load_story(self.game)
+
+    @cached_property
+    def folder(self) -> Path:
+        """The folder of this run."""
+        slug = re.sub(r"[^a-z0-9]+", "-", (self.story.title or self.story.path.stem).casefold())[:40].strip("-")
+        name = f"{slug or 'story'}-{self.story.sha256[:8]}"
+        return self.root / "runs" / name / self.ablation.value / f"seed-{self.seed}"
+
+    def workdir(self, episode: int) -> Path:
+        """Return the working directory of an episode, counted from 1."""
+        # Without what later episodes leave: each is played in a copy of what the first one left.
+        alone = self.ablation is Ablation.FROZEN and episode > 1
+        return self.folder / (f"episode-{episode}" if alone else "episodes")
+
+    def described(self) -> dict[str, Any]:
+        """Return what a report has to say of the run."""
+        models = self.choice.models
+        roles = {role.value: models.of(role).model for role in Role} if models else {}
+        story = self.story.summary()
+        return {
+            "protocol": asdict(self.protocol),
+            "story": story,
+            "seed": self.seed,
+            "ablation": self.ablation.value,
+            "player": self.choice.kind,
+            "models": roles,
+            "embeddings": self.settings.memory_deduplication.provider,
+            "handicaps": {
+                "valid_actions": False,
+                "clues": False,
+                "walkthrough": self.walkthrough is not None,
+                "object_tree": True,
+                "returns_to_earlier_states": self.config.explore == "return",
+            },
+            "versions": _versions(),
+        }
+
+    def recorded(self) -> dict[str, Any]:
+        """Return what was written down when the run began: the same, with the versions of then."""
+        path = self.folder / RUN_FILE
+        begun: dict[str, Any] = json.loads(path.read_bytes()) if path.is_file() else self.described()
+        return begun
+
+    @property
+    def settings(self) -> GameConfiguration:
+        """The configuration that it is played with, but for folder and turns."""
+        config = self.ablation.configured(self.config)
+        if self.choice.models is not None:
+            return config
+        # Vectors come whenever the model that makes them is loaded: rules are to play the same every time.
+        section = config.memory_deduplication.model_copy(update={"provider": "none"})
+        return config.model_copy(update={"memory_deduplication": section})
+
+    def played(self) -> list[EpisodeFiles]:
+        """Return the episodes that are over, in their order."""
+        found: list[EpisodeFiles] = []
+        while (one := self._ended(len(found) + 1)) is not None:
+            found.append(one)
+        return found
+
+    def _ended(self, episode: int) -> EpisodeFiles | None:
+        files = self._files(episode)
+        end = self._end(files)
+        return files if end is not None and end.reason in _ENDINGS else None
+
+    def _files(self, episode: int) -> EpisodeFiles:
+        workdir = self.workdir(episode)
+        return EpisodeFiles(workdir, 2 if workdir.name != "episodes" else episode)
+
+    def _end(self, files: EpisodeFiles) -> EpisodeEnded | None:
+        return last_end(read_episode(files.workdir, files.number, self.config.episode_log_file))
+
+    def turns_left(self, played: list[EpisodeFiles]) -> int:
+        """Return how many turns the next episode may have; 0: there is none."""
+        protocol = self.protocol
+        if not protocol.restarts:
+            return protocol.turns if len(played) < protocol.episodes else 0
+        ends = [end for one in played if (end := self._end(one))]
+        if any(end.reason == "victory" and end.score == end.max_score for end in ends):
+            return 0
+        return max(0, protocol.turns - sum(end.turns for end in ends))
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether there is nothing left to play."""
+        return (self.folder / RUN_FILE).is_file() and not self.turns_left(self.played())
+
+    def check(self) -> None:
+        """Raise an error if the folder holds another run; nothing is changed.
+
+        Raises:
+            ConfigurationError: it was begun with another protocol, story, player or model.
+        """
+        path = self.folder / RUN_FILE
+        if not path.is_file():
+            return
+        wanted = json.loads(as_json(self.described()))
+        try:
+            begun = json.loads(path.read_bytes())
+            differing = [key for key in _IDENTITY if begun.get(key) != wanted[key]]
+        except (ValueError, AttributeError):
+            raise ConfigurationError(
+                f"{path} is damaged. Delete the folder {self.folder}, or name another with --out."
+            ) from None
+        if differing:
+            name = differing[0]
+            raise ConfigurationError(
+                f"The run in {self.folder} was begun with another value of {name}: {begun.get(name)!r}, and not "
+                f"{wanted[name]!r}. Name another folder with --out."
+            )
+
+    def play(self, count: TurnCounter = lambda turns: None) -> None:
+        """Play what is left of the run; an episode that was cut short goes on.
+
+        Raises:
+            EvaluationFailed: an episode ended with an error, or can't go on.
+            ConfigurationError: see `check`.
+            KeyboardInterrupt: it was pressed; everything is saved.
+        """
+        self.check()
+        if not (self.folder / RUN_FILE).is_file():
+            self._begin()
+        while turns := self.turns_left(played := self.played()):
+            try:
+                self._play_episode(played, turns, count)
+            except CheckpointError as error:
+                raise EvaluationFailed(
+                    f"Episode {len(played) + 1} was cut short and can't go on now: {error} If that stays so, delete "
+                    f"{self.folder}: then the run is played anew."
+                ) from None
+        count(self.protocol.most_turns)
+
+    def _begin(self) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        write_file(self.folder / RUN_FILE, as_json(self.described(), indented=True) + b"\n")
+
+    def _play_episode(self, played: list[EpisodeFiles], turns: int, count: TurnCounter) -> None:
+        files = self._files(len(played) + 1)
+        begun = (files.directory / CHECKPOINT).is_file()
+        if not begun:
+            # An episode that was killed before its first checkpoint has left nothing but its number.
+            shutil.rmtree(files.directory, ignore_errors=True)
+            self._prepare(played, files)
+        config = self._configured(files.workdir, turns)
+        seed = self.protocol.seed_of(self.seed, len(played) + 1)
+        options = RunOptions(self.choice, self.story, seed, self.ablation.remembers, self.walkthrough)
+        before = self.protocol.turns - turns if self.protocol.restarts else len(played) * self.protocol.turns
+        with logging_to(files.workdir / LOG_FILE):
+            recorder = TruthRecorder(self._undone(played))
+            with assemble(config, options, (recorder, _Counted(before, count))) as orchestrator:
+                recorder.follow(orchestrator.services)
+                end = orchestrator.play_episode(resume=files.number if begun else None)
+        if end.reason not in _ENDINGS:
+            raise EvaluationFailed(f"Episode {len(played) + 1} ended ({end.reason}): {end.message}")
+
+    def _prepare(self, played: list[EpisodeFiles], files: EpisodeFiles) -> None:
+        """Make the working directory what the next episode is to find."""
+        marker = self.folder / _PREPARED
+        if not played or (marker.is_file() and marker.read_text() == str(len(played) + 1)):
+            files.workdir.mkdir(parents=True, exist_ok=True)
+            return
+        if files.workdir != played[0].workdir:
+            shutil.rmtree(files.workdir, ignore_errors=True)
+            shutil.copytree(played[0].workdir, files.workdir)
+        config = self._configured(files.workdir, self.protocol.turns)
+        self.ablation.prepare(config, last=played[-1].number, seed=self.seed)
+        write_file(marker, str(len(played) + 1).encode())
+
+    def _configured(self, workdir: Path, turns: int) -> GameConfiguration:
+        config = self.settings.with_workdir(workdir)
+        section = config.orchestrator.model_copy(update={"max_turns_per_episode": turns})
+        return config.model_copy(update={"orchestrator": section})
+
+    def _undone(self, played: list[EpisodeFiles]) -> frozenset[Any]:
+        """Return what was true of earlier episodes only."""
+        return frozenset(key for one in played for key in ephemeral_of(one.directory, one.number))
+
+
+class _Counted:
+    """A watcher that counts the turns of a run."""
+
+    def __init__(self, before: int, count: TurnCounter) -> None:
+        self._before = before
+        self._count = count
+
+    def episode_started(self, event: EpisodeStarted) -> None:
+        self._count(self._before)
+
+    def episode_resumed(self, event: EpisodeResumed) -> None:
+        self._count(self._before + event.turn)
+
+    def turn_played(self, record: TurnRecord) -> None:
+        self._count(self._before + record.turn)
+
+    def episode_ended(self, event: EpisodeEnded) -> None:
+        pass
+
+
+def _versions() -> dict[str, str]:
+    found = {"python": platform.python_version()}
+    for package in _PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def plan(
+    protocol: EvaluationProtocol,
+    stories: list[Story],
+    seeds: list[int],
+    ablations: list[Ablation],
+    choice: PlayerChoice,
+    config: GameConfiguration,
+    root: Path,
+    walkthrough: Path | None = None,
+) -> Iterator[EvaluationRun]:
+    """Yield the runs of an evaluation: of each story, all ablations of a seed before the next seed."""
+    for story in stories:
+        for seed in seeds:
+            for ablation in ablations:
+                yield EvaluationRun(protocol, story.path, seed, ablation, choice, config, root, walkthrough)
