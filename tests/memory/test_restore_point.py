@@ -103,6 +103,7 @@ def test_what_others_wrote_before_our_first_change_stays(tmp_path):
 def test_another_file_of_the_episode_is_not_taken_for_a_shelf(tmp_path):
     marked = Marked(tmp_path)
     knowledge = AtomicFile(tmp_path / "knowledgebase.md")
+    knowledge.path.write_text("- A line\n")
     restorer = FileRestorer(knowledge)
     restorer.begin(marked.folder, 3)
     for number in range(2):
