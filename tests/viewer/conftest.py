@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 from tests.conftest import absent
 
 # What is waited for comes at once, unless other tests have the processors.
-expect.set_options(timeout=10_000)
+expect.set_options(timeout=30_000)
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
@@ -179,3 +180,23 @@ def test_a_turn_can_be_copied(address, open_page):
     assert (row["episode"], row["turn"], row["action"], row["location_id"]) == (2, 12, "look 2.12", 10)
     link = copied("Copy link")
     assert link == f"{address.split('#')[0]}#2:12"
+
+
+def test_the_addresses_of_the_documentation_lead_somewhere(tmp_path, open_page):
+    page_of_docs = (Path(__file__).parents[2] / "docs" / "viewer.md").read_text(encoding="utf-8")
+    table = page_of_docs.partition("## The address")[2].partition("\n\nAn address")[0]
+    sights = [sight for row in table.splitlines()[5:] for sight in re.findall(r"`([#&][^`]+)`", row)]
+    assert len(sights) > 6
+    for episode in (1, 2, 3):
+        write_log(tmp_path, started(episode), *(turn(at) for at in range(1, 121)), episode=episode)
+    with SimpleMemoryManager.open(tmp_path / "Memories.md") as memory:
+        for place in (30, "https://shop"):
+            memory.add_memory(place, "", Memory("NOTE", "Here", 1, "1", 0, "It is here.", "permanent"))
+    with served(tmp_path) as url:
+        page = open_page(url)
+        for sight in sights:
+            page.goto("about:blank")
+            page.goto(url + (sight if sight.startswith("#") else f"#3:120{sight}"))
+            expect(page.locator("#title")).to_have_text("A Story")
+            expect(page).to_have_url(re.compile(re.escape(sight) + "$"))
+            expect(page.locator("#notice")).to_be_hidden()

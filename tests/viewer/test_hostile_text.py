@@ -47,6 +47,8 @@ def run(tmp_path_factory):
             **words,
             response=HOSTILE + LONG,
             inventory=[HOSTILE, WIDE],
+            score_before=n - 1,
+            score=n,
             memory_shown=HOSTILE,
             location_after_id=10 + n,
         )
@@ -150,7 +152,7 @@ def _unharmed(page, width):
     assert page.evaluate("document.body.innerText.match(/[\\u202e\\u2066\\u0007]/)") is None
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.evaluate("document.documentElement.scrollHeight") <= 850
-    for panel in page.locator(".panel:visible, #top, #timeline").all():
+    for panel in page.locator(".panel:visible, #top, #timeline:visible").all():
         box = panel.bounding_box()
         assert box["x"] >= 0
         assert box["x"] + box["width"] <= width + 1
