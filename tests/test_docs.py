@@ -22,8 +22,10 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 BESIDE = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")
 PAGES = sorted([*(ROOT / name for name in BESIDE), *(ROOT / "docs").rglob("*.md")])
 COMMANDS_TOO = ("CONTRIBUTING.md", "docs/games.md", "docs/resume.md", "docs/exploring.md", "docs/evaluation.md")
-SHORTER = dict.fromkeys(("learning-5", "learning-4x200", "learning-8x200", "jttl-50"), "learning-2x6")
-"""The protocols that stand in for those of the pages."""
+SHORTER = dict.fromkeys(("learning-5", "learning-4x200", "learning-8x200", "jttl-50"), "learning-2x6") | dict.fromkeys(
+    ("1-3", "1-5", "1-10", "11-20"), "1"
+)
+"""The protocols and seeds that stand in for those of the pages."""
 REAL_SERVER = "http://localhost:11434/v1"
 
 
@@ -71,6 +73,8 @@ def run(command: str, checkout: Path, server: ChatServer, zork: str) -> subproce
         # An episode that has reached its limit goes on where the limit is higher.
         words += ["--max-turns", "9" if "--resume" in words else "6"]
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("OPENAI_", "ZORKGPT_"))}
+    if "eval" in words and "--seeds" not in words:
+        words += ["--seeds", "1"]
     if "--model" in words:
         environment |= {"OPENAI_API_KEY": "sk-your-key", "OPENAI_BASE_URL": server.url}
     return subprocess.run(

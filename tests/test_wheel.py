@@ -142,6 +142,7 @@ def test_without_extras_every_module_imports_or_names_its_extra(environment, tmp
         "zorkgpt.adapters.openai_agents": "openai-agents",
         "zorkgpt.adapters.pydantic_ai": "pydantic-ai",
         "zorkgpt.cli": "cli",
+        "zorkgpt.viewer.limits": "viewer",
     }
     # Of what makes vectors, only the protocol can be imported without NumPy.
     vectors = {file.stem for file in (ROOT / "zorkgpt/embeddings").glob("*.py")} - {"__init__", "provider"}

@@ -146,7 +146,7 @@ def test_several_stories_are_played_at_once_each_in_its_own_process():
             done = [game.act(step.command) for step in own_stories.walkthrough(name) if step.command]
             return [(each.response, each.after) for each in done]
 
-    names = own_stories.names()
+    names = own_stories.names()[:6]
     with ThreadPoolExecutor(len(names)) as threads:
         together = list(threads.map(played, names))
     assert together == [played(name) for name in names]

@@ -14,7 +14,7 @@ from zorkgpt.cli.process import ExitCode
 from zorkgpt.runlog.episodes import last_end, read_episode
 
 TURNS = 18
-KILLS = 50
+KILLS = 20
 PLAY = ("--episodes", "1", "--max-turns", str(TURNS))
 
 

@@ -23,7 +23,7 @@ WAY_IN = lesson("Way into the house", "Examine the window, then open it, then go
 def sees_what_led_here(question):
     """Learns how the house is entered, if it can see the steps before the last one."""
     steps = all(f'"action": "{step}"' in question.history for step in ("examine window", "open window"))
-    went_in = question.action == "south" and not question.arrival and "to the Kitchen" in question.text
+    went_in = question.action == "south" and not question.arrival and 'to "Kitchen"' in question.text
     return WAY_IN if went_in and steps else None
 
 

@@ -73,7 +73,7 @@ def test_what_changed_meanwhile_is_not_overwritten(workdir):
     [
         ({"title": "Nothing of the kind"}, "There is no memory titled"),
         ({"text": " "}, "The text is blank"),
-        ({"category": "RUMOUR"}, "must be one of"),
+        ({"category": "a rumour"}, "a word in capitals"),
         ({"persistence": "ephemeral"}, "must be one of"),
         ({"status": 1}, "status"),
         ({"pinned": True, "vetoed": True}, "not both"),
