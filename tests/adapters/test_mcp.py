@@ -135,6 +135,19 @@ def test_each_place_is_a_resource(memory):
     assert "A rug lies here." in texts[1]
 
 
+@pytest.mark.parametrize(
+    "key", ["https://a/b%20c", "a%41b", "../../etc/passwd", "x/y?z=1#f", "é ü", "5", 5, -3, "C:\\dir"]
+)
+def test_whatever_the_key_its_address_leads_to_its_place(memory, key):
+    memory.remember(key, f"Fact of {key!r}.")
+
+    async def read(client, answers):
+        return (await client.read_resource(address_of(key))).contents[0].text
+
+    (text,) = ask(make_server(memory), read)
+    assert f"Fact of {key!r}." in text
+
+
 def test_read_only_means_that_nothing_can_be_changed(memory):
     async def tools(client, answers):
         return {tool.name for tool in (await client.list_tools()).tools}

@@ -8,6 +8,8 @@ import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.conftest import absent
+from tests.fixtures.viewer import served
+from zorkgpt.viewer.export import export_run
 
 # What is waited for comes at once, unless other tests have the processors.
 expect.set_options(timeout=30_000)
@@ -23,6 +25,18 @@ def browser() -> Iterator[Browser]:
         started = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
         yield started
         started.close()
+
+
+@pytest.fixture(scope="module", params=["served", "exported"])
+def address(request, workdir, tmp_path_factory) -> Iterator[str]:
+    """The page of the file's own `workdir`: from a server, and as one file."""
+    if request.param == "exported":
+        file = tmp_path_factory.mktemp("out") / "run.html"
+        export_run(workdir, file)
+        yield file.as_uri()
+    else:
+        with served(workdir) as url:
+            yield url
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ from playwright.sync_api import expect
 
 from tests.fixtures.viewer import client, served, started, turn, write_log
 from zorkgpt import Memory, SimpleMemoryManager
-from zorkgpt.viewer.export import export_run
 
 pytestmark = pytest.mark.slow
 
@@ -28,17 +27,6 @@ def workdir(tmp_path_factory):
         memory.add_memory(10, "Hall", Memory("NOTE", "A hall", 1, "1", 0, "It is a hall.", "permanent"))
         memory.add_memory(SHOP, "Cart", Memory("NOTE", "Empty", 1, "1", 0, "The cart is empty.", "permanent"))
     return path
-
-
-@pytest.fixture(scope="module", params=["served", "exported"])
-def address(request, workdir, tmp_path_factory):
-    if request.param == "exported":
-        file = tmp_path_factory.mktemp("out") / "run.html"
-        export_run(workdir, file)
-        yield file.as_uri()
-    else:
-        with served(workdir) as url:
-            yield url
 
 
 def looks_at(page, episode: int, number: int) -> None:

@@ -9,7 +9,6 @@ from tests.fixtures.viewer import client, played, served, started, turn, write_l
 from tests.viewer.test_page import SIZES
 from tests.viewer.test_reading import CONTRAST
 from zorkgpt import Memory, SimpleMemoryManager
-from zorkgpt.viewer.export import export_run
 
 pytestmark = pytest.mark.slow
 
@@ -31,17 +30,6 @@ def workdir(tmp_path_factory):
         memory.add_memory(20, "Cellar", Memory("NOTE", "Rats", 1, "1", 0, "There are rats.", "permanent"))
         memory.add_memory(SHOP, "Cart", Memory("NOTE", "Empty", 1, "1", 0, "The cart is empty.", "permanent"))
     return path
-
-
-@pytest.fixture(scope="module", params=["served", "exported"])
-def address(request, workdir, tmp_path_factory):
-    if request.param == "exported":
-        file = tmp_path_factory.mktemp("out") / "run.html"
-        export_run(workdir, file)
-        yield file.as_uri()
-    else:
-        with served(workdir) as url:
-            yield url
 
 
 def column(page, number: int) -> list[str]:

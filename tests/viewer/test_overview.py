@@ -10,7 +10,6 @@ from tests.fixtures.viewer import client, played, served, started, turn, write_l
 from tests.viewer.test_page import SIZES
 from tests.viewer.test_reading import CONTRAST
 from zorkgpt.runlog.episodes import count_failures, read_episode
-from zorkgpt.viewer.export import export_run
 
 pytestmark = pytest.mark.slow
 
@@ -44,17 +43,6 @@ def workdir(tmp_path_factory):
     file = path / "runs" / "2" / "model_calls.jsonl"
     file.write_text("".join(json.dumps(one) + "\n" for one in calls))
     return path
-
-
-@pytest.fixture(scope="module", params=["served", "exported"])
-def address(request, workdir, tmp_path_factory):
-    if request.param == "exported":
-        file = tmp_path_factory.mktemp("out") / "run.html"
-        export_run(workdir, file)
-        yield file.as_uri()
-    else:
-        with served(workdir) as url:
-            yield url
 
 
 def test_every_episode_has_its_row(address, open_page):

@@ -9,7 +9,6 @@ from playwright.sync_api import expect
 from tests.fixtures.viewer import client, served, started, turn, write_log
 from tests.viewer.test_page import SIZES, until
 from tests.viewer.test_reading import CONTRAST
-from zorkgpt.viewer.export import export_run
 
 pytestmark = pytest.mark.slow
 
@@ -50,17 +49,6 @@ def workdir(tmp_path_factory):
     history = {"kind": "added", "location_id": 10, "location_name": "Hall", "before": None, "after": memory}
     (path / "Memories.history.jsonl").write_text(json.dumps(history | {"episode": 1, "turn": 15}) + "\n")
     return path
-
-
-@pytest.fixture(scope="module", params=["served", "exported"])
-def address(request, workdir, tmp_path_factory):
-    if request.param == "exported":
-        file = tmp_path_factory.mktemp("out") / "run.html"
-        export_run(workdir, file)
-        yield file.as_uri()
-    else:
-        with served(workdir) as url:
-            yield url
 
 
 def where(page) -> list[str]:

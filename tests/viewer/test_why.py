@@ -6,7 +6,6 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.fixtures.viewer import served, started, turn, write_log
-from zorkgpt.viewer.export import export_run
 
 pytestmark = pytest.mark.slow
 
@@ -51,17 +50,6 @@ def workdir(tmp_path_factory):
     trial = {"episode": 1, "turn": 7, "location_id": 10, "title": "Trap door creaks", "worked": False, "result": "x"}
     (path / "Memories.trials.jsonl").write_text(json.dumps({"at": "", "trials": [trial]}) + "\n")
     return path
-
-
-@pytest.fixture(scope="module", params=["served", "exported"])
-def address(request, workdir, tmp_path_factory):
-    if request.param == "exported":
-        file = tmp_path_factory.mktemp("out") / "run.html"
-        export_run(workdir, file)
-        yield file.as_uri()
-    else:
-        with served(workdir) as url:
-            yield url
 
 
 @pytest.mark.parametrize(

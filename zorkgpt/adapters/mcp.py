@@ -4,7 +4,7 @@ import functools
 import secrets
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
-from urllib.parse import quote, unquote
+from urllib.parse import quote
 
 from zorkgpt.adapters.tools import INSTRUCTIONS, MemoryTools
 from zorkgpt.errors import ConfigurationError, ZorkGPTError
@@ -56,10 +56,11 @@ def make_server(memory: SimpleMemoryManager, *, read_only: bool = False) -> MCPS
     @server.resource("memory://place/{key}", mime_type="text/plain")
     def place(key: str) -> str:
         """Return what is known of a place."""
+        # What stands in an address as %20 is decoded already; a URL that is a key has such signs of its own.
         try:
-            found = parse_place(unquote(key))
+            found = parse_place(key)
         except ValueError:
-            found = unquote(key)
+            found = key
         if not (text := memory.recall(found)):
             raise ResourceNotFoundError(f"Nothing is known of {render_place(found)}.")
         return text
