@@ -117,9 +117,9 @@ def test_the_snippet_of_the_readme_prints_what_it_says(tmp_path, monkeypatch):
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         exec(compile(snippet, "README.md", "exec"), {})
-    coupon = "[NOTE] The coupon field takes one code only."
+    coupon = "[NOTE] Coupon field: It takes one code only."
     shown = [line for line in printed.getvalue().splitlines() if line.startswith("[")]
-    assert shown == [coupon, "[NOTE] I put milk into the cart. [session]", coupon]
+    assert shown == [coupon, "[NOTE] Milk in the cart: I put it there. [session]", coupon]
 
 
 @pytest.mark.parametrize("page", ["configuration.md", "gymnasium.md", "langgraph.md", "telemetry.md", "toolsets.md"])

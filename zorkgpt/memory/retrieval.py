@@ -181,9 +181,7 @@ def line(memory: Memory, *, markers: bool = True, now: str = "") -> str:
     when = f" (when {', '.join(claim.in_words() for claim in memory.when)})" if memory.when else ""
     notes = [result] * bool(result) + [f"now: {now}"] * bool(now)
     noted = "".join(f" ({note})" for note in notes)
-    # A title that was made of the first words of the text would only say them twice.
-    told = memory.text if memory.text.startswith(memory.title) else f"{memory.title}: {memory.text}"
-    return visible(f"[{memory.category}] {told}{when}{marker}{noted}")
+    return visible(f"[{memory.category}] {memory.title}: {memory.text}{when}{marker}{noted}")
 
 
 def _rank(memory: Memory, order: dict[int | str, int], place: int) -> tuple[float, ...]:
