@@ -11,7 +11,7 @@ from zorkgpt.memory.models import Memory, PlaceKey
 from zorkgpt.memory.storage.changes import is_current, seen_first
 from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.shelves import read_document
-from zorkgpt.runlog.episodes import FailureCount, count_failures, episodes_in, last_end, read_episode
+from zorkgpt.runlog.episodes import FailureCount, count_failures, episodes_in, last_end, read_episode, turns_to_scores
 from zorkgpt.runlog.events import EpisodeEnded, Event, TurnPlayed
 
 Key = tuple[PlaceKey, str]
@@ -85,7 +85,7 @@ def learning_of(workdir: Path, log_name: str, memory_file: str) -> Learning:
         PlayedEpisode(
             end,
             failures.get(end.episode) or FailureCount(end.episode, 0, 0, 0),
-            _scores(turns),
+            turns_to_scores(turns),
             sum(turn.player == RULES for turn in turns),
         )
         for end, turns in ends
@@ -103,16 +103,6 @@ def levels_to_compare(episodes: Sequence[PlayedEpisode], most: int) -> list[int]
 
 def _is_shown(title: str, turn: TurnPlayed) -> bool:
     return f"] {title}:" in turn.memory_shown
-
-
-def _scores(turns: Iterable[TurnPlayed]) -> dict[int, int]:
-    scored: dict[int, int] = {}
-    best = 0
-    for turn in turns:
-        if turn.score is not None and turn.score > best:
-            best = turn.score
-            scored[best] = turn.turn
-    return scored
 
 
 def _useful_memories(

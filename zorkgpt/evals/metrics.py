@@ -7,7 +7,15 @@ from datetime import datetime
 from zorkgpt.evals.runs import EpisodeFiles, EvaluationRun
 from zorkgpt.evals.truth import Key, ShownMemories, read_shown
 from zorkgpt.memory.credit.trials import TrialFile
-from zorkgpt.runlog.episodes import MODEL_CALLS, FailureCount, count_failures, last_end, read_episode, read_events
+from zorkgpt.runlog.episodes import (
+    MODEL_CALLS,
+    FailureCount,
+    count_failures,
+    last_end,
+    read_episode,
+    read_events,
+    turns_to_scores,
+)
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeStarted, Event, ModelCalled, TurnPlayed
 
 
@@ -155,7 +163,7 @@ def _episode(
         deaths=end.deaths,
         failed=failed.failed,
         repeated_failed=failed.repeated,
-        scored=_scored(turns),
+        scored=turns_to_scores(turns),
         score_turns={turn.turn: turn.score for turn in _changes(turns) if turn.score is not None},
         shown=sum(row.shown for row in shown),
         decided=sum(row.decided for row in shown),
@@ -173,16 +181,6 @@ def _episode(
 def _places(begun: EpisodeStarted, turns: Iterable[TurnPlayed]) -> set[int]:
     found = {begun.location_id, *(turn.location_after_id for turn in turns)}
     return {place for place in found if place is not None}
-
-
-def _scored(turns: Iterable[TurnPlayed]) -> dict[int, int]:
-    scored: dict[int, int] = {}
-    best = 0
-    for turn in turns:
-        if turn.score is not None and turn.score > best:
-            best = turn.score
-            scored[best] = turn.turn
-    return scored
 
 
 def _still_shown(undone: Sequence[Key], shown: Iterable[ShownMemories], turns: Iterable[TurnPlayed]) -> int:

@@ -143,3 +143,14 @@ def count_failures(episodes: Iterable[Iterable[Event]]) -> Iterator[FailureCount
                 failed_before.add(attempt)
         if turns:
             yield FailureCount(turns[0].episode, len(turns), sum(turn.failed for turn in turns), repeated)
+
+
+def turns_to_scores(turns: Iterable[TurnPlayed]) -> dict[int, int]:
+    """Return each score that was higher than all before it → the turn that reached it."""
+    scored: dict[int, int] = {}
+    best = 0
+    for turn in turns:
+        if turn.score is not None and turn.score > best:
+            best = turn.score
+            scored[best] = turn.turn
+    return scored
