@@ -16,12 +16,12 @@ from zorkgpt.errors import MemoryEditError, MemoryStoreError
 from zorkgpt.text import number_of
 
 if TYPE_CHECKING:
-    from zorkgpt.memory.credit.trials import Trial
     from zorkgpt.memory.manager import SimpleMemoryManager
     from zorkgpt.memory.models import Memory, PlaceKey
     from zorkgpt.memory.provenance import Provenance
     from zorkgpt.memory.retrieval import LocatedMemory
     from zorkgpt.memory.storage.history import HistoryRecord
+    from zorkgpt.memory.storage.trials import Trial
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 

@@ -20,7 +20,7 @@ from zorkgpt.memory.dedup.embedding_index import EmbeddingIndex
 from zorkgpt.memory.episode_snapshot import EpisodeSnapshot
 from zorkgpt.memory.episode_state import EpisodeState
 from zorkgpt.memory.ids import MemoryId, memory_id
-from zorkgpt.memory.judgment_cache import JudgmentCache
+from zorkgpt.memory.judgment_cache import JudgmentCache, Judgments, SharedJudgments
 from zorkgpt.memory.learning import Learner
 from zorkgpt.memory.models import (
     Category,
@@ -224,9 +224,15 @@ class SimpleMemoryManager:
             self.logger,
             asks_a_model=asks_a_model,
             history_window=self.settings.history_window,
-            judgments=JudgmentCache(self._judgments_path, self.logger) if remembers else None,
+            judgments=self._judgments() if remembers else None,
             triggers=self.settings.triggers,
         )
+
+    def _judgments(self) -> Judgments:
+        table = self.store.judgments
+        if table is not None:
+            return SharedJudgments(table, self.logger)
+        return JudgmentCache(self._judgments_path, self.logger)
 
     @classmethod
     def open(
@@ -1046,7 +1052,7 @@ class SimpleMemoryManager:
         """
         if not isinstance(self.store, MemoryStore):
             raise MemoryStoreError("A memory that others share can't be taken back to a checkpoint. Play with a file.")
-        beside = (self.store.history.path, self._judgments_path, self._writer.evidence.path)
+        beside = (self.store.history.path, self._judgments_path, self.store.trials.path)
         return ShelfRestorer(self.store.files, beside)
 
     def _episode_snapshot(self) -> EpisodeSnapshot:
