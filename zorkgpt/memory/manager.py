@@ -107,9 +107,12 @@ class Parts:
     """Who tells whether two texts say the same where their words leave it open."""
     synthesizer: str
     """Who says what a turn teaches."""
+    vectors_kept: str = ""
+    """Where the vectors are kept, and why; "" where there are none."""
 
     def __str__(self) -> str:
-        told = {"vectors": self.vectors, "judge": self.judge, "synthesizer": self.synthesizer}
+        vectors = f"{self.vectors}, kept {self.vectors_kept}" if self.vectors_kept else self.vectors
+        told = {"vectors": vectors, "judge": self.judge, "synthesizer": self.synthesizer}
         words = f"words {'compared' if self.words else 'not compared'}"
         return ", ".join([words, *(f"{name}: {said or 'none'}" for name, said in told.items())])
 
@@ -202,10 +205,11 @@ class SimpleMemoryManager:
         settings = self.settings.deduplication
         if not settings.enable or (provider is None and not settings.provider and not self._compare_words):
             return None
-        vectors = self.store.path.with_suffix(".vectors.npz") if settings.cache_embeddings else None
+        keeps = provider is not None and settings.cache_embeddings
+        vectors, table = (self.store.path.with_suffix(".vectors.npz"), self.store.vectors()) if keeps else (None, None)
         return Deduplicator(
             self.store,
-            EmbeddingIndex(provider, vectors, self.logger, wait=wait),
+            EmbeddingIndex(provider, vectors, self.logger, wait=wait, table=table),
             judge,
             self.logger,
             candidate_threshold=settings.candidate_threshold,
@@ -296,6 +300,7 @@ class SimpleMemoryManager:
             vectors="" if provider is None else provider.model,
             judge="" if judge is None else type(judge).__name__,
             synthesizer="" if self.synthesizer is None else type(self.synthesizer).__name__,
+            vectors_kept=self.store.vectors_kept if provider and self.settings.deduplication.cache_embeddings else "",
         )
 
     def __enter__(self) -> "SimpleMemoryManager":

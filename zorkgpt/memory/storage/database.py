@@ -2,7 +2,7 @@
 
 import os
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -98,7 +98,14 @@ class Database:
         self._is_changing = False
         """Whether a transaction is under way: then a connection that is lost is not made anew."""
 
-    def rows(self, query: "str | Composed", parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+    @property
+    def is_changing(self) -> bool:
+        """Whether a change is under way."""
+        return self._is_changing
+
+    def rows(
+        self, query: "str | Composed", parameters: Sequence[object] | Mapping[str, object] | None = None
+    ) -> list[tuple[Any, ...]]:
         """Return what a query finds; asked once more over a new connection, where the old one was lost.
 
         Within `change`, it is a part of that transaction.
@@ -133,6 +140,12 @@ class Database:
             connection = self._connected()
             with connection.transaction(), connection.cursor() as cursor:
                 cursor.executemany(asked, parameters)
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Ask what belongs together: what is set for the transaction ends with it."""
+        with self.guard, self._clear_errors(), self._connected().transaction():
+            yield
 
     @contextmanager
     def change(self) -> Iterator[tuple[int, int]]:

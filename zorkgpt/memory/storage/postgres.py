@@ -15,6 +15,7 @@ from itertools import chain, islice, pairwise
 from pathlib import Path
 from uuid import uuid4
 
+from zorkgpt.embeddings.table import key_of
 from zorkgpt.errors import FileError, MemoryStoreError
 from zorkgpt.files import LOCK_TIMEOUT_S, Recovery, write_file
 from zorkgpt.log import get_logger
@@ -26,6 +27,7 @@ from zorkgpt.memory.storage.history import TurnStamp, compacted, row_of
 from zorkgpt.memory.storage.positions import positions_of, spread
 from zorkgpt.memory.storage.section import LocationSection, parse_section
 from zorkgpt.memory.storage.tables import PostgresHistory, PostgresJudgments, PostgresTrials
+from zorkgpt.memory.storage.vector_table import PostgresVectors, delete_all_but
 from zorkgpt.memory.storage.word_index import WordIndex, changed_places
 
 log = get_logger(__name__)
@@ -65,6 +67,8 @@ class PostgresStore:
         self.trials = PostgresTrials(self._database, _machine(self.path.parent))
         self.judgments = PostgresJudgments(self._database)
         self.index = WordIndex(self.path.with_suffix(".index.sqlite"))
+        self._vectors: PostgresVectors | None = None
+        self.vectors_kept = ""
         self.cache: dict[PlaceKey, list[Memory]] = {}
         self.recovered: Recovery | None = None
         self.history_failures = 0
@@ -149,6 +153,27 @@ class PostgresStore:
         """
         with self._database.change():
             return self.history.rewrite(rewrite)
+
+    def vectors(self) -> PostgresVectors | None:
+        """Return the table of vectors, made where there is none; None: `vectors_kept` says why there can't be any."""
+        with self.guard:
+            if self._vectors is None and not self.vectors_kept:
+                try:
+                    self._vectors = PostgresVectors(self._database)
+                    self.vectors_kept = "in the database"
+                except MemoryStoreError as error:
+                    self.vectors_kept = f"on each machine, since the database has no pgvector ({error})"
+                    log.warning("vectors are kept on each machine", extra={"error": str(error)})
+        return self._vectors
+
+    def forget_vectors(self) -> None:
+        """Delete the vectors of the texts that no memory has any more, and those that this machine keeps."""
+        self.path.with_suffix(".vectors.npz").unlink(missing_ok=True)
+        with self.guard:
+            self.refresh()
+            # Other machines rely on those of the texts that are left.
+            keys = {key_of(memory.text) for kept in self.cache.values() for memory in kept}
+            delete_all_but(self._database, keys)
 
     def locked(self) -> AbstractContextManager[object]:
         """Keep the other threads from changing what this machine keeps."""

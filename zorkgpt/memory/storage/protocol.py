@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
 
+from zorkgpt.embeddings.table import VectorTable
 from zorkgpt.files import Recovery
 from zorkgpt.memory.models import Memory, PlaceKey
 from zorkgpt.memory.storage.changes import ChangedDocument, DocumentChange
@@ -110,6 +111,19 @@ class Store(Protocol):
     @property
     def judgments(self) -> JudgmentTable | None:
         """Where judgments are kept for all machines; None: beside the file."""
+        ...
+
+    def vectors(self) -> VectorTable | None:
+        """Return where vectors are kept for all machines; None: beside the file, or this machine keeps its own."""
+        ...
+
+    def forget_vectors(self) -> None:
+        """Delete the vectors of the texts that no memory has any more; they are made again where they are needed."""
+        ...
+
+    @property
+    def vectors_kept(self) -> str:
+        """Where vectors are kept, and why, for people."""
         ...
 
     @property

@@ -101,7 +101,7 @@ def forget(store: Store, traces: Traces) -> None:
             store.judgments.clean(lambda line: _line(line, traces, True, lambda _: True))
         _clean_json(path.with_suffix(".judged.jsonl"), traces, drops=True)
         # Disposable, and made again without it.
-        path.with_suffix(".vectors.npz").unlink(missing_ok=True)
+        store.forget_vectors()
         store.index.delete()
         for snapshot in path.parent.glob("*.json"):
             _clean_json(snapshot, traces)
