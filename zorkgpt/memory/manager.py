@@ -47,9 +47,10 @@ from zorkgpt.memory.retrieval import (
 from zorkgpt.memory.search import Filters, Searcher
 from zorkgpt.memory.settings import DeduplicationSettings, setting, settings_of
 from zorkgpt.memory.storage.changes import is_current, same_words
+from zorkgpt.memory.storage.database import is_postgres
 from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.storage.protocol import Store
-from zorkgpt.memory.storage.restore_point import FileRestorer, ShelfRestorer
+from zorkgpt.memory.storage.restore_point import Restorer, SharedMemory, ShelfRestorer
 from zorkgpt.memory.storage.store import MemoryStore
 from zorkgpt.memory.synthesis import MemorySynthesizer
 from zorkgpt.memory.turn_span import TurnSpan
@@ -1049,14 +1050,13 @@ class SimpleMemoryManager:
         """
         self._resume(episode_snapshot.from_dict(saved))
 
-    def rollback(self) -> FileRestorer:
+    def rollback(self) -> Restorer:
         """Return what can take the files back to a checkpoint from here on.
 
-        Raises:
-            MemoryStoreError: the memory is in no file.
+        Of a memory on PostgreSQL nothing is taken back: others may have built upon it since.
         """
         if not isinstance(self.store, MemoryStore):
-            raise MemoryStoreError("A memory that others share can't be taken back to a checkpoint. Play with a file.")
+            return SharedMemory()
         beside = (self.store.history.path, self._judgments_path, self.store.trials.path)
         return ShelfRestorer(self.store.files, beside)
 
@@ -1078,11 +1078,6 @@ def _count(cache: dict[PlaceKey, list[Memory]], location_id: PlaceKey | None) ->
     if location_id is not None:
         return len(cache.get(checked_place(location_id), ()))
     return sum(map(len, cache.values()))
-
-
-def is_postgres(path: Path | str) -> bool:
-    """Return whether it is the address of a PostgreSQL, and no file."""
-    return isinstance(path, str) and path.startswith(("postgresql://", "postgres://"))
 
 
 def _store(path: Path | str, lock_timeout_s: float, disk: Disk | None) -> Store:

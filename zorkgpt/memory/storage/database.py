@@ -1,6 +1,7 @@
 """A connection to PostgreSQL: made when it is needed, made anew when it was lost, one transaction at a time."""
 
 import os
+import re
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -59,12 +60,15 @@ _DEFAULTS: dict[str, Any] = {
     "application_name": "zorkgpt",
 }
 
-_SCHEMES = ("postgresql://", "postgres://")
+_SCHEME = re.compile(r"postgres(ql)?(\+\w+)?:", re.IGNORECASE)
 
 
 def is_postgres(path: object) -> bool:
-    """Return whether it is the address of a PostgreSQL, and no file."""
-    return isinstance(path, str) and path.startswith(_SCHEMES)
+    """Return whether it is meant as the address of a PostgreSQL, and no file.
+
+    One that is misspelt is none of a file either: it may hold a password, and must not be shown as a path.
+    """
+    return _SCHEME.match(str(path)) is not None
 
 
 class Database:
@@ -84,7 +88,7 @@ class Database:
             ) from error
         try:
             self._given = conninfo_to_dict(url)
-        except ProgrammingError:
+        except (ProgrammingError, UnicodeError):
             # Without what libpq says: it repeats the part that it does not understand, which may be the password.
             raise MemoryStoreError(
                 "The address of the memory can't be read as one of PostgreSQL. It is of the form "
