@@ -95,9 +95,10 @@ def test_a_file_is_taken_in_and_classified_with_a_copy_of_what_it_was(postgres, 
         "postgresql://me@localhost:1/memories?password=s3cr%40t",
     ],
 )
-def test_an_address_that_leads_nowhere_is_an_error_without_the_password(given):
+def test_an_address_that_leads_nowhere_is_an_error_without_the_password(given, capsys):
     code, said = run("show", "--file", given)
-    assert code == 2
+    assert (code, in_process(["mcp", "--memories", given])) == (2, 2)
+    assert capsys.readouterr().err == said
     assert "Can't reach PostgreSQL at postgresql://me@localhost:1" in said or "can't be read as one of" in said
 
 
