@@ -12,7 +12,7 @@ from zorkgpt.memory.claims import Claim, Relation, differing, holds
 from zorkgpt.memory.echo_filter import EchoFilter
 from zorkgpt.memory.entailment.comparison import compared
 from zorkgpt.memory.episode_state import EpisodeState
-from zorkgpt.memory.judgment_cache import JudgmentCache, is_always_asked, key_of
+from zorkgpt.memory.judgment_cache import Judgments, is_always_asked, key_of
 from zorkgpt.memory.models import (
     Category,
     Memory,
@@ -119,7 +119,7 @@ class Learner:
         *,
         asks_a_model: bool = True,
         history_window: int = DEFAULT_HISTORY_WINDOW,
-        judgments: JudgmentCache | None = None,
+        judgments: Judgments | None = None,
         triggers: frozenset[Trigger] = ALL,
     ) -> None:
         self.synthesizer = synthesizer
