@@ -465,7 +465,7 @@ class Learner:
                 if old.persistence.outlives_episode and not new.persistence.outlives_episode:
                     doubts.append(
                         f"“{old.title}” is true in every episode and “{new.title}” in this one only: the first is not "
-                        "replaced by the second, since the restart would lose it."
+                        "replaced by the second, which is lost when the episode is over."
                     )
                 elif self._writer.is_about_something_else(request.location_id, old, new):
                     doubts.append(f"“{old.title}” is to be replaced by “{new.title}”, which seems to be about another.")
