@@ -298,7 +298,7 @@ class TruthRecorder:
             if event.kind != "added":
                 continue
             for one in self._services.recall(cast(int, event.location_id)):
-                if (one.title, one.text) == (event.title, event.text):
+                if (one.title, one.text, one.persistence) == (event.title, event.text, event.persistence):
                     worlds = [each for each in (self._world, world) if each is not None]
                     told = {each.bears_out(event.location_id, one) for each in worlds} - {None}
                     if told:
