@@ -130,7 +130,7 @@ def test_several_stories_are_also_summed_up_together(tmp_path):
     assert together.means[Ablation.ON, "failed"].mean == pytest.approx(expected)
     assert (Ablation.ON, "last_score") not in together.means
     assert "## All stories" in tables(results)
-    assert len(plots(results)) == 6
+    assert len(plots(results)) == 8
 
 
 def test_what_counts_comes_first(tmp_path):
@@ -164,7 +164,7 @@ def test_a_hostile_name_stays_text_in_the_report(played, tmp_path):
     tags.feed(page)
     assert {tag for tag, _ in tags.found} & {"script", "b", "iframe"} == set()
     images = [attributes for tag, attributes in tags.found if tag == "img"]
-    assert len(images) == 3
+    assert len(images) == 4
     assert all(one["src"].startswith("data:image/svg+xml;base64,") and "onerror" not in one for one in images)
     links = [attributes["href"] for tag, attributes in tags.found if tag == "a"]
     assert len(links) == 8
@@ -184,6 +184,7 @@ def test_the_pictures_are_the_same_for_the_same_results(played):
         "final score by episode",
         "repeated failures by episode",
         "score in the course of the last episode",
+        "where the memories shown came from",
     ]
     assert all(picture.startswith(b"<?xml") for _, picture in plots(played))
 

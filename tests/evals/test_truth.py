@@ -95,6 +95,7 @@ def test_a_run_is_told_in_the_terms_of_halumem_and_stale(tmp_path, ablation, res
     counts = {"stored": 3, "stored_true": 3, "points": 5, "points_known": 5, "updates": 1}
     assert first.truth == TruthCounts(**counts, stale=1, resolved=1, stale_turns=1)
     assert first.truth.updates_correct == 1
+    assert (first.earlier, second.earlier) == (0, second.shown - 3)
     # The restart has undone "the pear is in the front yard", which is stale there on two turns, one of them the drop.
     assert (second.truth.stale, second.truth.stale_turns) == (3, 3)
     assert (second.truth.acted_on_stale, second.truth.in_vain, second.truth.adapted) == (1, 0, 1)

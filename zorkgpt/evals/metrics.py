@@ -110,8 +110,10 @@ class EpisodeFigures:
     score_turns: dict[int, int]
     shown: int
     """Memories that the player was shown, counted on every turn."""
+    earlier: int
+    """Of those, the ones that an earlier episode has taught."""
     decided: int
-    """Of those, the ones that the object tree confirms or denies."""
+    """Of the shown, the ones that the object tree confirms or denies."""
     untrue: int
     """Of the decided, the denied ones without a note that says so."""
     untrue_memories: int
@@ -233,6 +235,7 @@ def _episode(
         scored=turns_to_scores(turns),
         score_turns={turn.turn: turn.score for turn in _changes(turns) if turn.score is not None},
         shown=sum(row.shown for row in shown),
+        earlier=sum(row.earlier for row in shown),
         decided=sum(row.decided for row in shown),
         untrue=sum(row.untrue for row in shown),
         untrue_memories=len(spans := _untrue_spans(shown)),
@@ -386,6 +389,7 @@ METRICS: tuple[Metric, ...] = (
     Metric("failed", Group.PLAY, "failed, of all actions", _ratio("failed", "turns"), "%"),
     Metric("repeated", Group.PLAY, "repeated failures, of all actions", _ratio("repeated_failed", "turns"), "%"),
     Metric("shown", Group.SHOWN, "memories shown, for each turn", _ratio("shown", "turns")),
+    Metric("earlier", Group.SHOWN, "taught by an earlier episode, of the shown", _ratio("earlier", "shown"), "%"),
     Metric("untrue", Group.SHOWN, "untrue, of the shown that can be decided", _ratio("untrue", "decided"), "%"),
     Metric(
         "untrue_showings",

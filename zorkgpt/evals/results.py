@@ -305,7 +305,17 @@ def as_json_text(results: EvaluationResults) -> bytes:
 
 _COLUMNS = (
     *("episode", "directory", "reason", "turns", "score", "best_score", "max_score", "deaths", "failed"),
-    *("repeated_failed", "shown", "decided", "untrue", "untrue_memories", "untrue_turns", "undone", "undone_shown"),
+    *(
+        "repeated_failed",
+        "shown",
+        "earlier",
+        "decided",
+        "untrue",
+        "untrue_memories",
+        "untrue_turns",
+        "undone",
+        "undone_shown",
+    ),
     *("followed", "worked", "seconds"),
 )
 """The fields of an episode that stand in the CSV as they are."""

@@ -17,7 +17,7 @@ from zorkgpt.memory import episode_snapshot
 from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.credit.adherence import words_of
 from zorkgpt.memory.ids import memory_id
-from zorkgpt.memory.models import Memory, Persistence, PlaceKey
+from zorkgpt.memory.models import Memory, Persistence, PlaceKey, same_episode
 from zorkgpt.memory.storage.changes import is_current
 from zorkgpt.memory.upkeep.audit import Thing, is_so
 from zorkgpt.runlog.episodes import run_directory
@@ -45,6 +45,8 @@ class ShownMemories:
     place: int | None = None
     """The player's place before the turn; None: not known."""
     shown: int = 0
+    earlier: int = 0
+    """Of those, the ones that an earlier episode has taught."""
     decided: int = 0
     """Of those, the ones of whose claims the object tree decides at least one."""
     untrue: int = 0
@@ -256,6 +258,7 @@ class TruthRecorder:
             record.turn,
             place,
             shown=len(shown),
+            earlier=sum(not same_episode(_first_episode(one.memory), record.episode) for one in shown.values()),
             decided=sum(one.holds is not None for one in shown.values()),
             untrue=len(untrue),
             untrue_ids=[memory_id(place, one.memory) for one in untrue.values()],
@@ -384,6 +387,10 @@ def ephemeral_of(directory: Path, episode: int) -> frozenset[LocatedEphemeral]:
 
 def _key(place: PlaceKey, memory: Memory) -> Key:
     return place, memory.title, memory.text
+
+
+def _first_episode(memory: Memory) -> int | str:
+    return memory.episode if memory.first_episode is None else memory.first_episode
 
 
 def _place(now: Observation) -> int | None:
