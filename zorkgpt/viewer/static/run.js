@@ -4,9 +4,10 @@ import { Unanswered, ask, askOnce, exported, follow, offer } from "./api.js";
 const SPAN = 1_000_000;
 export const MARK = { failed: 1, died: 2, victory: 4, refused: 8, rejected: 16, wrote: 32, repeated: 64, contested: 128, scored: 256, disproved: 512 };
 
-// `missing` says in words what the panels lack, `undone` why what a person asked for last was not done.
+// `connected` is null until it is known. `missing` says in words what the panels lack, `undone` why what a person asked for last was not done.
+// `damage` lists the files of which something can't be shown, `differing` is how many memories their file has otherwise than its history.
 // `lost` says why the address that was opened leads nowhere.
-export const run = { name: "", episodes: new Map(), names: {}, map: 0, memory: 0, pageTurns: 20, edit: false, connected: false, missing: "", undone: "", lost: "" };
+export const run = { name: "", episodes: new Map(), names: {}, map: 0, memory: 0, pageTurns: 20, edit: false, connected: null, damage: [], differing: 0, missing: "", undone: "", lost: "" };
 // `at` counts the turns that were played: 0 is the opening. `place` is a place that was asked for, null the turn's own.
 // `screen` is what the page shows: one of "turn", "overview", "memories", which `sort` orders. `panel` is the one that is open where there is room for one, `tab` the one of what is known.
 // `find` are the words that are searched for, null where nobody searches, `only` the events that the hits are kept to.
@@ -108,16 +109,20 @@ export async function start(open) {
   takeRun(await ask("run"));
   await open();
   announce();
-  if (!exported) follow(takeNews, (connected) => {
-    run.connected = connected;
-    if (connected) run.undone = "";
+  if (exported) return;
+  let wasConnected = false;
+  follow(takeNews, (connected) => {
+    // A viewer that is back may be another one, which takes no edits or none with this token.
+    if (connected && !run.connected && wasConnected) ask("run").then(takeRun).then(announce).catch(announce);
+    Object.assign(run, { connected, undone: connected ? "" : run.undone });
+    wasConnected ||= connected;
     announce();
   });
 }
 
 function takeRun(answer) {
   Object.assign(run, { name: answer.name, names: answer.names, map: answer.map, memory: answer.memory });
-  run.pageTurns = answer.page_turns;
+  Object.assign(run, { damage: answer.damage, differing: answer.differing, pageTurns: answer.page_turns });
   run.edit = Boolean(answer.edit);
   for (const row of answer.episodes) takeEpisode(row);
 }
@@ -228,7 +233,7 @@ function takeNews(news) {
 
 async function takeOne(news) {
   Object.assign(run.names, news.names);
-  Object.assign(run, { map: news.map, memory: news.memory });
+  Object.assign(run, { map: news.map, memory: news.memory, damage: news.damage, differing: news.differing });
   for (const [episode, grown] of Object.entries(news.grown)) await grow(Number(episode), grown);
   for (const [episode, [generation, length, over]] of Object.entries(news.episodes)) {
     const row = run.episodes.get(Number(episode));
