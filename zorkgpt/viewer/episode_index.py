@@ -2,8 +2,10 @@
 
 import json
 import re
+import time
 from bisect import bisect_right
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -232,6 +234,11 @@ class EpisodeIndex:
     def age_s(self) -> float:
         """Seconds since the file was last written."""
         return self.lines.age_s()
+
+    @property
+    def written(self) -> str:
+        """When the file was last written, in ISO 8601."""
+        return datetime.fromtimestamp(time.time() - self.age_s, UTC).isoformat()
 
     @property
     def is_played(self) -> bool | None:

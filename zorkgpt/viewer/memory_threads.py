@@ -14,8 +14,12 @@ from zorkgpt.viewer.memory_file import MemoryFile
 
 _END = 999_999
 """A turn after all others, on which the ephemeral memories end."""
+_WHOLE_CHARACTERS = 5_000_000
+"""The most of a memory's text that is sent: whoever edits it needs all of it."""
 Thread = list[dict[str, Any]]
 """The versions of one memory; each after the first has only its changes."""
+Moment = tuple[str, int, int]
+"""When, in ISO 8601; the episode, and its turn, at that time."""
 FROM_FILE = "file"
 """The source of a change that is known from the memory file alone."""
 MemoryEvent = tuple[int, dict[str, Any]]
@@ -101,11 +105,11 @@ class MemoryThreads:
         self._latest: dict[int, int] = {}
         """Episode → the latest turn so far."""
 
-    def refresh(self, starts: list[tuple[str, int]], latest: tuple[int, int] = (0, 0)) -> None:
+    def refresh(self, moments: list[Moment], latest: tuple[int, int] = (0, 0)) -> None:
         """Read new lines, and the file, where it has changed.
 
         Args:
-            starts: (when, in ISO 8601; episode) of every episode's beginning, in order.
+            moments: of every episode's beginning and end, in order.
             latest: (episode, turn) of the latest turn of all.
         """
         was_read = self.file.refresh()
@@ -116,7 +120,7 @@ class MemoryThreads:
         for _, _, row in self.lines.new():
             place = place_key(row.get("location_id"))
             if place is not None and isinstance(row.get("after") or row.get("before"), dict):
-                self._add_change(row, place, _stamp(row, self._now, starts))
+                self._add_change(row, place, _stamp(row, self._now, moments))
             elif row.get("kind") != "noted":
                 self.lines.unreadable += 1
         if was_read and self.file.document is not None:
@@ -198,7 +202,7 @@ def _first_seen(memory: Memory | None) -> tuple[int, int] | None:
 
 def _version(row: dict[str, Any], at: int, known: dict[str, Any]) -> dict[str, Any]:
     after, other = row.get("after"), row.get("other")
-    now = json_safe(after) if isinstance(after, dict) else {}
+    now = json_safe(after, _WHOLE_CHARACTERS) if isinstance(after, dict) else {}
     version: dict[str, Any] = {"at": at, "kind": cut(row.get("kind"), 40), "time": cut(row.get("at"), 40)}
     if row.get("source") not in (None, "agent"):
         version["source"] = cut(row.get("source"), 40)
@@ -219,15 +223,13 @@ def _key(memory: dict[str, Any]) -> tuple[str, str]:
     return text(memory.get("title")), text(memory.get("text"))
 
 
-def _stamp(row: dict[str, Any], now: tuple[int, int], starts: list[tuple[str, int]]) -> tuple[int, int]:
+def _stamp(row: dict[str, Any], now: tuple[int, int], moments: list[Moment]) -> tuple[int, int]:
     """Return (episode, turn) of a change: as recorded, or else that of the change before it in the same episode."""
     said = whole_number(row.get("episode")), whole_number(row.get("turn"))
     if said[0] is not None and said[1] is not None:
         return said[0], said[1]
     when = text(row.get("at"))[:19]
-    begun = [episode for start, episode in starts if when and start[:19] <= when]
-    if begun and begun[-1] > now[0]:
-        now = (begun[-1], 0)
+    now = max([now, *((episode, turn) for at, episode, turn in moments if when and at[:19] <= when)])
     after = row.get("after")
     if not isinstance(after, dict) or row.get("source") not in (None, "agent"):
         return now

@@ -13,7 +13,7 @@ from zorkgpt.runlog.episodes import MODEL_CALLS, RUNS, episodes_in, run_director
 from zorkgpt.viewer.episode_index import CallIndex, EpisodeIndex, TrialIndex
 from zorkgpt.viewer.json_lines import JsonLines, text, turn_key, whole_number
 from zorkgpt.viewer.map import MapTimeline
-from zorkgpt.viewer.memory_threads import MemoryThreads, ephemeral_threads
+from zorkgpt.viewer.memory_threads import MemoryThreads, Moment, ephemeral_threads
 
 _MAX_EPISODES = 10**9
 """Together with its turn, the number of an episode must fit into a JavaScript number."""
@@ -67,7 +67,7 @@ class RunFiles:
                 if episode.refresh():
                     self._update_map(episode)
             latest = max(((number, one.last_turn) for number, one in self.episodes.items()), default=(0, 0))
-            self.threads.refresh(self._starts(), latest)
+            self.threads.refresh(self._moments(), latest)
             self.trials.refresh()
 
     def damage(self) -> list[dict[str, Any]]:
@@ -150,9 +150,14 @@ class RunFiles:
         for episode in self.episodes.values():
             self._update_map(episode)
 
-    def _starts(self) -> list[tuple[str, int]]:
-        begun = [(text(one.started.get("time")), number) for number, one in self.episodes.items() if one.started]
-        return sorted(begun)
+    def _moments(self) -> list[Moment]:
+        """Return when each episode began, and when it ended or its latest turn was written."""
+        found = []
+        for number, one in self.episodes.items():
+            if one.started:
+                found.append((text(one.started.get("time")), number, 0))
+            found.append((text(one.ended.get("time")) or one.written, number, one.last_turn))
+        return sorted(found)
 
 
 def open_run(given: Path, *, names: RunFileNames | None = None, may_be_empty: bool = False) -> RunFiles:

@@ -70,7 +70,7 @@ function comparer(numbers) {
 }
 
 function notice(row) {
-  const words = [...new Set([run.lost, run.undone, run.missing].filter(Boolean))];
+  const words = [...new Set([run.lost, run.undone, run.missing, run.done].filter(Boolean))];
   if (row?.later_version) words.push(`A later version of this program wrote parts of this log (format ${row.later_version}); they are not shown.`);
   for (const one of run.damage) if (view.screen === "overview" || [null, view.episode].includes(one.episode)) words.push(...told(one));
   if (run.differing) words.push(`${count(run.differing, "memory", "memories")} stand${run.differing === 1 ? "s" : ""} in the memory file otherwise than in its history: shown as the file has them.`);
