@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from zorkgpt.memory.retrieval import LocatedMemory
     from zorkgpt.memory.storage.history import HistoryRecord
     from zorkgpt.memory.storage.trials import Trial
+    from zorkgpt.memory.world import World
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 
@@ -281,7 +282,7 @@ def opened(
     # These commands print what they have to say; `check` lists what is not understood.
     logging.getLogger("zorkgpt").addHandler(logging.NullHandler())
     try:
-        with SimpleMemoryManager(path=path, **_comparison(provider)) as manager:
+        with SimpleMemoryManager(path=path, **_comparison(provider, world_of(file))) as manager:
             if manager.store.recovered:
                 typer.echo(f"zorkgpt: {manager.store.recovered.describe()}", err=True)
             if must_exist and not is_postgres(path) and not manager.store.path.exists():
@@ -304,7 +305,14 @@ def memory_path(workdir: Path | None, file: str | None, game: str | None, *, mak
     return found.address or found.workdir / found.memory
 
 
-def _comparison(provider: str | None) -> dict[str, Any]:
+def world_of(file: str | None) -> "World":
+    """Return the world in whose words a model is asked: a file that is named by itself may be of any."""
+    from zorkgpt.memory.world import NEUTRAL, TEXT_ADVENTURE
+
+    return TEXT_ADVENTURE if file is None else NEUTRAL
+
+
+def _comparison(provider: str | None, world: "World") -> dict[str, Any]:
     """Return the manager's arguments for comparing memories; a configured model judges pairs that are unsure."""
     if provider is None:
         return {}
@@ -315,7 +323,7 @@ def _comparison(provider: str | None) -> dict[str, Any]:
 
     config = GameConfiguration.load(arguments={"embedding_provider": provider, "enable_semantic_deduplication": True})
     models = model_settings(config)
-    return {"config": config, "judge": ModelJudge(LLMClient(models)) if models else None}
+    return {"config": config, "judge": ModelJudge(LLMClient(models), world) if models else None}
 
 
 def described(memory: "Memory") -> str:

@@ -19,6 +19,7 @@ from zorkgpt.cli.memories import (
     opened,
     place_given,
     say,
+    world_of,
 )
 from zorkgpt.cli.paths import configured_paths
 from zorkgpt.files import write_file
@@ -220,7 +221,7 @@ def classify(
     with opened(workdir, file, game) as manager:
         from zorkgpt.memory.upkeep.classification import proposals, with_marks
 
-        proposed = list(proposals(manager.store.document, _classifier(rules)))
+        proposed = list(proposals(manager.store.document, _classifier(rules, file)))
         if not proposed:
             say("Every memory has its mark.")
             return
@@ -335,7 +336,7 @@ def _confirmed(count: int) -> bool:
     return typer.confirm(f"Write {number_of(count, 'mark', 'marks')}?")
 
 
-def _classifier(rules: bool) -> "Classifier":
+def _classifier(rules: bool, file: str | None) -> "Classifier":
     from zorkgpt.memory.upkeep.classification import ModelClassifier, RuleClassifier
 
     if rules:
@@ -345,4 +346,4 @@ def _classifier(rules: bool) -> "Classifier":
     from zorkgpt.llm.client import LLMClient
 
     models = model_settings(GameConfiguration.load())
-    return ModelClassifier(LLMClient(models)) if models else RuleClassifier()
+    return ModelClassifier(LLMClient(models), world_of(file)) if models else RuleClassifier()

@@ -105,7 +105,7 @@ class Parts:
     vectors: str
     """The name of the model that makes them."""
     judge: str
-    """Who tells whether two texts say the same where their words leave it open."""
+    """Who tells whether two texts say the same where their words leave it open; nobody is asked without vectors."""
     synthesizer: str
     """Who says what a turn teaches."""
     vectors_kept: str = ""
@@ -264,8 +264,8 @@ class SimpleMemoryManager:
         The last is named by its address, `postgresql://user@host/database`, and needs the extra `postgres`.
 
         What says the same in other words is recognised: by the words alone, by vectors too where there are
-        `embeddings`, and by the model's judgement where there is an `llm`. `parts` says which of them are at work. The
-        other arguments are those of the class.
+        `embeddings`, and by the model's judgement where there is an `llm` besides. `parts` says which of them are at
+        work. The other arguments are those of the class.
 
         Raises:
             MemoryStoreError: the file can't be read, or the server can't be reached.
@@ -296,7 +296,7 @@ class SimpleMemoryManager:
     def parts(self) -> Parts:
         """What is at work to recognise a fact that is kept already, and to learn new ones."""
         provider = self.embedding_provider
-        judge = None if self._deduplicator is None else self._deduplicator.judge
+        judge = None if self._deduplicator is None or provider is None else self._deduplicator.judge
         return Parts(
             words=self._deduplicator is not None,
             vectors="" if provider is None else provider.model,
