@@ -215,7 +215,7 @@ def test_without_the_extension_each_machine_keeps_its_vectors_and_says_why(postg
     ):
         manager.add_memory(5, "Hall", memory("Lever", text=GATE))
         assert manager.search("lever gate")[0].method == Method.BOTH
-        assert "kept on each machine, since the database has no pgvector (PostgreSQL at " in str(manager.parts)
+        assert "kept on each machine, since the database can't keep them: PostgreSQL at " in str(manager.parts)
         assert "permission denied to create extension" in manager.parts.vectors_kept
         assert manager.store.vectors() is None
         assert manager.forget("Lever") == 1

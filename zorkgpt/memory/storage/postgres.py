@@ -161,7 +161,7 @@ class PostgresStore:
                     self._vectors = PostgresVectors(self._database)
                     self.vectors_kept = "in the database"
                 except MemoryStoreError as error:
-                    self.vectors_kept = f"on each machine, since the database has no pgvector ({error})"
+                    self.vectors_kept = f"on each machine, since the database can't keep them: {error}"
                     log.warning("vectors are kept on each machine", extra={"error": str(error)})
         return self._vectors
 
