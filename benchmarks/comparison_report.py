@@ -42,6 +42,15 @@ def machine() -> str:
     return markdown_table(["", ""], [[escaped(name), escaped(value)] for name, value in facts.items()])
 
 
+def _how_busy() -> list[str]:
+    """Say so if more was to be done than there are cores: then the clock tells nothing."""
+    cores = os.cpu_count() or 1
+    if not hasattr(os, "getloadavg") or os.getloadavg()[0] < 2 * cores:
+        return []
+    load = f"load {os.getloadavg()[0]:.0f} on {cores} cores"
+    return [f"**The machine was busy** ({load}): of times, read the last column only."]
+
+
 def beside_before(figures: list[Figure], before: list[dict[str, Any]]) -> str:
     """Each figure beside that of an earlier run, and both in times of their peers, which a busy machine slows too."""
     then = {(row["part"], row["what"]): row for row in before}
@@ -84,7 +93,7 @@ def report(figures: list[Figure], *, quick: bool, before: list[dict[str, Any]] |
     if quick:
         parts.append("Quick: few rounds, so that chance weighs more.")
     said = f"{kept} of {kept + len(missed)} figures keep to their limits, which are those of an idle machine."
-    parts += ["## By part", said, table(figures)]
+    parts += ["## By part", said, *_how_busy(), table(figures)]
     if before is not None:
         parts += ["## Beside the earlier run", beside_before(figures, before)]
     if worth:
