@@ -198,6 +198,14 @@ def test_the_memory_commands_work_without_the_game_and_playing_says_what_it_need
     played = _run(environment, "zorkgpt", "play", folder=tmp_path)
     assert (played.returncode, played.stdout) == (2, "")
     assert "pip install 'zorkgpt[game]'" in played.stderr
+    evaluated = _run(environment, "zorkgpt", "eval", "learning-5", folder=tmp_path)
+    assert (evaluated.returncode, evaluated.stdout) == (2, "")
+    assert "pip install 'zorkgpt[game]'" in evaluated.stderr
+    examined = _run(environment, "zorkgpt", "doctor", folder=tmp_path)
+    assert examined.returncode == 2
+    assert "Jericho, the interpreter that stories are played with, is not installed" in examined.stdout
+    assert "pip install 'zorkgpt[game]'" in examined.stdout
+    assert "damaged" not in examined.stdout
 
 
 def test_the_installed_command_plays_the_bundled_story(environment, wheel, tmp_path):

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from zorkgpt.evals.runs import EpisodeFiles, EvaluationRun
 from zorkgpt.evals.truth import Key, ShownMemories, read_shown
-from zorkgpt.memory.credit.trials import TrialFile
+from zorkgpt.memory.storage.trials import TrialFile
 from zorkgpt.runlog.episodes import (
     MODEL_CALLS,
     FailureCount,

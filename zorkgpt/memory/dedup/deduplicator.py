@@ -241,7 +241,7 @@ class Deduplicator:
             return comparisons
         self.counts.judge_calls += 1
         try:
-            verdicts = self.judge.judge(name, new, [one.known for one in doubtful])
+            verdicts = self.judge.judge(name or str(location_id), new, [one.known for one in doubtful])
         except Exception as error:
             # The judge may be anybody's, and both are kept without it.
             self.counts.judge_failures += 1
