@@ -6,7 +6,7 @@ from threading import Thread
 from typing import TYPE_CHECKING
 
 from zorkgpt.memory.dedup.embedding_index import EmbeddingIndex
-from zorkgpt.memory.models import Memory, PlaceKey, episode_key
+from zorkgpt.memory.models import Memory, MemoryStatus, Persistence, PlaceKey, episode_key
 from zorkgpt.memory.retrieval import Found, LocatedMemory, Method, best_matches
 from zorkgpt.memory.storage.changes import is_current
 from zorkgpt.memory.storage.document import Document
@@ -20,6 +20,7 @@ from zorkgpt.memory.storage.word_index import (
     words,
     words_of,
 )
+from zorkgpt.text import quoted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -48,6 +49,20 @@ class Filters:
     category: str | None = None
     episode: int | str | None = None
     """In which it was seen first or last."""
+
+    def __post_init__(self) -> None:
+        """
+        Raises:
+            TypeError, ValueError: a filter that no memory could pass.
+        """
+        for name, kind in (("persistence", Persistence), ("status", MemoryStatus)):
+            given, valid = getattr(self, name), [each.value for each in kind]
+            if given is not None and str(given).casefold() not in map(str.casefold, valid):
+                raise ValueError(f"The {name} is {quoted(given)}; it must be one of {', '.join(valid)}.")
+        if not isinstance(self.category, str | None):
+            raise TypeError(f"The category is {quoted(self.category)}; it must be a text.")
+        if isinstance(self.episode, bool) or not isinstance(self.episode, int | str | None):
+            raise TypeError(f"The episode is {quoted(self.episode)}; it must be a whole number or a text.")
 
     def marks(self) -> list[str]:
         """Return the words that stand in the index for what is wanted, but for the place."""
