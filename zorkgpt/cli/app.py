@@ -246,7 +246,10 @@ def doctor(workdir: Workdir = None, game: Game = None) -> None:
 
 @app.command("mcp")
 def serve_memories(
-    memories: Annotated[Path, typer.Option("--memories", help="The memory file, or the folder that holds it.")],
+    memories: Annotated[
+        str,
+        typer.Option("--memories", help="The memory file, the folder that holds it, or a postgresql:// address."),
+    ],
     host: Annotated[
         str | None, typer.Option("--host", help="Serve HTTP at this address, instead of standard input and output.")
     ] = None,

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from zorkgpt.cli.display import RULES
-from zorkgpt.memory.credit.trials import Trial, TrialFile
 from zorkgpt.memory.models import Memory, PlaceKey
 from zorkgpt.memory.storage.changes import is_current, seen_first
 from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.shelves import read_document
+from zorkgpt.memory.storage.trials import Trial, TrialFile
 from zorkgpt.runlog.episodes import FailureCount, count_failures, episodes_in, last_end, read_episode, turns_to_scores
 from zorkgpt.runlog.events import EpisodeEnded, Event, TurnPlayed
 

@@ -31,7 +31,7 @@ from zorkgpt.memory.dedup.embedding_index import EmbeddingIndex
 from zorkgpt.memory.episode_snapshot import EpisodeSnapshot
 from zorkgpt.memory.episode_state import EpisodeState
 from zorkgpt.memory.ids import MemoryId, memory_id
-from zorkgpt.memory.judgment_cache import JudgmentCache
+from zorkgpt.memory.judgment_cache import JudgmentCache, Judgments, SharedJudgments
 from zorkgpt.memory.learning import Learner
 from zorkgpt.memory.models import (
     Category,
@@ -58,9 +58,10 @@ from zorkgpt.memory.retrieval import (
 from zorkgpt.memory.search import Filters, Searcher
 from zorkgpt.memory.settings import DeduplicationSettings, setting, settings_of
 from zorkgpt.memory.storage.changes import is_current, same_words
+from zorkgpt.memory.storage.database import is_postgres
 from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.storage.protocol import Store
-from zorkgpt.memory.storage.restore_point import FileRestorer, ShelfRestorer
+from zorkgpt.memory.storage.restore_point import Restorer, SharedMemory, ShelfRestorer
 from zorkgpt.memory.storage.store import MemoryStore
 from zorkgpt.memory.synthesis import MemorySynthesizer
 from zorkgpt.memory.turn_span import TurnSpan
@@ -119,9 +120,12 @@ class Parts:
     """Who tells whether two texts say the same where their words leave it open; nobody is asked without vectors."""
     synthesizer: str
     """Who says what a turn teaches."""
+    vectors_kept: str = ""
+    """Where the vectors are kept, and why; "" where there are none."""
 
     def __str__(self) -> str:
-        told = {"vectors": self.vectors, "judge": self.judge, "synthesizer": self.synthesizer}
+        vectors = f"{self.vectors}, kept {self.vectors_kept}" if self.vectors_kept else self.vectors
+        told = {"vectors": vectors, "judge": self.judge, "synthesizer": self.synthesizer}
         words = f"words {'compared' if self.words else 'not compared'}"
         return ", ".join([words, *(f"{name}: {said or 'none'}" for name, said in told.items())])
 
@@ -215,10 +219,11 @@ class SimpleMemoryManager:
         settings = self.settings.deduplication
         if not settings.enable or (provider is None and not settings.provider and not self._compare_words):
             return None
-        vectors = self.store.path.with_suffix(".vectors.npz") if settings.cache_embeddings else None
+        keeps = provider is not None and settings.cache_embeddings
+        vectors, table = (self.store.path.with_suffix(".vectors.npz"), self.store.vectors()) if keeps else (None, None)
         return Deduplicator(
             self.store,
-            EmbeddingIndex(provider, vectors, self.logger, wait=wait),
+            EmbeddingIndex(provider, vectors, self.logger, wait=wait, table=table),
             judge,
             self.logger,
             candidate_threshold=settings.candidate_threshold,
@@ -237,9 +242,15 @@ class SimpleMemoryManager:
             self.logger,
             asks_a_model=asks_a_model,
             history_window=self.settings.history_window,
-            judgments=JudgmentCache(self._judgments_path, self.logger) if remembers else None,
+            judgments=self._judgments() if remembers else None,
             triggers=self.settings.triggers,
         )
+
+    def _judgments(self) -> Judgments:
+        table = self.store.judgments
+        if table is not None:
+            return SharedJudgments(table, self.logger)
+        return JudgmentCache(self._judgments_path, self.logger)
 
     @classmethod
     def open(
@@ -305,6 +316,7 @@ class SimpleMemoryManager:
             vectors="" if provider is None else provider.model,
             judge="" if judge is None else type(judge).__name__,
             synthesizer="" if self.synthesizer is None else type(self.synthesizer).__name__,
+            vectors_kept=self.store.vectors_kept if provider and self.settings.deduplication.cache_embeddings else "",
         )
 
     def __enter__(self) -> "SimpleMemoryManager":
@@ -1062,15 +1074,14 @@ class SimpleMemoryManager:
         """
         self._resume(episode_snapshot.from_dict(saved))
 
-    def rollback(self) -> FileRestorer:
+    def rollback(self) -> Restorer:
         """Return what can take the files back to a checkpoint from here on.
 
-        Raises:
-            MemoryStoreError: the memory is in no file.
+        Of a memory on PostgreSQL nothing is taken back: others may have built upon it since.
         """
         if not isinstance(self.store, MemoryStore):
-            raise MemoryStoreError("A memory that others share can't be taken back to a checkpoint. Play with a file.")
-        beside = (self.store.history.path, self._judgments_path, self._writer.evidence.path)
+            return SharedMemory()
+        beside = (self.store.history.path, self._judgments_path, self.store.trials.path)
         return ShelfRestorer(self.store.files, beside)
 
     def _episode_snapshot(self) -> EpisodeSnapshot:
@@ -1091,11 +1102,6 @@ def _count(cache: dict[PlaceKey, list[Memory]], location_id: PlaceKey | None) ->
     if location_id is not None:
         return len(cache.get(checked_place(location_id), ()))
     return sum(map(len, cache.values()))
-
-
-def is_postgres(path: Path | str) -> bool:
-    """Return whether it is the address of a PostgreSQL, and no file."""
-    return isinstance(path, str) and path.startswith(("postgresql://", "postgres://"))
 
 
 def _store(path: Path | str, lock_timeout_s: float, disk: Disk | None) -> Store:

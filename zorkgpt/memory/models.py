@@ -269,6 +269,8 @@ class ZMachineContext:
     changed: tuple[AttributeChanged, ...] = ()
     things: tuple[ThingAtHand, ...] = ()
     """What is at hand after the action, and what was before it and stayed where it was."""
+    all_in_sight: bool = False
+    """There is light after the action, and whatever lies openly at the place is among `things`."""
     state: tuple[Claim, ...] = ()
     """In which state the action was taken: what was open, closed, locked, lit or carried, and whether it was dark."""
     known_way: bool = False

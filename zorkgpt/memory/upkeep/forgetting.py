@@ -97,10 +97,12 @@ def forget(store: Store, traces: Traces) -> None:
             if beside.suffix != ".lock":
                 _clean_markdown(beside, traces)
         store.rewrite_history(lambda lines: _without_removed(lines, traces))
-        _clean_json(path.with_suffix(".trials.jsonl"), traces)
+        store.trials.clean(lambda line: _line(line, traces, False, lambda _: True))
+        if store.judgments is not None:
+            store.judgments.clean(lambda line: _line(line, traces, True, lambda _: True))
         _clean_json(path.with_suffix(".judged.jsonl"), traces, drops=True)
         # Disposable, and made again without it.
-        path.with_suffix(".vectors.npz").unlink(missing_ok=True)
+        store.forget_vectors()
         store.index.delete()
         for snapshot in path.parent.glob("*.json"):
             _clean_json(snapshot, traces)
