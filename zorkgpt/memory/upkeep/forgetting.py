@@ -17,6 +17,7 @@ from zorkgpt.memory.storage.entry import Entry, render_entry
 from zorkgpt.memory.storage.escaping import decode, encode, one_line
 from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.memory.storage.section import LocationSection, parse_section
+from zorkgpt.memory.storage.shelves import is_shelf_name
 
 FORGOTTEN = "[forgotten]"
 """Stands where a text was that is forgotten."""
@@ -107,7 +108,7 @@ def forget(store: Store, traces: Traces, runs: Path) -> None:
         for file in sorted(runs.rglob("*")):
             if file.suffix in (".json", ".jsonl", ".journal"):
                 _clean_json(file, traces)
-            elif file.name.endswith(path.name):
+            elif file.name.endswith(path.name) or is_shelf_name(file.name.partition(".")[2]):
                 _clean_markdown(file, traces)
     store.refresh()
 
