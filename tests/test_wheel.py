@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -69,6 +70,49 @@ with SimpleMemoryManager.open("Memories.md", config=wanted) as memory:
     memory.remember(5, "The rug hides a trap door.", title="Rug")
     [found] = memory.search("trap door")
     print(f"vectors: {memory.parts.vectors or 'none'}, found: {found.located.memory.title}")
+"""
+
+_USE_THE_TYPES = """
+import asyncio
+
+from zorkgpt import Memory, MemorySynthesisResponse, ScriptedLLM, SimpleMemoryManager
+from zorkgpt.memory.asynchronous import AsyncMemory
+from zorkgpt.memory.models import Category, Persistence
+from zorkgpt.memory.retrieval import Found, Recalled
+from zorkgpt.memory.synthesis import SynthesisRequest
+from zorkgpt.memory.world import World
+
+
+class Points:
+    asks_a_model = False
+
+    def synthesize(self, request: SynthesisRequest) -> MemorySynthesisResponse | None:
+        return MemorySynthesisResponse(
+            should_remember=request.context.score_delta > 0,
+            category=Category.SUCCESS,
+            memory_title=request.action,
+            memory_text=request.response,
+            persistence=Persistence.PERMANENT,
+        )
+
+
+def own(recalled: Recalled) -> str:
+    return f"{len(recalled.memories)} at {recalled.name}"
+
+
+def use(world: World) -> list[Found]:
+    facts: dict[str, int] = {"reward": 1}
+    with SimpleMemoryManager.open("Memories.md", ScriptedLLM([]), synthesizer=Points(), world=world) as memory:
+        kept: str = memory.remember("https://shop/cart", "It takes one code.", persistence="core")
+        memory.record_outcome("https://shop/cart", "pay", "Paid.", facts)
+        done: bool = memory.add_memory(5, "Hall", Memory("NOTE", "Cold", 1, "1", None, "Cold.", Persistence.CORE))
+        print(kept, done, memory.recall(5, format=own), memory.get(kept, 5))
+        memory.remembr()
+        return memory.search("code", category="NOTE")
+
+
+async def use_without_waiting(memory: AsyncMemory) -> str:
+    return await asyncio.create_task(memory.recall(5))
 """
 
 
@@ -178,6 +222,19 @@ def test_without_extras_what_is_asked_for_and_missing_is_named_with_its_extra(en
         "Vectors need numpy, which is not installed: pip install 'zorkgpt[embeddings]'. "
         "Memories are compared by their words alone.\n"
     )
+
+
+def test_a_program_that_uses_the_memory_is_checked_strictly(environment, tmp_path):
+    (tmp_path / "use.py").write_text(_USE_THE_TYPES)
+    options = ("--strict", "--python-executable", str(environment / "bin" / "python"), "--cache-dir", "/dev/null")
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", *options, "use.py"], cwd=tmp_path, capture_output=True, text=True
+    )
+    # The slip shows that the types are seen.
+    assert done.stdout.splitlines() == [
+        'use.py:36: error: "SimpleMemoryManager" has no attribute "remembr"; maybe "remember"?  [attr-defined]',
+        "Found 1 error in 1 file (checked 1 source file)",
+    ]
 
 
 @pytest.mark.parametrize("command", [("zorkgpt",), ("zorkgpt", "--help"), ("python", "-m", "zorkgpt", "memories")])

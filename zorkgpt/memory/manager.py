@@ -14,7 +14,18 @@ from zorkgpt.files import LOCK_TIMEOUT_S, Disk
 from zorkgpt.llm.messages import LLM
 from zorkgpt.log import get_logger
 from zorkgpt.memory import episode_snapshot
-from zorkgpt.memory.checks import check_name, check_text, checked_memory, title_of
+from zorkgpt.memory.checks import (
+    check_name,
+    check_parts,
+    check_query,
+    check_reason,
+    check_text,
+    check_turn,
+    check_wanted,
+    checked_memory,
+    checked_path,
+    title_of,
+)
 from zorkgpt.memory.dedup.deduplicator import Deduplicator
 from zorkgpt.memory.dedup.embedding_index import EmbeddingIndex
 from zorkgpt.memory.episode_snapshot import EpisodeSnapshot
@@ -59,6 +70,7 @@ from zorkgpt.memory.visits import Visits
 from zorkgpt.memory.world import NEUTRAL, TEXT_ADVENTURE, World, context_of
 from zorkgpt.memory.writer import MemoryWriter
 from zorkgpt.runlog.episodes import RUNS
+from zorkgpt.text import quoted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -144,7 +156,7 @@ class SimpleMemoryManager:
 
     Raises:
         MemoryStoreError: there is a file and it can't be read.
-        ConfigurationError: there are `embeddings` and NumPy is not installed, or `llm_client` is none that can be used.
+        ConfigurationError: there are `embeddings` and NumPy is not installed, or a part is none that can be used.
     """
 
     def __init__(
@@ -172,8 +184,10 @@ class SimpleMemoryManager:
         self.game_state = game_state
         if embeddings is not None and find_spec("numpy") is None:
             raise ConfigurationError("Vectors need numpy, which is not installed: pip install 'zorkgpt[embeddings]'.")
+        check_parts(world, embeddings=embeddings, judge=judge, synthesizer=synthesizer)
         self.settings = settings = settings_of(config)
         self.store: Store = _store(path or settings.path, lock_timeout_s, disk)
+        self._runs = self.store.path.parent / RUNS if path else settings.runs
         self._state = EpisodeState(game_state)
         self._visits = Visits()
         if llm_client is not None and not (synthesizer and judge):
@@ -267,9 +281,11 @@ class SimpleMemoryManager:
         work. The other arguments are those of the class.
 
         Raises:
+            TypeError, ValueError: the path is none.
             MemoryStoreError: the file can't be read, or the server can't be reached.
-            ConfigurationError: `llm` is no model client that can be used.
+            ConfigurationError: `llm` is no model client that can be used, or another part is none.
         """
+        path = checked_path(path)
         is_folder = not is_postgres(path) and Path(path).is_dir()
         manager = cls(
             logger,
@@ -377,6 +393,7 @@ class SimpleMemoryManager:
         """
         place = checked_place(place)
         check_name(place_name)
+        check_turn(turn)
         check_text("text", text)
         if title is not None:
             check_text("title", title)
@@ -408,7 +425,7 @@ class SimpleMemoryManager:
         Raises:
             MemoryEditError: several have this title; the error names their ids.
         """
-        check_text("id or title", memory)
+        check_wanted("id or title", memory)
         self._writer.refresh()
         places = None if place is None else [checked_place(place)]
         with self.store.guard:
@@ -437,7 +454,7 @@ class SimpleMemoryManager:
         """
         from zorkgpt.memory.editing import Edit, edit, edited
 
-        for name, given in (("text", text), ("title", title)):
+        for name, given in (("text", text), ("title", title), ("reason", reason)):
             if given is not None:
                 check_text(name, given)
         found = self._found(memory, place)
@@ -479,6 +496,7 @@ class SimpleMemoryManager:
         check_text("text", text)
         if title is not None:
             check_text("title", title)
+        check_turn(turn)
         found = self._found(memory, place)
         old = found.memory
         if title is None:
@@ -513,6 +531,7 @@ class SimpleMemoryManager:
             MemoryStoreError: it could not be written.
         """
         check_text("reason", reason)
+        check_turn(turn)
         found = self._found(memory, place)
         turn = self._state.turn if turn is None else turn
         if not self._writer.invalidate(found.location_id, MemoryId(found.id), reason, turn):
@@ -526,6 +545,7 @@ class SimpleMemoryManager:
             MemoryEditError: there is no such memory, there are several, or it is pinned.
             MemoryStoreError: it could not be written.
         """
+        check_reason(reason)
         found = self._found(memory, place)
         if not self._writer.remove(found.location_id, MemoryId(found.id), reason):
             raise self._why_not(f"{found.memory.title!r} was not deleted: it is pinned, or gone already.")
@@ -556,12 +576,12 @@ class SimpleMemoryManager:
                 found = self._found(memory, place)
                 traces = traces_of_memory(self.store, found.location_id, found.memory)
             else:
-                check_text("text", text)
+                check_wanted("text", text)
                 self._writer.refresh()
                 traces = traces_of_text(str(text), (self.store.cache, self._writer.ephemeral))
             self._writer.forget(traces.removed, traces.are_in)
             self._learner.forget()
-            forget(self.store, traces)
+            forget(self.store, traces, self._runs)
             self._as_of = None
         return len(traces.removed)
 
@@ -569,7 +589,7 @@ class SimpleMemoryManager:
         found = self.get(memory, place)
         if found is None:
             where = "" if place is None else f" at {render_place(place)}"
-            raise MemoryEditError(f"There is no memory with the id or title {memory!r}{where}.")
+            raise MemoryEditError(f"There is no memory with the id or title {quoted(memory)}{where}.")
         return found
 
     def _newest(self, place: PlaceKey, memory: Memory) -> Memory:
@@ -588,6 +608,7 @@ class SimpleMemoryManager:
         What is known for good can't be replaced by what is true for the episode only.
         """
         location_id, new_memory = checked_place(location_id), checked_memory(new_memory)
+        check_name(location_name)
         turn = self._state.turn or TurnSpan.parse(new_memory.turns).last_number
         return self._writer.supersede(location_id, location_name, [old_memory_title], new_memory, turn)
 
@@ -745,7 +766,11 @@ class SimpleMemoryManager:
             status: with this status only; without it, those that are believed.
             category: of this category only.
             episode: seen first or last in this episode only.
+
+        Raises:
+            TypeError, ValueError: a value is none by which can be searched.
         """
+        check_query(query, k)
         self._writer.refresh()
         place = None if location_id is None else checked_place(location_id)
         filters = Filters(place, persistence, status, category, episode)
@@ -941,7 +966,7 @@ class SimpleMemoryManager:
 
     def _past(self) -> AsOf:
         if self._as_of is None:
-            self._as_of = AsOf(self.store.history, self.store.path.parent / RUNS)
+            self._as_of = AsOf(self.store.history, self._runs)
         self._as_of.refresh()
         return self._as_of
 
@@ -952,7 +977,7 @@ class SimpleMemoryManager:
         self._writer.refresh()
         with self.store.guard:
             place = None if location_id is None else checked_place(location_id)
-            return why(self.store, title, location_id=place)
+            return why(self.store, title, location_id=place, runs=self._runs)
 
     # The episode
 

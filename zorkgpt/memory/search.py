@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from zorkgpt.memory.dedup.embedding_index import EmbeddingIndex
 from zorkgpt.memory.meaning import RELATED, Meaning, OwnMeaning, SharedMeaning, Wanted
-from zorkgpt.memory.models import Memory, PlaceKey, episode_key
+from zorkgpt.memory.models import Memory, MemoryStatus, Persistence, PlaceKey, episode_key
 from zorkgpt.memory.retrieval import Found, LocatedMemory, Method, best_matches
 from zorkgpt.memory.storage.changes import is_current
 from zorkgpt.memory.storage.protocol import Store
@@ -17,6 +17,7 @@ from zorkgpt.memory.storage.word_index import (
     words,
     words_of,
 )
+from zorkgpt.text import quoted
 
 _POOL = 30
 """Of how many candidates at least the best are chosen."""
@@ -35,6 +36,20 @@ class Filters:
     category: str | None = None
     episode: int | str | None = None
     """In which it was seen first or last."""
+
+    def __post_init__(self) -> None:
+        """
+        Raises:
+            TypeError, ValueError: a filter that no memory could pass.
+        """
+        for name, kind in (("persistence", Persistence), ("status", MemoryStatus)):
+            given, valid = getattr(self, name), [each.value for each in kind]
+            if given is not None and str(given).casefold() not in map(str.casefold, valid):
+                raise ValueError(f"The {name} is {quoted(given)}; it must be one of {', '.join(valid)}.")
+        if not isinstance(self.category, str | None):
+            raise TypeError(f"The category is {quoted(self.category)}; it must be a text.")
+        if isinstance(self.episode, bool) or not isinstance(self.episode, int | str | None):
+            raise TypeError(f"The episode is {quoted(self.episode)}; it must be a whole number or a text.")
 
     def marks(self) -> list[str]:
         """Return the words that stand in the index for what is wanted, but for the place."""
