@@ -282,4 +282,5 @@ def test_the_installed_command_plays_the_bundled_story(environment, wheel, tmp_p
 
 def test_with_the_extras_every_module_imports(environment, wheel, tmp_path):
     _install(environment, f"{wheel}[embeddings,game,gym,langgraph,mcp,model,openai-agents,otel,pydantic-ai,viewer]")
-    assert _told_of_every_module(environment, tmp_path) == {}
+    # tale-suite brings 600 MB of libraries, and asks for Python 3.12.
+    assert _told_of_every_module(environment, tmp_path).keys() <= {"zorkgpt.adapters.tales"}

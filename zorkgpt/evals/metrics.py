@@ -183,7 +183,8 @@ class Metric:
 
     def shown(self, value: float) -> str:
         """Return the value for people."""
-        return f"{100 * value:.1f} %" if self.unit == "%" else f"{value:,.4g}"
+        # Adding zero takes the sign from what is rounded to nothing.
+        return f"{round(100 * value, 1) + 0.0:.1f} %" if self.unit == "%" else f"{value:,.4g}"
 
 
 def figures_of(run: EvaluationRun) -> RunFigures:
