@@ -52,7 +52,7 @@ export async function openAddress() {
 }
 
 async function openFirst() {
-  Object.assign(view, { place: null, beside: null, panel: "transcript", tab: known.tabs[0], find: null, only: [], sort: known.sorts[0] });
+  Object.assign(view, { place: null, beside: null, panel: "transcript", tab: known.tabs[0], find: null, only: [], sort: known.sorts[0], from: null });
   const last = [...run.episodes.keys()].at(-1);
   if (last !== undefined) await show(last, exported ? 0 : Infinity, !exported);
 }
@@ -75,7 +75,7 @@ function sightOf(asked) {
   })]);
 }
 
-async function open({ head, tab = known.tabs[0], panel = "transcript", place, beside, find = null, only = "", sort = known.sorts[0], ...others }) {
+async function open({ head, tab = known.tabs[0], panel = "transcript", place, beside, find = null, only = "", sort = known.sorts[0], from, ...others }) {
   const [stranger] = Object.keys(others);
   if (stranger !== undefined) throw new NoSuchSight(`“${shorten(stranger, 40)}” means nothing here.`);
   if (!known.tabs.includes(tab)) throw new NoSuchSight(`there is no tab “${shorten(tab, 40)}”.`);
@@ -85,6 +85,7 @@ async function open({ head, tab = known.tabs[0], panel = "transcript", place, be
   const strange = events.find((name) => !known.events.includes(name));
   if (strange !== undefined) throw new NoSuchSight(`there is no filter “${shorten(strange, 40)}”; there are ${known.events.join(", ")}.`);
   const other = beside === undefined ? null : episodeOf(beside);
+  const learnedIn = from === undefined ? null : episodeOf(from);
   const room = place === undefined ? null : placeOf(place);
   if (head === "live" || known.screens.includes(head)) {
     await openFirst();
@@ -99,7 +100,7 @@ async function open({ head, tab = known.tabs[0], panel = "transcript", place, be
     await show(episode, at);
   }
   if (other !== null) await load(other);
-  Object.assign(view, { tab, panel, place: room, beside: other, find: events.length ? find ?? "" : find, only: events, sort });
+  Object.assign(view, { tab, panel, place: room, beside: other, find: events.length ? find ?? "" : find, only: events, sort, from: learnedIn });
 }
 
 function episodeOf(words) {
@@ -126,6 +127,7 @@ function address() {
   if (view.place !== null) add("place", placeKey(view.place));
   if (view.beside !== null) add("beside", view.beside);
   add("sort", view.sort, known.sorts[0]);
+  if (view.from !== null) add("from", view.from);
   if (view.find) add("find", view.find.slice(0, LONGEST_FIND));
   if (view.find === "" && !view.only.length) parts.push("find=");
   if (view.only.length) parts.push(`only=${view.only.join(",")}`);
