@@ -82,7 +82,7 @@ def test_fields_of_the_wrong_kind_break_nothing(tmp_path):
         "episodes/1/columns",
         "episodes/1/pages/0",
         "episodes/1/notes",
-        "episodes/1/beside/1",
+        "episodes/1/actions",
     ):
         assert asked.get(f"/api/{path}").status_code == 200
     assert asked.get("/api/run").json()["episodes"][0]["count"] == len(strange)
@@ -152,18 +152,3 @@ def test_the_map_of_a_real_run_is_the_one_that_was_walked(tmp_path):
     ways = {(line["from"], line["way"]): line["to"] for line in picture["lines"]}
     ways |= {(line["to"], line["back"]): line["from"] for line in picture["lines"] if line["back"]}
     assert ways == {(int(room), way): to for room, ends in kept["connections"].items() for way, to in ends.items()}
-
-
-def test_where_two_episodes_part(tmp_path):
-    write_log(tmp_path, started(1), turn(1), turn(2), turn(3), episode=1)
-    write_log(tmp_path, started(2), turn(1), turn(2), turn(3, action="else"), episode=2)
-    write_log(tmp_path, started(3), turn(1), turn(2, score=5), episode=3)
-    write_log(tmp_path, started(4), turn(1), episode=4)
-    answers = Answers(open_run(tmp_path))
-    told = [answers.compare(1, other) for other in (1, 2, 3, 4)]
-    assert [(one["same"], one["parted"], one["by"]) for one in told] == [
-        (3, None, None),
-        (2, 3, "action"),
-        (1, 2, "outcome"),
-        (1, 2, "end"),
-    ]

@@ -62,30 +62,6 @@ def _rejection(one: dict[str, Any], limit: int) -> dict[str, Any]:
     return row | {"score": number(one.get("score")), "obeyed": one.get("obeyed", True) is not False}
 
 
-def compare_episodes(one: EpisodeIndex, other: EpisodeIndex) -> dict[str, Any]:
-    """Find the first turn on which two episodes differ in action or outcome.
-
-    Returns:
-        `same`: the number of equal turns from the first on; `parted`: the turn after them, None if neither has one;
-        `by`: "action", "outcome" or "end" (one of them was over).
-    """
-    same, by = 0, None
-    for same, (mine, theirs) in enumerate(zip(_turns(one), _turns(other), strict=False), 1):
-        if mine != theirs:
-            same, by = same - 1, "action" if mine[0] != theirs[0] else "outcome"
-            break
-    if by is None and len(one) != len(other):
-        by = "end"
-    return {"one": one.episode, "other": other.episode, "same": same, "parted": same + 1 if by else None, "by": by}
-
-
-def _turns(index: EpisodeIndex) -> list[tuple[Any, ...]]:
-    """Return (action, place before, place after, score) of each turn."""
-    columns = index.columns
-    actions = map(normalized_action, index.actions)
-    return list(zip(actions, columns["places"], columns["places_after"], columns["scores"], strict=True))
-
-
 PAGE_TURNS = 20
 WHOLE_CHARACTERS = 2_000_000
 _NOTE_CHARACTERS = 60_000
@@ -202,9 +178,10 @@ class Answers:
             index = self._episode(episode)
             return {"notes": [note_row(turn, kind, index.note(where)) for turn, kind, where in index.notes]}
 
-    def compare(self, one: int, other: int) -> dict[str, Any]:
+    def actions(self, episode: int) -> dict[str, Any]:
+        """Return the action of each turn, in the form in which actions are compared."""
         with self._files.lock:
-            return compare_episodes(self._episode(one), self._episode(other))
+            return {"actions": [normalized_action(action) for action in self._episode(episode).actions]}
 
     def _episode(self, number: int) -> EpisodeIndex:
         index = self._files.episodes.get(number)

@@ -71,7 +71,7 @@ def make_app(files: RunFiles, rules: AccessRules) -> "Starlette":
                 ("{episode:int}/turns/{turn:int}", answers.turn),
                 ("{episode:int}/calls/{call:int}", answers.call),
                 ("{episode:int}/notes", answers.notes),
-                ("{one:int}/beside/{other:int}", answers.compare),
+                ("{episode:int}/actions", answers.actions),
             )
         ),
         Mount("/static", StaticFiles(directory=STATIC)),

@@ -14,6 +14,7 @@ from zorkgpt.runlog.episodes import is_played
 from zorkgpt.runlog.events import SCHEMA_VERSION
 from zorkgpt.viewer.json_lines import JsonLines, cut, number, objects, place_key, text, texts, whole_number
 from zorkgpt.viewer.memory_threads import MemoryEvent
+from zorkgpt.viewer.prompt_sections import prompt_sections
 from zorkgpt.world.directions import directions_in, exit_name
 
 _CHARACTERS = 400_000
@@ -108,6 +109,7 @@ class CallIndex:
         ]
         return self.calls[index] | {
             "messages": messages,
+            "sections": prompt_sections(messages),
             "answer": cut(record.get("answer"), _CHARACTERS),
             "reasoning": cut(record.get("reasoning"), _CHARACTERS),
         }

@@ -158,12 +158,10 @@ def _answers(files: RunFiles, numbers: list[int]) -> Iterator[tuple[str, Any]]:
         yield f"places/{quote(place_address(place), safe=_UNQUOTED)}", answers.place(place)
     for number in numbers:
         yield f"episodes/{number}/columns", answers.columns(number)
+        yield f"episodes/{number}/actions", answers.actions(number)
         yield f"episodes/{number}/notes", answers.notes(number)
         yield from _pages(answers, number, len(files.episodes[number]))
     yield from _calls(files, answers, numbers)
-    for at, one in enumerate(numbers):
-        for other in numbers[at + 1 :]:
-            yield f"episodes/{one}/beside/{other}", answers.compare(one, other)
 
 
 def _only(answer: dict[str, Any], numbers: list[int]) -> dict[str, Any]:

@@ -1,12 +1,14 @@
 // What is looked at, as the part of the page's address behind the #: `#3:120&tab=knowledge&place=30`, or `#live`.
 import { exported } from "./api.js";
 import { shorten } from "./dom.js";
-import { announce, attempt, isOver, load, openTurn, placeKey, positionOf, run, show, turnNumber, view } from "./run.js";
+import { announce, attempt, isOver, openTurn, placeKey, positionOf, run, show, turnNumber, view } from "./run.js";
 
 // Browsers stop a page that writes its address too often.
 const WAIT_MS = 200;
 const STEP = 10;
 const LONGEST_FIND = 200;
+// How episodes are compared.
+const BY = ["place", "score"];
 
 let known = { panels: [], tabs: [], screens: [], events: [], sorts: [] };
 let timer = null;
@@ -52,7 +54,7 @@ export async function openAddress() {
 }
 
 async function openFirst() {
-  Object.assign(view, { place: null, beside: null, panel: "transcript", tab: known.tabs[0], find: null, only: [], sort: known.sorts[0], from: null });
+  Object.assign(view, { place: null, beside: null, by: BY[0], panel: "transcript", tab: known.tabs[0], find: null, only: [], sort: known.sorts[0], from: null });
   const last = [...run.episodes.keys()].at(-1);
   if (last !== undefined) await show(last, exported ? 0 : Infinity, !exported);
 }
@@ -75,7 +77,7 @@ function sightOf(asked) {
   })]);
 }
 
-async function open({ head, tab = known.tabs[0], panel = "transcript", place, beside, find = null, only = "", sort = known.sorts[0], from, ...others }) {
+async function open({ head, tab = known.tabs[0], panel = "transcript", place, beside, by = BY[0], find = null, only = "", sort = known.sorts[0], from, ...others }) {
   const [stranger] = Object.keys(others);
   if (stranger !== undefined) throw new NoSuchSight(`“${shorten(stranger, 40)}” means nothing here.`);
   if (!known.tabs.includes(tab)) throw new NoSuchSight(`there is no tab “${shorten(tab, 40)}”.`);
@@ -84,7 +86,8 @@ async function open({ head, tab = known.tabs[0], panel = "transcript", place, be
   const events = only.split(",").filter(Boolean);
   const strange = events.find((name) => !known.events.includes(name));
   if (strange !== undefined) throw new NoSuchSight(`there is no filter “${shorten(strange, 40)}”; there are ${known.events.join(", ")}.`);
-  const other = beside === undefined ? null : episodeOf(beside);
+  if (!BY.includes(by)) throw new NoSuchSight(`episodes are compared by ${BY.join(" or by ")}, not by “${shorten(by, 40)}”.`);
+  const compared = beside === undefined ? null : beside.split(",").map(episodeOf);
   const learnedIn = from === undefined ? null : episodeOf(from);
   const room = place === undefined ? null : placeOf(place);
   if (head === "live" || known.screens.includes(head)) {
@@ -99,8 +102,7 @@ async function open({ head, tab = known.tabs[0], panel = "transcript", place, be
     if (at === null) throw new NoSuchSight(`episode ${episode} has no turn ${turn}; its last one is ${run.episodes.get(episode).last_turn}.`);
     await show(episode, at);
   }
-  if (other !== null) await load(other);
-  Object.assign(view, { tab, panel, place: room, beside: other, find: events.length ? find ?? "" : find, only: events, sort, from: learnedIn });
+  Object.assign(view, { tab, panel, place: room, beside: compared, by, find: events.length ? find ?? "" : find, only: events, sort, from: learnedIn });
 }
 
 function episodeOf(words) {
@@ -125,7 +127,8 @@ function address() {
   add("panel", view.panel, "transcript");
   add("tab", view.tab, known.tabs[0]);
   if (view.place !== null) add("place", placeKey(view.place));
-  if (view.beside !== null) add("beside", view.beside);
+  if (view.beside !== null) parts.push(`beside=${view.beside.join(",")}`);
+  add("by", view.by, BY[0]);
   add("sort", view.sort, known.sorts[0]);
   if (view.from !== null) add("from", view.from);
   if (view.find) add("find", view.find.slice(0, LONGEST_FIND));

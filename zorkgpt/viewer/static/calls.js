@@ -1,6 +1,10 @@
 // Questions to models: what each took, and, when it is opened, word for word what was asked and answered.
 import { el, folded, prose, shorten } from "./dom.js";
 import { ask } from "./api.js";
+import { promptBudget } from "./prompt_budget.js";
+
+// The role that chooses the actions; what its prompt held is shown with the turn.
+export const PLAYER = "agent";
 
 export function callList(calls, episode) {
   return el("ul", { class: "calls" }, calls.map((call) => el("li", {}, folded(title(call), () => whole(call, episode)))));
@@ -16,6 +20,7 @@ function title(call) {
 function whole(call, episode) {
   const box = el("div", { class: "call" }, el("p", { class: "quiet" }, "Asking…"));
   ask(`episodes/${episode}/calls/${call.call}`).then((answer) => box.replaceChildren(
+    ...(call.role === PLAYER ? [] : [promptBudget(answer)]),
     ...answer.messages.map((message) => said(message.speaker, message.content)),
     ...(answer.reasoning ? [said("reasoning", answer.reasoning)] : []),
     said(answer.error ? "error" : "answer", answer.error ?? answer.answer),

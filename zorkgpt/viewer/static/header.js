@@ -3,7 +3,7 @@ import { button, count, el, fill, shorten } from "./dom.js";
 import { exported } from "./api.js";
 import { attempt, isOver, run, show, view } from "./run.js";
 import { neighbour } from "./timeline.js";
-import { toggleBeside } from "./side_by_side.js";
+import { besideOthers } from "./side_by_side.js";
 import { showHelp } from "./keyboard.js";
 
 let places = {};
@@ -63,8 +63,8 @@ function label(number) {
 
 function comparer(numbers) {
   const others = numbers.filter((number) => number !== view.episode);
-  if (view.beside !== null) return button("Close comparison", () => attempt(() => toggleBeside(null)), { class: "small" });
-  const select = el("select", { "aria-label": "Compare with another episode", on: { change: () => attempt(() => toggleBeside(Number(select.value))) } },
+  if (view.beside !== null) return button("Close comparison", () => besideOthers([]), { class: "small" });
+  const select = el("select", { "aria-label": "Compare with another episode", on: { change: () => besideOthers([Number(select.value)]) } },
     el("option", { value: "" }, "Compare with…"), others.map((number) => el("option", { value: number }, label(number))));
   return select;
 }

@@ -24,7 +24,7 @@ function startScreens() {
 }
 
 function startTabs() {
-  byId("tabs").append(...PANELS.map(([id, name]) => button(name, () => { view.panel = id; announce(); }, { "data-opens": id })));
+  byId("tabs").append(...PANELS.map(([id, name]) => button(name, () => { Object.assign(view, { panel: id, beside: null }); announce(); }, { "data-opens": id })));
 }
 
 function updateTabs() {

@@ -1,99 +1,215 @@
-// Two episodes beside each other: turn by turn, where they part, and what the later one knew by then.
-import { button, count, el, fill, prose, shorten, turnLink } from "./dom.js";
+// Episodes beside each other, by place or by score: where they part and meet again, and what the later one knew by then.
+import { button, count, el, fill, shorten, turnLink } from "./dom.js";
 import { askOnce } from "./api.js";
-import { announce, current, go, load, moment, page, place, roomName, run, view } from "./run.js";
+import { announce, current, load, moment, place, placeKey, roomName, run, view } from "./run.js";
 import { believed, memoriesAt } from "./memory_state.js";
 import { memoryCard } from "./memory_card.js";
-import { badges } from "./transcript.js";
+import { byPlace, byScore, parting } from "./comparison.js";
 
-const AROUND = 6;
+const BEFORE = 40;
+const STEP = 120;
+const FEW = 8;
+const FOLDED = 3;
+const PLACE_REM = 5;
+const EPISODE_REM = 7.5;
+const HOW = { action: "they do different things", outcome: "the same action has another outcome", end: "one of them is over" };
 
 let box;
 let panel;
+let shownFrom = 0;
+let shownTo = 0;
+let opened = new Set();
+// Where it was left: a comparison that is opened again stands where it stood.
+let left = { of: "", top: 0, at: 0 };
+let compared = null;
 
 export function startBeside(element) {
   box = element;
   panel = element.closest("section");
 }
 
-export async function toggleBeside(other) {
-  view.beside = view.beside === null ? other : null;
+export function besideOthers(numbers) {
+  view.beside = numbers.length ? numbers : null;
   announce();
-  if (view.beside === null) return;
-  const parting = await compared(...pair());
-  if (parting.parted && view.beside !== null) go(parting.parted);
 }
 
-function pair() {
-  return [Math.min(view.episode, view.beside), Math.max(view.episode, view.beside)];
-}
-
-function compared(one, other) {
-  const version = [one, other].map((number) => `${run.episodes.get(number).generation}.${run.episodes.get(number).count}`).join(".");
-  return askOnce(`episodes/${one}/beside/${other}`, version);
+function chosen() {
+  return [...new Set([view.episode, ...(view.beside ?? [])])].sort((one, other) => one - other);
 }
 
 export async function updateBeside() {
-  const open = view.beside !== null && view.beside !== view.episode && run.episodes.has(view.beside);
+  const numbers = chosen().filter((number) => run.episodes.has(number));
+  const open = view.beside !== null && numbers.length > 1;
+  const reopened = open && panel.hidden;
+  if (!open && !panel.hidden) left.top = box.scrollTop;
   panel.hidden = !open;
   document.body.classList.toggle("comparing", open);
   if (!open || !current()?.columns) return;
-  const [one, other] = pair();
-  await Promise.all([load(one), load(other)]);
-  const key = `${one}.${other}.${view.at}.${run.episodes.get(one).count}.${run.episodes.get(other).count}.${run.memory}`;
-  if (box.dataset.key === key) return;
-  const parting = await compared(one, other);
-  const rows = await Promise.all([window_(one), window_(other)]);
-  const knew = await whatTheLaterKnew(one, other, parting);
-  if (key.startsWith(`${pair().join(".")}.${view.at}.`)) fill(box, key, [summary(one, other, parting, knew), table(one, other, rows, parting), ...explained(one, other, knew)]);
+  const of = `${numbers}.${view.by}`;
+  const known = await comparison(numbers, of);
+  if (of !== `${chosen()}.${view.by}` || panel.hidden) return;
+  const fresh = of !== left.of;
+  if (fresh) [left, opened, shownTo] = [{ of, top: 0 }, new Set(), 0];
+  const rows = view.by === "place" ? placeRows(known) : null;
+  const key = [known.key, view.episode, view.at, shownFrom, shownTo, ...opened].join("|");
+  if (box.dataset.key !== key) fill(box, key, [tools(numbers), ...known.partings, rows ? placeTable(known.episodes, rows) : scoreTable(known), ...known.knew.flatMap(explained)]);
+  if (fresh || left.at !== view.at) bringIn();
+  if (reopened && !fresh) box.scrollTop = left.top;
+  left.at = view.at;
 }
 
-function summary(one, other, parting, knew) {
-  const how = { action: "they do different things", outcome: "the same action has another outcome", end: "one of them is over" };
-  const words = parting.parted ? `Alike for ${count(parting.same, "turn")}. In turn ${parting.parted} ${how[parting.by]}.` : "They are the same from beginning to end.";
-  const known = knew?.fresh.length ? ` Episode ${other} knew ${count(knew.fresh.length, "thing")} about ${shorten(roomName(knew.id), 60)} that episode ${one} did not: see below.` : "";
-  return el("p", { class: "summary", dir: "auto" }, words, known, " ", parting.parted && button("Go there", () => go(parting.parted), { class: "small" }));
+// All that does not change with the turn that is looked at.
+async function comparison(numbers, of) {
+  const key = `${of}.${numbers.map(version)}.${run.memory}`;
+  if (compared?.key === key) return compared;
+  const episodes = await Promise.all(numbers.map(episodeOf));
+  const knew = await Promise.all(episodes.slice(1).map((other, index) => whatTheLaterKnew(episodes[index], other)));
+  compared = { key, episodes, knew, partings: partings(episodes), rows: view.by === "place" ? byPlace(episodes) : byScore(episodes) };
+  return compared;
 }
 
-async function window_(episode) {
-  const length = run.episodes.get(episode).columns.turns.length;
-  const [first, last] = [Math.max(1, view.at - AROUND), Math.min(length, view.at + AROUND)];
+function version(number) {
+  return `${run.episodes.get(number).generation}.${run.episodes.get(number).count}`;
+}
+
+async function episodeOf(number) {
+  const [columns, { actions }] = await Promise.all([load(number), askOnce(`episodes/${number}/actions`, version(number))]);
+  return { number, columns, actions };
+}
+
+function tools(numbers) {
+  const by = (id, name) => button(name, () => { view.by = id; announce(); }, { class: "small", "aria-pressed": String(view.by === id) });
+  const others = [...run.episodes.keys()].filter((number) => !numbers.includes(number));
+  const add = el("select", { class: "small", "aria-label": "Compare with one more episode", on: { change: () => besideOthers([...view.beside, Number(add.value)]) } },
+    el("option", { value: "" }, "Add…"), others.map((number) => el("option", { value: number }, `Episode ${number}`)));
+  const drop = numbers.filter((number) => number !== view.episode).map((number) => button(`Episode ${number} ✕`, () => besideOthers(view.beside.filter((one) => one !== number)), { class: "small", "aria-label": `Take episode ${number} out of the comparison` }));
+  return el("p", { class: "comparers" }, el("span", { role: "group", "aria-label": "Compare by" }, by("place", "By place"), by("score", "By score")), ...drop, others.length > 0 && add);
+}
+
+// Of each later episode: where it parts from the first one, and where they are together again.
+function partings(episodes) {
+  const [first, ...others] = episodes;
+  return others.map((other) => {
+    const names = episodes.length > 2 ? `Episodes ${first.number} and ${other.number}: ` : "";
+    const parted = parting(first, other);
+    if (!parted) return el("p", { class: "summary" }, `${names}They are the same from beginning to end.`);
+    const at = parted.same + 1;
+    const together = byPlace([first, other]).find(({ cells: [mine, theirs] }) => mine && theirs && mine.first > at && theirs.first > at);
+    const turns = [first, other].flatMap((episode) => (episode.columns.turns[at - 1] === undefined ? [] : [" ", to(episode, at)]));
+    return el("p", { class: "summary" }, `${names}Alike for ${count(parted.same, "turn")}. In turn ${at} ${HOW[parted.by]}:`, turns,
+      ...(together && parted.by !== "end" ? [`. Together again at ${shorten(roomName(together.place), 60)}: `, to(first, together.cells[0].first), " ", to(other, together.cells[1].first)] : []), ".");
+  });
+}
+
+function to({ number, columns }, at, words = `${number}:${columns.turns[at - 1]}`) {
+  return turnLink(number, columns.turns[at - 1], words);
+}
+
+function table(label, episodes, first, rows) {
+  const title = ({ number }) => `Episode ${number}, ${shorten(run.episodes.get(number).reason ?? "not over", 40)}`;
+  const head = el("thead", {}, el("tr", {}, el("th", { scope: "col" }, first), episodes.map((episode) => el("th", { scope: "col" }, title(episode)))));
+  const whole = el("table", { class: "beside", "aria-label": label }, head, el("tbody", {}, rows));
+  whole.style.minWidth = `${PLACE_REM + episodes.length * EPISODE_REM}rem`;
+  return whole;
+}
+
+// The rows near the turn that is looked at, unless a person asked for more.
+function placeRows({ episodes, rows: all }) {
+  const rows = folded(all);
+  const here = episodes.findIndex(({ number }) => number === view.episode);
+  const isHere = ({ cells }) => cells[here] && cells[here].first <= view.at && view.at <= cells[here].last;
+  const looked = Math.max(0, rows.findIndex((row) => (row.fold ?? [row]).some(isHere)));
+  if (looked < shownFrom || looked >= shownTo) [shownFrom, shownTo] = [Math.max(0, looked - BEFORE), looked - BEFORE + STEP];
+  const parted = rows.findIndex((row) => !row.fold && !row.alike);
+  return rows.map((row, index) => ({ ...row, marks: [index === parted && "parting", index === looked && "looked-at", (row.fold || row.alike) && "alike"].filter(Boolean).join(" ") }));
+}
+
+function placeTable(episodes, rows) {
+  const more = (words, act) => button(words, () => { act(); announce(); }, { class: "small" });
+  return el("div", {}, el("p", { class: "quiet" }, "A row is a place, as long as the player stayed there. ◆ marks what no other of these episodes did at that time."),
+    shownFrom > 0 && more(`Show ${count(Math.min(STEP, shownFrom), "row")} before these`, () => { shownFrom = Math.max(0, shownFrom - STEP); }),
+    table("Episodes by place", episodes, "Place", rows.slice(shownFrom, shownTo).map((row) => placeRow(row, episodes))),
+    rows.length > shownTo && more(`Show ${count(Math.min(STEP, rows.length - shownTo), "row")} after these`, () => { shownTo += STEP; }));
+}
+
+// Mazes have many rooms of one name.
+function isAmbiguous(id) {
+  const name = run.names[placeKey(id)];
+  return Object.values(run.names).filter((other) => other === name).length > 1;
+}
+
+// Many rows alike become one, until they are opened.
+function folded(rows) {
   const found = [];
-  for (let at = first; at <= last; at++) {
-    const { rows, from } = await page(episode, Math.floor((at - 1) / run.pageTurns));
-    found.push([at, rows[at - 1 - from]]);
+  rows.forEach((row) => {
+    if (row.alike && found.at(-1)?.fold) found.at(-1).fold.push(row);
+    else found.push(row.alike ? { fold: [row] } : row);
+  });
+  return found.flatMap((row) => (row.fold && (row.fold.length < FOLDED || opened.has(row.fold[0].cells[0].first)) ? row.fold : [row]));
+}
+
+function placeRow(row, episodes) {
+  if (!row.fold) {
+    return el("tr", { class: row.marks }, el("th", { scope: "row", dir: "auto" }, shorten(roomName(row.place), 60), isAmbiguous(row.place) && el("span", { class: "quiet" }, ` ${row.place}`)), row.cells.map((stay, number) => stayCell(stay, row.done[number], episodes[number])));
   }
-  return new Map(found);
+  const [first, last] = [row.fold[0], row.fold.at(-1)];
+  const open = button(`${row.fold.length} places alike`, () => { opened.add(first.cells[0].first); announce(); }, { class: "small", title: "Show them" });
+  return el("tr", { class: row.marks }, el("th", { scope: "row" }, open), episodes.map((episode, number) => el("td", {}, to(episode, first.cells[number].first, span(episode, first.cells[number].first, last.cells[number].last)))));
 }
 
-function table(one, other, [left, right], parting) {
-  const numbers = [...new Set([...left.keys(), ...right.keys()])].sort((a, b) => a - b);
-  const body = numbers.map((at) => el("tr", { class: `${at === parting.parted ? "parting" : ""} ${at === view.at ? "looked-at" : ""} ${at < (parting.parted ?? Infinity) ? "alike" : ""}` },
-    el("th", { scope: "row" }, at), cell(left.get(at), one), cell(right.get(at), other)));
-  const title = (episode) => `Episode ${episode}, ${shorten(run.episodes.get(episode).reason ?? "not over", 40)}`;
-  return el("table", { class: "beside" }, el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "Turn"), el("th", { scope: "col" }, title(one)), el("th", { scope: "col" }, title(other)))), el("tbody", {}, body));
+function span({ number, columns }, first, last) {
+  const [from, until] = [columns.turns[first - 1], columns.turns[last - 1]];
+  return first === last ? `${number}:${from}` : `${number}:${from} to ${until}`;
 }
 
-function cell(row, episode) {
-  if (!row) return el("td", { class: "over" }, "over");
-  return el("td", {}, el("p", { class: "where" }, turnLink(episode, row.turn, `${episode}:${row.turn}`), " ", el("bdi", {}, shorten(roomName(row.location_id), 50)), " ", ...badges(row)), el("p", { class: "action", dir: "auto" }, shorten(row.action, 160)),
-    row.reasoning && el("p", { class: "quiet", dir: "auto" }, shorten(row.reasoning, 200)), prose(shorten(row.response, 260), "story"));
+function stayCell(stay, done, episode) {
+  if (!stay) return el("td", { class: "over" }, "–");
+  const item = (one) => el("li", {}, to(episode, one.at, one.turn), " ", el("span", { class: "action", dir: "auto" }, shorten(one.action, 120)), " ",
+    one.own && el("span", { class: "own", title: "No other of these episodes did this here" }, "◆"), ...badges(one));
+  const rest = done.length > FEW && el("li", { class: "quiet" }, `and ${done.length - FEW} more, until `, to(episode, stay.last));
+  return el("td", {}, el("p", { class: "where" }, to(episode, stay.first, span(episode, stay.first, stay.last))), el("ul", { class: "deeds" }, done.slice(0, FEW).map(item), rest));
 }
 
-// At the place where they part: what was believed in the later episode, and not yet in the earlier one, at that turn.
-async function whatTheLaterKnew(one, other, parting) {
-  if (!parting.parted || parting.by === "end") return null;
-  const id = run.episodes.get(other).columns.places[parting.parted - 1];
+function badges({ gain, died }) {
+  return [gain !== 0 && points(gain), died && el("span", { class: "badge bad" }, "died")].filter(Boolean);
+}
+
+function points(gain) {
+  return el("span", { class: `badge ${gain > 0 ? "good" : "bad"}` }, `${gain > 0 ? "+" : "−"}${Math.abs(gain)}`);
+}
+
+function scoreTable({ episodes, rows: all }) {
+  const cell = (one, episode) => (one ? el("td", {}, el("p", { class: "where" }, to(episode, one.at)), `${count(one.score, "point")}, ${count(one.since, "turn")} after ${one.since === one.turn ? "the beginning" : "the points before"}`) : el("td", { class: "over" }, "not in this episode"));
+  const rows = all.map((row) => el("tr", { class: row.cells.every(Boolean) ? "" : "differs" },
+    el("th", { scope: "row" }, points(row.gain), " ", el("span", { class: "action", dir: "auto" }, shorten(row.action, 80)), " ", el("bdi", { class: "quiet" }, shorten(roomName(row.place), 60))),
+    row.cells.map((one, number) => cell(one, episodes[number]))));
+  const end = (episode) => el("td", {}, episode.columns.turns.length ? to(episode, episode.columns.turns.length) : "–", ` ${episode.columns.scores.at(-1) ?? "?"} points`);
+  return table("Episodes by score", episodes, "What changed the score", [...rows, el("tr", {}, el("th", { scope: "row" }, "The end"), episodes.map(end))]);
+}
+
+// The row of the turn that is looked at comes into sight.
+function bringIn() {
+  const row = box.querySelector("tr.looked-at");
+  if (!row) return;
+  const top = row.getBoundingClientRect().top - box.getBoundingClientRect().top;
+  if (top < 0 || top > box.clientHeight - 60) box.scrollTop += top - box.clientHeight / 3;
+}
+
+// Where they part: what was believed in the later episode, and not yet in the earlier one, at that turn.
+async function whatTheLaterKnew(one, other) {
+  const parted = parting(one, other);
+  if (!parted || parted.by === "end") return null;
+  const id = other.columns.places[parted.same];
   if (id === null || id === undefined) return null;
   const { threads } = await place(id);
   const words = ({ memory }) => `${memory.title}\n${memory.text}`;
-  const earlier = new Set(memoriesAt(threads, moment(one, parting.parted - 1)).filter(believed).map(words));
-  const later = memoriesAt(threads, moment(other, parting.parted - 1)).filter(believed);
-  return { id, fresh: later.filter((state) => !earlier.has(words(state))) };
+  const earlier = new Set(memoriesAt(threads, moment(one.number, parted.same)).filter(believed).map(words));
+  const later = memoriesAt(threads, moment(other.number, parted.same)).filter(believed);
+  return { id, one: one.number, other: other.number, fresh: later.filter((state) => !earlier.has(words(state))) };
 }
 
-function explained(one, other, knew) {
+function explained(knew) {
   if (knew === null) return [];
-  const heading = el("h3", { dir: "auto" }, `What episode ${other} knew of ${shorten(roomName(knew.id), 60)} there, and episode ${one} did not`);
+  const heading = el("h3", { dir: "auto" }, `What episode ${knew.other} knew of ${shorten(roomName(knew.id), 60)}, where they part, and episode ${knew.one} did not`);
   return [heading, ...(knew.fresh.length ? knew.fresh.map((state) => memoryCard(state)) : [el("p", { class: "empty" }, "Nothing more: both knew the same of this place.")])];
 }

@@ -28,7 +28,7 @@ export function showTranscriptAgain() {
 
 export async function updateTranscript() {
   const row = current();
-  if (!row?.columns || view.beside !== null) return;
+  if (!row?.columns) return;
   const identity = `${row.episode}.${row.generation}`;
   if (identity !== drawnOf) begin(row, identity);
   const length = row.columns.turns.length;

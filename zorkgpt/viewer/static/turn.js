@@ -6,8 +6,9 @@ import { beside } from "./memory_card.js";
 import { latest } from "./goals_and_knowledge.js";
 import { believed, memoriesAt } from "./memory_state.js";
 import { knowledgeLines, memoryRelied, objectiveRelied, placesInReason } from "./reasons.js";
-import { callList } from "./calls.js";
-import { ask } from "./api.js";
+import { PLAYER, callList } from "./calls.js";
+import { ask, askOnce } from "./api.js";
+import { promptBudget } from "./prompt_budget.js";
 import { copyButton } from "./clipboard.js";
 import { linkTo } from "./address.js";
 
@@ -35,8 +36,8 @@ export async function updateTurn() {
   }
   const [turn, before] = await Promise.all([turnRow(episode, at), turnRow(episode, at - 1)]);
   if (view.at !== at || view.episode !== episode || !turn) return;
-  const [written, relied] = await Promise.all([writings(turn), reliances(turn, episode)]);
-  if (view.at === at && view.episode === episode) fill(box, key, [whereabouts(turn, before), ...relied, copies(turn, episode), ...written, ...verdicts(turn), ...read(turn.extraction), ...calls(turn, episode), ...ending(row, at)]);
+  const [written, relied, held] = await Promise.all([writings(turn), reliances(turn, episode), promptOf(turn, episode)]);
+  if (view.at === at && view.episode === episode) fill(box, key, [whereabouts(turn, before), ...relied, copies(turn, episode), ...written, ...verdicts(turn), ...read(turn.extraction), ...held, ...calls(turn, episode), ...ending(row, at)]);
 }
 
 function opening(row) {
@@ -147,6 +148,14 @@ function read(extraction) {
   if (!found.length) return [];
   const words = (value) => shorten(Array.isArray(value) ? value.map(shown).join(", ") : value === true ? "yes" : value, 300);
   return [el("h3", {}, "Read in the answer"), el("dl", { class: "facts" }, found.flatMap(([name, value]) => [el("dt", {}, shorten(name.replaceAll("_", " "), 40)), el("dd", { dir: "auto" }, words(value))]))];
+}
+
+// What the player was told before it chose, the last time that it was asked.
+async function promptOf(turn, episode) {
+  const call = turn.calls.filter(({ role }) => role === PLAYER).at(-1);
+  if (!call) return [];
+  const held = await askOnce(`episodes/${episode}/calls/${call.call}`).then(promptBudget, (error) => el("p", { class: "empty" }, error.message));
+  return [el("h3", {}, "What its prompt held"), held];
 }
 
 function calls(turn, episode) {

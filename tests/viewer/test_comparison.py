@@ -1,0 +1,164 @@
+"""Episodes beside each other: by place, by score, realigned after a parting, and no place lost by looking."""
+
+import random
+import re
+from itertools import pairwise
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.fixtures.viewer import served, started, turn, write_log
+
+pytestmark = pytest.mark.slow
+
+NAMES = {10: "Hall", 20: "Cellar", 30: "Loft", 40: "Shed"}
+ENDED = {"event": "episode_ended", "reason": "turn limit"}
+
+
+def walk(*steps):
+    """Turns from (place, action, place after, score); each is told in ten lines, so that the transcript scrolls."""
+    rows, before = [], 0
+    for number, (place, action, after, score) in enumerate(steps, 1):
+        named = {"location": NAMES[place], "location_after": NAMES[after]}
+        scores = {"score_before": before, "score": score, "response": "A line.\n" * 10}
+        rows.append(turn(number, location_id=place, location_after_id=after, action=action, **named, **scores))
+        before = score
+    return rows
+
+
+START = [(10, "look", 10, 0), (10, "Take  lamp", 10, 5), (10, "down", 20, 5)]
+FIRST = [*START, (20, "dig", 20, 5), (20, "up", 10, 5), (10, "up", 30, 5), (30, "pull rope", 30, 15)]
+SECOND = [*START, (20, "wait", 20, 5), (20, "north", 40, 5), (40, "take axe", 40, 8), (40, "south", 20, 8)]
+SECOND += [(20, "up", 10, 8), (10, "up", 30, 8), (30, "pull rope", 30, 18)]
+THIRD = [(10, "up", 30, 0), (30, "pull rope", 30, 10), (30, "down", 10, 10), (10, "take lamp", 10, 15)]
+
+
+@pytest.fixture(scope="module")
+def workdir(tmp_path_factory):
+    path = tmp_path_factory.mktemp("comparison")
+    for number, steps in enumerate((FIRST, SECOND, THIRD), 1):
+        write_log(path, started(number), *walk(*steps), ENDED, episode=number)
+    return path
+
+
+def rows_of(page) -> list[list[str]]:
+    """The rows of the comparison: the place, and the turns of each episode there."""
+    rows = page.locator("table.beside tbody tr")
+    expect(rows.first).to_be_visible()
+    return [
+        [
+            row.locator("th").inner_text(),
+            *(cell.inner_text().splitlines()[0].strip() for cell in row.locator("td").all()),
+        ]
+        for row in rows.all()
+    ]
+
+
+def test_episodes_are_aligned_by_place_and_meet_again_after_they_part(address, open_page):
+    page = open_page(f"{address}#1:4&beside=2")
+    assert rows_of(page) == [
+        ["Hall", "1:1 to 3", "2:1 to 3"],
+        ["Cellar", "1:4 to 5", "2:4 to 5"],
+        ["Shed", "–", "2:6 to 7"],
+        ["Cellar", "–", "2:8"],
+        ["Hall", "1:6", "2:9"],
+        ["Loft", "1:7", "2:10"],
+    ]
+    summary = page.locator("#beside .summary")
+    expect(summary).to_contain_text(
+        "Alike for 3 turns. In turn 4 they do different things: 1:4 2:4. Together again at Hall"
+    )
+    expect(page.locator("tr.parting th")).to_have_text("Cellar")
+    expect(page.locator("tr.looked-at th")).to_have_text("Cellar")
+    own = page.locator("#beside li", has=page.locator(".own")).all_inner_texts()
+    assert [" ".join(words.split()) for words in own] == ["4 dig ◆", "5 up ◆", "4 wait ◆", "5 north ◆"]
+
+
+def test_more_than_two_are_compared_and_each_can_be_taken_out_again(address, open_page):
+    page = open_page(f"{address}#1:4&beside=2")
+    page.get_by_label("Compare with one more episode").select_option("3")
+    expect(page).to_have_url(re.compile("#1:4&beside=2,3$"))
+    expect(page.locator("table.beside thead th")).to_have_count(4)
+    assert rows_of(page)[-2:] == [["Loft", "1:7", "2:10", "3:2 to 3"], ["Hall", "–", "–", "3:4"]]
+    expect(page.locator("#beside .summary")).to_have_count(2)
+    page.get_by_role("button", name="Take episode 2 out").click()
+    expect(page).to_have_url(re.compile("#1:4&beside=3$"))
+    expect(page.locator("table.beside thead th")).to_have_count(3)
+
+
+def test_episodes_are_compared_by_what_changed_the_score_whenever_it_did(address, open_page):
+    page = open_page(f"{address}#1:4&beside=2,3")
+    page.get_by_role("button", name="By score").click()
+    expect(page).to_have_url(re.compile("&beside=2,3&by=score$"))
+    cells = [[" ".join(cell.split()) for cell in row] for row in rows_of(page)]
+    assert cells == [
+        ["+5 take lamp Hall", "1:2", "2:2", "3:4"],
+        ["+10 pull rope Loft", "1:7", "2:10", "3:2"],
+        ["+3 take axe Shed", "not in this episode", "2:6", "not in this episode"],
+        ["The end", "1:7 15 points", "2:10 18 points", "3:4 15 points"],
+    ]
+    expect(page.locator("table.beside")).to_contain_text("15 points, 5 turns after the points before")
+
+
+def test_rows_lead_into_each_episode_and_back_leads_to_the_comparison(address, open_page):
+    page = open_page(f"{address}#1:4&beside=2")
+    page.get_by_role("link", name="2:6 to 7").click()
+    expect(page.locator("#episodes select")).to_have_value("2")
+    expect(page.locator("article[aria-current] .number")).to_have_text("6")
+    expect(page).to_have_url(re.compile("#2:6$"))
+    page.go_back()
+    expect(page.locator("#beside")).to_be_visible()
+    page.locator("table.beside").get_by_role("link", name="1:6").click()
+    expect(page.locator("#episodes select")).to_have_value("1")
+    expect(page.locator("article[aria-current] .number")).to_have_text("6")
+
+
+@pytest.mark.parametrize(("width", "height"), [(1400, 900), (390, 844), (844, 390)])
+def test_opening_and_closing_it_loses_no_place(address, open_page, width, height):
+    page = open_page(f"{address}#2:6&tab=knowledge", width=width, height=height)
+    expect(page.locator("article[aria-current] .number")).to_have_text("6")
+    page.locator("#turns").hover()
+    page.mouse.wheel(0, -170)
+    page.wait_for_timeout(300)
+    before = page.evaluate("document.querySelector('#turns').scrollTop")
+    page.get_by_label("Compare with another episode").select_option("1")
+    expect(page.locator("table.beside tr.looked-at")).to_be_in_viewport()
+    expect(page.locator("#turns")).to_be_hidden()
+    page.evaluate("document.querySelector('#beside-body').scrollTop = 40")
+    there = page.evaluate("document.querySelector('#beside-body').scrollTop")
+    page.get_by_role("button", name="Close comparison").click()
+    expect(page.locator("#turns")).to_be_visible()
+    assert page.evaluate("document.querySelector('#turns').scrollTop") == before
+    expect(page).to_have_url(re.compile("#2:6&tab=knowledge$"))
+    page.get_by_label("Compare with another episode").select_option("1")
+    expect(page.locator("table.beside")).to_be_visible()
+    assert page.evaluate("document.querySelector('#beside-body').scrollTop") == there
+    if width > 720 and height > 500:
+        expect(page.locator("#knowledge")).to_be_visible()
+
+
+def longest(one: str, other: str) -> int:
+    """The length of a longest common subsequence, by the usual table."""
+    row = [0] * (len(other) + 1)
+    for mine in one:
+        before = row
+        row = [0]
+        for at, theirs in enumerate(other, 1):
+            row.append(before[at - 1] + 1 if mine == theirs else max(before[at], row[-1]))
+    return row[-1]
+
+
+def test_an_alignment_has_as_much_in_common_as_there_is(workdir, open_page):
+    chance = random.Random(3)
+    words = [tuple("".join(chance.choices("abcd", k=chance.randrange(0, 30))) for _ in range(2)) for _ in range(200)]
+    with served(workdir) as url:
+        page = open_page(url)
+        told = page.evaluate(
+            "async (words) => { const { common } = await import('/static/alignment.js'); "
+            "return words.map(([one, other]) => common([...one], [...other])); }",
+            words,
+        )
+    for (one, other), pairs in zip(words, told, strict=True):
+        assert all(one[mine] == other[theirs] for mine, theirs in pairs)
+        assert all(before[0] < after[0] and before[1] < after[1] for before, after in pairwise(pairs))
+        assert len(pairs) == longest(one, other)
