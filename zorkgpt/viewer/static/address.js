@@ -54,7 +54,7 @@ export async function openAddress() {
 }
 
 async function openFirst() {
-  Object.assign(view, { place: null, beside: null, by: BY[0], panel: "transcript", tab: known.tabs[0], find: null, only: [], sort: known.sorts[0] });
+  Object.assign(view, { place: null, beside: null, by: BY[0], panel: "transcript", tab: known.tabs[0], find: null, only: [], sort: known.sorts[0], from: null });
   const last = [...run.episodes.keys()].at(-1);
   if (last !== undefined) await show(last, exported ? 0 : Infinity, !exported);
 }
@@ -77,7 +77,7 @@ function sightOf(asked) {
   })]);
 }
 
-async function open({ head, tab = known.tabs[0], panel = "transcript", place, beside, by = BY[0], find = null, only = "", sort = known.sorts[0], ...others }) {
+async function open({ head, tab = known.tabs[0], panel = "transcript", place, beside, by = BY[0], find = null, only = "", sort = known.sorts[0], from, ...others }) {
   const [stranger] = Object.keys(others);
   if (stranger !== undefined) throw new NoSuchSight(`“${shorten(stranger, 40)}” means nothing here.`);
   if (!known.tabs.includes(tab)) throw new NoSuchSight(`there is no tab “${shorten(tab, 40)}”.`);
@@ -88,6 +88,7 @@ async function open({ head, tab = known.tabs[0], panel = "transcript", place, be
   if (strange !== undefined) throw new NoSuchSight(`there is no filter “${shorten(strange, 40)}”; there are ${known.events.join(", ")}.`);
   if (!BY.includes(by)) throw new NoSuchSight(`episodes are compared by ${BY.join(" or by ")}, not by “${shorten(by, 40)}”.`);
   const compared = beside === undefined ? null : beside.split(",").map(episodeOf);
+  const learnedIn = from === undefined ? null : episodeOf(from);
   const room = place === undefined ? null : placeOf(place);
   if (head === "live" || known.screens.includes(head)) {
     await openFirst();
@@ -101,7 +102,7 @@ async function open({ head, tab = known.tabs[0], panel = "transcript", place, be
     if (at === null) throw new NoSuchSight(`episode ${episode} has no turn ${turn}; its last one is ${run.episodes.get(episode).last_turn}.`);
     await show(episode, at);
   }
-  Object.assign(view, { tab, panel, place: room, beside: compared, by, find: events.length ? find ?? "" : find, only: events, sort });
+  Object.assign(view, { tab, panel, place: room, beside: compared, by, find: events.length ? find ?? "" : find, only: events, sort, from: learnedIn });
 }
 
 function episodeOf(words) {
@@ -129,6 +130,7 @@ function address() {
   if (view.beside !== null) parts.push(`beside=${view.beside.join(",")}`);
   add("by", view.by, BY[0]);
   add("sort", view.sort, known.sorts[0]);
+  if (view.from !== null) add("from", view.from);
   if (view.find) add("find", view.find.slice(0, LONGEST_FIND));
   if (view.find === "" && !view.only.length) parts.push("find=");
   if (view.only.length) parts.push(`only=${view.only.join(",")}`);

@@ -23,6 +23,7 @@ const COLUMNS = [
   { id: "shown", name: "Shown", number: true, title: "Turns on which the player was shown it", value: (row) => row.shown, cell: (row) => (row.shown ? row.shown.toLocaleString("en") : "never") },
   { id: "tried", name: "Tried", number: true, title: "Times that the player did what it speaks of, having been shown it", value: (row) => number(row.tried), cell: (row) => (number(row.tried) ? row.tried.toLocaleString("en") : LASTING.has(row.persistence) && row.shown ? "unused" : "–") },
   { id: "worked", name: "Worked", number: true, title: "How many of these times came out as it says", value: (row) => (number(row.tried) ? number(row.worked) / row.tried : null), cell: (row) => (number(row.tried) ? `${number(row.worked)} of ${row.tried}` : "–") },
+  { id: "misled", name: "Misled", number: true, title: "How many of these times did not", value: (row) => (number(row.tried) ? number(row.tried) - number(row.worked) : null) },
   { id: "contested", name: "Contested", number: true, title: "Contradictions that were kept apart from it", value: (row) => row.contested },
   { id: "first", name: "First", number: true, value: (row) => row.first, cell: (row) => link(row.first) },
   { id: "last", name: "Last change", number: true, value: (row) => row.last, cell: (row) => link(row.last) },
@@ -37,13 +38,22 @@ export async function updateEverything() {
   box.closest("section").hidden = view.screen !== "memories";
   if (view.screen !== "memories") return;
   const version = `${run.memory}.${[...run.episodes.values()].map((row) => `${row.generation}.${row.count}`)}`;
-  const key = `${version}.${view.sort}.${limit}`;
+  const key = `${version}.${view.sort}.${view.from}.${limit}`;
   if (box.dataset.key === key) return;
-  const { memories } = await askOnce("memories", version);
+  const memories = (await askOnce("memories", version)).memories.filter((row) => view.from === null || isFrom(row, view.from));
   const rows = sorted(COLUMNS, memories, view.sort);
   const more = rows.length > limit && button(`Show ${STEP} more of ${rows.length - limit}`, () => { limit += STEP; announce(); }, { class: "small" });
-  fill(box, key, memories.length ? [summary(memories), table(COLUMNS, rows.slice(0, limit), { sort: view.sort, label: "All memories", choose: (wanted) => { view.sort = wanted; announce(); }, more })]
-    : [el("p", { class: "empty" }, "Nothing is remembered yet.")]);
+  fill(box, key, memories.length ? [...chosen(), summary(memories), table(COLUMNS, rows.slice(0, limit), { sort: view.sort, label: "All memories", choose: (wanted) => { view.sort = wanted; announce(); }, more })]
+    : [...chosen(), el("p", { class: "empty" }, view.from === null ? "Nothing is remembered yet." : "No lasting memory is from it.")]);
+}
+
+function isFrom(row, episode) {
+  return LASTING.has(row.persistence) && parted(row.first)[0] === episode;
+}
+
+function chosen() {
+  if (view.from === null) return [];
+  return [el("p", {}, `Those that episode ${view.from} learned: the episode after it began with them. `, button("Show all", () => { view.from = null; announce(); }, { class: "small" }))];
 }
 
 function summary(rows) {

@@ -72,7 +72,7 @@ const COLUMNS = [
   { id: "rooms", name: "Rooms", title: "Different rooms; in brackets those that no earlier episode had seen", value: (row) => row.rooms, cell: (row) => `${row.rooms} (${row.new_rooms})`, number: true },
   { id: "deaths", name: "Deaths", value: (row) => row.deaths, number: true },
   { id: "repeated", name: "Repeated failures", title: "Actions without effect that had had none at the same place before, in this or an earlier episode", value: (row) => row.repeated, number: true },
-  { id: "learned", name: "Learned", title: "Lasting memories that were added", value: (row) => row.learned, number: true },
+  { id: "learned", name: "Learned", title: "Lasting memories that were added", value: (row) => row.learned, cell: (row) => (row.learned ? button(row.learned, () => { Object.assign(view, { screen: "memories", from: row.episode }); announce(); }, { class: "small", title: `What episode ${row.episode} learned` }) : 0), number: true },
   { id: "disproved", name: "Disproved", title: "Lasting memories that were found to be wrong", value: (row) => row.disproved, number: true },
   { id: "tokens", name: "Tokens", title: "Of all questions to models and their answers, as far as the server told", value: tokens, number: true },
   { id: "cost", name: "Cost", value: (row) => row.cost, cell: (row) => (row.calls ? money([row]) : "–"), number: true },

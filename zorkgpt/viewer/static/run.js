@@ -9,10 +9,10 @@ export const MARK = { failed: 1, died: 2, victory: 4, refused: 8, rejected: 16, 
 // `lost` says why the address that was opened leads nowhere.
 export const run = { name: "", episodes: new Map(), names: {}, map: 0, memory: 0, pageTurns: 20, edit: false, connected: null, damage: [], differing: 0, missing: "", undone: "", done: "", lost: "" };
 // `at` counts the turns that were played: 0 is the opening. `place` is a place that was asked for, null the turn's own.
-// `screen` is what the page shows: one of "turn", "overview", "memories", which `sort` orders. `panel` is the one that is open where there is room for one, `tab` the one of what is known.
+// `screen` is what the page shows: one of "turn", "overview", "memories", which `sort` orders, and which are kept to those that the episode `from` learned. `panel` is the one that is open where there is room for one, `tab` the one of what is known.
 // `beside` are the episodes that the one that is looked at is compared with, or null, `by` says whether by place or by score.
 // `find` are the words that are searched for, null where nobody searches, `only` the events that the hits are kept to.
-export const view = { screen: "turn", episode: 0, at: 0, following: true, place: null, beside: null, panel: "transcript", tab: "memories", find: null, only: [], sort: "place", by: "place" };
+export const view = { screen: "turn", episode: 0, at: 0, following: true, place: null, beside: null, panel: "transcript", tab: "memories", find: null, only: [], sort: "place", by: "place", from: null };
 const listeners = [];
 const finishers = [];
 let announced = false;
@@ -143,7 +143,7 @@ export async function show(episode, at, following = false) {
 }
 
 export function openScreen(screen) {
-  view.screen = screen;
+  Object.assign(view, { screen, from: null });
   announce();
 }
 

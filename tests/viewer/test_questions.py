@@ -1,0 +1,127 @@
+"""The questions of docs/viewer.md, each answered in at most three clicks or keys from the page as it opens."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.fixtures.viewer import served, started, turn, write_log
+from zorkgpt import Memory, SimpleMemoryManager
+
+pytestmark = pytest.mark.slow
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "viewer.md"
+LAMP = Memory("NOTE", "Lamp gives light", 1, "1", 0, "The lamp gives light.", "permanent", tried=9, worked=8)
+TROLL = Memory("NOTE", "Troll is friendly", 3, "2", 0, "The troll seems friendly.", "permanent", tried=7, worked=1)
+SHOWN = f"[NOTE] {LAMP.title}: {LAMP.text}"
+REASON = "The lamp gives light. I light it."
+
+
+def _log(workdir, episode: int, *turns) -> None:
+    ended = {"event": "episode_ended", "episode": episode, "reason": "turn limit", "max_score": 50}
+    write_log(workdir, started(episode), *turns, ended, episode=episode)
+
+
+@pytest.fixture(scope="module")
+def workdir(tmp_path_factory):
+    workdir = tmp_path_factory.mktemp("run")
+    wrong = {"kind": "invalidated", "location_id": 10, "title": TROLL.title, "text": TROLL.text}
+    wrong |= {"persistence": "permanent", "detail": "It struck."}
+    learned = {one.episode: {"kind": "added", "title": one.title, "persistence": "permanent"} for one in (LAMP, TROLL)}
+    for episode in range(1, 5):
+        second = turn(2, action="take lamp", score=5 * episode, reasoning=REASON, memory_shown=SHOWN)
+        end = turn(3, score_before=5 * episode, score=5 * episode, died=episode == 2)
+        first = turn(1, memory_events=[learned[episode]] if episode in learned else [])
+        _log(workdir, episode, first, second, end | {"memory_events": [wrong] if episode == 4 else []})
+        call = {"v": 1, "event": "model_called", "turn": 2, "role": "agent", "model": "m", "cost": 0.5, "answer": "ok"}
+        call |= {"prompt_tokens": 900, "completion_tokens": 10, "messages": [{"speaker": "user", "content": "Now?"}]}
+        (workdir / "runs" / str(episode) / "model_calls.jsonl").write_text(json.dumps(call) + "\n")
+    with SimpleMemoryManager.open(workdir / "Memories.md") as memory:
+        for one in (LAMP, TROLL):
+            memory.add_memory(10, "Hall", one)
+    history = workdir / "Memories.history.jsonl"
+    rows = [json.loads(line) for line in history.read_text().splitlines()]
+    for row in rows:
+        if row.get("after"):
+            row |= {"episode": row["after"]["episode"], "turn": 1}
+    history.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return workdir
+
+
+QUESTIONS = {
+    "Which episode did best?": (
+        [],
+        lambda page: expect(page.locator("#overview .summary")).to_contain_text("20 of 50"),
+    ),
+    "Did it learn from episode to episode?": (
+        [],
+        lambda page: expect(page.locator(".learning a")).to_have_count(4),
+    ),
+    "Where did the points come from?": (
+        ["#overview .points a:first-child"],
+        lambda page: expect(page.locator("article[aria-current]")).to_contain_text("take lamp"),
+    ),
+    "What did it cost?": ([], lambda page: expect(page.locator("#overview .summary")).to_contain_text("$2.00")),
+    "Which memory misled it most?": (
+        ["m", "#everything th button:text-is('Misled')"],
+        lambda page: expect(page.locator("#everything tbody summary").first).to_have_text(TROLL.title),
+    ),
+    "What did episode 4 know that 3 did not?": (
+        ["#overview tr:has(a:text-is('Episode 3')) button"],
+        lambda page: expect(page.locator("#everything tbody summary")).to_have_text([TROLL.title]),
+    ),
+    "What turned out to be wrong?": (
+        ["/", "[data-event=disproved]", ".hit"],
+        lambda page: expect(page.locator("#turn")).to_contain_text("Found to be wrong"),
+    ),
+    "Where did it die?": (
+        ["/", "[data-event=death]", ".hit"],
+        lambda page: expect(page.locator("article[aria-current]")).to_contain_text("died"),
+    ),
+    "Why did it do that?": (
+        ["#overview .points a:first-child"],
+        lambda page: expect(page.locator(".reliances")).to_contain_text(LAMP.title),
+    ),
+    "What does it know of a place?": (
+        ["t", ".map .room:not(.unknown)"],
+        lambda page: expect(page.locator("#memories .memory")).to_have_count(2),
+    ),
+    "What was the model asked, word for word?": (
+        ["#overview .points a:first-child", "#turn .calls summary"],
+        lambda page: expect(page.locator(".said").first).to_contain_text("Now?"),
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def address(workdir):
+    with served(workdir) as url:
+        yield url
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_a_question_is_answered_in_at_most_three_steps(address, open_page, question):
+    steps, answer = QUESTIONS[question]
+    assert len(steps) <= 3
+    page = open_page(address)
+    expect(page.locator("#overview tbody tr")).to_have_count(4)
+    for step in steps:
+        if len(step) == 1:
+            page.keyboard.press(step)
+        else:
+            page.locator(step).first.click()
+    answer(page)
+
+
+def test_the_table_of_the_document_asks_these_questions():
+    asked = re.findall(r"^\| ([A-Z][^|]*\?) \|", DOCUMENT.read_text(encoding="utf-8"), re.MULTILINE)
+    assert asked == list(QUESTIONS)
+
+
+def test_what_an_episode_learned_has_an_address(address, open_page):
+    page = open_page(f"{address}#memories&from=1")
+    expect(page.locator("#everything tbody summary")).to_have_text([LAMP.title])
+    page.get_by_role("button", name="Show all").click()
+    expect(page.locator("#everything tbody summary")).to_have_count(2)
