@@ -185,6 +185,7 @@ def test_without_extras_every_module_imports_or_names_its_extra(environment, tmp
         "zorkgpt.adapters.mcp": "mcp",
         "zorkgpt.adapters.openai_agents": "openai-agents",
         "zorkgpt.adapters.pydantic_ai": "pydantic-ai",
+        "zorkgpt.adapters.tales": "tales",
         "zorkgpt.cli": "cli",
         "zorkgpt.viewer.limits": "viewer",
     }

@@ -302,7 +302,7 @@ def memory_path(workdir: Path | None, file: str | None, game: str | None, *, mak
     if file is not None:
         return file if is_postgres(file) else Path(file)
     found = run_paths(workdir, game, make=make)
-    return found.workdir / found.memory
+    return found.address or found.workdir / found.memory
 
 
 def world_of(file: str | None) -> "World":

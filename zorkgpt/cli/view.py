@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from zorkgpt.cli.paths import RunPaths, run_paths
+from zorkgpt.errors import ViewerError
 from zorkgpt.viewer.run_files import RunFileNames
 
 if TYPE_CHECKING:
@@ -18,19 +19,28 @@ if TYPE_CHECKING:
 
 
 def view_run(
-    run: Path | None, *, game: str | None, host: str | None, port: int | None, edit: bool, export: Path | None
+    run: Path | None,
+    *,
+    game: str | None,
+    host: str | None,
+    port: int | None,
+    edit: bool,
+    export: Path | None,
+    episodes: str | None,
 ) -> None:
     """Serve the page until Ctrl-C, or write it into one file.
 
     Raises:
         ZorkGPTError: there is nothing to show, or it can't be served or written.
     """
+    if episodes is not None and export is None:
+        raise ViewerError(f"--episodes {episodes} chooses what --export writes: name a file with --export, too.")
     paths = run_paths(run, game)
     workdir, names = paths.workdir, _names(paths)
     if export is not None:
         from zorkgpt.viewer.export import export_run
 
-        size = export_run(workdir, export, names=names)
+        size = export_run(workdir, export, episodes=episodes, names=names)
         typer.echo(f"Written to {export} ({size / 1e6:.1f} MB). It opens from disk, without a server.")
         return
     from zorkgpt.viewer.server import serve

@@ -188,6 +188,7 @@ class SimpleMemoryManager:
         check_parts(world, embeddings=embeddings, judge=judge, synthesizer=synthesizer)
         self.settings = settings = settings_of(config)
         self.store: Store = _store(path or settings.path, lock_timeout_s, disk)
+        self._runs = self.store.path.parent / RUNS if path else settings.runs
         self._state = EpisodeState(game_state)
         self._visits = Visits()
         if llm_client is not None and not (synthesizer and judge):
@@ -581,7 +582,7 @@ class SimpleMemoryManager:
                 traces = traces_of_text(str(text), (self.store.cache, self._writer.ephemeral))
             self._writer.forget(traces.removed, traces.are_in)
             self._learner.forget()
-            forget(self.store, traces)
+            forget(self.store, traces, self._runs)
             self._as_of = None
         return len(traces.removed)
 
@@ -966,7 +967,7 @@ class SimpleMemoryManager:
 
     def _past(self) -> AsOf:
         if self._as_of is None:
-            self._as_of = AsOf(self.store.history, self.store.path.parent / RUNS)
+            self._as_of = AsOf(self.store.history, self._runs)
         self._as_of.refresh()
         return self._as_of
 
@@ -977,7 +978,7 @@ class SimpleMemoryManager:
         self._writer.refresh()
         with self.store.guard:
             place = None if location_id is None else checked_place(location_id)
-            return why(self.store, title, location_id=place)
+            return why(self.store, title, location_id=place, runs=self._runs)
 
     # The episode
 

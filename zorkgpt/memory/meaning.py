@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from threading import Thread
 from typing import TYPE_CHECKING, Protocol
 
-from zorkgpt.embeddings.table import VectorTable, key_of
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.log import get_logger
 from zorkgpt.memory.dedup.embedding_index import EmbeddingIndex
@@ -16,6 +15,8 @@ from zorkgpt.memory.storage.word_index import changed_places
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from zorkgpt.embeddings.table import VectorTable
 
     Vectors = NDArray[np.float32]
 
@@ -180,7 +181,7 @@ class OwnMeaning:
 class SharedMeaning:
     """The vectors in the database, which compares them; this process knows whose they are."""
 
-    table: VectorTable
+    table: "VectorTable"
     document: Document | None = None
     rebuilds: int = -1
     places: dict[bytes, set[PlaceKey]] = field(default_factory=dict)
@@ -231,6 +232,8 @@ class SharedMeaning:
 
     def _follow(self, index: EmbeddingIndex, document: Document) -> bool:
         """See to it that all texts have a vector. False: vectors can't tell now."""
+        from zorkgpt.embeddings.table import key_of
+
         if index.is_loading or index.provider is None:
             return False
         if self.document is document and self.rebuilds == index.rebuilds:

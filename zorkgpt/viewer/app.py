@@ -4,8 +4,10 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
+from zorkgpt.errors import ViewerError
 from zorkgpt.memory.models import PlaceKey
 from zorkgpt.memory.places import parse_place
 from zorkgpt.viewer.answers import Answers, NotInRun
@@ -58,6 +60,7 @@ def make_app(files: RunFiles, rules: AccessRules) -> "Starlette":
         Route("/api/overview", _answering(lambda request: answers.overview())),
         Route("/api/memories", _answering(lambda request: answers.memories())),
         Route("/api/search", _answering(search)),
+        Route("/api/export", _exporting(files)),
         Route("/api/map", _answering(lambda request: answers.map())),
         Route("/api/places/{place:path}", _answering(place)),
         Route("/api/episodes/{episode:int}/columns", _answering(columns)),
@@ -79,6 +82,29 @@ def make_app(files: RunFiles, rules: AccessRules) -> "Starlette":
         middleware=[Middleware(Guard, rules=rules)],
         exception_handlers={404: _not_there},
     )
+
+
+def _exporting(files: RunFiles) -> "Callable[[Request], Response]":
+    """Return an endpoint that gives the run as one file; one at a time, since it takes a while."""
+    from starlette.responses import JSONResponse, Response
+
+    from zorkgpt.viewer.export import chosen_episodes, exported
+
+    busy = Lock()
+
+    def export(request: "Request") -> "Response":
+        if not busy.acquire(blocking=False):
+            return JSONResponse({"error": "Another file is being written; try again in a moment."}, 503)
+        try:
+            page = exported(files, chosen_episodes(files, request.query_params.get("episodes")))
+        except ViewerError as error:
+            return JSONResponse({"error": str(error)}, 400)
+        finally:
+            busy.release()
+        name = {"content-disposition": 'attachment; filename="run.html"'}
+        return Response(page.encode("utf-8", "backslashreplace"), media_type="text/html", headers=name)
+
+    return export
 
 
 def _editing(files: RunFiles) -> "Route":

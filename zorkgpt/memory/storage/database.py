@@ -27,6 +27,8 @@ CREATE TABLE IF NOT EXISTS zorkgpt_state (
     revision bigint NOT NULL,
     read_anew_at bigint NOT NULL
 );
+ALTER TABLE zorkgpt_state ADD COLUMN IF NOT EXISTS episodes bigint NOT NULL DEFAULT 0;
+ALTER TABLE zorkgpt_state ADD COLUMN IF NOT EXISTS subject text NOT NULL DEFAULT '';
 CREATE TABLE IF NOT EXISTS zorkgpt_sections (
     position bigint PRIMARY KEY,
     revision bigint NOT NULL,

@@ -15,7 +15,6 @@ from itertools import chain, islice, pairwise
 from pathlib import Path
 from uuid import uuid4
 
-from zorkgpt.embeddings.table import key_of
 from zorkgpt.errors import FileError, MemoryStoreError
 from zorkgpt.files import LOCK_TIMEOUT_S, Recovery, write_file
 from zorkgpt.log import get_logger
@@ -162,18 +161,31 @@ class PostgresStore:
                     self._vectors = PostgresVectors(self._database)
                     self.vectors_kept = "in the database"
                 except MemoryStoreError as error:
-                    self.vectors_kept = f"on each machine, since the database has no pgvector ({error})"
+                    self.vectors_kept = f"on each machine, since the database can't keep them: {error}"
                     log.warning("vectors are kept on each machine", extra={"error": str(error)})
         return self._vectors
 
     def forget_vectors(self) -> None:
         """Delete the vectors of the texts that no memory has any more, and those that this machine keeps."""
+        from zorkgpt.embeddings.table import key_of
+
         self.path.with_suffix(".vectors.npz").unlink(missing_ok=True)
         with self.guard:
             self.refresh()
             # Other machines rely on those of the texts that are left.
             keys = {key_of(memory.text) for kept in self.cache.values() for memory in kept}
             delete_all_but(self._database, keys)
+
+    def claim_episode(self, least: int) -> int:
+        """Return the number of a new episode, this one or a higher one, which no other machine has."""
+        query = "UPDATE zorkgpt_state SET episodes = greatest(episodes + 1, %s) RETURNING episodes"
+        return int(self._database.rows(query, (least,))[0][0])
+
+    def claim_subject(self, subject: str) -> str:
+        """Return what the memory is about: this, where nobody has said it before."""
+        with self._database.transaction():
+            self._database.rows("UPDATE zorkgpt_state SET subject = %s WHERE subject = ''", (subject,))
+            return str(self._database.rows("SELECT subject FROM zorkgpt_state")[0][0])
 
     def locked(self) -> AbstractContextManager[object]:
         """Keep the other threads from changing what this machine keeps."""

@@ -4,9 +4,8 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from zorkgpt.embeddings.table import VectorTable
 from zorkgpt.files import Recovery
 from zorkgpt.memory.models import Memory, PlaceKey
 from zorkgpt.memory.storage.changes import ChangedDocument, DocumentChange
@@ -14,6 +13,10 @@ from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.history import HistoryRecord, TurnStamp
 from zorkgpt.memory.storage.trials import Trial
 from zorkgpt.memory.storage.word_index import WordIndex
+
+if TYPE_CHECKING:
+    # Loaded only where there are vectors.
+    from zorkgpt.embeddings.table import VectorTable
 
 
 class History(Protocol):
@@ -113,7 +116,7 @@ class Store(Protocol):
         """Where judgments are kept for all machines; None: beside the file."""
         ...
 
-    def vectors(self) -> VectorTable | None:
+    def vectors(self) -> "VectorTable | None":
         """Return where vectors are kept for all machines; None: beside the file, or this machine keeps its own."""
         ...
 
@@ -165,6 +168,14 @@ class Store(Protocol):
         Returns:
             The number of lines before and after.
         """
+        ...
+
+    def claim_episode(self, least: int) -> int:
+        """Return the number of a new episode, this one or a higher one, which no other player of the memory has."""
+        ...
+
+    def claim_subject(self, subject: str) -> str:
+        """Return what the memory is about: this, where nobody said it before; "" where the file's folder says it."""
         ...
 
     def locked(self) -> AbstractContextManager[object]:

@@ -140,6 +140,14 @@ class MemoryStore:
         """Keep others from changing the files."""
         return self.file.locked()
 
+    def claim_episode(self, least: int) -> int:
+        """Return this number: the folder of the file says which are taken."""
+        return least
+
+    def claim_subject(self, subject: str) -> str:
+        """Return "": the folder of the file says what it is about."""
+        return ""
+
     def vectors(self) -> None:
         """Return None: they lie beside the file."""
 

@@ -18,7 +18,6 @@ from zorkgpt.memory.storage.escaping import decode, encode, one_line
 from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.memory.storage.section import LocationSection, parse_section
 from zorkgpt.memory.storage.shelves import is_shelf_name
-from zorkgpt.runlog.episodes import RUNS
 
 FORGOTTEN = "[forgotten]"
 """Stands where a text was that is forgotten."""
@@ -84,8 +83,8 @@ def traces_of_text(text: str, caches: Iterable[dict[PlaceKey, list[Memory]]]) ->
     return Traces(frozenset(removed), frozenset({wanted, text}), frozenset())
 
 
-def forget(store: Store, traces: Traces) -> None:
-    """Take the traces out of the file and of everything that is kept beside it, in `runs/` too.
+def forget(store: Store, traces: Traces, runs: Path) -> None:
+    """Take the traces out of the file and of everything that is kept beside it, in the folder of the episodes too.
 
     Raises:
         MemoryStoreError, FileError, OSError: something can't be read or written; calling again goes on from there.
@@ -106,7 +105,7 @@ def forget(store: Store, traces: Traces) -> None:
         store.index.delete()
         for snapshot in path.parent.glob("*.json"):
             _clean_json(snapshot, traces)
-        for file in sorted((path.parent / RUNS).rglob("*")):
+        for file in sorted(runs.rglob("*")):
             if file.suffix in (".json", ".jsonl", ".journal"):
                 _clean_json(file, traces)
             elif file.name.endswith(path.name) or is_shelf_name(file.name.partition(".")[2]):
