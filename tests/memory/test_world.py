@@ -4,6 +4,7 @@ import json
 import re
 
 import pytest
+from numpy import float32
 
 from zorkgpt.embeddings.hashing import HashingEmbeddings
 from zorkgpt.errors import ConfigurationError
@@ -53,6 +54,8 @@ class Recorder:
         ({"reward": 0, "turn": 1}, False),
         ({"reward": 0.5}, True),
         ({"reward": -3}, True),
+        ({"reward": float32(0.5)}, True),
+        ({"reward": float32(0)}, False),
         ({"done": True}, True),
         ({"done": False}, False),
         ({"changed": ["cart"]}, True),
@@ -145,6 +148,10 @@ def test_a_reset_forgets_what_was_done_and_keeps_what_was_learned(tmp_path):
         ((CART, "", "Paid."), ValueError, "The action is ''"),
         ((CART, "pay", None), TypeError, "The result is None"),
         ((CART, "pay", "Paid.", {"reward": "5"}), TypeError, "The reward is '5'; it must be a number"),
+        ((CART, "pay", "Paid.", {"reward": float("nan")}), ValueError, "The reward is nan; it must be finite"),
+        ((CART, "pay", "Paid.", {"turn": "x", "reward": 1}), TypeError, "The turn is 'x'"),
+        ((CART, "pay", "Paid.", {1: 2}), TypeError, "The name of a fact is 1"),
+        ((CART, "pay", "Paid.", "reward"), TypeError, "The facts are 'reward'; they must be a mapping"),
         ((CART, "pay", "Paid.", {"place_after": 1.5}), TypeError, "The place is 1.5"),
     ],
 )

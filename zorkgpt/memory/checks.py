@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from types import UnionType
 from typing import Any
@@ -149,6 +150,22 @@ def check_turn(turn: object) -> None:
         raise TypeError(f"The turn is {quoted(turn)}, of the type {type(turn).__name__}; it must be a whole number.")
     if turn < 0:
         raise ValueError(f"The turn is {turn}; it must not be below zero.")
+
+
+def checked_facts(facts: object) -> dict[str, object]:
+    """Return the facts of an outcome; none where none were given.
+
+    Raises:
+        TypeError, ValueError: they are no mapping of texts, or the turn among them is none.
+    """
+    if facts is None:
+        return {}
+    if not isinstance(facts, Mapping):
+        raise TypeError(f"The facts are {quoted(facts)}; they must be a mapping, such as {{'reward': 1}}.")
+    for name in facts:
+        _check_type("name of a fact", name)
+    check_turn(facts.get("turn"))
+    return dict(facts)
 
 
 def checked_path(path: object) -> Path | str:

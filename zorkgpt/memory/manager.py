@@ -22,6 +22,7 @@ from zorkgpt.memory.checks import (
     check_text,
     check_turn,
     check_wanted,
+    checked_facts,
     checked_memory,
     checked_path,
     title_of,
@@ -810,9 +811,9 @@ class SimpleMemoryManager:
                 and `turn` are reasons or are counted, and all of them are told to whoever is asked.
 
         Raises:
-            TypeError, ValueError: the place is no key, a text is none, or the reward is no number.
+            TypeError, ValueError: the place is no key, a text is none, or a fact is none that can be told.
         """
-        place, facts = checked_place(place), dict(facts or {})
+        place, facts = checked_place(place), checked_facts(facts)
         check_text("action", action)
         check_name(place_name)
         if not isinstance(result, str):

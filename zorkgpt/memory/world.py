@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import isfinite
+from numbers import Real
 from pathlib import Path
 
 
@@ -54,15 +56,19 @@ def context_of(facts: Mapping[str, object]) -> dict[str, object]:
             changed), `place_after` (where the action led to), `turn`, or any field of `ZMachineContext`.
 
     Raises:
-        TypeError: the reward is no number.
+        TypeError, ValueError: the reward is no number.
     """
     told = {name: value for name, value in facts.items() if name not in _OWN}
     reward = facts.get("reward")
     if reward is not None:
-        if isinstance(reward, bool) or not isinstance(reward, (int, float)):
+        # NumPy's numbers are real ones too.
+        if isinstance(reward, bool) or not isinstance(reward, Real):
             raise TypeError(f"The reward is {reward!r}; it must be a number.")
+        value = reward if isinstance(reward, int) else float(reward)
+        if isinstance(value, float) and not isfinite(value):
+            raise ValueError(f"The reward is {reward!r}; it must be finite.")
         # A small reward is one too.
-        told.setdefault("score_delta", int(reward) or (reward > 0) - (reward < 0))
+        told.setdefault("score_delta", int(value) or (value > 0) - (value < 0))
     changed = bool(facts.get("changed")) or bool(facts.get("done"))
     told.setdefault("unnamed_change", changed)
     told.setdefault("nothing_changed", "changed" in facts and not changed and not told.get("score_delta"))
