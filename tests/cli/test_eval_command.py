@@ -137,6 +137,47 @@ def test_a_run_that_fails_ends_none_of_the_others(tmp_path):
     assert failure["why"] in (out / "report.html").read_text()
 
 
+def test_the_results_are_stored_and_fetched_where_a_url_says(tmp_path):
+    kept, one, other = (tmp_path / name for name in ("kept", "one", "other"))
+    for folder in (one, other):
+        folder.mkdir()
+        done = command("eval", "learning-1x2", "--seeds", "1", "--out", f"file://{kept}", "--no-pages", cwd=folder)
+        assert done.returncode == 0, done.stderr
+        assert f"Stored: file://{kept}" in done.stdout
+    names = {path.name for path in kept.iterdir()}
+    assert names == {"runs", "results.json", "episodes.csv", "report.md", "report.html"}
+    # The second one had nothing to play.
+    assert "finished" not in done.stderr
+    assert len(logs(other)) == 1
+
+
+@pytest.mark.parametrize(
+    ("missing", "options", "said"),
+    [
+        ("ray", ("--ray", "local"), "--ray needs Ray, which is not installed: pip install 'zorkgpt[ray]'."),
+        (
+            "fsspec",
+            ("--out", "s3://mary:hunter2@host/folder"),
+            "--out s3://…@host/folder names a store, which needs fsspec: pip install 'zorkgpt[storage]'.",
+        ),
+    ],
+)
+def test_what_is_not_installed_is_named_with_its_extra(tmp_path, missing, options, said):
+    program = (
+        f"import sys; sys.modules[{missing!r}] = None; from zorkgpt.cli.app import run; sys.exit(run(sys.argv[1:]))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, "eval", "learning-1x2", *options],
+        cwd=tmp_path,
+        env=environment(PYTHONPATH=str(ROOT)),
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 2, done.stderr
+    assert said in " ".join(done.stderr.split())
+    assert "Traceback" not in done.stderr
+
+
 def test_a_model_plays_in_processes_of_their_own(tmp_path):
     with ChatServer(lambda asked: Answer("ACTION: look")) as server:
         done = command(
@@ -155,6 +196,7 @@ def test_a_model_plays_in_processes_of_their_own(tmp_path):
         (["learning-1x2", "--seeds", "3-1"], "not '3-1'."),
         (["learning-1x2", "--seeds", "1-999999999"], "not '1-999999999'."),
         (["learning-1x2", "--ablate", "everything"], "There is no ablation 'everything'. There are: on, off, shuffled"),
+        (["generations-2x2x2", "--ablate", "frozen"], "With generations-2x2x2 there are: on, off, no-audit."),
         (["learning-1x2", "--player", "human"], "'human' plays no evaluation."),
         (["learning-1x2", "--player", "walkthrough"], "name one with --walkthrough"),
         (["learning-1x2", "--games", "no such story"], "No story file at no such story"),

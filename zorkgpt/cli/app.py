@@ -176,7 +176,10 @@ def show_page(
 def evaluation(
     protocol: Annotated[
         str,
-        typer.Argument(help="tales-100, textquests-500, jericho-1000, jttl-50, learning-K or learning-KxT (T turns)."),
+        typer.Argument(
+            help="tales-100, textquests-500, jericho-1000, jttl-50, learning-K or learning-KxT (T turns), "
+            "generations-GxE or generations-GxExT."
+        ),
     ],
     games: Annotated[
         list[str] | None, typer.Option("--games", help="A story file or name; may be given several times.")
@@ -198,10 +201,24 @@ def evaluation(
     ] = None,
     explore: Annotated[str | None, typer.Option("--explore", help="none, or return.")] = None,
     jobs: Annotated[
-        int | None, typer.Option("--jobs", min=1, help="Runs at the same time. [default: one for each processor]")
+        int | None,
+        typer.Option(
+            "--jobs", min=1, help="Runs, or episodes of a generation, at the same time. [default: one a processor]"
+        ),
+    ] = None,
+    ray: Annotated[
+        str | None,
+        typer.Option("--ray", help="Play on the Ray cluster at this address; local: begin one on this machine."),
+    ] = None,
+    limit: Annotated[
+        float | None,
+        typer.Option("--limit", min=1, help="Seconds after which a run, or an episode of a generation, is given up."),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", help="A folder for runs and results. [default: game_files/evaluations/…]")
+        str | None,
+        typer.Option(
+            "--out", help="A folder, or the URL of a store, for runs and results. [default: game_files/evaluations/…]"
+        ),
     ] = None,
     no_pages: Annotated[bool, typer.Option("--no-pages", help="Write no page for each run.")] = False,
     json_: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
@@ -224,6 +241,8 @@ def evaluation(
         walkthrough=walkthrough,
         explore=explore,
         jobs=jobs,
+        ray=ray,
+        limit_s=limit,
         out=out,
         pages=not no_pages,
         json=json_,

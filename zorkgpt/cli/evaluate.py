@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,9 +21,12 @@ from zorkgpt.cli.process import ExitCode
 from zorkgpt.errors import ConfigurationError
 from zorkgpt.evals.ablations import Ablation
 from zorkgpt.evals.campaign import RunOutcome, play_all
+from zorkgpt.evals.executor import Executor, ProcessExecutor
+from zorkgpt.evals.planning import plan
 from zorkgpt.evals.protocols import protocol_named
 from zorkgpt.evals.results import EvaluationResults, as_csv, as_json_text, results_of, tables
-from zorkgpt.evals.runs import EvaluationRun, plan
+from zorkgpt.evals.runs import EvaluationRun
+from zorkgpt.evals.storage import ResultStore, is_url
 from zorkgpt.files import write_file
 from zorkgpt.text import number_of, printable
 
@@ -50,7 +54,10 @@ class EvalOptions:
     walkthrough: Path | None = None
     explore: str | None = None
     jobs: int | None = None
-    out: Path | None = None
+    ray: str | None = None
+    limit_s: float | None = None
+    out: str | None = None
+    """A folder, or the URL of a store."""
     pages: bool = True
     json: bool = False
 
@@ -61,19 +68,24 @@ def evaluate(options: EvalOptions) -> int:
     Raises:
         ZorkGPTError: the input can't be used, or the configured model can't be reached; nothing was played.
     """
+    store = ResultStore(options.out) if options.out and is_url(options.out) else None
     runs = _planned(options)
+    root = runs[0].root
+    if store is not None:
+        store.fetch(root)
     for run in runs:
         run.check()
-    root = runs[0].root
-    jobs = options.jobs or os.cpu_count() or 1
+    executor = _executor(options)
     try:
-        with _shown(runs) as display:
-            outcomes = play_all(runs, jobs=jobs, watcher=display)
+        with _shown(runs, store) as display:
+            outcomes = play_all(runs, executor=executor, watcher=display, limit_s=options.limit_s)
     except KeyboardInterrupt:
         typer.echo(f"zorkgpt: Interrupted. What was played is kept in {root}; the same command goes on.", err=True)
         return ExitCode.INTERRUPTED
     results = results_of(outcomes)
     _write(results, root, pages=options.pages)
+    if store is not None:
+        store.keep(root, root)
     if options.json:
         sys.stdout.write(as_json_text(results).decode("utf-8", "replace"))
     else:
@@ -82,7 +94,17 @@ def evaluate(options: EvalOptions) -> int:
         console.print(f"{protocol.name}: {protocol.what}\n", soft_wrap=True)
         console.print(tables(results), soft_wrap=True)
         console.print(f"Report: {root / 'report.html'}", soft_wrap=True)
+        if store is not None:
+            console.print(f"Stored: {store.shown}", soft_wrap=True)
     return ExitCode.EPISODE_FAILED if results.failures else ExitCode.OK
+
+
+def _executor(options: EvalOptions) -> Executor:
+    if options.ray is None:
+        return ProcessExecutor(options.jobs or os.cpu_count() or 1)
+    from zorkgpt.evals.ray_executor import RayExecutor
+
+    return RayExecutor(options.ray, options.jobs)
 
 
 def _planned(options: EvalOptions) -> list[EvaluationRun]:
@@ -95,9 +117,16 @@ def _planned(options: EvalOptions) -> list[EvaluationRun]:
     stories = list({story.sha256: story for story in map(find_story, options.games or (None,))}.values())
     seeds = list(protocol.seeds) if options.seeds is None else _seeds(options.seeds)
     choice = _choice(options, config)
-    root = options.out or Path(config.zork_game_workdir) / _FOLDER / protocol.name
+    root = _root(options.out, Path(config.zork_game_workdir) / _FOLDER, protocol.name)
     ablations = _ablations(options.ablations)
     return list(plan(protocol, stories, seeds, ablations, choice, config, root.absolute(), options.walkthrough))
+
+
+def _root(out: str | None, folder: Path, name: str) -> Path:
+    """Return the folder that is played in; for a store one of its own."""
+    if out is None:
+        return folder / name
+    return folder / f"{name}-{sha256(out.encode()).hexdigest()[:8]}" if is_url(out) else Path(out)
 
 
 def _seeds(given: str) -> list[int]:
@@ -142,9 +171,14 @@ def _choice(options: EvalOptions, config: GameConfiguration) -> PlayerChoice:
 
 
 class _Display:
-    """Tells how far the runs are: as a bar on a terminal, elsewhere in a line for each run that ends."""
+    """Tells how far the runs are: as a bar on a terminal, elsewhere in a line for each run that ends.
 
-    def __init__(self, runs: Sequence[EvaluationRun], bar: Progress | None) -> None:
+    Args:
+        store: keeps each run when it ends.
+    """
+
+    def __init__(self, runs: Sequence[EvaluationRun], bar: Progress | None, store: ResultStore | None) -> None:
+        self._store = store
         self._turns = dict.fromkeys((run.folder for run in runs), 0)
         self._ended = 0
         self._bar = bar
@@ -163,6 +197,8 @@ class _Display:
             end = f"not finished: {outcome.failure}" if outcome.failure else "finished"
             line = f"{run.story.title or run.game.stem}, {run.ablation}, seed {run.seed}: {end}"
             (self._bar.console.print if self._bar else _to_stderr)(printable(line))
+        if self._store is not None and run.folder.is_dir():
+            self._store.keep(run.root, run.folder)
         self._tell()
 
     def _tell(self) -> None:
@@ -176,14 +212,14 @@ def _to_stderr(line: str) -> None:
 
 
 @contextmanager
-def _shown(runs: Sequence[EvaluationRun]) -> Iterator[_Display]:
+def _shown(runs: Sequence[EvaluationRun], store: ResultStore | None) -> Iterator[_Display]:
     console = console_for(sys.stderr)
     if not console.is_terminal:
-        yield _Display(runs, None)
+        yield _Display(runs, None, store)
         return
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True) as bar:
-        yield _Display(runs, bar)
+        yield _Display(runs, bar, store)
 
 
 def _write(results: EvaluationResults, root: Path, *, pages: bool) -> None:

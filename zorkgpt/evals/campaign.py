@@ -1,22 +1,22 @@
-"""Plays the runs of an evaluation, each in a process of its own: one that fails or dies ends none of the others."""
+"""Plays the runs of an evaluation: what is lost is tried again, what takes too long is given up, and no run that fails
+ends any of the others."""
 
-import os
-import signal
+import time
+from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
-from multiprocessing import get_context, parent_process
-from multiprocessing.connection import Connection, wait
-from multiprocessing.context import SpawnProcess
+from dataclasses import dataclass, field
 from pathlib import Path
-from types import FrameType
-from typing import Any, Protocol
+from typing import Protocol
 
 from zorkgpt.errors import ZorkGPTError, reason_of
+from zorkgpt.evals.executor import Executor, Task, TaskEvent
 from zorkgpt.evals.runs import EvaluationRun
+from zorkgpt.log import get_logger
 
-_SPAWN = get_context("spawn")
-_PATIENCE_S = 30.0
-"""How long an interrupted run may take to save itself."""
+log = get_logger(__name__)
+
+_TRIES = 3
+"""How often a task is begun whose worker dies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,117 +38,136 @@ class CampaignWatcher(Protocol):
         """Take note of the end of a run."""
 
 
-@dataclass
-class _Playing:
-    """A run that is being played."""
-
-    run: EvaluationRun
-    process: SpawnProcess
-    pipe: Connection
-    failure: str = "its process died"
-
-
 def play_all(
-    runs: Sequence[EvaluationRun],
-    *,
-    jobs: int,
-    watcher: CampaignWatcher,
+    runs: Sequence[EvaluationRun], *, executor: Executor, watcher: CampaignWatcher, limit_s: float | None = None
 ) -> list[RunOutcome]:
     """Play all runs that are not finished, and return how each of them ended, in their order.
 
     Args:
-        jobs: how many are played at the same time.
+        executor: closed when this returns.
+        limit_s: how long one task may take; None: as long as it likes.
 
     Raises:
         KeyboardInterrupt: it was pressed; every run has saved what it had.
     """
-    outcomes: dict[Path, RunOutcome] = {}
-    waiting = []
-    for run in runs:
+    campaign = _Campaign(executor, watcher, limit_s)
+    try:
+        for run in runs:
+            campaign.begin(run)
+        campaign.play()
+    finally:
+        executor.close()
+    return [campaign.outcomes[run.folder] for run in runs]
+
+
+@dataclass
+class _RunState:
+    """A run that is not finished."""
+
+    run: EvaluationRun
+    failures: dict[str, str] = field(default_factory=dict)
+    """Name of a task → why it was given up."""
+    turns: dict[str, int] = field(default_factory=dict)
+    """Name of a task that is played now → its turns that are over."""
+    before: int = 0
+    """The turns of what needs no task any more."""
+
+
+@dataclass
+class _Started:
+    """A task that the executor plays."""
+
+    task: Task
+    state: _RunState
+    deadline: float
+    """By `time.monotonic`."""
+
+
+class _Campaign:
+    def __init__(self, executor: Executor, watcher: CampaignWatcher, limit_s: float | None) -> None:
+        self.outcomes: dict[Path, RunOutcome] = {}
+        self._executor = executor
+        self._watcher = watcher
+        self._limit_s = limit_s
+        self._waiting: deque[tuple[Task, _RunState]] = deque()
+        self._started: dict[str, _Started] = {}
+        self._tries: dict[str, int] = {}
+
+    def begin(self, run: EvaluationRun) -> None:
+        """Take a run; one that is finished is not told of as ended now."""
+        self._watcher.progress(run, run.turns_over())
         if run.is_finished:
-            outcomes[run.folder] = RunOutcome(run)
-            watcher.progress(run, run.protocol.most_turns)
+            self.outcomes[run.folder] = RunOutcome(run)
         else:
-            waiting.append(run)
-    playing: list[_Playing] = []
-    try:
-        while waiting or playing:
-            while waiting and len(playing) < jobs:
-                playing.append(_begin(waiting.pop(0)))
-            for one in _heard(playing, watcher):
-                playing.remove(one)
-                outcomes[one.run.folder] = outcome = RunOutcome(one.run, one.failure)
-                watcher.ended(outcome)
-    except BaseException:
-        _interrupt(playing)
-        raise
-    return [outcomes[run.folder] for run in runs]
+            self._go_on(_RunState(run))
 
+    def play(self) -> None:
+        """Play until nothing is left."""
+        while self._waiting or self._started:
+            while self._waiting and len(self._started) < self._executor.slots:
+                self._start(*self._waiting.popleft())
+            for event in self._executor.events(self._time_left()):
+                self._take(event)
+            self._give_up_stragglers()
 
-def _begin(run: EvaluationRun) -> _Playing:
-    ours, theirs = _SPAWN.Pipe(duplex=False)
-    process = _SPAWN.Process(target=play_in_process, args=(run, theirs))
-    process.start()
-    theirs.close()
-    return _Playing(run, process, ours)
-
-
-def _heard(playing: Sequence[_Playing], watcher: CampaignWatcher) -> list[_Playing]:
-    """Wait for news of the runs, and return those that have ended."""
-    ready = wait([one.pipe for one in playing])
-    ended = []
-    for one in playing:
-        if one.pipe not in ready:
-            continue
+    def _go_on(self, state: _RunState) -> None:
+        """Take the next tasks of a run, or its end."""
         try:
-            message: Any = one.pipe.recv()
-        except (EOFError, OSError):
-            one.process.join()
-            one.pipe.close()
-            ended.append(one)
-            continue
-        if isinstance(message, int):
-            watcher.progress(one.run, message)
-        else:
-            one.failure = message
-    return ended
+            tasks = state.run.next_tasks(state.failures)
+        except ZorkGPTError as error:
+            self._end(state, str(error))
+            return
+        except Exception as error:
+            log.warning("a run can't go on", extra={"run": str(state.run.folder)}, exc_info=True)
+            self._end(state, reason_of(error))
+            return
+        state.turns, state.before = {task.name: 0 for task in tasks}, state.run.turns_over()
+        self._waiting.extend((task, state) for task in tasks)
+        if not tasks:
+            self._end(state, "")
 
+    def _end(self, state: _RunState, failure: str) -> None:
+        self.outcomes[state.run.folder] = outcome = RunOutcome(state.run, failure)
+        if not failure:
+            self._watcher.progress(state.run, state.run.protocol.most_turns)
+        self._watcher.ended(outcome)
 
-def _interrupt(playing: Sequence[_Playing]) -> None:
-    """Let every run save itself and end."""
-    for one in playing:
-        one.process.terminate()
-    for one in playing:
-        one.process.join(_PATIENCE_S)
-        if one.process.is_alive():
-            one.process.kill()
+    def _start(self, task: Task, state: _RunState) -> None:
+        self._tries[task.name] = self._tries.get(task.name, 0) + 1
+        deadline = float("inf") if self._limit_s is None else time.monotonic() + self._limit_s
+        self._started[task.name] = _Started(task, state, deadline)
+        self._executor.submit(task)
 
+    def _take(self, event: TaskEvent) -> None:
+        started = self._started.get(event.task.name)
+        if started is None:
+            return
+        state = started.state
+        if event.turns is not None:
+            state.turns[event.task.name] = event.turns
+            self._watcher.progress(state.run, state.before + sum(state.turns.values()))
+            return
+        del self._started[event.task.name]
+        if event.is_lost and self._tries[event.task.name] < _TRIES:
+            log.warning("a worker was lost, its task is begun again", extra={"task": event.task.name})
+            self._waiting.appendleft((event.task, state))
+            return
+        self._close(event.task, state, event.failure)
 
-def play_in_process(run: EvaluationRun, pipe: Connection) -> None:
-    """Play a run in this process, and send the turns that are over; at the end why it failed, or "" if it did not."""
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, _interrupted)
-    parent = parent_process()
+    def _close(self, task: Task, state: _RunState, failure: str) -> None:
+        if failure:
+            state.failures[task.name] = failure
+        is_open = any(one.state is state for one in self._started.values())
+        if not is_open and not any(other is state for _, other in self._waiting):
+            self._go_on(state)
 
-    def count(turns: int) -> None:
-        if parent is not None and not parent.is_alive():
-            # Nobody is left to take the result; what is played is kept for the next time.
-            raise KeyboardInterrupt
-        pipe.send(turns)
+    def _time_left(self) -> float | None:
+        deadline = min((one.deadline for one in self._started.values()), default=float("inf"))
+        return None if deadline == float("inf") else max(0.0, deadline - time.monotonic())
 
-    try:
-        run.play(count)
-        pipe.send("")
-    except KeyboardInterrupt:
-        os._exit(130)
-    except ZorkGPTError as error:
-        pipe.send(str(error))
-    except Exception as error:
-        pipe.send(reason_of(error))
-
-
-def _interrupted(number: int, frame: FrameType | None) -> None:
-    # A second signal would interrupt the saving.
-    for each in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(each, signal.SIG_IGN)
-    raise KeyboardInterrupt
+    def _give_up_stragglers(self) -> None:
+        now = time.monotonic()
+        for started in [one for one in self._started.values() if one.deadline <= now]:
+            del self._started[started.task.name]
+            self._executor.stop(started.task)
+            self._close(started.task, started.state, f"it took longer than {self._limit_s:g} seconds")

@@ -8,6 +8,7 @@ from zorkgpt.errors import ConfigurationError
 
 Headline = Literal["area", "best"]
 _LEARNING = re.compile(r"learning-([1-9]\d{0,3})(?:x([1-9]\d{0,5}))?")
+_GENERATIONS = re.compile(r"generations-([1-9]\d{0,3})x([1-9]\d{0,5})(?:x([1-9]\d{0,5}))?")
 _LEARNING_TURNS = 300
 
 
@@ -38,6 +39,26 @@ class EvaluationProtocol:
     def seed_of(self, seed: int, episode: int) -> int:
         """Return the seed of an episode, counted from 1, in the run of a seed."""
         return seed + episode - 1 if self.reseeds else seed
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationProtocol(EvaluationProtocol):
+    """One whose episodes are played in generations, each from what all episodes of those before have learned."""
+
+    size: int = 1
+    """The episodes of a generation."""
+
+    @property
+    def generations(self) -> int:
+        return self.episodes // self.size
+
+    def episodes_of(self, generation: int) -> range:
+        """Return the episodes of a generation; both are counted from 1."""
+        return range((generation - 1) * self.size + 1, generation * self.size + 1)
+
+    def generation_of(self, episode: int) -> int:
+        """Return to which generation an episode belongs."""
+        return (episode - 1) // self.size + 1
 
 
 FIXED = (
@@ -81,7 +102,8 @@ FIXED = (
 
 
 def protocol_named(name: str) -> EvaluationProtocol:
-    """Return a protocol: one of `FIXED`, `learning-K` (K episodes of 300 turns), or `learning-KxT` (of T turns).
+    """Return a protocol: one of `FIXED`, `learning-K` (K episodes of 300 turns), `learning-KxT` (of T turns),
+    `generations-GxE` (G generations of E such episodes), or `generations-GxExT`.
 
     Raises:
         ConfigurationError: there is none of that name.
@@ -93,8 +115,17 @@ def protocol_named(name: str) -> EvaluationProtocol:
         episodes, turns = int(found[1]), int(found[2] or _LEARNING_TURNS)
         what = f"{episodes} episodes of {turns} turns of one story with the same seed"
         return EvaluationProtocol(name, what, episodes, turns, seeds=(1, 2, 3, 4, 5), headline="area")
+    if found := _GENERATIONS.fullmatch(name):
+        generations, size, turns = int(found[1]), int(found[2]), int(found[3] or _LEARNING_TURNS)
+        what = (
+            f"{generations} generations of {size} episodes of {turns} turns, each episode with a seed of its own; all "
+            "of a generation begin with what those before it have learned"
+        )
+        return GenerationProtocol(
+            name, what, generations * size, turns, seeds=(1,), headline="area", reseeds=True, size=size
+        )
     known = ", ".join(protocol.name for protocol in FIXED)
     raise ConfigurationError(
         f"There is no protocol {name!r}. There are: {known}, learning-K and learning-KxT (K episodes of T turns, "
-        "such as learning-5x300)."
+        "such as learning-5x300), generations-GxE and generations-GxExT (G generations of E episodes of T turns)."
     )

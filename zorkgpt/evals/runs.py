@@ -4,12 +4,12 @@ import json
 import platform
 import re
 import shutil
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from game_interface.story import Story, load_story
 from managers.resumable import FINAL_ENDINGS
@@ -28,6 +28,9 @@ from zorkgpt.llm.roles import Role
 from zorkgpt.log import logging_to
 from zorkgpt.runlog.episodes import last_end, read_episode, run_directory
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, EpisodeStarted
+
+if TYPE_CHECKING:
+    from zorkgpt.evals.executor import Task
 
 RUN_FILE = "run.json"
 _PREPARED = "prepared"
@@ -58,6 +61,11 @@ class EpisodeFiles:
     def directory(self) -> Path:
         return run_directory(self.workdir, self.number)
 
+    @property
+    def is_begun(self) -> bool:
+        """Whether there is a checkpoint to go on from."""
+        return (self.directory / CHECKPOINT).is_file()
+
 
 @dataclass(frozen=True)
 class EvaluationRun:
@@ -77,7 +85,7 @@ class EvaluationRun:
 
     def __reduce__(self) -> tuple[type["EvaluationRun"], tuple[Any, ...]]:
         # The story is read again in the process that plays it.
-        return EvaluationRun, tuple(getattr(self, each.name) for each in fields(self))
+        return type(self), tuple(getattr(self, each.name) for each in fields(self))
 
     @cached_property
     def story(self) -> Story:
@@ -174,6 +182,30 @@ class EvaluationRun:
         """Whether there is nothing left to play."""
         return (self.folder / RUN_FILE).is_file() and not self.turns_left(self.played())
 
+    @property
+    def inputs(self) -> tuple[Path, ...]:
+        """The files that are read to play it."""
+        profile = self.game.with_suffix(".json")
+        return tuple(path for path in (self.game, profile, self.walkthrough) if path is not None and path.is_file())
+
+    def next_tasks(self, failures: Mapping[str, str]) -> list["Task"]:
+        """Return what can be played now; nothing: the run is finished.
+
+        Args:
+            failures: name of a task → why it was given up.
+
+        Raises:
+            EvaluationFailed: the run can't go on.
+        """
+        task = RunTask(self)
+        if task.name in failures:
+            raise EvaluationFailed(failures[task.name])
+        return [] if self.is_finished else [task]
+
+    def turns_over(self) -> int:
+        """Return how many turns need no task any more."""
+        return self.protocol.most_turns if self.is_finished else 0
+
     def check(self) -> None:
         """Raise an error if the folder holds another run; nothing is changed.
 
@@ -207,40 +239,54 @@ class EvaluationRun:
             KeyboardInterrupt: it was pressed; everything is saved.
         """
         self.check()
-        if not (self.folder / RUN_FILE).is_file():
-            self._begin()
+        self.begin()
         while turns := self.turns_left(played := self.played()):
-            try:
-                self._play_episode(played, turns, count)
-            except CheckpointError as error:
-                raise EvaluationFailed(
-                    f"Episode {len(played) + 1} was cut short and can't go on now: {error} If that stays so, delete "
-                    f"{self.folder}: then the run is played anew."
-                ) from None
+            self._play_next(played, turns, count)
         count(self.protocol.most_turns)
 
-    def _begin(self) -> None:
+    def begin(self) -> None:
+        """Make the folder of the run, and write down what it is; nothing, where that was done before."""
+        if (self.folder / RUN_FILE).is_file():
+            return
         self.folder.mkdir(parents=True, exist_ok=True)
         write_file(self.folder / RUN_FILE, as_json(self.described(), indented=True) + b"\n")
 
-    def _play_episode(self, played: list[EpisodeFiles], turns: int, count: TurnCounter) -> None:
-        files = self._files(len(played) + 1)
-        begun = (files.directory / CHECKPOINT).is_file()
-        if not begun:
+    def _play_next(self, played: list[EpisodeFiles], turns: int, count: TurnCounter) -> None:
+        episode, files = len(played) + 1, self._files(len(played) + 1)
+        before = self.protocol.turns - turns if self.protocol.restarts else len(played) * self.protocol.turns
+        if not files.is_begun:
             # An episode that was killed before its first checkpoint has left nothing but its number.
             shutil.rmtree(files.directory, ignore_errors=True)
             self._prepare(played, files)
+        self._play_episode(episode, files, turns, self._undone(played), Counted(before, count))
+
+    def _play_episode(
+        self, episode: int, files: EpisodeFiles, turns: int, undone: frozenset[Any], counted: "Counted"
+    ) -> None:
+        """Play an episode in its working directory, or what is left of it.
+
+        Args:
+            undone: what was true of earlier episodes only.
+
+        Raises:
+            EvaluationFailed: it ended with an error, or can't go on.
+        """
         config = self._configured(files.workdir, turns)
-        seed = self.protocol.seed_of(self.seed, len(played) + 1)
+        seed = self.protocol.seed_of(self.seed, episode)
         options = RunOptions(self.choice, self.story, seed, self.ablation.remembers, self.walkthrough)
-        before = self.protocol.turns - turns if self.protocol.restarts else len(played) * self.protocol.turns
-        with logging_to(files.workdir / LOG_FILE):
-            recorder = TruthRecorder(self._undone(played))
-            with assemble(config, options, (recorder, _Counted(before, count))) as orchestrator:
-                recorder.follow(orchestrator.services)
-                end = orchestrator.play_episode(resume=files.number if begun else None)
+        try:
+            with logging_to(files.workdir / LOG_FILE):
+                recorder = TruthRecorder(undone)
+                with assemble(config, options, (recorder, counted)) as orchestrator:
+                    recorder.follow(orchestrator.services)
+                    end = orchestrator.play_episode(resume=files.number if files.is_begun else None)
+        except CheckpointError as error:
+            raise EvaluationFailed(
+                f"Episode {episode} was cut short and can't go on now: {error} If that stays so, delete "
+                f"{self.folder}: then the run is played anew."
+            ) from None
         if end.reason not in _ENDINGS:
-            raise EvaluationFailed(f"Episode {len(played) + 1} ended ({end.reason}): {end.message}")
+            raise EvaluationFailed(f"Episode {episode} ended ({end.reason}): {end.message}")
 
     def _prepare(self, played: list[EpisodeFiles], files: EpisodeFiles) -> None:
         """Make the working directory what the next episode is to find."""
@@ -265,7 +311,45 @@ class EvaluationRun:
         return frozenset(key for one in played for key in ephemeral_of(one.directory, one.number))
 
 
-class _Counted:
+@dataclass(frozen=True)
+class RunTask:
+    """A whole run, as it is given to an executor."""
+
+    run: EvaluationRun
+
+    @property
+    def name(self) -> str:
+        return str(self.run.folder)
+
+    @property
+    def root(self) -> Path:
+        return self.run.root
+
+    @property
+    def folder(self) -> Path:
+        return self.run.folder
+
+    @property
+    def inputs(self) -> tuple[Path, ...]:
+        return self.run.inputs
+
+    def moved(self, root: Path, places: Mapping[Path, Path]) -> "RunTask":
+        return RunTask(moved_run(self.run, root, places))
+
+    def play(self, count: TurnCounter) -> None:
+        self.run.play(count)
+
+
+_Run = TypeVar("_Run", bound=EvaluationRun)
+
+
+def moved_run(run: _Run, root: Path, places: Mapping[Path, Path]) -> _Run:
+    """Return the same run with another root, and its files where they are now."""
+    walkthrough = None if run.walkthrough is None else places[run.walkthrough]
+    return replace(run, root=root, game=places[run.game], walkthrough=walkthrough)
+
+
+class Counted:
     """A watcher that counts the turns of a run."""
 
     def __init__(self, before: int, count: TurnCounter) -> None:
@@ -293,20 +377,3 @@ def _versions() -> dict[str, str]:
         except PackageNotFoundError:
             continue
     return found
-
-
-def plan(
-    protocol: EvaluationProtocol,
-    stories: list[Story],
-    seeds: list[int],
-    ablations: list[Ablation],
-    choice: PlayerChoice,
-    config: GameConfiguration,
-    root: Path,
-    walkthrough: Path | None = None,
-) -> Iterator[EvaluationRun]:
-    """Yield the runs of an evaluation: of each story, all ablations of a seed before the next seed."""
-    for story in stories:
-        for seed in seeds:
-            for ablation in ablations:
-                yield EvaluationRun(protocol, story.path, seed, ablation, choice, config, root, walkthrough)

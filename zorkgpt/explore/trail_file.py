@@ -30,7 +30,7 @@ class KeptTrail:
     returned: Returned | None
     """How its own return went; None: it did not return to an earlier state."""
     log_bytes: int
-    """The size of the log that it was made from; if it differs, the trail is made again."""
+    """The size of the log that it was made from; if it differs, the trail is made again. 0: it came without its log."""
     version: int = VERSION
 
 
@@ -126,7 +126,7 @@ def kept_trail(folder: Path, log_name: str) -> KeptTrail | None:
     """Return the trail of an episode; None if it is not over, since another process may be playing it."""
     log = folder / log_name
     if not log.is_file():
-        return None
+        return load_trail(folder / FILE_NAME, 0)
     size = log.stat().st_size
     kept = load_trail(folder / FILE_NAME, size)
     if kept is None and (kept := _trail_from_log(log, size)) is not None:

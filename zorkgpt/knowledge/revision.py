@@ -91,6 +91,13 @@ class Revision:
         wanted = _folded(text)
         return next((line for line in self.document.lines if line_key(line) == wanted), None)
 
+    def add_evidence(self, text: str, borne_out: int, contradicted: int, reason: str, enough: int) -> None:
+        """Count the evidence that was found elsewhere for and against the line with exactly these words, if any."""
+        line = self.line_of(text)
+        if line is not None:
+            more = line.with_evidence(borne_out=borne_out, contradicted=contradicted, reason=reason, enough=enough)
+            self._replace(line, more)
+
     def add_pattern(self, proposal: ProposedLine) -> None:
         """Add a pattern across places, or its new places to the existing line."""
         known = self.line_of(proposal.text)
@@ -100,7 +107,7 @@ class Revision:
             self._extend(known, proposal.places)
 
     def _add(self, new: KnowledgeLine) -> None:
-        if any(_relation(text, new.text) == "same" for _, text in self.document.by_hand):
+        if any(relation(text, new.text) == "same" for _, text in self.document.by_hand):
             self.counts["known by hand"] += 1
             return
         self.document = self.document.added(new)
@@ -188,12 +195,13 @@ def _folded(text: str) -> str:
 
 def _related_lines(new: KnowledgeLine, lines: Iterable[KnowledgeLine]) -> list[tuple[KnowledgeLine, str]]:
     """Return the lines that the new one repeats or adds to, with the relation; repeated ones first."""
-    found = [(line, _relation(line.text, new.text)) for line in lines]
+    found = [(line, relation(line.text, new.text)) for line in lines]
     order = ("same", "adds")
     return sorted((one for one in found if one[1] in order), key=lambda one: order.index(one[1]))
 
 
-def _relation(older: str, newer: str) -> str:
+def relation(older: str, newer: str) -> str:
+    """Return how a newer line relates to an older one: "same", "adds", or anything else."""
     if _folded(older) == _folded(newer):
         return "same"
     # If both are in a fixed form, their fields decide.

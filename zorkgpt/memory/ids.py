@@ -1,6 +1,7 @@
 """The id of a memory: a short digest of its place and of the title that it was given first."""
 
 from collections.abc import Iterable
+from functools import lru_cache
 from hashlib import blake2b
 
 from zorkgpt.memory.models import Memory, PlaceKey
@@ -20,6 +21,8 @@ def memory_id(place: PlaceKey, memory: Memory) -> str:
     return memory.id or id_of_title(place, memory.title)
 
 
+# The ids of all memories of a place are compared with that of each new one.
+@lru_cache(maxsize=1 << 16)
 def id_of_title(place: PlaceKey, title: str, number: int = 1) -> str:
     """Return the id that a title gives at a place; from the second memory of that title on with its number."""
     told = f"{render_place(place)}\n{' '.join(title.split())}" + (f"\n{number}" if number > 1 else "")

@@ -486,7 +486,7 @@ class Learner:
             return True
         replaced = [old.title for old in self._existing(location_id, known, fact.supersedes_memory_titles)]
         replaced = self._writer.replaceable(location_id, replaced, memory)
-        memory = _named_apart(memory, [one for one in known if one.title not in replaced])
+        memory = named_apart(memory, [one for one in known if one.title not in replaced])
         settlement = self._against_what_is_believed(request, location_id, memory, replaced)
         if settlement is None:
             return True
@@ -616,7 +616,7 @@ class Learner:
         settle: list[Callable[[], bool]] = []
         turn, writer = request.context, self._writer
         for rival in writer.current(location_id):
-            if rival.title in replaced or not _is_opposed(rival, memory):
+            if rival.title in replaced or not is_opposed(rival, memory):
                 continue
             then, now = differing(writer.state_when_learned(location_id, rival), turn.state)
             if then:
@@ -690,7 +690,7 @@ def _known_claims(claims: Sequence[Claim], turn: ZMachineContext) -> tuple[Claim
     return tuple(dict.fromkeys(found))
 
 
-def _is_opposed(known: Memory, new: Memory) -> bool:
+def is_opposed(known: Memory, new: Memory) -> bool:
     """Return whether both tell what came of the same action, and not the same; surviving once disproves no danger."""
     if not known.action or folded(known.action) != folded(new.action) or known.outcome == new.outcome:
         return False
@@ -700,7 +700,7 @@ def _is_opposed(known: Memory, new: Memory) -> bool:
     return new.outcome == "died" or "nothing" in outcomes or all(one.startswith("to ") for one in outcomes)
 
 
-def _named_apart(memory: Memory, others: Sequence[Memory]) -> Memory:
+def named_apart(memory: Memory, others: Sequence[Memory]) -> Memory:
     """Return the memory with a title of its own, where another fact of the place has the same one."""
     taken = {folded(one.title): one for one in others}
     known = taken.get(folded(memory.title))

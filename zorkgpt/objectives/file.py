@@ -10,7 +10,7 @@ from typing import Any
 
 from zorkgpt.encoding import as_json
 from zorkgpt.errors import ObjectivesFileError, reason_of
-from zorkgpt.files import AtomicFile, Stamp
+from zorkgpt.files import AtomicFile, Stamp, write_file
 from zorkgpt.identity_cache import cached_by_identity
 from zorkgpt.objectives.conditions import Condition, ConditionKind
 from zorkgpt.objectives.models import EpisodeTurn, Objective, ObjectiveEvidence, ObjectiveStatus, Scope, merged
@@ -184,7 +184,7 @@ class ObjectivesFile:
             if [objective_to_dict(objective) for objective in after] != [
                 objective_to_dict(objective) for objective in before
             ]:
-                self._stamp, self._holds = self._file.write(_rendered(after)) or (), after
+                self._stamp, self._holds = self._file.write(_rendered(after, datetime.now(UTC))) or (), after
 
     def _now(self) -> list[Objective]:
         if not self._stamp or self._file.stamp() != self._stamp:
@@ -202,6 +202,21 @@ class ObjectivesFile:
             extra = {"path": str(self._file.path), "set_aside": str(aside or ""), "reason": reason_of(error)}
             log.warning("the objectives file is damaged and was set aside", extra=extra)
             return []
+
+
+def merge_objectives(found: Iterable[Path], target: Path, at: datetime) -> None:
+    """Write what the objectives files of several episodes hold together, with this time instead of that of the clock.
+
+    A file that is not there holds nothing, and where none is, none is written.
+
+    Raises:
+        FileError: one can't be read, or the result can't be written.
+        ObjectivesFileError: a later version wrote one.
+    """
+    there = [path for path in found if path.is_file()]
+    if there:
+        joined = _joined(objective for path in there for objective in ObjectivesFile(path).load())
+        write_file(target, _rendered(joined, at))
 
 
 def _joined(objectives: Iterable[Objective]) -> list[Objective]:
@@ -224,11 +239,11 @@ def _parsed(data: bytes, path: Path) -> list[Objective]:
     return _joined(objective_from_dict(value) for value in state["objectives"])
 
 
-def _rendered(objectives: list[Objective]) -> bytes:
+def _rendered(objectives: list[Objective], at: datetime) -> bytes:
     metadata = {
         "version": VERSION,
         "total_objectives": len(objectives),
-        "timestamp": datetime.now(UTC).isoformat(timespec="seconds"),
+        "timestamp": at.isoformat(timespec="seconds"),
     }
     return as_json(
         {"objectives": [objective_to_dict(objective) for objective in objectives], "metadata": metadata}, indented=True

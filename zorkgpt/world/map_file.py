@@ -9,7 +9,7 @@ from typing import Any
 
 from zorkgpt.encoding import as_json
 from zorkgpt.errors import MapFileError, reason_of
-from zorkgpt.files import AtomicFile
+from zorkgpt.files import AtomicFile, write_file
 from zorkgpt.world.graph import Connection, MapChange, MapGraph, failures_from_confidence
 from zorkgpt.world.movement import Move, MoveKind
 
@@ -161,9 +161,18 @@ def save_map(graph: MapGraph, file: AtomicFile) -> None:
                 theirs.apply_changes(list(graph.unsaved if known_there else map_changes(graph)))
                 theirs.learned = graph.learned
                 graph.replace_with(theirs)
-        file.write(_rendered(graph))
+        file.write(_rendered(graph, datetime.now(UTC)))
         graph.unsaved.clear()
         graph.file_version = (file.path, file.stamp())
+
+
+def write_map(graph: MapGraph, path: Path, at: datetime) -> None:
+    """Write a map to a place of its own, with this time instead of that of the clock.
+
+    Raises:
+        FileError: it can't be written.
+    """
+    write_file(path, _rendered(graph, at))
 
 
 def load_map(path: Path, *, exit_failure_threshold: int | None = 2) -> MapGraph:
@@ -226,13 +235,13 @@ def _parsed(data: bytes, path: Path, exit_failure_threshold: int | None) -> MapG
     return graph
 
 
-def _rendered(graph: MapGraph) -> bytes:
+def _rendered(graph: MapGraph, at: datetime) -> bytes:
     state = graph.to_dict()
     state["metadata"] = {
         "version": VERSION,
         "total_rooms": len(state["rooms"]),
         "total_connections": sum(len(ways) for ways in state["connections"].values()),
-        "timestamp": datetime.now(UTC).isoformat(timespec="seconds"),
+        "timestamp": at.isoformat(timespec="seconds"),
     }
     if contains := graph.contains | graph.learned:
         latest = sorted(contains.items())[-_MAX_EPISODES:]

@@ -207,7 +207,7 @@ class CreditLedger:
             after = replace(memory, tried=memory.tried + len(its), worked=worked)
             one = changes.changed(document, location_id, memory, after, "credited", _described(its))
             document, made = one.document, made + one.changes
-            if _has_always_failed(after) and not self._is_by_a_person(location_id, after):
+            if has_always_failed(after) and not self._is_by_a_person(location_id, after):
                 counted = document.memories(location_id)
                 memory = next(kept for kept in counted if kept == after)
                 reason = f"It came out otherwise each of the {after.tried} times that it was tried"
@@ -256,7 +256,7 @@ def _counts_before(batch: Sequence[Trial], trial: Trial) -> tuple[int, int]:
     return first.after[0] - first.worked, first.after[1] - 1
 
 
-def _has_always_failed(memory: Memory) -> bool:
+def has_always_failed(memory: Memory) -> bool:
     """Return whether a memory of a certain action came out otherwise whenever it was tried; once is chance."""
     return bool(memory.action) and memory.worked == 0 and memory.tried >= _ENOUGH_FAILURES
 

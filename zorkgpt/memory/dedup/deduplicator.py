@@ -83,16 +83,25 @@ class Deduplicator:
 
     # Deciding about a new memory
 
-    def decide(self, location_id: PlaceKey, name: str, memory: Memory, *, is_judged: bool = False) -> Decision:
+    def decide(
+        self,
+        location_id: PlaceKey,
+        name: str,
+        memory: Memory,
+        *,
+        is_judged: bool = False,
+        among: Sequence[Memory] | None = None,
+    ) -> Decision:
         """Return what a new memory is to those of its place. Never raises: what can't be compared is new.
 
         Args:
             is_judged: whoever worded it has seen what is kept at the place, and said what it replaces.
+            among: those of its place that may have to do with it; all of them by default.
         """
         if not memory.persistence.outlives_episode or not is_current(memory) or not memory.text.strip():
             return NEW
         try:
-            return self._decision(location_id, name, memory, is_judged=is_judged)
+            return self._decision(location_id, name, memory, is_judged, among)
         except Exception as error:
             # A memory is never lost because it could not be compared.
             self._errors += 1
@@ -155,11 +164,13 @@ class Deduplicator:
         if was_joined and decision.kind == "repeats":
             self._wordings.add(location_id, one.known.title, memory.text)
 
-    def _decision(self, location_id: PlaceKey, name: str, memory: Memory, *, is_judged: bool) -> Decision:
+    def _decision(
+        self, location_id: PlaceKey, name: str, memory: Memory, is_judged: bool, among: Sequence[Memory] | None
+    ) -> Decision:
         started = time.perf_counter()
         comparisons = [
             one
-            for one in self.comparisons(location_id, memory)
+            for one in self.comparisons(location_id, memory, among=among)
             # Words don't overrule whoever has seen both and let both stand, nor make two actions one.
             if not (is_judged and one.relation == "conflict") and not _differ_in_action(one.known, memory)
         ]

@@ -5,10 +5,11 @@ says `same` or `adds` only where every word is accounted for, and leaves the res
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from zorkgpt.memory.entailment import lexicon
-from zorkgpt.memory.entailment.lexicon import forms_of, is_past
+from zorkgpt.memory.entailment.lexicon import forms_of, is_past, stems_of
 from zorkgpt.memory.entailment.text import Text, read
 
 Relation = Literal["same", "adds", "conflict", "unsure"]
@@ -18,6 +19,7 @@ _LEADING_WORDS = 12
 _NAMED_WORDS = 8
 # Inside of a sentence a verb follows its subject; after anything else it may as well be a noun or an adjective.
 _NO_SUBJECT = lexicon.FUNCTION_WORDS - lexicon.PRONOUNS
+_MAY_BE_LEFT_OUT = lexicon.FUNCTION_WORDS | lexicon.NEGATIONS | {"do", "does", "did", "to", "of", "you"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,37 @@ def relation_of(older: str, newer: str) -> Relation:
     """Return how the newer text relates to the older one, without the reasons, which take most of the time."""
     found = _found(older, newer, read(older), read(newer))
     return "unsure" if found == "says less" else found
+
+
+def is_plainly_open(older: str, newer: str) -> bool:
+    """Return whether two words of the older text have no counterpart in the newer one, so that it is "unsure".
+
+    It is quick, and most pairs are of this kind; where it returns False, nothing is known.
+    """
+    theirs, missing = stems_in(newer), 0
+    for stems in telling_words(older):
+        missing += theirs.isdisjoint(stems)
+        if missing > 1:
+            return True
+    return False
+
+
+@lru_cache(maxsize=1 << 16)
+def telling_words(text: str) -> tuple[tuple[str, ...], ...]:
+    """Return the stems of each word that can't be left out of a text that says the same, the longest word first."""
+    words = sorted({word for word in read(text).words if word not in _MAY_BE_LEFT_OUT}, key=lambda word: -len(word))
+    return tuple(_stems_of(word) for word in words)
+
+
+@lru_cache(maxsize=1 << 16)
+def stems_in(text: str) -> frozenset[str]:
+    """Return the stems of all words of a text."""
+    return frozenset(stem for word in read(text).words for stem in _stems_of(word))
+
+
+def _stems_of(word: str) -> tuple[str, ...]:
+    owner = (word[:-2],) if word.endswith("'s") else ()
+    return (*stems_of(word), *owner)
 
 
 def _found(older: str, newer: str, first: Text, second: Text) -> Relation | Literal["says less"]:

@@ -5,7 +5,7 @@ from functools import lru_cache
 from typing import Literal
 
 from zorkgpt.memory.entailment import lexicon
-from zorkgpt.memory.entailment.compare import Contrast, compare, kind_of, only_in, relation_of
+from zorkgpt.memory.entailment.compare import Contrast, compare, is_plainly_open, kind_of, only_in, relation_of
 from zorkgpt.memory.entailment.lexicon import forms_of
 from zorkgpt.memory.entailment.text import read
 from zorkgpt.memory.models import Memory
@@ -61,7 +61,7 @@ def compared(known: Memory, new: Memory, cosine: float | None) -> Comparison:
 
 def is_open(known: Memory, new: Memory) -> bool:
     """Return whether `compared` would say "unsure", which it takes longer to say."""
-    return _is_open(known.title, known.text, new.title, new.text)
+    return is_plainly_open(known.text, new.text) or _is_open(known.title, known.text, new.title, new.text)
 
 
 # At the end of each episode all of a place are compared with one another, and few of them are new.

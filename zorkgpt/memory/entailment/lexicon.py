@@ -146,6 +146,11 @@ def forms_of(one: str, other: str) -> set[Form]:
     return set()
 
 
+def stems_of(word: str) -> tuple[str, ...]:
+    """Return the word and the verbs that it may be a form of: two words of which `forms_of` knows share one."""
+    return tuple(stem for stem, _ in _readings(word))
+
+
 @lru_cache(maxsize=8192)
 def _readings(word: str) -> tuple[tuple[str, Form], ...]:
     """Return the verbs that a word may be a form of, each with that form."""

@@ -14,6 +14,7 @@ from zorkgpt.memory.storage.section import (
     LocationSection,
     new_section,
     parse_section,
+    with_all_changed,
     with_changed,
     with_memories,
     with_number,
@@ -211,6 +212,16 @@ def changed(
     section, index = _section_of(document, location_id, old)
     document = document.replaced(index, with_changed(section, old, new, document.eol(index)))
     return ChangedDocument(document, (Change(kind, location_id, section.name, old, new, reason),))
+
+
+def all_replaced(document: Document, location_id: PlaceKey, pairs: Iterable[tuple[Memory, Memory]]) -> Document:
+    """Replace these very memories of the document (by identity) by others of the same words, each under its id."""
+    left = {id(old): replace(new, id=old.id) for old, new in pairs}
+    for index in document.section_indexes.get(location_id, ()) if left else ():
+        section = document.section(index)
+        if any(id(memory) in left for memory in section.memories):
+            document = document.replaced(index, with_all_changed(section, left, document.eol(index)))
+    return document
 
 
 def removed(document: Document, location_id: PlaceKey, old: Memory, reason: str | None = None) -> ChangedDocument:

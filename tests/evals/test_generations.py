@@ -1,0 +1,183 @@
+"""Generations: episodes that begin with the same snapshot, and one snapshot from what they have found."""
+
+import multiprocessing
+import os
+import signal
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.fixtures.evaluations import a_run
+from zorkgpt.errors import ConfigurationError
+from zorkgpt.evals.ablations import Ablation
+from zorkgpt.evals.campaign import RunOutcome, play_all
+from zorkgpt.evals.executor import ProcessExecutor, Task
+from zorkgpt.evals.generations import EpisodeTask, GenerationRun
+from zorkgpt.evals.metrics import figures_of
+from zorkgpt.evals.ray_executor import RayExecutor, packed, play_on_worker, unpack
+from zorkgpt.memory.storage.store import MemoryStore
+from zorkgpt.runlog.episodes import read_episode
+from zorkgpt.runlog.events import TurnPlayed
+
+PROTOCOL = "generations-2x2x20"
+
+
+def generations(root: Path, protocol: str = PROTOCOL, **options) -> GenerationRun:
+    return a_run(root, protocol, kind=GenerationRun, **options)
+
+
+class Watch:
+    """Notes what it is told, and kills a process when so many turns are over."""
+
+    def __init__(self, kill_at: int | None = None) -> None:
+        self.kill_at = kill_at
+        self.turns: list[int] = []
+        self.outcomes: list[RunOutcome] = []
+
+    def progress(self, run, turns: int) -> None:
+        self.turns.append(turns)
+        if self.kill_at is not None and turns >= self.kill_at:
+            self.kill_at = None
+            [process, *_] = multiprocessing.active_children()
+            os.kill(process.pid, signal.SIGKILL)
+
+    def ended(self, outcome: RunOutcome) -> None:
+        self.outcomes.append(outcome)
+
+
+def actions(run: GenerationRun) -> list[str]:
+    """What was done in the first episode."""
+    return [event.action for event in read_episode(run.workdir(1), 1) if isinstance(event, TurnPlayed)]
+
+
+def learned(run: GenerationRun) -> dict[str, bytes]:
+    """Every file of every snapshot."""
+    folder = run.folder / "snapshots"
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory) -> GenerationRun:
+    """A run whose episodes were played one after another, in this process."""
+    run = generations(tmp_path_factory.mktemp("whole"))
+    while tasks := run.next_tasks({}):
+        for task in tasks:
+            task.play(lambda turns: None)
+    return run
+
+
+def test_all_episodes_of_a_generation_begin_with_what_those_before_have_learned(whole):
+    episodes = figures_of(whole).episodes
+    assert [(one.episode, one.seed, one.turns) for one in episodes] == [(1, 1, 20), (2, 2, 20), (3, 3, 20), (4, 4, 20)]
+    # Nothing was known in the first generation, and the second has not failed where the first one had.
+    assert [one.shown > 0 for one in episodes[2:]] == [True, True]
+    first, second = (MemoryStore(whole.snapshot(number) / "Memories.md").document for number in (1, 2))
+    counts = [memory.observation_count for memories in first.all_memories().values() for memory in memories]
+    assert max(counts) == 2
+    assert {3, 4} <= {episode for section in second.sections for episode in section.episodes}
+    names = {path.partition("/")[2] for path in learned(whole) if path.startswith("2/")}
+    assert names >= {"Memories.md", "Memories.history.jsonl", "knowledgebase.md", "map_state.json", "objectives.json"}
+    assert names >= {f"runs/{number}/trail.json" for number in (1, 2, 3, 4)}
+
+
+def test_what_is_merged_is_not_played_again(whole):
+    watch = Watch()
+    assert play_all([whole], executor=ProcessExecutor(1), watcher=watch) == [RunOutcome(whole)]
+    assert (watch.turns, watch.outcomes) == ([80], [])
+
+
+@pytest.mark.slow
+def test_a_killed_process_and_the_number_of_jobs_change_nothing_in_what_is_learned(tmp_path, whole):
+    run = generations(tmp_path)
+    watch = Watch(kill_at=15)
+    assert play_all([run], executor=ProcessExecutor(2), watcher=watch) == [RunOutcome(run)]
+    assert watch.kill_at is None
+    assert learned(run) == learned(whole)
+
+
+@dataclass(frozen=True)
+class KilledOnce:
+    """A task whose worker is killed the first time when so many of its turns are over."""
+
+    task: Task
+    marker: Path
+    at: int = 10
+
+    @property
+    def name(self) -> str:
+        return self.task.name
+
+    @property
+    def root(self) -> Path:
+        return self.task.root
+
+    @property
+    def folder(self) -> Path:
+        return self.task.folder
+
+    @property
+    def inputs(self) -> tuple[Path, ...]:
+        return self.task.inputs
+
+    def moved(self, root, places) -> "KilledOnce":
+        return KilledOnce(self.task.moved(root, places), self.marker, self.at)
+
+    def play(self, count) -> None:
+        def counted(turns: int) -> None:
+            if turns == self.at and not self.marker.exists():
+                self.marker.touch()
+                os.kill(os.getpid(), signal.SIGKILL)
+            count(turns)
+
+        self.task.play(counted)
+
+
+class Killing(GenerationRun):
+    """A run one of whose episodes loses its worker."""
+
+    def next_tasks(self, failures) -> list[Task]:
+        first, *others = [*super().next_tasks(failures), None]
+        marker = self.root / "killed"
+        return [KilledOnce(first, marker), *others[:-1]] if first is not None else []
+
+
+@pytest.mark.slow
+def test_a_lost_worker_of_a_ray_cluster_changes_nothing_in_what_is_learned(tmp_path, whole):
+    run = a_run(tmp_path, PROTOCOL, kind=Killing)
+    watch = Watch()
+    assert play_all([run], executor=RayExecutor("local", 2), watcher=watch) == [RunOutcome(run)]
+    assert (tmp_path / "killed").exists()
+    assert learned(run) == learned(whole)
+    assert [one.score for one in figures_of(run).episodes] == [one.score for one in figures_of(whole).episodes]
+
+
+def test_a_worker_needs_nothing_but_what_it_is_given(tmp_path, whole):
+    run = generations(tmp_path)
+    [first, _] = run.next_tasks({})
+    *_, (failure, data) = play_on_worker(first, b"", *((path, packed(path)) for path in first.inputs))
+    assert failure == ""
+    unpack(data, first.folder)
+    assert actions(run) == actions(whole)
+
+
+def test_a_straggler_is_given_up(tmp_path):
+    run = generations(tmp_path, "generations-1x1x20000")
+    [outcome] = play_all([run], executor=ProcessExecutor(1), watcher=Watch(), limit_s=2)
+    assert "the first because: it took longer than 2 seconds" in outcome.failure
+    assert not run.is_finished
+
+
+def test_a_generation_goes_on_without_an_episode_that_failed(tmp_path):
+    run = generations(tmp_path, "generations-1x2x4")
+    first, second = run.next_tasks({})
+    first.play(lambda turns: None)
+    assert run.next_tasks({second.name: "the model is gone"}) == []
+    assert run.is_finished
+    assert [one.episode for one in figures_of(run).episodes] == [1]
+    assert isinstance(first, EpisodeTask)
+
+
+def test_ablations_between_two_episodes_are_refused(tmp_path):
+    with pytest.raises(ConfigurationError, match="With generations-2x2x20 there are: on, off, no-audit"):
+        generations(tmp_path, ablation=Ablation.SHUFFLED).check()

@@ -1,0 +1,57 @@
+"""The knowledge of several episodes that began with the same document."""
+
+from zorkgpt.knowledge.document import KnowledgeDocument, ProcessedTurns, parse, render
+from zorkgpt.knowledge.line import KnowledgeLine, KnowledgeSection
+from zorkgpt.knowledge.merging import merge_knowledge
+
+PUZZLES = KnowledgeSection.PUZZLES
+
+
+def a_line(text: str, episode: int = 1, **fields) -> KnowledgeLine:
+    return KnowledgeLine(PUZZLES, text, episode, 2, 3, **fields)
+
+
+def holding(*lines: KnowledgeLine) -> KnowledgeDocument:
+    document = KnowledgeDocument()
+    for line in lines:
+        document = document.added(line)
+    return parse(render(document))
+
+
+def told(document: KnowledgeDocument) -> list[tuple[str, int, int, bool]]:
+    return [(line.text, line.borne_out, line.contradicted, line.struck) for line in document.lines]
+
+
+def test_what_two_episodes_have_learned_is_borne_out_and_nothing_is_counted_twice():
+    base = holding(a_line("The bell calls the ferry.", borne_out=4))
+    one = holding(a_line("The bell calls the ferry.", borne_out=5), a_line("The key opens the cellar.", 2))
+    other = holding(a_line("The bell calls the ferry.", borne_out=6), a_line("The key opens the cellar.", 3))
+    merged = merge_knowledge(base, [(2, one), (3, other)])
+    assert told(merged) == [("The bell calls the ferry.", 7, 0, False), ("The key opens the cellar.", 1, 0, False)]
+
+
+def test_contradictions_of_several_episodes_strike_a_line_together():
+    base = holding(a_line("The troll sleeps."))
+    found = [(number, holding(a_line("The troll sleeps.", contradicted=1))) for number in (2, 3, 4)]
+    assert told(merge_knowledge(base, found[:2])) == [("The troll sleeps.", 0, 2, False)]
+    assert told(merge_knowledge(base, found)) == [("The troll sleeps.", 0, 3, True)]
+
+
+def test_a_line_that_one_episode_has_struck_stays_where_another_has_borne_it_out():
+    base = holding(a_line("The troll sleeps."))
+    struck = holding(a_line("The troll sleeps.", contradicted=1, struck=True, reason="It woke up"))
+    borne_out = holding(a_line("The troll sleeps.", borne_out=1))
+    assert told(merge_knowledge(base, [(2, borne_out), (3, struck)])) == [("The troll sleeps.", 1, 1, False)]
+    [line] = merge_knowledge(base, [(2, struck)]).lines
+    assert (line.struck, line.reason) == (True, "It woke up")
+
+
+def test_it_is_known_which_episodes_were_learned_from():
+    found = [
+        (number, holding(a_line("The key opens the cellar.", number)).with_processed(number, ProcessedTurns(9, 9)))
+        for number in (2, 3)
+    ]
+    assert merge_knowledge(KnowledgeDocument(), found).processed == {
+        "2": ProcessedTurns(9, 9),
+        "3": ProcessedTurns(9, 9),
+    }

@@ -1,0 +1,154 @@
+"""What several episodes have learned from the same memories, merged as if they had been played one after another."""
+
+from itertools import permutations
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zorkgpt.memory.entailment.compare import is_plainly_open, relation_of
+from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.merging import EpisodeMemories, merge_memories, time_of
+from zorkgpt.memory.models import Memory
+from zorkgpt.memory.storage.store import MemoryStore
+from zorkgpt.memory.storage.trials import Trial, TrialFile
+
+ATTIC = 7
+
+
+def told(title: str, text: str, episode: int, turn: int = 1, **fields) -> Memory:
+    given = {"category": "DISCOVERY", "score_change": 0, "persistence": "permanent"}
+    return Memory(title=title, text=text, episode=episode, turns=str(turn), **given | fields)
+
+
+def file_of(folder: Path, *memories: Memory, base: Path | None = None) -> Path:
+    """A memory file with these memories at one place, after those of another file."""
+    path = folder / "Memories.md"
+    folder.mkdir(parents=True)
+    for suffix in (".md", ".history.jsonl"):
+        if base is not None and base.with_suffix(suffix).is_file():
+            path.with_suffix(suffix).write_bytes(base.with_suffix(suffix).read_bytes())
+    with SimpleMemoryManager.open(path) as memory:
+        for one in memories:
+            assert memory.add_memory(ATTIC, "Attic", one)
+    return path
+
+
+def merged(folder: Path, *found: Path, base: Path | None = None) -> list[Memory]:
+    target = folder / "merged" / "Memories.md"
+    target.parent.mkdir(parents=True)
+    episodes = [EpisodeMemories(number, path) for number, path in enumerate(found, 2)]
+    merge_memories(base or folder / "none.md", episodes, target)
+    return MemoryStore(target).document.memories(ATTIC)
+
+
+LAMP = "The lamp lights the whole attic."
+
+
+def test_what_two_episodes_say_counts_as_observed_by_both(tmp_path):
+    one = file_of(tmp_path / "2", told("Lamp", LAMP, 2, 5))
+    other = file_of(tmp_path / "3", told("Lamp", LAMP, 3, 9), told("Rope", "A rope hangs from a beam.", 3, 9))
+    lamp, rope = merged(tmp_path, one, other)
+    assert (lamp.observation_count, lamp.first_episode, lamp.episode, lamp.turns) == (2, 2, 3, "5→9")
+    assert (rope.title, rope.observation_count) == ("Rope", 1)
+
+
+def test_the_same_in_other_words_is_one_memory(tmp_path):
+    one = file_of(tmp_path / "2", told("Dial", "Turn the dial to open the gate.", 2))
+    other = file_of(tmp_path / "3", told("The dial", "Turning the dial opens the gate.", 3))
+    [dial] = merged(tmp_path, one, other)
+    assert (dial.text, dial.observation_count) == ("Turn the dial to open the gate.", 2)
+
+
+def test_what_was_there_before_is_counted_once(tmp_path):
+    base = file_of(tmp_path / "base", told("Lamp", LAMP, 1))
+    found = [file_of(tmp_path / str(number), told("Lamp", LAMP, number, 4), base=base) for number in (2, 3)]
+    [lamp] = merged(tmp_path, *found, base=base)
+    assert (lamp.observation_count, lamp.first_episode, lamp.episode) == (3, 1, 3)
+
+
+def test_what_an_episode_has_marked_as_wrong_is_wrong(tmp_path):
+    base = file_of(tmp_path / "base", told("Lamp", LAMP, 1))
+    one = file_of(tmp_path / "2", base=base)
+    with SimpleMemoryManager.open(one) as memory:
+        assert memory.invalidate_memory(ATTIC, "Lamp", "It is broken", turn=3)
+    [lamp] = merged(tmp_path, one, file_of(tmp_path / "3", base=base), base=base)
+    assert (lamp.status, lamp.invalidation_reason) == ("SUPERSEDED", "It is broken")
+
+
+def test_what_a_later_episode_has_seen_again_is_believed_again(tmp_path):
+    base = file_of(tmp_path / "base", told("Lamp", LAMP, 1))
+    one = file_of(tmp_path / "2", base=base)
+    with SimpleMemoryManager.open(one) as memory:
+        assert memory.invalidate_memory(ATTIC, "Lamp", "It is broken", turn=3)
+    again = file_of(tmp_path / "3", told("Lamp", LAMP, 3, 8), base=base)
+    wrong, lamp = merged(tmp_path, one, again, base=base)
+    assert (wrong.status, lamp.status, lamp.observation_count) == ("SUPERSEDED", "ACTIVE", 1)
+
+
+def test_failures_in_several_episodes_mark_a_memory_as_wrong_together(tmp_path):
+    base = file_of(tmp_path / "base", told("Lever", "Pulling it opens the hatch.", 1, action="pull lever"))
+    found = []
+    for episode in (2, 3):
+        path = file_of(tmp_path / str(episode), base=base)
+        path.write_text(path.read_text().replace("(Ep1, T1, +0", "(Ep1, T1, +0, tried 1x"))
+        found.append(path)
+        trial = Trial(episode, 4, ATTIC, "Lever", "pull lever", "nothing changed", False, (0, 1))
+        TrialFile(path.with_suffix(".trials.jsonl")).append([trial])
+    for path in found:
+        text = path.read_text().replace("tried 1x", "worked 0/1")
+        path.write_text(text)
+    [lever] = merged(tmp_path, *found, base=base)
+    assert (lever.tried, lever.worked, lever.status) == (2, 0, "SUPERSEDED")
+    trials = list(TrialFile(tmp_path / "merged" / "Memories.trials.jsonl").trials())
+    assert [(one.episode, one.after) for one in trials] == [(2, (0, 1)), (3, (0, 2))]
+
+
+def test_of_two_outcomes_in_the_same_state_the_one_observed_more_often_is_believed(tmp_path):
+    works = told("Pull", "The hatch opens.", 2, action="pull lever", outcome="changed", observation_count=5)
+    fails = told("Pull in vain", "Nothing comes of it.", 3, action="pull lever", outcome="nothing")
+    memories = merged(tmp_path, file_of(tmp_path / "2", works), file_of(tmp_path / "3", fails))
+    assert [(one.title, one.status) for one in memories] == [("Pull", "ACTIVE"), ("Pull in vain", "SUPERSEDED")]
+
+
+def test_the_merged_files_are_the_same_in_each_byte_and_can_be_merged_again(tmp_path):
+    found = [
+        file_of(
+            tmp_path / str(number), told("Lamp", LAMP, number), told(f"Mark {number}", f"A {number} is cut.", number)
+        )
+        for number in (2, 3, 4)
+    ]
+    written = []
+    for name in ("one", "other"):
+        merged(tmp_path / name, *found)
+        folder = tmp_path / name / "merged"
+        written.append({path.name: path.read_bytes() for path in sorted(folder.iterdir())})
+    assert written[0] == written[1]
+    assert written[0].keys() == {"Memories.md", "Memories.history.jsonl"}
+    assert time_of(4).isoformat(timespec="milliseconds").encode() in written[0]["Memories.history.jsonl"]
+    base = tmp_path / "one" / "merged" / "Memories.md"
+    again = file_of(tmp_path / "5", told("Lamp", LAMP, 5), base=base)
+    target = tmp_path / "again" / "Memories.md"
+    target.parent.mkdir()
+    merge_memories(base, [EpisodeMemories(5, again)], target)
+    memories = MemoryStore(target).document.memories(ATTIC)
+    assert [(one.title, one.observation_count) for one in memories] == [
+        ("Lamp", 4),
+        ("Mark 2", 1),
+        ("Mark 3", 1),
+        ("Mark 4", 1),
+    ]
+    # The history says what the file says: nothing has to be added to it.
+    assert MemoryStore(target).history.replayed() == {ATTIC: memories}
+    assert base.read_bytes() == written[0]["Memories.md"]
+
+
+SOME = "lamp lamps lights lit lighting not never opens open opened the north south you to of hero's hero"
+WORDS = st.sampled_from(SOME.split())
+
+
+@given(st.lists(WORDS, min_size=1, max_size=6), st.lists(WORDS, min_size=1, max_size=6))
+def test_what_is_plainly_open_the_word_check_leaves_open(one, other):
+    for older, newer in permutations((" ".join(one), " ".join(other))):
+        if is_plainly_open(older, newer):
+            assert relation_of(older, newer) == "unsure"

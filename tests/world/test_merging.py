@@ -1,0 +1,49 @@
+"""The maps of several episodes that began with the same one."""
+
+from zorkgpt.world.graph import MapGraph
+from zorkgpt.world.map_file import from_dict, to_dict
+from zorkgpt.world.merging import merge_maps
+
+
+def copied(graph: MapGraph) -> MapGraph:
+    return from_dict(to_dict(graph), 2)
+
+
+def a_map() -> MapGraph:
+    graph = MapGraph()
+    graph.add_room(1, "Yard")
+    graph.add_connection(1, "north", 2)
+    graph.add_failure(1, "east")
+    graph.add_attempt(1, "open gate", "It is locked.")
+    return graph
+
+
+def test_walks_and_failures_of_all_episodes_count_once():
+    base = a_map()
+    one, other = copied(base), copied(base)
+    one.add_connection(1, "north", 2)
+    one.add_failure(1, "west")
+    other.add_connection(1, "north", 2)
+    other.add_connection(2, "up", 3)
+    other.add_failure(1, "west")
+    other.add_failure(1, "west")
+    merged = merge_maps(copied(base), [one, other])
+    assert merged.connections == {1: {"north": 2}, 2: {"up": 3}}
+    assert merged.connection(1, "north").walks == 3
+    assert merged.exit_failure_counts[1] == {"east": 1, "west": 3}
+
+
+def test_a_way_that_works_by_now_has_no_failures_and_an_action_that_works_is_not_in_vain():
+    base = a_map()
+    one = copied(base)
+    one.add_connection(1, "east", 4)
+    one.add_attempt(1, "open gate", None)
+    merged = merge_maps(copied(base), [one, copied(base)])
+    assert merged.connections[1] == {"north": 2, "east": 4}
+    assert merged.exit_failure_counts[1] == {}
+    assert merged.in_vain.get(1, {}) == {}
+
+
+def test_maps_that_have_nothing_new_change_nothing():
+    base = a_map()
+    assert to_dict(merge_maps(copied(base), [copied(base), copied(base)])) == to_dict(base)

@@ -1,0 +1,198 @@
+"""Plays the tasks of an evaluation on a Ray cluster, or on a local one.
+
+A task needs no file system that the machines share: what it reads and what it has written so far goes along, it plays
+in a folder of its own on its worker, and what it has written comes back at its end.
+"""
+
+import io
+import os
+import shutil
+import sys
+import tarfile
+import tempfile
+import time
+from collections.abc import Iterator
+from hashlib import sha256
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from zorkgpt.errors import ConfigurationError, reason_of
+from zorkgpt.evals.executor import Task, TaskEvent, failure_of
+
+LOCAL = "local"
+_BETWEEN_TURNS_S = 1.0
+"""How often a worker tells how many turns are over."""
+_LEFT_BEHIND = (".lock", ".tmp")
+"""Suffixes of files that are of no use elsewhere."""
+
+
+class RayExecutor:
+    """Plays each task in a worker of a Ray cluster.
+
+    Args:
+        address: of a cluster; "local" begins one on this machine.
+        jobs: how many are played at the same time; None: as many as the cluster has processors.
+
+    Raises:
+        ConfigurationError: Ray is not installed, or the cluster can't be reached.
+    """
+
+    def __init__(self, address: str, jobs: int | None = None) -> None:
+        if find_spec("ray") is None:
+            raise ConfigurationError("--ray needs Ray, which is not installed: pip install 'zorkgpt[ray]'.")
+        self._ray = _connected(address, jobs)
+        processors = self._ray.cluster_resources().get("CPU", 1)
+        self.slots = jobs or int(processors)
+        # A task that waits for a model needs hardly any of a processor: there may be more of them than processors.
+        share = min(1.0, processors / self.slots)
+        self._play = self._ray.remote(num_cpus=share, max_retries=0)(play_on_worker)
+        self._streams: dict[Any, Task] = {}
+        """The answers of each task that is being played, one after another."""
+        self._inputs: dict[Path, Any] = {}
+        """What tasks read → where the cluster holds it."""
+
+    def submit(self, task: Task) -> None:
+        for path in task.inputs:
+            if path not in self._inputs:
+                self._inputs[path] = self._ray.put((path, packed(path)))
+        inputs = [self._inputs[path] for path in task.inputs]
+        begun = packed(task.folder) if task.folder.is_dir() else b""
+        self._streams[self._play.options(num_returns="streaming").remote(task, begun, *inputs)] = task
+
+    def events(self, timeout_s: float | None) -> list[TaskEvent]:
+        ready, _ = self._ray.wait(list(self._streams), num_returns=1, timeout=timeout_s)
+        return [event for stream in ready if (event := self._heard(stream)) is not None]
+
+    def _heard(self, stream: Any) -> TaskEvent | None:
+        task = self._streams[stream]
+        try:
+            message = self._ray.get(next(stream))
+        except StopIteration:
+            del self._streams[stream]
+            return TaskEvent(task, failure="its worker ended without a result", is_lost=True)
+        except (self._ray.exceptions.RayTaskError, self._ray.exceptions.RaySystemError) as error:
+            del self._streams[stream]
+            return TaskEvent(task, failure=reason_of(error))
+        except self._ray.exceptions.RayError as error:
+            del self._streams[stream]
+            return TaskEvent(task, failure=f"its worker was lost: {reason_of(error)}", is_lost=True)
+        if isinstance(message, int):
+            return TaskEvent(task, message)
+        del self._streams[stream]
+        failure, data = message
+        _take_back(task.folder, data)
+        return TaskEvent(task, failure=failure)
+
+    def stop(self, task: Task) -> None:
+        for stream in [stream for stream, one in self._streams.items() if one is task]:
+            self._ray.cancel(stream, force=True)
+            del self._streams[stream]
+
+    def close(self) -> None:
+        for task in list(self._streams.values()):
+            self.stop(task)
+        self._ray.shutdown()
+
+
+def _connected(address: str, jobs: int | None) -> Any:
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    # A worker is to be what plays here, and not to install it anew.
+    os.environ.setdefault("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "0")
+    import ray
+
+    options: dict[str, Any] = {"log_to_driver": False, "logging_level": "error", "configure_logging": False}
+    try:
+        if address == LOCAL:
+            paths = os.pathsep.join(path or os.getcwd() for path in sys.path)
+            environment = {"env_vars": {"PYTHONPATH": paths}}
+            ray.init("local", num_cpus=jobs, include_dashboard=False, runtime_env=environment, **options)
+        else:
+            ray.init(address, **options)
+    except Exception as error:
+        raise ConfigurationError(
+            f"The Ray cluster at {address!r} can't be reached: {reason_of(error)}. Name one with --ray ADDRESS, such "
+            "as auto or ray://host:10001; --ray local begins one on this machine."
+        ) from None
+    return ray
+
+
+def play_on_worker(task: Task, begun: bytes, *inputs: tuple[Path, bytes]) -> Iterator[int | tuple[str, bytes]]:
+    """Play a task on a worker. Yields the turns that are over from time to time; at the end why it failed, "" if it did
+    not, and what it has written.
+
+    Args:
+        begun: the task's folder as an earlier try has left it; b"": there was none.
+        inputs: what the task reads.
+    """
+    scratch = Path(tempfile.mkdtemp(prefix="zorkgpt-"))
+    try:
+        root, places = scratch / "root", dict[Path, Path]()
+        for path, data in inputs:
+            # What lies side by side stays so: the profile of a story is found beside it.
+            places[path] = scratch / sha256(bytes(path.parent)).hexdigest()[:8] / path.name
+            unpack(data, places[path])
+        here = task.moved(root, places)
+        if begun:
+            unpack(begun, here.folder)
+        yield from _turns_and_end(here)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _turns_and_end(task: Task) -> Iterator[int | tuple[str, bytes]]:
+    from queue import SimpleQueue
+    from threading import Thread
+
+    told: SimpleQueue[int | None] = SimpleQueue()
+    ended: list[str] = []
+
+    def play() -> None:
+        try:
+            ended.append(failure_of(task, told.put))
+        finally:
+            told.put(None)
+
+    # A generator can't be left in the midst of a turn, so that another thread plays.
+    player = Thread(target=play, daemon=True)
+    player.start()
+    last = 0.0
+    while (turns := told.get()) is not None:
+        if time.monotonic() - last > _BETWEEN_TURNS_S:
+            last = time.monotonic()
+            yield turns
+    player.join()
+    yield (ended[0] if ended else "it ended without a result"), packed(task.folder) if task.folder.is_dir() else b""
+
+
+def packed(path: Path) -> bytes:
+    """Return a file, or a folder with all that is in it, as an archive."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz", compresslevel=1) as archive:
+        archive.add(path, arcname=".", filter=lambda one: None if one.name.endswith(_LEFT_BEHIND) else one)
+    return buffer.getvalue()
+
+
+def unpack(data: bytes, path: Path) -> None:
+    """Make of an archive the file or folder that it was made of."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tarfile.open(fileobj=io.BytesIO(data), mode="r:gz") as archive:
+        [first, *_] = members = archive.getmembers()
+        if first.isfile():
+            content = archive.extractfile(first)
+            assert content is not None
+            path.write_bytes(content.read())
+        else:
+            archive.extractall(path, members, filter="data")
+
+
+def _take_back(folder: Path, data: bytes) -> None:
+    """Put what a task has written in the place of what stands there."""
+    if not data:
+        return
+    draft = folder.with_name(f".{folder.name}.arriving")
+    shutil.rmtree(draft, ignore_errors=True)
+    unpack(data, draft)
+    shutil.rmtree(folder, ignore_errors=True)
+    draft.rename(folder)

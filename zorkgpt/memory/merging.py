@@ -1,0 +1,484 @@
+"""Merges what several episodes have learned from the same memories, as if they had been played one after another.
+
+The result depends on nothing but the memories that the episodes began with, what each of them left, and their order:
+it says the same in the same bytes whenever and wherever it is made.
+"""
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from zorkgpt.files import write_file
+from zorkgpt.log import get_logger
+from zorkgpt.memory.claims import differing
+from zorkgpt.memory.credit.assignment import counted, has_always_failed
+from zorkgpt.memory.dedup import decision as decisions
+from zorkgpt.memory.dedup.deduplicator import Deduplicator
+from zorkgpt.memory.dedup.embedding_index import EmbeddingIndex
+from zorkgpt.memory.entailment.compare import stems_in, telling_words
+from zorkgpt.memory.ids import memory_id
+from zorkgpt.memory.learning import is_opposed, named_apart
+from zorkgpt.memory.models import Memory, MemoryStatus, Persistence, PlaceKey, same_episode
+from zorkgpt.memory.places import place_order
+from zorkgpt.memory.settings import settings_of
+from zorkgpt.memory.storage import changes
+from zorkgpt.memory.storage.changes import Change, ChangedDocument, DocumentChange, is_current, known_again
+from zorkgpt.memory.storage.document import Document, parse
+from zorkgpt.memory.storage.escaping import folded, one_line
+from zorkgpt.memory.storage.history import ChangeHistory, TurnStamp, kind_of, row_of
+from zorkgpt.memory.storage.shelves import joined, read_document
+from zorkgpt.memory.storage.store import MemoryStore
+from zorkgpt.memory.storage.trials import Trial, TrialFile
+from zorkgpt.memory.storage.word_index import changed_places
+from zorkgpt.memory.turn_span import TurnSpan
+from zorkgpt.memory.visits import Visits
+from zorkgpt.memory.writer import MemoryWriter
+
+log = get_logger(__name__)
+
+_BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
+_WORDED = ("category", "title", "text", "persistence", "score_change", "action", "outcome", "claims", "when")
+"""What of a memory that was there before an episode may have given another form."""
+_NUMBER = re.compile(r" \(\d+\)\s*$")
+"""What tells two facts of one title apart: see `named_apart`."""
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeMemories:
+    """The memory file as an episode left it, which began with a copy of what is merged into."""
+
+    episode: int
+    path: Path
+
+
+def time_of(episode: int) -> datetime:
+    """Return the time that stands for an episode in merged files, where the clock would differ each time: the
+    first one is a second after the beginning of 1970."""
+    return _BEGINNING + timedelta(seconds=episode)
+
+
+def merge_memories(base: Path, findings: Iterable[EpisodeMemories], target: Path) -> None:
+    """Merge what the episodes have found, in this order, and write it with its history and trials.
+
+    What one episode says again, in the same or in other words, counts as one more observation; what it has replaced,
+    marked as wrong, tried or seen again is so here. Where two episodes contradict each other, the observations and
+    scores of both decide, as between two memories of one file. Compared is by words alone: no model is asked.
+
+    Args:
+        base: the memory file that all of them began with; it need not be there.
+        target: of the merged file; nothing may be there.
+
+    Raises:
+        MemoryStoreError: a file can't be read.
+        FileError: the result can't be written.
+    """
+    merger = _Merger(base)
+    for one in findings:
+        merger.take_in(one)
+    merger.write(target)
+
+
+class _Draft(MemoryStore):
+    """A memory file that is changed in this process only, and then written elsewhere as a whole."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.made: list[tuple[int, Change, TurnStamp | None]] = []
+        """Every change, with the episode that it comes from."""
+        self.episode = 0
+
+    def refresh(self) -> None:
+        """Do nothing: nobody else changes it."""
+
+    def apply(
+        self, change: DocumentChange, *, source: str = "agent", turn_stamp: TurnStamp | None = None
+    ) -> ChangedDocument | None:
+        """Change the document, here only."""
+        outcome = change(self._document)
+        if outcome is None or outcome.document is self._document:
+            return outcome
+        before, self._document = self._document, outcome.document
+        self.note(outcome.changes, turn_stamp)
+        self._refresh_cache(changed_places(before, self._document))
+        return outcome
+
+    def note(self, made: Iterable[Change], turn_stamp: TurnStamp | None) -> None:
+        """Put changes into the history to be."""
+        self.made += [(self.episode, one, turn_stamp) for one in made]
+
+
+class _Place:
+    """What is kept at a place, with what is not in the document yet: a section is too large to be made anew each time.
+
+    Args:
+        memories: the cache of the place, changed in place.
+    """
+
+    def __init__(self, memories: list[Memory]) -> None:
+        self.memories = memories
+        self.has_vetoed = False
+        """Whether a person never wants to see one of them again."""
+        self.visits: list[int] = []
+        """The episode of each visit that the document does not count."""
+        self._originals = list(memories)
+        """What of them stands in the document, in the same order."""
+        self._at: dict[tuple[str, str], int] = {}
+        self._titled: dict[str, list[int]] = {}
+        """Title without a number behind it → all memories."""
+        self._acting: dict[str, list[int]] = {}
+        """Action → current memories; so with the stems of words, for some of the words of each."""
+        self._saying: dict[str, list[int]] = {}
+        for at in range(len(memories)):
+            self._index(at)
+
+    def known(self, memory: Memory) -> Memory | None:
+        """Return the current one of the same title and text."""
+        at = self._at.get(_words(memory))
+        return None if at is None else self.memories[at]
+
+    def titled(self, memory: Memory) -> list[Memory]:
+        """Return those of the same title, whatever number stands behind it."""
+        return [self.memories[at] for at in self._titled.get(_bare(memory.title), ())]
+
+    def rivals(self, memory: Memory) -> list[Memory]:
+        """Return the current ones that say that the same action comes out otherwise."""
+        found = [self.memories[at] for at in self._acting.get(folded(memory.action), ())]
+        return [one for one in found if is_opposed(one, memory)]
+
+    def near(self, memory: Memory) -> list[Memory]:
+        """Return the current ones of which the words leave anything to be compared with this one."""
+        found = {at for stem in ("", *stems_in(memory.text)) for at in self._saying.get(stem, ())}
+        return [self.memories[at] for at in sorted(found)]
+
+    def add(self, memory: Memory) -> None:
+        self.memories.append(memory)
+        self._index(len(self.memories) - 1)
+
+    def replace(self, old: Memory, new: Memory) -> None:
+        """Put another memory of the same words in the place of this one."""
+        self.memories[self._at[_words(old)]] = new
+
+    def _index(self, at: int) -> None:
+        memory = self.memories[at]
+        self._titled.setdefault(_bare(memory.title), []).append(at)
+        self.has_vetoed = self.has_vetoed or memory.vetoed
+        if not is_current(memory):
+            return
+        self._at.setdefault(_words(memory), at)
+        self._acting.setdefault(folded(memory.action), []).append(at)
+        # Two that are missing make a difference, so one of any two is found; the rarest words find the fewest others.
+        words = sorted(telling_words(memory.text), key=lambda stems: len(self._saying.get(stems[0], ())))[:2]
+        for stem in {stem for stems in words for stem in stems} if len(words) > 1 else {""}:
+            self._saying.setdefault(stem, []).append(at)
+
+    def changed(self, document: Document, place: PlaceKey, name: str) -> ChangedDocument:
+        """Return the document with all that it does not have yet."""
+        count = len(self._originals)
+        pairs = zip(self._originals, self.memories, strict=False)
+        document = changes.visited(document, place, tuple(self.visits)).document
+        document = changes.all_replaced(document, place, [(old, new) for old, new in pairs if old is not new])
+        visits = tuple(self.visits) if place not in document.section_indexes else ()
+        added = changes.all_added(document, place, name, self.memories[count:], visits=visits)
+        return ChangedDocument(added.document)
+
+
+class _Merger:
+    """Takes in one episode after another."""
+
+    def __init__(self, base: Path) -> None:
+        self._draft = _Draft(base)
+        self._base = self._draft.document
+        self._base_history = max(0, self._draft.history.size())
+        dedup = settings_of(None).deduplication
+        self._deduplicator = Deduplicator(
+            self._draft,
+            EmbeddingIndex(None, None, log),
+            None,
+            log,
+            candidate_threshold=dedup.candidate_threshold,
+            similarity_threshold=dedup.similarity_threshold,
+        )
+        self._stamp: TurnStamp | None = None
+        self._writer = MemoryWriter(
+            self._draft, Visits(), log, deduplicator=self._deduplicator, stamp=lambda: self._stamp
+        )
+        self._places: dict[PlaceKey, _Place] = {}
+        self._names: dict[PlaceKey, str] = {}
+        self._stamps: dict[tuple[PlaceKey, str, str], TurnStamp] = {}
+        self._titles: dict[tuple[PlaceKey, str], str] = {}
+        """Place and title in this episode → the title under which that is kept, where it is another one."""
+        self._trials: list[tuple[int, list[Trial]]] = []
+
+    def take_in(self, findings: EpisodeMemories) -> None:
+        """Take in what an episode has found."""
+        self._draft.episode = findings.episode
+        self._stamps = _stamps(findings.path, self._base_history)
+        self._titles = {}
+        if not findings.path.is_file():
+            # It has learned nothing, nor was there anything before it.
+            return
+        found = read_document(findings.path)
+        known = {section.location_id: section.data for section in self._base.sections}
+        for place in sorted(found.section_indexes, key=place_order):
+            if any(section.data != known.get(place) for section in found.sections_of(place)):
+                self._take_in_place(place, found, findings.episode)
+        self._take_in_trials(findings)
+
+    def write(self, target: Path) -> None:
+        """Write the memory file, its history and its trials."""
+        for place in sorted(self._places, key=place_order):
+            self._settle(place)
+        data = joined(self._draft.document)
+        if not data:
+            return
+        write_file(target, data)
+        rows = [
+            row_of(time_of(episode).isoformat(timespec="milliseconds"), change, "agent", stamp)
+            for episode, change, stamp in self._draft.made
+        ]
+        rows = rows or [{"at": _BEGINNING.isoformat(timespec="milliseconds"), "kind": "noted", "source": "agent"}]
+        rows[-1]["file"] = parse(data).fingerprint()
+        told = "".join(json.dumps(row) + "\n" for row in rows).encode()
+        history = self._draft.history.path
+        before = history.read_bytes() if self._base_history else b""
+        write_file(target.with_suffix(".history.jsonl"), before + told)
+        self._write_trials(target)
+
+    # One place of one episode
+
+    def _take_in_place(self, place: PlaceKey, found: Document, episode: int) -> None:
+        before = {memory_id(place, one): one for one in self._base.memories(place)}
+        now = {memory_id(place, one): one for one in found.memories(place)}
+        self._names.setdefault(place, found.sections_of(place)[0].name)
+        visits = _visits_of(found, place) - _visits_of(self._base, place)
+        self._place(place).visits += [episode] * max(1, visits)
+        for key, old in before.items():
+            new = now.get(key)
+            if new is None:
+                self._remove(place, key, old)
+            elif new != old:
+                self._carry_over(place, key, old, new)
+        for key, memory in now.items():
+            if key not in before:
+                self._add(place, memory)
+
+    def _place(self, place: PlaceKey) -> _Place:
+        if place not in self._places:
+            self._places[place] = _Place(self._draft.cache.setdefault(place, []))
+        return self._places[place]
+
+    def _settle(self, place: PlaceKey) -> None:
+        """Bring the document up to what is kept at a place, before anything is done that goes by the document."""
+        state = self._places.pop(place, None)
+        if state is not None:
+            self._draft.apply(lambda document: state.changed(document, place, self._names[place]))
+
+    def _by_id(self, place: PlaceKey, key: str) -> Memory | None:
+        kept = self._draft.cache.get(place, ())
+        return next((one for one in kept if memory_id(place, one) == key), None)
+
+    def _remove(self, place: PlaceKey, key: str, old: Memory) -> None:
+        """Forget what the episode has forgotten, unless another one has learned more of it."""
+        self._settle(place)
+        kept = self._by_id(place, key)
+        if kept is not None and kept == old:
+            self._draft.apply(lambda document: changes.removed(document, place, kept))
+
+    def _carry_over(self, place: PlaceKey, key: str, old: Memory, new: Memory) -> None:
+        """Do to a memory that was there before the episode what was done to it there."""
+        kept = self._by_id(place, key)
+        news = replace(
+            new,
+            observation_count=max(0, new.observation_count - old.observation_count),
+            tried=max(0, new.tried - old.tried),
+            worked=max(0, new.worked - old.worked),
+            id="",
+        )
+        was_seen = bool(news.observation_count or news.tried)
+        if kept is None or not is_current(kept):
+            # An episode before has marked it as wrong, and this one has seen it again.
+            if was_seen and is_current(new):
+                self._add(place, replace(news, observation_count=max(1, news.observation_count)))
+            return
+        after = kept if kept.pinned else replace(kept, **_differences(old, new))
+        if was_seen:
+            after = _counting(after, news)
+        self._titles[place, new.title] = after.title
+        if after != kept:
+            self._change(place, kept, after)
+
+    def _change(self, place: PlaceKey, kept: Memory, after: Memory) -> None:
+        """Change a memory of the place, and mark it as wrong if it has failed each time that it was tried."""
+        kind = kind_of(kept, after)
+        if changes.same_words(kept, after) and is_current(after):
+            self._place(place).replace(kept, after)
+            self._note(Change(kind, place, self._names[place], kept, after))
+        else:
+            self._settle(place)
+            standing = known_again(self._draft.cache[place], kept)
+            assert standing is not None
+            reason = after.invalidation_reason
+            self._draft.apply(lambda document: changes.changed(document, place, standing, after, kind, reason))
+        if is_current(after) and has_always_failed(after) and not self._writer.is_by_a_person(place, after):
+            self._settle(place)
+            wrong = f"It came out otherwise each of the {after.tried} times that it was tried"
+            failed = known_again(self._draft.cache[place], after)
+            if failed is not None:
+                self._draft.apply(lambda document: changes.invalidated(document, place, failed, wrong, None))
+
+    def _note(self, change: Change) -> None:
+        self._draft.note((change,), self._stamp)
+
+    def _add(self, place: PlaceKey, memory: Memory) -> None:
+        """Keep what an episode has learned, by the rules by which the memory keeps what it learns."""
+        self._stamp = self._stamps.get((place, *_words(memory)))
+        memory = replace(memory, id="")
+        state = self._place(place)
+        if not is_current(memory):
+            others = state.titled(memory)
+            if not any(one.status == memory.status and changes.same_words(one, memory) for one in others):
+                self._put(place, memory)
+            return
+        known = state.known(memory)
+        if known is not None and _is_plain_repeat(known, memory):
+            self._change(place, known, _counting(known, memory))
+            return
+        if others := state.titled(memory):
+            title, memory = memory.title, named_apart(memory, [one for one in others if is_current(one)])
+            self._titles[place, title] = memory.title
+        settled = self._against_what_is_believed(place, memory)
+        if settled is not None:
+            self._keep(place, settled)
+
+    def _put(self, place: PlaceKey, memory: Memory) -> None:
+        """Put a memory beside those of its place."""
+        if any(one_line(one.title) == one_line(memory.title) for one in self._place(place).titled(memory)):
+            # It needs an id of its own.
+            self._settle(place)
+            name, stamp = self._names[place], self._stamp
+            self._draft.apply(lambda document: changes.added(document, place, name, memory), turn_stamp=stamp)
+            return
+        self._place(place).add(memory)
+        self._note(Change("added", place, self._names[place], None, memory))
+
+    def _keep(self, place: PlaceKey, memory: Memory) -> None:
+        name = self._names[place]
+        state = self._place(place)
+        decision = self._deduplicator.decide(place, name, memory, among=state.near(memory))
+        known = decision.about.known if decision.about is not None else None
+        if decision.kind == "new" and not state.has_vetoed:
+            self._put(place, memory)
+        elif decision.kind == "repeats" and known is not None and not known.pinned and known.status == memory.status:
+            after = _counting(known, memory)
+            self._titles[place, memory.title] = known.title
+            self._change(place, known, after)
+        else:
+            self._settle(place)
+            key = self._writer.keep(place, name, memory)
+            kept = self._by_id(place, key)
+            self._titles[place, memory.title] = memory.title if kept is None else kept.title
+
+    def _against_what_is_believed(self, place: PlaceKey, memory: Memory) -> Memory | None:
+        """Settle what is believed of the same action and came out otherwise; None: the memory is kept with that."""
+        state = self._stamp.state if self._stamp else ()
+        rivals = self._place(place).rivals(memory) if memory.action else []
+        if rivals:
+            self._settle(place)
+        for rival in rivals:
+            then, now = differing(self._writer.state_when_learned(place, rival), state)
+            if then:
+                memory = replace(memory, when=tuple(dict.fromkeys((*memory.when, *now))))
+                when = tuple(dict.fromkeys((*rival.when, *then)))
+                reason = f"in another state it comes out otherwise: “{memory.title}”"
+                self._writer.qualify(place, rival, when, reason)
+                continue
+            standing = known_again(self._draft.cache[place], rival)
+            if standing is not None:
+                self._oppose(place, standing, memory)
+                return None
+        return memory
+
+    def _oppose(self, place: PlaceKey, rival: Memory, memory: Memory) -> None:
+        """Keep what came out otherwise in the same state: what was observed more often is believed."""
+        belief = decisions.believed(rival, memory)
+        reason = f"in the same state “{memory.action}” came out otherwise: {memory.outcome}"
+        turn, name = TurnSpan.parse(memory.turns).last_number, self._names[place]
+        self._draft.apply(
+            lambda document: decisions.opposed(document, place, name, rival, memory, belief, turn, reason),
+            turn_stamp=self._stamp,
+        )
+
+    # Trials
+
+    def _take_in_trials(self, findings: EpisodeMemories) -> None:
+        own = [
+            replace(one, title=self._titles.get((one.location_id, one.title), one.title))
+            for one in TrialFile(findings.path.with_suffix(".trials.jsonl")).trials()
+            if same_episode(one.episode, findings.episode)
+        ]
+        if own:
+            self._trials.append((findings.episode, own))
+
+    def _write_trials(self, target: Path) -> None:
+        source, path = self._draft.trials.path, target.with_suffix(".trials.jsonl")
+        if source.is_file():
+            write_file(path, source.read_bytes())
+        counts = {
+            (place, one.title): (one.worked, one.tried)
+            for place, memories in self._base.all_memories().items()
+            for one in memories
+        }
+        for episode, trials in self._trials:
+            done = counted(trials, counts)
+            counts |= {(one.location_id, one.title): one.after for one in done}
+            TrialFile(path, now=partial(time_of, episode)).append(done)
+
+
+def _differences(old: Memory, new: Memory) -> dict[str, Any]:
+    """Return the fields that an episode has changed, but for those that count.
+
+    That it has become doubtful is left out: what contradicts it is merged too, and decides that again.
+    """
+    fields = [name for name in _WORDED if getattr(old, name) != getattr(new, name)]
+    if new.status != old.status and new.status != MemoryStatus.TENTATIVE:
+        fields += ["status", "superseded_by", "superseded_at_turn", "invalidation_reason"]
+    return {name: getattr(new, name) for name in fields}
+
+
+def _counting(known: Memory, later: Memory) -> Memory:
+    """Return a memory with the observations and trials of one of a later episode."""
+    seen = [when(one).episode for one in (known, later) for when in (changes.seen_first, changes.seen_last)]
+    return changes.taking_over(known, later, tuple(dict.fromkeys(seen)))
+
+
+def _is_plain_repeat(known: Memory, memory: Memory) -> bool:
+    """Return whether the same words are kept already and nothing but a count has to be changed."""
+    lasts = known.persistence in (memory.persistence, Persistence.PERMANENT)
+    return known.status == memory.status == MemoryStatus.ACTIVE and lasts and not known.pinned
+
+
+def _words(memory: Memory) -> tuple[str, str]:
+    return folded(memory.title), folded(memory.text)
+
+
+def _bare(title: str) -> str:
+    return folded(_NUMBER.sub("", title))
+
+
+def _visits_of(document: Document, place: PlaceKey) -> int:
+    return sum(section.visits for section in document.sections_of(place))
+
+
+def _stamps(path: Path, start: int) -> dict[tuple[PlaceKey, str, str], TurnStamp]:
+    """Return the turn that taught each memory, from what an episode has added to the history."""
+    records, _ = ChangeHistory(path.with_suffix(".history.jsonl")).records_from(start)
+    return {
+        (record.change.location_id, *_words(record.change.after)): record.turn_stamp
+        for record in records
+        if record.turn_stamp is not None and record.change.kind == "added" and record.change.after is not None
+    }
