@@ -2,7 +2,7 @@
 
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from zorkgpt.cli.paths import RunPaths, run_paths
+from zorkgpt.errors import ViewerError
 from zorkgpt.viewer.run_files import RunFileNames
 
 if TYPE_CHECKING:
@@ -18,24 +19,34 @@ if TYPE_CHECKING:
 
 
 def view_run(
-    run: Path | None, *, game: str | None, host: str | None, port: int | None, edit: bool, export: Path | None
+    runs: Sequence[Path],
+    *,
+    workdir: Path | None,
+    game: str | None,
+    host: str | None,
+    port: int | None,
+    edit: bool,
+    export: Path | None,
 ) -> None:
-    """Serve the page until Ctrl-C, or write it into one file.
+    """Serve the page of one run, or of several side by side, until Ctrl-C, or write that of one into a file.
 
     Raises:
         ZorkGPTError: there is nothing to show, or it can't be served or written.
     """
-    paths = run_paths(run, game)
-    workdir, names = paths.workdir, _names(paths)
+    given = dict.fromkeys(path.resolve() for path in runs)
+    found = [run_paths(path, game) for path in given] or [run_paths(workdir, game)]
+    folders, names = [paths.workdir for paths in found], _names(found[0])
     if export is not None:
         from zorkgpt.viewer.export import export_run
 
-        size = export_run(workdir, export, names=names)
+        if len(folders) > 1:
+            raise ViewerError(f"An export holds one run, and {len(folders)} are named: export each into its own file.")
+        size = export_run(folders[0], export, names=names)
         typer.echo(f"Written to {export} ({size / 1e6:.1f} MB). It opens from disk, without a server.")
         return
     from zorkgpt.viewer.server import serve
 
-    serve(workdir, host=host, port=port, edit=edit, names=names, ready=partial(_report_address, host))
+    serve(folders, host=host, port=port, edit=edit, names=names, ready=partial(_report_address, host))
 
 
 @contextmanager

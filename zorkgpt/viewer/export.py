@@ -99,6 +99,7 @@ def _answers(files: RunFiles) -> Iterator[tuple[str, Any]]:
     answers = Answers(files)
     yield "run", answers.run() | {"edit": False}
     yield "map", answers.map()
+    yield "heat", answers.heat()
     yield "overview", answers.overview()
     yield "memories", answers.memories()
     numbers = sorted(files.episodes)

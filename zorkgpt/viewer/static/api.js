@@ -7,9 +7,13 @@ const LONGEST_WAIT_MS = 8000;
 const embedded = document.getElementById("run-data");
 const answers = embedded ? JSON.parse(embedded.textContent) : null;
 const kept = new Map();
+// Of several runs each has a page of its own, and answers of its own.
+const base = /^\/runs\/\d+\//.exec(location.pathname)?.[0] ?? "/";
 let token = tokenOr("");
 
 export const exported = answers !== null;
+
+export const isOneOfSeveral = !exported && base !== "/";
 
 // Everything that an exported file holds, by the path that asks for it.
 export function allAnswers() {
@@ -60,7 +64,7 @@ export function send(path, body) {
 }
 
 async function answered(path, options) {
-  const response = await fetch(`/api/${path}`, options).catch(() => null);
+  const response = await fetch(`/api${base}${path}`, options).catch(() => null);
   if (response === null) throw new Unanswered("The viewer does not answer: it may have been stopped.");
   // A body can break off, and what stands between can answer with a page of its own.
   const answer = await response.json().catch(() => null);
@@ -92,7 +96,7 @@ export function offer(path, version, answer) {
 export async function follow(onNews, onStanding) {
   for (let wait = FIRST_WAIT_MS; ; wait = Math.min(2 * wait, LONGEST_WAIT_MS)) {
     try {
-      const response = await fetch("/api/events", { headers: headers(), cache: "no-store" });
+      const response = await fetch(`/api${base}events`, { headers: headers(), cache: "no-store" });
       if (!response.ok) throw new Error(`The viewer answered ${response.status}.`);
       wait = FIRST_WAIT_MS;
       onStanding(true);
