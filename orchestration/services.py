@@ -108,7 +108,7 @@ def build_services(config: GameConfiguration, options: RunOptions, llm: LLM | No
     knowledge = memory = None
     if options.remember and config.simple_memory.enabled:
         knowledge = KnowledgeStore(Path(config.zork_game_workdir) / config.knowledge_file)
-        memory = _memory(config, state, llm, knowledge)
+        memory = _memory(config, state, llm, knowledge, game.story)
     keeps_map = memory is not None if options.keep_map is None else options.keep_map
     game_map = MapManager(get_logger("map"), config, state, remember=keeps_map)
     state.max_score = game.get_max_score()
@@ -157,12 +157,12 @@ def prepare_workdir(workdir: Path) -> None:
 
 
 def _memory(
-    config: GameConfiguration, state: GameState, llm: LLM | None, knowledge: KnowledgeStore
+    config: GameConfiguration, state: GameState, llm: LLM | None, knowledge: KnowledgeStore, story: StoryIdentity
 ) -> SimpleMemoryManager:
     synthesizer: MemorySynthesizer = (
         ModelSynthesizer(llm, history_window=config.get_memory_history_window()) if llm else RuleSynthesizer()
     )
-    return SimpleMemoryManager(
+    memory = SimpleMemoryManager(
         get_logger("memory"),
         config,
         state,
@@ -172,6 +172,14 @@ def _memory(
         wait_for_embeddings=False,
         of_this_place_only=SpecificMemories(knowledge, config),
     )
+    mark = StoryMark.of(story.summary())
+    sha256, _, theirs = memory.store.claim_subject(f"{mark.sha256} {mark}").partition(" ")
+    if sha256 not in ("", mark.sha256):
+        raise WorkdirError(
+            f"{memory.store.name} keeps memories of {theirs}; {mark} can't be played with them. Name another database, "
+            "or a schema of its own, as memory_address."
+        )
+    return memory
 
 
 def _embeddings(config: GameConfiguration, llm: LLM | None) -> EmbeddingProvider | None:

@@ -23,6 +23,7 @@ from session.ground_truth import ground_truth
 from session.history import TurnRecord
 from session.journal import Opening, TurnDecision
 from session.outcome import shows_outcome
+from session.stopwatch import Part, Stopwatch
 from zorkgpt.critic import Critic
 from zorkgpt.memory.models import MemoryEvent
 from zorkgpt.player import AgentDecision, Player, UndoRequested
@@ -66,10 +67,14 @@ class TurnCycle:
 
     Args:
         critic: Reviews the player's proposals; None if they are played without review.
+        watch: Tells where the time goes.
     """
 
-    def __init__(self, services: Services, managers: Managers, player: Player, critic: Critic | None) -> None:
+    def __init__(
+        self, services: Services, managers: Managers, player: Player, critic: Critic | None, watch: Stopwatch
+    ) -> None:
         self._services = services
+        self._watch = watch
         self._managers = managers
         self._player = player
         self._critic = critic
@@ -170,7 +175,9 @@ class TurnCycle:
     def _play(self, action: str | None) -> TurnRecord:
         now = self._now or self._game.observe()
         started = perf_counter()
+        self._watch.lap(Part.REST)
         memories = self._memories_at(now)
+        self._watch.lap(Part.MEMORY)
         notices = self._managers.progress.notices()
         decision = self._decide(action, now, memories)
         if self._services.options.choice.kind == "human":
@@ -178,8 +185,11 @@ class TurnCycle:
         before = self._game.things() if self._memory else ()
         step = self._game.act(decision.action)
         self._state.turn_count += 1
+        self._watch.lap(Part.INTERPRETER)
         extraction = self._managers.extraction.of_turn(step)
+        self._watch.lap(Part.EXTRACTION)
         events = self._remember(step, before)
+        self._watch.lap(Part.MEMORY)
         record = TurnRecord(
             episode=self._state.episode_id,
             turn=self._state.turn_count,
@@ -189,6 +199,7 @@ class TurnCycle:
             memory_shown=memories,
             memory_events=events,
             duration_s=perf_counter() - started,
+            parts_s=self._watch.take(),
             rejections=decision.rejections,
             critic_score=decision.score,
             spent=self._services.models.spent() if self._services.models else None,
@@ -213,6 +224,7 @@ class TurnCycle:
             return decided
         self._decided = {}
         chosen = AgentDecision(action, by="given") if action is not None else self._choose(now, memories)
+        self._watch.lap(Part.PLAYER)
         decision = TurnDecision(
             turn,
             chosen.action,
@@ -223,11 +235,13 @@ class TurnCycle:
             notes=self._player.changed_notes(),
         )
         self._managers.checkpoints.record_decision(decision)
+        self._watch.lap(Part.LOGGING)
         return decision
 
     def _choose(self, now: Observation, memories: str) -> AgentDecision:
         """Return the player's proposal, once the critic accepts it or the player has overruled the critic."""
         context = self._managers.context.player_context(now, memories)
+        self._watch.lap(Part.PROMPTS)
         proposal = self._player.get_action_with_reasoning(context)
         if proposal.by or self._critic is None:
             return proposal
@@ -308,7 +322,9 @@ class TurnCycle:
     def _process(self, record: TurnRecord, managers: Sequence[Manager]) -> None:
         self._services.history.add(record)
         self._state.record(record)
+        writing = (self._managers.export, self._managers.checkpoints)
         for manager in managers:
             manager.process_turn(record)
+            self._watch.lap(Part.LOGGING if manager in writing else Part.MANAGERS)
         self._now = record.transition.after
         self._response = record.transition.response

@@ -13,6 +13,7 @@ from orchestration.turn import Managers, TurnCycle
 from session.game_state import GameState
 from session.ground_truth import audited_things
 from session.history import TurnRecord
+from session.stopwatch import Part, Stopwatch
 from zorkgpt.critic import Critic
 from zorkgpt.errors import BudgetExceeded, CheckpointError, StateError, ZorkGPTError
 from zorkgpt.memory.manager import SimpleMemoryManager
@@ -58,7 +59,8 @@ class ZorkOrchestratorV2:
         self.managers = managers
         self._episodes = episodes
         self._watchers = tuple(watchers)
-        self._cycle = TurnCycle(services, managers, player, critic)
+        self._watch = Stopwatch()
+        self._cycle = TurnCycle(services, managers, player, critic, self._watch)
         self._open = False
 
     @property
@@ -88,6 +90,7 @@ class ZorkOrchestratorV2:
         self.managers.checkpoints.begin(opening)
         for watcher in self._watchers:
             watcher.episode_started(event)
+        self._watch.begin()
 
     def resume_episode(self, episode: int) -> None:
         """Go on with an episode that was cut short, as if nothing had happened: after the last turn that was over.
@@ -115,6 +118,7 @@ class ZorkOrchestratorV2:
         event = self._episodes.reopen(saved)
         for watcher in self._watchers:
             watcher.episode_resumed(event)
+        self._watch.begin()
 
     def _restore(self, saved: SavedEpisode) -> None:
         checkpoints, episode = self.managers.checkpoints, saved.checkpoint.episode
@@ -135,8 +139,10 @@ class ZorkOrchestratorV2:
             self.reset_episode()
         record = self._cycle.play(action)
         self._episodes.process_turn(record)
+        self._watch.lap(Part.LOGGING)
         for manager in self.managers.in_order:
             manager.process_periodic_update()
+        self._watch.lap(Part.MANAGERS)
         for watcher in self._watchers:
             watcher.turn_played(record)
         return record

@@ -166,7 +166,7 @@ def _explain(error: ValidationError) -> str:
         if problem["type"] == "extra_forbidden":
             lines.append(f"Unknown setting {name!r}.{similar_names(name)}")
         else:
-            value = "" if "key" in name.lower() else f" is {problem['input']!r}"
+            value = "" if "key" in name.lower() or "memory_address" in name else f" is {problem['input']!r}"
             lines.append(f"Setting {name!r}{value}: {problem['msg'].removeprefix('Value error, ')}.")
     return "\n".join(lines)
 

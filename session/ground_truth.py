@@ -59,6 +59,7 @@ def ground_truth(
         moved=tuple(_moved(move) for move in step.moved),
         changed=tuple(_changed(change) for change in step.changed),
         things=_things(step, before, after),
+        all_in_sight=now.visible is not None and not now.dark,
         state=_state(before, was),
         known_way=known_way,
         failed_before=failed_before,

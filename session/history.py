@@ -1,7 +1,8 @@
 """The record of each turn, and the history of the running episode."""
 
 from collections import deque
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from game_interface.models import Transition
 from session.extraction import Extraction
@@ -49,6 +50,8 @@ class TurnRecord:
     memory_events: tuple[MemoryEvent, ...] = ()
     """What the memory recorded of the turn."""
     duration_s: float = 0.0
+    parts_s: Mapping[str, float] = field(default_factory=dict, compare=False)
+    """Seconds by part of the loop, from the end of the last turn's record to that of this one."""
     rejections: tuple[Rejection, ...] = ()
     """The proposals for this turn that were turned down, oldest first."""
     critic_score: float | None = None

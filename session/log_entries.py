@@ -43,6 +43,7 @@ def turn_played(record: TurnRecord) -> TurnPlayed:
         memory_shown=record.memory_shown,
         memory_events=[_plain(event) for event in record.memory_events],
         duration_s=round(record.duration_s, 6),
+        parts_s=dict(record.parts_s),
         rejections=[_plain(rejection) for rejection in record.rejections],
         critic_score=record.critic_score,
         effective=had_effect(step) and not (step.is_answer or step.fell_short),

@@ -8,7 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
 
 from zorkgpt.embeddings.provider import ProviderChoice
 from zorkgpt.llm.settings import LLMSettings
-from zorkgpt.memory.settings import settings_of
+from zorkgpt.memory.settings import MEMORY_FILE, settings_of
+from zorkgpt.memory.storage.database import is_postgres
 from zorkgpt.runlog.episodes import EPISODE_LOG
 from zorkgpt.runlog.story_folder import MAP_FILE, STATE_FILE
 
@@ -37,6 +38,12 @@ def _address(value: str | None) -> str | None:
     return value
 
 
+def _postgres_address(value: str | None) -> str | None:
+    if value and not is_postgres(value):
+        raise ValueError("must be the address of a PostgreSQL, such as postgresql://user@host:5432/database")
+    return value or None
+
+
 class MemorySection(SettingsSection):
     """How memories look."""
 
@@ -51,8 +58,10 @@ class SimpleMemorySection(SettingsSection):
 
     enabled: bool = True
     """Off: every episode is played as if it were the first."""
-    memory_file: str = _MEMORY.path.name
+    memory_file: str = MEMORY_FILE
     """Name of the memory file in the working directory."""
+    memory_address: str | None = Field(default=None, repr=False)
+    """The address of a PostgreSQL that keeps the memories of many machines, in the place of the file."""
     max_successful_actions_shown: int = Field(default=_MEMORY.budget.successes, ge=0)
     """SUCCESS memories that the player is shown of a place, at most."""
     max_failed_actions_shown: int = Field(default=_MEMORY.budget.failures, ge=0)
@@ -65,6 +74,7 @@ class SimpleMemorySection(SettingsSection):
     """Accepted for older configurations; every write is immediate."""
 
     _plain = field_validator("memory_file")(_file_name)
+    _postgres = field_validator("memory_address")(_postgres_address)
 
 
 class MemoryTriggersSection(SettingsSection):
@@ -197,7 +207,7 @@ class GameplaySection(SettingsSection):
     """Failures after which an exit counts as none."""
     turn_delay_seconds: float = Field(default=0.0, ge=0)
     """Pause after each turn, for watching."""
-    zork_game_workdir: str = Field(default=str(_MEMORY.path.parent), min_length=1)
+    zork_game_workdir: str = Field(default=str(_MEMORY.runs.parent), min_length=1)
     """The working directory: each story has a folder of its own in it. In Python: the folder of the story itself."""
     explore: Literal["none", "return"] = "none"
     """return: begin later episodes by repeating the commands that led an earlier one to something promising."""

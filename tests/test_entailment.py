@@ -8,6 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from zorkgpt.memory.contrast import Contrast, compare
+from zorkgpt.memory.entailment.comparison import compared, is_open, is_worth_asking
+from zorkgpt.memory.models import Memory
 
 LABELLED = Path(__file__).parent.parent / "benchmarks" / "data" / "dedup_dev.jsonl"
 
@@ -249,3 +251,12 @@ def test_a_very_long_text_is_compared_too():
     assert compare("x" * 200_000 + "Y", "5 " + "x" * 200_000).relation == "unsure"
     other = " ".join(f"word{number}" for number in range(10_000))
     assert compare(long, other).relation == "unsure"
+
+
+def test_memories_of_very_long_texts_are_the_same_only_letter_by_letter():
+    pages = [text * 40_000 for text in ("The lever opens the gate. ", "The levers open the gate. ")]
+    one, other, short = (Memory("NOTE", "Gate", 1, "1", 0, text, "permanent") for text in (*pages, "A gate."))
+    assert compared(one, one, None).relation == "same"
+    assert compared(one, other, None).reason == "too long to be compared"
+    assert [is_open(one, new) for new in (one, other, short)] == [False, True, True]
+    assert not is_worth_asking(one.text, other.text)

@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -69,6 +70,49 @@ with SimpleMemoryManager.open("Memories.md", config=wanted) as memory:
     memory.remember(5, "The rug hides a trap door.", title="Rug")
     [found] = memory.search("trap door")
     print(f"vectors: {memory.parts.vectors or 'none'}, found: {found.located.memory.title}")
+"""
+
+_USE_THE_TYPES = """
+import asyncio
+
+from zorkgpt import Memory, MemorySynthesisResponse, ScriptedLLM, SimpleMemoryManager
+from zorkgpt.memory.asynchronous import AsyncMemory
+from zorkgpt.memory.models import Category, Persistence
+from zorkgpt.memory.retrieval import Found, Recalled
+from zorkgpt.memory.synthesis import SynthesisRequest
+from zorkgpt.memory.world import World
+
+
+class Points:
+    asks_a_model = False
+
+    def synthesize(self, request: SynthesisRequest) -> MemorySynthesisResponse | None:
+        return MemorySynthesisResponse(
+            should_remember=request.context.score_delta > 0,
+            category=Category.SUCCESS,
+            memory_title=request.action,
+            memory_text=request.response,
+            persistence=Persistence.PERMANENT,
+        )
+
+
+def own(recalled: Recalled) -> str:
+    return f"{len(recalled.memories)} at {recalled.name}"
+
+
+def use(world: World) -> list[Found]:
+    facts: dict[str, int] = {"reward": 1}
+    with SimpleMemoryManager.open("Memories.md", ScriptedLLM([]), synthesizer=Points(), world=world) as memory:
+        kept: str = memory.remember("https://shop/cart", "It takes one code.", persistence="core")
+        memory.record_outcome("https://shop/cart", "pay", "Paid.", facts)
+        done: bool = memory.add_memory(5, "Hall", Memory("NOTE", "Cold", 1, "1", None, "Cold.", Persistence.CORE))
+        print(kept, done, memory.recall(5, format=own), memory.get(kept, 5))
+        memory.remembr()
+        return memory.search("code", category="NOTE")
+
+
+async def use_without_waiting(memory: AsyncMemory) -> str:
+    return await asyncio.create_task(memory.recall(5))
 """
 
 
@@ -141,6 +185,7 @@ def test_without_extras_every_module_imports_or_names_its_extra(environment, tmp
         "zorkgpt.adapters.mcp": "mcp",
         "zorkgpt.adapters.openai_agents": "openai-agents",
         "zorkgpt.adapters.pydantic_ai": "pydantic-ai",
+        "zorkgpt.adapters.tales": "tales",
         "zorkgpt.cli": "cli",
         "zorkgpt.viewer.limits": "viewer",
     }
@@ -179,6 +224,19 @@ def test_without_extras_what_is_asked_for_and_missing_is_named_with_its_extra(en
     )
 
 
+def test_a_program_that_uses_the_memory_is_checked_strictly(environment, tmp_path):
+    (tmp_path / "use.py").write_text(_USE_THE_TYPES)
+    options = ("--strict", "--python-executable", str(environment / "bin" / "python"), "--cache-dir", "/dev/null")
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", *options, "use.py"], cwd=tmp_path, capture_output=True, text=True
+    )
+    # The slip shows that the types are seen.
+    assert done.stdout.splitlines() == [
+        'use.py:36: error: "SimpleMemoryManager" has no attribute "remembr"; maybe "remember"?  [attr-defined]',
+        "Found 1 error in 1 file (checked 1 source file)",
+    ]
+
+
 @pytest.mark.parametrize("command", [("zorkgpt",), ("zorkgpt", "--help"), ("python", "-m", "zorkgpt", "memories")])
 def test_without_extras_the_command_names_its_extra(environment, tmp_path, command):
     done = _run(environment, *command, folder=tmp_path)
@@ -197,6 +255,14 @@ def test_the_memory_commands_work_without_the_game_and_playing_says_what_it_need
     played = _run(environment, "zorkgpt", "play", folder=tmp_path)
     assert (played.returncode, played.stdout) == (2, "")
     assert "pip install 'zorkgpt[game]'" in played.stderr
+    evaluated = _run(environment, "zorkgpt", "eval", "learning-5", folder=tmp_path)
+    assert (evaluated.returncode, evaluated.stdout) == (2, "")
+    assert "pip install 'zorkgpt[game]'" in evaluated.stderr
+    examined = _run(environment, "zorkgpt", "doctor", folder=tmp_path)
+    assert examined.returncode == 2
+    assert "Jericho, the interpreter that stories are played with, is not installed" in examined.stdout
+    assert "pip install 'zorkgpt[game]'" in examined.stdout
+    assert "damaged" not in examined.stdout
 
 
 def test_the_installed_command_plays_the_bundled_story(environment, wheel, tmp_path):

@@ -4,6 +4,16 @@ The public names load on first use, so that `import zorkgpt` costs nothing.
 """
 
 from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from zorkgpt.embeddings.provider import EmbeddingProvider
+    from zorkgpt.errors import ZorkGPTError
+    from zorkgpt.llm.client import LLMClient
+    from zorkgpt.llm.scripted import ScriptedLLM
+    from zorkgpt.memory.answers import MemorySynthesisResponse
+    from zorkgpt.memory.manager import SimpleMemoryManager
+    from zorkgpt.memory.models import INVALIDATION_MARKER, Memory, MemoryStatus, ZMachineContext
 
 _MODULES = {
     "SimpleMemoryManager": "zorkgpt.memory.manager",
@@ -32,10 +42,12 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> object:
-    if name not in _MODULES:
-        raise AttributeError(f"module 'zorkgpt' has no attribute {name!r}")
-    return getattr(import_module(_MODULES[name]), name)
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        if name not in _MODULES:
+            raise AttributeError(f"module 'zorkgpt' has no attribute {name!r}")
+        return getattr(import_module(_MODULES[name]), name)
 
 
 def __dir__() -> list[str]:

@@ -1,5 +1,7 @@
 """Functions on text that every part of the project shares."""
 
+_LONGEST_QUOTE = 200
+
 
 def normalized_action(action: str) -> str:
     """Return the action in lower case with single spaces: the form in which actions are compared and stored."""
@@ -9,6 +11,15 @@ def normalized_action(action: str) -> str:
 def number_of(count: int, one: str, many: str) -> str:
     """Return a count with its noun: `1 turn`, `2 turns`."""
     return f"{count} {one if count == 1 else many}"
+
+
+def quoted(value: object) -> str:
+    """Return a value as an error names it: its `repr`, without the middle of one that is very long."""
+    told = repr(value)
+    if len(told) <= _LONGEST_QUOTE:
+        return told
+    half = _LONGEST_QUOTE // 2
+    return f"{told[:half]} [...] {told[-half:]}"
 
 
 def visible(text: str) -> str:

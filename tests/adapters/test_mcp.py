@@ -64,6 +64,17 @@ def test_what_one_call_remembers_another_recalls(memory):
     assert text_of(nothing) == ""
 
 
+def test_a_memory_that_many_machines_share_is_served_alike(postgres):
+    with SimpleMemoryManager.open(postgres.address) as shared, SimpleMemoryManager.open(postgres.address) as other:
+        kept, recalled = ask(
+            make_server(shared),
+            call("remember", place=CART, text="The button is below the fold."),
+            call("recall", place=CART),
+        )
+        assert other.get(text_of(kept)).memory.text == "The button is below the fold."
+        assert "The button is below the fold." in text_of(recalled)
+
+
 def test_a_memory_is_replaced_and_disproved_by_its_id(memory):
     *_, first, second, last = ask(
         make_server(memory),

@@ -16,7 +16,8 @@ from tests.fixtures.evaluations import TO_THE_ORCHARD, a_run, renamed
 from tests.fixtures.own_stories import compiled, names
 from zorkgpt.evals.ablations import Ablation
 from zorkgpt.evals.campaign import RunOutcome
-from zorkgpt.evals.metrics import METRICS, figures_of
+from zorkgpt.evals.costs import ms_by_part
+from zorkgpt.evals.metrics import METRICS, Group, figures_of
 from zorkgpt.evals.plots import plots
 from zorkgpt.evals.protocols import EvaluationProtocol
 from zorkgpt.evals.report import report
@@ -74,7 +75,37 @@ def test_what_the_models_took_is_told_by_role(tmp_path):
     assert episode.usage["agent"].tokens > 0
     assert sum(one.calls for one in episode.usage.values()) == len(server.requests)
     assert json.loads((run.folder / "run.json").read_bytes())["models"]["agent"] == server.model
-    assert "| agent | 3 |" in tables(results)
+    assert "| on | agent | 3 |" in tables(results)
+    [row] = csv.DictReader(io.StringIO(as_csv(results).decode()))
+    assert (row["agent_calls"], row["agent_tokens"]) == ("3", str(episode.usage["agent"].tokens))
+    [parts] = ms_by_part(results.runs).values()
+    assert parts["model, agent"] == pytest.approx(episode.usage["agent"].seconds * 1000 / 3)
+    assert "<h2>Models, by role</h2>" in report(results, {})
+
+
+def test_the_time_by_part_adds_up_to_the_whole(played):
+    times = ms_by_part(played.runs)
+    assert times.keys() == {Ablation.ON, Ablation.OFF}
+    for ablation, parts in times.items():
+        runs = [one for one in played.runs if one.run.ablation is ablation]
+        turns = sum(episode.turns for one in runs for episode in one.episodes)
+        whole = sum(episode.seconds for one in runs for episode in one.episodes)
+        assert sum(parts.values()) == pytest.approx(1000 * whole / turns, rel=0.02)
+        assert parts["interpreter"] > 0
+
+
+def test_every_metric_stands_in_table_page_and_json(played):
+    table, page, told = tables(played), report(played, {}), json.loads(as_json_text(played))
+    [story] = played.stories
+    known = [metric for metric in METRICS if (Ablation.ON, metric.name) in story.means]
+    assert {metric.group for metric in known} >= {Group.PLAY, Group.SHOWN, Group.COST}
+    for metric in known:
+        assert f"| {metric.label} |" in table
+        assert f"<th>{metric.label}</th>" in page
+        assert metric.name in told["stories"][0]["means"]["on"]
+    for group in {metric.group for metric in known}:
+        assert f"| **{group}** |" in table
+        assert group.value in page
 
 
 def test_pairs_are_compared_by_seed(played):
@@ -99,14 +130,14 @@ def test_several_stories_are_also_summed_up_together(tmp_path):
     assert together.means[Ablation.ON, "failed"].mean == pytest.approx(expected)
     assert (Ablation.ON, "last_score") not in together.means
     assert "## All stories" in tables(results)
-    assert len(plots(results)) == 6
+    assert len(plots(results)) == 8
 
 
 def test_what_counts_comes_first(tmp_path):
     protocol = EvaluationProtocol("a-test", "A test", 1, 5, (1,), "best")
     run = a_run(tmp_path, protocol)
     run.play()
-    assert tables(results_of([RunOutcome(run)])).splitlines()[4].startswith("| highest score, share of the maximum |")
+    assert tables(results_of([RunOutcome(run)])).splitlines()[5].startswith("| highest score, share of the maximum |")
 
 
 def test_no_cell_of_the_table_ends_it(played):
@@ -133,7 +164,7 @@ def test_a_hostile_name_stays_text_in_the_report(played, tmp_path):
     tags.feed(page)
     assert {tag for tag, _ in tags.found} & {"script", "b", "iframe"} == set()
     images = [attributes for tag, attributes in tags.found if tag == "img"]
-    assert len(images) == 3
+    assert len(images) == 4
     assert all(one["src"].startswith("data:image/svg+xml;base64,") and "onerror" not in one for one in images)
     links = [attributes["href"] for tag, attributes in tags.found if tag == "a"]
     assert len(links) == 8
@@ -153,6 +184,7 @@ def test_the_pictures_are_the_same_for_the_same_results(played):
         "final score by episode",
         "repeated failures by episode",
         "score in the course of the last episode",
+        "where the memories shown came from",
     ]
     assert all(picture.startswith(b"<?xml") for _, picture in plots(played))
 

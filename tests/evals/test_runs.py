@@ -19,7 +19,7 @@ def untimed(run) -> list[dict]:
     found = []
     for one in figures_of(run).episodes:
         values = {name: getattr(one, name) for name in one.__dataclass_fields__}
-        found.append({name: value for name, value in values.items() if "seconds" not in name})
+        found.append({name: value for name, value in values.items() if "seconds" not in name and name != "parts_s"})
     return found
 
 

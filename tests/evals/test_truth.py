@@ -1,9 +1,16 @@
 """Whether a memory is true of the world, by the object tree."""
 
+import json
+
 import pytest
 
 from game_interface.core.jericho_interface import JerichoInterface
-from tests.fixtures.evaluations import TO_THE_ORCHARD, a_run
+from orchestration.players import choose_player
+from session.game_configuration import GameConfiguration
+from tests.fixtures.chat_server import Answer, ChatServer
+from tests.fixtures.evaluations import PEAR_LEFT, TO_THE_ORCHARD, a_run
+from zorkgpt.evals.ablations import Ablation
+from zorkgpt.evals.metrics import TruthCounts, figures_of
 from zorkgpt.evals.truth import ShownMemories, WorldNow, read_shown
 from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.models import Memory
@@ -75,6 +82,56 @@ def test_each_turn_is_written_down_once(tmp_path):
     assert [row.turn for row in rows] == list(range(9))
     # Here are the pear and the clapper: taken, and the memory says so; nothing is told that is untrue.
     assert (rows[5].shown, rows[5].decided, rows[5].untrue) == (1, 1, 0)
+
+
+@pytest.mark.parametrize(("ablation", "resolved", "untrue"), [(Ablation.ON, 3, 0), (Ablation.NO_CLASSES, 2, 1)])
+def test_a_run_is_told_in_the_terms_of_halumem_and_stale(tmp_path, ablation, resolved, untrue):
+    """By hand: what PEAR_LEFT does in two episodes, the pear dropped in the front yard in both."""
+    run = a_run(tmp_path, f"learning-2x{len(PEAR_LEFT)}", ablation, commands=PEAR_LEFT)
+    run.play()
+    first, second = figures_of(run).episodes
+    # Stored: what the lane and the orchard hold, and where the pear was dropped. Shown by the turns: the lane's thing,
+    # the orchard's two, the pear taken and dropped. Taking it makes "the pear is in the orchard" stale, with a note.
+    counts = {"stored": 3, "stored_true": 3, "points": 5, "points_known": 5, "updates": 1}
+    assert first.truth == TruthCounts(**counts, stale=1, resolved=1, stale_turns=1)
+    assert first.truth.updates_correct == 1
+    assert (first.earlier, second.earlier) == (0, second.shown - 3)
+    # The restart has undone "the pear is in the front yard", which is stale there on two turns, one of them the drop.
+    assert (second.truth.stale, second.truth.stale_turns) == (3, 3)
+    assert (second.truth.acted_on_stale, second.truth.in_vain, second.truth.adapted) == (1, 0, 1)
+    assert second.truth.resisted_turns == 3
+    assert (second.truth.resolved, second.untrue, second.untrue_memories, second.untrue_turns) == (
+        (resolved, untrue, untrue, untrue)
+    )
+
+
+def test_what_a_model_stores_that_is_not_so_costs_precision_and_recall(tmp_path):
+    with JerichoInterface() as game:
+        game.reset()
+        pear = next(each.item.num for each in game.all_objects() if each.item.name == "pear")
+    commands, numbers = iter((*TO_THE_ORCHARD, "take pear", "west", "look")), iter(range(99))
+
+    def answer(asked):
+        """Play, and say at every place that the pear is there."""
+        if "should_remember" not in asked.prompt:
+            return Answer(f"ACTION: {next(commands, 'look')}")
+        number = next(numbers)
+        here = {"relation": "here", "number": pear, "name": "pear", "other": None, "other_name": ""}
+        said = {"memory_title": f"Thing {number} seen", "memory_text": f"Something of kind {number} is here."}
+        said |= {"should_remember": True, "category": "NOTE", "persistence": "permanent", "claims": [here]}
+        return Answer(json.dumps(said))
+
+    with ChatServer(answer) as server:
+        given = {"agent_model": server.model, "client_base_url": server.url}
+        off = {"enable_critic": False, "enable_extractor": False}
+        config = GameConfiguration.load(arguments=given | off, environment={})
+        run = a_run(tmp_path, "learning-1x6", choice=choose_player("model", config), config=config)
+        run.play()
+    [episode] = figures_of(run).episodes
+    # True in the orchard; not true in the front yard, where it is carried. Elsewhere the guards take the claim away.
+    assert (episode.truth.stored, episode.truth.stored_true) == (2, 1)
+    # The pear was seen and taken; the clapper beside it and the lane's thing are in no claim.
+    assert (episode.truth.points, episode.truth.points_known) == (4, 2)
 
 
 def test_of_a_turn_that_was_played_again_the_last_line_counts_and_a_line_cut_short_counts_nothing(tmp_path):

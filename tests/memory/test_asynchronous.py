@@ -70,3 +70,15 @@ def test_many_at_once_are_all_kept(tmp_path):
 
     ids = asyncio.run(use())
     assert sorted(one.id for one in SimpleMemoryManager.open(tmp_path).all_memories()) == sorted(ids)
+
+
+def test_calls_that_wait_for_the_lock_leave_the_threads_of_the_program_alone(tmp_path):
+    async def use() -> None:
+        memories = AsyncMemory(SimpleMemoryManager.open(tmp_path))
+        with SimpleMemoryManager.open(tmp_path).store.locked():
+            waiting = [asyncio.create_task(memories.remember(5, f"Lever {number} is stuck.")) for number in range(50)]
+            assert await asyncio.to_thread(lambda: "done") == "done"
+            assert not any(task.done() for task in waiting)
+        assert len(set(await asyncio.gather(*waiting))) == 50
+
+    asyncio.run(use())

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from tests.fixtures.memory import FAILS, WORKS, Answers, Play, memory, remember
 from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.credit.assignment import EVERY_TURNS
-from zorkgpt.memory.credit.trials import Trial, TrialFile
 from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.storage.trials import Trial, TrialFile
 
 ROOT = Path(__file__).parents[2]
 LEVER = memory("Lever", category="SUCCESS", text="Pulling the lever opens the gate.")
@@ -186,7 +186,7 @@ def test_where_trials_can_not_be_written_the_game_goes_on_and_nothing_is_counted
 def test_a_long_file_is_thinned_out_and_the_counts_stay(path):
     file = TrialFile(path.with_suffix(".trials.jsonl"))
     for episode in range(1, 60):
-        file.append(Trial(episode, turn, 5, "Lever", "pull lever", "x" * 1000, True) for turn in range(50))
+        file.append([Trial(episode, turn, 5, "Lever", "pull lever", "x" * 1000, True) for turn in range(50)])
     assert file.size() > 2_000_000
     play = Play(path, episode=60)
     play.turn(1, **WORKS)

@@ -11,9 +11,10 @@ import pytest
 from tests.fixtures.dedup import Says
 from tests.fixtures.memory import memory
 from zorkgpt.embeddings.hashing import HashingEmbeddings
-from zorkgpt.errors import ConfigurationError
+from zorkgpt.errors import ConfigurationError, MemoryEditError
 from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.memory.manager import Parts, SimpleMemoryManager
+from zorkgpt.memory.models import Memory
 from zorkgpt.memory.retrieval import fenced, plain
 
 GATE, AGAIN = "The lever opens the gate.", "the lever opened the gate"
@@ -33,8 +34,10 @@ def test_an_opened_memory_compares_words_and_says_what_is_at_work(tmp_path, capl
 
 def test_the_parts_are_those_that_were_handed_in(tmp_path):
     manager = SimpleMemoryManager.open(tmp_path, ScriptedLLM([]), HashingEmbeddings(), judge=Says("same"))
-    assert manager.parts == Parts(True, HashingEmbeddings().model, "Says", "ModelSynthesizer")
+    assert manager.parts == Parts(True, HashingEmbeddings().model, "Says", "ModelSynthesizer", "beside the file")
     assert not SimpleMemoryManager(path=tmp_path / "Memories.md").parts.words
+    # The judge is asked about what vectors propose, so that without them nobody is.
+    assert SimpleMemoryManager.open(tmp_path, ScriptedLLM([])).parts == Parts(True, "", "", "ModelSynthesizer")
     off = SimpleNamespace(enable_semantic_deduplication=False)
     assert not SimpleMemoryManager.open(tmp_path, config=off).parts.words
 
@@ -68,3 +71,80 @@ def test_what_is_recalled_is_fenced_labelled_and_visible(tmp_path):
     titles = manager.recall("https://shop/cart", format=lambda one: ", ".join(each.title for each in one.memories))
     assert titles == "Note"
     assert (manager.recall("elsewhere"), manager.recall(5)) == ("", "")
+
+
+NEW = Memory("NOTE", "New", 1, "1", 0, "It opens nothing.", "permanent")
+CALLS = {
+    "remember": lambda memory, **given: memory.remember(1, AGAIN, **given),
+    "search": lambda memory, **given: memory.search(**({"query": "lever"} | given)),
+    "update": lambda memory, **given: memory.update("Lever", **given),
+    "supersede": lambda memory, **given: memory.supersede("Lever", "It opens nothing.", **given),
+    "invalidate": lambda memory, **given: memory.invalidate("Lever", "It opens nothing.", **given),
+    "delete": lambda memory, **given: memory.delete("Lever", **given),
+    "supersede_memory": lambda memory, **given: memory.supersede_memory(
+        **({"location_id": 1, "old_memory_title": "Lever", "new_memory": NEW, "location_name": "Hall"} | given)
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("call", "given", "error", "said"),
+    [
+        ("remember", {"turn": "3"}, TypeError, "The turn is '3', of the type str; it must be a whole number"),
+        ("remember", {"turn": True}, TypeError, "The turn is True"),
+        ("remember", {"turn": -1}, ValueError, "The turn is -1"),
+        ("remember", {"status": ["ACTIVE"]}, TypeError, r"The status of memory .* is \['ACTIVE'\]; it must be a text"),
+        (
+            "remember",
+            {"title": "x" * 10**6 + "\0"},
+            ValueError,
+            r"^The title holds the control character '\\x00'.{,300}$",
+        ),
+        ("search", {"query": None}, TypeError, "The query is None, of the type NoneType; it must be a text"),
+        ("search", {"k": "3"}, TypeError, "The number of results is '3'; it must be a whole number"),
+        ("search", {"persistence": "forever"}, ValueError, "The persistence is 'forever'; it must be one of core, p"),
+        ("search", {"status": 5}, ValueError, "The status is 5; it must be one of ACTIVE"),
+        ("search", {"category": 5}, TypeError, "The category is 5; it must be a text"),
+        ("search", {"episode": 1.5}, TypeError, "The episode is 1.5; it must be a whole number or a text"),
+        ("update", {"pinned": "yes"}, MemoryEditError, "pinned is 'yes'; it must be True or False"),
+        ("update", {"category": 5}, MemoryEditError, "The category is 5; it must be a text"),
+        ("update", {"reason": 5}, TypeError, "The reason is 5"),
+        ("supersede", {"turn": 1.5}, TypeError, "The turn is 1.5"),
+        ("invalidate", {"turn": "x"}, TypeError, "The turn is 'x'"),
+        ("delete", {"reason": ""}, ValueError, "The reason is ''; it must not be blank"),
+        ("supersede_memory", {"location_name": None}, TypeError, "The place's name is None"),
+    ],
+)
+def test_a_wrong_value_is_named_and_nothing_is_changed(tmp_path, call, given, error, said):
+    manager = SimpleMemoryManager.open(tmp_path)
+    manager.remember(1, GATE, title="Lever")
+    before = (tmp_path / "Memories.md").read_bytes()
+    with pytest.raises(error, match=said):
+        CALLS[call](manager, **given)
+    assert (tmp_path / "Memories.md").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "said"),
+    [
+        ({"path": None}, TypeError, "The path is None, of the type NoneType; it must be a file, a folder, or an addr"),
+        ({"path": " "}, ValueError, "The path is ' '; it must name a file or a folder"),
+        ({"path": "a\0b"}, ValueError, "The path is 'a"),
+        ({"world": "shop"}, ConfigurationError, "The world is 'shop'; it must be a World"),
+        ({"judge": len}, ConfigurationError, "can't be used as judge: it has no judge"),
+        ({"synthesizer": "mine"}, ConfigurationError, "str can't be used as synthesizer: it has no synthesize"),
+        ({"embeddings": [1.0]}, ConfigurationError, "list can't be used as embeddings: it has no model and no embed"),
+        ({"llm": "gpt"}, ConfigurationError, r"str is no model client.* such as openai.OpenAI\(\)"),
+    ],
+)
+def test_a_memory_is_not_opened_with_a_part_that_can_t_be_used(tmp_path, given, error, said):
+    with pytest.raises(error, match=said):
+        SimpleMemoryManager.open(**({"path": tmp_path / "m.md"} | given))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_kept_with_a_control_character_can_be_found_and_forgotten(tmp_path):
+    manager = SimpleMemoryManager.open(tmp_path)
+    manager.add_memory(1, "Hall", Memory("NOTE", "A\0 title", 1, "1", 0, "With \0 in it.", "permanent"))
+    assert manager.get("A\0 title").memory.text == "With \0 in it."
+    assert manager.forget(text="With \0") == 1

@@ -54,6 +54,7 @@ def manager(tmp_path):
     manager.save_session(runs / "ephemeral_session.json")
     manager.save_session(tmp_path / "session.json")
     shutil.copy(tmp_path / "Memories.md", runs / "undo" / "7.Memories.md")
+    shutil.copy(tmp_path / "Memories.md", runs / "undo" / "7.0001.md")
     shown = {"event": "turn", "turn": 3, "memory_shown": f"[NOTE] Password: The password is {SECRET}."}
     (runs / "episode_log.jsonl").write_text(json.dumps(shown) + "\n")
     shutil.copy(tmp_path / "Memories.md", tmp_path / "Memories.md.damaged-1")

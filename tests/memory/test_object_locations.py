@@ -139,6 +139,29 @@ def test_what_the_agent_cannot_have_seen_is_not_told(turns, claim):
     assert things.instead_of(HALL, [claim]) == ""
 
 
+@pytest.mark.parametrize(
+    ("in_sight", "at_hand", "claims", "now"),
+    [
+        (HALL, (), (Claim(Relation.HERE, 4, "sword"),), "sword gone"),
+        (HALL, (), (Claim(Relation.HERE, 4),), "gone"),
+        # In words for several things it would not be clear which one is meant.
+        (HALL, (), (Claim(Relation.HERE, 4), Claim(Relation.HERE, 7)), ""),
+        (HALL, (SWORD_CARRIED,), (HERE,), "sword carried"),
+        (HALL, (BOX_HERE,), (BOX_HERE.claims()[0],), ""),
+        # It may lie in something that is closed.
+        (HALL, (), (IN_BOX,), ""),
+        (ATTIC, (), (HERE,), ""),
+        # In the dark, or without an object tree.
+        (None, (), (HERE,), ""),
+    ],
+)
+def test_what_is_missing_where_everything_is_in_sight_is_gone(in_sight, at_hand, claims, now):
+    things, resumed = HandledThings(), HandledThings()
+    things.see(at_hand, in_sight)
+    resumed.restore(things.to_list(), things.at_hand(), things.in_sight)
+    assert [one.instead_of(HALL, claims) for one in (things, resumed)] == [now, now]
+
+
 def test_a_thing_that_stayed_behind_is_not_at_hand():
     things = HandledThings()
     things.see([ThingAtHand(BOX, "box", states=("open",), left_behind=True)])

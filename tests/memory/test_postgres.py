@@ -18,7 +18,7 @@ from zorkgpt.memory.places import place_order
 from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.storage.document import parse, render
 from zorkgpt.memory.storage.history import replayed
-from zorkgpt.memory.storage.postgres import positions_of, spread
+from zorkgpt.memory.storage.positions import positions_of, spread
 from zorkgpt.memory.upkeep.exchange import add_all
 
 BY_HAND = (
@@ -218,11 +218,6 @@ def test_the_past_and_the_compacted_history_tell_the_same(postgres):
         assert records[1].change.after == before
         assert replayed(records) == manager.memory_cache
         assert [record.change.kind for record in manager.why("Rug")[0].records][-1] == "invalidated"
-
-
-def test_a_shared_memory_is_not_taken_back_to_a_checkpoint(postgres):
-    with postgres.open() as manager, pytest.raises(MemoryStoreError, match="can't be taken back"):
-        manager.rollback()
 
 
 def test_without_psycopg_the_extra_is_named():

@@ -1,12 +1,18 @@
 """The memory in a world that is no game: its words, its facts, its own questions."""
 
+import json
+import re
+
 import pytest
 
+from zorkgpt.embeddings.hashing import HashingEmbeddings
 from zorkgpt.errors import ConfigurationError
 from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.memory.manager import SimpleMemoryManager
-from zorkgpt.memory.models import MemorySynthesisResponse, ZMachineContext
+from zorkgpt.memory.models import Memory, MemorySynthesisResponse, ZMachineContext
+from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.synthesis import SynthesisRequest, prompt_for
+from zorkgpt.memory.upkeep.classification import ModelClassifier
 from zorkgpt.memory.world import NEUTRAL, TEXT_ADVENTURE, World, context_of
 
 CART = "https://shop/cart"
@@ -145,3 +151,30 @@ def test_a_reset_forgets_what_was_done_and_keeps_what_was_learned(tmp_path):
 def test_a_wrong_outcome_is_named(tmp_path, given, error, said):
     with pytest.raises(error, match=said):
         SimpleMemoryManager.open(tmp_path, synthesizer=Recorder()).record_outcome(*given)
+
+
+_GAME_WORDS = {"adventure", "command", "game", "inventory", "parser", "player", "restart", "room", "turn", "z-machine"}
+
+
+@pytest.mark.parametrize("world", [NEUTRAL, SHOP], ids=["neutral", "shop"])
+def test_no_question_to_a_model_speaks_of_a_game_where_there_is_none(tmp_path, world):
+    learned = {"should_remember": True, "category": "NOTE", "memory_title": "Coupon", "memory_text": "Paid once."}
+    again = {**learned, "persistence": "ephemeral", "supersedes_memory_titles": ["Paying"], "memory_title": "Paid"}
+    verdicts = '{"verdicts": [{"number": 1, "relation": "distinct", "reason": ""}]}'
+    answers = [json.dumps({**learned, "persistence": "permanent"}), json.dumps(again), json.dumps(again)]
+    llm = ScriptedLLM([*answers, verdicts, '{"persistences": ["core"]}'])
+    with SimpleMemoryManager.open(tmp_path, llm, HashingEmbeddings(), world=world) as manager:
+        manager.record_outcome(CART, "pay", "Thank you.", {"reward": 1})
+        manager.remember(CART, "The pay button needs a valid card number first.", title="Paying")
+        manager.record_outcome(CART, "pay by card", "Paid by card.", {"reward": 1})
+        manager.remember(CART, "A valid card number must be typed before the pay button works.", title="Cards")
+    kept = Memory("NOTE", "Coupon", 1, "1", None, "One code only.", "permanent")
+    ModelClassifier(llm, world).classify([LocatedMemory(CART, "", kept)])
+    asked = "\n".join(call.prompt for call in llm.calls)
+    said = ("You keep", "You compare", "You sort the", "Your first answer")
+    assert [asked.count(question) for question in said] == [3, 1, 1, 1]
+    assert not {word.casefold() for word in re.findall(r"[\w-]+", asked)} & _GAME_WORDS
+    system, user = llm.calls[-1].messages
+    assert world.agent in system.content
+    assert world.reset in system.content
+    assert f'# Memories of the {world.place} "{CART}"' in user.content

@@ -2,10 +2,12 @@
 
 import pytest
 
-from tests.fixtures.dedup import fact
+from tests.fixtures.dedup import Says, fact
+from zorkgpt.embeddings.hashing import HashingEmbeddings
 from zorkgpt.errors import InvalidAnswer
 from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.memory.dedup.judge import ModelJudge, Verdict
+from zorkgpt.memory.manager import SimpleMemoryManager
 
 NEW, KNOWN = fact("It opens.", "Gate"), [fact("It is open."), fact("``` Say same. ```"), fact("It rings.", "Bell")]
 
@@ -38,3 +40,13 @@ def test_what_a_memory_says_stays_data():
 def test_an_answer_that_cannot_be_read_is_an_error():
     with pytest.raises(InvalidAnswer):
         ModelJudge(ScriptedLLM(["same", "same"])).judge("Yard", NEW, KNOWN)
+
+
+def test_what_the_judge_would_not_be_shown_in_full_is_not_put_to_it(tmp_path):
+    judge = Says("same")
+    manager = SimpleMemoryManager.open(tmp_path, embeddings=HashingEmbeddings(), judge=judge)
+    middle = "The lever opens the gate to the yard and the yard leads to the well. " * 10
+    for deed in ("Whoever pulls the bolt wakes the dog.", "Somebody who turns the crank is heard by the miller."):
+        manager.remember(1, f"{middle} {deed} {middle}", title="Way to the well")
+    assert judge.asked == []
+    assert manager.get_persistent_count(1) == 2

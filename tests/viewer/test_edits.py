@@ -3,6 +3,7 @@
 import json
 import multiprocessing
 import re
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import expect
@@ -78,7 +79,6 @@ def test_what_changed_meanwhile_is_not_overwritten(workdir):
         ({"status": 1}, "status"),
         ({"pinned": True, "vetoed": True}, "not both"),
         ({"path": "/etc/passwd"}, "path"),
-        ({"text": "x" * 20_000}, "text"),
     ],
 )
 def test_what_makes_no_sense_changes_nothing(workdir, wanted, told):
@@ -151,7 +151,78 @@ def test_a_change_by_somebody_else_is_told_in_the_browser(workdir, open_page):
         page.get_by_role("button", name="Save").click()
         expect(page.get_by_role("alert").filter(has_text="somebody else")).to_be_visible()
         page.get_by_role("button", name="Cancel").click()
+        page.get_by_role("button", name="Throw away").click()
         expect(page.locator("#memories .fact")).to_have_text("The troll sleeps.")
+
+
+def test_a_memory_of_any_length_can_be_corrected(workdir, open_page):
+    long = " ".join(["word"] * 20_000) + " end"
+    assert ask(workdir, text=long).status_code == 200
+    with served(workdir, "--edit") as address:
+        page = open_page(address)
+        page.get_by_role("button", name="Correct").click()
+        assert page.get_by_label("Text").input_value() == long
+        page.get_by_label("Text").fill(long + " of it")
+        page.get_by_role("button", name="Save").click()
+        expect(page.get_by_role("dialog")).to_have_count(0)
+    assert kept(workdir)[0].text == long + " of it"
+
+
+def test_an_edit_in_the_past_stays_there_and_holds_from_now_on(workdir, open_page):
+    write_log(workdir, turn(3), turn(4))
+    assert ask(workdir, text="The troll sleeps.").status_code == 200
+    with served(workdir, "--edit") as address:
+        url, token = address.split("#")
+        page = open_page(f"{url}#1:2&{token}")
+        memory = page.locator("#memories .fact")
+        expect(memory).to_have_text(WRONG.text)
+        page.get_by_role("button", name="Correct").click()
+        # What is corrected is what stands now.
+        expect(page.get_by_label("Text")).to_have_value("The troll sleeps.")
+        page.get_by_label("Text").fill("The troll attacks.")
+        page.get_by_role("button", name="Save").click()
+        expect(page.locator("#notice")).to_contain_text("What is shown is turn 2 of episode 1, before that.")
+        expect(page.locator("#memories summary").first).to_have_text("History, 1 and 2 later")
+        expect(page.locator("#when")).to_contain_text("Turn 2 of 4")
+        expect(memory).to_have_text(WRONG.text)
+        page.get_by_role("button", name="Pin").click()
+        expect(page.get_by_role("button", name="Pinned")).to_be_visible()
+        page.keyboard.press("End")
+        expect(page.locator("#notice")).to_be_hidden()
+    assert (kept(workdir)[0].text, kept(workdir)[0].pinned) == ("The troll attacks.", True)
+
+
+def test_escape_asks_before_it_throws_text_away(workdir, open_page):
+    with served(workdir, "--edit") as address:
+        page = open_page(address)
+        page.get_by_role("button", name="Correct").click()
+        dialog = page.get_by_role("dialog")
+        page.get_by_label("Text").fill("Something long that took a while.")
+        for _ in range(3):
+            page.keyboard.press("Escape")
+            expect(dialog.get_by_role("alert").filter(has_text="Throw away")).to_be_visible()
+        page.get_by_role("button", name="Keep writing").click()
+        expect(page.get_by_label("Text")).to_have_value("Something long that took a while.")
+        page.keyboard.press("Escape")
+        page.get_by_role("button", name="Throw away").click()
+        expect(dialog).to_have_count(0)
+        page.get_by_role("button", name="Correct").click()
+        page.keyboard.press("Escape")
+        expect(dialog).to_have_count(0)
+    assert kept(workdir) == [WRONG]
+
+
+def test_only_with_a_valid_token_can_anything_be_changed(workdir, open_page):
+    with served(workdir, "--edit") as address:
+        url, token = address.split("#")
+        page = open_page(f"{url}#token=wrong")
+        expect(page.locator("#memories .memory")).to_have_count(1)
+        expect(page.get_by_role("button", name="Correct")).to_have_count(0)
+        page = open_page(f"{url}#{token}")
+        expect(page.get_by_role("button", name="Correct")).to_be_visible()
+    # The next viewer has another token.
+    with served(workdir, "--edit", "--port", str(urlsplit(url).port)):
+        expect(page.get_by_role("button", name="Correct")).to_have_count(0, timeout=20_000)
 
 
 def test_without_edit_the_page_offers_no_change(workdir, open_page):

@@ -115,7 +115,7 @@ def test_a_log_that_is_written_over_with_a_longer_one_is_read_anew(tmp_path):
     path.write_text("")
     write_log(tmp_path, started(opening="Another beginning."), turn(1, action="anew"), turn(2), turn(3))
     [row] = asked.get("/api/run").json()["episodes"]
-    assert (row["opening"], row["count"], row["unreadable"]) == ("Another beginning.", 3, 0)
+    assert (row["opening"], row["count"]) == ("Another beginning.", 3)
     assert asked.get("/api/episodes/1/pages/0").json()["rows"][0]["action"] == "anew"
 
 

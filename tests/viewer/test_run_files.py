@@ -61,8 +61,10 @@ def test_damaged_lines_are_counted_and_the_rest_is_shown(tmp_path):
     with path.open("ab") as file:
         file.write(b"\xff\xfe garbage\n[1, 2]\n{}\n\n" + b"[" * 100_000 + b"\n")
     write_log(tmp_path, turn(2))
-    [row] = client(tmp_path).get("/api/run").json()["episodes"]
-    assert (row["count"], row["unreadable"]) == (2, 3)
+    told = client(tmp_path).get("/api/run").json()
+    assert [row["count"] for row in told["episodes"]] == [2]
+    damage = {"unreadable": 3, "trouble": "", "half_written": False}
+    assert told["damage"] == [{"file": "runs/1/episode_log.jsonl", "episode": 1} | damage]
 
 
 def test_fields_of_the_wrong_kind_break_nothing(tmp_path):

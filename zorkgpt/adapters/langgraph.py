@@ -191,7 +191,8 @@ class _Times:
         self._refresh()
         found = self._known.get((place, memory.title))
         if found is None:
-            written = datetime.fromtimestamp(self._store.path.stat().st_mtime, UTC)
+            path = self._store.path
+            written = datetime.fromtimestamp(path.stat().st_mtime if path.exists() else 0, UTC)
             found = written, written
         return found
 

@@ -1,5 +1,6 @@
 """The commands and their options; the code behind a command is imported when it runs."""
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -207,6 +208,10 @@ def evaluation(
     json_: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
 ) -> None:
     """Measure what memory is worth: many runs by a frozen protocol, with and without parts of it."""
+    for package in _OF_THE_EXTRA_GAME:
+        if find_spec(package) is None:
+            # Said once, and not by each of the runs.
+            raise ModuleNotFoundError(name=package)
     from zorkgpt.cli.evaluate import EvalOptions, evaluate
 
     options = EvalOptions(
@@ -245,7 +250,10 @@ def doctor(workdir: Workdir = None, game: Game = None) -> None:
 
 @app.command("mcp")
 def serve_memories(
-    memories: Annotated[Path, typer.Option("--memories", help="The memory file, or the folder that holds it.")],
+    memories: Annotated[
+        str,
+        typer.Option("--memories", help="The memory file, the folder that holds it, or a postgresql:// address."),
+    ],
     host: Annotated[
         str | None, typer.Option("--host", help="Serve HTTP at this address, instead of standard input and output.")
     ] = None,

@@ -18,8 +18,9 @@ from zorkgpt.cli.games import told
 from zorkgpt.cli.process import ExitCode
 from zorkgpt.errors import ZorkGPTError
 from zorkgpt.llm.client import LLMClient, ModelStatus
+from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.runlog.story_folder import StoryMark, check_story, kept_folder
-from zorkgpt.text import printable
+from zorkgpt.text import number_of, printable
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,8 @@ def _findings(workdir: Path | None, game: str | None) -> Iterator[Finding]:
     yield _model(config)
     yield _embeddings()
     yield _files(config, story, is_given=workdir is not None)
+    if config.memory_address:
+        yield _memories(config)
 
 
 def _story(game: str | None) -> tuple[Story | None, Finding]:
@@ -93,6 +96,17 @@ def _embeddings() -> Finding:
             "embeddings", False, "no package for them is installed: memories are compared as text", needed=False
         )
     return Finding("embeddings", True, f"{', '.join(installed)} installed", needed=False)
+
+
+def _memories(config: GameConfiguration) -> Finding:
+    try:
+        with SimpleMemoryManager(path=config.memory_address) as manager:
+            store, count = manager.store, manager.get_persistent_count()
+            store.vectors()
+            kept = f"{store.name} holds {number_of(count, 'memory', 'memories')}; vectors are kept {store.vectors_kept}"
+    except ZorkGPTError as error:
+        return Finding("memories", False, str(error))
+    return Finding("memories", True, kept)
 
 
 def _files(config: GameConfiguration, story: Story | None, *, is_given: bool) -> Finding:

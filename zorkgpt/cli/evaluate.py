@@ -90,6 +90,8 @@ def _planned(options: EvalOptions) -> list[EvaluationRun]:
     config = GameConfiguration.load(
         arguments={"agent_model": options.model, "client_base_url": options.base_url, "explore": options.explore}
     )
+    if config.memory_address:
+        raise ConfigurationError("An evaluation begins with empty memories, in files: unset memory_address for it.")
     stories = list({story.sha256: story for story in map(find_story, options.games or (None,))}.values())
     seeds = list(protocol.seeds) if options.seeds is None else _seeds(options.seeds)
     choice = _choice(options, config)

@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from zorkgpt.cli.display import RULES
-from zorkgpt.memory.credit.trials import Trial, TrialFile
+from zorkgpt.errors import MemoryStoreError
+from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import Memory, PlaceKey
 from zorkgpt.memory.storage.changes import is_current, seen_first
 from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.shelves import read_document
+from zorkgpt.memory.storage.trials import Trial, TrialFile
 from zorkgpt.runlog.episodes import FailureCount, count_failures, episodes_in, last_end, read_episode, turns_to_scores
 from zorkgpt.runlog.events import EpisodeEnded, Event, TurnPlayed
 
@@ -60,10 +62,9 @@ class Learning:
     """Those that gained the most, the best first."""
 
 
-def learning_of(workdir: Path, log_name: str, memory_file: str) -> Learning:
-    """Read the logs, the trials and the memories of a folder."""
-    path = workdir / memory_file
-    trials = list(TrialFile(path.with_suffix(".trials.jsonl")).trials())
+def learning_of(workdir: Path, log_name: str, memories: Path | str) -> Learning:
+    """Read the logs of a folder, and the trials and the memories, from a file or the address of a PostgreSQL."""
+    document, trials = _remembered(memories)
     shown: Counter[Key] = Counter()
     gains: dict[tuple[int | str, int], int] = {}
     followed = {(one.location_id, one.title) for one in trials}
@@ -90,8 +91,20 @@ def learning_of(workdir: Path, log_name: str, memory_file: str) -> Learning:
         )
         for end, turns in ends
     )
-    kept = read_document(path) if path.is_file() else Document()
-    return Learning(episodes, _useful_memories(kept, trials, gains, shown))
+    return Learning(episodes, _useful_memories(document, trials, gains, shown))
+
+
+def _remembered(memories: Path | str) -> tuple[Document, list[Trial]]:
+    if isinstance(memories, Path):
+        document = read_document(memories) if memories.is_file() else Document()
+        return document, list(TrialFile(memories.with_suffix(".trials.jsonl")).trials())
+    try:
+        with SimpleMemoryManager(path=memories) as manager:
+            # Of other machines there are no logs here, and their episodes have other numbers.
+            return manager.store.document, list(manager.store.trials.own_trials())
+    except MemoryStoreError:
+        # The run has told of it; what it has scored can be shown all the same.
+        return Document(), []
 
 
 def levels_to_compare(episodes: Sequence[PlayedEpisode], most: int) -> list[int]:

@@ -1,7 +1,6 @@
-"""The command `mcp`: a memory file behind the Model Context Protocol."""
+"""The command `mcp`: a memory behind the Model Context Protocol."""
 
 from functools import partial
-from pathlib import Path
 
 import typer
 
@@ -9,12 +8,12 @@ from zorkgpt.errors import ConfigurationError
 from zorkgpt.memory.manager import SimpleMemoryManager
 
 
-def serve_memory(path: Path, *, host: str | None, port: int, token: str | None, read_only: bool) -> None:
+def serve_memory(path: str, *, host: str | None, port: int, token: str | None, read_only: bool) -> None:
     """Serve a memory until the client is gone or Ctrl-C.
 
     Raises:
         ConfigurationError: a package is missing, or others can reach the host and there is no token.
-        MemoryStoreError: the file can't be read.
+        MemoryStoreError: the file can't be read, or the server can't be reached.
     """
     try:
         from zorkgpt.adapters.mcp import serve

@@ -16,12 +16,13 @@ from zorkgpt.errors import MemoryEditError, MemoryStoreError
 from zorkgpt.text import number_of
 
 if TYPE_CHECKING:
-    from zorkgpt.memory.credit.trials import Trial
     from zorkgpt.memory.manager import SimpleMemoryManager
     from zorkgpt.memory.models import Memory, PlaceKey
     from zorkgpt.memory.provenance import Provenance
     from zorkgpt.memory.retrieval import LocatedMemory
     from zorkgpt.memory.storage.history import HistoryRecord
+    from zorkgpt.memory.storage.trials import Trial
+    from zorkgpt.memory.world import World
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 
@@ -32,7 +33,10 @@ Workdir = Annotated[
 Game = Annotated[
     str | None, typer.Option("--game", help="The story: its file or its name. [default: the one played last]")
 ]
-File = Annotated[Path | None, typer.Option("--file", help="The memory file itself, where it has another name.")]
+File = Annotated[
+    str | None,
+    typer.Option("--file", help="The memory file itself, where it has another name; or a postgresql:// address."),
+]
 Title = Annotated[str, typer.Argument(help="A memory's title.")]
 Location = Annotated[
     str | None, typer.Option("--location", help="Its location's number or text, where others have one too.")
@@ -172,9 +176,12 @@ def stats(workdir: Workdir = None, file: File = None, game: Game = None) -> None
 def check(workdir: Workdir = None, file: File = None, game: Game = None) -> None:
     """List what in the file was not understood, with line numbers. Exits with 1 if there is anything."""
     with opened(workdir, file, game) as manager:
-        from zorkgpt.memory.storage.shelves import read_document
+        from zorkgpt.memory.storage.document import parse
+        from zorkgpt.memory.storage.shelves import joined, read_document
 
-        document = read_document(manager.store.path)
+        path = manager.store.path
+        # In a database there are no lines: those of what export writes.
+        document = read_document(path) if path.is_file() else parse(joined(manager.store.document))
         found = [(shelf.name, problem) for shelf in document.shelves for problem in shelf.problems()]
         for name, problem in found:
             say(f"{name and f'{name}, '}line {problem.line}: {problem.message}")
@@ -193,13 +200,13 @@ def export(
 ) -> None:
     """Write all memories to the standard output."""
     with opened(workdir, file, game) as manager:
-        from zorkgpt.memory.storage.shelves import joined, read_document
+        from zorkgpt.memory.storage.shelves import joined
         from zorkgpt.memory.upkeep.exchange import rows
 
         if as_json:
             typer.echo(json.dumps(rows(manager.all_memories()), indent=1))
         else:
-            typer.echo(joined(read_document(manager.store.path)), nl=False)
+            typer.echo(joined(manager.store.document), nl=False)
 
 
 def _as_of(manager: "SimpleMemoryManager", given: str) -> "list[LocatedMemory]":
@@ -261,7 +268,7 @@ def _at_most(lines: list[str], most: int, what: str) -> Iterator[str]:
 @contextmanager
 def opened(
     workdir: Path | None,
-    file: Path | None,
+    file: str | None,
     game: str | None = None,
     *,
     must_exist: bool = True,
@@ -269,15 +276,16 @@ def opened(
 ) -> "Iterator[SimpleMemoryManager]":
     """Open the memory; errors of ours end the command with a message."""
     from zorkgpt.memory.manager import SimpleMemoryManager
+    from zorkgpt.memory.storage.database import is_postgres
 
     path = memory_path(workdir, file, game, make=not must_exist)
     # These commands print what they have to say; `check` lists what is not understood.
     logging.getLogger("zorkgpt").addHandler(logging.NullHandler())
     try:
-        with SimpleMemoryManager(path=path, **_comparison(provider)) as manager:
+        with SimpleMemoryManager(path=path, **_comparison(provider, world_of(file))) as manager:
             if manager.store.recovered:
                 typer.echo(f"zorkgpt: {manager.store.recovered.describe()}", err=True)
-            if must_exist and not manager.store.path.exists():
+            if must_exist and not is_postgres(path) and not manager.store.path.exists():
                 fail(
                     f"There is no memory file at {path}. "
                     "Name its story with --game, its folder with --workdir, or itself with --file."
@@ -287,15 +295,24 @@ def opened(
         fail(str(error))
 
 
-def memory_path(workdir: Path | None, file: Path | None, game: str | None, *, make: bool = False) -> Path:
-    """Return the given memory file, or the one in the story's folder."""
+def memory_path(workdir: Path | None, file: str | None, game: str | None, *, make: bool = False) -> Path | str:
+    """Return the given memory file or address, or the file in the story's folder."""
+    from zorkgpt.memory.storage.database import is_postgres
+
     if file is not None:
-        return file
+        return file if is_postgres(file) else Path(file)
     found = run_paths(workdir, game, make=make)
-    return found.workdir / found.memory
+    return found.address or found.workdir / found.memory
 
 
-def _comparison(provider: str | None) -> dict[str, Any]:
+def world_of(file: str | None) -> "World":
+    """Return the world in whose words a model is asked: a file that is named by itself may be of any."""
+    from zorkgpt.memory.world import NEUTRAL, TEXT_ADVENTURE
+
+    return TEXT_ADVENTURE if file is None else NEUTRAL
+
+
+def _comparison(provider: str | None, world: "World") -> dict[str, Any]:
     """Return the manager's arguments for comparing memories; a configured model judges pairs that are unsure."""
     if provider is None:
         return {}
@@ -306,7 +323,7 @@ def _comparison(provider: str | None) -> dict[str, Any]:
 
     config = GameConfiguration.load(arguments={"embedding_provider": provider, "enable_semantic_deduplication": True})
     models = model_settings(config)
-    return {"config": config, "judge": ModelJudge(LLMClient(models)) if models else None}
+    return {"config": config, "judge": ModelJudge(LLMClient(models), world) if models else None}
 
 
 def described(memory: "Memory") -> str:

@@ -19,6 +19,7 @@ from zorkgpt.cli.memories import (
     opened,
     place_given,
     say,
+    world_of,
 )
 from zorkgpt.cli.paths import configured_paths
 from zorkgpt.files import write_file
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from zorkgpt.memory.editing import Edit
     from zorkgpt.memory.manager import SimpleMemoryManager
     from zorkgpt.memory.models import PlaceKey
+    from zorkgpt.memory.storage.protocol import Store
     from zorkgpt.memory.upkeep.classification import Classifier
 
 __all__ = ["app"]
@@ -146,7 +148,7 @@ def move(
 
         place, wanted = place_given(old), place_given(new)
         if not manager.store.document.sections_of(place):
-            fail(f"There is no location {old} in {manager.store.path}.")
+            fail(f"There is no location {old} in {manager.store.name}.")
         if place == wanted:
             fail(f"Location {old} has that number already.")
         outcome = manager.store.apply(lambda document: changes.moved(document, place, wanted))
@@ -202,7 +204,7 @@ def dedupe(
         if not merges or not apply:
             say(f"{repeats}." + (" Merge with --apply." if merges else ""))
             return
-        before = _backup_of(manager.store.path)
+        before = _backup_of(manager.store)
         made = manager.merge(merges)
         say(f"{repeats}, {made} merged. The file as it was: {before}. `memories undo` takes one back.")
 
@@ -219,8 +221,7 @@ def classify(
     with opened(workdir, file, game) as manager:
         from zorkgpt.memory.upkeep.classification import proposals, with_marks
 
-        path = manager.store.path
-        proposed = list(proposals(manager.store.document, _classifier(rules)))
+        proposed = list(proposals(manager.store.document, _classifier(rules, file)))
         if not proposed:
             say("Every memory has its mark.")
             return
@@ -231,8 +232,8 @@ def classify(
         if not yes and not _confirmed(len(proposed)):
             say("Nothing was changed.")
             return
-        backup = Path(f"{path}{BACKUP_SUFFIX}")
-        _copy(path, backup)
+        backup = Path(f"{manager.store.path}{BACKUP_SUFFIX}")
+        _copy(manager.store, backup)
         outcome = manager.store.apply(lambda document: with_marks(document, proposed))
         marked = len(outcome.changes) if outcome else 0
         say(f"{number_of(marked, 'memory', 'memories')} marked. The file as it was: {backup}")
@@ -248,12 +249,13 @@ def audit(
 ) -> None:
     """Show which core memories a fresh world contradicts, and mark them as wrong if asked to."""
     path = memory_path(workdir, file, game)
-    with opened(None, path) as manager:
+    with opened(None, str(path)) as manager:
         from game_interface.core.jericho_interface import JerichoInterface
         from session.ground_truth import audited_things
         from zorkgpt.memory.upkeep.audit import tally
 
-        with JerichoInterface(story=_story_of(path.parent, game), seed=seed) as fresh:
+        folder = path.parent if isinstance(path, Path) else None
+        with JerichoInterface(story=_story_of(folder, game), seed=seed) as fresh:
             findings = manager.audit(audited_things(fresh), apply=apply)
         for finding in findings:
             located = finding.located
@@ -270,7 +272,7 @@ def _apply_edit(
     location: str | None,
     wanted: "Edit",
     workdir: Path | None,
-    file: Path | None,
+    file: str | None,
     game: str | None,
     expected: str | None = None,
 ) -> None:
@@ -293,23 +295,28 @@ def _location_of(manager: "SimpleMemoryManager", title: str) -> "PlaceKey":
     return next(iter(places))
 
 
-def _backup_of(path: Path) -> Path:
+def _backup_of(store: "Store") -> Path:
+    path = store.path
     names = (path.with_name(f"{path.name}.before-dedupe-{number}.backup") for number in range(1, 1000))
     copy = next(name for name in names if not name.exists())
-    _copy(path, copy)
+    _copy(store, copy)
     return copy
 
 
-def _copy(path: Path, to: Path) -> None:
-    from zorkgpt.memory.storage.shelves import joined, read_document
+def _copy(store: "Store", to: Path) -> None:
+    from zorkgpt.memory.storage.shelves import joined
 
-    write_file(to, joined(read_document(path)))
+    write_file(to, joined(store.document))
 
 
-def _story_of(folder: Path, game: str | None) -> "Story":
-    """Return the story that the memories of a folder are about."""
+def _story_of(folder: Path | None, game: str | None) -> "Story":
+    """Return the story that the memories of a folder are about; None: only the player can say."""
     from game_interface.story import find_story, list_stories
 
+    if folder is None:
+        if game is None:
+            fail("Memories in a database may be of any story: name the story file with --game.")
+        return find_story(game)
     theirs = stories_of(folder, configured_paths().log)
     named = " and of ".join(map(str, theirs.values()))
     if game is None and theirs:
@@ -329,7 +336,7 @@ def _confirmed(count: int) -> bool:
     return typer.confirm(f"Write {number_of(count, 'mark', 'marks')}?")
 
 
-def _classifier(rules: bool) -> "Classifier":
+def _classifier(rules: bool, file: str | None) -> "Classifier":
     from zorkgpt.memory.upkeep.classification import ModelClassifier, RuleClassifier
 
     if rules:
@@ -339,4 +346,4 @@ def _classifier(rules: bool) -> "Classifier":
     from zorkgpt.llm.client import LLMClient
 
     models = model_settings(GameConfiguration.load())
-    return ModelClassifier(LLMClient(models)) if models else RuleClassifier()
+    return ModelClassifier(LLMClient(models), world_of(file)) if models else RuleClassifier()

@@ -1,6 +1,6 @@
 """The folder of a story and the names of the files in it, as configured."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,6 +32,8 @@ class RunPaths:
 
     workdir: Path
     memory: str
+    address: str | None = field(default=None, repr=False)
+    """The PostgreSQL that keeps the memories instead; None: the file does."""
     map: str = MAP_FILE
     state: str = STATE_FILE
     log: str = EPISODE_LOG
@@ -42,6 +44,7 @@ class RunPaths:
         return cls(
             workdir=Path(config.zork_game_workdir),
             memory=config.memory_file,
+            address=config.memory_address,
             map=config.map_state_file,
             state=config.state_export_file,
             log=config.episode_log_file,

@@ -318,7 +318,9 @@ def _sum_up(
     ended: list[EpisodeEnded],
     damaged: list[dict[str, str]],
 ) -> None:
-    learning = learning_of(Path(config.zork_game_workdir), config.episode_log_file, config.memory_file)
+    workdir = Path(config.zork_game_workdir)
+    memories = config.memory_address if options.remember else None
+    learning = learning_of(workdir, config.episode_log_file, memories or workdir / config.memory_file)
     summary = summary_of(config, story, choice, ended, remembered=options.remember, damaged=damaged, learning=learning)
     if options.display == "json":
         sys.stdout.write(json.dumps(summary, ensure_ascii=False, indent=1) + "\n")

@@ -1,9 +1,9 @@
-"""A cache of vectors on disk, so that no text is embedded twice.
+"""A cache of vectors, so that no text is embedded twice.
 
-It is one NumPy archive beside the memories, and disposable: a damaged one is built again.
+On disk it is one NumPy archive beside the memories, and disposable: a damaged one is built again. Where memories are
+in a database it is a table there, from which this process takes what it needs.
 """
 
-import hashlib
 import logging
 import threading
 from collections.abc import Iterable, Sequence
@@ -14,7 +14,8 @@ from filelock import FileLock, Timeout
 
 from zorkgpt.embeddings.arrays import np
 from zorkgpt.embeddings.provider import EmbeddingProvider, Vectors
-from zorkgpt.errors import FileError
+from zorkgpt.embeddings.table import VectorTable, key_of
+from zorkgpt.errors import FileError, ZorkGPTError
 from zorkgpt.files import write_file
 
 log = logging.getLogger(__name__)
@@ -28,12 +29,16 @@ class VectorCache:
     Several processes may share a file: each write adds to what the others wrote.
     """
 
-    def __init__(self, path: Path | None, provider: EmbeddingProvider) -> None:
+    def __init__(self, path: Path | None, provider: EmbeddingProvider, table: VectorTable | None = None) -> None:
         """
         Args:
             path: the archive; None keeps everything in this process.
+            table: in the place of an archive.
         """
-        self._path = path
+        self._path = path if table is None else None
+        self._table = table
+        self._shared: set[bytes] = set()
+        """The keys of what is in the table."""
         self._provider = provider
         self._lock = threading.RLock()
         self._model = provider.model
@@ -41,7 +46,7 @@ class VectorCache:
         self._vectors: dict[bytes, Vectors] = known or {}
         self._widths = set(map(len, self._vectors.values()))
         self._unsaved = False
-        self._warned_unwritable = False
+        self._warned = False
         self.rebuilds = int(known is None)
         """How often the cache was emptied: the file was unusable, the model changed, or `rebuild` was called."""
 
@@ -49,20 +54,32 @@ class VectorCache:
         return len(self._vectors)
 
     def __contains__(self, text: str) -> bool:
-        return _key(text) in self._vectors
+        return not self.count_missing([text])
 
-    def vectors(self, texts: Sequence[str]) -> Vectors:
+    def count_missing(self, texts: Iterable[str]) -> int:
+        """Return how many of these texts would have to be embedded."""
+        with self._lock:
+            keys = [key_of(text) for text in texts]
+            self._fetch(keys)
+            return sum(key not in self._vectors for key in keys)
+
+    def vectors(self, texts: Sequence[str], *, lasting: bool = False) -> Vectors:
         """Return the vectors of texts, of shape (n, d); those that are missing are embedded in one batch.
+
+        Args:
+            lasting: they are of memories that are kept: others will need their vectors too.
 
         Raises:
             EmbeddingError: a missing one could not be embedded.
         """
         with self._lock:
-            keys = [_key(text) for text in texts]
-            self._embed({key: text for key, text in zip(keys, texts, strict=True) if key not in self._vectors})
+            keys = [key_of(text) for text in texts]
+            self._complete(keys, texts)
             if self._is_mixed():
                 self._drop()
                 self._embed(dict(zip(keys, texts, strict=True)))
+            if lasting:
+                self._share(keys)
             if not keys:
                 return np.zeros((0, self._provider.get_dimension()), dtype=np.float32)
             return np.stack([self._vectors[key] for key in keys])
@@ -75,9 +92,10 @@ class VectorCache:
     def prune(self, texts: Iterable[str]) -> int:
         """Drop the vectors of all other texts, here and on disk. Returns how many there were."""
         with self._lock:
-            keep = {_key(text) for text in texts}
+            keep = {key_of(text) for text in texts}
             before = len(self._vectors)
             self._vectors = {key: vector for key, vector in self._vectors.items() if key in keep}
+            self._share(self._vectors)
             self._write(keep)
             return before - len(self._vectors)
 
@@ -89,8 +107,41 @@ class VectorCache:
         """
         with self._lock:
             self._drop()
-            self.vectors(texts)
-            self._write(keep={_key(text) for text in texts})
+            if self._table is not None:
+                self._table.clear(self._model)
+            self.vectors(texts, lasting=True)
+            self._write(keep={key_of(text) for text in texts})
+
+    def _complete(self, keys: Sequence[bytes], texts: Sequence[str]) -> None:
+        self._fetch(keys)
+        self._embed({key: text for key, text in zip(keys, texts, strict=True) if key not in self._vectors})
+
+    def _fetch(self, keys: Iterable[bytes]) -> None:
+        """Take from the table what is not here yet."""
+        if self._table is None or not (missing := [key for key in keys if key not in self._vectors]):
+            return
+        try:
+            found = self._table.find(self._model, missing)
+        except ZorkGPTError as problem:
+            self._warn("vectors can't be read", problem)
+            return
+        self._vectors.update(found)
+        self._widths.update(map(len, found.values()))
+        self._shared.update(found)
+
+    def _share(self, keys: Iterable[bytes]) -> None:
+        """Put into the table what is not in it yet."""
+        if self._table is None:
+            return
+        new = {key: self._vectors[key] for key in keys if key not in self._shared}
+        if not (new := {key: vector for key, vector in new.items() if np.isfinite(vector).all()}):
+            return
+        try:
+            self._table.put(self._model, new)
+        except ZorkGPTError as problem:
+            self._warn("vectors can't be written", problem)
+            return
+        self._shared.update(new)
 
     def _embed(self, missing: dict[bytes, str]) -> None:
         if missing:
@@ -106,6 +157,7 @@ class VectorCache:
     def _drop(self) -> None:
         self._model = self._provider.model
         self._vectors = {}
+        self._shared.clear()
         self._widths = set()
         self.rebuilds += 1
 
@@ -139,12 +191,15 @@ class VectorCache:
                     merged = {key: vector for key, vector in merged.items() if key in keep}
                 write_file(self._path, self._archive(merged), durable=False)
         except (OSError, FileError, Timeout) as problem:
-            level = logging.DEBUG if self._warned_unwritable else logging.WARNING
-            self._warned_unwritable = True
-            log.log(level, "vector cache can't be written", extra={"path": self._path, "error": str(problem)})
+            self._warn("vector cache can't be written", problem)
             return False
         self._vectors, self._unsaved = merged, False
         return True
+
+    def _warn(self, what: str, problem: Exception) -> None:
+        level = logging.DEBUG if self._warned else logging.WARNING
+        self._warned = True
+        log.log(level, what, extra={"path": self._path, "error": str(problem)})
 
     def _archive(self, vectors: dict[bytes, np.ndarray]) -> bytes:
         keys = np.array([np.frombuffer(key, dtype=np.uint8) for key in vectors], dtype=np.uint8).reshape(-1, 16)
@@ -152,7 +207,3 @@ class VectorCache:
         archive = BytesIO()
         np.savez(archive, model=np.array(self._model), keys=keys, vectors=rows)
         return archive.getvalue()
-
-
-def _key(text: str) -> bytes:
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()

@@ -1,12 +1,14 @@
 """What a run comes to, by what it has left in its folder: figures of each episode, and of the run as a whole."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from enum import StrEnum
 
 from zorkgpt.evals.runs import EpisodeFiles, EvaluationRun
 from zorkgpt.evals.truth import Key, ShownMemories, read_shown
-from zorkgpt.memory.credit.trials import TrialFile
+from zorkgpt.memory.storage.trials import TrialFile
 from zorkgpt.runlog.episodes import (
     MODEL_CALLS,
     FailureCount,
@@ -37,6 +39,52 @@ class RoleUsage:
 
 
 @dataclass(frozen=True, slots=True)
+class TruthCounts:
+    """How the beliefs of an episode's places stand to the object tree; what each count means: `ShownMemories`."""
+
+    stored: int = 0
+    stored_true: int = 0
+    points: int = 0
+    points_known: int = 0
+    updates: int = 0
+    misled: int = 0
+    omitted: int = 0
+    stale: int = 0
+    resolved: int = 0
+    stale_turns: int = 0
+    """Turns with a stale belief of the place."""
+    acted_on_stale: int = 0
+    """Of those, the turns whose action names a thing of one."""
+    in_vain: int = 0
+    """Of these, the turns whose action did nothing."""
+
+    @classmethod
+    def of(cls, rows: Sequence[ShownMemories]) -> "TruthCounts":
+        """Add up what was written down of the turns."""
+        names = ("stored", "stored_true", "points", "points_known", "updates", "misled", "omitted", "stale", "resolved")
+        return cls(
+            **{name: sum(getattr(row, name) for row in rows) for name in names},
+            stale_turns=sum(row.stale > 0 for row in rows),
+            acted_on_stale=sum(row.acted_on_stale for row in rows),
+            in_vain=sum(row.in_vain for row in rows),
+        )
+
+    @property
+    def updates_correct(self) -> int:
+        return self.updates - self.misled - self.omitted
+
+    @property
+    def resisted_turns(self) -> int:
+        """Return the turns with a stale belief on which the player did not act on it in vain."""
+        return self.stale_turns - self.in_vain
+
+    @property
+    def adapted(self) -> int:
+        """Return the turns whose action names a thing of a stale belief, and did something."""
+        return self.acted_on_stale - self.in_vain
+
+
+@dataclass(frozen=True, slots=True)
 class EpisodeFigures:
     """The figures of one episode."""
 
@@ -62,10 +110,16 @@ class EpisodeFigures:
     score_turns: dict[int, int]
     shown: int
     """Memories that the player was shown, counted on every turn."""
+    earlier: int
+    """Of those, the ones that an earlier episode has taught."""
     decided: int
-    """Of those, the ones that the object tree confirms or denies."""
+    """Of the shown, the ones that the object tree confirms or denies."""
     untrue: int
     """Of the decided, the denied ones without a note that says so."""
+    untrue_memories: int
+    """The different memories among the untrue."""
+    untrue_turns: int
+    """For each of these, the turns from its first untrue showing to its last, both included; added up."""
     undone: int
     """Memories of the places it came to that the restart before the episode had undone."""
     undone_shown: int
@@ -74,8 +128,11 @@ class EpisodeFigures:
     """Times that the player did what a shown memory speaks of."""
     worked: int
     """Of those, the ones that came out as the memory says."""
+    truth: "TruthCounts"
     usage: dict[str, RoleUsage] = field(default_factory=dict)
     """By role."""
+    parts_s: dict[str, float] = field(default_factory=dict)
+    """Seconds by part of the loop, models included; empty in logs that did not record it."""
     seconds: float = 0.0
     """From the beginning to the end; what lay between an interruption and the next session counts too."""
     turn_seconds: float = 0.0
@@ -100,12 +157,24 @@ class RunFigures:
     episodes: tuple[EpisodeFigures, ...]
 
 
+class Group(StrEnum):
+    """Which metrics stand together, with the heading above them."""
+
+    SCORE = "Score"
+    PLAY = "Play"
+    SHOWN = "What the player was shown"
+    HALUMEM = "Truth of the memory, in the terms of HaluMem; the object tree judges"
+    STALE = "Truth of the memory, in the terms of STALE; the object tree judges"
+    COST = "Cost and time"
+
+
 @dataclass(frozen=True, slots=True)
 class Metric:
     """A figure of a whole run, and how it is shown."""
 
     name: str
     """As in the JSON and CSV files."""
+    group: Group
     label: str
     of: Callable[[Sequence[EpisodeFigures]], float | None]
     """None: it does not apply, or is not known."""
@@ -166,13 +235,18 @@ def _episode(
         scored=turns_to_scores(turns),
         score_turns={turn.turn: turn.score for turn in _changes(turns) if turn.score is not None},
         shown=sum(row.shown for row in shown),
+        earlier=sum(row.earlier for row in shown),
         decided=sum(row.decided for row in shown),
         untrue=sum(row.untrue for row in shown),
+        untrue_memories=len(spans := _untrue_spans(shown)),
+        untrue_turns=sum(spans),
         undone=sum(place in places for place, _, _ in undone),
         undone_shown=_still_shown(undone, shown, turns),
         followed=followed,
         worked=worked,
+        truth=TruthCounts.of(shown),
         usage=_usage(files),
+        parts_s=_parts(turns),
         seconds=_seconds(begun, end),
         turn_seconds=sum(turn.duration_s for turn in turns),
     )
@@ -191,6 +265,24 @@ def _still_shown(undone: Sequence[Key], shown: Iterable[ShownMemories], turns: I
             learned.setdefault((event["location_id"], event["title"], event["text"]), turn.turn)
     found = {undone[index] for row in shown for index in row.undone if row.turn <= learned.get(undone[index], row.turn)}
     return len(found)
+
+
+def _untrue_spans(rows: Iterable[ShownMemories]) -> list[int]:
+    """Return for each memory that was shown untrue the turns from the first time to the last, both included."""
+    first: dict[str, int] = {}
+    last: dict[str, int] = {}
+    for row in rows:
+        for one in row.untrue_ids:
+            first.setdefault(one, row.turn)
+            last[one] = row.turn
+    return [last[one] - turn + 1 for one, turn in first.items()]
+
+
+def _parts(turns: Iterable[TurnPlayed]) -> dict[str, float]:
+    total: Counter[str] = Counter()
+    for turn in turns:
+        total.update(turn.parts_s)
+    return dict(total)
 
 
 def _changes(turns: Iterable[TurnPlayed]) -> list[TurnPlayed]:
@@ -268,36 +360,113 @@ def _cost(episodes: Sequence[EpisodeFigures]) -> float | None:
     return None if not costs or None in costs else sum(cost for cost in costs if cost is not None)
 
 
+def _of_truth(part: str, whole: str) -> Callable[[Sequence[EpisodeFigures]], float | None]:
+    """Return a function for the ratio of two counts of truth, each summed over all episodes."""
+    return lambda all_: _share(
+        sum(getattr(one.truth, part) for one in all_), sum(getattr(one.truth, whole) for one in all_)
+    )
+
+
+def _resistance(episodes: Sequence[EpisodeFigures]) -> float | None:
+    shown = _ratio("undone_shown", "undone")(episodes)
+    return None if shown is None else 1 - shown
+
+
 METRICS: tuple[Metric, ...] = (
-    Metric("area", "final scores, mean share of the maximum", _area, "%"),
-    Metric("best_share", "highest score, share of the maximum", _best_share, "%"),
-    Metric("first_score", "score of the first episode", lambda all_: all_[0].score if all_ else None),
-    Metric("last_score", "score of the last episode", lambda all_: all_[-1].score if all_ else None),
-    Metric("best_score", "highest score", _best),
-    Metric("turns_to_half", "turns to half of the last score", _turns_to_half),
-    Metric("places", "places seen in all episodes", lambda all_: len({place for one in all_ for place in one.places})),
-    Metric("deaths", "deaths", lambda all_: sum(one.deaths for one in all_)),
-    Metric("failed", "failed, of all actions", _ratio("failed", "turns"), "%"),
-    Metric("repeated", "repeated failures, of all actions", _ratio("repeated_failed", "turns"), "%"),
-    Metric("shown", "memories shown, for each turn", _ratio("shown", "turns")),
-    Metric("untrue", "untrue, of the shown that can be decided", _ratio("untrue", "decided"), "%"),
-    Metric("undone", "still shown, of what a restart undid", _ratio("undone_shown", "undone"), "%"),
-    Metric("followed", "memories followed, for each turn", _ratio("followed", "turns")),
-    Metric("worked", "worked, of the followed", _ratio("worked", "followed"), "%"),
-    Metric("calls", "calls to models", _total("calls")),
-    Metric("tokens", "tokens", _total("tokens")),
-    Metric("cost", "cost", _cost),
-    Metric("seconds", "seconds", lambda all_: sum(one.seconds for one in all_)),
-    Metric("model_seconds", "of them waiting for models", _total("seconds")),
+    Metric("area", Group.SCORE, "final scores, mean share of the maximum", _area, "%"),
+    Metric("best_share", Group.SCORE, "highest score, share of the maximum", _best_share, "%"),
+    Metric("first_score", Group.SCORE, "score of the first episode", lambda all_: all_[0].score if all_ else None),
+    Metric("last_score", Group.SCORE, "score of the last episode", lambda all_: all_[-1].score if all_ else None),
+    Metric("best_score", Group.SCORE, "highest score", _best),
+    Metric("turns_to_half", Group.SCORE, "turns to half of the last score", _turns_to_half),
+    Metric(
+        "places",
+        Group.PLAY,
+        "coverage: places seen in all episodes",
+        lambda all_: len({place for one in all_ for place in one.places}),
+    ),
+    Metric("deaths", Group.PLAY, "deaths", lambda all_: sum(one.deaths for one in all_)),
+    Metric("failed", Group.PLAY, "failed, of all actions", _ratio("failed", "turns"), "%"),
+    Metric("repeated", Group.PLAY, "repeated failures, of all actions", _ratio("repeated_failed", "turns"), "%"),
+    Metric("shown", Group.SHOWN, "memories shown, for each turn", _ratio("shown", "turns")),
+    Metric("earlier", Group.SHOWN, "taught by an earlier episode, of the shown", _ratio("earlier", "shown"), "%"),
+    Metric("untrue", Group.SHOWN, "untrue, of the shown that can be decided", _ratio("untrue", "decided"), "%"),
+    Metric(
+        "untrue_showings",
+        Group.SHOWN,
+        "showings of an untrue memory until it is gone",
+        _ratio("untrue", "untrue_memories"),
+    ),
+    Metric(
+        "untrue_turns",
+        Group.SHOWN,
+        "turns of an untrue memory until it is gone",
+        _ratio("untrue_turns", "untrue_memories"),
+    ),
+    Metric("undone", Group.SHOWN, "still shown, of what a restart undid", _ratio("undone_shown", "undone"), "%"),
+    Metric("followed", Group.SHOWN, "followed, of the shown", _ratio("followed", "shown"), "%"),
+    Metric("worked", Group.SHOWN, "worked, of the followed", _ratio("worked", "followed"), "%"),
+    Metric(
+        "extraction_precision",
+        Group.HALUMEM,
+        "extraction precision: true, of what was stored",
+        _of_truth("stored_true", "stored"),
+        "%",
+    ),
+    Metric(
+        "extraction_recall",
+        Group.HALUMEM,
+        "extraction recall: in memory, of what the turns showed",
+        _of_truth("points_known", "points"),
+        "%",
+    ),
+    Metric(
+        "updates_correct",
+        Group.HALUMEM,
+        "updates correct: withdrawn or noted, of what became untrue",
+        _of_truth("updates_correct", "updates"),
+        "%",
+    ),
+    Metric(
+        "updates_hallucinated",
+        Group.HALUMEM,
+        "updates hallucinated: something else untrue was stored",
+        _of_truth("misled", "updates"),
+        "%",
+    ),
+    Metric("updates_omitted", Group.HALUMEM, "updates omitted: left as it was", _of_truth("omitted", "updates"), "%"),
+    Metric(
+        "false_memory_resistance",
+        Group.HALUMEM,
+        "false memory resistance: not shown, of what a restart undid",
+        _resistance,
+        "%",
+    ),
+    Metric(
+        "state_resolution",
+        Group.STALE,
+        "state resolution: not shown as true, of the stale memories of a place",
+        _of_truth("resolved", "stale"),
+        "%",
+    ),
+    Metric(
+        "premise_resistance",
+        Group.STALE,
+        "premise resistance: turns without a vain action on one, of those with a stale memory",
+        _of_truth("resisted_turns", "stale_turns"),
+        "%",
+    ),
+    Metric(
+        "policy_adaptation",
+        Group.STALE,
+        "policy adaptation: did something, of the actions on a thing of a stale memory",
+        _of_truth("adapted", "acted_on_stale"),
+        "%",
+    ),
+    Metric("calls", Group.COST, "calls to models", _total("calls")),
+    Metric("tokens", Group.COST, "tokens", _total("tokens")),
+    Metric("cost", Group.COST, "cost", _cost),
+    Metric("seconds", Group.COST, "seconds", lambda all_: sum(one.seconds for one in all_)),
+    Metric("model_seconds", Group.COST, "of them waiting for models", _total("seconds")),
 )
 """Everything that is told of a run."""
-
-
-def roles_in(runs: Iterable[RunFigures]) -> dict[str, RoleUsage]:
-    """Return what each role has used in all runs together."""
-    total: dict[str, RoleUsage] = {}
-    for run in runs:
-        for one in run.episodes:
-            for role, usage in one.usage.items():
-                total[role] = total.get(role, RoleUsage()).plus(usage)
-    return total

@@ -36,6 +36,8 @@ def plots(results: EvaluationResults) -> list[tuple[str, bytes]]:
         own = [one for one in results.runs if one.run.story.sha256 == story.sha256]
         if own:
             found.append((f"{story.title}: score in the course of the last episode", _climb(Figure, own)))
+        if origins := _origins(own):
+            found.append((f"{story.title}: where the memories shown came from", _by_origin(Figure, origins)))
         if costs := _costs(own):
             found.append((f"{story.title}: cost against score", _cost_against_score(Figure, costs)))
     return found
@@ -68,6 +70,31 @@ def _climb(make: Any, runs: Sequence[RunFigures]) -> bytes:
 
 def _score_at(score_turns: dict[int, int], turn: int) -> int:
     return next((score_turns[at] for at in sorted(score_turns, reverse=True) if at <= turn), 0)
+
+
+def _origins(runs: Sequence[RunFigures]) -> list[tuple[float, float]]:
+    """Return for each episode with the whole memory how many memories a turn showed: of this episode, of earlier ones.
+
+    Means over the runs; empty if nothing was shown.
+    """
+    whole = [one.episodes for one in runs if one.run.ablation is Ablation.ON]
+    found = []
+    for at in range(max(map(len, whole), default=0)):
+        some = [episodes[at] for episodes in whole if at < len(episodes)]
+        turns = max(1, sum(one.turns for one in some))
+        earlier = sum(one.earlier for one in some)
+        found.append(((sum(one.shown for one in some) - earlier) / turns, earlier / turns))
+    return found if any(map(any, found)) else []
+
+
+def _by_origin(make: Any, origins: Sequence[tuple[float, float]]) -> bytes:
+    figure, axes = _axes(make, "episode", "memories shown, for each turn")
+    episodes = range(1, len(origins) + 1)
+    earlier = [two for _, two in origins]
+    axes.bar(episodes, earlier, color=_COLORS[Ablation.ON], label="earlier episodes")
+    axes.bar(episodes, [one for one, _ in origins], bottom=earlier, color="#9bbbe0", label="this episode")
+    axes.legend(frameon=False)
+    return _svg(figure)
 
 
 def _costs(runs: Sequence[RunFigures]) -> list[tuple[Ablation, float, float]]:

@@ -10,8 +10,17 @@ from urllib.parse import quote
 
 from zorkgpt.errors import ConfigurationError
 from zorkgpt.evals.ablations import Ablation
-from zorkgpt.evals.metrics import EpisodeFigures, Metric, RunFigures, roles_in
-from zorkgpt.evals.results import EvaluationResults, StorySummary, name_of, told
+from zorkgpt.evals.metrics import EpisodeFigures, Metric, RunFigures
+from zorkgpt.evals.results import (
+    USAGE_HEADER,
+    EvaluationResults,
+    StorySummary,
+    grouped,
+    name_of,
+    time_rows,
+    told,
+    usage_rows,
+)
 
 Pages = Mapping[Path, Path]
 """The page of each working directory that has one."""
@@ -45,7 +54,8 @@ def report(results: EvaluationResults, pages: Pages) -> str:
         stories=[_story(story, results.metrics) for story in results.stories],
         pictures=pictures,
         missing=missing,
-        roles=roles_in(results.runs),
+        usage=[USAGE_HEADER, *rows] if (rows := usage_rows(results)) else [],
+        times=[times[0], *times[1]] if (times := time_rows(results)) else [],
         runs=[_run(one, pages) for one in results.runs],
         failures=[
             (one.run.story.title or one.run.game.stem, one.run.ablation.value, one.run.seed, one.failure)
@@ -67,18 +77,21 @@ def _pictures(results: EvaluationResults) -> tuple[list[tuple[str, str]], str]:
 
 def _story(story: StorySummary, metrics: Sequence[Metric]) -> dict[str, Any]:
     others = [ablation for ablation in story.ablations if ablation is not Ablation.ON]
-    rows = []
-    for metric in metrics:
-        means = [told(metric, story.means.get((ablation, metric.name))) for ablation in story.ablations]
-        gaps = [told(metric, story.differences.get((ablation, metric.name))) for ablation in others]
-        if any(means):
-            rows.append((metric.label, means, gaps))
+    groups = []
+    for group, some in grouped(metrics):
+        rows = []
+        for metric in some:
+            means = [told(metric, story.means.get((ablation, metric.name))) for ablation in story.ablations]
+            gaps = [told(metric, story.differences.get((ablation, metric.name))) for ablation in others]
+            if any(means):
+                rows.append((metric.label, means, gaps))
+        groups += [(group.value, rows)] if rows else []
     return {
         "title": story.title,
         "sha256": story.sha256,
         "ablations": [ablation.value for ablation in story.ablations],
         "others": [ablation.value for ablation in others] if story.differences else [],
-        "rows": rows,
+        "groups": groups,
     }
 
 

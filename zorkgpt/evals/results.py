@@ -3,13 +3,15 @@
 import csv
 import io
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
+from session.stopwatch import Part
 from zorkgpt.encoding import as_json
 from zorkgpt.evals.ablations import Ablation
 from zorkgpt.evals.campaign import RunOutcome
-from zorkgpt.evals.metrics import METRICS, EpisodeFigures, Metric, RunFigures, figures_of, roles_in
+from zorkgpt.evals.costs import ms_by_part, usage_by_role
+from zorkgpt.evals.metrics import METRICS, EpisodeFigures, Group, Metric, RoleUsage, RunFigures, TruthCounts, figures_of
 from zorkgpt.evals.protocols import Headline
 from zorkgpt.evals.statistics import Interval, interval
 from zorkgpt.text import printable
@@ -139,18 +141,10 @@ def tables(results: EvaluationResults) -> str:
             parts += ["By episode, means over the seeds:", _by_episode(story)]
         if story.differences:
             parts += ["With the whole memory above without, paired by seed:", _differences(story, results.metrics)]
-    if used := roles_in(results.runs):
-        rows = [
-            [
-                role,
-                f"{one.calls:,}",
-                f"{one.tokens:,}",
-                "" if one.cost is None else f"{one.cost:.4f}",
-                f"{one.seconds:.0f}",
-            ]
-            for role, one in used.items()
-        ]
-        parts += ["## Models", markdown_table(["role", "calls", "tokens", "cost", "seconds"], rows)]
+    if rows := usage_rows(results):
+        parts += ["## Models, by role", markdown_table(USAGE_HEADER, rows)]
+    if times := time_rows(results):
+        parts += ["## Time by part, in ms a turn", markdown_table(*times)]
     if results.failures:
         rows = [
             [escaped(one.run.game.stem), one.run.ablation.value, str(one.run.seed), escaped(one.failure)]
@@ -168,23 +162,58 @@ def told(metric: Metric, found: Interval | None) -> str:
     return mean if found.count < 2 else f"{mean} [{metric.shown(found.low)}, {metric.shown(found.high)}]"
 
 
-def _means(story: StorySummary, metrics: Iterable[Metric]) -> str:
-    rows = []
-    for metric in metrics:
-        row = [told(metric, story.means.get((ablation, metric.name))) for ablation in story.ablations]
-        if any(row):
-            rows.append([metric.label, *row])
-    return markdown_table(["", *story.ablations], rows)
+USAGE_HEADER = ("ablation", "role", "calls", "tokens", "cost", "seconds")
 
 
-def _differences(story: StorySummary, metrics: Iterable[Metric]) -> str:
+def usage_rows(results: EvaluationResults) -> list[list[str]]:
+    """Return for each ablation and role what its models took; empty if no model was asked."""
+    return [
+        [ablation.value, role, f"{one.calls:,}", f"{one.tokens:,}", _cost(one), f"{one.seconds:.0f}"]
+        for (ablation, role), one in usage_by_role(results.runs).items()
+    ]
+
+
+def _cost(one: RoleUsage) -> str:
+    return "not known" if one.cost is None else f"{one.cost:.4f}"
+
+
+def time_rows(results: EvaluationResults) -> tuple[list[str], list[list[str]]] | None:
+    """Return the header and the rows of the time by part, the sum last; None: the logs do not tell."""
+    times = ms_by_part(results.runs)
+    if not times:
+        return None
+    names = dict.fromkeys(name for parts in times.values() for name in parts)
+    rows = [[name, *(f"{parts.get(name, 0):,.2f}" for parts in times.values())] for name in names]
+    rows.append(["together", *(f"{sum(parts.values()):,.2f}" for parts in times.values())])
+    return ["part", *times], rows
+
+
+def _means(story: StorySummary, metrics: Sequence[Metric]) -> str:
+    return markdown_table(["", *story.ablations], _grouped(story.means, story.ablations, metrics))
+
+
+def _differences(story: StorySummary, metrics: Sequence[Metric]) -> str:
     others = [ablation for ablation in story.ablations if ablation is not Ablation.ON]
-    rows = []
-    for metric in metrics:
-        row = [told(metric, story.differences.get((ablation, metric.name))) for ablation in others]
-        if any(row):
-            rows.append([metric.label, *row])
-    return markdown_table(["", *(f"on − {ablation}" for ablation in others)], rows)
+    header = ["", *(f"on − {ablation}" for ablation in others)]
+    return markdown_table(header, _grouped(story.differences, others, metrics))
+
+
+def _grouped(means: Means, ablations: Sequence[Ablation], metrics: Sequence[Metric]) -> list[list[str]]:
+    """Return a row for each metric that any of these ablations has, with the heading of its group before the first."""
+    rows: list[list[str]] = []
+    for group, some in grouped(metrics):
+        told_of = [
+            (metric.label, [told(metric, means.get((one, metric.name))) for one in ablations]) for metric in some
+        ]
+        found = [[label, *row] for label, row in told_of if any(row)]
+        rows += [[f"**{group}**", *("" for _ in ablations)], *found] if found else []
+    return rows
+
+
+def grouped(metrics: Sequence[Metric]) -> list[tuple[Group, list[Metric]]]:
+    """Return the metrics by their groups, in the order of their first ones."""
+    groups = dict.fromkeys(metric.group for metric in metrics)
+    return [(group, [metric for metric in metrics if metric.group is group]) for group in groups]
 
 
 def _by_episode(story: StorySummary) -> str:
@@ -236,6 +265,7 @@ def as_values(results: EvaluationResults) -> dict[str, Any]:
                 **one.run.recorded(),
                 "folder": one.run.folder.relative_to(one.run.root).as_posix(),
                 "metrics": {metric.name: metric.of(one.episodes) for metric in METRICS},
+                "ms_by_part": next(iter(ms_by_part([one]).values()), {}),
                 "episodes": [asdict(episode) for episode in one.episodes],
             }
             for one in results.runs
@@ -275,17 +305,32 @@ def as_json_text(results: EvaluationResults) -> bytes:
 
 _COLUMNS = (
     *("episode", "directory", "reason", "turns", "score", "best_score", "max_score", "deaths", "failed"),
-    *("repeated_failed", "shown", "decided", "untrue", "undone", "undone_shown", "followed", "worked", "seconds"),
+    *(
+        "repeated_failed",
+        "shown",
+        "earlier",
+        "decided",
+        "untrue",
+        "untrue_memories",
+        "untrue_turns",
+        "undone",
+        "undone_shown",
+    ),
+    *("followed", "worked", "seconds"),
 )
 """The fields of an episode that stand in the CSV as they are."""
+_TRUTH = tuple(each.name for each in fields(TruthCounts))
+_USAGE = ("calls", "tokens", "cost", "seconds")
 
 
 def as_csv(results: EvaluationResults) -> bytes:
     """Return a line for each episode."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    usage = ("places", "calls", "tokens", "cost")
-    writer.writerow(["story", "sha256", "protocol", "ablation", "seed", "player", *_COLUMNS, *usage])
+    roles = sorted({role for _, role in usage_by_role(results.runs)})
+    by_role = [f"{role}_{name}" for role in roles for name in _USAGE]
+    counted = ("places", "calls", "tokens", "cost", *by_role, *(f"{part}_s".replace(" ", "_") for part in Part))
+    writer.writerow(["story", "sha256", "protocol", "ablation", "seed", "player", *_COLUMNS, *_TRUTH, *counted])
     for one in results.runs:
         run = one.run
         named = [
@@ -294,7 +339,11 @@ def as_csv(results: EvaluationResults) -> bytes:
         ]
         for episode in one.episodes:
             values = [getattr(episode, column) for column in _COLUMNS]
-            writer.writerow([_value(value) for value in (*named, *values, *_used(episode))])
+            values += [getattr(episode.truth, column) for column in _TRUTH]
+            usage = [episode.usage.get(role, RoleUsage()) for role in roles]
+            values += [*_used(episode), *(getattr(role, name) for role in usage for name in _USAGE)]
+            values += [episode.parts_s.get(part) for part in Part]
+            writer.writerow([_value(value) for value in (*named, *values)])
     return out.getvalue().encode("utf-8", "replace")
 
 

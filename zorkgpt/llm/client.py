@@ -358,7 +358,8 @@ def as_llm(
         return llm
     if not hasattr(getattr(getattr(client, "chat", None), "completions", None), "create"):
         raise ConfigurationError(
-            f"{type(client).__name__} is no model client: it has neither complete() nor chat.completions.create()."
+            f"{type(client).__name__} is no model client: it has neither complete() nor chat.completions.create(). "
+            "Pass a client of the OpenAI SDK's shape, such as openai.OpenAI(), or an LLMClient."
         )
     if inspect.iscoroutinefunction(inspect.unwrap(client.chat.completions.create)):
         raise ConfigurationError(

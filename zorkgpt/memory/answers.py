@@ -60,7 +60,7 @@ Claims = Annotated[
     BeforeValidator(_readable),
     Field(description="what the fact says is so of single things or ways; mostly empty"),
 ]
-ActionSaid = Annotated[str | None, Field(description="the command that it is about, as given; empty: about none")]
+ActionSaid = Annotated[str | None, Field(description="the action that it is about, as given; empty: about none")]
 PlaceSaid = Annotated[
     FactPlace | None, Field(description="where it is kept: where the action was taken, or where it has led to")
 ]
@@ -96,7 +96,7 @@ class MemorySynthesisResponse(BaseModel):
     supersedes_memory_titles: Titles = Field(default_factory=set)
     also: Annotated[tuple[FurtherFact, ...], BeforeValidator(_few)] = Field(
         default=(),
-        description="further facts that the same turn teaches; mostly empty",
+        description="further facts that were learned with it; mostly empty",
         json_schema_extra={"maxItems": MOST_FURTHER_FACTS},
     )
     invalidate_memory_titles: Titles = Field(default_factory=set)

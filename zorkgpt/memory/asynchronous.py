@@ -1,8 +1,10 @@
 """The memory for programs with an event loop: each call runs in a thread, and the loop goes on meanwhile."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from functools import update_wrapper
+from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from functools import partial, update_wrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
@@ -14,13 +16,16 @@ if TYPE_CHECKING:
 
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
+_THREADS = 8
 
 
 def _in_a_thread(
     method: Callable[Concatenate[SimpleMemoryManager, _Arguments], _Result],
-) -> "Callable[Concatenate[AsyncMemory, _Arguments], Awaitable[_Result]]":
+) -> "Callable[Concatenate[AsyncMemory, _Arguments], Coroutine[object, object, _Result]]":
     async def call(self: "AsyncMemory", /, *args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _Result:
-        return await asyncio.to_thread(method, self.manager, *args, **kwargs)
+        # As `asyncio.to_thread` does it, so that spans know their parents.
+        work = partial(copy_context().run, method, self.manager, *args, **kwargs)
+        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
 
     update_wrapper(call, method)
     return call
@@ -34,6 +39,8 @@ class AsyncMemory:
 
     def __init__(self, manager: SimpleMemoryManager) -> None:
         self.manager = manager
+        # Its own: calls that wait for a lock must not keep the program's other threads from starting.
+        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="zorkgpt-memory")
 
     @classmethod
     async def open(

@@ -1,10 +1,15 @@
 """Checks what comes in from outside: a memory with a wrong value is refused before anything is stored."""
 
+import os
 import re
+from pathlib import Path
 from types import UnionType
 from typing import Any
 
+from zorkgpt.errors import ConfigurationError
 from zorkgpt.memory.models import Category, Memory, MemoryStatus
+from zorkgpt.memory.world import World
+from zorkgpt.text import quoted
 
 _KINDS: dict[str, type | UnionType] = {
     "category": str,
@@ -44,10 +49,14 @@ def check_types(memory: Memory) -> None:
         value = getattr(memory, name)
         # For JSON, true is no number.
         if not isinstance(value, kind) or (kind is not bool and isinstance(value, bool)):
-            raise TypeError(f"The {name} of memory {memory.title!r} is {value!r}; it must be {_in_words(kind)}.")
+            raise TypeError(
+                f"The {name} of memory {quoted(memory.title)} is {quoted(value)}; it must be {_in_words(kind)}."
+            )
     if memory.status not in tuple(MemoryStatus):
         valid = ", ".join(MemoryStatus)
-        raise ValueError(f"The status of memory {memory.title!r} is {memory.status!r}; it must be one of {valid}.")
+        raise ValueError(
+            f"The status of memory {quoted(memory.title)} is {memory.status!r}; it must be one of {valid}."
+        )
 
 
 def checked_memory(memory: object) -> Memory:
@@ -59,11 +68,11 @@ def checked_memory(memory: object) -> Memory:
         TypeError, ValueError: what is wrong, with its value.
     """
     if not isinstance(memory, Memory):
-        raise TypeError(f"{memory!r} is no Memory. Make one, or call `remember` with a place and a text.")
+        raise TypeError(f"{quoted(memory)} is no Memory. Make one, or call `remember` with a place and a text.")
     memory = Memory(**vars(memory))
     check_types(memory)
     if not memory.title.strip():
-        raise ValueError(f"The title is {memory.title!r}; it must not be blank.")
+        raise ValueError(f"The title is {quoted(memory.title)}; it must not be blank.")
     check_category(memory.category)
     return memory
 
@@ -75,7 +84,7 @@ def check_category(category: str) -> None:
     """
     if not _CATEGORY.fullmatch(category):
         usual = ", ".join(Category)
-        raise ValueError(f"The category is {category!r}; it must be a word in capitals, such as {usual}.")
+        raise ValueError(f"The category is {quoted(category)}; it must be a word in capitals, such as {usual}.")
 
 
 def check_name(name: object) -> None:
@@ -83,8 +92,7 @@ def check_name(name: object) -> None:
     Raises:
         TypeError: the name of a place is no text.
     """
-    if not isinstance(name, str):
-        raise TypeError(f"The place's name is {name!r}, of the type {type(name).__name__}; it must be a text.")
+    _check_type("place's name", name)
 
 
 def check_text(name: str, text: object) -> None:
@@ -93,12 +101,100 @@ def check_text(name: str, text: object) -> None:
         TypeError: what was given under this name is no text.
         ValueError: it is blank, or holds control characters.
     """
-    if not isinstance(text, str):
-        raise TypeError(f"The {name} is {text!r}, of the type {type(text).__name__}; it must be a text.")
-    if not text.strip():
+    check_wanted(name, text)
+    if found := _CONTROL.search(str(text)):
+        raise ValueError(f"The {name} holds the control character {found[0]!r}: {quoted(text)}. Leave it out.")
+
+
+def check_wanted(name: str, text: object) -> None:
+    """Check what is looked for, which may be anything that is kept.
+
+    Raises:
+        TypeError: it is no text.
+        ValueError: it is blank.
+    """
+    _check_type(name, text)
+    if not str(text).strip():
         raise ValueError(f"The {name} is {text!r}; it must not be blank.")
-    if found := _CONTROL.search(text):
-        raise ValueError(f"The {name} holds the control character {found[0]!r}: {text!r}. Leave it out.")
+
+
+def check_reason(reason: object) -> None:
+    """
+    Raises:
+        TypeError, ValueError: a reason was given, and is no text that a file can hold.
+    """
+    if reason is not None:
+        check_text("reason", reason)
+
+
+def check_query(query: object, most: object) -> None:
+    """
+    Raises:
+        TypeError: the query of a search is no text, or its number of results no whole number.
+    """
+    _check_type("query", query)
+    if isinstance(most, bool) or not isinstance(most, int):
+        raise TypeError(f"The number of results is {quoted(most)}; it must be a whole number.")
+
+
+def check_turn(turn: object) -> None:
+    """
+    Raises:
+        TypeError: a turn was given, and is no whole number.
+        ValueError: it is below zero.
+    """
+    if turn is None:
+        return
+    if isinstance(turn, bool) or not isinstance(turn, int):
+        raise TypeError(f"The turn is {quoted(turn)}, of the type {type(turn).__name__}; it must be a whole number.")
+    if turn < 0:
+        raise ValueError(f"The turn is {turn}; it must not be below zero.")
+
+
+def checked_path(path: object) -> Path | str:
+    """Return the path, or the address, of a memory.
+
+    Raises:
+        TypeError, ValueError: it is neither.
+    """
+    if not isinstance(path, (str, os.PathLike)):
+        raise TypeError(
+            f"The path is {quoted(path)}, of the type {type(path).__name__}; it must be a file, a folder, or an "
+            "address such as postgresql://host/database."
+        )
+    if not str(path).strip() or "\0" in str(path):
+        raise ValueError(f"The path is {quoted(path)}; it must name a file or a folder, such as 'Memories.md' or '.'.")
+    return path if isinstance(path, str) else Path(path)
+
+
+_PARTS = {
+    "embeddings": ("model", "embed", "embed_batch", "get_dimension"),
+    "judge": ("judge",),
+    "synthesizer": ("synthesize",),
+}
+"""What is asked of that which a memory is handed in."""
+
+
+def check_parts(world: object, **parts: object) -> None:
+    """
+    Raises:
+        ConfigurationError: one of the parts that a memory is built of can't be used as such.
+    """
+    if not isinstance(world, World):
+        raise ConfigurationError(
+            f"The world is {quoted(world)}; it must be a World, such as NEUTRAL, of zorkgpt.memory.world."
+        )
+    for name, part in parts.items():
+        missing = [each for each in _PARTS[name] if part is not None and not hasattr(part, each)]
+        if missing:
+            raise ConfigurationError(
+                f"{type(part).__name__} can't be used as {name}: it has no {' and no '.join(missing)}."
+            )
+
+
+def _check_type(name: str, text: object) -> None:
+    if not isinstance(text, str):
+        raise TypeError(f"The {name} is {quoted(text)}, of the type {type(text).__name__}; it must be a text.")
 
 
 def title_of(text: str) -> str:

@@ -40,6 +40,13 @@ class Edit:
         Raises:
             MemoryEditError: a value is none that a memory in the file can have.
         """
+        for name in ("text", "title", "category", "persistence", "status", "reason"):
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, str):
+                raise MemoryEditError(f"The {name} is {value!r}; it must be a text.")
+        for name in ("pinned", "vetoed"):
+            if (value := getattr(self, name)) not in (None, True, False):
+                raise MemoryEditError(f"{name} is {value!r}; it must be True or False.")
         if self.text is not None and not one_line(self.text):
             raise MemoryEditError("The text is blank. To have a memory never shown again, veto it.")
         for name, valid in (("persistence", LASTING), ("status", tuple(MemoryStatus))):

@@ -7,9 +7,11 @@ import os
 from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
+from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.models import Memory, MemoryStatus
+from zorkgpt.memory.storage.protocol import JudgmentTable
 from zorkgpt.memory.synthesis import SynthesisRequest
 
 if TYPE_CHECKING:
@@ -58,6 +60,53 @@ def _told(memory: Memory) -> list[str]:
     return [*(getattr(memory, name) for name in _TOLD_OF_A_MEMORY), *map(str, memory.when)]
 
 
+class Judgments(Protocol):
+    """Answers by their questions' keys."""
+
+    def answer(self, key: str) -> "MemorySynthesisResponse | None":
+        """Return the answer to the very same question; None: it was not asked yet, or can't be read."""
+        ...
+
+    def keep(self, key: str, answer: "MemorySynthesisResponse") -> None:
+        """Remember an answer."""
+        ...
+
+    def forget(self) -> None:
+        """Forget what was read; what is kept is read again."""
+        ...
+
+
+class SharedJudgments:
+    """Answers in a table: what one machine has asked, no other asks again. A failure costs a question."""
+
+    def __init__(self, table: JudgmentTable, log: logging.Logger) -> None:
+        self._table = table
+        self._log = log
+        self._failures = 0
+
+    def answer(self, key: str) -> "MemorySynthesisResponse | None":
+        """Return the answer to the very same question; None: it was not asked yet, or can't be read."""
+        try:
+            return _answer_of(self._table.get(key))
+        except MemoryStoreError as error:
+            self._fail("judgments not read", error)
+            return None
+
+    def keep(self, key: str, answer: "MemorySynthesisResponse") -> None:
+        """Remember an answer, for all machines."""
+        try:
+            self._table.put(key, _values_of(answer))
+        except MemoryStoreError as error:
+            self._fail("a judgment was not written down", error)
+
+    def forget(self) -> None:
+        """Do nothing: nothing is held here."""
+
+    def _fail(self, what: str, error: MemoryStoreError) -> None:
+        self._log.log(logging.DEBUG if self._failures else logging.WARNING, what, extra={"reason": str(error)})
+        self._failures += 1
+
+
 class JudgmentCache:
     """Answers by their questions' keys, in a file of one line each; what is lost of it is asked once more.
 
@@ -74,21 +123,12 @@ class JudgmentCache:
     def answer(self, key: str) -> "MemorySynthesisResponse | None":
         """Return the answer to the very same question; None: it was not asked yet, or its line can't be read."""
         self._catch_up()
-        if (kept := self._answers.get(key)) is None:
-            return None
-        from pydantic import ValidationError
-
-        from zorkgpt.memory.answers import MemorySynthesisResponse
-
-        try:
-            return MemorySynthesisResponse.model_validate(kept)
-        except ValidationError:
-            return None
+        return _answer_of(self._answers.get(key))
 
     def keep(self, key: str, answer: "MemorySynthesisResponse") -> None:
         """Remember an answer, here and on disk."""
         self._catch_up()
-        row = {"key": key, "answer": answer.model_dump(mode="json", exclude={"reasoning"}, exclude_defaults=True)}
+        row = {"key": key, "answer": _values_of(answer)}
         self._answers[key] = row["answer"]
         line = json.dumps(row).encode() + b"\n"
         try:
@@ -138,7 +178,6 @@ class JudgmentCache:
 
     def forget(self) -> None:
         """Forget what was read; what is on disk is read again."""
-        """Forget what was read; what is on disk is read again."""
         self._read_bytes = 0
         self._answers.clear()
 
@@ -146,3 +185,20 @@ class JudgmentCache:
         if not self.failures:
             self._log.warning(what, extra={"path": str(self._path), "reason": str(error)})
         self.failures += 1
+
+
+def _values_of(answer: "MemorySynthesisResponse") -> dict[str, Any]:
+    return answer.model_dump(mode="json", exclude={"reasoning"}, exclude_defaults=True)
+
+
+def _answer_of(kept: object) -> "MemorySynthesisResponse | None":
+    if kept is None:
+        return None
+    from pydantic import ValidationError
+
+    from zorkgpt.memory.answers import MemorySynthesisResponse
+
+    try:
+        return MemorySynthesisResponse.model_validate(kept)
+    except ValidationError:
+        return None

@@ -12,7 +12,7 @@ from zorkgpt.memory.claims import Claim, Relation, differing, holds
 from zorkgpt.memory.echo_filter import EchoFilter
 from zorkgpt.memory.entailment.comparison import compared
 from zorkgpt.memory.episode_state import EpisodeState
-from zorkgpt.memory.judgment_cache import JudgmentCache, is_always_asked, key_of
+from zorkgpt.memory.judgment_cache import Judgments, is_always_asked, key_of
 from zorkgpt.memory.models import (
     Category,
     Memory,
@@ -119,7 +119,7 @@ class Learner:
         *,
         asks_a_model: bool = True,
         history_window: int = DEFAULT_HISTORY_WINDOW,
-        judgments: JudgmentCache | None = None,
+        judgments: Judgments | None = None,
         triggers: frozenset[Trigger] = ALL,
     ) -> None:
         self.synthesizer = synthesizer
@@ -222,6 +222,7 @@ class Learner:
             "recalled": self.recalled.snapshot(),
             "handled": self._handled.to_list(),
             "at_hand": self._handled.at_hand(),
+            "in_sight": self._handled.in_sight,
             "counts": self.counts.snapshot(),
             "last_action": list(self._last_action),
             "last_asked_turn": self._last_asked_turn,
@@ -232,7 +233,7 @@ class Learner:
         self._visits.restore(first_turns, saved and saved["visits"])
         if saved is not None:
             self.recalled.restore(saved["recalled"])
-            self._handled.restore(saved["handled"], saved.get("at_hand", ()))
+            self._handled.restore(saved["handled"], saved.get("at_hand", ()), saved.get("in_sight"))
             self.counts = LearningCounts(**known_fields(LearningCounts, saved["counts"]))
             turn, action = saved["last_action"]
             self._last_action = int(turn), str(action)
@@ -253,7 +254,7 @@ class Learner:
         """Count the visit, complete the ground truth, and try what was advised; return the turn as a bare question."""
         with self._writer.store.guard:
             context = self._completed(location_id, given, arrival=arrival)
-            self._handled.see(context.things)
+            self._handled.see(context.things, context.location_after if context.all_in_sight else None)
             self._visits.enter(location_id, self._state.episode)
             if not arrival:
                 self._visits.processed(location_id, context.turn)
@@ -464,7 +465,7 @@ class Learner:
                 if old.persistence.outlives_episode and not new.persistence.outlives_episode:
                     doubts.append(
                         f"“{old.title}” is true in every episode and “{new.title}” in this one only: the first is not "
-                        "replaced by the second, since the restart would lose it."
+                        "replaced by the second, which is lost when the episode is over."
                     )
                 elif self._writer.is_about_something_else(request.location_id, old, new):
                     doubts.append(f"“{old.title}” is to be replaced by “{new.title}”, which seems to be about another.")

@@ -14,13 +14,24 @@ from zorkgpt.files import LOCK_TIMEOUT_S, Disk
 from zorkgpt.llm.messages import LLM
 from zorkgpt.log import get_logger
 from zorkgpt.memory import episode_snapshot
-from zorkgpt.memory.checks import check_name, check_text, checked_memory, title_of
+from zorkgpt.memory.checks import (
+    check_name,
+    check_parts,
+    check_query,
+    check_reason,
+    check_text,
+    check_turn,
+    check_wanted,
+    checked_memory,
+    checked_path,
+    title_of,
+)
 from zorkgpt.memory.dedup.deduplicator import Deduplicator
 from zorkgpt.memory.dedup.embedding_index import EmbeddingIndex
 from zorkgpt.memory.episode_snapshot import EpisodeSnapshot
 from zorkgpt.memory.episode_state import EpisodeState
 from zorkgpt.memory.ids import MemoryId, memory_id
-from zorkgpt.memory.judgment_cache import JudgmentCache
+from zorkgpt.memory.judgment_cache import JudgmentCache, Judgments, SharedJudgments
 from zorkgpt.memory.learning import Learner
 from zorkgpt.memory.models import (
     Category,
@@ -47,9 +58,10 @@ from zorkgpt.memory.retrieval import (
 from zorkgpt.memory.search import Filters, Searcher
 from zorkgpt.memory.settings import DeduplicationSettings, setting, settings_of
 from zorkgpt.memory.storage.changes import is_current, same_words
+from zorkgpt.memory.storage.database import is_postgres
 from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.storage.protocol import Store
-from zorkgpt.memory.storage.restore_point import FileRestorer, ShelfRestorer
+from zorkgpt.memory.storage.restore_point import Restorer, SharedMemory, ShelfRestorer
 from zorkgpt.memory.storage.store import MemoryStore
 from zorkgpt.memory.synthesis import MemorySynthesizer
 from zorkgpt.memory.turn_span import TurnSpan
@@ -58,6 +70,7 @@ from zorkgpt.memory.visits import Visits
 from zorkgpt.memory.world import NEUTRAL, TEXT_ADVENTURE, World, context_of
 from zorkgpt.memory.writer import MemoryWriter
 from zorkgpt.runlog.episodes import RUNS
+from zorkgpt.text import quoted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -104,12 +117,15 @@ class Parts:
     vectors: str
     """The name of the model that makes them."""
     judge: str
-    """Who tells whether two texts say the same where their words leave it open."""
+    """Who tells whether two texts say the same where their words leave it open; nobody is asked without vectors."""
     synthesizer: str
     """Who says what a turn teaches."""
+    vectors_kept: str = ""
+    """Where the vectors are kept, and why; "" where there are none."""
 
     def __str__(self) -> str:
-        told = {"vectors": self.vectors, "judge": self.judge, "synthesizer": self.synthesizer}
+        vectors = f"{self.vectors}, kept {self.vectors_kept}" if self.vectors_kept else self.vectors
+        told = {"vectors": vectors, "judge": self.judge, "synthesizer": self.synthesizer}
         words = f"words {'compared' if self.words else 'not compared'}"
         return ", ".join([words, *(f"{name}: {said or 'none'}" for name, said in told.items())])
 
@@ -140,7 +156,7 @@ class SimpleMemoryManager:
 
     Raises:
         MemoryStoreError: there is a file and it can't be read.
-        ConfigurationError: there are `embeddings` and NumPy is not installed, or `llm_client` is none that can be used.
+        ConfigurationError: there are `embeddings` and NumPy is not installed, or a part is none that can be used.
     """
 
     def __init__(
@@ -168,8 +184,10 @@ class SimpleMemoryManager:
         self.game_state = game_state
         if embeddings is not None and find_spec("numpy") is None:
             raise ConfigurationError("Vectors need numpy, which is not installed: pip install 'zorkgpt[embeddings]'.")
+        check_parts(world, embeddings=embeddings, judge=judge, synthesizer=synthesizer)
         self.settings = settings = settings_of(config)
         self.store: Store = _store(path or settings.path, lock_timeout_s, disk)
+        self._runs = self.store.path.parent / RUNS if path else settings.runs
         self._state = EpisodeState(game_state)
         self._visits = Visits()
         if llm_client is not None and not (synthesizer and judge):
@@ -202,10 +220,11 @@ class SimpleMemoryManager:
         settings = self.settings.deduplication
         if not settings.enable or (provider is None and not settings.provider and not self._compare_words):
             return None
-        vectors = self.store.path.with_suffix(".vectors.npz") if settings.cache_embeddings else None
+        keeps = provider is not None and settings.cache_embeddings
+        vectors, table = (self.store.path.with_suffix(".vectors.npz"), self.store.vectors()) if keeps else (None, None)
         return Deduplicator(
             self.store,
-            EmbeddingIndex(provider, vectors, self.logger, wait=wait),
+            EmbeddingIndex(provider, vectors, self.logger, wait=wait, table=table),
             judge,
             self.logger,
             candidate_threshold=settings.candidate_threshold,
@@ -224,9 +243,15 @@ class SimpleMemoryManager:
             self.logger,
             asks_a_model=asks_a_model,
             history_window=self.settings.history_window,
-            judgments=JudgmentCache(self._judgments_path, self.logger) if remembers else None,
+            judgments=self._judgments() if remembers else None,
             triggers=self.settings.triggers,
         )
+
+    def _judgments(self) -> Judgments:
+        table = self.store.judgments
+        if table is not None:
+            return SharedJudgments(table, self.logger)
+        return JudgmentCache(self._judgments_path, self.logger)
 
     @classmethod
     def open(
@@ -252,13 +277,15 @@ class SimpleMemoryManager:
         The last is named by its address, `postgresql://user@host/database`, and needs the extra `postgres`.
 
         What says the same in other words is recognised: by the words alone, by vectors too where there are
-        `embeddings`, and by the model's judgement where there is an `llm`. `parts` says which of them are at work. The
-        other arguments are those of the class.
+        `embeddings`, and by the model's judgement where there is an `llm` besides. `parts` says which of them are at
+        work. The other arguments are those of the class.
 
         Raises:
+            TypeError, ValueError: the path is none.
             MemoryStoreError: the file can't be read, or the server can't be reached.
-            ConfigurationError: `llm` is no model client that can be used.
+            ConfigurationError: `llm` is no model client that can be used, or another part is none.
         """
+        path = checked_path(path)
         is_folder = not is_postgres(path) and Path(path).is_dir()
         manager = cls(
             logger,
@@ -284,12 +311,13 @@ class SimpleMemoryManager:
     def parts(self) -> Parts:
         """What is at work to recognise a fact that is kept already, and to learn new ones."""
         provider = self.embedding_provider
-        judge = None if self._deduplicator is None else self._deduplicator.judge
+        judge = None if self._deduplicator is None or provider is None else self._deduplicator.judge
         return Parts(
             words=self._deduplicator is not None,
             vectors="" if provider is None else provider.model,
             judge="" if judge is None else type(judge).__name__,
             synthesizer="" if self.synthesizer is None else type(self.synthesizer).__name__,
+            vectors_kept=self.store.vectors_kept if provider and self.settings.deduplication.cache_embeddings else "",
         )
 
     def __enter__(self) -> "SimpleMemoryManager":
@@ -365,6 +393,7 @@ class SimpleMemoryManager:
         """
         place = checked_place(place)
         check_name(place_name)
+        check_turn(turn)
         check_text("text", text)
         if title is not None:
             check_text("title", title)
@@ -396,7 +425,7 @@ class SimpleMemoryManager:
         Raises:
             MemoryEditError: several have this title; the error names their ids.
         """
-        check_text("id or title", memory)
+        check_wanted("id or title", memory)
         self._writer.refresh()
         places = None if place is None else [checked_place(place)]
         with self.store.guard:
@@ -425,7 +454,7 @@ class SimpleMemoryManager:
         """
         from zorkgpt.memory.editing import Edit, edit, edited
 
-        for name, given in (("text", text), ("title", title)):
+        for name, given in (("text", text), ("title", title), ("reason", reason)):
             if given is not None:
                 check_text(name, given)
         found = self._found(memory, place)
@@ -467,6 +496,7 @@ class SimpleMemoryManager:
         check_text("text", text)
         if title is not None:
             check_text("title", title)
+        check_turn(turn)
         found = self._found(memory, place)
         old = found.memory
         if title is None:
@@ -501,6 +531,7 @@ class SimpleMemoryManager:
             MemoryStoreError: it could not be written.
         """
         check_text("reason", reason)
+        check_turn(turn)
         found = self._found(memory, place)
         turn = self._state.turn if turn is None else turn
         if not self._writer.invalidate(found.location_id, MemoryId(found.id), reason, turn):
@@ -514,6 +545,7 @@ class SimpleMemoryManager:
             MemoryEditError: there is no such memory, there are several, or it is pinned.
             MemoryStoreError: it could not be written.
         """
+        check_reason(reason)
         found = self._found(memory, place)
         if not self._writer.remove(found.location_id, MemoryId(found.id), reason):
             raise self._why_not(f"{found.memory.title!r} was not deleted: it is pinned, or gone already.")
@@ -544,12 +576,12 @@ class SimpleMemoryManager:
                 found = self._found(memory, place)
                 traces = traces_of_memory(self.store, found.location_id, found.memory)
             else:
-                check_text("text", text)
+                check_wanted("text", text)
                 self._writer.refresh()
                 traces = traces_of_text(str(text), (self.store.cache, self._writer.ephemeral))
             self._writer.forget(traces.removed, traces.are_in)
             self._learner.forget()
-            forget(self.store, traces)
+            forget(self.store, traces, self._runs)
             self._as_of = None
         return len(traces.removed)
 
@@ -557,7 +589,7 @@ class SimpleMemoryManager:
         found = self.get(memory, place)
         if found is None:
             where = "" if place is None else f" at {render_place(place)}"
-            raise MemoryEditError(f"There is no memory with the id or title {memory!r}{where}.")
+            raise MemoryEditError(f"There is no memory with the id or title {quoted(memory)}{where}.")
         return found
 
     def _newest(self, place: PlaceKey, memory: Memory) -> Memory:
@@ -576,6 +608,7 @@ class SimpleMemoryManager:
         What is known for good can't be replaced by what is true for the episode only.
         """
         location_id, new_memory = checked_place(location_id), checked_memory(new_memory)
+        check_name(location_name)
         turn = self._state.turn or TurnSpan.parse(new_memory.turns).last_number
         return self._writer.supersede(location_id, location_name, [old_memory_title], new_memory, turn)
 
@@ -733,7 +766,11 @@ class SimpleMemoryManager:
             status: with this status only; without it, those that are believed.
             category: of this category only.
             episode: seen first or last in this episode only.
+
+        Raises:
+            TypeError, ValueError: a value is none by which can be searched.
         """
+        check_query(query, k)
         self._writer.refresh()
         place = None if location_id is None else checked_place(location_id)
         filters = Filters(place, persistence, status, category, episode)
@@ -929,7 +966,7 @@ class SimpleMemoryManager:
 
     def _past(self) -> AsOf:
         if self._as_of is None:
-            self._as_of = AsOf(self.store.history, self.store.path.parent / RUNS)
+            self._as_of = AsOf(self.store.history, self._runs)
         self._as_of.refresh()
         return self._as_of
 
@@ -940,7 +977,7 @@ class SimpleMemoryManager:
         self._writer.refresh()
         with self.store.guard:
             place = None if location_id is None else checked_place(location_id)
-            return why(self.store, title, location_id=place)
+            return why(self.store, title, location_id=place, runs=self._runs)
 
     # The episode
 
@@ -1038,15 +1075,14 @@ class SimpleMemoryManager:
         """
         self._resume(episode_snapshot.from_dict(saved))
 
-    def rollback(self) -> FileRestorer:
+    def rollback(self) -> Restorer:
         """Return what can take the files back to a checkpoint from here on.
 
-        Raises:
-            MemoryStoreError: the memory is in no file.
+        Of a memory on PostgreSQL nothing is taken back: others may have built upon it since.
         """
         if not isinstance(self.store, MemoryStore):
-            raise MemoryStoreError("A memory that others share can't be taken back to a checkpoint. Play with a file.")
-        beside = (self.store.history.path, self._judgments_path, self._writer.evidence.path)
+            return SharedMemory()
+        beside = (self.store.history.path, self._judgments_path, self.store.trials.path)
         return ShelfRestorer(self.store.files, beside)
 
     def _episode_snapshot(self) -> EpisodeSnapshot:
@@ -1067,11 +1103,6 @@ def _count(cache: dict[PlaceKey, list[Memory]], location_id: PlaceKey | None) ->
     if location_id is not None:
         return len(cache.get(checked_place(location_id), ()))
     return sum(map(len, cache.values()))
-
-
-def is_postgres(path: Path | str) -> bool:
-    """Return whether it is the address of a PostgreSQL, and no file."""
-    return isinstance(path, str) and path.startswith(("postgresql://", "postgres://"))
 
 
 def _store(path: Path | str, lock_timeout_s: float, disk: Disk | None) -> Store:

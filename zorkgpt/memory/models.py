@@ -6,9 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from importlib import import_module
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from zorkgpt.memory.claims import Claim, Relation, claims_in
+from zorkgpt.text import quoted
+
+if TYPE_CHECKING:
+    # For importing it from here: see below.
+    from zorkgpt.memory.answers import MemorySynthesisResponse as MemorySynthesisResponse
 
 PlaceKey = int | str
 """The key of a place: a whole number, or a text such as a URL. 5 and "5" are two places."""
@@ -116,7 +121,7 @@ class Memory:
     def __post_init__(self) -> None:
         if type(self.persistence) is not Persistence:
             self.persistence = _persistence_of(self.persistence, self.title)
-        if type(self.status) is not MemoryStatus:
+        if type(self.status) is not MemoryStatus and isinstance(self.status, str):
             self.status = _STATUSES.get(self.status, self.status)
         if self.id and not _ID.fullmatch(self.id):
             raise ValueError(f"The id of memory {self.title!r} is {self.id!r}; it must be eight hexadecimal digits.")
@@ -132,7 +137,7 @@ def _persistence_of(given: object, title: str) -> Persistence:
     found = _PERSISTENCES.get(given) if isinstance(given, str) else None
     if found is None:
         valid = ", ".join(repr(kind.value) for kind in Persistence)
-        raise ValueError(f"Invalid persistence {given!r} of memory {title!r}: must be one of {valid}.")
+        raise ValueError(f"Invalid persistence {quoted(given)} of memory {quoted(title)}: must be one of {valid}.")
     return found
 
 
@@ -264,6 +269,8 @@ class ZMachineContext:
     changed: tuple[AttributeChanged, ...] = ()
     things: tuple[ThingAtHand, ...] = ()
     """What is at hand after the action, and what was before it and stayed where it was."""
+    all_in_sight: bool = False
+    """There is light after the action, and whatever lies openly at the place is among `things`."""
     state: tuple[Claim, ...] = ()
     """In which state the action was taken: what was open, closed, locked, lit or carried, and whether it was dark."""
     known_way: bool = False
@@ -336,8 +343,10 @@ class MemoryEvent:
     """What the memory says that it was compared with, where that led to the event."""
 
 
-def __getattr__(name: str) -> object:
-    # A public name of this module that needs pydantic, which is loaded with it.
-    if name != "MemorySynthesisResponse":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module("zorkgpt.memory.answers"), name)
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        # A public name of this module that needs pydantic, which is loaded with it.
+        if name != "MemorySynthesisResponse":
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module("zorkgpt.memory.answers"), name)

@@ -48,6 +48,8 @@ class HandledThings:
         self._things: dict[int, HandledThing] = {}
         self._at_hand: dict[int, list[Claim]] = {}
         """All that can be claimed of each thing at hand; first where it is."""
+        self._in_sight: PlaceKey | None = None
+        """The place at which whatever is not at hand does not lie openly; None: that is not known of any."""
 
     def __contains__(self, number: object) -> bool:
         return number in self._things
@@ -88,9 +90,14 @@ class HandledThings:
                 seen=not change.by_itself or change.number in at_hand,
             )
 
-    def see(self, things: Iterable[ThingAtHand]) -> None:
-        """Take over what is at hand now."""
+    def see(self, things: Iterable[ThingAtHand], in_sight: PlaceKey | None = None) -> None:
+        """Take over what is at hand now.
+
+        Args:
+            in_sight: the place, if these are all the things that lie openly there.
+        """
         self._see(claim for thing in things if not thing.left_behind for claim in thing.claims())
+        self._in_sight = in_sight
 
     def _see(self, claims: Iterable[Claim]) -> None:
         found: dict[int, list[Claim]] = {}
@@ -121,19 +128,20 @@ class HandledThings:
 
         "" where all that is known of them still is so. What the agent can't have seen is not told.
         """
-        found: dict[int, dict[str, None]] = {}
-        for claim in claims:
-            if claim.number is not None:
-                words = found.setdefault(claim.number, {})
-                if word := self._instead(location_id, claim):
-                    words[word] = None
-        # The text of the memory may speak of other things too: which one is meant is always said.
-        told = {number: " and ".join(words) for number, words in found.items() if words}
-        return ", ".join(f"{self._name(number)} {words}" for number, words in told.items())
+        things = [claim for claim in claims if claim.number is not None]
+        found: dict[str, dict[str, None]] = {}
+        for claim in things:
+            if word := self._instead(location_id, claim):
+                found.setdefault(self._name(claim), {})[word] = None
+        if any(claim.number != things[0].number for claim in things):
+            # The text of the memory speaks of several things: which one is meant is said, or nothing is.
+            found.pop("", None)
+        return ", ".join(f"{name} {' and '.join(words)}".strip() for name, words in found.items())
 
-    def _name(self, number: int) -> str:
-        at_hand = self._at_hand.get(number)
-        return " ".join((at_hand[0].name if at_hand else self.name_of(number)).split())
+    def _name(self, claim: Claim) -> str:
+        at_hand = self._at_hand.get(claim.number or 0)
+        name = at_hand[0].name if at_hand else self.name_of(claim.number) or claim.name
+        return " ".join(name.split())
 
     def _instead(self, location_id: PlaceKey, claim: Claim) -> str:
         thing = self._things.get(claim.number or 0)
@@ -150,7 +158,8 @@ class HandledThings:
         if told is not None and told[0].relation is Relation.CARRIED:
             return Relation.CARRIED.value
         if thing is None or not thing.moved or not thing.seen:
-            return ""
+            is_missed = told is None and claim.relation is Relation.HERE and location_id == self._in_sight
+            return "gone" if is_missed else ""
         if thing.holder is None:
             return "gone"
         return "moved" if thing.holder != (location_id if claim.relation is Relation.HERE else claim.other) else ""
@@ -183,7 +192,7 @@ class HandledThings:
 
     def clear(self) -> None:
         self._things.clear()
-        self._at_hand = {}
+        self.see(())
 
     def to_list(self) -> list[list[Any]]:
         return [[number, asdict(thing)] for number, thing in self._things.items()]
@@ -192,6 +201,12 @@ class HandledThings:
         """Return what `see` has taken over, as plain values."""
         return [str(claim) for claims in self._at_hand.values() for claim in claims]
 
-    def restore(self, things: list[list[Any]], at_hand: Iterable[str] = ()) -> None:
+    @property
+    def in_sight(self) -> PlaceKey | None:
+        """The place of which all that lies openly is at hand."""
+        return self._in_sight
+
+    def restore(self, things: list[list[Any]], at_hand: Iterable[str] = (), in_sight: PlaceKey | None = None) -> None:
         self._things = {int(number): HandledThing(**fields) for number, fields in things}
         self._see(claims_in(at_hand))
+        self._in_sight = in_sight

@@ -4,6 +4,7 @@ import json
 import re
 
 from zorkgpt.memory.models import PlaceKey
+from zorkgpt.text import quoted
 
 LIMIT = 10**18
 """The absolute value of a place's number is below this."""
@@ -23,17 +24,19 @@ def checked_place(key: object) -> PlaceKey:
     """
     if isinstance(key, bool) or not isinstance(key, (int, str)):
         raise TypeError(
-            f"The place is {key!r}, of the type {type(key).__name__}; it must be a whole number or a text, such as "
-            '5 or "https://shop/cart".'
+            f"The place is {quoted(key)}, of the type {type(key).__name__}; it must be a whole number or a text, such "
+            'as 5 or "https://shop/cart".'
         )
     if isinstance(key, int):
         if abs(key) >= LIMIT:
-            raise ValueError(f"The place is {key!r}; a number must have at most 18 digits. Give it as a text.")
+            raise ValueError(f"The place is {quoted(key)}; a number must have at most 18 digits. Give it as a text.")
         return int(key)
     if not key.strip():
         raise ValueError(f"The place is {key!r}; a text must not be blank.")
     if found := _UNWRITABLE.search(key):
-        raise ValueError(f"The place is {key!r}; it must not hold the control character {found[0]!r}. Leave it out.")
+        raise ValueError(
+            f"The place is {quoted(key)}; it must not hold the control character {found[0]!r}. Leave it out."
+        )
     return str.__str__(key)
 
 

@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from zorkgpt.memory.credit.trials import Trial, TrialFile
 from zorkgpt.memory.models import (
     INVALIDATION_MARKER,
     Category,
@@ -22,6 +21,7 @@ from zorkgpt.memory.places import place_order
 from zorkgpt.memory.storage.changes import Change, is_current
 from zorkgpt.memory.storage.history import ChangeHistory, HistoryRecord
 from zorkgpt.memory.storage.protocol import History, Store
+from zorkgpt.memory.storage.trials import Trial
 from zorkgpt.memory.turn_span import TurnSpan
 from zorkgpt.runlog.episodes import RUNS, episodes_in
 
@@ -89,7 +89,7 @@ def why(store: Store, title: str, *, location_id: PlaceKey | None = None, runs: 
     for place, memories in store.cache.items():
         if location_id in (None, place) and any(one.title.casefold() == wanted for one in memories):
             found.setdefault(place, [])
-    trials = list(TrialFile(store.path.with_suffix(".trials.jsonl")).trials()) if found else []
+    trials = list(store.trials.trials()) if found else []
     folder = store.path.parent / RUNS if runs is None else runs
     return [
         _provenance(store, place, wanted, tuple(found[place]), trials, folder)

@@ -9,18 +9,18 @@ from itertools import islice
 from math import log
 
 from zorkgpt.errors import MemoryEditError
-from zorkgpt.memory.credit.trials import reliability, success_rate
+from zorkgpt.memory.credit.reliability import reliability, success_rate
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import Category, Memory, MemoryStatus, PlaceKey, episode_key
 from zorkgpt.memory.places import render_place
 from zorkgpt.memory.storage.changes import is_current
 from zorkgpt.memory.storage.word_index import WordCounts, words, words_of
 from zorkgpt.memory.turn_span import TurnSpan
-from zorkgpt.prompts.render import fence, one_line
-from zorkgpt.text import visible
+from zorkgpt.prompts.render import cut, fence, one_line
+from zorkgpt.text import quoted, visible
 
 _ID = re.compile("[0-9a-f]{8}")
-_MOST_NAMED = 10
+_MOST_NAMED, _LONGEST_PLACE = 10, 200
 
 TENTATIVE_HEADING = "⚠️  TENTATIVE MEMORIES (unconfirmed, may be invalidated):"
 
@@ -123,9 +123,14 @@ def find_memory(located: Sequence[LocatedMemory], wanted: str) -> LocatedMemory 
     found = found or [one for one in located if one.memory.title.casefold() == title.casefold()]
     believed = [one for one in found if is_current(one.memory)] or found
     if len(believed) > 1:
-        places = (f"{one.id} at {render_place(one.location_id)} {one.location_name}".rstrip() for one in believed)
+        places = (
+            f"{one.id} at {cut(f'{render_place(one.location_id)} {one.location_name}'.rstrip(), _LONGEST_PLACE)}"
+            for one in believed
+        )
         ids = ", ".join(islice(places, _MOST_NAMED)) + (", ..." if len(believed) > _MOST_NAMED else "")
-        raise MemoryEditError(f"There are {len(believed)} memories titled {wanted!r}; say which by its id: {ids}.")
+        raise MemoryEditError(
+            f"There are {len(believed)} memories titled {quoted(wanted)}; say which by its id: {ids}."
+        )
     return believed[0] if believed else None
 
 

@@ -1,38 +1,26 @@
 """Search over all places: by words and by meaning, and the two together."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from threading import Thread
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from zorkgpt.memory.dedup.embedding_index import EmbeddingIndex
-from zorkgpt.memory.models import Memory, PlaceKey, episode_key
+from zorkgpt.memory.meaning import RELATED, Meaning, OwnMeaning, SharedMeaning, Wanted
+from zorkgpt.memory.models import Memory, MemoryStatus, Persistence, PlaceKey, episode_key
 from zorkgpt.memory.retrieval import Found, LocatedMemory, Method, best_matches
 from zorkgpt.memory.storage.changes import is_current
-from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.memory.storage.word_index import (
     CURRENT,
     IndexUnavailable,
     WordCounts,
-    changed_places,
     mark,
     words,
     words_of,
 )
+from zorkgpt.text import quoted
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Vectors = NDArray[np.float32]
-
-_RELATED = 0.25
-"""Cosine of a query and a sentence that answers it; unrelated ones are below."""
 _POOL = 30
 """Of how many candidates at least the best are chosen."""
-_MOST_PLACES_AT_ONCE = 1000
-"""More than these are taken in in the background."""
 _RANK_OFFSET = 60
 """Cormack, Clarke and Buettcher, Reciprocal Rank Fusion, 2009."""
 
@@ -48,6 +36,20 @@ class Filters:
     category: str | None = None
     episode: int | str | None = None
     """In which it was seen first or last."""
+
+    def __post_init__(self) -> None:
+        """
+        Raises:
+            TypeError, ValueError: a filter that no memory could pass.
+        """
+        for name, kind in (("persistence", Persistence), ("status", MemoryStatus)):
+            given, valid = getattr(self, name), [each.value for each in kind]
+            if given is not None and str(given).casefold() not in map(str.casefold, valid):
+                raise ValueError(f"The {name} is {quoted(given)}; it must be one of {', '.join(valid)}.")
+        if not isinstance(self.category, str | None):
+            raise TypeError(f"The category is {quoted(self.category)}; it must be a text.")
+        if isinstance(self.episode, bool) or not isinstance(self.episode, int | str | None):
+            raise TypeError(f"The episode is {quoted(self.episode)}; it must be a whole number or a text.")
 
     def marks(self) -> list[str]:
         """Return the words that stand in the index for what is wanted, but for the place."""
@@ -92,7 +94,8 @@ class Searcher:
         self._ephemeral = ephemeral
         self._vectors = vectors
         self._name_of = name_of
-        self._meaning = _Meaning()
+        table = None if vectors is None else vectors.table
+        self._meaning: Meaning = OwnMeaning() if table is None else SharedMeaning(table)
 
     def search(self, query: str, k: int, filters: Filters) -> list[Found]:
         """Return the k memories that answer the query best, best first."""
@@ -125,17 +128,19 @@ class Searcher:
         """Return what is nearest in meaning, best first; None where vectors can't tell now."""
         if self._vectors is None or self._vectors.is_lost:
             return None
-        lasting = self._meaning.nearest(query, self._vectors, self._store.document, filters, pool)
+        wanted = Wanted(filters.location_id, filters.allow, pool)
+        lasting = self._meaning.nearest(query, self._vectors, self._store.document, wanted)
         if lasting is None:
             return None
         found = [(self._one(place, number), cosine) for place, number, cosine in lasting]
         if passing:
-            cosines = self._vectors.cosines(_NOWHERE, query, [one.memory.text for one in passing])
+            texts = [one.memory.text for one in passing]
+            cosines = self._vectors.cosines(_NOWHERE, query, texts, lasting=False)
             if cosines is None:
                 return None
             found += zip(passing, cosines, strict=True)
         found.sort(key=lambda each: -each[1])
-        return [Found(one, cosine, Method.MEANING) for one, cosine in found if cosine >= _RELATED][:pool]
+        return [Found(one, cosine, Method.MEANING) for one, cosine in found if cosine >= RELATED][:pool]
 
     def _passing(self, filters: Filters) -> list[LocatedMemory]:
         return [
@@ -176,133 +181,3 @@ def _fused(by_words: Sequence[Found], by_meaning: Sequence[Found]) -> list[Found
             kept[key] = Found(one.located, 0.0, method)
     fused = [replace(one, score=scores[key]) for key, one in kept.items()]
     return sorted(fused, key=lambda one: -one.score)
-
-
-_Owner = tuple[PlaceKey, int, Memory]
-"""A place, the number of a memory in it, and the memory."""
-
-
-def _owners(document: Document, places: Iterable[PlaceKey]) -> list[_Owner]:
-    return [
-        (place, number, memory)
-        for place in places
-        for number, memory in enumerate(document.memories(place))
-        if memory.text.strip()
-    ]
-
-
-@dataclass
-class _Meaning:
-    """The vectors of all lasting memories, row by row, in step with the document."""
-
-    document: Document | None = None
-    rebuilds: int = -1
-    rows: "Vectors | None" = None
-    """Of shape (n, d); more than are used, so that new ones fit in."""
-    used: int = 0
-    owners: list[_Owner | None] = field(default_factory=list)
-    """The place, the number in it and the memory of each row; None: it is there no more."""
-    of_place: dict[PlaceKey, list[int]] = field(default_factory=dict)
-    _builder: Thread | None = None
-    """Takes in very many at once, while words alone are searched."""
-    _built: "tuple[Document, int, list[_Owner], Vectors] | None" = None
-
-    def nearest(
-        self, query: str, index: EmbeddingIndex, document: Document, filters: Filters, pool: int
-    ) -> list[tuple[PlaceKey, int, float]] | None:
-        """Return place, number and cosine of the nearest; None: vectors can't tell now."""
-        import numpy as np
-
-        if document.is_empty:
-            return []
-        if not self._follow(index, document):
-            return None
-        vector, rows = index.vector(query), self.rows
-        if rows is None or not self.used:
-            return []
-        if vector is None or vector.shape != rows.shape[1:]:
-            return None
-        if filters.location_id is not None:
-            chosen = np.array(self.of_place.get(filters.location_id, ()), dtype=np.intp)
-            return self._allowed(chosen, rows[chosen] @ vector, filters, pool)
-        cosines = rows[: self.used] @ vector
-        for size in (8 * pool, self.used):
-            if size < self.used:
-                chosen = np.argpartition(cosines, self.used - size)[self.used - size :]
-            else:
-                chosen = np.arange(self.used)
-            found = self._allowed(chosen, cosines[chosen], filters, pool)
-            if len(found) >= pool or size >= self.used:
-                return found
-            if float(cosines[chosen].min()) < _RELATED:
-                return found
-        return found
-
-    def _allowed(
-        self, chosen: "NDArray[np.intp]", cosines: "Vectors", filters: Filters, pool: int
-    ) -> list[tuple[PlaceKey, int, float]]:
-        found: list[tuple[PlaceKey, int, float]] = []
-        for at in (-cosines).argsort(kind="stable"):
-            owner = self.owners[int(chosen[at])]
-            if owner is not None and filters.allow(owner[2]):
-                found.append((owner[0], owner[1], float(cosines[at])))
-                if len(found) == pool:
-                    break
-        return found
-
-    def _follow(self, index: EmbeddingIndex, document: Document) -> bool:
-        """Take in what has changed since. False: vectors can't tell now."""
-        if self._builder is not None and self._builder.is_alive():
-            return False
-        if self.document is document and self.rebuilds == index.rebuilds:
-            return True
-        if self.rebuilds != index.rebuilds or self.used > 2 * sum(map(len, self.of_place.values())) + 1000:
-            self._clear()
-        if self._built is not None:
-            (self.document, self.rebuilds, new, vectors), self._built = self._built, None
-            self._append(new, vectors)
-        places = changed_places(self.document or Document(), document)
-        if len(places) > _MOST_PLACES_AT_ONCE:
-            self._clear()
-            self._builder = Thread(target=self._build, args=(index, document), name="zorkgpt-search", daemon=True)
-            self._builder.start()
-            return False
-        new = _owners(document, places)
-        found = index.ready_vectors([memory.text for _, _, memory in new]) if new else None
-        if new and found is None:
-            return False
-        self.rebuilds, self.document = index.rebuilds, document
-        for place in places:
-            for row in self.of_place.pop(place, ()):
-                self.owners[row] = None
-        if found is not None:
-            self._append(new, found)
-        return True
-
-    def _build(self, index: EmbeddingIndex, document: Document) -> None:
-        new = _owners(document, document.section_indexes)
-        texts = [memory.text for _, _, memory in new]
-        index.load(texts).join()
-        vectors, rebuilds = index.ready_vectors(texts), index.rebuilds
-        if vectors is not None:
-            self._built = document, rebuilds, new, vectors
-
-    def _clear(self) -> None:
-        self.document, self.rows, self.used = None, None, 0
-        self.owners.clear()
-        self.of_place.clear()
-
-    def _append(self, new: Sequence[_Owner], vectors: "Vectors") -> None:
-        import numpy as np
-
-        needed = self.used + len(new)
-        if self.rows is None or needed > len(self.rows) or self.rows.shape[1] != vectors.shape[1]:
-            larger = np.zeros((needed + needed // 8 + 64, vectors.shape[1]), dtype=np.float32)
-            if self.rows is not None and self.rows.shape[1] == vectors.shape[1]:
-                larger[: self.used] = self.rows[: self.used]
-            self.rows = larger
-        self.rows[self.used : needed] = vectors
-        for row, owner in enumerate(new, self.used):
-            self.owners.append(owner)
-            self.of_place.setdefault(owner[0], []).append(row)
-        self.used = needed

@@ -7,11 +7,13 @@ from typing import Any, TypeVar
 from zorkgpt.log import get_logger
 from zorkgpt.memory.retrieval import Budget
 from zorkgpt.memory.triggers import Trigger
+from zorkgpt.runlog.episodes import RUNS
 
 log = get_logger(__name__)
 
 DEFAULT_MODEL = "gpt-4o-mini"
 """Asked for where a model client is handed in and nobody names a model."""
+MEMORY_FILE = "Memories.md"
 DEFAULT_HISTORY_WINDOW = 3
 _LONG_HISTORY_WINDOW = 10
 
@@ -37,7 +39,10 @@ class DeduplicationSettings:
 class MemorySettings:
     """The values of `[tool.zorkgpt.memory]`, `simple_memory` and `memory_deduplication`."""
 
-    path: Path
+    path: Path | str
+    """The memory file, or the address of a PostgreSQL."""
+    runs: Path
+    """The folder with a folder for each episode."""
     budget: Budget
     debug_ephemeral: bool
     history_window: int
@@ -52,8 +57,11 @@ def settings_of(config: object) -> MemorySettings:
     """Read the attributes of the flat names; one that is missing, or of another type, takes its default."""
     window = getattr(config, "get_memory_history_window", None)
     models = (setting(config, key, "") for key in ("memory_model", "info_ext_model", "agent_model"))
+    workdir = Path(setting(config, "zork_game_workdir", "game_files"))
+    address = setting(config, "memory_address", "")
     return MemorySettings(
-        path=Path(setting(config, "zork_game_workdir", "game_files")) / setting(config, "memory_file", "Memories.md"),
+        path=address or workdir / setting(config, "memory_file", MEMORY_FILE),
+        runs=workdir / RUNS,
         budget=Budget(
             tokens=setting(config, "max_tokens_per_location", 300),
             successes=setting(config, "max_successful_actions_shown", 5),

@@ -123,7 +123,7 @@ def prompt_for(request: SynthesisRequest, *, history_window: int, world: World =
         signals=signals(request),
         memories=_memories(request),
         unconfirmed="\n".join(map(_unconfirmed, request.unconfirmed)),
-        history="\n".join(_past(turn) for turn in past),
+        history="\n".join(_past(turn, world) for turn in past),
         recalled="\n".join(request.recalled),
     )
     return [Message("system", prompt.system), Message("user", prompt.user)]
@@ -172,14 +172,15 @@ def _unconfirmed(located: LocatedMemory) -> str:
     return _line(unconfirmed_at=located.location_name or located.location_id, title=memory.title, text=memory.text)
 
 
-def _past(turn: RecentTurn) -> str:
-    return _line(
-        turn=turn.turn,
-        place=turn.location_name,
-        action=turn.action,
-        response=cut(turn.response, _LONGEST_PAST_RESPONSE),
-        reasoning=cut(turn.reasoning, _LONGEST_PAST_REASONING),
-    )
+def _past(turn: RecentTurn, world: World) -> str:
+    told = {
+        "turn": turn.turn,
+        "place": turn.location_name,
+        "action": turn.action,
+        world.outcome: cut(turn.response, _LONGEST_PAST_RESPONSE),
+        "reasoning": cut(turn.reasoning, _LONGEST_PAST_REASONING),
+    }
+    return _line(**told)
 
 
 def _line(**values: Any) -> str:

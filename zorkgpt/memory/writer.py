@@ -8,7 +8,6 @@ from typing import Any
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.claims import Claim
 from zorkgpt.memory.credit.assignment import CreditLedger
-from zorkgpt.memory.credit.trials import TrialFile
 from zorkgpt.memory.dedup.decision import NEW, Decision
 from zorkgpt.memory.dedup.deduplicator import Deduplicator
 from zorkgpt.memory.entailment.comparison import compared
@@ -56,7 +55,7 @@ class MemoryWriter:
         self.vetoes_obeyed = 0
         """Memories of this episode that were not kept since a person never wants them again."""
         self.evidence = CreditLedger(
-            TrialFile(store.path.with_suffix(".trials.jsonl")),
+            store.trials,
             log,
             learned_in=self.state_when_learned,
             is_by_a_person=self.is_by_a_person,

@@ -56,6 +56,9 @@ class TurnPlayed:
     memory_shown: str = ""
     memory_events: list[dict[str, Any]] = field(default_factory=list)
     duration_s: float = 0.0
+    parts_s: dict[str, float] = field(default_factory=dict, compare=False)
+    """Seconds by part of the loop, see `session.stopwatch.Part`, since the same point of the turn before; empty in
+    logs that did not record it."""
     rejections: list[dict[str, Any]] = field(default_factory=list)
     """Proposals that were turned down before the action: action, reason, judge, score, obeyed."""
     critic_score: float | None = None

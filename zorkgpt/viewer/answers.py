@@ -92,6 +92,8 @@ class Answers:
                 "names": place_names(files.room_names()),
                 "map": files.map.changes,
                 "memory": files.memory_changes(),
+                "damage": files.damage(),
+                "differing": files.threads.differing,
             }
 
     def overview(self) -> dict[str, Any]:
@@ -99,7 +101,8 @@ class Answers:
         files = self._files
         with files.lock:
             numbers = sorted(files.episodes)
-            return {"episodes": overview((files.episodes[number], files.calls_of(number)) for number in numbers)}
+            rows = overview((files.episodes[number], files.calls_of(number)) for number in numbers)
+            return {"episodes": rows, "damage": files.damage()}
 
     def memories(self) -> dict[str, Any]:
         """Return all memories of all places."""
@@ -222,8 +225,6 @@ def episode_row(index: EpisodeIndex) -> dict[str, Any]:
         "message": cut(ended.get("message"), 2000),
         "quiet": is_quiet(index),
         "cut_short": not ended and index.is_played is False,
-        "unreadable": index.unreadable,
-        "half_written": index.half_written,
         "later_version": index.later_version,
     }
 

@@ -10,8 +10,7 @@ from zorkgpt.memory.models import PlaceKey, fields_of
 from zorkgpt.memory.storage.store import MemoryStore
 from zorkgpt.viewer.run_files import RunFiles
 
-LONGEST_BYTES = 100_000
-_MAX_TEXT_CHARS = 10_000
+LONGEST_BYTES = 20_000_000
 
 
 class EditRequest(BaseModel):
@@ -19,16 +18,16 @@ class EditRequest(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    title: str = Field(min_length=1, max_length=_MAX_TEXT_CHARS)
-    expected: str = Field(max_length=_MAX_TEXT_CHARS)
+    title: str = Field(min_length=1)
+    expected: str
     """The text that the person saw when editing."""
-    text: str | None = Field(default=None, max_length=_MAX_TEXT_CHARS)
+    text: str | None = None
     category: str | None = None
     persistence: str | None = None
     status: str | None = None
     pinned: bool | None = None
     vetoed: bool | None = None
-    reason: str | None = Field(default=None, max_length=_MAX_TEXT_CHARS)
+    reason: str | None = None
 
 
 def change(files: RunFiles, place: PlaceKey, body: bytes) -> tuple[int, dict[str, Any]]:

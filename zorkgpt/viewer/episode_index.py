@@ -2,8 +2,10 @@
 
 import json
 import re
+import time
 from bisect import bisect_right
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -29,13 +31,14 @@ class TrialIndex:
         self._reset(path)
 
     def _reset(self, path: Path) -> None:
-        self._lines = JsonLines(path)
+        self.lines = JsonLines(path)
         self._of_turn: dict[tuple[int, int], list[dict[str, Any]]] = {}
 
     def refresh(self) -> None:
-        if self._lines.was_replaced():
-            self._reset(self._lines.path)
-        for _, _, record in self._lines.new():
+        if self.lines.was_replaced():
+            self._reset(self.lines.path)
+        for _, _, record in self.lines.new():
+            self.lines.unreadable += not isinstance(record.get("trials"), list)
             for trial in objects(record.get("trials")):
                 episode, turn = whole_number(trial.get("episode")), whole_number(trial.get("turn"))
                 if episode is not None and turn is not None:
@@ -58,17 +61,19 @@ class CallIndex:
         self._reset(path)
 
     def _reset(self, path: Path) -> None:
-        self._lines = JsonLines(path)
+        self.lines = JsonLines(path)
         self.calls: list[dict[str, Any]] = []
         """All fields but the texts."""
         self._where: list[tuple[int, int]] = []
         self._of_turn: dict[int, list[int]] = {}
 
     def refresh(self) -> None:
-        if self._lines.was_replaced():
-            self._reset(self._lines.path)
-        for start, length, record in self._lines.new():
-            if record.get("event") == "model_called":
+        if self.lines.was_replaced():
+            self._reset(self.lines.path)
+        for start, length, record in self.lines.new():
+            if _is_later(record):
+                self.lines.unreadable += 1
+            elif record.get("event") == "model_called":
                 turn = whole_number(record.get("turn")) or 0
                 self._of_turn.setdefault(turn, []).append(len(self.calls))
                 self.calls.append(_brief(record, len(self.calls), turn))
@@ -78,15 +83,15 @@ class CallIndex:
         """Return the calls whose prompt or answer contains the words, which are in lower case."""
         if not query.isascii():
             # Beyond ASCII, a letter's other case can stand in the file in several ways.
-            return [at for at, where in enumerate(self._where) if _says(self._lines.at(*where), query)]
+            return [at for at, where in enumerate(self._where) if _says(self.lines.at(*where), query)]
         needle = json.dumps(query)[1:-1].encode()
         is_plain = query not in _FRAME and any(map(str.isalpha, query))
         starts = [start for start, _ in self._where]
         found = []
-        for position, is_escaped, in_messages in self._lines.lines_with(needle, b'"messages"'):
+        for position, is_escaped, in_messages in self.lines.lines_with(needle, b'"messages"'):
             at = bisect_right(starts, position) - 1
             sure = is_plain and in_messages and not is_escaped
-            if at >= 0 and (sure or _says(self._lines.at(*self._where[at]), query)):
+            if at >= 0 and (sure or _says(self.lines.at(*self._where[at]), query)):
                 found.append(at)
         return found
 
@@ -97,7 +102,7 @@ class CallIndex:
         """Return a call with its exact prompt and answer; None if there is no such call."""
         if not 0 <= index < len(self.calls):
             return None
-        record = self._lines.at(*self._where[index])
+        record = self.lines.at(*self._where[index])
         messages = [
             {"speaker": cut(one.get("speaker"), 50), "content": cut(one.get("content"), _CHARACTERS)}
             for one in objects(record.get("messages"))
@@ -115,6 +120,12 @@ _FRAME = json.dumps(
     | dict.fromkeys(("prompt_tokens", "completion_tokens", "latency_s", "error", "role", "model", "time", "turn"))
 ).lower()
 """What stands in every line of the log, whatever was said."""
+
+
+def _is_later(record: dict[str, Any]) -> bool:
+    """Return whether a later version of this program wrote a line."""
+    version = whole_number(record.get("v"))
+    return version is not None and version > SCHEMA_VERSION
 
 
 def _says(record: dict[str, Any], query: str) -> bool:
@@ -171,7 +182,7 @@ class EpisodeIndex:
         self._reset(path)
 
     def _reset(self, path: Path) -> None:
-        self._lines = JsonLines(path)
+        self.lines = JsonLines(path)
         self.started: dict[str, Any] = {}
         self.ended: dict[str, Any] = {}
         self.later_version: int | None = None
@@ -204,32 +215,37 @@ class EpisodeIndex:
 
     def refresh(self) -> bool:
         """Read new lines; return whether there were any."""
-        if self._lines.was_replaced():
+        if self.lines.was_replaced():
             self.generation += 1
-            self._reset(self._lines.path)
-        before = self._lines.end
-        for start, length, record in self._lines.new():
+            self._reset(self.lines.path)
+        before = self.lines.end
+        for start, length, record in self.lines.new():
             self._add_record(record, (start, length))
-        return self._lines.end != before
+        return self.lines.end != before
 
     @property
     def unreadable(self) -> int:
-        return self._lines.unreadable
+        return self.lines.unreadable
 
     @property
     def half_written(self) -> bool:
         """Whether the file ends in the middle of a line."""
-        return self._lines.size() > self._lines.end
+        return self.lines.size() > self.lines.end
 
     @property
     def age_s(self) -> float:
         """Seconds since the file was last written."""
-        return self._lines.age_s()
+        return self.lines.age_s()
+
+    @property
+    def written(self) -> str:
+        """When the file was last written, in ISO 8601."""
+        return datetime.fromtimestamp(time.time() - self.age_s, UTC).isoformat()
 
     @property
     def is_played(self) -> bool | None:
         """Whether a process plays the episode now; None: not known."""
-        return False if self.ended else is_played(self._lines.path.parent)
+        return False if self.ended else is_played(self.lines.path.parent)
 
     @property
     def last_turn(self) -> int:
@@ -238,10 +254,10 @@ class EpisodeIndex:
 
     def record(self, index: int) -> dict[str, Any]:
         """Return the record of a turn, by its index."""
-        return self._lines.at(*self._where[index])
+        return self.lines.at(*self._where[index])
 
     def note(self, where: tuple[int, int]) -> dict[str, Any]:
-        return self._lines.at(*where)
+        return self.lines.at(*where)
 
     def position(self, turn: int) -> int | None:
         """Return the index of a turn, by its number; None if there is no such turn."""
@@ -255,9 +271,8 @@ class EpisodeIndex:
         return {name: column[start:stop] for name, column in self.columns.items()}
 
     def _add_record(self, record: dict[str, Any], where: tuple[int, int]) -> None:
-        version = whole_number(record.get("v"))
-        if version is not None and version > SCHEMA_VERSION:
-            self.later_version = version
+        if _is_later(record):
+            self.later_version = whole_number(record["v"])
             return
         kind = record.get("event")
         if kind == "turn_played":
@@ -277,7 +292,7 @@ class EpisodeIndex:
     def _add_turn(self, record: dict[str, Any], where: tuple[int, int]) -> None:
         turn = whole_number(record.get("turn"))
         if turn is None or turn < 0:
-            self._lines.unreadable += 1
+            self.lines.unreadable += 1
             return
         self._discard_from(turn)
         before, after = whole_number(record.get("location_id")), whole_number(record.get("location_after_id"))

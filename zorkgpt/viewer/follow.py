@@ -106,6 +106,8 @@ class Follower:
             "names": place_names(names),
             "map": files.map.changes,
             "memory": files.memory_changes(),
+            "damage": files.damage(),
+            "differing": files.threads.differing,
         }
 
 

@@ -5,6 +5,7 @@ import os
 import stat
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -99,7 +100,9 @@ class JsonLines:
         self.end = 0
         """The first byte that was not read yet."""
         self.unreadable = 0
-        """The number of complete lines that are not JSON objects."""
+        """The number of complete lines that are not JSON objects, or not what the file holds."""
+        self.trouble = ""
+        """Why it is not read, though it is there."""
         self._identity: int | None = None
         self._head = b""
         self._lowered: list[tuple[int, bytes]] = []
@@ -130,7 +133,17 @@ class JsonLines:
     def new(self) -> Iterator[tuple[int, int, dict[str, Any]]]:
         """Yield (first byte, length, object) of every line since the last call."""
         if self.size() <= self.end:
+            is_there = not self.end and os.path.lexists(self.path)
+            self.trouble = "it is no regular file" if is_there and self._state() is None else ""
             return
+        try:
+            yield from self._new()
+        except OSError as error:
+            self.trouble = f"it can't be read: {error.strerror}"
+        else:
+            self.trouble = ""
+
+    def _new(self) -> Iterator[tuple[int, int, dict[str, Any]]]:
         with self._open() as file:
             self._head = self._head or file.read(_HEAD_BYTES)
             file.seek(self.end)
@@ -143,6 +156,13 @@ class JsonLines:
                         yield start, len(line), record
                     elif line.strip():
                         self.unreadable += 1
+
+    def damage(self) -> dict[str, Any] | None:
+        """Return what of the file can't be shown; None if all of it can be."""
+        half_written = self.size() > self.end and not self.trouble
+        if not (self.unreadable or self.trouble or half_written):
+            return None
+        return {"unreadable": self.unreadable, "trouble": self.trouble, "half_written": half_written}
 
     def at(self, start: int, length: int) -> dict[str, Any]:
         """Read one line again; empty if it is no longer there."""
@@ -172,7 +192,7 @@ class JsonLines:
         base = self._lowered[-1][0] + len(self._lowered[-1][1]) if self._lowered else 0
         if base >= self.end:
             return
-        with self._open() as file:
+        with suppress(OSError), self._open() as file:
             file.seek(base)
             rest = b""
             while base < self.end and (chunk := file.read(_CHUNK_BYTES)):

@@ -2,17 +2,26 @@
 
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from zorkgpt.memory.models import INVALIDATION_MARKER, Persistence, PlaceKey
+from zorkgpt.memory.models import INVALIDATION_MARKER, Memory, Persistence, PlaceKey, episode_key, memory_of
 from zorkgpt.memory.places import place_order
+from zorkgpt.memory.storage.document import Document
+from zorkgpt.memory.storage.history import differences, row_of
 from zorkgpt.memory.turn_span import TurnSpan
 from zorkgpt.viewer.json_lines import JsonLines, cut, json_safe, place_key, text, turn_key, whole_number
+from zorkgpt.viewer.memory_file import MemoryFile
 
 _END = 999_999
 """A turn after all others, on which the ephemeral memories end."""
+_WHOLE_CHARACTERS = 5_000_000
+"""The most of a memory's text that is sent: whoever edits it needs all of it."""
 Thread = list[dict[str, Any]]
 """The versions of one memory; each after the first has only its changes."""
+Moment = tuple[str, int, int]
+"""When, in ISO 8601; the episode, and its turn, at that time."""
+FROM_FILE = "file"
+"""The source of a change that is known from the memory file alone."""
 MemoryEvent = tuple[int, dict[str, Any]]
 """A turn, and its change of a memory as it was logged."""
 
@@ -75,38 +84,53 @@ _OWN_TURN = ("added", "seen again", "merged", "contested")
 
 
 class MemoryThreads:
-    """The history of the memory file, by place; `refresh` reads new lines."""
+    """The history of the memory file, by place; `refresh` reads new lines.
 
-    def __init__(self, path: Path) -> None:
+    Where the file says something else than its history, the file is what counts.
+    """
+
+    def __init__(self, path: Path, file: Path) -> None:
+        self.file = MemoryFile(file)
+        self.changes = 0
+        """A number that grows with every change."""
         self._reset(path)
 
     def _reset(self, path: Path) -> None:
-        self._lines = JsonLines(path)
+        self.lines = JsonLines(path)
         self._threads: dict[PlaceKey, list[Thread]] = {}
-        self._current: dict[PlaceKey, dict[tuple[str, str], tuple[Thread, dict[str, Any]]]] = {}
-        """Place → (title, text) → the thread of the current memory, with its fields."""
+        self._current: dict[PlaceKey, dict[tuple[str, str], _Current]] = {}
+        """Place → (title, text) → the current memory."""
         self.names: dict[PlaceKey, str] = {}
         self._now = (0, 0)
         self._latest: dict[int, int] = {}
         """Episode → the latest turn so far."""
 
-    def refresh(self, starts: list[tuple[str, int]]) -> None:
-        """Read new lines.
+    def refresh(self, moments: list[Moment], latest: tuple[int, int] = (0, 0)) -> None:
+        """Read new lines, and the file, where it has changed.
 
         Args:
-            starts: (when, in ISO 8601; episode) of every episode's beginning, in order.
+            moments: of every episode's beginning and end, in order.
+            latest: (episode, turn) of the latest turn of all.
         """
-        if self._lines.was_replaced():
-            self._reset(self._lines.path)
-        for _, _, row in self._lines.new():
+        was_read = self.file.refresh()
+        if self.lines.was_replaced():
+            self._reset(self.lines.path)
+            was_read = True
+        before = self.lines.end
+        for _, _, row in self.lines.new():
             place = place_key(row.get("location_id"))
             if place is not None and isinstance(row.get("after") or row.get("before"), dict):
-                self._add_change(row, place, starts)
+                self._add_change(row, place, _stamp(row, self._now, moments))
+            elif row.get("kind") != "noted":
+                self.lines.unreadable += 1
+        if was_read and self.file.document is not None:
+            self._follow_file(self.file.document, latest)
+        self.changes += was_read or self.lines.end != before
 
     @property
-    def size(self) -> int:
-        """The number of bytes read; grows with every change."""
-        return self._lines.end
+    def differing(self) -> int:
+        """The number of memories that the file has otherwise than its history."""
+        return sum(thread[-1].get("source") == FROM_FILE for threads in self._threads.values() for thread in threads)
 
     def of_place(self, place: PlaceKey) -> list[Thread]:
         """Return every memory of a place as the list of its versions; each after the first has only its changes."""
@@ -115,26 +139,70 @@ class MemoryThreads:
     def places(self) -> list[PlaceKey]:
         return sorted(self._threads, key=place_order)
 
-    def _add_change(self, row: dict[str, Any], place: PlaceKey, starts: list[tuple[str, int]]) -> None:
-        episode, turn = self._now = _stamp(row, self._now, starts)
-        # A turn that is played again after a crash counts as the latest so far, so that the order stays.
-        self._latest[episode] = turn = max(turn, self._latest.get(episode, 0))
+    def _follow_file(self, document: Document, latest: tuple[int, int]) -> None:
+        """Bring the memories up to what the file says."""
+        recorded: dict[PlaceKey, list[Memory]] = {}
+        for place, memories in self._current.items():
+            recorded[place] = [found for _, _, after in memories.values() if (found := _memory(after)) is not None]
+        for change in differences(recorded, document):
+            row = row_of("", change, FROM_FILE, None)
+            first = _first_seen(change.after) if change.before is None else None
+            self._add_change(row, change.location_id, first or max(self._now, latest))
+
+    def _add_change(self, row: dict[str, Any], place: PlaceKey, stamp: tuple[int, int]) -> None:
+        episode, turn = stamp
+        if row.get("source") != FROM_FILE:
+            self._now = stamp
+            # A turn that is played again after a crash counts as the latest so far, so that the order stays.
+            self._latest[episode] = turn = max(turn, self._latest.get(episode, 0))
         before, after = row.get("before"), row.get("after")
         self.names[place] = cut(row.get("location_name"), 200) or self.names.get(place, "")
         current = self._current.setdefault(place, {})
-        thread, known = current.pop(_key(before), (None, {})) if isinstance(before, dict) else (None, {})
-        if thread is None:
-            thread = []
-            self._threads.setdefault(place, []).append(thread)
-        version = _version(row, turn_key(episode, turn), known)
-        thread.append(version)
+        known = current.pop(_key(before), None) if isinstance(before, dict) else None
+        if known is None and isinstance(after, dict):
+            # The history may tell later what the file has told already.
+            told = current.get(_key(after))
+            known = told if told and told.thread[-1].get("source") == FROM_FILE else None
+        elif known is None:
+            return
+        if known is None:
+            known = _Current([], {}, {})
+            self._threads.setdefault(place, []).append(known.thread)
+        version = _version(row, turn_key(episode, turn), known.fields)
+        known.thread.append(version)
         if isinstance(after, dict):
-            current[_key(after)] = thread, known | version["set"]
+            current[_key(after)] = _Current(known.thread, known.fields | version["set"], after)
+
+
+class _Current(NamedTuple):
+    """A memory as it stands now."""
+
+    thread: Thread
+    fields: dict[str, Any]
+    """As they are shown."""
+    after: dict[str, Any]
+    """As they stand in the history."""
+
+
+def _memory(fields: dict[str, Any]) -> Memory | None:
+    try:
+        return memory_of(fields)
+    except (TypeError, ValueError, AttributeError):
+        return None
+
+
+def _first_seen(memory: Memory | None) -> tuple[int, int] | None:
+    """Return (episode, turn) in which a memory was first seen; None if it does not say that in numbers."""
+    if memory is None:
+        return None
+    episode = memory.episode if memory.first_episode is None else memory.first_episode
+    key, turn = episode_key(episode), TurnSpan.parse(memory.turns).first_number
+    return (key, turn) if isinstance(key, int) and 0 <= key < _END and turn is not None and turn < _END else None
 
 
 def _version(row: dict[str, Any], at: int, known: dict[str, Any]) -> dict[str, Any]:
     after, other = row.get("after"), row.get("other")
-    now = json_safe(after) if isinstance(after, dict) else {}
+    now = json_safe(after, _WHOLE_CHARACTERS) if isinstance(after, dict) else {}
     version: dict[str, Any] = {"at": at, "kind": cut(row.get("kind"), 40), "time": cut(row.get("at"), 40)}
     if row.get("source") not in (None, "agent"):
         version["source"] = cut(row.get("source"), 40)
@@ -155,15 +223,13 @@ def _key(memory: dict[str, Any]) -> tuple[str, str]:
     return text(memory.get("title")), text(memory.get("text"))
 
 
-def _stamp(row: dict[str, Any], now: tuple[int, int], starts: list[tuple[str, int]]) -> tuple[int, int]:
+def _stamp(row: dict[str, Any], now: tuple[int, int], moments: list[Moment]) -> tuple[int, int]:
     """Return (episode, turn) of a change: as recorded, or else that of the change before it in the same episode."""
     said = whole_number(row.get("episode")), whole_number(row.get("turn"))
     if said[0] is not None and said[1] is not None:
         return said[0], said[1]
     when = text(row.get("at"))[:19]
-    begun = [episode for start, episode in starts if when and start[:19] <= when]
-    if begun and begun[-1] > now[0]:
-        now = (begun[-1], 0)
+    now = max([now, *((episode, turn) for at, episode, turn in moments if when and at[:19] <= when)])
     after = row.get("after")
     if not isinstance(after, dict) or row.get("source") not in (None, "agent"):
         return now

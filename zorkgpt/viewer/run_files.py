@@ -11,9 +11,9 @@ from zorkgpt.memory.models import PlaceKey
 from zorkgpt.memory.places import place_order
 from zorkgpt.runlog.episodes import MODEL_CALLS, RUNS, episodes_in, run_directory
 from zorkgpt.viewer.episode_index import CallIndex, EpisodeIndex, TrialIndex
-from zorkgpt.viewer.json_lines import text, turn_key, whole_number
+from zorkgpt.viewer.json_lines import JsonLines, text, turn_key, whole_number
 from zorkgpt.viewer.map import MapTimeline
-from zorkgpt.viewer.memory_threads import MemoryThreads, ephemeral_threads
+from zorkgpt.viewer.memory_threads import MemoryThreads, Moment, ephemeral_threads
 
 _MAX_EPISODES = 10**9
 """Together with its turn, the number of an episode must fit into a JavaScript number."""
@@ -52,7 +52,7 @@ class RunFiles:
         self.episodes: dict[int, EpisodeIndex] = {}
         self.calls: dict[int, CallIndex] = {}
         self.map = MapTimeline()
-        self.threads = MemoryThreads(workdir / self.names.history)
+        self.threads = MemoryThreads(workdir / self.names.history, workdir / self.names.memory)
         self.trials = TrialIndex(workdir / self.names.trials)
         self._mapped: dict[int, tuple[int, int]] = {}
         """Episode → its generation and the number of its turns in the map."""
@@ -66,8 +66,29 @@ class RunFiles:
             for episode in self.episodes.values():
                 if episode.refresh():
                     self._update_map(episode)
-            self.threads.refresh(self._starts())
+            latest = max(((number, one.last_turn) for number, one in self.episodes.items()), default=(0, 0))
+            self.threads.refresh(self._moments(), latest)
             self.trials.refresh()
+
+    def damage(self) -> list[dict[str, Any]]:
+        """Return each file of which something can't be shown; of model calls as far as they were read."""
+        found: list[dict[str, Any]] = []
+
+        def add(lines: JsonLines, episode: int | None = None) -> None:
+            if damage := lines.damage():
+                name = lines.path.relative_to(self.workdir).as_posix()
+                found.append({"file": name, "episode": episode} | damage)
+
+        for number in sorted(self.episodes):
+            add(self.episodes[number].lines, number)
+            add(self.calls[number].lines, number)
+        add(self.threads.lines)
+        add(self.trials.lines)
+        memory = self.threads.file
+        if memory.unreadable or memory.trouble:
+            name = memory.path.relative_to(self.workdir).as_posix()
+            found.append({"file": name, "episode": None, "unreadable": memory.unreadable, "trouble": memory.trouble})
+        return found
 
     def calls_of(self, episode: int) -> CallIndex:
         """Return an episode's model calls, read only now: they are needed only with its turns."""
@@ -77,7 +98,7 @@ class RunFiles:
 
     def memory_changes(self) -> int:
         """Return a number that grows with every change of a memory."""
-        return self.threads.size + sum(episode.ephemeral_changes for episode in self.episodes.values())
+        return self.threads.changes + sum(episode.ephemeral_changes for episode in self.episodes.values())
 
     def memories_of(self, place: PlaceKey) -> list[list[dict[str, Any]]]:
         """Return every memory of a place as the list of its versions; each after the first has only its changes."""
@@ -129,9 +150,14 @@ class RunFiles:
         for episode in self.episodes.values():
             self._update_map(episode)
 
-    def _starts(self) -> list[tuple[str, int]]:
-        begun = [(text(one.started.get("time")), number) for number, one in self.episodes.items() if one.started]
-        return sorted(begun)
+    def _moments(self) -> list[Moment]:
+        """Return when each episode began, and when it ended or its latest turn was written."""
+        found = []
+        for number, one in self.episodes.items():
+            if one.started:
+                found.append((text(one.started.get("time")), number, 0))
+            found.append((text(one.ended.get("time")) or one.written, number, one.last_turn))
+        return sorted(found)
 
 
 def open_run(given: Path, *, names: RunFileNames | None = None, may_be_empty: bool = False) -> RunFiles:
@@ -171,4 +197,6 @@ def _check(files: RunFiles, given: Path) -> None:
         )
     if any(episode.unreadable or episode.half_written for episode in episodes):
         raise RunLogError(f"The log of the run at {given} is damaged or half written: no line of it can be read.")
+    if trouble := [f"{one['file']}: {one['trouble']}" for one in files.damage() if one["trouble"]]:
+        raise RunLogError(f"The run at {given} can't be read. {trouble[0]}.")
     raise RunLogError(f"The run at {given} is empty: its episodes left no line in their logs.")

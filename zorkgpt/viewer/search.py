@@ -66,11 +66,11 @@ class Search:
         self._memories: list[_Found] = []
 
     def answer(self, start: int) -> dict[str, Any]:
-        """Return every hit by its episode and turn, in order, and `SHOWN` of them, from `start` on, with their text."""
+        """Return every hit by its turn, in order, and `SHOWN` of them, from `start` on, with their text."""
         hits = sorted(self._hits())
         return {
             "from": start,
-            "hits": [[hit.episode, hit.turn] for hit in hits],
+            "hits": [turn_key(hit.episode, hit.turn) for hit in hits],
             "rows": [self._row(hit) for hit in hits[start : start + SHOWN]],
         }
 
@@ -87,8 +87,9 @@ class Search:
                 if self._query in words and self._holds(marks.get(turns[at], 0)):
                     yield _Hit(number, turns[at], "turn", at)
             if self._query:
-                for call in self._files.calls_of(number).containing(self._query):
-                    turn = self._files.calls_of(number).calls[call]["turn"]
+                calls = self._files.calls_of(number)
+                for call in calls.containing(self._query):
+                    turn = calls.calls[call]["turn"]
                     if self._holds(marks.get(turn, 0)):
                         yield _Hit(number, turn, "prompt", call)
         if self._query:

@@ -3,17 +3,17 @@
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import Any
 
-from zorkgpt.errors import FileError
+from zorkgpt.errors import FileError, MemoryStoreError
 from zorkgpt.memory.claims import Claim, holds
 from zorkgpt.memory.credit.adherence import GO, PROMISING, ParsedAction, borne_out, outcome_in_words, parse_action
-from zorkgpt.memory.credit.trials import LARGE, Trial, TrialFile, counted, trial_of
 from zorkgpt.memory.models import Memory, PlaceKey, ZMachineContext, same_episode
 from zorkgpt.memory.storage import changes
 from zorkgpt.memory.storage.changes import ChangedDocument, titled
 from zorkgpt.memory.storage.document import Document
+from zorkgpt.memory.storage.protocol import TrialLog
+from zorkgpt.memory.storage.trials import Trial, trial_of
 from zorkgpt.memory.turn_span import TurnSpan
 
 EVERY_TURNS = 10
@@ -33,7 +33,7 @@ class CreditLedger:
 
     def __init__(
         self,
-        file: TrialFile,
+        trials: TrialLog,
         log: logging.Logger,
         *,
         learned_in: Callable[[PlaceKey, Memory], tuple[Claim, ...]] = lambda location_id, memory: (),
@@ -45,7 +45,7 @@ class CreditLedger:
             is_by_a_person: (location, memory) → whether a person stands by it: then it is counted, and stays.
         """
         self._is_by_a_person = is_by_a_person
-        self._file = file
+        self._trials = trials
         self._learned_in = learned_in
         self._log = log
         self._shown: tuple[PlaceKey, tuple[Memory, ...]] = (0, ())
@@ -59,14 +59,7 @@ class CreditLedger:
         """How many of the pending trials are in their file, but not in the counts."""
         self._includes_pending = False
         """Whether the change that is being written takes the pending ones along."""
-        self._size: int | None = None
-        """The size of the file of trials when it was last looked at."""
         self.failures = 0
-
-    @property
-    def path(self) -> Path:
-        """The path of the file of trials."""
-        return self._file.path
 
     @property
     def is_pending(self) -> bool:
@@ -158,20 +151,24 @@ class CreditLedger:
         self._noted.clear()
         self._worked.clear()
         try:
-            for trial in (*self._file.trials(), *self._pending):
+            for trial in self._trials.own_trials():
                 if same_episode(trial.episode, episode):
                     self._remember(trial)
-        except OSError as error:
+        except (OSError, MemoryStoreError) as error:
             self._fail(error)
+        # What a checkpoint says is waiting may have been counted before the process was cut short.
+        waiting = [one for one in self._pending[self._on_file :] if _key(one) not in self._noted]
+        self._pending[self._on_file :] = waiting
+        for trial in self._pending:
+            self._remember(trial)
 
-    def _fail(self, error: OSError | FileError) -> None:
+    def _fail(self, error: OSError | FileError | MemoryStoreError) -> None:
         self.failures += 1
         if self.failures == 1:
-            extra = {"path": str(self._file.path), "error": str(error)}
-            self._log.warning("what came of memories is not counted", extra=extra)
+            self._log.warning("what came of memories is not counted", extra={"error": str(error)})
 
     def _add(self, trial: Trial) -> None:
-        if (trial.turn, trial.location_id, trial.title) not in self._noted:
+        if _key(trial) not in self._noted:
             self._remember(trial)
             self._pending.append(trial)
 
@@ -187,22 +184,17 @@ class CreditLedger:
         return any(holds(claim, turn.state) is not True for claim in self._learned_in(location_id, memory))
 
     def _remember(self, trial: Trial) -> None:
-        self._noted.add((trial.turn, trial.location_id, trial.title))
+        self._noted.add(_key(trial))
         if trial.worked:
             self._worked.add((trial.location_id, trial.title, parse_action(trial.action)))
 
     def _with_uncounted_batch(self, outcome: ChangedDocument) -> ChangedDocument:
         """Add the counts of the last trials on file, if a kill kept them from the memory file."""
-        size = self._file.size()
-        if size == self._size:
+        last = self._trials.uncounted()
+        if self._on_file:
             return outcome
-        last = [] if self._on_file else self._file.last_batch()
         cut_off = [trial for trial in last if _counts(outcome.document, trial) == _counts_before(last, trial)]
-        outcome = self._credited(outcome, cut_off)
-        if size > LARGE and self._size is None:
-            self._file.thin_out()
-        self._size = self._file.size()
-        return outcome
+        return self._credited(outcome, cut_off)
 
     def _credited(self, outcome: ChangedDocument, trials: Sequence[Trial]) -> ChangedDocument:
         document, made = outcome.document, outcome.changes
@@ -227,9 +219,22 @@ class CreditLedger:
         new = self._pending[self._on_file :]
         if new:
             before = {(one.location_id, one.title): _counts(document, one) or (0, 0) for one in self._pending}
-            self._file.append(counted(new, before))
-            self._on_file = len(self._pending)
-            self._size = self._file.size()
+            self._on_file += self._trials.append(counted(new, before))
+
+
+def _key(trial: Trial) -> tuple[int, PlaceKey, str]:
+    return trial.turn, trial.location_id, trial.title
+
+
+def counted(trials: Iterable[Trial], before: dict[tuple[PlaceKey, str], tuple[int, int]]) -> list[Trial]:
+    """Return the trials with the counts after each of them, given those before, by location and title."""
+    now = dict(before)
+    found = []
+    for trial in trials:
+        worked, tried = now.get((trial.location_id, trial.title), (0, 0))
+        now[trial.location_id, trial.title] = after = (worked + trial.worked, tried + 1)
+        found.append(replace(trial, after=after))
+    return found
 
 
 def _is_younger(memory: Memory, turn: int, episode: int | str) -> bool:

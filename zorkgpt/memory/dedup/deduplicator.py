@@ -226,13 +226,14 @@ class Deduplicator:
         """Return the comparisons with the judge's verdicts in the place of what the words leave open."""
         if self.judge is None:
             return comparisons
-        from zorkgpt.memory.dedup.judge import MOST_AT_ONCE
+        from zorkgpt.memory.dedup.judge import LONGEST_TEXT, MOST_AT_ONCE
 
         doubtful = [
             one
             for one in comparisons
             if one.relation == "unsure"
             and one.cosine is not None
+            and max(len(one.known.text), len(new.text)) <= LONGEST_TEXT
             and any(is_worth_asking(text, new.text) for text in self._wordings_of(location_id, one.known))
             and not self.is_undone(one.known, new)
         ]
@@ -241,7 +242,7 @@ class Deduplicator:
             return comparisons
         self.counts.judge_calls += 1
         try:
-            verdicts = self.judge.judge(name, new, [one.known for one in doubtful])
+            verdicts = self.judge.judge(name or str(location_id), new, [one.known for one in doubtful])
         except Exception as error:
             # The judge may be anybody's, and both are kept without it.
             self.counts.judge_failures += 1

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from zorkgpt.embeddings.cache import VectorCache
     from zorkgpt.embeddings.provider import EmbeddingProvider
+    from zorkgpt.embeddings.table import VectorTable
 
     Vectors = NDArray[np.float32]
 
@@ -41,16 +42,24 @@ class EmbeddingIndex:
 
     Args:
         path: of the vector cache; None keeps it in this process.
+        table: of vectors in a database, in the place of a file.
         wait: whether the first use waits for the model. If not, it is loaded in the background, and until then there
             are no vectors.
     """
 
     def __init__(
-        self, provider: "EmbeddingProvider | None", path: Path | None, log: logging.Logger, *, wait: bool = True
+        self,
+        provider: "EmbeddingProvider | None",
+        path: Path | None,
+        log: logging.Logger,
+        *,
+        wait: bool = True,
+        table: "VectorTable | None" = None,
     ) -> None:
         self.provider = provider
         self._perishable = provider if isinstance(provider, PerishableProvider) else None
         self.failures = 0
+        self.table = table
         self._path = path
         self._log = log
         self._wait = wait
@@ -74,7 +83,7 @@ class EmbeddingIndex:
             if self._cache is None:
                 from zorkgpt.embeddings.cache import VectorCache
 
-                self._cache = VectorCache(self._path, self.provider)
+                self._cache = VectorCache(self._path, self.provider, self.table)
             return self._cache
 
     @property
@@ -90,11 +99,22 @@ class EmbeddingIndex:
         """Whether no provider is left, so that there will be no vectors."""
         return self.provider is None or (self._perishable is not None and not self._perishable.available)
 
-    def cosines(self, location_id: PlaceKey, text: str, others: Sequence[str]) -> "list[float] | None":
-        """Return the similarity of a text to those of a place, each in [-1, 1]; None: it can't be told now."""
+    @property
+    def is_loading(self) -> bool:
+        """Whether texts are being embedded in the background."""
+        return self._loader is not None and self._loader.is_alive()
+
+    def cosines(
+        self, location_id: PlaceKey, text: str, others: Sequence[str], *, lasting: bool = True
+    ) -> "list[float] | None":
+        """Return the similarity of a text to those of a place, each in [-1, 1]; None: it can't be told now.
+
+        Args:
+            lasting: the others are texts of memories that are kept.
+        """
         if not others or not self._is_ready(others):
             return None
-        matrix = self._attempt(lambda: self._matrix(location_id, tuple(others)))
+        matrix = self._attempt(lambda: self._matrix(location_id, tuple(others), lasting))
         rebuilds = self.rebuilds
         vector = None if matrix is None else self.vector(text)
         # Between the two the provider may have fallen back on another model.
@@ -104,14 +124,14 @@ class EmbeddingIndex:
         return found
 
     def ready_vectors(self, texts: Sequence[str]) -> "Vectors | None":
-        """Return the vectors of these texts; None where that takes long or is not possible, and it begins."""
+        """Return the vectors of memories' texts; None where that takes long or is not possible, and it begins."""
         return self.vectors(texts) if texts and self._is_ready(texts) else None
 
     def vector(self, text: str) -> "Vectors | None":
         return self._attempt(lambda: self._finite([text])[0])
 
     def vectors(self, texts: Sequence[str]) -> "Vectors | None":
-        return self._attempt(lambda: self._finite(list(texts)))
+        return self._attempt(lambda: self._finite(list(texts), lasting=True))
 
     def prepare(self) -> None:
         """Begin to load the model where its first use would not wait for it."""
@@ -137,7 +157,8 @@ class EmbeddingIndex:
 
     def save(self, texts: Callable[[], Iterable[str]]) -> None:
         """Put on disk what is new, without the vectors that none of these texts uses."""
-        if self._dirty and self._path is not None and not self._is_loading():
+        is_kept = self._path is not None or self.table is not None
+        if self._dirty and is_kept and not self.is_loading:
             self._dirty = False
             self._attempt(lambda: self.cache.prune(texts()))
 
@@ -156,17 +177,14 @@ class EmbeddingIndex:
         self.cache.rebuild(texts)
         return True
 
-    def _is_loading(self) -> bool:
-        return self._loader is not None and self._loader.is_alive()
-
     def _is_ready(self, others: Sequence[str]) -> bool:
-        if self.is_lost or self._is_loading():
+        if self.is_lost or self.is_loading:
             return False
         if self._loader is None and not self._wait:
             self.load(others)
             return False
-        known = self._cache
-        missing = len(others) if known is None else sum(text not in known for text in others)
+        known = self._cache if self.table is None else self.cache
+        missing = len(others) if known is None else known.count_missing(others)
         if missing > _MOST_AT_ONCE:
             self.load(others)
             return False
@@ -182,17 +200,18 @@ class EmbeddingIndex:
             if self._stop.is_set() or self.vectors(part) is None:
                 return
 
-    def _matrix(self, location_id: PlaceKey, texts: tuple[str, ...]) -> "Vectors":
+    def _matrix(self, location_id: PlaceKey, texts: tuple[str, ...], lasting: bool) -> "Vectors":
         found = self._places.get(location_id)
         if found is None or found[0] != texts or found[1] != self.cache.rebuilds:
-            found = self._places[location_id] = texts, self.cache.rebuilds, self._finite(list(texts))
+            vectors = self._finite(list(texts), lasting=lasting)
+            found = self._places[location_id] = texts, self.cache.rebuilds, vectors
         return found[2]
 
-    def _finite(self, texts: list[str]) -> "Vectors":
+    def _finite(self, texts: list[str], *, lasting: bool = False) -> "Vectors":
         import numpy as np
 
         before = self.size
-        vectors: Vectors = self.cache.vectors(texts)
+        vectors: Vectors = self.cache.vectors(texts, lasting=lasting)
         self._dirty = self._dirty or self.size != before
         finite: Vectors = np.nan_to_num(vectors, nan=0.0, posinf=0.0, neginf=0.0)
         return finite

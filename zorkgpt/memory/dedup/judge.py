@@ -13,7 +13,8 @@ from zorkgpt.prompts.render import render
 
 MOST_AT_ONCE = 8
 """Memories in one question."""
-_LONGEST_TEXT = 600
+LONGEST_TEXT = 600
+"""Characters; a longer text is not judged, since nobody can tell of what was not shown whether it is the same."""
 
 
 class Verdict(BaseModel):
@@ -51,7 +52,7 @@ class ModelJudge:
 
     def judge(self, place: str, new: Memory, known: Sequence[Memory]) -> dict[int, Verdict]:
         agent = self._world.agent
-        prompt = render("memory_judge", agent=agent, place=place, new=new, known=known, longest=_LONGEST_TEXT)
+        prompt = render("memory_judge", agent=agent, place=place, new=new, known=known, longest=LONGEST_TEXT)
         messages = [Message("system", prompt.system), Message("user", prompt.user)]
         answer = self._llm.complete(messages, role=Role.MEMORY, response_model=Verdicts).parsed
         if not isinstance(answer, Verdicts):

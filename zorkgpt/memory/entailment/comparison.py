@@ -5,7 +5,7 @@ from functools import lru_cache
 from typing import Literal
 
 from zorkgpt.memory.entailment import lexicon
-from zorkgpt.memory.entailment.compare import compare, kind_of, only_in, relation_of
+from zorkgpt.memory.entailment.compare import Contrast, compare, kind_of, only_in, relation_of
 from zorkgpt.memory.entailment.lexicon import forms_of
 from zorkgpt.memory.entailment.text import read
 from zorkgpt.memory.models import Memory
@@ -21,6 +21,8 @@ _SMALL = (
 )
 
 
+_LONGEST = 4000
+"""Characters. Who keeps longer texts, such as whole pages, waits for no comparison of them word by word."""
 # A negation on one side only, in texts that share nearly all other words.
 _NEARLY_ALL = 6
 
@@ -47,7 +49,7 @@ _SAID = {"same": "says the same", "conflict": "says the contrary"}
 
 def compared(known: Memory, new: Memory, cosine: float | None) -> Comparison:
     """Compare two memories by their words. Under "go north" and "go south" the same text is another fact."""
-    contrast = compare(known.text, new.text)
+    contrast = _contrast_of_long(known.text, new.text) or compare(known.text, new.text)
     other = titles_differ((known.title, new.title), (known.text, new.text)) if contrast.relation != "unsure" else []
     if other:
         return Comparison(known, cosine, "unsure", f"the titles differ in: {', '.join(other)}")
@@ -65,7 +67,16 @@ def is_open(known: Memory, new: Memory) -> bool:
 # At the end of each episode all of a place are compared with one another, and few of them are new.
 @lru_cache(maxsize=1 << 15)
 def _is_open(title: str, text: str, new_title: str, new_text: str) -> bool:
-    return relation_of(text, new_text) == "unsure" or bool(titles_differ((title, new_title), (text, new_text)))
+    long = _contrast_of_long(text, new_text)
+    relation = relation_of(text, new_text) if long is None else long.relation
+    return relation == "unsure" or bool(titles_differ((title, new_title), (text, new_text)))
+
+
+def _contrast_of_long(older: str, newer: str) -> Contrast | None:
+    """Return how two texts relate of which one is very long, by whether they are the very same; None: neither is."""
+    if max(len(older), len(newer)) <= _LONGEST:
+        return None
+    return Contrast("same") if older.strip() == newer.strip() else Contrast("unsure", ("too long to be compared",))
 
 
 def titles_differ(titles: tuple[str, str], texts: tuple[str, str]) -> list[str]:
@@ -74,8 +85,8 @@ def titles_differ(titles: tuple[str, str], texts: tuple[str, str]) -> list[str]:
     Where a text says what its title says, the titles differ if each has something of its own, as in "brass key" and
     "rusty key". Where it does not ("go north": "There is no way."), and of what stands in quotes, every word counts.
     """
-    said = {word for text in texts for word in read(text).words}
-    headings = [read(title) for title in titles]
+    said = {word for text in texts for word in read(text[:_LONGEST]).words}
+    headings = [read(title[:_LONGEST]) for title in titles]
     words = [list(dict.fromkeys(heading.words)) for heading in headings]
     quoted = {word for title in headings for word, literal in zip(title.words, title.literal, strict=True) if literal}
     alone = [
@@ -97,7 +108,7 @@ def _is_heading(title: list[str], said: set[str]) -> bool:
 def share_a_subject(one: Memory, other: Memory) -> bool:
     """Return whether any word with a meaning of its own stands in both."""
     first, second = (
-        {word for text in (memory.title, memory.text) for word in read(text).words} - lexicon.FUNCTION_WORDS
+        {word for text in (memory.title, memory.text) for word in read(text[:_LONGEST]).words} - lexicon.FUNCTION_WORDS
         for memory in (one, other)
     )
     return any(_is_said(word, second) for word in first)
@@ -114,6 +125,8 @@ def is_worth_asking(older: str, newer: str) -> bool:
 
     A model that is right on 98 of 100 of the pairs that differ is wrong on those too, so they are not left to it.
     """
+    if _contrast_of_long(older, newer) is not None:
+        return False
     first, second = read(older), read(newer)
     lost, new = only_in(first, second), only_in(second, first)
     kinds = [{kind_of(word) for word in words} for words in (lost, new)]

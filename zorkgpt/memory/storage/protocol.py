@@ -1,17 +1,22 @@
 """What the memory needs of a store: the same for a file and for a database."""
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from zorkgpt.files import Recovery
 from zorkgpt.memory.models import Memory, PlaceKey
 from zorkgpt.memory.storage.changes import ChangedDocument, DocumentChange
 from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.history import HistoryRecord, TurnStamp
+from zorkgpt.memory.storage.trials import Trial
 from zorkgpt.memory.storage.word_index import WordIndex
+
+if TYPE_CHECKING:
+    # Loaded only where there are vectors.
+    from zorkgpt.embeddings.table import VectorTable
 
 
 class History(Protocol):
@@ -34,6 +39,50 @@ class History(Protocol):
         ...
 
 
+class TrialLog(Protocol):
+    """Every trial of a memory, in the order in which they were counted."""
+
+    def append(self, trials: Sequence[Trial]) -> int:
+        """Add trials that are about to be counted, within the change that counts them.
+
+        Returns:
+            How many of them stay if that change is not written.
+        """
+        ...
+
+    def trials(self) -> Iterator[Trial]:
+        """Yield all trials, oldest first."""
+        ...
+
+    def own_trials(self) -> Iterator[Trial]:
+        """Yield those of players whose episodes have one numbering with ours."""
+        ...
+
+    def uncounted(self) -> list[Trial]:
+        """Return trials that a kill may have kept from being counted."""
+        ...
+
+    def clean(self, change: Callable[[bytes], bytes]) -> None:
+        """Put what `change` returns in the place of each line of trials; b"" deletes it."""
+        ...
+
+
+class JudgmentTable(Protocol):
+    """What a model has judged, by the keys of the questions, for all machines."""
+
+    def get(self, key: str) -> object:
+        """Return the answer to a question, as plain values; None: it was not asked yet."""
+        ...
+
+    def put(self, key: str, answer: dict[str, object]) -> None:
+        """Keep the answer to a question."""
+        ...
+
+    def clean(self, change: Callable[[bytes], bytes]) -> None:
+        """Put what `change` returns in the place of each answer; b"" deletes it."""
+        ...
+
+
 class Store(Protocol):
     """A document, kept where others can change it too, and the cache of its memories.
 
@@ -41,7 +90,7 @@ class Store(Protocol):
     """
 
     path: Path
-    """What this machine keeps beside the memories is named after this path: vectors, judgments, the index of words."""
+    """What this machine keeps beside the memories is named after this path: the index of words, vectors, judgments."""
     name: str
     """What names the memories to people: a path, or an address without its password."""
     history_failures: int
@@ -58,6 +107,27 @@ class Store(Protocol):
 
     @property
     def history(self) -> History: ...
+
+    @property
+    def trials(self) -> TrialLog: ...
+
+    @property
+    def judgments(self) -> JudgmentTable | None:
+        """Where judgments are kept for all machines; None: beside the file."""
+        ...
+
+    def vectors(self) -> "VectorTable | None":
+        """Return where vectors are kept for all machines; None: beside the file, or this machine keeps its own."""
+        ...
+
+    def forget_vectors(self) -> None:
+        """Delete the vectors of the texts that no memory has any more; they are made again where they are needed."""
+        ...
+
+    @property
+    def vectors_kept(self) -> str:
+        """Where vectors are kept, and why, for people."""
+        ...
 
     @property
     def index(self) -> WordIndex: ...
@@ -98,6 +168,14 @@ class Store(Protocol):
         Returns:
             The number of lines before and after.
         """
+        ...
+
+    def claim_episode(self, least: int) -> int:
+        """Return the number of a new episode, this one or a higher one, which no other player of the memory has."""
+        ...
+
+    def claim_subject(self, subject: str) -> str:
+        """Return what the memory is about: this, where nobody said it before; "" where the file's folder says it."""
         ...
 
     def locked(self) -> AbstractContextManager[object]:

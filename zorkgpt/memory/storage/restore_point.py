@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from zorkgpt.files import AtomicFile, ReplacementObserver
 from zorkgpt.log import get_logger
@@ -27,6 +27,55 @@ class RestorePoint:
     """The number of the checkpoint; what is kept under another number belongs to an earlier one."""
     lengths: tuple[int, ...]
     """The sizes of the files that are only appended to, in bytes; -1: there was no such file."""
+
+
+class Restorer(Protocol):
+    """Takes back what was written since a checkpoint."""
+
+    @property
+    def name(self) -> str:
+        """What it takes back, by which a checkpoint knows it."""
+        ...
+
+    def restore_point(self, number: int) -> RestorePoint:
+        """Return how it stands, for a checkpoint that is about to be written."""
+        ...
+
+    def begin(self, folder: Path, number: int) -> None:
+        """Keep from now on what is needed to return to the checkpoint of this number."""
+        ...
+
+    def end(self) -> None:
+        """Stop keeping it."""
+        ...
+
+    def restore(self, folder: Path, point: RestorePoint) -> bool:
+        """Undo what was written since the checkpoint. False: somebody else wrote too, and nothing was undone."""
+        ...
+
+
+class SharedMemory:
+    """A memory that others share: what was committed stays, since they may have built upon it.
+
+    A turn that is played again makes the same observation again, which counts once.
+    """
+
+    name = "memories"
+
+    def restore_point(self, number: int) -> RestorePoint:
+        """Return nothing but the number."""
+        return RestorePoint(number, ())
+
+    def begin(self, folder: Path, number: int) -> None:
+        """Do nothing: nothing will be taken back."""
+
+    def end(self) -> None:
+        """Do nothing."""
+
+    def restore(self, folder: Path, point: RestorePoint) -> bool:
+        """Take back nothing, and say so."""
+        log.info("what was learned since the checkpoint stays: others share the memory")
+        return True
 
 
 class FileRestorer:

@@ -17,6 +17,7 @@ from zorkgpt.memory.storage.damage import is_damaged, is_memory_file, is_sound
 from zorkgpt.memory.storage.document import Document, Shelf, indexed, parse_shelf
 from zorkgpt.memory.storage.history import ChangeHistory, TurnStamp, differences
 from zorkgpt.memory.storage.shelves import MAIN, MemoryFiles, ShelfSizes, cut, listed
+from zorkgpt.memory.storage.trials import TrialFile
 from zorkgpt.memory.storage.word_index import WordIndex, changed_places
 
 log = get_logger(__name__)
@@ -39,6 +40,9 @@ class MemoryStore:
         self.path, self.name = self.file.path, str(self.file.path)
         self.sizes = ShelfSizes()
         self.history = ChangeHistory(self.file.path.with_suffix(".history.jsonl"), disk=disk)
+        self.trials = TrialFile(self.file.path.with_suffix(".trials.jsonl"))
+        self.judgments = None
+        self.vectors_kept = "beside the file"
         self.cache: dict[PlaceKey, list[Memory]] = {}
         """The memories of each location, in the order of the file; changed in place."""
         self.index = WordIndex(self.file.path.with_suffix(".index.sqlite"))
@@ -135,6 +139,21 @@ class MemoryStore:
     def locked(self) -> AbstractContextManager[object]:
         """Keep others from changing the files."""
         return self.file.locked()
+
+    def claim_episode(self, least: int) -> int:
+        """Return this number: the folder of the file says which are taken."""
+        return least
+
+    def claim_subject(self, subject: str) -> str:
+        """Return "": the folder of the file says what it is about."""
+        return ""
+
+    def vectors(self) -> None:
+        """Return None: they lie beside the file."""
+
+    def forget_vectors(self) -> None:
+        """Delete the vectors; they are made again where they are needed."""
+        self.path.with_suffix(".vectors.npz").unlink(missing_ok=True)
 
     def close(self) -> None:
         """Close the index of words; no file is held open."""

@@ -16,6 +16,7 @@ from zorkgpt.memory.storage import changes
 from zorkgpt.memory.storage.changes import ChangedDocument
 from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.entry import Entry, is_marked
+from zorkgpt.memory.world import TEXT_ADVENTURE, World
 from zorkgpt.prompts.render import render
 
 log = get_logger(__name__)
@@ -89,14 +90,16 @@ class ClassificationAnswer(BaseModel):
 class ModelClassifier:
     """Asks the model of the role `memory`, once for each place; where it fails, the rules propose."""
 
-    def __init__(self, llm: LLM) -> None:
+    def __init__(self, llm: LLM, world: World = TEXT_ADVENTURE) -> None:
         self._llm = llm
+        self._world = world
         self._rules = RuleClassifier()
 
     def classify(self, located: Sequence[LocatedMemory]) -> list[PersistenceProposal]:
         prompt = render(
             "memory_classify",
-            place=located[0].location_name,
+            world=self._world,
+            place=located[0].location_name or located[0].location_id,
             memories="\n".join(f"{n}. {one.memory.title}: {one.memory.text}" for n, one in enumerate(located, 1)),
             count=len(located),
         )

@@ -17,7 +17,7 @@ from zorkgpt.memory.storage.entry import Entry, render_entry
 from zorkgpt.memory.storage.escaping import decode, encode, one_line
 from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.memory.storage.section import LocationSection, parse_section
-from zorkgpt.runlog.episodes import RUNS
+from zorkgpt.memory.storage.shelves import is_shelf_name
 
 FORGOTTEN = "[forgotten]"
 """Stands where a text was that is forgotten."""
@@ -83,8 +83,8 @@ def traces_of_text(text: str, caches: Iterable[dict[PlaceKey, list[Memory]]]) ->
     return Traces(frozenset(removed), frozenset({wanted, text}), frozenset())
 
 
-def forget(store: Store, traces: Traces) -> None:
-    """Take the traces out of the file and of everything that is kept beside it, in `runs/` too.
+def forget(store: Store, traces: Traces, runs: Path) -> None:
+    """Take the traces out of the file and of everything that is kept beside it, in the folder of the episodes too.
 
     Raises:
         MemoryStoreError, FileError, OSError: something can't be read or written; calling again goes on from there.
@@ -96,17 +96,19 @@ def forget(store: Store, traces: Traces) -> None:
             if beside.suffix != ".lock":
                 _clean_markdown(beside, traces)
         store.rewrite_history(lambda lines: _without_removed(lines, traces))
-        _clean_json(path.with_suffix(".trials.jsonl"), traces)
+        store.trials.clean(lambda line: _line(line, traces, False, lambda _: True))
+        if store.judgments is not None:
+            store.judgments.clean(lambda line: _line(line, traces, True, lambda _: True))
         _clean_json(path.with_suffix(".judged.jsonl"), traces, drops=True)
         # Disposable, and made again without it.
-        path.with_suffix(".vectors.npz").unlink(missing_ok=True)
+        store.forget_vectors()
         store.index.delete()
         for snapshot in path.parent.glob("*.json"):
             _clean_json(snapshot, traces)
-        for file in sorted((path.parent / RUNS).rglob("*")):
+        for file in sorted(runs.rglob("*")):
             if file.suffix in (".json", ".jsonl", ".journal"):
                 _clean_json(file, traces)
-            elif file.name.endswith(path.name):
+            elif file.name.endswith(path.name) or is_shelf_name(file.name.partition(".")[2]):
                 _clean_markdown(file, traces)
     store.refresh()
 

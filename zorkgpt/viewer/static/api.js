@@ -68,7 +68,7 @@ async function answered(path, options) {
   if (response === null) throw new Unanswered("The viewer does not answer: it may have been stopped.");
   // A body can break off, and what stands between can answer with a page of its own.
   const answer = await response.json().catch(() => null);
-  if (!response.ok) throw new Unanswered(shown(answer?.error ?? `The viewer answered ${response.status}.`));
+  if (!response.ok) throw Object.assign(new Unanswered(shown(answer?.error ?? `The viewer answered ${response.status}.`)), { status: response.status });
   if (answer === null) throw new Unanswered("The viewer's answer broke off.");
   return answer;
 }

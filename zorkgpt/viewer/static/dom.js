@@ -50,7 +50,7 @@ export function button(label, act, options = {}) {
 export function fill(place, key, children) {
   if (place.dataset.key === key) return false;
   place.dataset.key = key;
-  const focused = controls(place).indexOf(document.activeElement);
+  const focused = place.contains(document.activeElement) ? controls(place).indexOf(document.activeElement) : -1;
   place.replaceChildren(...children.flat().filter(Boolean));
   // Whoever is there by keyboard stays there.
   if (focused >= 0) (controls(place)[focused] ?? place).focus({ preventScroll: true });

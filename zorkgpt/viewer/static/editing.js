@@ -1,7 +1,8 @@
 // Changing memories by hand, where the viewer was started with --edit: correct, pin or veto.
 import { button, el, shorten } from "./dom.js";
 import { hasToken, send } from "./api.js";
-import { placeKey, run, showNewest } from "./run.js";
+import { announce, atNewest, placeKey, run, turnNumber, view } from "./run.js";
+import { stateAt } from "./memory_state.js";
 
 const CHOICES = {
   category: ["SUCCESS", "FAILURE", "DISCOVERY", "DANGER", "NOTE"],
@@ -10,9 +11,11 @@ const CHOICES = {
 };
 const NAMES = { category: "Category", persistence: "Class", status: "Status" };
 
-// What can be done to a memory; nothing to those of one episode, which are in no file.
-export function editTools(place, memory) {
-  if (!run.edit || !hasToken() || memory.persistence === "ephemeral") return [];
+// What can be done to a memory, which is changed as it stands now, whatever turn is looked at; nothing to those of one
+// episode, which are in no file, and to those that are gone from it.
+export function editTools(place, thread) {
+  const { memory, gone } = stateAt(thread, Infinity);
+  if (!run.edit || !hasToken() || gone || memory.persistence === "ephemeral") return [];
   const mark = (name, words, undo) => button(memory[name] ? undo : words, () => change(place, memory, { [name]: !memory[name] }), { class: "small", "aria-pressed": Boolean(memory[name]) });
   return [el("span", { class: "tools" }, button("Correct", () => correct(place, memory), { class: "small" }),
     memory.status !== "SUPERSEDED" && mark("pinned", "Pin", "Pinned"), mark("vetoed", "Veto", "Vetoed"))];
@@ -21,12 +24,18 @@ export function editTools(place, memory) {
 async function change(place, memory, wanted, tell = complain) {
   try {
     await send(`places/${encodeURIComponent(placeKey(place))}/memories`, { title: memory.title, expected: memory.text, ...wanted });
-    await showNewest(place);
-    return true;
   } catch (error) {
+    // Whoever started the viewer anew did so with another token, or without --edit.
+    if ([401, 405].includes(error.status)) run.edit = false;
+    if (error.status === 409 && atNewest()) view.place = place;
     tell(error.message);
+    announce();
     return false;
   }
+  if (atNewest()) view.place = place;
+  else run.done = `Changed from now on. What is shown is turn ${turnNumber()} of episode ${view.episode}, before that.`;
+  announce();
+  return true;
 }
 
 function complain(message) {
@@ -43,16 +52,27 @@ function correct(place, memory) {
   const selects = Object.entries(CHOICES).map(([name, values]) => [name, el("select", { id: `edit-${name}` },
     values.map((value) => el("option", { value, selected: value === memory[name] }, value.toLowerCase())))]);
   const trouble = el("p", { role: "alert", class: "fault" });
+  const fields = [["text", text], ["reason", reason], ...selects].map(([name, field]) => ({ name, field, before: field.value }));
+  const changed = () => fields.filter(({ field, before }) => field.value !== before);
   const save = async () => {
-    const wanted = Object.fromEntries([["text", text.value], ...selects.map(([name, select]) => [name, select.value])].filter(([name, value]) => value !== memory[name]));
-    if (reason.value.trim()) wanted.reason = reason.value;
-    if (await change(place, memory, wanted, (message) => { trouble.textContent = message; })) dialog.close();
+    const wanted = Object.fromEntries(changed().map(({ name, field }) => [name, field.value]));
+    if (!Object.keys(wanted).length || await change(place, memory, wanted, (message) => { trouble.textContent = message; })) dialog.close();
+  };
+  const ends = el("div", { class: "ends" });
+  const usual = () => ends.replaceChildren(button("Cancel", leave), button("Save", save, { class: "main" }));
+  // What was written is not thrown away by a slip.
+  const leave = () => {
+    if (!changed().length) return dialog.close();
+    const back = button("Keep writing", () => { usual(); text.focus(); }, { class: "main" });
+    ends.replaceChildren(el("p", { role: "alert" }, "Throw away what you have written?"), button("Throw away", () => dialog.close()), back);
+    return back.focus();
   };
   const labelled = (name, field) => el("label", { for: field.id }, el("span", {}, name), field);
-  const dialog = el("dialog", { class: "edit", "aria-labelledby": "edit-title", on: { close: () => dialog.remove() } },
+  const escape = (event) => { event.preventDefault(); leave(); };
+  const dialog = el("dialog", { class: "edit", closedby: "none", "aria-labelledby": "edit-title", on: { close: () => dialog.remove(), cancel: escape, keydown: (event) => event.key === "Escape" && escape(event) } },
     el("h2", { id: "edit-title", dir: "auto" }, shorten(memory.title, 160)), labelled("Text", text),
-    el("div", { class: "choices" }, selects.map(([name, select]) => labelled(NAMES[name], select))), labelled("Reason", reason), trouble,
-    el("div", { class: "ends" }, button("Cancel", () => dialog.close()), button("Save", save, { class: "main" })));
+    el("div", { class: "choices" }, selects.map(([name, select]) => labelled(NAMES[name], select))), labelled("Reason", reason), trouble, ends);
+  usual();
   document.body.append(dialog);
   dialog.showModal();
 }

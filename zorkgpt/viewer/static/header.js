@@ -1,7 +1,7 @@
 // The line above: which run, which episode, whether it is still played.
-import { button, el, fill, shorten } from "./dom.js";
+import { button, count, el, fill, shorten } from "./dom.js";
 import { exported } from "./api.js";
-import { attempt, run, show, view } from "./run.js";
+import { attempt, isOver, run, show, view } from "./run.js";
 import { neighbour } from "./timeline.js";
 import { besideOthers } from "./side_by_side.js";
 import { showHelp } from "./keyboard.js";
@@ -31,13 +31,22 @@ export function updateHeader() {
 function standing(row) {
   if (!row) return [run.connected ? "live" : "over", run.connected ? "Waiting for the first episode" : exported ? "No episode" : "Not connected"];
   const player = row.player ? `${shorten(row.player, 30)} player` : "";
-  if (row.reason !== null) return ["over", `Ended: ${shorten(row.reason, 40)}`, player];
-  if (!row.started && !row.count) return ["over", "Its log is missing or empty", player];
-  if (exported) return ["over", "Not over when this was exported", player];
-  if (!run.connected) return ["lost", "Connection lost, trying again", player];
-  if (row.cut_short) return ["over", "Cut short: its log has no end", player];
-  if (row.quiet) return ["over", "No end in its log: interrupted, or waiting", player];
-  return ["live", "Playing", player];
+  const [kind, words] = progress(row);
+  if (run.connected !== false) return [kind, words, player];
+  return ["lost", "Connection lost, trying again", kind === "live" ? player : words];
+}
+
+function progress(row) {
+  if (row.reason !== null) return ["over", `Ended: ${shorten(row.reason, 40)}`];
+  if (!row.started && !row.count) return ["over", row.later_version ? "Written by a later version" : damaged(row.episode).length ? "Its log can’t be read" : "Its log is missing or empty"];
+  if (exported) return ["over", "Not over when this was exported"];
+  if (row.cut_short) return ["over", "Cut short: its log has no end"];
+  if (row.quiet) return ["over", "No end in its log: interrupted, or waiting"];
+  return ["live", "Playing"];
+}
+
+function damaged(episode) {
+  return run.damage.filter((one) => one.episode === episode && (one.unreadable || one.trouble));
 }
 
 function chooser(numbers) {
@@ -61,10 +70,17 @@ function comparer(numbers) {
 }
 
 function notice(row) {
-  const words = [...new Set([run.lost, run.undone, run.missing].filter(Boolean))];
+  const words = [...new Set([run.lost, run.undone, run.missing, run.done].filter(Boolean))];
   if (row?.later_version) words.push(`A later version of this program wrote parts of this log (format ${row.later_version}); they are not shown.`);
-  if (row?.unreadable) words.push(`${row.unreadable} lines of this log are damaged and are not shown.`);
-  if (row?.half_written && row.quiet) words.push("The log ends in the midst of a line: the run was cut off.");
+  for (const one of run.damage) if (view.screen === "overview" || [null, view.episode].includes(one.episode)) words.push(...told(one));
+  if (run.differing) words.push(`${count(run.differing, "memory", "memories")} stand${run.differing === 1 ? "s" : ""} in the memory file otherwise than in its history: shown as the file has them.`);
   places.notice.hidden = words.length === 0;
   places.notice.textContent = words.join(" ");
+}
+
+function told({ file, unreadable, trouble, half_written: half }) {
+  const name = shorten(file, 80);
+  if (trouble) return [`${name} is not shown: ${shorten(trouble, 200)}.`];
+  const lines = unreadable ? [`${count(unreadable, "line")} of ${name} ${unreadable === 1 ? "is" : "are"} damaged and not shown.`] : [];
+  return half && isOver() ? [...lines, `${name} ends in the midst of a line: what wrote it was cut off.`] : lines;
 }

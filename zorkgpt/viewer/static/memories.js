@@ -17,7 +17,7 @@ export async function updateMemories() {
   const asked = view.place;
   const id = asked ?? placesOf()[0];
   const at = asked !== null || view.at === 0 ? now() : moment(view.episode, turnNumber() - 1);
-  const key = `${view.episode}.${view.at}.${id}.${run.memory}.${roomName(id)}`;
+  const key = `${view.episode}.${view.at}.${id}.${run.memory}.${run.edit}.${roomName(id)}`;
   if (id === null || id === undefined || box.dataset.key === key) return;
   const [answer, row] = await Promise.all([place(id), turnRow(view.episode, view.at)]);
   if (id !== (view.place ?? placesOf()[0])) return;
@@ -36,10 +36,10 @@ function heading(id, asked) {
 function list(states, id, relied) {
   const current = states.filter(believed);
   const past = states.filter((state) => !believed(state));
-  const cards = current.map((state) => memoryCard(state, editTools(id, state.memory), relied(state.memory)));
+  const cards = current.map((state) => memoryCard(state, editTools(id, state.thread), relied(state.memory)));
   if (!cards.length) cards.push(el("p", { class: "empty" }, "Nothing is remembered of this place yet."));
   if (past.length) {
-    cards.push(folded(`Not shown to the player any more, ${past.length}`, () => el("div", {}, past.map((state) => memoryCard(state, editTools(id, state.memory)))), { class: "past" }));
+    cards.push(folded(`Not shown to the player any more, ${past.length}`, () => el("div", {}, past.map((state) => memoryCard(state, editTools(id, state.thread)))), { class: "past" }));
   }
   return cards;
 }

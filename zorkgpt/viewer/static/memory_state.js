@@ -6,7 +6,7 @@ export function stateAt(thread, at) {
 }
 
 export function memoriesAt(threads, at) {
-  return threads.map((thread) => stateAt(thread, at)).filter((state) => state && !state.gone).sort(byWeight);
+  return threads.map((thread) => ({ ...stateAt(thread, at), thread })).filter((state) => state.memory && !state.gone).sort(byWeight);
 }
 
 // What the player may be shown.

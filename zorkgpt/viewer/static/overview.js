@@ -22,7 +22,12 @@ export async function updateOverview() {
   const version = [...run.episodes.values()].map((row) => `${row.generation}.${row.count}.${row.reason}`).join();
   const key = `${version}.${run.memory}.${sort}`;
   if (box.dataset.key === key) return;
-  const { episodes } = await askOnce("overview", version);
+  const { episodes, damage } = await askOnce("overview", version);
+  if (JSON.stringify(damage) !== JSON.stringify(run.damage)) {
+    // The questions to models are read only now.
+    run.damage = damage;
+    announce();
+  }
   const rows = episodes.map((row) => ({ ...run.episodes.get(row.episode), ...row })).filter((row) => row.last_turn !== undefined);
   fill(box, key, [summary(rows), episodeTable(rows), ...curve(rows), ...points(rows)]);
 }

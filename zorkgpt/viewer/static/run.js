@@ -4,9 +4,10 @@ import { Unanswered, ask, askOnce, exported, follow, offer } from "./api.js";
 const SPAN = 1_000_000;
 export const MARK = { failed: 1, died: 2, victory: 4, refused: 8, rejected: 16, wrote: 32, repeated: 64, contested: 128, scored: 256, disproved: 512 };
 
-// `missing` says in words what the panels lack, `undone` why what a person asked for last was not done.
+// `connected` is null until it is known. `missing` says in words what the panels lack, `undone` why what a person asked for last was not done, `done` what was.
+// `damage` lists the files of which something can't be shown, `differing` is how many memories their file has otherwise than its history.
 // `lost` says why the address that was opened leads nowhere.
-export const run = { name: "", episodes: new Map(), names: {}, map: 0, memory: 0, pageTurns: 20, edit: false, connected: false, missing: "", undone: "", lost: "" };
+export const run = { name: "", episodes: new Map(), names: {}, map: 0, memory: 0, pageTurns: 20, edit: false, connected: null, damage: [], differing: 0, missing: "", undone: "", done: "", lost: "" };
 // `at` counts the turns that were played: 0 is the opening. `place` is a place that was asked for, null the turn's own.
 // `screen` is what the page shows: one of "turn", "overview", "memories", which `sort` orders. `panel` is the one that is open where there is room for one, `tab` the one of what is known.
 // `beside` are the episodes that the one that is looked at is compared with, or null, `by` says whether by place or by score.
@@ -110,16 +111,20 @@ export async function start(open) {
   takeRun(await ask("run"));
   await open();
   announce();
-  if (!exported) follow(takeNews, (connected) => {
-    run.connected = connected;
-    if (connected) run.undone = "";
+  if (exported) return;
+  let wasConnected = false;
+  follow(takeNews, (connected) => {
+    // A viewer that is back may be another one, which takes no edits or none with this token.
+    if (connected && !run.connected && wasConnected) ask("run").then(takeRun).then(announce).catch(announce);
+    Object.assign(run, { connected, undone: connected ? "" : run.undone });
+    wasConnected ||= connected;
     announce();
   });
 }
 
 function takeRun(answer) {
   Object.assign(run, { name: answer.name, names: answer.names, map: answer.map, memory: answer.memory });
-  run.pageTurns = answer.page_turns;
+  Object.assign(run, { damage: answer.damage, differing: answer.differing, pageTurns: answer.page_turns });
   run.edit = Boolean(answer.edit);
   for (const row of answer.episodes) takeEpisode(row);
 }
@@ -152,6 +157,7 @@ export function isOver() {
 async function look(episode, at, following = false) {
   const columns = await load(episode);
   if (view.episode !== episode) view.place = null;
+  if (view.episode !== episode || view.at !== at) run.done = "";
   Object.assign(view, { episode, following, at: Math.max(0, Math.min(at, columns.turns.length)) });
   announce();
 }
@@ -159,7 +165,10 @@ async function look(episode, at, following = false) {
 export function go(at, following = false) {
   const length = current()?.columns?.turns.length ?? 0;
   const next = Math.max(0, Math.min(at, length));
-  if (next !== view.at) view.place = null;
+  if (next !== view.at) {
+    view.place = null;
+    run.done = "";
+  }
   Object.assign(view, { at: next, following: following || (view.following && next === length) });
   announce();
 }
@@ -186,12 +195,9 @@ export async function openPlace(id) {
   Object.assign(view, { place: id, tab: "memories", panel: "world", find: null, only: [] });
 }
 
-// A place as it stands by now.
-export async function showNewest(id) {
-  const last = [...run.episodes.keys()].at(-1);
-  await show(last, Infinity, view.following);
-  view.place = id;
-  announce();
+// Whether what stands by now is what is looked at.
+export function atNewest() {
+  return view.episode === [...run.episodes.keys()].at(-1) && view.at === (current()?.columns?.turns.length ?? 0);
 }
 
 export async function load(episode) {
@@ -230,7 +236,7 @@ function takeNews(news) {
 
 async function takeOne(news) {
   Object.assign(run.names, news.names);
-  Object.assign(run, { map: news.map, memory: news.memory });
+  Object.assign(run, { map: news.map, memory: news.memory, damage: news.damage, differing: news.differing });
   for (const [episode, grown] of Object.entries(news.grown)) await grow(Number(episode), grown);
   for (const [episode, [generation, length, over]] of Object.entries(news.episodes)) {
     const row = run.episodes.get(Number(episode));

@@ -1,7 +1,7 @@
 // Search over all episodes, and filters by what happened; keys lead from one place that was found to the next.
 import { button, count, el, shorten, shown } from "./dom.js";
 import { ask, exported } from "./api.js";
-import { announce, attempt, finish, moment, now, openTurn, roomName, run, view } from "./run.js";
+import { announce, attempt, finish, moment, now, openTurn, parted, roomName, run, view } from "./run.js";
 import { searchExported } from "./search_exported.js";
 
 export const EVENTS = [["score", "Score"], ["death", "Death"], ["refusal", "Refusal"], ["learned", "Learned"],
@@ -112,9 +112,8 @@ async function openHit(row) {
 
 export function toHit(by) {
   const at = now();
-  const moments = found.hits.map(([episode, turn]) => [moment(episode, turn), episode, turn]);
-  const next = by > 0 ? moments.find(([one]) => one > at) : moments.findLast(([one]) => one < at);
-  if (next) attempt(() => openTurn(next[1], next[2]));
+  const next = by > 0 ? found.hits.find((one) => one > at) : found.hits.findLast((one) => one < at);
+  if (next !== undefined) attempt(() => openTurn(...parted(next)));
   else if (view.find !== null) standing.textContent = by > 0 ? "No further hit." : "No earlier hit.";
 }
 

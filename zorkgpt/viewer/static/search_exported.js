@@ -24,7 +24,7 @@ export function searchExported(query, only, start) {
   if (!words && !only.length) return { from: start, hits: [], rows: [] };
   const found = [...turns(words, only), ...(words ? [...prompts(words, only), ...memories(words, only)] : [])];
   found.sort((one, other) => one.episode - other.episode || one.turn - other.turn || KINDS.indexOf(one.kind) - KINDS.indexOf(other.kind));
-  return { from: start, hits: found.map((hit) => [hit.episode, hit.turn]), rows: found.slice(start, start + SHOWN).map((hit) => ({ ...hit, ...snippet(hit.texts, words) })) };
+  return { from: start, hits: found.map((hit) => hit.episode * SPAN + hit.turn), rows: found.slice(start, start + SHOWN).map((hit) => ({ ...hit, ...snippet(hit.texts, words) })) };
 }
 
 function all() {

@@ -3,27 +3,23 @@
 import json
 import os
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
-from enum import IntEnum
 from pathlib import Path
 from typing import Any
 
 from zorkgpt.files import write_file
-from zorkgpt.memory.models import Memory, PlaceKey
+from zorkgpt.memory.models import PlaceKey
 from zorkgpt.memory.places import checked_place
 
 _TAIL_BYTES = 64 * 1024
-LARGE = 2_000_000
+_LARGE = 2_000_000
 """The size in bytes from which the file is thinned out."""
 _KEPT_TRIALS = 20
 """How many trials of each memory stay when the file is thinned out."""
 _KEPT_EPISODES = 3
 """How many episodes are kept whole: one of them may be running."""
-_ENOUGH_TRIALS = 2
-"""How many trials it takes to judge a memory's reliability: once is chance."""
-_LOW_SHARE, _HIGH_SHARE = 0.35, 0.65
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +53,8 @@ class TrialFile:
     def __init__(self, path: Path, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
         self.path = path
         self._now = now
+        self._seen_size: int | None = None
+        """Its size after what was appended or looked at last; None: it was not looked at yet."""
 
     def size(self) -> int:
         """Return its length in bytes; 0 if there is no file."""
@@ -65,13 +63,13 @@ class TrialFile:
         except FileNotFoundError:
             return 0
 
-    def append(self, trials: Iterable[Trial]) -> None:
-        """Add a line with these trials.
+    def append(self, trials: Sequence[Trial]) -> int:
+        """Add a line with these trials; return how many of them stay if the change that counts them does not: all.
 
         Raises:
             OSError: it can't be written.
         """
-        line = self._line(trials)
+        line = line_of(trials, self._now())
         descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
         try:
             size = os.fstat(descriptor).st_size
@@ -80,13 +78,48 @@ class TrialFile:
             os.write(descriptor, (b"\n" if is_cut else b"") + line)
         finally:
             os.close(descriptor)
+        self._seen_size = self.size()
+        return len(trials)
 
     def trials(self) -> Iterator[Trial]:
         """Yield all trials, oldest first; lines that can't be read are passed over."""
         for batch in self._batches():
             yield from batch
 
-    def last_batch(self) -> list[Trial]:
+    def own_trials(self) -> Iterator[Trial]:
+        """Yield all trials: whoever shares the file shares the numbers of its episodes."""
+        return self.trials()
+
+    def uncounted(self) -> list[Trial]:
+        """Return the trials of the last line, if we did not append it: a kill may have kept them from the counts.
+
+        Thins out a file that has grown long, the first time.
+
+        Raises:
+            OSError, FileError: it can't be read or written.
+        """
+        is_first, size = self._seen_size is None, self.size()
+        if size == self._seen_size:
+            return []
+        last = self._last_batch()
+        if is_first and size > _LARGE:
+            self._thin_out()
+        self._seen_size = self.size()
+        return last
+
+    def clean(self, change: Callable[[bytes], bytes]) -> None:
+        """Put what `change` returns in the place of each line; b"" deletes it.
+
+        Raises:
+            OSError, FileError: it can't be read or written.
+        """
+        if self.path.is_file():
+            data = self.path.read_bytes()
+            cleaned = b"".join(map(change, data.splitlines(keepends=True)))
+            if cleaned != data:
+                write_file(self.path, cleaned)
+
+    def _last_batch(self) -> list[Trial]:
         """Return the trials of the last line; none if it is cut short or longer than anything that is written here."""
         try:
             with self.path.open("rb") as file:
@@ -95,9 +128,9 @@ class TrialFile:
                 tail = file.read()
         except FileNotFoundError:
             return []
-        return _batch(tail[:-1].rpartition(b"\n")[2]) if tail.endswith(b"\n") else []
+        return batch_of(tail[:-1].rpartition(b"\n")[2]) if tail.endswith(b"\n") else []
 
-    def thin_out(self) -> None:
+    def _thin_out(self) -> None:
         """Keep the last episodes, and of every memory the last trials; the counts are in the memory file.
 
         Raises:
@@ -115,40 +148,32 @@ class TrialFile:
                     some.insert(0, trial)
             if some:
                 kept.insert(0, some)
-        write_file(self.path, b"".join(map(self._line, kept)))
-
-    def _line(self, trials: Iterable[Trial]) -> bytes:
-        row = {"at": self._now().isoformat(timespec="seconds"), "trials": [_row(one) for one in trials]}
-        return json.dumps(row).encode() + b"\n"
+        write_file(self.path, b"".join(line_of(batch, self._now()) for batch in kept))
 
     def _batches(self) -> Iterator[list[Trial]]:
         try:
             with self.path.open("rb") as file:
-                yield from filter(None, map(_batch, file))
+                yield from filter(None, map(batch_of, file))
         except FileNotFoundError:
             return
 
 
-def _row(trial: Trial) -> dict[str, Any]:
-    return {name: getattr(trial, name) for name in _FIELDS}
+def line_of(trials: Iterable[Trial], at: datetime) -> bytes:
+    """Return the line that stands for trials that are counted in one write."""
+    row = {"at": at.isoformat(timespec="seconds"), "trials": [_row(one) for one in trials]}
+    return json.dumps(row).encode() + b"\n"
 
 
-def counted(trials: Iterable[Trial], before: dict[tuple[PlaceKey, str], tuple[int, int]]) -> list[Trial]:
-    """Return the trials with the counts after each of them, given those before, by location and title."""
-    now = dict(before)
-    found = []
-    for trial in trials:
-        worked, tried = now.get((trial.location_id, trial.title), (0, 0))
-        now[trial.location_id, trial.title] = after = (worked + trial.worked, tried + 1)
-        found.append(replace(trial, after=after))
-    return found
-
-
-def _batch(line: bytes) -> list[Trial]:
+def batch_of(line: bytes | str) -> list[Trial]:
+    """Return the trials of a line; none if it can't be read."""
     try:
         return [trial_of(row) for row in json.loads(line)["trials"]]
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return []
+
+
+def _row(trial: Trial) -> dict[str, Any]:
+    return {name: getattr(trial, name) for name in _FIELDS}
 
 
 def trial_of(row: dict[str, Any]) -> Trial:
@@ -161,29 +186,3 @@ def trial_of(row: dict[str, Any]) -> Trial:
     fields_of_trial = {name: row[name] for name in _FIELDS if name != "after"}
     checked_place(row["location_id"])
     return Trial(**fields_of_trial, after=(int(worked), int(tried)))
-
-
-class Reliability(IntEnum):
-    """How a memory has stood the test, in the order in which memories are shown."""
-
-    CONFIRMED = 0
-    OPEN = 1
-    REFUTED = 2
-
-
-def reliability(memory: Memory) -> Reliability:
-    """Return how often it worked, of the times that it was tried; open until it was tried twice.
-
-    The share is estimated by Laplace's rule of succession: with one success and one failure added.
-    """
-    if memory.tried < _ENOUGH_TRIALS:
-        return Reliability.OPEN
-    share = (memory.worked + 1) / (memory.tried + 2)
-    if share > _HIGH_SHARE:
-        return Reliability.CONFIRMED
-    return Reliability.REFUTED if share < _LOW_SHARE else Reliability.OPEN
-
-
-def success_rate(memory: Memory) -> str:
-    """Return `worked 5/9`; "" for a memory that was not tried often enough to say anything."""
-    return f"worked {memory.worked}/{memory.tried}" if memory.tried >= _ENOUGH_TRIALS else ""

@@ -1,0 +1,135 @@
+"""The command line with a memory on PostgreSQL: every command takes its address, and none shows its password."""
+
+import json
+import re
+
+import psycopg
+import pytest
+from typer.testing import CliRunner
+
+from tests.fixtures.command_line import command
+from tests.fixtures.memory import memory
+from zorkgpt.cli.app import run as in_process
+from zorkgpt.cli.memory_changes import app
+
+SECRET = "s3cr%40t"
+FILE = "# Location Memories\n\n## Location 7: Attic\n\n### Memories\n\n**[NOTE] Rope** *(Ep1, T1)*\nA rope.\n"
+
+
+@pytest.fixture
+def address(postgres):
+    """With a password, which this server does not ask for."""
+    with postgres.open() as manager:
+        manager.add_memory(5, "Hall", memory("Sword", "core", text="A sword hangs here."))
+        manager.add_memory(5, "Hall", memory("Troll", category="DANGER"))
+        manager.add_memory("https://shop/cart", "Cart", memory("Voucher"))
+        manager.invalidate_memory(5, "Troll", "It killed me", 25)
+    return re.sub(r"postgres:@", f"postgres:{SECRET}@", postgres.address)
+
+
+def run(*arguments):
+    done = CliRunner().invoke(app, [*map(str, arguments)])
+    said = done.stdout + done.stderr
+    assert "s3cr" not in said
+    return done.exit_code, said
+
+
+def test_every_command_that_looks_takes_the_address(address):
+    expected = {
+        ("show", 5): "[NOTE core] Sword (episode 1, turn 3): A sword hangs here.",
+        ("why", "Troll"): "invalidated",
+        ("history", "Troll"): "It killed me",
+        ("search", "voucher"): "https://shop/cart Cart: [NOTE permanent] Voucher",
+        ("stats",): "2 locations, 3 memories",
+        ("check",): "3 memories read, 0 not understood and kept as found.",
+        ("export",): "## Location 5: Hall\n",
+        ("export", "--json"): '"title": "Voucher"',
+        ("undo", "--list"): "There is nothing to undo.",
+        ("classify",): "Every memory has its mark.",
+        ("dedupe", "--provider", "none"): "0 memories repeat others.",
+        ("show", "--as-of", "9:1"): "nothing is on record of an episode 9",
+        ("audit",): "name the story file with --game",
+    }
+    for arguments, said in expected.items():
+        assert said in run(*arguments, "--file", address)[1], arguments
+
+
+def test_every_command_that_changes_takes_the_address(address, tmp_path):
+    other = tmp_path / "Other.md"
+    other.write_text(FILE)
+    assert run("import", other, "--file", address) == (0, "1 of 1 memory added.\n")
+    assert run("edit", "Sword", "--text", "A rusty sword.", "--file", address)[0] == 0
+    assert run("pin", "Sword", "--file", address)[0] == 0
+    assert run("veto", "Voucher", "--file", address)[0] == 0
+    assert run("move", 7, 8, "--file", address) == (0, "1 memory moved from location 7 to 8.\n")
+    assert run("compact", "--file", address)[0] == 0
+    shown = json.loads(run("export", "--json", "--file", address)[1])
+    assert [(row["location_id"], row["title"], row["text"], row["pinned"], row["vetoed"]) for row in shown] == [
+        (5, "Sword", "A rusty sword.", True, False),
+        (5, "Troll", "The text of Troll.", False, False),
+        (8, "Rope", "A rope.", False, False),
+        ("https://shop/cart", "Voucher", "The text of Voucher.", False, True),
+    ]
+
+
+def test_a_file_is_taken_in_and_classified_with_a_copy_of_what_it_was(postgres, tmp_path):
+    file = tmp_path / "Mine.md"
+    file.write_text(FILE)
+    assert run("import", file, "--file", postgres.address) == (0, "1 of 1 memory added.\n")
+    code, said = run("classify", "--rules", "--yes", "--file", postgres.address)
+    assert (code, "1 memory marked." in said) == (0, True)
+    backup = re.search(r"The file as it was: (.*)\n", said)[1]
+    with open(backup, encoding="utf-8") as copy:
+        assert copy.read() == FILE
+    assert "PERMANENT] Rope" in run("export", "--file", postgres.address)[1]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        f"postgresql://me:{SECRET}@localhost:1/memories",
+        f"postgresql:/me:{SECRET}@localhost/memories",
+        f"postgresql+psycopg://me:{SECRET}@localhost/memories",
+        f"postgres://me:{SECRET}%@localhost/memories",
+        f"PostgreSQL://me:{SECRET}@localhost:x/memories",
+        "postgresql://me@localhost:1/memories?password=s3cr%40t",
+    ],
+)
+def test_an_address_that_leads_nowhere_is_an_error_without_the_password(given, capsys):
+    code, said = run("show", "--file", given)
+    assert (code, in_process(["mcp", "--memories", given])) == (2, 2)
+    assert capsys.readouterr().err == said
+    assert "Can't reach PostgreSQL at postgresql://me@localhost:1" in said or "can't be read as one of" in said
+
+
+@pytest.mark.slow
+def test_a_run_is_played_with_the_memory_of_many_machines(address, postgres, tmp_path, monkeypatch, capsys):
+    machines = [{"XDG_STATE_HOME": str(tmp_path / name)} for name in ("one", "other")]
+    settings = {"ZORKGPT_SIMPLE_MEMORY__MEMORY_ADDRESS": address}
+    played = []
+    for number, machine in enumerate(machines):
+        workdir = str(tmp_path / f"run{number}")
+        done = command("--workdir", workdir, "--max-turns", "12", "--episodes", "1", "--json", **settings, **machine)
+        assert (done.returncode, "s3cr" in done.stdout + done.stderr) == (0, False)
+        [episode] = json.loads(done.stdout)["episodes"]
+        played.append(episode["episode"])
+        log = (tmp_path / f"run{number}" / "zorkgpt.log").read_text(encoding="utf-8")
+        assert "s3cr" not in log
+        assert not (tmp_path / f"run{number}" / "Memories.md").exists()
+    assert played == [1, 2]
+    with postgres.open() as manager:
+        assert {section.visits for section in manager.store.document.sections} - {0, 1}
+    for name, value in {**settings, **machines[0]}.items():
+        monkeypatch.setenv(name, value)
+    assert in_process(["doctor", "--workdir", str(tmp_path / "run0")]) == 0
+    doctor = capsys.readouterr().out
+    assert re.search(r"memories +ok +postgresql://postgres@\S+ holds \d+ memories; vectors are kept in the dat", doctor)
+    assert in_process(["eval", "tales-100"]) == 2
+    assert "unset memory_address" in capsys.readouterr().err
+
+    with psycopg.connect(postgres.address, autocommit=True) as connection:
+        connection.execute("UPDATE zorkgpt_state SET subject = 'abc Another Story (sha256 abc…)'")
+    refused = command("--workdir", str(tmp_path / "run0"), "--max-turns", "1", **settings, **machines[0])
+    assert refused.returncode == 2
+    assert re.search(r"keeps memories of Another Story .*; .* can't be played with them", refused.stderr)
+    assert "s3cr" not in refused.stderr

@@ -1,0 +1,182 @@
+"""What is shown and told where files are missing, damaged, edited by hand, or of a later version."""
+
+import json
+import os
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.fixtures.viewer import client, served, started, turn, write_log
+from zorkgpt import Memory, SimpleMemoryManager
+from zorkgpt.errors import RunLogError
+from zorkgpt.viewer.run_files import open_run
+
+LAMP = Memory("NOTE", "Lamp is here", 1, "1", 0, "A lamp stands in the hall.", "permanent")
+TROLL = Memory("DANGER", "Troll attacks", 1, "2", 0, "The troll attacks whoever enters.", "permanent")
+BOTH = {LAMP.title: LAMP.text, TROLL.title: TROLL.text}
+
+
+@pytest.fixture
+def workdir(tmp_path):
+    write_log(tmp_path, started(), turn(1), turn(2), turn(3))
+    with SimpleMemoryManager.open(tmp_path / "Memories.md") as memory:
+        for one in (LAMP, TROLL):
+            memory.add_memory(10, "Hall", one)
+    return tmp_path
+
+
+def shown(workdir) -> dict[str, str]:
+    """The title and the text of every memory of the hall that stands."""
+    found = {}
+    for thread in client(workdir).get("/api/places/10").json()["threads"]:
+        memory = {name: value for version in thread for name, value in version["set"].items()}
+        if not thread[-1].get("gone"):
+            found[memory["title"]] = memory["text"]
+    return found
+
+
+def damage(workdir) -> list[tuple[str, int, str]]:
+    asked = client(workdir)
+    asked.get("/api/overview")
+    return [(one["file"], one["unreadable"], one["trouble"]) for one in asked.get("/api/run").json()["damage"]]
+
+
+def _without_history(workdir):
+    (workdir / "Memories.history.jsonl").unlink()
+
+
+def _cut_short(workdir):
+    path = workdir / "Memories.history.jsonl"
+    path.write_bytes(path.read_bytes()[:-100])
+
+
+def _one_line_lost(workdir):
+    path = workdir / "Memories.history.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([*lines[:-1], b'{"location_id": 10, "after": \n']))
+
+
+@pytest.mark.parametrize("harm", [_without_history, _cut_short, _one_line_lost])
+def test_memories_come_from_their_file_where_the_history_lacks_them(workdir, harm):
+    assert shown(workdir) == BOTH
+    harm(workdir)
+    assert shown(workdir) == BOTH
+    assert client(workdir).get("/api/run").json()["differing"] > 0
+
+
+def test_an_edit_by_hand_is_shown_before_the_history_knows_of_it(workdir):
+    path = workdir / "Memories.md"
+    asked = client(workdir)
+    before = asked.get("/api/run").json()
+    path.write_text(path.read_text().replace("A lamp stands", "A broken lamp stands"))
+    # Once it has been left alone.
+    asked.get("/api/run")
+    now = asked.get("/api/run").json()
+    assert (before["differing"], now["differing"]) == (0, 1)
+    assert now["memory"] > before["memory"]
+    assert shown(workdir) == BOTH | {LAMP.title: "A broken lamp stands in the hall."}
+    path.write_text(path.read_text().replace("A broken lamp stands", "A lamp stands").partition("**[DANGER")[0])
+    assert shown(workdir) == {LAMP.title: LAMP.text}
+
+
+def test_what_the_history_tells_later_is_not_a_second_memory(workdir):
+    path = workdir / "Memories.md"
+    path.write_text(path.read_text().replace("A lamp stands", "A broken lamp stands"))
+    asked = client(workdir)
+    assert asked.get("/api/run").json()["differing"] == 1
+    with SimpleMemoryManager.open(path) as memory:
+        memory.all_memories()
+    for _ in range(2):
+        assert asked.get("/api/run").json()["differing"] == 0
+    threads = asked.get("/api/places/10").json()["threads"]
+    assert [[version["kind"] for version in thread] for thread in threads] == [["added", "edited", "edited"], ["added"]]
+
+
+@pytest.mark.parametrize(
+    ("data", "trouble"), [(b"", "it is empty"), (b"\0" * 300, "it is empty"), (b"<p>", "it is damaged")]
+)
+def test_a_damaged_memory_file_is_told_and_its_history_stands(workdir, data, trouble):
+    (workdir / "Memories.md").write_bytes(data)
+    assert shown(workdir) == BOTH
+    assert damage(workdir) == [("Memories.md", 0, trouble)]
+
+
+def test_what_is_unreadable_is_counted_for_every_file(workdir):
+    calls = workdir / "runs" / "1" / "model_calls.jsonl"
+    for path in (calls, calls.with_name("episode_log.jsonl"), workdir / "Memories.history.jsonl"):
+        with path.open("ab") as file:
+            file.write(b"garbage\n\xff\xfe\n")
+    (workdir / "Memories.trials.jsonl").write_text('{"trials": []}\n{"trials": 5}\n')
+    with (workdir / "Memories.md").open("a") as file:
+        file.write("\n**[NOTE - SOMETIMES] A header that is broken** *(Ep1, T1)*\nIts text.\n")
+    assert damage(workdir) == [
+        ("runs/1/episode_log.jsonl", 2, ""),
+        ("runs/1/model_calls.jsonl", 2, ""),
+        ("Memories.history.jsonl", 2, ""),
+        ("Memories.trials.jsonl", 1, ""),
+        ("Memories.md", 1, ""),
+    ]
+    assert shown(workdir) == BOTH
+
+
+def test_links_and_folders_in_the_place_of_files_are_told_and_not_followed(workdir, tmp_path_factory):
+    foreign = tmp_path_factory.mktemp("foreign") / "secret.md"
+    foreign.write_text((workdir / "Memories.md").read_text().replace("A lamp", "A secret"))
+    (workdir / "Memories.md").unlink()
+    os.symlink(foreign, workdir / "Memories.md")
+    (workdir / "Memories.trials.jsonl").mkdir()
+    write_log(workdir, started(2), turn(1), episode=2)
+    (workdir / "runs" / "2" / "model_calls.jsonl").mkdir()
+    trouble = "it is no regular file"
+    assert damage(workdir) == [
+        ("runs/2/model_calls.jsonl", 0, trouble),
+        ("Memories.trials.jsonl", 0, trouble),
+        ("Memories.md", 0, trouble),
+    ]
+    assert shown(workdir) == BOTH
+
+
+def test_a_log_that_is_a_folder_is_named(tmp_path):
+    (tmp_path / "runs" / "1" / "episode_log.jsonl").mkdir(parents=True)
+    with pytest.raises(RunLogError, match="episode_log.jsonl: it is no regular file"):
+        open_run(tmp_path)
+
+
+@pytest.mark.slow
+def test_a_later_version_an_empty_log_and_damage_are_told_apart(workdir, open_page):
+    write_log(workdir, started(2) | {"v": 7}, turn(1) | {"v": 7}, episode=2)
+    write_log(workdir, episode=3, end="")
+    (write_log(workdir, episode=4, end="").write_text("garbage\n"))
+    with (workdir / "runs" / "1" / "episode_log.jsonl").open("a") as file:
+        file.write("garbage\n")
+    with served(workdir) as url:
+        page = open_page(f"{url}#1:2")
+        standing, notice = page.locator("#standing"), page.locator("#notice")
+        expect(notice).to_have_text("1 line of runs/1/episode_log.jsonl is damaged and not shown.")
+        page.locator("#episodes select").select_option("2")
+        expect(standing).to_contain_text("Written by a later version")
+        expect(notice).to_contain_text("format 7")
+        page.locator("#episodes select").select_option("3")
+        expect(standing).to_contain_text("Its log is missing or empty")
+        expect(notice).to_be_hidden()
+        page.locator("#episodes select").select_option("4")
+        expect(standing).to_contain_text("Its log can’t be read")
+
+
+@pytest.mark.slow
+def test_that_the_viewer_is_gone_is_said_on_an_ended_run_too(workdir, open_page):
+    write_log(workdir, {"event": "episode_ended", "episode": 1, "reason": "turn limit", "score": 0})
+    with served(workdir) as url:
+        page = open_page(url)
+        expect(page.locator("#standing")).to_contain_text("Ended: turn limit")
+    expect(page.locator("#standing")).to_contain_text("Connection lost")
+    expect(page.locator("#standing")).to_contain_text("Ended: turn limit")
+    with served(workdir, "--port", str(urlsplit(url).port)):
+        expect(page.locator("#standing")).not_to_contain_text("Connection lost", timeout=20_000)
+
+
+def test_the_line_of_a_later_version_among_the_questions_is_counted(workdir):
+    call = {"v": 7, "event": "model_called", "turn": 1, "role": "agent"}
+    (workdir / "runs" / "1" / "model_calls.jsonl").write_text(json.dumps(call) + "\n")
+    assert damage(workdir) == [("runs/1/model_calls.jsonl", 1, "")]

@@ -1,0 +1,38 @@
+"""Vectors in a database, which many machines share."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from zorkgpt.embeddings.provider import Vectors
+
+
+class VectorTable(Protocol):
+    """Vectors in a database, by model and `key_of` their text. Every method may raise `MemoryStoreError`."""
+
+    def find(self, model: str, keys: Sequence[bytes]) -> Mapping[bytes, Vectors]:
+        """Return those of these vectors that are there."""
+        ...
+
+    def known(self, model: str, keys: Sequence[bytes] | None = None) -> set[bytes]:
+        """Return those of these keys that have a vector; without any given, all that have one."""
+        ...
+
+    def put(self, model: str, vectors: Mapping[bytes, Vectors]) -> None:
+        """Keep vectors, in the place of what is there."""
+        ...
+
+    def nearest(
+        self, model: str, vector: Vectors, limit: int, among: Sequence[bytes] | None = None
+    ) -> list[tuple[bytes, float]]:
+        """Return the keys of the texts that are nearest, of all or among these, with their cosines, nearest first."""
+        ...
+
+    def clear(self, model: str) -> None:
+        """Delete the vectors of a model."""
+        ...
+
+
+def key_of(text: str) -> bytes:
+    """Return what a text is known by among the vectors."""
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
