@@ -23,7 +23,7 @@ def played(tmp_path_factory):
 
 
 def learned(workdir) -> Learning:
-    return learning_of(workdir, EPISODE_LOG, "Memories.md")
+    return learning_of(workdir, EPISODE_LOG, workdir / "Memories.md")
 
 
 def test_the_turns_to_each_score_fall_from_episode_to_episode(played):

@@ -166,11 +166,14 @@ def show_page(
     port: Annotated[int | None, typer.Option("--port", min=0, max=65535, help="[default: 8765, or a free one]")] = None,
     edit: Annotated[bool, typer.Option("--edit", help="Let the page correct, pin and veto memories.")] = False,
     export: Annotated[Path | None, typer.Option("--export", help="Write one HTML file instead of serving.")] = None,
+    episodes: Annotated[
+        str | None, typer.Option("--episodes", help="With --export: only these, such as 3-7 or 1,4-6.")
+    ] = None,
 ) -> None:
     """Show a run in the browser, live or as it stood at any turn."""
     from zorkgpt.cli.view import view_run
 
-    view_run(runs or (), workdir=workdir, game=game, host=host, port=port, edit=edit, export=export)
+    view_run(runs or (), workdir=workdir, game=game, host=host, port=port, edit=edit, export=export, episodes=episodes)
 
 
 @app.command("eval")

@@ -27,12 +27,15 @@ def view_run(
     port: int | None,
     edit: bool,
     export: Path | None,
+    episodes: str | None,
 ) -> None:
     """Serve the page of one run, or of several side by side, until Ctrl-C, or write that of one into a file.
 
     Raises:
         ZorkGPTError: there is nothing to show, or it can't be served or written.
     """
+    if episodes is not None and export is None:
+        raise ViewerError(f"--episodes {episodes} chooses what --export writes: name a file with --export, too.")
     given = dict.fromkeys(path.resolve() for path in runs)
     found = [run_paths(path, game) for path in given] or [run_paths(workdir, game)]
     folders, names = [paths.workdir for paths in found], _names(found[0])
@@ -41,7 +44,7 @@ def view_run(
 
         if len(folders) > 1:
             raise ViewerError(f"An export holds one run, and {len(folders)} are named: export each into its own file.")
-        size = export_run(folders[0], export, names=names)
+        size = export_run(folders[0], export, episodes=episodes, names=names)
         typer.echo(f"Written to {export} ({size / 1e6:.1f} MB). It opens from disk, without a server.")
         return
     from zorkgpt.viewer.server import serve

@@ -4,8 +4,10 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
+from zorkgpt.errors import ViewerError
 from zorkgpt.memory.models import PlaceKey
 from zorkgpt.memory.places import parse_place
 from zorkgpt.viewer.answers import Answers, NotInRun
@@ -78,6 +80,7 @@ def _run_routes(files: RunFiles, rules: AccessRules) -> "list[Route]":
         Route("/overview", _answering(lambda request: answers.overview())),
         Route("/memories", _answering(lambda request: answers.memories())),
         Route("/search", _answering(search)),
+        Route("/export", _exporting(files)),
         Route("/map", _answering(lambda request: answers.map())),
         Route("/heat", _answering(lambda request: answers.heat())),
         Route("/places/{place:path}", _answering(place)),
@@ -94,6 +97,29 @@ def _run_routes(files: RunFiles, rules: AccessRules) -> "list[Route]":
         ),
         *([_editing(files)] if rules.edit_token else []),
     ]
+
+
+def _exporting(files: RunFiles) -> "Callable[[Request], Response]":
+    """Return an endpoint that gives the run as one file; one at a time, since it takes a while."""
+    from starlette.responses import JSONResponse, Response
+
+    from zorkgpt.viewer.export import chosen_episodes, exported
+
+    busy = Lock()
+
+    def export(request: "Request") -> "Response":
+        if not busy.acquire(blocking=False):
+            return JSONResponse({"error": "Another file is being written; try again in a moment."}, 503)
+        try:
+            page = exported(files, chosen_episodes(files, request.query_params.get("episodes")))
+        except ViewerError as error:
+            return JSONResponse({"error": str(error)}, 400)
+        finally:
+            busy.release()
+        name = {"content-disposition": 'attachment; filename="run.html"'}
+        return Response(page.encode("utf-8", "backslashreplace"), media_type="text/html", headers=name)
+
+    return export
 
 
 def _editing(files: RunFiles) -> "Route":

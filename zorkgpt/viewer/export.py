@@ -1,10 +1,15 @@
-"""Export a run as one HTML file: the page, its style, its script and every answer that it can request."""
+"""Export a run as one HTML file: the page, its style, its script and every answer that it can request.
+
+The answers are compressed in chunks, which the page opens as it needs them.
+"""
 
 import base64
 import hashlib
 import json
 import re
+import zlib
 from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -20,14 +25,19 @@ from zorkgpt.viewer.run_files import RunFileNames, RunFiles, open_run
 STATIC = Path(__file__).parent / "static"
 _MAX_BYTES_OF_CALLS = 60_000_000
 """Prompts are long; further calls are left out, and the page says so."""
+_CALLS_IN_CHUNK = 100
+_RANGE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "\./([a-z_]+)\.js";\n', re.MULTILINE)
 _UNQUOTED = "!~*'()"
 """What `encodeURIComponent` of the page leaves as it is, beside letters, digits and `_.-`."""
 _EXPORT = re.compile(r"^export (?:(?:async )?function|class|const) (\w+)", re.MULTILINE)
 
 
-def export_run(given: Path, out: Path, *, names: RunFileNames | None = None) -> int:
+def export_run(given: Path, out: Path, *, episodes: str | None = None, names: RunFileNames | None = None) -> int:
     """Write the run into one HTML file, and return its size in bytes.
+
+    Args:
+        episodes: Those to write, such as "3-7" or "1,4-6"; None: all.
 
     Raises:
         ZorkGPTError: there is no run, or the file can't be written.
@@ -35,7 +45,7 @@ def export_run(given: Path, out: Path, *, names: RunFileNames | None = None) -> 
     if not out.name:
         raise ViewerError("The export needs the name of a file: --export run.html.")
     files = open_run(given, names=names)
-    page = exported(files).encode("utf-8", "backslashreplace")
+    page = exported(files, chosen_episodes(files, episodes)).encode("utf-8", "backslashreplace")
     try:
         write_file(out, page)
     except FileError as error:
@@ -43,11 +53,30 @@ def export_run(given: Path, out: Path, *, names: RunFileNames | None = None) -> 
     return len(page)
 
 
-def exported(files: RunFiles) -> str:
-    """Return the page with all its data."""
-    # With these three escaped, no text can end the element that contains it.
-    data = json.dumps(dict(_answers(files)), ensure_ascii=False, separators=(",", ":"))
-    data = data.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+def chosen_episodes(files: RunFiles, wanted: str | None) -> list[int]:
+    """Return the numbers of the episodes that are wanted, in order; None: all.
+
+    Raises:
+        ViewerError: that is no list of episodes, or there are none of them.
+    """
+    if not wanted:
+        return sorted(files.episodes)
+    ranges = []
+    for part in wanted.split(","):
+        found = _RANGE.fullmatch(part.strip())
+        if found is None:
+            raise ViewerError(f"{part.strip()!r} names no episodes: write them as 3, as 3-7, or as 1,4-6.")
+        ranges.append((int(found[1]), int(found[2] or found[1])))
+    chosen = [number for number in sorted(files.episodes) if any(first <= number <= last for first, last in ranges)]
+    if not chosen:
+        there = ", ".join(map(str, sorted(files.episodes)[:20]))
+        raise ViewerError(f"Of the episodes {wanted} none is in this run; there are: {there}.")
+    return chosen
+
+
+def exported(files: RunFiles, episodes: list[int]) -> str:
+    """Return the page with the data of these episodes."""
+    data = "\n".join(_chunks(files, episodes))
     style, script = (STATIC / "page.css").read_text(encoding="utf-8"), bundled()
     policy = (
         f"default-src 'none'; script-src 'sha256-{_digest(script)}'; style-src 'sha256-{_digest(style)}'; "
@@ -60,8 +89,31 @@ def exported(files: RunFiles) -> str:
     )
     page = page.replace('<link rel="stylesheet" href="/static/page.css">', f"<style>{style}</style>")
     page = page.replace('<script type="module" src="/static/main.js"></script>\n', "")
-    end = f'<script type="application/json" id="run-data">{data}</script>\n<script>{script}</script>\n</body>'
-    return page.replace("</body>", end)
+    return page.replace("</body>", f"{data}\n<script>{script}</script>\n</body>")
+
+
+def _chunks(files: RunFiles, episodes: list[int]) -> Iterator[str]:
+    """Yield the elements with the data, last the one that says which answer is in which."""
+    where: dict[str, int] = {}
+    for number, (_, answers) in enumerate(groupby(_answers(files, episodes), lambda one: _chunk_of(one[0]))):
+        chunk = dict(answers)
+        where |= dict.fromkeys(chunk, number)
+        yield _element(f"run-data-{number}", chunk)
+    yield _element("run-index", where)
+
+
+def _chunk_of(address: str) -> tuple[str, ...]:
+    """Return what an answer is opened with."""
+    parts = address.split("/")
+    if parts[0] != "episodes":
+        return (parts[0],) if parts[0] == "places" else ()
+    return (parts[1], str(int(parts[3]) // _CALLS_IN_CHUNK)) if parts[2] == "calls" else (parts[1],)
+
+
+def _element(name: str, value: Any) -> str:
+    # Of these letters, none can end the element.
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace")
+    return f'<script type="text/plain" id="{name}">{base64.b64encode(zlib.compress(text)).decode()}</script>'
 
 
 def bundled(first: str = "main") -> str:
@@ -94,15 +146,14 @@ def _digest(text: str) -> str:
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def _answers(files: RunFiles) -> Iterator[tuple[str, Any]]:
+def _answers(files: RunFiles, numbers: list[int]) -> Iterator[tuple[str, Any]]:
     """Yield every address that the page requests, with its answer."""
     answers = Answers(files)
-    yield "run", answers.run() | {"edit": False}
+    yield "run", _only(answers.run(), numbers) | {"edit": False}
     yield "map", answers.map()
     yield "heat", answers.heat()
-    yield "overview", answers.overview()
+    yield "overview", _only(answers.overview(), numbers)
     yield "memories", answers.memories()
-    numbers = sorted(files.episodes)
     places: set[PlaceKey] = {*files.threads.places(), *files.map.rooms, *files.room_names()}
     for place in sorted(places, key=place_order):
         yield f"places/{quote(place_address(place), safe=_UNQUOTED)}", answers.place(place)
@@ -112,6 +163,11 @@ def _answers(files: RunFiles) -> Iterator[tuple[str, Any]]:
         yield f"episodes/{number}/notes", answers.notes(number)
         yield from _pages(answers, number, len(files.episodes[number]))
     yield from _calls(files, answers, numbers)
+
+
+def _only(answer: dict[str, Any], numbers: list[int]) -> dict[str, Any]:
+    """Return an answer with the rows of these episodes."""
+    return answer | {"episodes": [row for row in answer["episodes"] if row["episode"] in numbers]}
 
 
 def _pages(answers: Answers, number: int, turns: int) -> Iterator[tuple[str, Any]]:

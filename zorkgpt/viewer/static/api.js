@@ -2,22 +2,36 @@
 import { shown } from "./dom.js";
 
 const KEPT = 400;
+const KEPT_MS = 60_000;
+const GONE = "The viewer does not answer: it may have been stopped.";
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 8000;
-const embedded = document.getElementById("run-data");
-const answers = embedded ? JSON.parse(embedded.textContent) : null;
+const index = document.getElementById("run-index");
+const chunks = new Map();
 const kept = new Map();
 // Of several runs each has a page of its own, and answers of its own.
 const base = /^\/runs\/\d+\//.exec(location.pathname)?.[0] ?? "/";
 let token = tokenOr("");
 
-export const exported = answers !== null;
+export const exported = index !== null;
 
 export const isOneOfSeveral = !exported && base !== "/";
 
 // Everything that an exported file holds, by the path that asks for it.
-export function allAnswers() {
-  return answers;
+export async function allAnswers() {
+  const numbers = new Set(Object.values(await chunk("run-index")));
+  return Object.assign({}, ...await Promise.all([...numbers].map((number) => chunk(`run-data-${number}`))));
+}
+
+// A part of what an exported file holds, opened when it is first asked for.
+function chunk(name) {
+  if (!chunks.has(name)) chunks.set(name, unpacked(document.getElementById(name).textContent));
+  return chunks.get(name);
+}
+
+async function unpacked(words) {
+  const packed = new Blob([Uint8Array.from(atob(words), (one) => one.charCodeAt(0))]);
+  return new Response(packed.stream().pipeThrough(new DecompressionStream("deflate"))).json();
 }
 
 function tokenOr(otherwise) {
@@ -48,11 +62,24 @@ function headers() {
 export class Unanswered extends Error {}
 
 export async function ask(path) {
-  if (answers) {
-    if (path in answers) return answers[path];
-    throw new Unanswered("This was left out of the exported file.");
+  if (exported) {
+    const number = (await chunk("run-index"))[path];
+    if (number === undefined) throw new Unanswered("This was left out of the exported file.");
+    return (await chunk(`run-data-${number}`))[path];
   }
   return answered(path, { headers: headers(), cache: "no-store" });
+}
+
+// A file that is made on request.
+export async function download(path) {
+  const response = await fetch(`/api${base}${path}`, { headers: headers(), cache: "no-store" }).catch(() => null);
+  if (response === null) throw new Unanswered(GONE);
+  if (!response.ok) throw new Unanswered(shown((await response.json().catch(() => null))?.error ?? `The viewer answered ${response.status}.`));
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(await response.blob());
+  link.download = "run.html";
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), KEPT_MS);
 }
 
 export function send(path, body) {
@@ -65,7 +92,7 @@ export function send(path, body) {
 
 async function answered(path, options) {
   const response = await fetch(`/api${base}${path}`, options).catch(() => null);
-  if (response === null) throw new Unanswered("The viewer does not answer: it may have been stopped.");
+  if (response === null) throw new Unanswered(GONE);
   // A body can break off, and what stands between can answer with a page of its own.
   const answer = await response.json().catch(() => null);
   if (!response.ok) throw Object.assign(new Unanswered(shown(answer?.error ?? `The viewer answered ${response.status}.`)), { status: response.status });

@@ -6,6 +6,8 @@ const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u061c\u202a
 // categories of Unicode hold most of it; the others are fillers, variation selectors and separators.
 const HIDDEN = /((?:(?![\t\n])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Co}\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\u{e0000}-\u{e0fff}]|(?! )\p{Zs})+)/u;
 const MOST_NAMED = 12;
+// Characters in a line of a narrow panel.
+const LINE = 40;
 const SVG = "http://www.w3.org/2000/svg";
 
 function text(value) {
@@ -77,7 +79,12 @@ export function folded(summary, content, options = {}) {
 // Text of any length: as paragraphs of a block that keeps to its width and, if it is long, to a height. Where it stands word for
 // word, every character of it is shown, also those that a page usually leaves out.
 export function prose(value, className = "") {
-  return el("div", { class: `prose ${className}`, dir: "auto" }, pieces(value, className));
+  return el("div", { class: `prose ${className}`, dir: "auto", tabindex: isHigh(text(value), className) ? 0 : null }, pieces(value, className));
+}
+
+// What may need to be scrolled must be in reach of the keyboard.
+function isHigh(words, className) {
+  return words.length + LINE * (words.split("\n", 40).length - 1) > (className === "fact" ? 8 : 20) * LINE;
 }
 
 export function pieces(value, className = "") {

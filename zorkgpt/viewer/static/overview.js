@@ -1,7 +1,7 @@
 // What the run came to: its episodes, whether the later ones did better, and where the points came from.
-import { count, el, fill, shorten, svg, turnLink } from "./dom.js";
-import { askOnce } from "./api.js";
-import { announce, roomName, run, view } from "./run.js";
+import { button, count, el, fill, shorten, svg, turnLink } from "./dom.js";
+import { askOnce, download, exported } from "./api.js";
+import { announce, attempt, roomName, run, view } from "./run.js";
 import { FIGURES, change, duration, money, sum } from "./figures.js";
 import { sorted, table } from "./table.js";
 
@@ -11,6 +11,7 @@ const LINKS = 60;
 
 let box;
 let sort = "episode";
+let wanted = "";
 
 export function startOverview(element) {
   box = element;
@@ -29,7 +30,7 @@ export async function updateOverview() {
     announce();
   }
   const rows = episodes.map((row) => ({ ...run.episodes.get(row.episode), ...row })).filter((row) => row.last_turn !== undefined);
-  fill(box, key, [summary(rows), episodeTable(rows), ...curve(rows), ...points(rows)]);
+  fill(box, key, [summary(rows), episodeTable(rows), ...curve(rows), ...points(rows), ...(exported ? [] : saving())]);
 }
 
 function summary(rows) {
@@ -91,4 +92,11 @@ function points(rows) {
     el("span", { class: "action", dir: "auto" }, shorten(way.action, 120)), el("bdi", { class: "quiet" }, shorten(roomName(way.place), 60)),
     el("span", { class: "times" }, way.times.slice(0, LINKS).flatMap(([episode, turn]) => [turnLink(episode, turn, `${episode}:${turn}`, { title: `Episode ${episode}, turn ${turn}` }), " "]),
       way.times.length > LINKS && `and ${way.times.length - LINKS} more`))))];
+}
+
+function saving() {
+  const field = el("input", { id: "save-episodes", maxlength: 200, placeholder: "all, or such as 3-7", on: { input: () => { wanted = field.value; } } });
+  field.value = wanted;
+  return [el("h3", {}, "One file that opens from disk"), el("p", { class: "saving" }, el("label", { for: field.id }, "Episodes to save"), field,
+    button("Save", () => attempt(() => download(`export?episodes=${encodeURIComponent(field.value.trim())}`)), { class: "small" }))];
 }

@@ -17,9 +17,11 @@ const HOLDS = {
   error: (row) => row.calls.some((call) => call.error !== null),
 };
 
+let answers = null;
 let rows = null;
 
-export function searchExported(query, only, start) {
+export async function searchExported(query, only, start) {
+  answers ??= await allAnswers();
   const words = query.trim().toLowerCase();
   if (!words && !only.length) return { from: start, hits: [], rows: [] };
   const found = [...turns(words, only), ...(words ? [...prompts(words, only), ...memories(words, only)] : [])];
@@ -29,7 +31,6 @@ export function searchExported(query, only, start) {
 
 function all() {
   if (rows) return rows;
-  const answers = allAnswers();
   rows = new Map();
   for (const [path, answer] of Object.entries(answers)) {
     const episode = /^episodes\/(\d+)\/pages\/\d+$/.exec(path)?.[1];
@@ -44,7 +45,7 @@ function holds(row, only) {
 }
 
 function turns(words, only) {
-  const found = allAnswers().run.episodes.filter((row) => !only.length && row.opening.toLowerCase().includes(words))
+  const found = answers.run.episodes.filter((row) => !only.length && row.opening.toLowerCase().includes(words))
     .map((row) => ({ episode: row.episode, turn: 0, kind: "turn", place: row.location_id, title: "", texts: [row.opening] }));
   for (const [key, row] of all()) {
     const texts = [...FIELDS.map((name) => row[name] ?? ""), ...row.memory_events.flatMap((event) => [event.title ?? "", event.text ?? ""])].map(String);
@@ -57,7 +58,7 @@ function turns(words, only) {
 
 function prompts(words, only) {
   const found = [];
-  for (const [path, call] of Object.entries(allAnswers())) {
+  for (const [path, call] of Object.entries(answers)) {
     const episode = /^episodes\/(\d+)\/calls\/\d+$/.exec(path)?.[1];
     if (!episode || !holds(all().get(`${episode}:${call.turn}`), only)) continue;
     const texts = [...call.messages.map((message) => message.content), call.answer, call.reasoning, call.error ?? ""];
@@ -68,7 +69,7 @@ function prompts(words, only) {
 
 function memories(words, only) {
   const found = [];
-  for (const [path, place] of Object.entries(allAnswers())) {
+  for (const [path, place] of Object.entries(answers)) {
     if (!path.startsWith("places/")) continue;
     for (const thread of place.threads) {
       let memory = {};

@@ -1,11 +1,12 @@
 // The scrubber: every turn of an episode, over the curve of its score, with what stood out.
-import { button, el, fill, svg } from "./dom.js";
+import { button, el, fill, shorten, svg } from "./dom.js";
 import { exported } from "./api.js";
-import { MARK, attempt, current, go, placesOf, roomName, run, show, turnNumber, view } from "./run.js";
+import { MARK, attempt, current, go, placesOf, roomName, run, show, turnNumber, turnRow, view } from "./run.js";
 
 const WIDTH = 1000;
 const HEIGHT = 44;
 const PLAY_MS = 450;
+const REST_MS = 250;
 
 let slider;
 let curve;
@@ -13,6 +14,8 @@ let label;
 let followButton;
 let playButton;
 let playing = null;
+let said = "";
+let pause = null;
 
 export function startTimeline(element) {
   curve = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", "aria-hidden": "true", class: "curve" });
@@ -42,11 +45,24 @@ export function updateTimeline() {
   fill(label, `${words}.${score}.${row.max_score}`, [
     el("strong", {}, words), el("span", {}, score === null ? "" : row.max_score ? `${score} of ${row.max_score} points` : `${score} points`),
   ]);
+  say(words);
   followButton.hidden = exported;
   followButton.setAttribute("aria-pressed", view.following);
   followButton.textContent = view.following ? "Following" : "Follow";
   const best = [...run.episodes.values()].reduce((most, other) => Math.max(most, other.score ?? 0), 10);
   drawCurve(row.columns, length, best);
+}
+
+// Stepping is told to those who listen, once they rest on a turn.
+function say(words) {
+  const key = `${view.episode}.${view.at}`;
+  if (key === said) return;
+  said = key;
+  clearTimeout(pause);
+  pause = setTimeout(async () => {
+    const row = await turnRow(view.episode, view.at).catch(() => null);
+    if (said === key) document.getElementById("spoken").textContent = `${words}, ${shorten(roomName(placesOf()[1]), 60)}${row ? `: ${shorten(row.action, 120)}` : ", the opening"}`;
+  }, REST_MS);
 }
 
 // All episodes are drawn to the scale of the best, so that their curves can be compared.
