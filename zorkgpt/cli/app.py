@@ -151,8 +151,12 @@ def play(
 
 @app.command("view")
 def show_page(
-    run: Annotated[
-        Path | None, typer.Argument(help="A story's folder, or one episode's folder below its runs/.")
+    runs: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="[RUN]...",
+            help="A story's folder, or one episode's folder below its runs/; several are shown side by side.",
+        ),
     ] = None,
     workdir: Workdir = None,
     game: Game = None,
@@ -169,7 +173,7 @@ def show_page(
     """Show a run in the browser, live or as it stood at any turn."""
     from zorkgpt.cli.view import view_run
 
-    view_run(run or workdir, game=game, host=host, port=port, edit=edit, export=export, episodes=episodes)
+    view_run(runs or (), workdir=workdir, game=game, host=host, port=port, edit=edit, export=export, episodes=episodes)
 
 
 @app.command("eval")

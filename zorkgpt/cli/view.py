@@ -2,7 +2,7 @@
 
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 
 
 def view_run(
-    run: Path | None,
+    runs: Sequence[Path],
     *,
+    workdir: Path | None,
     game: str | None,
     host: str | None,
     port: int | None,
@@ -28,24 +29,27 @@ def view_run(
     export: Path | None,
     episodes: str | None,
 ) -> None:
-    """Serve the page until Ctrl-C, or write it into one file.
+    """Serve the page of one run, or of several side by side, until Ctrl-C, or write that of one into a file.
 
     Raises:
         ZorkGPTError: there is nothing to show, or it can't be served or written.
     """
     if episodes is not None and export is None:
         raise ViewerError(f"--episodes {episodes} chooses what --export writes: name a file with --export, too.")
-    paths = run_paths(run, game)
-    workdir, names = paths.workdir, _names(paths)
+    given = dict.fromkeys(path.resolve() for path in runs)
+    found = [run_paths(path, game) for path in given] or [run_paths(workdir, game)]
+    folders, names = [paths.workdir for paths in found], _names(found[0])
     if export is not None:
         from zorkgpt.viewer.export import export_run
 
-        size = export_run(workdir, export, episodes=episodes, names=names)
+        if len(folders) > 1:
+            raise ViewerError(f"An export holds one run, and {len(folders)} are named: export each into its own file.")
+        size = export_run(folders[0], export, episodes=episodes, names=names)
         typer.echo(f"Written to {export} ({size / 1e6:.1f} MB). It opens from disk, without a server.")
         return
     from zorkgpt.viewer.server import serve
 
-    serve(workdir, host=host, port=port, edit=edit, names=names, ready=partial(_report_address, host))
+    serve(folders, host=host, port=port, edit=edit, names=names, ready=partial(_report_address, host))
 
 
 @contextmanager

@@ -6,6 +6,7 @@ from typing import Any
 from zorkgpt.memory.models import PlaceKey
 from zorkgpt.text import normalized_action
 from zorkgpt.viewer.episode_index import EpisodeIndex
+from zorkgpt.viewer.heat import heat
 from zorkgpt.viewer.json_lines import (
     SHOWN_CHARACTERS,
     cut,
@@ -162,6 +163,11 @@ class Answers:
             if self._map is None or self._map[0] != (files.map.changes, names):
                 self._map = ((files.map.changes, names), map_picture(files.map, names))
             return self._map[1]
+
+    def heat(self) -> dict[str, Any]:
+        """Return what happened at the places of each episode."""
+        with self._files.lock:
+            return {"episodes": {number: heat(index) for number, index in self._files.episodes.items()}}
 
     def place(self, place: PlaceKey) -> dict[str, Any]:
         """Return every memory of a place, with all its versions."""

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ from zorkgpt.viewer.answers import Answers, NotInRun
 from zorkgpt.viewer.follow import Follower
 from zorkgpt.viewer.guard import AccessRules, Guard, may_edit
 from zorkgpt.viewer.run_files import RunFiles
+from zorkgpt.viewer.several_runs import several_runs
 
 # Starlette comes with the extra `viewer`; what needs it imports it on use.
 if TYPE_CHECKING:
@@ -26,13 +27,33 @@ STATIC = Path(__file__).parent / "static"
 _PING_S = 15
 
 
-def make_app(files: RunFiles, rules: AccessRules) -> "Starlette":
-    """Return the application for a run, with access control."""
-    from sse_starlette import EventSourceResponse
+def make_app(runs: Sequence[RunFiles], rules: AccessRules) -> "Starlette":
+    """Return the application for one run, or for several side by side, with access control."""
     from starlette.applications import Starlette
     from starlette.middleware import Middleware
     from starlette.routing import Mount, Route
     from starlette.staticfiles import StaticFiles
+
+    if len(runs) == 1:
+        pages = [Route("/", _page("index.html")), Mount("/api", routes=_run_routes(runs[0], rules))]
+    else:
+        pages = [
+            Route("/", _page("runs.html")),
+            Route("/api/runs", _answering(lambda request: several_runs(runs))),
+            *(Route(f"/runs/{number}/", _page("index.html")) for number in range(1, len(runs) + 1)),
+            *(Mount(f"/api/runs/{number}", routes=_run_routes(one, rules)) for number, one in enumerate(runs, 1)),
+        ]
+    return Starlette(
+        routes=[*pages, Mount("/static", StaticFiles(directory=STATIC))],
+        middleware=[Middleware(Guard, rules=rules)],
+        exception_handlers={404: _not_there},
+    )
+
+
+def _run_routes(files: RunFiles, rules: AccessRules) -> "list[Route]":
+    """Return the routes of a run's answers."""
+    from sse_starlette import EventSourceResponse
+    from starlette.routing import Route
 
     answers = Answers(files)
     follower = Follower(files, answers)
@@ -53,35 +74,29 @@ def make_app(files: RunFiles, rules: AccessRules) -> "Starlette":
     async def events(request: "Request") -> "Response":
         return EventSourceResponse(_as_events(follower.watch()), ping=_PING_S)
 
-    routes = [
-        Route("/", _page),
-        Route("/api/run", _answering(run)),
-        Route("/api/events", events),
-        Route("/api/overview", _answering(lambda request: answers.overview())),
-        Route("/api/memories", _answering(lambda request: answers.memories())),
-        Route("/api/search", _answering(search)),
-        Route("/api/export", _exporting(files)),
-        Route("/api/map", _answering(lambda request: answers.map())),
-        Route("/api/places/{place:path}", _answering(place)),
-        Route("/api/episodes/{episode:int}/columns", _answering(columns)),
+    return [
+        Route("/run", _answering(run)),
+        Route("/events", events),
+        Route("/overview", _answering(lambda request: answers.overview())),
+        Route("/memories", _answering(lambda request: answers.memories())),
+        Route("/search", _answering(search)),
+        Route("/export", _exporting(files)),
+        Route("/map", _answering(lambda request: answers.map())),
+        Route("/heat", _answering(lambda request: answers.heat())),
+        Route("/places/{place:path}", _answering(place)),
+        Route("/episodes/{episode:int}/columns", _answering(columns)),
         *(
-            Route(f"/api/episodes/{path}", _answering(_from_path(ask)))
+            Route(f"/episodes/{{episode:int}}/{path}", _answering(_from_path(ask)))
             for path, ask in (
-                ("{episode:int}/pages/{page:int}", answers.page),
-                ("{episode:int}/turns/{turn:int}", answers.turn),
-                ("{episode:int}/calls/{call:int}", answers.call),
-                ("{episode:int}/notes", answers.notes),
-                ("{episode:int}/actions", answers.actions),
+                ("pages/{page:int}", answers.page),
+                ("turns/{turn:int}", answers.turn),
+                ("calls/{call:int}", answers.call),
+                ("notes", answers.notes),
+                ("actions", answers.actions),
             )
         ),
-        Mount("/static", StaticFiles(directory=STATIC)),
         *([_editing(files)] if rules.edit_token else []),
     ]
-    return Starlette(
-        routes=routes,
-        middleware=[Middleware(Guard, rules=rules)],
-        exception_handlers={404: _not_there},
-    )
 
 
 def _exporting(files: RunFiles) -> "Callable[[Request], Response]":
@@ -134,7 +149,7 @@ def _editing(files: RunFiles) -> "Route":
         status, answer = await asyncio.to_thread(change, files, place, body)
         return Response(json.dumps(answer), status, media_type="application/json")
 
-    return Route("/api/places/{place:path}/memories", edit, methods=["POST"])
+    return Route("/places/{place:path}/memories", edit, methods=["POST"])
 
 
 def _start(request: "Request") -> int:
@@ -175,10 +190,13 @@ def _answering(ask: "Callable[[Request], dict[str, Any]]") -> "Callable[[Request
     return answer
 
 
-def _page(request: "Request") -> "Response":
-    from starlette.responses import FileResponse
+def _page(name: str) -> "Callable[[Request], Response]":
+    def page(request: "Request") -> "Response":
+        from starlette.responses import FileResponse
 
-    return FileResponse(STATIC / "index.html", headers={"cache-control": "no-cache"})
+        return FileResponse(STATIC / name, headers={"cache-control": "no-cache"})
+
+    return page
 
 
 def _not_there(request: "Request", error: Exception) -> "Response":

@@ -26,6 +26,7 @@ _HEADERS = {
     "cross-origin-opener-policy": "same-origin",
 }
 _ANSWERS = "/api/"
+_PAGE = re.compile(r"/(?:runs/\d{1,6}/)?", re.ASCII)
 _MAX_PATH_CHARS = 4000
 """The key of a place can be a long text; longer whole numbers than this Python does not read."""
 _HOST = re.compile(r"(?:\[(?P<address>[\da-fA-F:.]+)\]|(?P<name>[\w.-]+))(?::\d{0,5})?", re.ASCII)
@@ -104,7 +105,7 @@ def _same_origin(headers: "Headers", host: str, path: str) -> bool:
     if not {*origins} <= {f"http://{host}", f"https://{host}"}:
         return False
     # A link to the page may be followed from anywhere; only the page itself gets answers.
-    return path == "/" or headers.get("sec-fetch-site", "none") in ("same-origin", "none")
+    return _PAGE.fullmatch(path) is not None or headers.get("sec-fetch-site", "none") in ("same-origin", "none")
 
 
 def _shows(headers: "Headers", token: str) -> bool:

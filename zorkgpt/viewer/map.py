@@ -1,4 +1,4 @@
-"""The map with the turn at which each part of it became known, as values and as coordinates for the page."""
+"""The map with the turn at which each part of it became known, and where its rooms stand on the page."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -7,8 +7,9 @@ from typing import Any, TypeVar
 from zorkgpt.memory.models import PlaceKey
 from zorkgpt.viewer.episode_index import MapStep
 from zorkgpt.viewer.json_lines import turn_key
+from zorkgpt.viewer.map_levels import MapLevels
 from zorkgpt.world.directions import canonical_direction, exit_name
-from zorkgpt.world.layout import BOX, COMPASS, PixelLayout, Square, lay_out, paired_exit, scaled
+from zorkgpt.world.layout import COMPASS, paired_exit
 
 _Key = TypeVar("_Key")
 ExitKey = tuple[int, str]
@@ -26,6 +27,8 @@ class MapTimeline:
     """Exits that a text named."""
     tried: dict[ExitKey, int] = field(default_factory=dict)
     deadly: dict[ExitKey, int] = field(default_factory=dict)
+    reached: dict[int, ExitKey] = field(default_factory=dict)
+    """Room → the exit, or the action, by which it was first reached; not of rooms where the player just was."""
     changes: int = 0
     """The number of changes."""
 
@@ -38,6 +41,7 @@ class MapTimeline:
         self._learn(self.rooms, room, at)
 
     def _add_turn(self, step: MapStep, at: int) -> None:
+        self._reach(step, at)
         for room in (step.before, step.after):
             if room is not None:
                 self._learn(self.rooms, room, at)
@@ -55,6 +59,13 @@ class MapTimeline:
             for direction in step.exits:
                 self._learn(self.said, (step.after, direction), at)
 
+    def _reach(self, step: MapStep, at: int) -> None:
+        """Note the way to a room that nobody was in before."""
+        if step.void or step.before is None or step.after is None or step.after == step.before:
+            return
+        if at < self.rooms.get(step.after, at + 1):
+            self.reached[step.after] = (step.before, exit_name(step.action))
+
     def _learn(self, known: dict[_Key, int], what: _Key, at: int) -> None:
         earlier = known.get(what)
         if earlier is None or at < earlier:
@@ -62,14 +73,11 @@ class MapTimeline:
             self.changes += earlier is None
 
 
-_STUB = 16
-_BESIDE_A_LINE = 10
-_FAR = 2
-"""Squares; an exit that is no compass direction and leads further is listed instead of drawn."""
-
-
 def map_picture(timeline: MapTimeline, names: Mapping[PlaceKey, str]) -> dict[str, Any]:
-    """Return the picture of everything that was ever known, so that no room moves when an earlier turn is shown."""
+    """Return everything that was ever known, with since when; the page draws what was known by a turn.
+
+    `column` and `row` order the rooms of a level: the page leaves out those that hold nothing known yet.
+    """
     return _MapPicture(timeline, names).picture()
 
 
@@ -83,32 +91,36 @@ class _MapPicture:
         for (room, name), to in self._ends.items():
             connections.setdefault(room, {})[name] = to
         self._connections = connections
-        self._pixels = PixelLayout(lay_out(timeline.rooms, connections))
-        self._used: set[tuple[int, Square]] = set()
+        self._levels = MapLevels(timeline.rooms, connections)
 
     def picture(self) -> dict[str, Any]:
-        width, height = self._pixels.size
-        lines = self._lines()
         return {
-            "width": width,
-            "height": height,
-            "box": list(BOX),
             "rooms": [self._room(room, since) for room, since in self._timeline.rooms.items()],
-            "lines": lines,
+            "lines": self._lines(),
             "open": [end for way, since in self._timeline.said.items() if (end := self._open_end(way, since))],
             "changes": self._timeline.changes,
         }
 
     def _room(self, room: int, since: int) -> dict[str, Any]:
-        x, y = self._pixels.centre(room)
-        deaths = {name: at for (here, name), at in self._timeline.deadly.items() if here == room}
-        return {"id": room, "name": self._names.get(room, ""), "x": x, "y": y, "since": since, "deadly": deaths}
+        column, row = self._levels.squares[room]
+        origin, way = self._timeline.reached.get(room, (None, ""))
+        return {
+            "id": room,
+            "name": self._names.get(room, ""),
+            "since": since,
+            "level": self._levels.levels[room],
+            "region": self._levels.regions[room],
+            "column": column,
+            "row": row,
+            "reached": None if origin is None else {"from": origin, "way": way},
+            "deadly": {name: at for (here, name), at in self._timeline.deadly.items() if here == room},
+        }
 
     def _lines(self) -> list[dict[str, Any]]:
         lines: list[dict[str, Any]] = []
         done: set[ExitKey] = set()
         for (room, name), to in self._ends.items():
-            if (room, name) in done:
+            if (room, name) in done or room == to:
                 continue
             back = paired_exit(self._connections, room, name, to, done)
             done |= {(room, name)} | ({(to, back)} if back else set())
@@ -118,17 +130,7 @@ class _MapPicture:
     def _line(self, room: int, name: str, to: int, back: str | None) -> dict[str, Any]:
         since = self._timeline.ways[room, name][to]
         back_since = self._timeline.ways[to, back][room] if back else None
-        line = {"from": room, "to": to, "way": name, "back": back, "since": since, "back_since": back_since}
-        compass = name in COMPASS
-        if room == to or not (compass or self._pixels.distance(room, to) <= _FAR):
-            return line | {"kind": "told"}
-        leaving = COMPASS[name] if compass else self._pixels.toward(room, to)
-        arriving = COMPASS[back] if compass and back else (-leaving[0], -leaving[1])
-        if not compass:
-            arriving = self._pixels.toward(to, room)
-        self._used |= {(room, leaving), (to, arriving)}
-        path = self._pixels.path(room, leaving, to, arriving)
-        return line | {"kind": "compass" if compass else "other", "d": path, "at": self._pixels.port(room, leaving)}
+        return {"from": room, "to": to, "way": name, "back": back, "since": since, "back_since": back_since}
 
     def _open_end(self, way: ExitKey, since: int) -> dict[str, Any] | None:
         """Return the open end of an exit that a text named, until it was tried; None if it was never open."""
@@ -136,8 +138,4 @@ class _MapPicture:
         until = self._timeline.tried.get(way)
         if name not in COMPASS or room not in self._timeline.rooms or (until is not None and until <= since):
             return None
-        side = COMPASS[name]
-        (x, y), (dx, dy) = self._pixels.port(room, side), scaled(side, _STUB)
-        if (room, side) in self._used and until is None:
-            x, y = (x, y + _BESIDE_A_LINE) if side[0] else (x + _BESIDE_A_LINE, y)
-        return {"room": room, "way": name, "x": x, "y": y, "dx": dx, "dy": dy, "since": since, "until": until}
+        return {"room": room, "way": name, "since": since, "until": until}

@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import FrameType
@@ -20,7 +20,7 @@ _BACKLOG = 128
 
 
 def serve(
-    given: Path,
+    runs: Sequence[Path],
     *,
     host: str | None = None,
     port: int | None = None,
@@ -29,7 +29,7 @@ def serve(
     names: RunFileNames | None = None,
     ready: Callable[[str], None],
 ) -> None:
-    """Serve a run; `ready` is called with the address once the page can be opened.
+    """Serve one run, or several side by side; `ready` is called with the address once the page can be opened.
 
     Args:
         host: The address to listen at; None: this machine only. Beyond that a token is needed.
@@ -50,11 +50,11 @@ def serve(
         ) from None
     from zorkgpt.viewer.guard import AccessRules
 
-    files = open_run(given, may_be_empty=may_be_empty, names=names)
+    opened = [open_run(run, may_be_empty=may_be_empty, names=names) for run in runs]
     rules = AccessRules.of(host, edit=edit)
     listening = _listen(host or "127.0.0.1", port)
     config = uvicorn.Config(
-        make_app(files, rules),
+        make_app(opened, rules),
         http=limited_protocol(connection_bound()),
         log_level="error",
         access_log=False,
@@ -160,7 +160,7 @@ def _main(workdir: str, log: str, memory: str) -> None:
         os.nice(_NICENESS)
     threading.Thread(target=_end_with_the_parent, daemon=True).start()
     try:
-        serve(Path(workdir), may_be_empty=True, names=RunFileNames(log, memory), ready=_tell)
+        serve([Path(workdir)], may_be_empty=True, names=RunFileNames(log, memory), ready=_tell)
     except ViewerError as error:
         _tell(str(error))
 

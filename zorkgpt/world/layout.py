@@ -33,7 +33,7 @@ def lay_out(rooms: Iterable[int], connections: Connections) -> dict[int, Square]
         wanted = (0, 0) if anchor is None else placed[anchor]
         entry = shape[block[0]]
         target = (wanted[0] + lean[0] - entry[0], wanted[1] + lean[1] - entry[1])
-        shift = _nearest_fit(shape.values(), set(placed.values()), lines, target)
+        shift = nearest_fit(shape.values(), set(placed.values()), lines, target)
         new = {room: (x + shift[0], y + shift[1]) for room, (x, y) in shape.items()}
         lines |= {
             square for room in new for _, _, other in neighbours[room] for square in between(new[room], new[other])
@@ -172,7 +172,7 @@ def _spread(squares: dict[int, Square], at: Square, step: Square) -> dict[int, S
     return {room: moved(square) for room, square in squares.items()}
 
 
-def _nearest_fit(shape: Iterable[Square], taken: set[Square], lines: set[Square], target: Square) -> Square:
+def nearest_fit(shape: Iterable[Square], taken: set[Square], lines: set[Square], target: Square) -> Square:
     """Return the shift nearest to `target` at which the shape is on no line and touches no occupied square."""
     shape = list(shape)
     # Larger blocks keep a distance of one square, so that unconnected rooms don't look like neighbours.

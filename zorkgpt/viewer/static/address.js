@@ -10,7 +10,7 @@ const LONGEST_FIND = 200;
 // How episodes are compared.
 const BY = ["place", "score"];
 
-let known = { panels: [], tabs: [], screens: [], events: [], sorts: [] };
+let known = { panels: [], tabs: [], screens: [], events: [], sorts: [], heats: [] };
 let timer = null;
 let written = "";
 let lostAt = "";
@@ -54,7 +54,7 @@ export async function openAddress() {
 }
 
 async function openFirst() {
-  Object.assign(view, { place: null, beside: null, by: BY[0], panel: "transcript", tab: known.tabs[0], find: null, only: [], sort: known.sorts[0], from: null });
+  Object.assign(view, { place: null, beside: null, by: BY[0], heat: known.heats[0], large: false, panel: "transcript", tab: known.tabs[0], find: null, only: [], sort: known.sorts[0], from: null });
   const last = [...run.episodes.keys()].at(-1);
   if (last !== undefined) await show(last, exported ? 0 : Infinity, !exported);
 }
@@ -77,7 +77,7 @@ function sightOf(asked) {
   })]);
 }
 
-async function open({ head, tab = known.tabs[0], panel = "transcript", place, beside, by = BY[0], find = null, only = "", sort = known.sorts[0], from, ...others }) {
+async function open({ head, tab = known.tabs[0], panel = "transcript", place, beside, by = BY[0], heat = known.heats[0], large = "", find = null, only = "", sort = known.sorts[0], from, ...others }) {
   const [stranger] = Object.keys(others);
   if (stranger !== undefined) throw new NoSuchSight(`“${shorten(stranger, 40)}” means nothing here.`);
   if (!known.tabs.includes(tab)) throw new NoSuchSight(`there is no tab “${shorten(tab, 40)}”.`);
@@ -87,6 +87,8 @@ async function open({ head, tab = known.tabs[0], panel = "transcript", place, be
   const strange = events.find((name) => !known.events.includes(name));
   if (strange !== undefined) throw new NoSuchSight(`there is no filter “${shorten(strange, 40)}”; there are ${known.events.join(", ")}.`);
   if (!BY.includes(by)) throw new NoSuchSight(`episodes are compared by ${BY.join(" or by ")}, not by “${shorten(by, 40)}”.`);
+  if (!known.heats.includes(heat)) throw new NoSuchSight(`the map has no heat “${shorten(heat, 40)}”; there are ${known.heats.join(", ")}.`);
+  if (!["", "1"].includes(large)) throw new NoSuchSight("the map is large with large=1.");
   const compared = beside === undefined ? null : beside.split(",").map(episodeOf);
   const learnedIn = from === undefined ? null : episodeOf(from);
   const room = place === undefined ? null : placeOf(place);
@@ -102,7 +104,7 @@ async function open({ head, tab = known.tabs[0], panel = "transcript", place, be
     if (at === null) throw new NoSuchSight(`episode ${episode} has no turn ${turn}; its last one is ${run.episodes.get(episode).last_turn}.`);
     await show(episode, at);
   }
-  Object.assign(view, { tab, panel, place: room, beside: compared, by, find: events.length ? find ?? "" : find, only: events, sort, from: learnedIn });
+  Object.assign(view, { tab, panel, place: room, beside: compared, by, heat, large: large === "1", find: events.length ? find ?? "" : find, only: events, sort, from: learnedIn });
 }
 
 function episodeOf(words) {
@@ -129,6 +131,8 @@ function address() {
   if (view.place !== null) add("place", placeKey(view.place));
   if (view.beside !== null) parts.push(`beside=${view.beside.join(",")}`);
   add("by", view.by, BY[0]);
+  add("heat", view.heat, known.heats[0]);
+  if (view.large) parts.push("large=1");
   add("sort", view.sort, known.sorts[0]);
   if (view.from !== null) add("from", view.from);
   if (view.find) add("find", view.find.slice(0, LONGEST_FIND));

@@ -9,9 +9,13 @@ const LONGEST_WAIT_MS = 8000;
 const index = document.getElementById("run-index");
 const chunks = new Map();
 const kept = new Map();
+// Of several runs each has a page of its own, and answers of its own.
+const base = /^\/runs\/\d+\//.exec(location.pathname)?.[0] ?? "/";
 let token = tokenOr("");
 
 export const exported = index !== null;
+
+export const isOneOfSeveral = !exported && base !== "/";
 
 // Everything that an exported file holds, by the path that asks for it.
 export async function allAnswers() {
@@ -68,7 +72,7 @@ export async function ask(path) {
 
 // A file that is made on request.
 export async function download(path) {
-  const response = await fetch(`/api/${path}`, { headers: headers(), cache: "no-store" }).catch(() => null);
+  const response = await fetch(`/api${base}${path}`, { headers: headers(), cache: "no-store" }).catch(() => null);
   if (response === null) throw new Unanswered(GONE);
   if (!response.ok) throw new Unanswered(shown((await response.json().catch(() => null))?.error ?? `The viewer answered ${response.status}.`));
   const link = document.createElement("a");
@@ -87,7 +91,7 @@ export function send(path, body) {
 }
 
 async function answered(path, options) {
-  const response = await fetch(`/api/${path}`, options).catch(() => null);
+  const response = await fetch(`/api${base}${path}`, options).catch(() => null);
   if (response === null) throw new Unanswered(GONE);
   // A body can break off, and what stands between can answer with a page of its own.
   const answer = await response.json().catch(() => null);
@@ -119,7 +123,7 @@ export function offer(path, version, answer) {
 export async function follow(onNews, onStanding) {
   for (let wait = FIRST_WAIT_MS; ; wait = Math.min(2 * wait, LONGEST_WAIT_MS)) {
     try {
-      const response = await fetch("/api/events", { headers: headers(), cache: "no-store" });
+      const response = await fetch(`/api${base}events`, { headers: headers(), cache: "no-store" });
       if (!response.ok) throw new Error(`The viewer answered ${response.status}.`);
       wait = FIRST_WAIT_MS;
       onStanding(true);

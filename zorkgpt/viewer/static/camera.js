@@ -2,12 +2,17 @@
 const STEP = 60;
 const LEAST_SPAN = 260;
 // Units of the drawing for each pixel: up to the one the whole of what is known is shown, else a part of it, so large.
-const SMALLEST = 1.9;
+const SMALLEST = 1.6;
 const READABLE = 1.25;
+// From here on names in rooms are too small to read.
+const UNREADABLE = 1.75;
+const AROUND_FOCUS = 24;
 
 export class Camera {
-  constructor(canvas) {
+  // `onScale` is told the scale whenever something is seen from elsewhere.
+  constructor(canvas, onScale) {
     this.canvas = canvas;
+    this.onScale = onScale;
     this.free = false;
     this.x = this.y = 0;
     this.span = LEAST_SPAN;
@@ -35,6 +40,26 @@ export class Camera {
   apply() {
     const height = this.scale * Math.max(1, this.canvas.clientHeight);
     this.canvas.setAttribute("viewBox", `${(this.x - this.span / 2).toFixed(1)} ${(this.y - height / 2).toFixed(1)} ${this.span.toFixed(1)} ${height.toFixed(1)}`);
+    this.canvas.classList.toggle("far", this.scale > UNREADABLE);
+    this.canvas.style.setProperty("--unit", this.scale.toFixed(3));
+    this.onScale(this.scale);
+  }
+
+  // Where a sign of so many pixels, which stands on this point, is seen as a whole.
+  within(x, y, wide, high) {
+    const half = Math.max(0, (this.span - wide * this.scale) / 2);
+    const top = this.y - (this.scale * this.canvas.clientHeight) / 2 + high * this.scale;
+    return [Math.min(Math.max(x, this.x - half), this.x + half), Math.max(y, top)];
+  }
+
+  // What is seen stays where it was, though rooms have made room for a new one: by the room nearest to the middle.
+  hold(before, after) {
+    const far = (spot) => Math.hypot(spot.x - this.x, spot.y - this.y);
+    const kept = [...before].filter(([id]) => after.has(id)).sort(([, one], [, other]) => far(one) - far(other))[0];
+    if (!this.free || !kept) return;
+    const [id, spot] = kept;
+    this.x += after.get(id).x - spot.x;
+    this.y += after.get(id).y - spot.y;
   }
 
   // All that is known, or, where that would be too small to read, what lies around the player.
@@ -52,11 +77,14 @@ export class Camera {
     this.apply();
   }
 
-  // A room that is out of sight comes to the middle.
+  // A room that is out of sight comes into it.
   bringIn(spot, [wide, high]) {
-    const height = this.scale * Math.max(1, this.canvas.clientHeight);
-    if (Math.abs(spot.x - this.x) + wide / 2 <= this.span / 2 && Math.abs(spot.y - this.y) + high / 2 <= height / 2) return;
-    Object.assign(this, { free: true, x: spot.x, y: spot.y });
+    const half = (this.scale * Math.max(1, this.canvas.clientHeight)) / 2;
+    const [besideX, besideY] = [this.span / 2 - wide / 2 - AROUND_FOCUS, half - high / 2 - AROUND_FOCUS].map((room) => Math.max(0, room));
+    const x = Math.min(Math.max(this.x, spot.x - besideX), spot.x + besideX);
+    const y = Math.min(Math.max(this.y, spot.y - besideY), spot.y + besideY);
+    if (x === this.x && y === this.y) return;
+    Object.assign(this, { free: true, x, y });
     this.apply();
   }
 
@@ -73,15 +101,21 @@ export class Camera {
     this.apply();
   }
 
-  zoom(factor) {
+  // What is under the point of the window stays there; without one, the middle does.
+  zoom(factor, point = null) {
+    const edges = this.canvas.getBoundingClientRect();
+    const [dx, dy] = point ? [point[0] - edges.left - edges.width / 2, point[1] - edges.top - edges.height / 2] : [0, 0];
+    const before = this.scale;
     this.free = true;
     this.span = Math.min(Math.max(LEAST_SPAN, this.span / factor), 3 * Math.max(this.width, this.height));
+    this.x += dx * (before - this.scale);
+    this.y += dy * (before - this.scale);
     this.apply();
   }
 
   wheel(event) {
     event.preventDefault();
-    this.zoom(event.deltaY < 0 ? 1.12 : 1 / 1.12);
+    this.zoom(event.deltaY < 0 ? 1.12 : 1 / 1.12, [event.clientX, event.clientY]);
   }
 
   press(event) {
@@ -99,12 +133,17 @@ export class Camera {
     // A click that trembles stays a click.
     if (this.moved < 5) return;
     if (this.fingers.size === 1) this.move(-dx * this.scale, -dy * this.scale);
-    else if (spread > 0) this.zoom(this.spread() / spread);
+    else if (spread > 0) this.zoom(this.spread() / spread, this.centre());
   }
 
   spread() {
     const [one, other] = [...this.fingers.values()];
     return other ? Math.hypot(one[0] - other[0], one[1] - other[1]) : 0;
+  }
+
+  centre() {
+    const fingers = [...this.fingers.values()];
+    return [0, 1].map((axis) => fingers.reduce((sum, finger) => sum + finger[axis], 0) / fingers.length);
   }
 
   key(event) {

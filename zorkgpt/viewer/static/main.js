@@ -1,10 +1,12 @@
 // Puts the page together.
 import { button, el } from "./dom.js";
+import { isOneOfSeveral } from "./api.js";
 import { announce, listen, openScreen, run, start, view } from "./run.js";
 import { openAddress, startAddress, writeAddress } from "./address.js";
 import { showTranscriptAgain, startTranscript, updateTranscript } from "./transcript.js";
 import { startTimeline, updateTimeline } from "./timeline.js";
 import { startMap, updateMap } from "./map.js";
+import { HEATS } from "./map_heat.js";
 import { startTurn, updateTurn } from "./turn.js";
 import { TABS } from "./tabs.js";
 import { startBeside, updateBeside } from "./side_by_side.js";
@@ -19,6 +21,7 @@ const SCREENS = [["overview", "Overview"], ["turn", "Turns"], ["memories", "All 
 const PANELS = [["transcript", "Transcript"], ["world", "Map"], ["turn", "Turn"], ["known", "Memory"], ["found", "Search"]];
 
 function startScreens() {
+  if (isOneOfSeveral) byId("screens").append(el("a", { class: "all-runs", href: "/" }, "All runs"));
   byId("screens").append(...SCREENS.map(([id, name]) => button(name, () => openScreen(id), { class: "small", "data-screen": id })));
   byId("screens").append(button("Search", () => (view.find === null || view.screen !== "turn" ? openSearch() : closeSearch()), { class: "small", id: "searcher", title: "Search all episodes (/)" }));
 }
@@ -32,7 +35,7 @@ function updateTabs() {
   const hidden = document.body.dataset.panel !== panel || document.body.dataset.screen !== screen;
   if (hidden && panel === "transcript") showTranscriptAgain();
   document.body.dataset.screen = screen;
-  for (const one of byId("screens").children) one.setAttribute("aria-pressed", one.id === "searcher" ? view.find !== null && screen === "turn" : one.dataset.screen === screen);
+  for (const one of byId("screens").querySelectorAll("button")) one.setAttribute("aria-pressed", one.id === "searcher" ? view.find !== null && screen === "turn" : one.dataset.screen === screen);
   document.body.dataset.panel = panel;
   for (const one of byId("tabs").children) one.hidden = one.dataset.opens === "found" && view.find === null;
   for (const one of byId("tabs").children) one.setAttribute("aria-pressed", one.dataset.opens === panel);
@@ -69,6 +72,6 @@ startEverything(byId("everything-body"));
 startKnown();
 for (const update of [updateTabs, updateHeader, updateTimeline, updateTranscript, updateMap, updateTurn, ...TABS.map(({ update }) => update), updateBeside, updateOverview, updateEverything, updateSearch]) listen(update);
 listen(() => document.body.classList.toggle("empty-run", run.episodes.size === 0 || view.episode === 0));
-startAddress({ sorts: SORTS, events: EVENTS.map(([id]) => id), screens: SCREENS.map(([id]) => id).filter((id) => id !== "turn"), panels: PANELS.map(([id]) => id), tabs: TABS.map(({ id }) => id) });
+startAddress({ sorts: SORTS, heats: HEATS.map(([id]) => id), events: EVENTS.map(([id]) => id), screens: SCREENS.map(([id]) => id).filter((id) => id !== "turn"), panels: PANELS.map(([id]) => id), tabs: TABS.map(({ id }) => id) });
 listen(writeAddress);
 start(openAddress).catch(complain);

@@ -1,54 +1,79 @@
-// The map: drawn once for all that was ever known, and then shown as it was known at the turn that is looked at.
-import { button, shorten, shown, svg } from "./dom.js";
+// The map: what is known by the turn that is looked at, with where the player is and how it came there.
+import { button, el, shorten, shown, svg } from "./dom.js";
 import { askOnce } from "./api.js";
 import { announce, columnsOf, current, now, placesOf, roomName, run, view } from "./run.js";
 import { Camera } from "./camera.js";
+import { HEATS, heatAt, said } from "./map_heat.js";
+import { BOX, cell, laidOut, layoutKey } from "./map_layout.js";
 
 const TRAIL = 40;
 const LINE_LETTERS = 11;
+const REGION_TINTS = 6;
+const GLOWS = 5;
+// About how large a name of a region is, in pixels.
+const LETTER = 7.6;
+const LINE = 17;
+const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
 let camera;
-let box;
 let canvas;
 let layers = {};
-let drawing = null;
-let parts = [];
+let drawn = { key: "", spots: new Map(), lines: [] };
 let asked = null;
+let heatChooser;
+let largeButton;
+let legend;
 
 export function startMap(element) {
-  box = element;
   canvas = svg("svg", { class: "map", tabindex: 0, role: "group", "aria-label": "Map" });
-  camera = new Camera(canvas);
-  const tools = document.createElement("div");
-  tools.className = "map-tools";
-  tools.append(
+  camera = new Camera(canvas, thinOut);
+  heatChooser = el("select", { class: "small", "aria-label": "Colour the rooms by", on: { change: () => { view.heat = heatChooser.value; announce(); } } }, HEATS.map(([id, name]) => el("option", { value: id }, name)));
+  largeButton = button(svg("svg", { viewBox: "0 0 16 16", class: "icon", "aria-hidden": "true" }, svg("path", { d: "M2 6V2h4M10 2h4v4M14 10v4h-4M6 14H2v-4" })), toggleLarge, { class: "round", "aria-label": "As large as the window", title: "As large as the window (L)" });
+  const tools = el("div", { class: "map-tools" }, heatChooser,
     button("+", () => camera.zoom(1.3), { class: "round", "aria-label": "Zoom in" }),
     button("−", () => camera.zoom(1 / 1.3), { class: "round", "aria-label": "Zoom out" }),
     button("⤢", () => camera.fit(), { class: "round", "aria-label": "Show the whole map", title: "Whole map" }),
-    button("◎", () => { camera.free = false; look(); }, { class: "round", "aria-label": "Centre on the player", title: "Centre on the player" }),
-  );
-  const legend = document.createElement("p");
-  legend.className = "legend";
-  legend.textContent = "○ not tried · dashed: up, down, by a command · arrow: one way · red: died there";
+    button("◎", () => { camera.free = false; look(); }, { class: "round", "aria-label": "Centre on the player", title: "Centre on the player" }), largeButton);
+  legend = el("p", { class: "legend" });
+  canvas.addEventListener("pointerover", (event) => name(roomOf(event.target)));
+  canvas.addEventListener("pointerleave", () => name(roomOf(document.activeElement)));
+  canvas.addEventListener("focusin", (event) => focused(roomOf(event.target)));
+  canvas.addEventListener("focusout", () => name(null));
   element.append(canvas, tools, legend);
 }
 
-export async function updateMap() {
-  if (!current()?.columns) return;
-  const picture = await askOnce("map", `${run.map}.${Object.keys(run.names).length}`);
-  if (picture !== drawing) draw(picture);
-  look();
+export function toggleLarge() {
+  view.large = !view.large;
+  announce();
 }
 
-function draw(picture) {
-  drawing = picture;
-  parts = [];
-  layers = Object.fromEntries(["trail", "lines", "ends", "rooms", "labels"].map((name) => [name, svg("g", { class: name })]));
+export async function updateMap() {
+  document.body.classList.toggle("large-map", view.large && view.screen === "turn");
+  document.body.classList.toggle("place-asked", view.place !== null);
+  largeButton.setAttribute("aria-pressed", view.large);
+  heatChooser.value = view.heat;
+  if (!current()?.columns) return;
+  const [picture, heat] = await Promise.all([askOnce("map", `${run.map}.${Object.keys(run.names).length}`), heatAt()]);
+  const key = layoutKey(picture, now());
+  if (drawn.picture !== picture || drawn.key !== key) draw(picture, key);
+  look();
+  warm(heat);
+}
+
+function draw(picture, key) {
+  const kept = roomOf(document.activeElement);
+  const before = drawn.spots;
+  drawn = { picture, key, ...laidOut(picture, now()) };
+  layers = Object.fromEntries(["levels", "regions", "trail", "lines", "ends", "rooms", "labels", "titles", "tip"].map((one) => [one, svg("g", { class: one })]));
   canvas.replaceChildren(arrow(), ...Object.values(layers));
-  camera.limits(picture.width, picture.height);
-  picture.lines.forEach(addLine);
-  picture.open.forEach(addEnd);
-  picture.rooms.forEach(addRoom);
+  camera.limits(drawn.width, drawn.height);
+  camera.hold(before, drawn.spots);
+  if (drawn.levels.length > 1) drawn.levels.forEach(addLevel);
+  addRegions();
+  drawn.lines.forEach(addLine);
+  drawn.ends.forEach(addEnd);
+  for (const spot of drawn.spots.values()) addRoom(spot);
+  if (kept !== null) groupOf(kept)?.focus({ preventScroll: true });
 }
 
 function arrow() {
@@ -56,47 +81,69 @@ function arrow() {
     markerUnits: "userSpaceOnUse", orient: "auto" }, svg("path", { d: "M0 0 L8 4 L0 8 z" })));
 }
 
-function part(element, layer, since, until = null, more = () => {}) {
-  layers[layer].append(element);
-  parts.push({ element, since, until: until ?? Infinity, more });
+function addLevel({ level, left, right, top, bottom }) {
+  const words = level === 0 ? "Where it began" : `${Math.abs(level)} ${level > 0 ? "up" : "down"}`;
+  layers.levels.append(svg("rect", { class: "level", x: left, y: top, width: right - left, height: bottom - top, rx: 16 }));
+  layers.titles.append(svg("text", { class: "level-name", x: left + 4, y: top - 6 }, words));
 }
 
-function addLine(line) {
-  if (line.kind === "told") return;
-  const path = svg("path", { class: `way ${line.kind}`, d: line.d }, svg("title", {}, `${roomName(line.from)}: ${line.way}`));
-  part(path, "lines", line.since, null, (at) => path.classList.toggle("one-way", line.back_since === null || line.back_since > at));
-  if (line.kind === "other") {
-    const middle = path.getPointAtLength(path.getTotalLength() / 2);
-    part(svg("text", { class: "label", x: middle.x, y: middle.y + 4 }, shorten(line.way, 18)), "labels", line.since);
+// Rooms that belong together share a tint; from afar, the room with most ways names them.
+function addRegions() {
+  const regions = Map.groupBy(drawn.spots.values(), ({ room }) => room.region);
+  const ways = (id) => drawn.lines.filter(({ from, to }) => from === id || to === id).length;
+  [...regions.values()].sort((one, other) => other.length - one.length).forEach((spots, index) => {
+    if (regions.size === 1 || spots.length < 3) return;
+    for (const spot of spots) layers.regions.append(svg("rect", { class: `region tint-${index % REGION_TINTS}`, ...cell(spot) }));
+    const centre = spots.reduce((most, spot) => (ways(spot.room.id) > ways(most.room.id) ? spot : most));
+    layers.titles.append(svg("text", { class: "region-name", x: centre.x, y: centre.y }, shorten(`around ${nameOf(centre.room)}`, 40)));
+  });
+}
+
+// Names of regions that would lie over a larger one's are left out.
+function thinOut(scale) {
+  const placed = [];
+  for (const text of canvas.querySelectorAll(".region-name")) {
+    const [x, y] = ["x", "y"].map((axis) => Number(text.getAttribute(axis)));
+    const wide = LETTER * text.textContent.length * scale;
+    const free = placed.every((other) => Math.abs(other.x - x) > (other.wide + wide) / 2 || Math.abs(other.y - y) > LINE * scale);
+    text.classList.toggle("left-out", !free);
+    if (free) placed.push({ x, y, wide });
   }
 }
 
+function addLine(line) {
+  const path = svg("path", { class: `way ${line.kind}${line.back_since === null || line.back_since > now() ? " one-way" : ""}`, d: line.d, "data-from": line.from, "data-to": line.to },
+    svg("title", {}, `${roomName(line.from)}: ${shown(line.way)}`));
+  layers.lines.append(path);
+  if (line.kind === "other") layers.labels.append(svg("text", { class: "label", x: line.middle[0], y: line.middle[1] + 4 }, shorten(line.way, 18)));
+}
+
 function addEnd(end) {
-  const group = svg("g", { class: "open" },
-    svg("path", { d: `M${end.x} ${end.y}l${end.dx} ${end.dy}` }),
-    svg("circle", { cx: end.x + end.dx, cy: end.y + end.dy, r: 3.5 }),
-    svg("title", {}, `${roomName(end.room)}: ${end.way} was not tried`));
-  part(group, "ends", end.since, end.until);
+  layers.ends.append(svg("g", { class: "open" }, svg("path", { d: `M${end.x} ${end.y}l${end.dx} ${end.dy}` }), svg("circle", { cx: end.x + end.dx, cy: end.y + end.dy, r: 3.5 }),
+    svg("title", {}, `${roomName(end.room)}: ${end.way} was not tried`)));
 }
 
-function addRoom(room) {
-  const [width, height] = drawing.box;
-  const name = room.name || `Room ${room.id}`;
-  const group = svg("g", { class: "room", "data-room": room.id, tabindex: -1, role: "button", "aria-label": shorten(name, 80),
-    transform: `translate(${room.x} ${room.y})`, on: { click: () => choose(room.id) } });
-  group.append(svg("rect", { x: -width / 2, y: -height / 2, width, height, rx: 7 }));
-  const lines = wrapped(name);
-  lines.forEach((line, index) => group.append(svg("text", { y: 5 + 16 * (index - (lines.length - 1) / 2) }, line)));
-  const deaths = Object.entries(room.deadly);
-  const skull = svg("text", { class: "deadly", x: width / 2 - 9, y: -height / 2 + 12 }, "✕");
-  skull.append(svg("title", {}, deaths.map(([way]) => shown(way)).join(", ")));
-  if (deaths.length) group.append(skull);
-  part(group, "rooms", room.since, null, (at) => group.classList.toggle("danger", deaths.some(([, since]) => since <= at)));
+function nameOf(room) {
+  return room.name || `Room ${room.id}`;
 }
 
-function wrapped(name) {
+function addRoom({ room, x, y }) {
+  const [width, height] = BOX;
+  const group = svg("g", { class: "room", "data-room": room.id, tabindex: -1, role: "button", transform: `translate(${x} ${y})`, on: { click: () => choose(room.id), keydown: (event) => step(event, room.id) } });
+  const shape = { x: -width / 2, y: -height / 2, width, height, rx: 7 };
+  group.append(svg("rect", shape), svg("rect", { class: "glow", ...shape }));
+  const lines = wrapped(nameOf(room));
+  lines.forEach((line, index) => group.append(svg("text", { class: "name", y: 5 + 16 * (index - (lines.length - 1) / 2) }, line)));
+  const deaths = Object.entries(room.deadly).filter(([, since]) => since <= now());
+  group.classList.toggle("danger", deaths.length > 0);
+  if (deaths.length) group.append(svg("text", { class: "deadly", x: width / 2 - 9, y: -height / 2 + 12 }, "✕", svg("title", {}, deaths.map(([way]) => shown(way)).join(", "))));
+  group.append(svg("text", { class: "heat", x: width / 2, y: height / 2 + 13 }));
+  layers.rooms.append(group);
+}
+
+function wrapped(words) {
   const lines = [];
-  for (const word of shorten(name, 2 * LINE_LETTERS).split(" ")) {
+  for (const word of shorten(words, 2 * LINE_LETTERS).split(" ")) {
     const joined = lines.length ? `${lines.at(-1)} ${word}` : word;
     if (lines.length && joined.length <= LINE_LETTERS) lines[lines.length - 1] = joined;
     else lines.push(word.length > LINE_LETTERS ? `${word.slice(0, LINE_LETTERS - 1)}…` : word);
@@ -109,45 +156,100 @@ function choose(room) {
   announce();
 }
 
-function look() {
-  const at = now();
-  const [, here] = placesOf();
-  for (const { element, since, until, more } of parts) {
-    const known = since <= at && at < until;
-    element.classList.toggle("unknown", !known);
-    if (known) more(at);
+function roomOf(target) {
+  const group = target instanceof Element ? target.closest(".map .room") : null;
+  return group ? Number(group.dataset.room) : null;
+}
+
+function groupOf(id) {
+  return layers.rooms?.querySelector(`[data-room="${id}"]`);
+}
+
+// Who works by keyboard is at one room, and goes to the nearest one in a direction.
+function step(event, id) {
+  const way = ARROWS[event.key];
+  if (!way) return;
+  event.preventDefault();
+  event.stopPropagation();
+  const { x, y } = drawn.spots.get(id);
+  let [nearest, least] = [null, Infinity];
+  for (const spot of drawn.spots.values()) {
+    const [dx, dy] = [spot.x - x, spot.y - y];
+    const [along, aside] = [dx * way[0] + dy * way[1], Math.abs(dx * way[1]) + Math.abs(dy * way[0])];
+    if (along > 0 && along + 2 * aside < least) [nearest, least] = [spot.room.id, along + 2 * aside];
   }
-  const known = drawing.rooms.filter((room) => room.since <= at);
+  groupOf(nearest)?.focus({ preventScroll: true });
+}
+
+function focused(id) {
+  const spot = drawn.spots.get(id);
+  if (!spot) return;
+  for (const group of layers.rooms.children) group.setAttribute("tabindex", Number(group.dataset.room) === id ? 0 : -1);
+  camera.bringIn(spot, BOX);
+  name(id);
+}
+
+// The whole name, in letters of the same size however far away the map is.
+function name(id) {
+  const spot = drawn.spots.get(id);
+  if (!spot) return layers.tip?.replaceChildren();
+  const words = svg("text", { y: -9 }, groupOf(id).getAttribute("aria-label"));
+  const back = svg("rect", { rx: 5 });
+  const sign = svg("g", {}, back, words);
+  layers.tip.replaceChildren(sign);
+  const box = words.getBBox();
+  const [x, y] = camera.within(spot.x, spot.y - BOX[1] / 2, box.width + 14, box.height + 16);
+  sign.setAttribute("transform", `translate(${x} ${y}) scale(${camera.scale})`);
+  for (const [side, value] of Object.entries({ x: box.x - 7, y: box.y - 4, width: box.width + 14, height: box.height + 8 })) back.setAttribute(side, value);
+  return undefined;
+}
+
+function look() {
+  const [, here] = placesOf();
+  const reached = layers.rooms.querySelector('[tabindex="0"]');
   for (const group of layers.rooms.children) {
     const id = Number(group.dataset.room);
     group.classList.toggle("here", id === here);
     group.classList.toggle("asked", id === view.place);
-    group.setAttribute("tabindex", group.classList.contains("unknown") ? -1 : 0);
+    if (!reached) group.setAttribute("tabindex", id === here ? 0 : -1);
   }
   trail();
-  canvas.setAttribute("aria-label", `Map: ${known.length} rooms are known, the player is in ${roomName(here)}`);
-  const spot = drawing.rooms.find((room) => room.id === here);
-  camera.follow(spot, known, drawing.box);
+  canvas.setAttribute("aria-label", `Map: ${drawn.spots.size} rooms are known, the player is in ${roomName(here)}`);
+  camera.follow(drawn.spots.get(here), [...drawn.spots.values()], BOX);
   if (view.place !== asked) {
     asked = view.place;
-    const wanted = known.find((room) => room.id === asked);
-    if (wanted) camera.bringIn(wanted, drawing.box);
+    const wanted = drawn.spots.get(asked);
+    if (wanted) camera.bringIn(wanted, BOX);
   }
+}
+
+// Colours each room by what is counted there, the most in the strongest colour; the number stands beside it.
+function warm(heat) {
+  const most = Math.max(1, ...[...(heat?.values() ?? [])].map(Math.abs));
+  for (const group of layers.rooms.children) {
+    const id = Number(group.dataset.room);
+    const amount = heat?.get(id) ?? 0;
+    const level = amount ? Math.ceil(GLOWS * Math.sqrt(Math.abs(amount) / most)) : 0;
+    group.querySelector(".glow").setAttribute("class", `glow glow-${level} ${view.heat}${amount < 0 ? " less" : ""}`);
+    group.querySelector(".heat").textContent = amount ? amount.toLocaleString("en") : "";
+    group.setAttribute("aria-label", `${shorten(nameOf(drawn.spots.get(id).room), 80)}${heat && amount ? `, ${said(view.heat, amount)}` : ""}`);
+  }
+  const words = heat ? `${HEATS.find(([one]) => one === view.heat)[2]}, in all episodes up to this turn · at most ${said(view.heat, most)}` : "○ not tried · dashed: up, down, by a command · arrow: one way · red: died there";
+  if (legend.textContent !== words) legend.textContent = words;
 }
 
 // The last steps of this episode, fading backwards.
 function trail() {
   const columns = columnsOf(view.episode);
   if (!columns) return;
-  const spots = new Map(drawing.rooms.map((room) => [room.id, room]));
   const steps = [];
   for (let at = view.at; at > 0 && steps.length < TRAIL; at--) {
-    const [from, to] = [spots.get(columns.places[at - 1]), spots.get(columns.places_after[at - 1])];
+    const [from, to] = [drawn.spots.get(columns.places[at - 1]), drawn.spots.get(columns.places_after[at - 1])];
     if (from && to && from !== to) steps.push([from, to]);
   }
   layers.trail.replaceChildren(...steps.map(([from, to], index) => {
-    const drawn = drawing.lines.find((line) => line.d && [line.from, line.to].includes(from.id) && [line.from, line.to].includes(to.id));
-    const line = svg("path", { class: drawn ? "" : "leap", d: drawn ? drawn.d : `M${from.x} ${from.y}L${to.x} ${to.y}` });
+    const way = drawn.lines.find((line) => [line.from, line.to].includes(from.room.id) && [line.from, line.to].includes(to.room.id));
+    const line = svg("path", { class: way ? "" : "leap", d: way ? way.d : `M${from.x} ${from.y}L${to.x} ${to.y}` });
     line.style.opacity = (0.75 * (1 - index / TRAIL)).toFixed(2);
     return line;
   }));

@@ -2,6 +2,7 @@
 import { button, count, el, fill, shorten, svg, turnLink } from "./dom.js";
 import { askOnce, download, exported } from "./api.js";
 import { announce, attempt, roomName, run, view } from "./run.js";
+import { FIGURES, change, duration, money, sum } from "./figures.js";
 import { sorted, table } from "./table.js";
 
 const HEIGHT = 200;
@@ -32,11 +33,6 @@ export async function updateOverview() {
   fill(box, key, [summary(rows), episodeTable(rows), ...curve(rows), ...points(rows), ...(exported ? [] : saving())]);
 }
 
-function sum(rows, name) {
-  const known = rows.map((row) => row[name]).filter((value) => value !== null);
-  return known.length ? known.reduce((total, value) => total + value, 0) : null;
-}
-
 function summary(rows) {
   const best = rows.reduce((most, row) => ((row.score ?? -Infinity) > (most?.score ?? -Infinity) ? row : most), null);
   const tokens = sum(rows, "prompt_tokens");
@@ -46,37 +42,15 @@ function summary(rows) {
     tokens === null ? "" : `${count(sum(rows, "calls"), "model call")}, ${money(rows)}.`);
 }
 
-function duration(seconds) {
-  if (seconds === null) return "time not known";
-  if (seconds < 60) return `${seconds.toFixed(seconds < 10 ? 1 : 0)} s`;
-  const minutes = Math.floor(seconds / 60);
-  return minutes < 60 ? `${minutes} min ${Math.round(seconds % 60)} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
-}
-
-// Of calls whose price is not known the cost is a lower bound.
-function money(rows) {
-  const cost = sum(rows, "cost");
-  if (cost === null) return "cost not known";
-  return `${sum(rows, "unpriced") ? "at least " : ""}$${cost.toFixed(cost < 1 ? 4 : 2)}`;
-}
-
-function tokens(row) {
-  return row.prompt_tokens === null && row.completion_tokens === null ? null : (row.prompt_tokens ?? 0) + (row.completion_tokens ?? 0);
+// Leads to what the episode learned.
+function learnedCell(row) {
+  const open = () => { Object.assign(view, { screen: "memories", from: row.episode }); announce(); };
+  return row.learned ? button(row.learned, open, { class: "small", title: `What episode ${row.episode} learned` }) : 0;
 }
 
 const COLUMNS = [
   { id: "episode", name: "Episode", value: (row) => row.episode, cell: (row) => turnLink(row.episode, row.last_turn, `Episode ${row.episode}`), number: false },
-  { id: "end", name: "End", value: (row) => row.reason ?? "not over" },
-  { id: "score", name: "Score", value: (row) => row.score, number: true },
-  { id: "turns", name: "Turns", value: (row) => row.turns, number: true },
-  { id: "rooms", name: "Rooms", title: "Different rooms; in brackets those that no earlier episode had seen", value: (row) => row.rooms, cell: (row) => `${row.rooms} (${row.new_rooms})`, number: true },
-  { id: "deaths", name: "Deaths", value: (row) => row.deaths, number: true },
-  { id: "repeated", name: "Repeated failures", title: "Actions without effect that had had none at the same place before, in this or an earlier episode", value: (row) => row.repeated, number: true },
-  { id: "learned", name: "Learned", title: "Lasting memories that were added", value: (row) => row.learned, cell: (row) => (row.learned ? button(row.learned, () => { Object.assign(view, { screen: "memories", from: row.episode }); announce(); }, { class: "small", title: `What episode ${row.episode} learned` }) : 0), number: true },
-  { id: "disproved", name: "Disproved", title: "Lasting memories that were found to be wrong", value: (row) => row.disproved, number: true },
-  { id: "tokens", name: "Tokens", title: "Of all questions to models and their answers, as far as the server told", value: tokens, number: true },
-  { id: "cost", name: "Cost", value: (row) => row.cost, cell: (row) => (row.calls ? money([row]) : "–"), number: true },
-  { id: "seconds", name: "Time", title: "Of the turns, with their questions to models", value: (row) => row.seconds, cell: (row) => duration(row.seconds), number: true },
+  ...FIGURES.map((figure) => (figure.id === "learned" ? { ...figure, cell: learnedCell } : figure)),
 ];
 
 function episodeTable(rows) {
@@ -120,7 +94,7 @@ function points(rows) {
   if (!ways.size) return [heading, el("p", { class: "empty" }, "No turn changed the score.")];
   const all = [...ways.values()].sort((one, other) => other.times.length - one.times.length || other.gain - one.gain);
   return [heading, el("ul", { class: "points" }, all.map((way) => el("li", {},
-    el("span", { class: `badge ${way.gain > 0 ? "good" : "bad"}` }, `${way.gain > 0 ? "+" : "−"}${Math.abs(way.gain)}`),
+    change(way.gain),
     el("span", { class: "action", dir: "auto" }, shorten(way.action, 120)), el("bdi", { class: "quiet" }, shorten(roomName(way.place), 60)),
     el("span", { class: "times" }, way.times.slice(0, LINKS).flatMap(([episode, turn]) => [turnLink(episode, turn, `${episode}:${turn}`, { title: `Episode ${episode}, turn ${turn}` }), " "]),
       way.times.length > LINKS && `and ${way.times.length - LINKS} more`))))];

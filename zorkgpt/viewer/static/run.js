@@ -11,8 +11,9 @@ export const run = { name: "", episodes: new Map(), names: {}, map: 0, memory: 0
 // `at` counts the turns that were played: 0 is the opening. `place` is a place that was asked for, null the turn's own.
 // `screen` is what the page shows: one of "turn", "overview", "memories", which `sort` orders, and which are kept to those that the episode `from` learned. `panel` is the one that is open where there is room for one, `tab` the one of what is known.
 // `beside` are the episodes that the one that is looked at is compared with, or null, `by` says whether by place or by score.
+// `heat` says what the rooms of the map are coloured by, `large` whether it fills the window.
 // `find` are the words that are searched for, null where nobody searches, `only` the events that the hits are kept to.
-export const view = { screen: "turn", episode: 0, at: 0, following: true, place: null, beside: null, panel: "transcript", tab: "memories", find: null, only: [], sort: "place", by: "place", from: null };
+export const view = { screen: "turn", episode: 0, at: 0, following: true, place: null, beside: null, panel: "transcript", tab: "memories", find: null, only: [], sort: "place", by: "place", heat: "none", large: false, from: null };
 const listeners = [];
 const finishers = [];
 let announced = false;

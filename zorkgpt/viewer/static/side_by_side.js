@@ -4,6 +4,7 @@ import { askOnce } from "./api.js";
 import { announce, current, load, moment, place, placeKey, roomName, run, view } from "./run.js";
 import { believed, memoriesAt } from "./memory_state.js";
 import { memoryCard } from "./memory_card.js";
+import { change } from "./figures.js";
 import { byPlace, byScore, parting } from "./comparison.js";
 
 const BEFORE = 40;
@@ -102,7 +103,8 @@ function partings(episodes) {
 }
 
 function to({ number, columns }, at, words = `${number}:${columns.turns[at - 1]}`) {
-  return turnLink(number, columns.turns[at - 1], words);
+  const turn = columns.turns[at - 1];
+  return turnLink(number, turn, words, words === turn ? { "aria-label": `${number}:${turn}` } : {});
 }
 
 function table(label, episodes, first, rows) {
@@ -171,17 +173,13 @@ function stayCell(stay, done, episode) {
 }
 
 function badges({ gain, died }) {
-  return [gain !== 0 && points(gain), died && el("span", { class: "badge bad" }, "died")].filter(Boolean);
-}
-
-function points(gain) {
-  return el("span", { class: `badge ${gain > 0 ? "good" : "bad"}` }, `${gain > 0 ? "+" : "−"}${Math.abs(gain)}`);
+  return [gain !== 0 && change(gain), died && el("span", { class: "badge bad" }, "died")].filter(Boolean);
 }
 
 function scoreTable({ episodes, rows: all }) {
   const cell = (one, episode) => (one ? el("td", {}, el("p", { class: "where" }, to(episode, one.at)), `${count(one.score, "point")}, ${count(one.since, "turn")} after ${one.since === one.turn ? "the beginning" : "the points before"}`) : el("td", { class: "over" }, "not in this episode"));
   const rows = all.map((row) => el("tr", { class: row.cells.every(Boolean) ? "" : "differs" },
-    el("th", { scope: "row" }, points(row.gain), " ", el("span", { class: "action", dir: "auto" }, shorten(row.action, 80)), " ", el("bdi", { class: "quiet" }, shorten(roomName(row.place), 60))),
+    el("th", { scope: "row" }, change(row.gain), " ", el("span", { class: "action", dir: "auto" }, shorten(row.action, 80)), " ", el("bdi", { class: "quiet" }, shorten(roomName(row.place), 60))),
     row.cells.map((one, number) => cell(one, episodes[number]))));
   const end = (episode) => el("td", {}, episode.columns.turns.length ? to(episode, episode.columns.turns.length) : "–", ` ${episode.columns.scores.at(-1) ?? "?"} points`);
   return table("Episodes by score", episodes, "What changed the score", [...rows, el("tr", {}, el("th", { scope: "row" }, "The end"), episodes.map(end))]);

@@ -1,0 +1,131 @@
+"""Several runs side by side: one page of what they came to, with a page for each of them behind it."""
+
+import json
+import re
+from pathlib import Path
+
+import httpx
+import pytest
+from playwright.sync_api import expect
+
+from tests.fixtures.viewer import served, started, turn, write_log
+from tests.viewer.test_command import zorkgpt
+from tests.viewer.test_page import SIZES
+from tests.viewer.test_reading import CONTRAST
+from zorkgpt.viewer.several_runs import run_names
+
+pytestmark = pytest.mark.slow
+
+ENDED = {"event": "episode_ended", "reason": "turn limit"}
+HOSTILE = "<img src=x onerror=alert(1)>"
+
+
+def run_of(path: Path, *scores: int, player: str = "offline") -> Path:
+    """One episode of two turns for each score, which the second turn brings."""
+    for number, score in enumerate(scores, 1):
+        turns = [turn(1), turn(2, action="take lamp", score=score)]
+        write_log(path, started(number, player=player), *turns, ENDED, episode=number)
+    return path
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    path = tmp_path_factory.mktemp("runs")
+    two = [run_of(path / "without" / "story", 5, 3), run_of(path / "with" / "story", 5, 8, 8, player=HOSTILE)]
+    call = {"v": 1, "event": "model_called", "turn": 1, "role": "agent", "model": "m", "latency_s": 1, "messages": []}
+    call |= {"prompt_tokens": 1000, "completion_tokens": 20, "cost": 0.25}
+    (two[1] / "runs" / "1" / "model_calls.jsonl").write_text(json.dumps(call) + "\n")
+    return two
+
+
+@pytest.fixture(scope="module")
+def address(runs):
+    with served(runs[0], runs[1]) as url:
+        yield url
+
+
+def test_runs_are_told_apart_by_as_much_of_their_paths_as_that_takes():
+    assert run_names([Path("/a/zork"), Path("/b/zork"), Path("/b/other")]) == ["a/zork", "b/zork", "other"]
+    assert run_names([Path("/zork"), Path("/b/zork")])[1] == "b/zork"
+
+
+def test_each_run_and_each_episode_has_its_row_and_leads_to_its_turn(address, open_page):
+    page = open_page(address)
+    table = page.get_by_role("table", name="Runs", exact=True)
+    rows = [row.locator("th, td").all_inner_texts() for row in table.locator("tbody tr").all()]
+    expect(table.locator("tbody tr")).to_have_count(2)
+    rows = [row.locator("th, td").all_inner_texts()[:7] for row in table.locator("tbody tr").all()]
+    assert rows == [
+        ["with/story", HOSTILE, "3", "6", "8", "7.0", "8"],
+        ["without/story", "offline", "2", "4", "5", "4.0", "3"],
+    ]
+    expect(table).to_contain_text("1,020")
+    episodes = page.get_by_role("table", name="Episodes of all runs")
+    expect(episodes.locator("tbody tr")).to_have_count(5)
+    episodes.get_by_role("button", name="Score").click()
+    expect(episodes.locator("tbody tr").first).to_contain_text("with/story")
+    episodes.locator("tbody tr").nth(1).get_by_role("link").click()
+    expect(page).to_have_url(re.compile(r"/runs/2/#3:2$"))
+    expect(page.locator("article[aria-current] .number")).to_have_text("2")
+    expect(page.locator("#episodes select")).to_have_value("3")
+    page.get_by_role("link", name="All runs").click()
+    expect(table).to_be_visible()
+
+
+def test_the_learning_curves_lead_to_the_ends_of_episodes_and_points_to_where_they_were_made(address, open_page):
+    page = open_page(address)
+    expect(page.locator(".learning path[class*=line-]")).to_have_count(2)
+    point = page.get_by_role("link", name="without/story, episode 1: 5 points")
+    point.focus()
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile(r"/runs/1/#1:2$"))
+    expect(page.locator("#when")).to_contain_text("Turn 2 of 2")
+    page.goto(address)
+    ways = page.get_by_role("table", name="Points by run").locator("tbody tr")
+    expect(ways).to_have_count(3)
+    expect(ways.first.locator("td")).to_have_text(["1:2", "1:2"])
+    expect(ways.nth(1).locator("td")).to_have_text(["never", "2:2 and 1 more time"])
+
+
+def test_a_run_that_is_still_played_is_kept_up_with(tmp_path, open_page):
+    done, going = run_of(tmp_path / "done", 5), tmp_path / "going"
+    write_log(going, started(), turn(1))
+    with served(done, going) as url:
+        page = open_page(url)
+        expect(page.locator("#standing")).to_have_text("2 runs, 1 still played")
+        write_log(going, turn(2, score=30), ENDED)
+        expect(page.get_by_role("link", name="going, episode 1: 30 points")).to_be_visible()
+        expect(page.locator("#standing")).to_have_text("2 runs")
+
+
+@pytest.mark.parametrize(("width", "height"), [*SIZES, (844, 390)])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_can_be_read_at_every_size(address, open_page, width, height, scheme):
+    page = open_page(address, width=width, height=height, scheme=scheme)
+    expect(page.locator(".learning")).to_be_attached()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.evaluate(
+        "(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth)(document.querySelector('#runs-body'))"
+    )
+    least, worst, seen = page.evaluate(CONTRAST)
+    assert (least >= 4.5, seen > 40) == (True, True), (least, worst)
+
+
+def test_every_answer_of_every_run_needs_the_token(runs):
+    with served(runs[0], runs[1], "--host", "127.0.0.1") as address:
+        base, token = re.fullmatch(r"(.*/)#token=(.+)", address).groups()
+        for path in ("api/runs", "api/runs/1/run", "api/runs/2/episodes/1/turns/1"):
+            assert httpx.get(f"{base}{path}").status_code == 401
+            assert httpx.get(f"{base}{path}", headers={"authorization": f"Bearer {token}"}).status_code == 200
+        elsewhere = {"sec-fetch-site": "cross-site", "authorization": f"Bearer {token}"}
+        assert httpx.get(f"{base}runs/2/", headers=elsewhere).status_code == 200
+        assert httpx.get(f"{base}api/runs/2/run", headers=elsewhere).status_code == 403
+        assert httpx.get(f"{base}runs/3/").status_code == 404
+
+
+def test_an_export_of_several_runs_is_refused_and_one_named_twice_is_one(runs, tmp_path):
+    out = tmp_path / "run.html"
+    done = zorkgpt("view", str(runs[0]), str(runs[1]), "--export", str(out))
+    assert (done.returncode, out.exists()) == (2, False)
+    assert "An export holds one run, and 2 are named" in done.stderr
+    assert zorkgpt("view", str(runs[0]), f"{runs[0]}/.", "--export", str(out)).returncode == 0
