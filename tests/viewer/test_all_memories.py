@@ -42,12 +42,12 @@ def test_every_memory_has_its_row(address, open_page):
     expect(page.locator("#everything .summary")).to_contain_text("4 lasting memories, of which 1 were tried")
     assert column(page, 1) == ["Cart", "Cellar", "Hall", "Hall"]
     rows = {
-        row.locator("summary").inner_text(): row.locator("td").all_inner_texts()[1:9]
+        row.locator("summary").inner_text(): row.locator("td").all_inner_texts()[1:10]
         for row in page.locator("#everything tbody tr").all()
     }
-    assert rows["Lamp: it burns"] == ["NOTE", "core", "active", "1", "2", "4", "3 of 4", "0"]
-    assert rows["Hole"] == ["DANGER", "permanent", "active", "1", "2", "unused", "–", "0"]
-    assert rows["Rats"] == ["NOTE", "permanent", "active", "1", "never", "–", "–", "0"]
+    assert rows["Lamp: it burns"] == ["NOTE", "core", "active", "1", "2", "4", "3 of 4", "1", "0"]
+    assert rows["Hole"] == ["DANGER", "permanent", "active", "1", "2", "unused", "–", "–", "0"]
+    assert rows["Rats"] == ["NOTE", "permanent", "active", "1", "never", "–", "–", "–", "0"]
 
 
 def test_it_is_sorted_by_any_column_and_the_address_says_so(address, open_page):
