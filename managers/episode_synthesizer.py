@@ -1,7 +1,8 @@
 """Opens and closes episodes: everything that is reset, saved or logged at either end, in one place."""
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from zorkgpt.errors import WorkdirError, ZorkGPTError
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import Persistence
 from zorkgpt.runlog.episodes import episodes_in, run_directory
-from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, EpisodeStarted
+from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, EpisodeStarted, LeftToTry
 
 
 class EpisodeSynthesizer:
@@ -124,8 +125,14 @@ class EpisodeSynthesizer:
         """Return the metrics that the log of the episode ends with."""
         return {"type": "episodes", "state": f"episode {self._state.episode_id}", "metrics": self._metrics()}
 
-    def close(self, reason: str, message: str = "") -> EpisodeEnded:
-        """Save the episode, log how it ended and return that event."""
+    def close(
+        self, reason: str, message: str = "", left_to_try: Mapping[int, Sequence[str]] | None = None
+    ) -> EpisodeEnded:
+        """Save the episode, log how it ended and return that event.
+
+        Args:
+            left_to_try: what the player has left untried; see `Player.left_to_try`.
+        """
         state = self._state
         self._consolidate()
         self._conclude(reason)
@@ -146,9 +153,18 @@ class EpisodeSynthesizer:
         # If the directory was deleted meanwhile, it is not made again.
         if self._memory and self._run_directory.is_dir():
             self._memory.save_session(self._run_directory / "ephemeral_session.json")
+        self._log_left(left_to_try or {})
         self._episode_log.end(event)
         self._checkpoints.end(final=reason in FINAL_ENDINGS)
         return event
+
+    def _log_left(self, left: Mapping[int, Sequence[str]]) -> None:
+        if not left:
+            return
+        places = {str(place): list(action) for place, action in left.items()}
+        # The episode is closed even if its directory is gone, which `end` reports.
+        with suppress(WorkdirError):
+            self._episode_log.write(LeftToTry(self._state.episode_id, places))
 
     def _consolidate(self) -> None:
         """Look through the whole memory for duplicates, every few episodes."""

@@ -13,12 +13,14 @@ from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import TurnRecord
 from zorkgpt.explore.archive import most_promising
-from zorkgpt.explore.replay import Journey, ReplayRoute
+from zorkgpt.explore.replay import FindWay, Journey, ReplayRoute
 from zorkgpt.explore.trail import observed_state
 from zorkgpt.explore.trail_file import ArchiveReader
 from zorkgpt.runlog.events import Returned
 
 _WAY = TypeAdapter(ReplayRoute)
+_VERBATIM_SHARE = 0.25
+"""A way that takes at most this part of an episode is taken word for word."""
 
 
 class ReturnManager(Manager):
@@ -27,6 +29,7 @@ class ReturnManager(Manager):
     Args:
         story_sha256: The story that is played; only episodes of it, with the same seed, can be returned to.
         untried: Returns how many exits of a room nobody has tried.
+        find_way: Leads back to a way that is lost, by the map.
     """
 
     def __init__(
@@ -39,16 +42,19 @@ class ReturnManager(Manager):
         seed: int,
         episode_log: EpisodeLog,
         untried: Callable[[int], int] = lambda room: 0,
+        find_way: FindWay = lambda here, there: None,
     ) -> None:
         super().__init__(logger, config, game_state)
         self._max_turns = config.max_turns_per_episode
         self._episode_log = episode_log
         self._untried = untried
-        self._reader = ArchiveReader(Path(config.zork_game_workdir), config.episode_log_file, story_sha256, seed)
+        self._find_way = find_way
+        workdir, verbatim = Path(config.zork_game_workdir), int(_VERBATIM_SHARE * self._max_turns)
+        self._reader = ArchiveReader(workdir, config.episode_log_file, story_sha256, seed, verbatim)
         self.journey: Journey | None = None
         self._dumped_way: tuple[ReplayRoute, dict[str, Any]] | None = None
         """A way and its plain values, made once: a checkpoint asks for them after every turn."""
-        self._counts = {"returns": 0, "arrived": 0, "diverged": 0, "turns_replayed": 0}
+        self._counts = {"returns": 0, "arrived": 0, "diverged": 0, "repaired": 0, "turns_replayed": 0}
 
     def reset_episode(self) -> None:
         """Choose what this episode returns to, from all episodes that were played before it."""
@@ -61,7 +67,7 @@ class ReturnManager(Manager):
             )
         if cell := most_promising(archive, self._untried, self._max_turns):
             way = archive.route_to(cell)
-            self.journey = Journey(way)
+            self.journey = Journey(way, self._find_way)
             self._counts["returns"] += 1
             extra = {"place": way.place_name, "score": way.goal.score, "commands": len(way.steps)}
             self._log.info("returning", extra=extra | {"from_episode": way.episode, "from_turn": way.turn})
@@ -78,6 +84,9 @@ class ReturnManager(Manager):
             "way": self._dump(journey.route) if journey else None,
             "done": journey.done if journey else 0,
             "difference": journey.difference if journey else "",
+            "detour": list(journey.detour) if journey else [],
+            "repairs": journey.repairs if journey else 0,
+            "score": journey.score if journey else None,
             "counts": dict(self._counts),
         }
 
@@ -89,7 +98,9 @@ class ReturnManager(Manager):
     def restore(self, state: dict[str, Any]) -> None:
         """Go on with the journey that `snapshot` returned."""
         way = _WAY.validate_python(state["way"]) if state["way"] else None
-        self.journey = Journey(way, state["done"], state["difference"]) if way else None
+        # Checkpoints of earlier versions lack the last three.
+        mended = list(state.get("detour", ())), state.get("repairs", 0), state.get("score")
+        self.journey = Journey(way, self._find_way, state["done"], state["difference"], *mended) if way else None
         self._counts |= state["counts"]
 
     def process_turn(self, record: TurnRecord) -> None:
@@ -100,7 +111,7 @@ class ReturnManager(Manager):
         step = record.transition
         place = step.after.location.num if step.after.location else None
         now = observed_state(place, (item.name for item in step.after.inventory or ()), step.after.score)
-        journey.follow(step.action, now, step.response)
+        journey.follow(step.action, now)
         self._counts["turns_replayed"] += 1
         if journey.next is None:
             self._finish(journey, record)
@@ -108,6 +119,7 @@ class ReturnManager(Manager):
     def _finish(self, journey: Journey, record: TurnRecord) -> None:
         way = journey.route
         self._counts["arrived" if journey.arrived else "diverged"] += 1
+        self._counts["repaired"] += journey.arrived and journey.repairs > 0
         if journey.difference:
             self._log.warning("the way back led elsewhere", extra={"turn": record.turn, "reason": journey.difference})
         event = Returned(
@@ -124,6 +136,7 @@ class ReturnManager(Manager):
             place_name=way.place_name,
             score=way.goal.score,
             inventory=list(way.goal.inventory),
+            repairs=journey.repairs,
         )
         self._episode_log.write(event)
 

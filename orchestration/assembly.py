@@ -174,6 +174,7 @@ def _returns(services: Services) -> ReturnManager:
         seed=services.options.seed,
         episode_log=services.episode_log,
         untried=lambda room: len(services.map.graph.untried(room)),
+        find_way=services.map.graph.route,
     )
 
 

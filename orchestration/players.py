@@ -13,8 +13,9 @@ from zorkgpt.explore.trail_file import TrailReader
 from zorkgpt.llm.client import ModelStatus
 from zorkgpt.llm.roles import Role
 from zorkgpt.llm.settings import LLMSettings
-from zorkgpt.offline.explorer import OfflineExplorer, ScoringSteps
-from zorkgpt.offline.scoring_plan import ScoringStep, scoring_steps
+from zorkgpt.offline.experience import Experience
+from zorkgpt.offline.explorer import Experiences, OfflineExplorer
+from zorkgpt.offline.scoring_plan import ScoringStep
 from zorkgpt.offline.state import remembered_outcome
 from zorkgpt.offline.walkthrough import WalkthroughPlayer
 from zorkgpt.player import Player
@@ -68,21 +69,21 @@ def _model_player(services: "Services") -> Player:
 
 def _offline_player(services: "Services") -> Player:
     senses = services.game if services.config.enable_critic else None
-    return OfflineExplorer(services.map.graph, services.recall, senses, _scoring_steps(services))
+    return OfflineExplorer(services.map.graph, services.recall, senses, _experience(services))
 
 
-def _scoring_steps(services: "Services") -> ScoringSteps:
-    """Return a function for the steps that scored in earlier episodes, without those that a person has vetoed."""
+def _experience(services: "Services") -> Experiences:
+    """Return a function for what earlier episodes tell, without the scoring steps that a person has vetoed."""
     config, memory = services.config, services.memory
     if memory is None:
-        return tuple
+        return Experience
     reader = TrailReader(Path(config.zork_game_workdir), config.episode_log_file, services.game.story.sha256)
 
     def is_vetoed(step: ScoringStep) -> bool:
         vetoed = (remembered_outcome(one) for one in memory.memory_cache.get(step.place, ()) if one.vetoed)
         return any(known is not None and known[0] == step.action for known in vetoed)
 
-    return lambda: [step for step in scoring_steps(reader.before(services.state.episode_id)) if not is_vetoed(step)]
+    return lambda: Experience.of(reader.before(services.state.episode_id), is_vetoed)
 
 
 def _walkthrough_player(services: "Services") -> Player:

@@ -120,6 +120,10 @@ class TurnCycle:
         self._played_before = max(saved.journal.played, default=0)
         self._player.resume([decision.notes for _, decision in sorted(saved.journal.decided.items())])
 
+    def left_to_try(self) -> dict[int, tuple[str, ...]]:
+        """Return what the player has left untried at each location."""
+        return self._player.left_to_try()
+
     def learn_map_again(self, saved: SavedEpisode) -> None:
         """Let the map process the turns again that are missing in its file, which was put back to the checkpoint."""
         self._arrive(saved.journal.opening)

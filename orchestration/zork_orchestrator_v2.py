@@ -202,7 +202,7 @@ class ZorkOrchestratorV2:
     def _close(self, reason: str, message: str = "") -> EpisodeEnded:
         self.services.map.save_map_state()
         self.managers.export.export()
-        event = self._episodes.close(reason, message)
+        event = self._episodes.close(reason, message, self._cycle.left_to_try())
         # Set only now, so that an episode whose closing is interrupted by Ctrl-C is closed again.
         self._open = False
         for watcher in self._watchers:

@@ -209,6 +209,10 @@ class Player(Protocol):
         """Return what has changed in the notes since the last call in this episode, as plain values for JSON."""
         return {}
 
+    def left_to_try(self) -> dict[int, tuple[str, ...]]:
+        """Return location → the most promising untried action there and its kind, () if none is left."""
+        return {}
+
     def resume(self, notes: Sequence[dict[str, Any]]) -> None:
         """Begin an episode with all changes that were made to the notes in it so far, oldest first."""
         return

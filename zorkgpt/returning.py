@@ -27,9 +27,9 @@ class ReturningPlayer(Player):
         journey = self._journey()
         if journey is None:
             return self._inner.get_action_with_reasoning(context)
-        if (step := journey.next) is not None:
-            self._inner.look_on(context, step.action)
-            return AgentDecision(step.action, _why(journey), by=RETURN)
+        if (action := journey.next) is not None:
+            self._inner.look_on(context, action)
+            return AgentDecision(action, _why(journey), by=RETURN)
         told = replace(context, notices=(*context.notices, _notice(journey)))
         return self._inner.get_action_with_reasoning(told)
 
@@ -41,6 +41,10 @@ class ReturningPlayer(Player):
         """Return the changes of the inner player's notes."""
         return self._inner.changed_notes()
 
+    def left_to_try(self) -> dict[int, tuple[str, ...]]:
+        """Return what the inner player has left untried."""
+        return self._inner.left_to_try()
+
     def resume(self, notes: Sequence[dict[str, Any]]) -> None:
         """Give the inner player its notes back."""
         self._inner.resume(notes)
@@ -48,6 +52,8 @@ class ReturningPlayer(Player):
 
 def _why(journey: Journey) -> str:
     way = journey.route
+    if journey.detour:
+        return f"Back to the way to {way.place_name}, which led elsewhere this time."
     return (
         f"Going back to {way.place_name}, where episode {way.episode} was after {way.turn} turns "
         f"(command {journey.done + 1} of {len(way.steps)})."

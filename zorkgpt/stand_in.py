@@ -64,6 +64,10 @@ class StandIn(Player):
         """Return what has changed in the notes of the rules; the model's player keeps none."""
         return self._rules.changed_notes()
 
+    def left_to_try(self) -> dict[int, tuple[str, ...]]:
+        """Return what the rules have left untried."""
+        return self._rules.left_to_try()
+
     def resume(self, notes: Sequence[dict[str, Any]]) -> None:
         """Begin an episode with all changes that were made to the rules' notes in it so far, oldest first."""
         self._player.resume(notes)

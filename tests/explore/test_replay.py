@@ -2,12 +2,13 @@
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.fixtures.trails import a_step, a_trail
-from zorkgpt.explore.replay import shortenings
-from zorkgpt.explore.trail import Trail
+from zorkgpt.explore.replay import MAX_REPAIRS, Journey, ReplayFailures, route_along, shortenings
+from zorkgpt.explore.trail import ObservedState, Trail, observed_state
 
 
 def shortened(trail: Trail) -> list[str]:
@@ -42,6 +43,11 @@ def test_being_carried_off_is_part_of_the_way():
     assert shortened(a_trail("wait > 7", "north > 8")) == ["wait", "north"]
 
 
+def test_blows_that_missed_are_kept_with_the_one_that_hit():
+    hit = a_step("hit ogre > 1", effective=True)
+    assert shortened(a_trail("hit ogre > 1", "hit ogre > 1", hit, "sing > 1")) == ["hit ogre", "hit ogre"]
+
+
 @given(
     st.lists(
         st.builds(lambda place, acts: a_step(f"go > {place}", effective=acts), st.integers(1, 4), st.booleans()),
@@ -49,6 +55,7 @@ def test_being_carried_off_is_part_of_the_way():
     )
 )
 def test_a_shortened_way_does_all_that_was_done_and_ends_where_the_whole_one_does(steps):
+    steps = [replace(step, action=f"go {number}") for number, step in enumerate(steps)]
     trail = a_trail(*steps)
     ways = list(shortenings(trail.start, trail.steps))
     assert len(ways) == len(steps)
@@ -63,3 +70,59 @@ def test_a_shortened_way_does_all_that_was_done_and_ends_where_the_whole_one_doe
             passed = [] if steps[index].effective else passed
             assert steps[index].standing.place not in passed
             passed.append(steps[index].standing.place)
+
+
+# What leads elsewhere is mended
+
+RING = a_step("take ring > 3", held=("ring",), score=5, effective=True)
+ROUTE = route_along(a_trail("north > 2", "east > 3", RING), 3, ReplayFailures(), verbatim_turns=10)
+
+
+def at(place: int, *held: str, score: int = 0) -> ObservedState:
+    return observed_state(place, held, score)
+
+
+def followed(journey: Journey, *states: ObservedState) -> list[str]:
+    """Return the commands, each leading to the next of these states."""
+    played = []
+    for now in states:
+        played.append(journey.next)
+        journey.follow(journey.next, now)
+    return played
+
+
+def test_a_command_that_came_to_nothing_is_given_once_more():
+    journey = Journey(ROUTE)
+    played = followed(journey, at(2), at(3), at(3), at(3, "ring", score=5))
+    assert played == ["north", "east", "take ring", "take ring"]
+    assert journey.arrived
+    assert journey.repairs == 1
+
+
+def test_who_was_led_astray_comes_back_by_the_map():
+    journey = Journey(ROUTE, lambda here, there: {(7, 3): ["down", "south"]}.get((here, there)))
+    played = followed(journey, at(2), at(7), at(8), at(3), at(3, "ring", score=5))
+    assert played == ["north", "east", "down", "south", "take ring"]
+    assert journey.arrived
+
+
+def test_what_is_reached_already_is_passed_over():
+    journey = Journey(ROUTE)
+    assert followed(journey, at(3, "ring", score=5)) == ["north"]
+    assert journey.arrived
+
+
+@pytest.mark.parametrize(
+    ("states", "why"),
+    [
+        ((at(9),), "was not at Room 2"),
+        ((at(2), at(2, score=-10)), "was not at Room 3"),
+        ((at(2), at(3), *[at(3)] * MAX_REPAIRS, at(3)), "the score was 0 instead of 5"),
+    ],
+)
+def test_without_a_way_back_after_a_loss_or_after_many_repairs_it_is_given_up(states, why):
+    journey = Journey(ROUTE)
+    followed(journey, *states)
+    assert why in journey.difference
+    assert journey.next is None
+    assert not journey.arrived

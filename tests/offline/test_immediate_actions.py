@@ -67,6 +67,13 @@ def test_whoever_does_no_harm_is_left_alone():
     assert next_blow(ExplorerState(), replace(CONTEXT, response="Blood drips from the roof."), NOUNS, SCENE) is None
 
 
+def test_who_was_hostile_here_is_fought_on_after_a_turn_without_blows():
+    state = ExplorerState()
+    assert is_threatened(state, CONTEXT, NOUNS, SCENE)
+    state.last = LastTurn(CAVE.num, "wait", 10, False)
+    assert next_blow(state, replace(CONTEXT, response="It grins."), NOUNS, SCENE) == "attack ugly ogre with sword"
+
+
 def test_a_fight_that_leads_to_nothing_ends():
     state = ExplorerState()
     strikes = [next_blow(state, CONTEXT, NOUNS, SCENE) for _ in range(40)]
@@ -81,6 +88,17 @@ def test_what_is_good_for_nothing_makes_room_for_something_else():
     assert item_to_drop(state, CONTEXT, NOUNS, SCENE) == "round stone"
     state.valued.add("round stone")
     assert item_to_drop(state, CONTEXT, NOUNS, SCENE) is None
+
+
+def test_a_tool_is_left_behind_only_where_a_way_is_too_narrow_for_it():
+    laden = replace(CONTEXT, response="You can't get up there with what you're carrying.")
+    state = after("up")
+    update_after_last_turn(state, CAVE.num, laden, ("sword", "club"))
+    armed = replace(laden, observation=replace(NOW, inventory=(SWORD, CLUB)))
+    assert item_to_drop(state, laden, NOUNS, SCENE) == "round stone"
+    assert item_to_drop(state, armed, NOUNS, SCENE) == "sword"
+    state.wanted = "take ring"
+    assert item_to_drop(state, armed, NOUNS, SCENE) is None
 
 
 @pytest.mark.parametrize(

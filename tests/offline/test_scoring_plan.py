@@ -13,7 +13,7 @@ from zorkgpt.offline.phrases import ActionOutcome
 from zorkgpt.offline.scoring_plan import Need, ScoringPlan, ScoringStep, scoring_steps
 from zorkgpt.offline.state import remembered_outcome
 from zorkgpt.runlog.episodes import count_failures, read_episode
-from zorkgpt.runlog.events import TurnPlayed
+from zorkgpt.runlog.events import LeftToTry, TurnPlayed
 
 TREASURE = (
     a_step("take leaflet > 1", held=("leaflet",), effective=True),
@@ -149,6 +149,24 @@ def test_a_memory_is_read_by_its_fields_whoever_worded_it(fields, outcome):
     assert remembered_outcome(replace(memory, **fields)) == ("rub lamp", outcome)
 
 
+def test_the_same_points_in_another_way_are_made_once():
+    window, door = a_step("enter window > 5", score=5), a_step("south > 5", score=5)
+    both = a_trail(window, a_step("north > 1", score=5), replace(door, standing=replace(door.standing, score=10)))
+    plan = scoring_steps([a_trail(window), a_trail(door, episode=2)])
+    assert [(step.action, step.gain) for step in plan] == [("enter window", 5)]
+    assert [step.gain for step in scoring_steps([both])] == [5, 5]
+
+
+def test_only_at_any_price_does_a_stuck_plan_turn_to_all_that_was_done():
+    def first(**how):
+        plan = ScoringPlan([ScoringStep(2, "pray", 0, need=Need.WHEN_STUCK), ScoringStep(9, "dig", 5)])
+        found = plan.next(1, (), ROUTES, safe, **how)
+        return found and found[0].action
+
+    assert first() == "pray"
+    assert first(at_any_price=False) is None
+
+
 # In play, on the bundled story
 
 TURNS = 200
@@ -194,6 +212,15 @@ def test_what_was_in_vain_in_an_earlier_episode_is_not_tried_again(three_episode
     counts = list(count_failures(read_episode(three_episodes, episode) for episode in (1, 2, 3)))
     assert sum(count.failed for count in counts) > 10
     assert all(count.repeated_share < 0.05 for count in counts)
+
+
+def test_no_episode_is_like_the_last_while_something_is_untried(three_episodes):
+    played = [[turn.action for turn in turns_of(three_episodes, episode)] for episode in (1, 2, 3)]
+    assert len(set(map(tuple, played))) == 3
+    left = [event for event in read_episode(three_episodes, 3) if isinstance(event, LeftToTry)]
+    assert len(left) == 1
+    assert any(left[0].places.values())
+    assert set(left[0].places) >= {str(turn.location_id) for turn in turns_of(three_episodes, 3)}
 
 
 def test_without_memory_every_episode_is_the_first(tmp_path):

@@ -18,7 +18,7 @@ from zorkgpt.runlog.episodes import (
     read_events,
     turns_to_scores,
 )
-from zorkgpt.runlog.events import EpisodeEnded, EpisodeStarted, Event, ModelCalled, TurnPlayed
+from zorkgpt.runlog.events import EpisodeEnded, EpisodeStarted, Event, ModelCalled, Returned, TurnPlayed
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +129,10 @@ class EpisodeFigures:
     worked: int
     """Of those, the ones that came out as the memory says."""
     truth: "TruthCounts"
+    returned: int = 0
+    """1 if it began with going back to what an earlier episode had reached."""
+    arrived: int = 0
+    """1 if that led where it should."""
     usage: dict[str, RoleUsage] = field(default_factory=dict)
     """By role."""
     parts_s: dict[str, float] = field(default_factory=dict)
@@ -219,6 +223,7 @@ def _episode(
     shown = list(read_shown(files.directory))
     followed, worked = _trials(run, files)
     places = _places(begun, turns)
+    returns = [event for event in events if isinstance(event, Returned)]
     undone = [key for row in shown for key in row.undone_keys]
     return EpisodeFigures(
         episode=number,
@@ -245,6 +250,8 @@ def _episode(
         undone_shown=_still_shown(undone, shown, turns),
         followed=followed,
         worked=worked,
+        returned=len(returns),
+        arrived=sum(event.arrived for event in returns),
         truth=TruthCounts.of(shown),
         usage=_usage(files),
         parts_s=_parts(turns),
@@ -389,6 +396,7 @@ METRICS: tuple[Metric, ...] = (
     Metric("deaths", Group.PLAY, "deaths", lambda all_: sum(one.deaths for one in all_)),
     Metric("failed", Group.PLAY, "failed, of all actions", _ratio("failed", "turns"), "%"),
     Metric("repeated", Group.PLAY, "repeated failures, of all actions", _ratio("repeated_failed", "turns"), "%"),
+    Metric("arrived", Group.PLAY, "arrived, of the returns to an earlier state", _ratio("arrived", "returned"), "%"),
     Metric("shown", Group.SHOWN, "memories shown, for each turn", _ratio("shown", "turns")),
     Metric("earlier", Group.SHOWN, "taught by an earlier episode, of the shown", _ratio("earlier", "shown"), "%"),
     Metric("untrue", Group.SHOWN, "untrue, of the shown that can be decided", _ratio("untrue", "decided"), "%"),

@@ -34,6 +34,8 @@ class Archive:
 
     cells: dict[ObservedState, Cell] = field(default_factory=dict)
     episodes: int = 0
+    verbatim_turns: int = 0
+    """Routes of up to so many turns are replayed word for word, which always leads to the same state."""
     _failures: dict[int, ReplayFailures] = field(default_factory=dict)
     """Episode → the failures of replaying it."""
 
@@ -75,10 +77,10 @@ class Archive:
 
     def route_to(self, cell: Cell) -> ReplayRoute:
         """Return the route to a cell."""
-        return route_along(cell.trail, cell.end, self._failures_of(cell.trail.episode))
+        return route_along(cell.trail, cell.end, self._failures_of(cell.trail.episode), self.verbatim_turns)
 
     def _length(self, trail: Trail, end: int) -> int:
-        return route_length(trail, end, self._failures_of(trail.episode))
+        return route_length(trail, end, self._failures_of(trail.episode), self.verbatim_turns)
 
     def _failures_of(self, episode: int) -> ReplayFailures:
         return self._failures.setdefault(episode, ReplayFailures())

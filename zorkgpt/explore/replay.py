@@ -1,19 +1,19 @@
 """Replay the commands of an earlier episode: without detours where possible, checked at each step."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from zorkgpt.explore.trail import ObservedState, Trail, TrailStep, checksum
+from zorkgpt.explore.trail import ObservedState, Trail, TrailStep
 
 
 def shortenings(start: int | None, steps: Sequence[TrailStep]) -> Iterator[tuple[int, ...]]:
     """Yield for each step the indices of the steps that should lead to the same state, in order.
 
-    Steps that changed something are kept, and the shortest part of the walk between two of them. That this leads to the
-    same state is an assumption: clocks and the random generator have advanced less, and changes that no object shows
-    are not noticed. So a replay compares each step with the original.
+    Steps that changed something are kept, what was repeated, since chance decides it, and the shortest part of the walk
+    between two of them. That this leads to the same state is an assumption: clocks and the random generator have
+    advanced less, and changes that no object shows are not noticed. So a replay compares each step with the original.
 
     Args:
         start: number of the room before the first step.
@@ -24,7 +24,7 @@ def shortenings(start: int | None, steps: Sequence[TrailStep]) -> Iterator[tuple
     before = start
     for index, step in enumerate(steps):
         place = step.standing.place
-        if step.effective:
+        if step.effective or _is_repeated(steps, index):
             kept.append(index)
             passed = [place]
         elif place != before:
@@ -37,6 +37,13 @@ def shortenings(start: int | None, steps: Sequence[TrailStep]) -> Iterator[tuple
                 passed.append(place)
         before = place
         yield tuple(kept)
+
+
+def _is_repeated(steps: Sequence[TrailStep], index: int) -> bool:
+    """Return whether the same command, which is no walk, comes right before or after and changes something."""
+    around = (steps[near] for near in (index - 1, index + 1) if 0 <= near < len(steps))
+    same = (near for near in around if near.action == steps[index].action)
+    return any(near.effective and near.standing.place == steps[index].standing.place for near in same)
 
 
 MAX_SHORTENED_RETRIES = 1
@@ -83,14 +90,18 @@ class ReplayFailures:
         )
 
 
-def route_along(trail: Trail, end: int, failures: ReplayFailures) -> ReplayRoute:
+def route_along(trail: Trail, end: int, failures: ReplayFailures, verbatim_turns: int = 0) -> ReplayRoute:
     """Return the route to the state after `end` steps of a trail.
 
     The same commands give the same random numbers, so a verbatim route always leads to the same state. A shortened
     route gets other random numbers, and so does the same route with an idle command before it.
+
+    Args:
+        verbatim_turns: up to so many turns, nothing is left out.
     """
-    kept = _kept_indices(trail, end, failures)
-    idle = () if failures.verbatim_steps(end) else (_idle_step(trail),) * failures.before(end)
+    kept = _kept_indices(trail, end, failures, verbatim_turns)
+    verbatim = end <= verbatim_turns or failures.verbatim_steps(end)
+    idle = () if verbatim else (_idle_step(trail),) * failures.before(end)
     steps = (*idle, *(trail.steps[index] for index in kept))
     turns = (*(0 for _ in idle), *(index + 1 for index in kept))
     last = trail.steps[end - 1]
@@ -98,11 +109,15 @@ def route_along(trail: Trail, end: int, failures: ReplayFailures) -> ReplayRoute
     return ReplayRoute(last.standing, last.place_name, trail.episode, end, steps, turns, shortened)
 
 
-def route_length(trail: Trail, end: int, failures: ReplayFailures) -> int:
+def route_length(trail: Trail, end: int, failures: ReplayFailures, verbatim_turns: int = 0) -> int:
+    if end <= verbatim_turns:
+        return end
     return len(_kept_indices(trail, end, failures)) + (0 if failures.verbatim_steps(end) else failures.before(end))
 
 
-def _kept_indices(trail: Trail, end: int, failures: ReplayFailures) -> tuple[int, ...]:
+def _kept_indices(trail: Trail, end: int, failures: ReplayFailures, verbatim_turns: int = 0) -> tuple[int, ...]:
+    if end <= verbatim_turns:
+        return tuple(range(end))
     verbatim = failures.verbatim_steps(end)
     if not verbatim:
         return _shortened_indices(trail)[end - 1]
@@ -117,47 +132,98 @@ def _shortened_indices(trail: Trail) -> tuple[tuple[int, ...], ...]:
 
 
 def _idle_step(trail: Trail) -> TrailStep:
-    return TrailStep(_IDLE, ObservedState(trail.start, (), None), "the beginning", 0, effective=False)
+    return TrailStep(_IDLE, ObservedState(trail.start, (), None), "the beginning", effective=False)
+
+
+FindWay = Callable[[int, int], Sequence[str] | None]
+"""Two rooms → the actions that lead from the first to the second by the map; None if no route is known."""
+MAX_REPAIRS = 8
+"""How often a journey is mended before it is given up."""
 
 
 @dataclass
 class Journey:
-    """A replay of a route, which stops at the first step that does not lead to the expected state."""
+    """A replay of a route. A step that does not lead to the expected state is mended where that is possible.
+
+    A later step whose state is reached is gone on from. Who stands in the way or strikes back may need the same command
+    once more; where the player was led astray, the map leads to the place of the step.
+    """
 
     route: ReplayRoute
+    find_way: FindWay = lambda here, there: None
     done: int = 0
-    """The number of commands that were played."""
+    """The number of steps that are over."""
     difference: str = ""
     """Why the replay stopped early; "" if it did not."""
+    detour: list[str] = field(default_factory=list)
+    """The commands that lead back to the route, before its next step."""
+    repairs: int = 0
+    """How often the journey was mended."""
+    score: int | None = None
+    """The score after the last step; None: there was none."""
 
     @property
-    def next(self) -> TrailStep | None:
-        """The next step; None if the journey is over."""
+    def next(self) -> str | None:
+        """The next command; None if the journey is over."""
+        if self.detour:
+            return self.detour[0]
         if self.difference or self.done >= len(self.route.steps):
             return None
-        return self.route.steps[self.done]
+        return self.route.steps[self.done].action
 
     @property
     def arrived(self) -> bool:
-        return not self.difference and self.done == len(self.route.steps)
+        return not self.difference and not self.detour and self.done == len(self.route.steps)
 
     @property
     def turn_of_difference(self) -> int:
         """The turn of the earlier episode that led elsewhere this time; 0: none did."""
         return self.route.turns[self.done - 1] if self.difference else 0
 
-    def follow(self, action: str, now: ObservedState, response: str) -> None:
-        """Process a turn: go on with the next step, or stop if this one did not lead to the expected state."""
-        expected = self.next
-        if expected is None:
+    def follow(self, action: str, now: ObservedState) -> None:
+        """Process a turn: go on with the next step, mend the journey, or stop it."""
+        planned = self.next
+        if planned is None:
             return
-        self.done += 1
-        if action != expected.action:
-            self.difference = f"{action!r} was played instead of {expected.action!r}"
+        if action != planned:
+            self.difference, self.detour = f"{action!r} was played instead of {planned!r}", []
+            self.done += not self.done
+            return
+        if self.detour:
+            self.detour.pop(0)
+            if self.detour:
+                return
         else:
-            self.difference = self._difference(expected, now, response)
+            self.done += 1
+        if difference := self._difference(self.route.steps[self.done - 1], now):
+            self._mend(now, difference)
+        else:
+            self.score = now.score
 
-    def _difference(self, expected: TrailStep, now: ObservedState, response: str) -> str:
+    def _mend(self, now: ObservedState, difference: str) -> None:
+        """Plan how to go on after a step that led elsewhere, or stop."""
+        steps = self.route.steps
+        for number in range(len(steps), self.done, -1):
+            if not self._difference(steps[number - 1], now):
+                self.done, self.score = number, now.score
+                self.repairs += 1
+                return
+        expected = steps[self.done - 1]
+        before = steps[self.done - 2].standing.place if self.done > 1 else None
+        died = self.score is not None and now.score is not None and now.score < self.score
+        if not died and self.repairs < MAX_REPAIRS:
+            self.repairs += 1
+            self.detour = self._way_back(now.place, before, expected)
+        if not self.detour:
+            self.difference = difference
+
+    def _way_back(self, here: int | None, before: int | None, expected: TrailStep) -> list[str]:
+        there = expected.standing.place
+        if here in (before, there):
+            return [expected.action]
+        return list(self.find_way(here, there) or ()) if here is not None and there is not None else []
+
+    def _difference(self, expected: TrailStep, now: ObservedState) -> str:
         then = expected.standing
         if now.place != then.place:
             return f"after {expected.action!r} the player was not at {expected.place_name}"
@@ -166,7 +232,4 @@ class Journey:
         # Carrying more than then is fine; only missing things count.
         if missing := Counter(then.inventory) - Counter(now.inventory):
             return f"after {expected.action!r} there was no {', '.join(sorted(missing))} in hand"
-        # On a shortened route the clocks have advanced less, so the response may differ.
-        if not self.route.shortened and checksum(response) != expected.said:
-            return f"after {expected.action!r} the game said something else"
         return ""

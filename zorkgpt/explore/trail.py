@@ -1,10 +1,9 @@
 """An episode as a trail that can be replayed: its commands, and the state after each."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from zlib import crc32
+from dataclasses import dataclass, field
 
-from zorkgpt.runlog.events import EpisodeStarted, Event, TurnPlayed
+from zorkgpt.runlog.events import EpisodeStarted, Event, LeftToTry, TurnPlayed
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +25,6 @@ class TrailStep:
     action: str
     standing: ObservedState
     place_name: str
-    said: int
-    """A checksum of the response."""
     effective: bool
     """Whether the action itself changed something; True if that was not logged."""
 
@@ -42,10 +39,8 @@ class Trail:
     steps: tuple[TrailStep, ...]
     deadly: bool
     """Whether the player died after the last step."""
-
-
-def checksum(response: str) -> int:
-    return crc32(response.encode("utf-8", "replace"))
+    left: dict[int, list[str]] = field(default_factory=dict)
+    """Location → what the rules left untried there when the episode ended; see `LeftToTry`."""
 
 
 def observed_state(place: int | None, inventory: Iterable[str], score: int | None) -> ObservedState:
@@ -54,6 +49,8 @@ def observed_state(place: int | None, inventory: Iterable[str], score: int | Non
 
 def trail_of(started: EpisodeStarted, events: Iterable[Event]) -> Trail:
     """Return the trail of an episode, without commands that never reached the game."""
+    events = list(events)
+    left = next((event.places for event in events if isinstance(event, LeftToTry)), {})
     steps: list[TrailStep] = []
     deadly = False
     for turn in events:
@@ -67,7 +64,6 @@ def trail_of(started: EpisodeStarted, events: Iterable[Event]) -> Trail:
                 turn.action,
                 observed_state(turn.location_after_id, turn.inventory, turn.score),
                 turn.location_after,
-                checksum(turn.response),
                 turn.effective,
             )
         )
@@ -75,4 +71,5 @@ def trail_of(started: EpisodeStarted, events: Iterable[Event]) -> Trail:
             # Nothing can be done after the end.
             steps.pop()
             break
-    return Trail(started.episode, started.location_id, tuple(steps), deadly)
+    untried = {int(place): action for place, action in left.items()}
+    return Trail(started.episode, started.location_id, tuple(steps), deadly, untried)

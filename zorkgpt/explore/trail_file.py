@@ -16,7 +16,7 @@ from zorkgpt.runlog.events import EpisodeStarted, Returned
 log = logging.getLogger("zorkgpt.explore")
 
 FILE_NAME = "trail.json"
-VERSION = 1
+VERSION = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +71,11 @@ class ArchiveReader:
     log_name: str
     story_sha256: str
     seed: int
+    verbatim_turns: int = 0
+    """See `Archive`."""
 
     def __post_init__(self) -> None:
-        self.archive = Archive()
+        self.archive = Archive(verbatim_turns=self.verbatim_turns)
         self.from_other_worlds = 0
         """The number of episodes of another story or seed."""
         self._read: set[int] = set()

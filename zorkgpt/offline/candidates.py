@@ -69,7 +69,12 @@ class Nouns:
         listed = {item.num for item in beside} | scene.carried
         for word in dict.fromkeys(words_of(text)):
             numbers = self._numbers(word) & scene.in_scope
-            if numbers and not numbers & listed and canonical_direction(word) is None and word not in _PRONOUNS:
+            if (
+                len(numbers) == 1
+                and not numbers & listed
+                and canonical_direction(word) is None
+                and word not in _PRONOUNS
+            ):
                 listed |= numbers
                 yield word
 
@@ -103,6 +108,10 @@ class Tier(IntEnum):
     FIDDLE = 11
     ADVICE = 12
     """What a text of the game suggests."""
+    BARE_EXIT = 13
+    """Any direction at a place whose text names no exit."""
+    GRAMMAR = 14
+    """Any other command that the story's own grammar accepts."""
 
 
 COST = {
@@ -115,12 +124,14 @@ COST = {
     Tier.ADVICE: 1.0,
     Tier.OPEN: 1.5,
     Tier.NAMED_EXIT: 2.0,
-    Tier.STEEP_EXIT: 5.0,
+    Tier.BARE_EXIT: 5.0,
+    Tier.STEEP_EXIT: 12.0,
     Tier.HANDLE: 8.0,
     Tier.INSPECT: 10.0,
-    Tier.OTHER_EXIT: 12.0,
+    Tier.OTHER_EXIT: 22.0,
     Tier.COMBINE: 20.0,
     Tier.FIDDLE: 30.0,
+    Tier.GRAMMAR: 75.0,
 }
 """The number of steps that a kind of action is worth less than a reward."""
 
@@ -157,7 +168,7 @@ _CARRIED: tuple[_Form, ...] = (
 )
 _INSIDE: tuple[_Form, ...] = ((Tier.HANDLE, "take", ("takeable",)),)
 _MENTIONED: tuple[_Form, ...] = (
-    (Tier.OPEN, "open", ()),
+    (Tier.HANDLE, "open", ()),
     (Tier.COMBINE, "enter", ()),
     (Tier.COMBINE, "push", ()),
     (Tier.COMBINE, "climb", ()),
@@ -176,7 +187,7 @@ def candidates(
     now: Observation,
     nouns: Nouns,
     *,
-    named: Collection[str] = (),
+    named: Collection[str] | None = (),
     mentioned: Collection[str] = (),
     locked: Collection[str] = (),
     traits: Traits | None = None,
@@ -184,7 +195,7 @@ def candidates(
     """Yield every action that could be tried here and now.
 
     Args:
-        named: directions that the text of the place names.
+        named: directions that the text of the place names; see `exit_candidates`.
         mentioned: other words of the text that name something, besides the visible things.
         locked: things that are known to be locked.
         traits: attributes of what is here or carried; None: not known.
@@ -195,7 +206,8 @@ def candidates(
     told, understood = traits or {}, _understood(nouns)
     for items, how in ((_innermost_first(now), "seen"), (now.inventory, "held"), (inside, "inside")):
         for item in items or ():
-            if noun := nouns.name(item):
+            # What a creature holds is guarded.
+            if (noun := nouns.name(item)) and not told.get(item.parent, _UNTOLD).get("animate"):
                 yield from _of_thing(noun, _fitting(told.get(item.num, _UNTOLD))[how], understood)
     for noun in mentioned:
         yield from _of_thing(noun, _fitting(_UNTOLD)["mentioned"], understood)
@@ -205,12 +217,19 @@ def candidates(
         yield from islice(_gifts(now, held, nouns, told), _MAX_PAIRS)
 
 
-def exit_candidates(nouns: Nouns, named: Collection[str]) -> Iterator[Candidate]:
-    """Yield the directions that the parser knows."""
+def exit_candidates(nouns: Nouns, named: Collection[str] | None) -> Iterator[Candidate]:
+    """Yield the directions that the parser knows.
+
+    Args:
+        named: those that the text of the place names; None: it names none, so that any may be an exit.
+    """
     for direction in DIRECTIONS:
         if nouns.known(direction):
             other = Tier.STEEP_EXIT if direction in STEEP else Tier.OTHER_EXIT
-            yield Candidate(Tier.NAMED_EXIT if direction in named else other, direction)
+            if named is None:
+                yield Candidate(Tier.BARE_EXIT, direction)
+            else:
+                yield Candidate(Tier.NAMED_EXIT if direction in named else other, direction)
 
 
 def _understood(nouns: Nouns) -> set[str]:

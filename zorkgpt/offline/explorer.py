@@ -4,16 +4,19 @@ Its rules are the same for every game. It scores far below a model that reads; i
 everything else without one.
 """
 
-from collections import Counter
+import sys
 from collections.abc import Callable, Iterable, Sequence
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, Protocol
 
 from game_interface.language import Language, Scene
+from game_interface.models import Observation
 from zorkgpt.action_check import check_action
 from zorkgpt.memory.models import Memory
-from zorkgpt.offline.advice import HELP, advice_in
+from zorkgpt.offline import dangers
 from zorkgpt.offline.candidates import COST, STEEP, Candidate, Nouns, Tier, candidates, exit_candidates
+from zorkgpt.offline.experience import Experience
+from zorkgpt.offline.grammar_tries import commands
 from zorkgpt.offline.immediate_actions import (
     is_stuck_aboard,
     is_threatened,
@@ -27,32 +30,33 @@ from zorkgpt.offline.phrases import ActionOutcome, is_dark, is_laden
 from zorkgpt.offline.questions import answers_to
 from zorkgpt.offline.scoring_plan import ScoringPlan, ScoringStep
 from zorkgpt.offline.state import ExplorerState, LastTurn, PlaceNotes
+from zorkgpt.offline.surroundings import holders, suggestions
 from zorkgpt.player import AgentDecision, PlayerContext
 from zorkgpt.text import normalized_action
 from zorkgpt.world.directions import canonical_direction, directions_in, exit_name
 from zorkgpt.world.graph import Danger, MapGraph
-from zorkgpt.world.movement import MoveKind
 
 Recall = Callable[[int], Iterable[Memory]]
 """Location → its active memories."""
-ScoringSteps = Callable[[], Sequence[ScoringStep]]
-"""Returns what scored in earlier episodes, as the steps of a plan."""
+Experiences = Callable[[], Experience]
+"""Returns what earlier episodes tell."""
 
 _SOMEWHERE = 0
 """Stands for wherever the player is in a story that does not tell; no object has this number."""
 _PUT_COST = 1.0
 """The cost of putting a thing that was worth points into something that may be its place."""
-_DANGER_COST = 40.0
-"""Steps added to the distance of a place where the player died, so that everything else comes first."""
-_SAFE_WALKS_PER_DEATH = 5
-"""An exit with so many walks for each death counts as safe again."""
+_DANGER_COSTS = ((0, 0.0), (2, 15.0), (sys.maxsize, 40.0))
+"""The most deaths at a place or on the way to it, and the steps that they add to its distance."""
+_DANGER_COST = _DANGER_COSTS[-1][1]
 _MAX_WAITS = 3
 _MAX_RELIT = 3
 """How often at one place a light that has gone out is switched on again."""
+_MAX_OPENED = 3
+"""How often in an episode the same action is repeated to open an exit once more."""
 _MAX_UNBLOCKED = 3
 """How often in an episode the exits that were closed are tried once more because nothing else is left."""
-_AVOIDED_TURNS = 10
-"""Turns for which a place is avoided after fleeing from it."""
+_MAX_GRAMMAR = 6
+"""The most commands of the story's grammar that a place offers at a time."""
 _MAY_OPEN_AN_EXIT = ("open ", "push ", "pull ", "turn ", "unlock ")
 """Actions that may open an exit."""
 _FAILS_EVERYWHERE = ("turn on ", "read ", "examine ")
@@ -77,7 +81,7 @@ class OfflineExplorer:
         graph: the map, kept up to date by the turn loop.
         recall: returns the memories of a place; None: only this episode's experience is used.
         senses: rules out actions by the story's own grammar and objects; None: nothing is ruled out.
-        scoring_steps: called once an episode; these steps take priority over exploration.
+        experience: called once an episode; what scored takes priority over exploration, and what was tried comes last.
     """
 
     def __init__(
@@ -85,10 +89,10 @@ class OfflineExplorer:
         graph: MapGraph,
         recall: Recall | None = None,
         senses: Senses | None = None,
-        scoring_steps: ScoringSteps = tuple,
+        experience: Experiences = Experience,
     ) -> None:
         self._graph = graph
-        self._scoring_steps = scoring_steps
+        self._experiences = experience
         self._recall = recall or (lambda location_id: ())
         self._senses = senses
         self._nouns = Nouns()
@@ -99,6 +103,8 @@ class OfflineExplorer:
         self._state = ExplorerState()
         self._plan = ScoringPlan()
         self._has_plan = False
+        self._told: Experience | None = None
+        self._holders_before: dict[int, set[str]] = {}
         self._notes: dict[int, PlaceNotes] = {}
         self._blocked: set[tuple[int, str]] = set()
         self._done_everywhere: set[str] = set()
@@ -141,17 +147,30 @@ class OfflineExplorer:
         here = self._observe(context)
         if (answer := self._answer(context.observation.question)) is not None:
             return answer
+        feared = self._closed() | dangers.dangerous_rooms(self._graph, self._plan)
         decision = (
             self._immediate_action(here, context)
-            or self._follow_plan(here, context, self._closed() | self._dangerous_rooms())
+            or self._follow_plan(here, context, feared, at_any_price=False)
             or self._choose(here, context, worth=_DANGER_COST)
             or self._follow_plan(here, context, self._closed())
             or self._choose(here, context)
             or self._retry(here, context)
             or self._wander(here, context)
         )
+        decision = self._wait_before_danger(here, decision)
         self._remember(here, decision.action, context)
         return decision
+
+    def _wait_before_danger(self, here: int, decision: AgentDecision) -> AgentDecision:
+        """Let a turn pass before a place is entered where somebody died: the same turns would draw the same luck."""
+        ahead = self._graph.leads_to(here, decision.action) if self._state.walking else None
+        if ahead is None or ahead not in dangers.dangerous_rooms(self._graph, self._plan):
+            return decision
+        if self._state.draws.get(ahead, 0) >= min(dangers.died_at(self._graph)[ahead], _MAX_WAITS):
+            return decision
+        self._state.draws[ahead] = self._state.draws.get(ahead, 0) + 1
+        self._state.walking = None
+        return AgentDecision("wait", f"Somebody died at {self._graph.label(ahead)}: same turns, same luck.")
 
     def look_on(self, context: PlayerContext, action: str) -> None:
         """Note the action of another player, which plays this turn."""
@@ -180,6 +199,14 @@ class OfflineExplorer:
             return
         self._state.last = LastTurn(here, normalized_action(action), now.score, now.vehicle is not None)
 
+    @property
+    def _experience(self) -> Experience:
+        """What the episodes before this one tell."""
+        if self._told is None:
+            self._told = self._experiences()
+            self._holders_before = self._told.holders
+        return self._told
+
     # Observing
 
     def _observe(self, context: PlayerContext) -> int:
@@ -187,7 +214,7 @@ class OfflineExplorer:
         if context.turn <= self._state.turn and context.refused is None:
             self._begin_episode()
         if not self._has_plan:
-            self._plan, self._has_plan = ScoringPlan(self._scoring_steps()), True
+            self._plan, self._has_plan = ScoringPlan(self._experience.steps), True
         same_turn = context.turn == self._state.turn
         self._state.turn = context.turn
         where = context.observation.location
@@ -222,7 +249,10 @@ class OfflineExplorer:
         """Update the notes of this place."""
         if self._state.walking and self._state.walking[0] == here:
             self._blocked.add(self._state.walking)
+            self._find_opener(here, self._state.walking[1], context.response)
         self._state.walking = None
+        if self._state.last is None or self._state.last.place != here:
+            self._state.left_behind = []
         notes = self._notes_of(here)
         self._touched.add(here)
         notes.learn(self._recall(here))
@@ -236,6 +266,14 @@ class OfflineExplorer:
             # What holds an exit may be far away from it.
             self._blocked = set() if clears else {way for way in self._blocked if way[0] != here}
         self._note_surroundings(here, notes, context)
+
+    def _find_opener(self, here: int, way: str, response: str) -> None:
+        """Note what has opened an exit before that is closed now, by the map or by what the response names."""
+        opens = (*self._graph.opened_by.get(here, {}).get(way, ()), *self._notes_of(here).openers(response))
+        repeated = self._state.openings
+        opener = next((action for action in opens if repeated.get(action, 0) < _MAX_OPENED), None)
+        if opener is not None:
+            self._state.opener, repeated[opener] = opener, repeated.get(opener, 0) + 1
 
     def _note_surroundings(self, here: int, notes: PlaceNotes, context: PlayerContext) -> None:
         """Note what is at this place, and which actions can be tried."""
@@ -253,40 +291,52 @@ class OfflineExplorer:
             self._state.in_the_dark = here
         elif self._state.in_the_dark != here:
             self._state.in_the_dark = None
-        self._state.holders[here] = list(self._holders(context, scene))
+        self._state.holders[here] = list(holders(now, scene, self._nouns))
         room, name = self._graph.rooms.get(here), now.location.name if now.location else ""
-        named = {*(room.exits if room else ()), *directions_in(text.replace(name, ""))}
+        told = directions_in(text.replace(name, ""))
+        is_bare = context.room_description is not None and not told
+        named = {*(room.exits if room else ()), *told}
         named |= {"up", "down"}.intersection(text.lower().split())
         traits = scene.attributes if scene else None
         offers = candidates(
-            now, self._nouns, named=named, mentioned=notes.mentioned, locked=notes.locked, traits=traits
+            now,
+            self._nouns,
+            named=None if is_bare else named,
+            mentioned=notes.mentioned,
+            locked=notes.locked,
+            traits=traits,
         )
-        notes.advice |= dict.fromkeys(self._advice(context, scene))
+        language = self._senses.language if self._senses else None
+        notes.advice |= dict.fromkeys(suggestions(context, language, scene, first_place=len(self._graph.rooms) <= 1))
         advice = (Candidate(Tier.ADVICE, action) for action in notes.advice)
         notes.offer(one for one in chain(advice, offers) if self._is_untried(here, one.action))
+        if next(notes.untried, None) is None and not now.dark:
+            notes.offer_more(self._by_grammar(here, notes, now, language))
+        self._give_up_target(here, notes)
+        carried = tuple(f" {noun}" for item in now.carried or () if (noun := self._nouns.name(item)))
+        notes.portable = frozenset(action for action in notes.offered if action.endswith(carried))
 
-    def _advice(self, context: PlayerContext, scene: Scene | None) -> Iterable[str]:
-        """Return what the story suggests, and at the very beginning how to ask it."""
-        language = self._senses.language if self._senses else None
-        if context.turn == 1 and len(self._graph.rooms) <= 1 and language:
-            yield from (word for word in HELP if word in language.verbs)
-        yield from map(normalized_action, advice_in(context.response, language, scene))
+    def _give_up_target(self, here: int, notes: PlaceNotes) -> None:
+        """Forget what the player came here for, if it can't be tried after all."""
+        if self._state.target is not None and self._state.target[0] == here:
+            action = self._state.target[1]
+            if not action.startswith("put ") and action not in (offered for _, offered in notes.left):
+                notes.mark(action)
+            self._state.target = None
+
+    def _by_grammar(
+        self, here: int, notes: PlaceNotes, now: Observation, language: Language | None
+    ) -> Iterable[Candidate]:
+        """Yield a few untried commands of the story's own grammar for what is at hand."""
+        names = (name for item in now.visible or () if (name := self._nouns.name(item)))
+        at_hand = [name for name in dict.fromkeys((*names, *notes.mentioned)) if name not in self._state.held]
+        made = commands(language, at_hand, self._state.held, self._experience.promise) if language else ()
+        fresh = (one for one in made if self._is_untried(here, one) and notes.is_fresh(one))
+        accepted = (one for one in fresh if check_action(one, language, self._scene()).valid)
+        return (Candidate(Tier.GRAMMAR, one) for one in islice(accepted, _MAX_GRAMMAR))
 
     def _is_untried(self, room: int, action: str) -> bool:
         return action not in self._graph.exits(room) and action not in self._done_everywhere
-
-    def _holders(self, context: PlayerContext, scene: Scene | None) -> Iterable[str]:
-        """Yield the things here that something can be put into or onto."""
-        if scene is None:
-            return
-        for item in context.observation.visible or ():
-            told, name = scene.attributes.get(item.num, {}), self._nouns.name(item)
-            if not name or told.get("takeable") or told.get("animate"):
-                continue
-            if told.get("container") and told.get("open"):
-                yield f"in {name}"
-            elif told.get("supporter"):
-                yield f"on {name}"
 
     def _scene(self) -> Scene | None:
         """Return the scene of this turn."""
@@ -294,26 +344,43 @@ class OfflineExplorer:
             self._scene_of = self._state.turn, self._senses.scene()
         return self._scene_of[1]
 
+    def left_to_try(self) -> dict[int, tuple[str, ...]]:
+        """Return place → the cheapest action that nobody has tried there and its kind; () if none is left."""
+        left: dict[int, tuple[str, ...]] = {}
+        for room in self._graph.rooms:
+            notes = self._notes_of(room)
+            if not notes.visited and room not in self._experience.left:
+                continue
+            untried = min(notes.untried, key=lambda one: COST[one[0]], default=None)
+            left[room] = (untried[1], untried[0].name) if untried else ()
+        return left
+
     # Choosing
 
     def _immediate_action(self, here: int, context: PlayerContext) -> AgentDecision | None:
         """Return an action that takes priority over exploration."""
         state, scene = self._state, self._scene()
         fatal = [action for action, came in self._notes_of(here).remembered.items() if came is ActionOutcome.KILLS]
-        roaming = {action for room, action in self._deaths() if room != here}
-        if strike := next_blow(state, context, self._nouns, scene, fatal, roaming):
-            if state.draws.get(here, 0) < min(self._died_at(here), _MAX_WAITS):
-                state.draws[here] = state.draws.get(here, 0) + 1
-                state.blows[strike] -= 1
-                return AgentDecision("wait", "Somebody died here in a fight that began at once: same blows, same luck.")
+        if strike := next_blow(state, context, self._nouns, scene, fatal, self._fights_to_avoid(here)):
             return AgentDecision(strike, "Somebody here means harm, and there is something to fight with.")
-        if (weapon := weapon_in_sight(context, self._nouns, scene)) and self._is_new(here, f"take {weapon}"):
+        weapon = weapon_in_sight(context, self._nouns, scene)
+        if weapon and weapon not in state.left_behind and self._is_new(here, f"take {weapon}"):
             self._mark_done(here, f"take {weapon}")
             return AgentDecision(f"take {weapon}", "Somebody may mean harm some day.")
         if is_threatened(state, context, self._nouns, scene) and (ways := self._open_ways(here)):
             way = state.way_back if state.way_back in ways else ways[state.turn % len(ways)]
             state.walking, state.fled_from[here] = (here, way), state.turn
             return AgentDecision(way, "Somebody here means harm, and is better not fought.")
+        if (light := self._light_in_sight(context)) is not None:
+            return AgentDecision(f"take {light}", "It has given light, and lies here.")
+        if state.opener is not None:
+            action, state.opener = state.opener, None
+            self._blocked = {one for one in self._blocked if one[0] != here}
+            self._mark_done(here, action)
+            if action.startswith("drop "):
+                self._lay_down(action.removeprefix("drop "), is_tool=True)
+            if self._is_valid(action, context):
+                return AgentDecision(action, "An exit is closed that this has opened before.")
         if state.take_back is not None:
             return AgentDecision(f"take {state.take_back}", "It was not worth anything there.")
         if state.last is not None and is_stuck_aboard(state, here, context):
@@ -321,11 +388,43 @@ class OfflineExplorer:
             self._notes_of(here).unmark(state.last.action)
             return AgentDecision("out", "This vehicle does not go there: out of it.")
         if state.wanted is not None and (useless := item_to_drop(state, context, self._nouns, scene)):
-            state.given_up.add(useless)
+            self._lay_down(useless, is_tool=useless in self._tools(context))
+            self._blocked.discard((here, exit_name(state.wanted)))
             self._notes_of(here).unmark(state.wanted, reopened=True)
             return AgentDecision(f"drop {useless}", "Too much is carried, and this was good for nothing yet.")
         shuns = state.in_the_dark == here and not state.lit and not state.dares_dark
         return self._leave_the_dark(here, context) if shuns else None
+
+    def _light_in_sight(self, context: PlayerContext) -> str | None:
+        """Return a thing that has given light and lies here, as after a death."""
+        state, names = self._state, map(self._nouns.name, context.observation.visible or ())
+        lost = (name for name in names if name and name in state.useful and name not in state.held)
+        light = next((name for name in lost if state.openings.get(f"take {name}", 0) < _MAX_OPENED), None)
+        if light is not None:
+            state.openings[f"take {light}"] = state.openings.get(f"take {light}", 0) + 1
+        return light
+
+    def _tools(self, context: PlayerContext) -> set[str]:
+        scene = self._scene()
+        told = scene.attributes if scene else {}
+        held = ((item, told.get(item.num, {})) for item in context.observation.inventory or ())
+        return {name for item, has in held if has.get("weapon") and (name := self._nouns.name(item))}
+
+    def _lay_down(self, thing: str, *, is_tool: bool) -> None:
+        """Note that a thing is dropped: a tool for as long as the player is here, anything else for good."""
+        if is_tool:
+            self._state.left_behind.append(thing)
+        else:
+            self._state.given_up.add(thing)
+
+    def _fights_to_avoid(self, here: int) -> set[str]:
+        """Return blows that killed the player elsewhere, or here more than once without ever doing anything."""
+        lost = {pair: times for pair, times in dangers.deaths(self._graph).items() if pair[1].startswith("attack ")}
+        fights = [action for action in self._notes_of(here).remembered if action.startswith("attack ")]
+        outcomes = [self._notes_of(here).remembered[action] for action in fights]
+        hopeless = sum(times for (room, _), times in lost.items() if room == here) > 1
+        hopeless = hopeless and not {ActionOutcome.WORKS, ActionOutcome.SCORES}.intersection(outcomes)
+        return {action for room, action in lost if room != here or hopeless}
 
     def _is_new(self, here: int, action: str) -> bool:
         notes = self._notes_of(here)
@@ -347,11 +446,15 @@ class OfflineExplorer:
             return AgentDecision(back, "It is dark here, and nothing gives light: back.")
         return None
 
-    def _follow_plan(self, here: int, context: PlayerContext, shut: frozenset[Danger]) -> AgentDecision | None:
+    def _follow_plan(
+        self, here: int, context: PlayerContext, shut: frozenset[Danger], *, at_any_price: bool = True
+    ) -> AgentDecision | None:
         """Return the next step of the plan that can be done now, or the next move towards it."""
         routes = self._graph.routes(here, dangers=shut)
         held = frozenset(item.name for item in context.observation.inventory or ())
-        while found := self._plan.next(here, held, routes, lambda step: self._is_safe(step, shut)):
+        while found := self._plan.next(
+            here, held, routes, lambda step: self._is_safe(step, shut), at_any_price=at_any_price
+        ):
             step, route = found
             scored = f"{step.action!r} scored {step.gain}" if step.gain else f"{step.action!r} led to points"
             if route:
@@ -375,7 +478,7 @@ class OfflineExplorer:
                 return None
             notes = self._notes_of(room)
             if route:
-                self._state.walking = (here, route[0])
+                self._state.walking, self._state.target = (here, route[0]), (room, action)
                 name = self._graph.rooms[room].name if room in self._graph.rooms else str(room)
                 return AgentDecision(route[0], f"On the way to {name}, where {action!r} is left to try.")
             self._mark_done(here, action)
@@ -388,20 +491,19 @@ class OfflineExplorer:
         best = self._cheaper(here, [], None)
         # Nothing elsewhere is cheaper than a single step.
         if best is None or best[0] > 1:
-            shut, feared = self._closed(), self._dangerous_rooms()
-            safe = self._graph.routes(here, dangers=shut | feared)
-            for room, route in safe.items():
-                if best is None or len(route) < best[0]:
-                    best = self._cheaper(room, route, best)
-            for room, route in self._graph.routes(here, dangers=shut).items() if feared else ():
-                if room not in safe and (best is None or len(route) + _DANGER_COST < best[0]):
-                    best = self._cheaper(room, route, best, _DANGER_COST)
+            shut, reached = self._closed(), {here}
+            for deaths, cost in _DANGER_COSTS:
+                feared = dangers.dangerous_rooms(self._graph, self._plan, deaths)
+                for room, route in self._graph.routes(here, dangers=shut | feared).items():
+                    if room not in reached and (best is None or len(route) + cost < best[0]):
+                        best = self._cheaper(room, route, best, cost)
+                    reached.add(room)
         return best
 
     def _cheaper(
         self, room: int, route: list[str], best: tuple[float, str, int, list[str]] | None, more: float = 0
     ) -> tuple[float, str, int, list[str]] | None:
-        for cost, action in self._options(room):
+        for cost, action in self._options(room, elsewhere=bool(route)):
             if best is None or cost + len(route) + more < best[0]:
                 best = cost + len(route) + more, action, room, route
         return best
@@ -420,20 +522,25 @@ class OfflineExplorer:
             return True
         return check_action(action, self._senses.language, self._scene(), answering="?" in context.response).valid
 
-    def _options(self, room: int) -> Iterable[tuple[float, str]]:
+    def _options(self, room: int, *, elsewhere: bool) -> Iterable[tuple[float, str]]:
         notes, state = self._notes_of(room), self._state
         for cost, action in notes.left:
-            if action.removeprefix("take ") not in state.given_up:
+            thing = action.removeprefix("take ")
+            idle = action in notes.portable if elsewhere else thing in state.left_behind
+            if not idle and thing not in state.given_up:
                 yield cost, action
                 break
-        if not notes.visited:
+        if not notes.visited and room not in self._experience.left:
             yield COST[Tier.HANDLE], "look around"
-        for holder in state.holders.get(room, ()):
-            for noun in state.held:
-                action = f"put {noun} {holder}"
-                in_vain = action in notes.done or notes.remembered.get(action) is ActionOutcome.FAILS
-                if noun in state.valued - state.useful and not in_vain:
+        holders = state.holders.get(room) or sorted(self._holders_before.get(room, ()))
+        for noun in state.held if holders else ():
+            for holder in holders:
+                if noun in state.valued - state.useful and notes.is_fresh(action := f"put {noun} {holder}"):
                     yield _PUT_COST, action
+        for thing in notes.locked if elsewhere else ():
+            for noun in state.held:
+                if notes.is_fresh(action := f"unlock {thing} with {noun}"):
+                    yield COST[Tier.COMBINE], action
 
     def _notes_of(self, room: int) -> PlaceNotes:
         if room not in self._notes:
@@ -442,7 +549,10 @@ class OfflineExplorer:
             if room in self._graph.rooms:
                 # For a place that was seen in an earlier episode, the map knows which exits are untried.
                 ways = exit_candidates(self._nouns, self._graph.rooms[room].exits)
-                notes.offer_beforehand(way for way in ways if self._is_untried(room, way.action))
+                left = self._experience.left.get(room)
+                offers = chain(ways, [left] if left else [])
+                notes.offer_beforehand(each for each in offers if self._is_untried(room, each.action))
+            notes.barren = self._experience.barren_at(room)
             notes.learn(self._recall(room))
             # Failures because of weight or darkness say nothing about another time.
             tried = self._graph.in_vain.get(room, {}).items()
@@ -462,46 +572,7 @@ class OfflineExplorer:
         """Return the exits and rooms that must not be entered now."""
         for room in self._graph.rooms:
             self._notes_of(room)
-        lit = self._state.lit
-        shut: set[Danger] = set(self._blocked)
-        died = self._deaths()
-        for room, notes in self._notes.items():
-            if notes.deadly:
-                died.update({(room, way): 1 for way, _ in notes.deadly if (room, way) not in died})
-            if notes.dark and not lit and not self._state.dares_dark:
-                shut.add(room)
-        for (room, action), deaths in died.items():
-            way = self._graph.connection(room, action)
-            unlit = self._notes_of(room).remembered.get(action) is ActionOutcome.KILLS_UNLIT
-            # On an exit that is often walked something else was the cause; an action that scored as often is worth it.
-            survived = (way is not None and way.walks >= _SAFE_WALKS_PER_DEATH * deaths) or self._plan.times(
-                room, action
-            ) >= deaths
-            if not ((unlit and lit) or survived):
-                shut.add((room, action))
-        fled = self._state.fled_from.items()
-        shut.update(room for room, turn in fled if self._state.turn - turn < _AVOIDED_TURNS)
-        return frozenset(shut)
-
-    def _dangerous_rooms(self) -> frozenset[Danger]:
-        """Return the rooms where more episodes ended in death than did what scores there."""
-        return frozenset(room for room in self._graph.rooms if self._died_at(room) > self._plan.times(room))
-
-    def _died_at(self, place: int) -> int:
-        died = 0
-        for (room, action), deaths in self._deaths().items():
-            # A death on the way to a place was probably caused by something there.
-            at = self._graph.leads_to(room, action) if canonical_direction(action) else room
-            died += deaths if at == place else 0
-        return died
-
-    def _deaths(self) -> Counter[tuple[int, str]]:
-        """Return (room, action) → the number of deaths it caused, in all episodes."""
-        died: Counter[tuple[int, str]] = Counter()
-        for move, times in self._graph.moves.items():
-            if move.kind is MoveKind.DIED:
-                died[move.from_id, move.way] += times
-        return died
+        return dangers.closed(self._graph, self._notes, self._state, self._plan, self._blocked, self._notes_of)
 
     def _open_ways(self, here: int) -> list[str]:
         shut = self._closed()
@@ -530,11 +601,16 @@ class OfflineExplorer:
             ways = [way.action for way in exit_candidates(self._nouns, ()) if way.action not in failed]
         if ways:
             walked = self._notes_of(here).walked
-            way = min(ways, key=lambda one: walked[exit_name(one)])
+            way = min(ways, key=lambda one: (walked[exit_name(one)], self._walks_before(here, one)))
             self._state.walking = (here, way)
             return AgentDecision(normalized_action(way), "Nothing is left to try; walking on by the least-taken way.")
         aboard = context.observation.vehicle is not None
         return AgentDecision("out" if aboard else "wait", "Nothing is left to try.")
+
+    def _walks_before(self, here: int, way: str) -> int:
+        """Return how often an exit was walked in all episodes."""
+        connection = self._graph.connection(here, way)
+        return connection.walks if connection else 0
 
     @staticmethod
     def _reason(notes: PlaceNotes, action: str) -> str:

@@ -43,6 +43,8 @@ def update_after_last_turn(state: ExplorerState, here: int, context: PlayerConte
             state.given_up.add(thing)
         elif stayed and thing not in held:
             state.take_back = thing
+    elif stayed and canonical_direction(last.action) and is_laden(context.response):
+        state.wanted = last.action
     elif last.action.startswith("turn on ") and context.changed:
         state.lamp = last.action.removeprefix("turn on ")
         state.useful.add(state.lamp)
@@ -109,27 +111,37 @@ def weapon_in_sight(context: PlayerContext, nouns: Nouns, scene: Scene | None) -
 
 
 def _enemies(state: ExplorerState, context: PlayerContext, nouns: Nouns, scene: Scene) -> Iterator[str]:
-    """Yield the creatures that the text calls hostile, and those that were struck and are still there."""
+    """Yield the creatures that the text calls hostile, or did at this place; and those that were struck last."""
     said = words_of(context.response) if is_hostile(context.response) else []
     struck = state.last.action if state.last else ""
+    place = context.observation.location.num if context.observation.location else 0
     for being in context.observation.visible or ():
         name = nouns.name(being)
         if not name or not scene.attributes.get(being.num, {}).get("animate"):
             continue
-        if name.split()[-1] in said or struck.startswith(f"attack {name} "):
+        known = state.foes.get(place, [])
+        if name in known or name.split()[-1] in said or struck.startswith(f"attack {name} "):
+            if name not in known:
+                state.foes[place] = [*known, name]
             yield name
 
 
 def item_to_drop(state: ExplorerState, context: PlayerContext, nouns: Nouns, scene: Scene | None) -> str | None:
-    """Return a carried thing that was of no use so far, if something else was too heavy to take."""
+    """Return a carried thing that was of no use so far, if too much was carried for the last action.
+
+    Where it was an exit, a tool is left behind too, but no light.
+    """
     if state.wanted is None:
         return None
+    tools: list[str] = []
     for item in context.observation.inventory or ():
         name, told = nouns.name(item), scene.attributes.get(item.num, {}) if scene else {}
-        tool = told.get("weapon") or told.get("tool") or told.get("light")
-        if name and not tool and name not in state.valued | state.useful:
+        if not name or name in state.valued | state.useful or told.get("light"):
+            continue
+        if not (told.get("weapon") or told.get("tool")):
             return name
-    return None
+        tools.append(name)
+    return tools[0] if tools and canonical_direction(state.wanted) else None
 
 
 def is_stuck_aboard(state: ExplorerState, here: int, context: PlayerContext) -> bool:

@@ -37,7 +37,10 @@ _HOSTILE = re.compile(
 )
 
 
-_LADEN = re.compile(r"\b(?:load|too heavy|too many|too much|can't carry|cannot carry|hands are full|no room)\b")
+_LADEN = re.compile(
+    r"\b(?:load|too heavy|too many|too much|can't carry|cannot carry|hands are full|no room"
+    r"|what you(?:'re| are) carrying)\b"
+)
 
 
 _UNLOCKED = re.compile(r"\b(?:(?:is|are)(?: already)? unlocked|already unlocked|(?:isn't|aren't|not) locked)\b")

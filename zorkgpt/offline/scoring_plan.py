@@ -12,6 +12,8 @@ from zorkgpt.text import normalized_action
 from zorkgpt.world.directions import canonical_direction, exit_name
 
 _LIGHTING = ("turn on ", "switch on ", "light ")
+_IDLE = frozenset({"wait", "look around"})
+"""Actions after which something happens by itself."""
 _FIGHTING_WORDS = 3
 """An action with so many words besides the names of held things involves something else too."""
 
@@ -42,10 +44,17 @@ class ScoringStep:
     need: Need = Need.ALWAYS
     times: int = 1
     """The number of episodes in which it was done."""
+    leads_to: int | None = None
+    """The place that it led to; None if the player stayed."""
 
     @property
     def key(self) -> tuple[int, str]:
         return self.place, self.action
+
+    @property
+    def achievement(self) -> tuple[int, int | str]:
+        """What the points are for, as far as can be told: coming to a place, or doing something, wherever."""
+        return self.gain, self.action if self.leads_to is None else self.leads_to
 
 
 def scoring_steps(trails: Iterable[Trail]) -> tuple[ScoringStep, ...]:
@@ -57,13 +66,20 @@ def scoring_steps(trails: Iterable[Trail]) -> tuple[ScoringStep, ...]:
     times: Counter[tuple[int, str]] = Counter()
     plan: list[ScoringStep] = []
     for trail in best:
-        steps = _steps_of(trail)
+        steps = _without_made(_steps_of(trail), plan)
         times.update(step.key for step in steps)
         known = {step.key for step in plan}
         scoring = [number for number, step in enumerate(steps) if step.gain > 0 and step.key not in known]
         if scoring:
             plan = _merged(plan, _with_needs(steps[: scoring[-1] + 1], known))
     return tuple(replace(step, times=times[step.key]) for step in plan)
+
+
+def _without_made(steps: Sequence[ScoringStep], plan: Sequence[ScoringStep]) -> list[ScoringStep]:
+    """Return the steps without the points that a step of the plan makes in another way, in this episode left out."""
+    own = {step.key for step in steps if step.gain}
+    made = {step.achievement for step in plan if step.gain and step.key not in own}
+    return [replace(step, gain=0) if step.gain and step.achievement in made else step for step in steps]
 
 
 def _score_order(trail: Trail) -> tuple[int, int]:
@@ -84,11 +100,13 @@ def _steps_of(trail: Trail) -> list[ScoringStep]:
         action = exit_name(normalized_action(step.action))
         # An exit that changed something without leading anywhere is at most a warning.
         warned = now.place == place and canonical_direction(action) is not None
-        if place is not None and (gain or (step.effective and not warned)):
+        idle = action in _IDLE
+        if place is not None and (gain or (step.effective and not warned and not idle)):
             yields = tuple((Counter(now.inventory) - Counter(held)).keys())
             spoken_of = tuple(name for name in held if _is_named(name, action))
             need = Need.IN_PASSING if now.inventory == held else Need.WHEN_STUCK
-            done = ScoringStep(place, action, gain, spoken_of, yields, need)
+            leads_to = now.place if now.place != place else None
+            done = ScoringStep(place, action, gain, spoken_of, yields, need, leads_to=leads_to)
             known = steps.get(done.key)
             if known is None or gain > known.gain:
                 # Moved to its latest position: what was repeated before it may have been a precondition.
@@ -121,8 +139,11 @@ def _is_about_more(step: ScoringStep) -> bool:
 
 
 def _merged(plan: list[ScoringStep], steps: Sequence[ScoringStep]) -> list[ScoringStep]:
-    """Merge two plans: a step that only the second has comes before the next step that both have."""
-    merged, waiting = list(plan), []
+    """Merge two plans: a step that only the second has comes before the next step that both have.
+
+    What follows the last step of both comes once nothing more is done at its place: the player is still near.
+    """
+    merged, waiting, end = list(plan), [], len(plan)
     for step in steps:
         at = next((number for number, known in enumerate(merged) if known.key == step.key), None)
         if at is None:
@@ -131,8 +152,11 @@ def _merged(plan: list[ScoringStep], steps: Sequence[ScoringStep]) -> list[Scori
             if step.need < merged[at].need:
                 merged[at] = replace(merged[at], need=step.need)
             merged[at:at] = waiting
+            end = at + len(waiting) + 1
             waiting = []
-    return merged + waiting
+    while 0 < end < len(merged) and merged[end].place == merged[end - 1].place:
+        end += 1
+    return merged[:end] + waiting + merged[end:]
 
 
 def _is_named(name: str, action: str) -> bool:
@@ -170,12 +194,15 @@ class ScoringPlan:
         held: Collection[str],
         routes: Mapping[int, list[str]],
         is_safe: Callable[[ScoringStep], bool],
+        *,
+        at_any_price: bool = True,
     ) -> tuple[ScoringStep, list[str]] | None:
         """Return the next step and the route to its place; None if no step can be done now.
 
         Args:
             held: names of the things in hand.
             routes: place → the route there, for reachable places.
+            at_any_price: whether a plan that is stuck turns to all that was done in the earlier episode.
         """
         last = self._last_needed(held)
         if last < 0:
@@ -183,7 +210,8 @@ class ScoringPlan:
         for stuck in (False, True)[self._stuck :]:
             self._stuck = stuck
             for number, step in enumerate(self._steps[: last + 1]):
-                wanted = stuck or step.need is Need.ALWAYS or (step.need is Need.IN_PASSING and step.place == here)
+                may_help = stuck and (at_any_price or step.need is not Need.WHEN_STUCK)
+                wanted = may_help or step.need is Need.ALWAYS or (step.need is Need.IN_PASSING and step.place == here)
                 if wanted and self._can_do(number, held, routes) and is_safe(step):
                     self._walks[number] += step.place != here
                     return step, routes.get(step.place, []) if step.place != here else []

@@ -57,7 +57,9 @@ class ExplorerState:
     blows: dict[str, int] = field(default_factory=dict)
     """Blow → how often it was struck."""
     draws: dict[int, int] = field(default_factory=dict)
-    """Place → the number of turns waited there before the first blow."""
+    """Place where somebody died → the number of turns waited before it was entered."""
+    foes: dict[int, list[str]] = field(default_factory=dict)
+    """Place → the creatures that were hostile there."""
     fled_from: dict[int, int] = field(default_factory=dict)
     """Place → the turn on which the player fled from it."""
     unblocked: int = 0
@@ -67,6 +69,14 @@ class ExplorerState:
 
     answered: dict[str, int] = field(default_factory=dict)
     """Question → how often it was answered since the story last awaited a command."""
+    target: tuple[int, str] | None = None
+    """The place that the player is on its way to, and what it wants to try there."""
+    left_behind: list[str] = field(default_factory=list)
+    """Tools that were laid down here so that an exit can be passed."""
+    opener: str | None = None
+    """What opened the exit that was found closed on the last turn."""
+    openings: dict[str, int] = field(default_factory=dict)
+    """Such an action → how often it was repeated."""
 
     @property
     def lit(self) -> bool:
@@ -79,6 +89,7 @@ class ExplorerState:
         state["last"] = [last.place, last.action, last.score, last.aboard] if last else None
         state["blows"] = dict(self.blows)
         state["draws"] = {str(room): turns for room, turns in self.draws.items()}
+        state["foes"] = {str(room): list(names) for room, names in self.foes.items()}
         state["fled_from"] = {str(room): turn for room, turn in self.fled_from.items()}
         state["holders"] = {str(room): list(names) for room, names in self.holders.items()}
         return state
@@ -89,8 +100,11 @@ class ExplorerState:
         told |= {name: set(told[name]) for name in ("valued", "useful", "given_up")}
         told["walking"] = tuple(told["walking"]) if told["walking"] else None
         told["held"] = tuple(told["held"])
+        told["target"] = tuple(told["target"]) if told.get("target") else None
         told["last"] = LastTurn(*told["last"]) if told["last"] else None
         told["draws"] = {int(room): turns for room, turns in told["draws"].items()}
+        # Checkpoints of earlier versions lack it.
+        told["foes"] = {int(room): list(names) for room, names in told.get("foes", {}).items()}
         told["fled_from"] = {int(room): turn for room, turn in told["fled_from"].items()}
         told["holders"] = {int(room): list(names) for room, names in told["holders"].items()}
         return cls(**told)
@@ -98,6 +112,9 @@ class ExplorerState:
 
 _ORDER = list(ActionOutcome)
 _MAX_REOPENED = 6
+_REPEATED_COST = 15.0
+"""The number of steps that an action is worth less for each episode in which it brought nothing."""
+_MAX_REPEATED_COST = 90.0
 _UNDOING = ("drop ", "put ")
 _REWARDING = frozenset({ActionOutcome.SCORES, ActionOutcome.TAKES})
 _DEADLY = frozenset({ActionOutcome.KILLS, ActionOutcome.KILLS_UNLIT})
@@ -137,6 +154,8 @@ class PlaceNotes:
     """Actions with memories when the episode began."""
     failed_before: dict[str, str] = field(default_factory=dict)
     """Actions that had no effect here in earlier episodes → the response."""
+    barren: dict[str, int] = field(default_factory=dict)
+    """Actions of earlier episodes → in how many they were done here without points."""
     refusals: dict[str, str] = field(default_factory=dict)
     """Actions that failed → the response."""
     in_vain: set[str] = field(default_factory=set)
@@ -145,6 +164,8 @@ class PlaceNotes:
     """Failed actions whose things have changed since → how often, in this episode."""
     offered: dict[str, Tier] = field(default_factory=dict)
     """Actions that could be tried when the place was last seen in this episode → their kinds."""
+    portable: frozenset[str] = frozenset()
+    """Of these, the actions with things that are carried, which need not be taken here."""
     mentioned: dict[str, None] = field(default_factory=dict)
     """Words of this episode's texts that name something here, besides the visible things; an ordered set."""
     advice: dict[str, None] = field(default_factory=dict)
@@ -162,10 +183,12 @@ class PlaceNotes:
             "remembered": dict(self.remembered),
             "known_before": sorted(self.known_before),
             "failed_before": self.failed_before,
+            "barren": self.barren,
             "refusals": dict(self.refusals),
             "in_vain": sorted(self.in_vain),
             "reopened": dict(self.reopened),
             "offered": dict(self.offered),
+            "portable": sorted(self.portable),
             "mentioned": list(self.mentioned),
             "advice": list(self.advice),
             "walked": dict(self.walked),
@@ -180,12 +203,14 @@ class PlaceNotes:
             remembered={action: ActionOutcome(outcome) for action, outcome in state["remembered"].items()},
             known_before=frozenset(state["known_before"]),
             failed_before=dict(state["failed_before"]),
+            barren=dict(state.get("barren", {})),
             refusals=dict(state["refusals"]),
             in_vain=set(state["in_vain"]),
             reopened=Counter(state["reopened"]),
             offered={action: Tier(tier) for action, tier in state["offered"].items()},
             mentioned=dict.fromkeys(state["mentioned"]),
-            # Checkpoints of earlier versions lack these two.
+            # Checkpoints of earlier versions lack these two, `barren` and `portable`.
+            portable=frozenset(state.get("portable", ())),
             advice=dict.fromkeys(state.get("advice", ())),
             walked=Counter(state.get("walked", {})),
             dark=state["dark"],
@@ -220,9 +245,20 @@ class PlaceNotes:
             self.offered = offered
             self._renew("left")
 
-    def offer_beforehand(self, ways: Iterable[Candidate]) -> None:
-        """Note the exits that can be tried at a place that is known from an earlier episode."""
-        self.offered = {way.action: way.tier for way in ways}
+    def offer_more(self, candidates: Iterable[Candidate]) -> None:
+        """Note more actions that can be tried here."""
+        for candidate in candidates:
+            self.offered.setdefault(candidate.action, candidate.tier)
+        self._renew("left")
+
+    def is_fresh(self, action: str) -> bool:
+        """Return whether an action was done here neither in this episode nor, as far as is known, in any other."""
+        known = action in self.remembered or action in self.failed_before or action in self.barren
+        return not known and action not in self.done
+
+    def offer_beforehand(self, candidates: Iterable[Candidate]) -> None:
+        """Note what can be tried at a place that is known from an earlier episode."""
+        self.offered = {each.action: each.tier for each in candidates}
         self._renew("left")
 
     def mark(self, action: str) -> None:
@@ -271,6 +307,14 @@ class PlaceNotes:
         locked = (noun for noun, text in tried if "locked" in words_of(text))
         return tuple(noun for noun in locked if not self._is_unlocked(noun))
 
+    def openers(self, response: str) -> Iterator[str]:
+        """Yield what is known to open the things that a response names."""
+        words = set(words_of(response))
+        for action, outcome in self.remembered.items():
+            works = outcome in (ActionOutcome.WORKS, ActionOutcome.SCORES)
+            if works and action.startswith("open ") and words.issuperset(words_of(action)[1:]):
+                yield action
+
     def _said_to(self, action: str) -> str:
         return self.refusals.get(action) or self.failed_before.get(action, "")
 
@@ -286,7 +330,20 @@ class PlaceNotes:
     @cached_property
     def left(self) -> list[tuple[float, str]]:
         """Actions left to try here as (cost, action), the cheapest first."""
-        return sorted(((COST[tier], action) for tier, action in self._pending()), key=itemgetter(0))
+        costs = ((COST[tier] + self.cost_of_repeating(action), action) for tier, action in self._pending())
+        return sorted(costs, key=itemgetter(0))
+
+    def cost_of_repeating(self, action: str) -> float:
+        """Return how much less an action is worth for what it has not brought in earlier episodes."""
+        if self.remembered.get(action) is ActionOutcome.SCORES:
+            return 0.0
+        return min(_REPEATED_COST * self.barren.get(action, 0), _MAX_REPEATED_COST)
+
+    @property
+    def untried(self) -> Iterator[tuple[Tier, str]]:
+        """Yield the kinds and names of the actions that nobody has tried here, in the order of their offer."""
+        pending = ((tier, action) for tier, action in self._pending() if action not in self.portable)
+        return ((tier, action) for tier, action in pending if action not in self.barren | self.remembered.keys())
 
     def _pending(self) -> Iterator[tuple[Tier, str]]:
         # The player died here of something other than taking an exit.

@@ -123,6 +123,8 @@ class Returned:
     place_name: str
     score: int | None
     inventory: list[str]
+    repairs: int = 0
+    """How often a step led elsewhere and the way was found again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +139,16 @@ class ObjectivesUpdated:
     """Those that are pursued, the most promising first, then those that this episode reached or gave up: text,
     condition, done_when, places, origin, scope, status ("open", "stale", "reached" or "abandoned"), given_up, and
     reached: each time, with what shows it."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeftToTry:
+    """What the rules left untried when the episode ended."""
+
+    kind: ClassVar[str] = "left_to_try"
+    episode: int
+    places: dict[str, list[str]]
+    """Location → the most promising action that nobody has tried there, and its kind; [] if none is left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +214,7 @@ Event = (
     | Returned
     | KnowledgeUpdated
     | ObjectivesUpdated
+    | LeftToTry
     | ModelCalled
     | EpisodeResumed
     | EpisodeEnded
@@ -214,6 +227,7 @@ _KINDS: dict[str, type[Event]] = {
         Returned,
         KnowledgeUpdated,
         ObjectivesUpdated,
+        LeftToTry,
         ModelCalled,
         EpisodeResumed,
         EpisodeEnded,

@@ -1,0 +1,159 @@
+"""What earlier episodes tell: what scored, what brought nothing, and what nobody has tried yet."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from game_interface.language import GrammarLine, GrammarToken, Language, TokenKind
+from game_interface.models import Item, Location, Observation
+from tests.fixtures.trails import a_step, a_trail
+from zorkgpt.memory.models import Memory
+from zorkgpt.offline.candidates import Candidate, Tier
+from zorkgpt.offline.dangers import closed, dangerous_rooms
+from zorkgpt.offline.experience import Experience
+from zorkgpt.offline.explorer import OfflineExplorer
+from zorkgpt.offline.grammar_tries import commands
+from zorkgpt.offline.scoring_plan import ScoringPlan
+from zorkgpt.offline.state import ExplorerState, PlaceNotes
+from zorkgpt.player import PlayerContext
+from zorkgpt.world.graph import MapGraph
+from zorkgpt.world.movement import Move, MoveKind
+
+HALL, LAMP = Location(1, "Hall"), Item(7, "brass lamp", 1)
+NOW = Observation(HALL, (), (), (LAMP,), score=0, moves=0)
+CONTEXT = PlayerContext(observation=NOW, response="Hall\nA door leads north.", turn=1, max_turns=50)
+
+FIRST = a_trail(
+    a_step("rub lamp > 1"),
+    a_step("take gem > 1", held=("gem",), score=2, effective=True),
+    a_step("put gem in case > 1", score=7, effective=True),
+    replace(a_step("north > 2", score=7)),
+)
+SECOND = replace(
+    a_trail(a_step("rub  Lamp > 1"), a_step("push wall > 1", effective=True), episode=2), left={2: ["dig", "HANDLE"]}
+)
+
+
+def test_what_brought_nothing_is_counted_by_place_and_action_once_an_episode():
+    found = Experience.of([FIRST, replace(SECOND, steps=(*SECOND.steps, *SECOND.steps))])
+    assert found.barren == {(1, "rub lamp"): 2, (1, "north"): 1, (1, "push wall"): 1}
+    assert found.barren_at(1)["rub lamp"] == 2
+    assert [step.action for step in found.steps if step.gain] == ["take gem", "put gem in case"]
+    assert found.holders == {1: {"in case"}}
+
+
+def test_a_verb_promises_what_it_did_before():
+    found = Experience.of([FIRST, SECOND])
+    assert found.promise("push") > found.promise("dance") > found.promise("rub")
+
+
+def test_the_latest_episode_that_tells_says_what_is_left():
+    third = replace(SECOND, episode=3, left={2: [], 4: ["blink", "NO SUCH KIND"]})
+    assert Experience.of([SECOND, FIRST]).left == {2: Candidate(Tier.HANDLE, "dig")}
+    assert Experience.of([SECOND, third]).left == {2: None, 4: None}
+    assert Experience.of([FIRST]).left == {}
+
+
+def a_map() -> MapGraph:
+    graph = MapGraph()
+    graph.add_room(2, "Yard")
+    graph.add_connection(1, "north", 2)
+    graph.add_connection(2, "south", 1)
+    return graph
+
+
+def test_what_is_untried_elsewhere_comes_before_what_brought_nothing_here():
+    barren = {(1, f"{verb} brass lamp"): 2 for verb in ("take", "open")}
+    known = Experience(barren=barren, left={1: None, 2: Candidate(Tier.GATHER, "take spade")})
+    fresh, told = (OfflineExplorer(a_map(), experience=lambda one=one: one) for one in (Experience(), known))
+    assert fresh.get_action_with_reasoning(CONTEXT).action == "take brass lamp"
+    decision = told.get_action_with_reasoning(CONTEXT)
+    assert (decision.action, "take spade" in decision.reasoning) == ("north", True)
+
+
+def test_what_is_left_is_told_by_place_and_not_for_what_is_carried_about():
+    explorer = OfflineExplorer(a_map(), experience=lambda: Experience(left={2: Candidate(Tier.GATHER, "take spade")}))
+    explorer.get_action_with_reasoning(CONTEXT)
+    carried = replace(NOW, inventory=(LAMP,), carried=(LAMP,), visible=())
+    explorer.get_action_with_reasoning(replace(CONTEXT, observation=carried, turn=2))
+    left = explorer.left_to_try()
+    assert left[2] == ("take spade", "GATHER")
+    assert "lamp" not in left[1][0]
+
+
+def test_notes_survive_a_checkpoint():
+    explorer = OfflineExplorer(a_map(), experience=lambda: Experience.of([FIRST, SECOND]))
+    explorer.get_action_with_reasoning(CONTEXT)
+    notes = [json.loads(json.dumps(explorer.changed_notes()))]
+    other = OfflineExplorer(a_map(), experience=lambda: Experience.of([FIRST, SECOND]))
+    other.resume(notes)
+    following = replace(CONTEXT, turn=2)
+    assert other.get_action_with_reasoning(following) == explorer.get_action_with_reasoning(following)
+
+
+# The story's own grammar
+
+NOUN, HELD = GrammarToken(TokenKind.NOUN), GrammarToken(TokenKind.HELD)
+WITH = GrammarToken(TokenKind.WORD, frozenset({"with", "using"}))
+LANGUAGE = Language(
+    word_length=9,
+    words=frozenset(),
+    verbs={
+        "take": (GrammarLine((NOUN,), 1),),
+        "get": (GrammarLine((NOUN,), 1),),
+        "rub": (GrammarLine((NOUN,), 2),),
+        "polish": (GrammarLine((NOUN,), 2),),
+        "cut": (GrammarLine((NOUN, WITH, HELD), 3),),
+        "pray": (GrammarLine((), 4),),
+        "wave": (GrammarLine((HELD,), 5),),
+        "say": (GrammarLine((GrammarToken(TokenKind.FREE),), 6),),
+        "quit": (GrammarLine((), 7),),
+        "die": (GrammarLine((), 7),),
+    },
+    names={},
+)
+
+
+def test_every_other_verb_is_tried_once_for_all_its_synonyms():
+    assert list(commands(LANGUAGE, ["rope"], ["knife"], lambda verb: 0.5)) == [
+        *("rub rope", "rub knife", "cut rope using knife", "pray", "wave knife"),
+    ]
+
+
+def test_the_most_promising_verb_comes_first():
+    assert next(commands(LANGUAGE, ["rope"], ["knife"], lambda verb: float(verb == "cut"))).startswith("cut rope")
+
+
+# Dangers
+
+
+def test_an_exit_that_killed_is_shut_unless_it_was_walked_too():
+    graph = a_map()
+    for way in ("north", "west"):
+        graph.add_move(Move(1, way, 1, MoveKind.DIED))
+    shut = closed(graph, {}, ExplorerState(), ScoringPlan(), (), lambda room: PlaceNotes())
+    assert shut == {(1, "west")}
+    # It is what is beyond that is feared, the more the more often somebody died.
+    assert dangerous_rooms(graph, ScoringPlan()) >= {2}
+    assert 2 not in dangerous_rooms(graph, ScoringPlan(), accepted=1)
+
+
+def test_before_a_place_where_somebody_died_is_entered_other_luck_is_waited_for():
+    graph = a_map()
+    graph.add_move(Move(1, "north", 1, MoveKind.DIED))
+    empty = replace(CONTEXT, observation=replace(NOW, visible=()))
+    digging = Memory("SUCCESS", "Dig", 1, "1", 5, "x", "permanent", action="dig", outcome="changed")
+    explorer = OfflineExplorer(graph, lambda place: [digging] if place == 2 else [])
+    actions = [explorer.get_action_with_reasoning(replace(empty, turn=turn)).action for turn in range(1, 30)]
+    assert "north" in actions
+    assert actions[actions.index("north") - 1] == "wait"
+
+
+@pytest.mark.parametrize("said", ["The trap door is closed.", "You can't, since the trap door is in the way."])
+def test_what_has_opened_something_is_known_by_what_the_game_calls_closed(said):
+    opening = Memory("SUCCESS", "Door", 1, "1", 0, "x", "permanent", action="open trap door", outcome="changed")
+    notes = PlaceNotes()
+    notes.learn([opening])
+    assert list(notes.openers(said)) == ["open trap door"]
+    assert list(notes.openers("The gate is closed.")) == []

@@ -1,0 +1,76 @@
+"""Which exits and rooms are shunned: where the player died or fled, what is dark or was found closed."""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping
+
+from zorkgpt.offline.phrases import ActionOutcome
+from zorkgpt.offline.scoring_plan import ScoringPlan
+from zorkgpt.offline.state import ExplorerState, PlaceNotes
+from zorkgpt.world.directions import canonical_direction
+from zorkgpt.world.graph import Danger, MapGraph
+from zorkgpt.world.movement import MoveKind
+
+_ACCEPTED_RISK = 0.15
+"""Deaths for each arrival at a room; who roams about may kill anywhere."""
+_AVOIDED_TURNS = 10
+"""Turns for which a place is avoided after fleeing from it."""
+
+
+def deaths(graph: MapGraph) -> Counter[tuple[int, str]]:
+    """Return (room, action) → the number of deaths it caused, in all episodes."""
+    died: Counter[tuple[int, str]] = Counter()
+    for move, times in graph.moves.items():
+        if move.kind is MoveKind.DIED:
+            died[move.from_id, move.way] += times
+    return died
+
+
+def died_at(graph: MapGraph) -> Counter[int | None]:
+    """Return place → the number of deaths there and on the way to it: something there probably caused them."""
+    died: Counter[int | None] = Counter()
+    for (room, action), times in deaths(graph).items():
+        died[graph.leads_to(room, action) if canonical_direction(action) else room] += times
+    return died
+
+
+def dangerous_rooms(graph: MapGraph, plan: ScoringPlan, accepted: int = 0) -> frozenset[Danger]:
+    """Return the rooms where more episodes ended in death than did what scores there, and not just once in a while.
+
+    Args:
+        accepted: by how many more at least, without being one.
+    """
+    died = died_at(graph)
+    feared = [room for room, times in died.items() if room is not None and times - plan.times(room) > accepted]
+    return frozenset(room for room in feared if died[room] > _ACCEPTED_RISK * (_arrivals(graph, room) + died[room]))
+
+
+def _arrivals(graph: MapGraph, room: int) -> int:
+    """Return how often a room was walked to, in all episodes."""
+    return sum(way.ends.get(room, 0) for _, _, way in graph.all_connections())
+
+
+def closed(
+    graph: MapGraph,
+    notes: Mapping[int, PlaceNotes],
+    state: ExplorerState,
+    plan: ScoringPlan,
+    blocked: Collection[tuple[int, str]],
+    notes_of: Callable[[int], PlaceNotes],
+) -> frozenset[Danger]:
+    """Return the exits and rooms that must not be entered now."""
+    shut: set[Danger] = set(blocked)
+    died = deaths(graph)
+    for room, noted in notes.items():
+        if noted.deadly:
+            died.update({(room, way): 1 for way, _ in noted.deadly if (room, way) not in died})
+        if noted.dark and not state.lit and not state.dares_dark:
+            shut.add(room)
+    for (room, action), times in died.items():
+        unlit = notes_of(room).remembered.get(action) is ActionOutcome.KILLS_UNLIT
+        # Where an exit was walked too, something beyond it was the cause; an action that scored as often is worth it.
+        survived = graph.connection(room, action) is not None or plan.times(room, action) >= times
+        if not ((unlit and state.lit) or survived):
+            shut.add((room, action))
+    fled = state.fled_from.items()
+    shut.update(room for room, turn in fled if state.turn - turn < _AVOIDED_TURNS)
+    return frozenset(shut)

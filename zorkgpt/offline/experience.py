@@ -1,0 +1,99 @@
+"""What earlier episodes tell the player without a model: what scored, what was tried where, what was left."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Self
+
+from zorkgpt.explore.trail import Trail
+from zorkgpt.offline.candidates import Candidate, Tier
+from zorkgpt.offline.scoring_plan import ScoringStep, scoring_steps
+from zorkgpt.text import normalized_action
+from zorkgpt.world.directions import exit_name
+
+Pair = tuple[int, str]
+"""A place, and an action there."""
+
+
+@dataclass(frozen=True)
+class Experience:
+    """What the trails of earlier episodes come to."""
+
+    steps: tuple[ScoringStep, ...] = ()
+    """What scored, as the steps of a plan."""
+    barren: Mapping[Pair, int] = field(default_factory=dict)
+    """Place and action → the number of episodes in which it was done without points."""
+    verbs: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """First word of an action → the number of times it was tried, and of those in which it changed something."""
+    left: Mapping[int, Candidate | None] = field(default_factory=dict)
+    """Place → the most promising action that was left untried there; None if none was."""
+
+    @classmethod
+    def of(cls, trails: Sequence[Trail], is_vetoed: Callable[[ScoringStep], bool] = lambda step: False) -> Self:
+        """Return the experience of these episodes, in the order in which they were played."""
+        barren, scored = _tried(trails)
+        verbs: dict[str, list[int]] = {}
+        for trail in trails:
+            for step in trail.steps:
+                counts = verbs.setdefault(normalized_action(step.action).partition(" ")[0], [0, 0])
+                counts[0] += 1
+                counts[1] += step.effective
+        return cls(
+            tuple(step for step in scoring_steps(trails) if not is_vetoed(step)),
+            {pair: times for pair, times in barren.items() if pair not in scored},
+            {verb: (tries, effects) for verb, (tries, effects) in verbs.items()},
+            _left(trails),
+        )
+
+    def barren_at(self, place: int) -> dict[str, int]:
+        """Return action → the number of episodes in which it was done at this place without points."""
+        return {action: times for (room, action), times in self.barren.items() if room == place}
+
+    def promise(self, verb: str) -> float:
+        """Return how likely a verb is to change something, by Laplace's rule of succession."""
+        tries, effects = self.verbs.get(verb, (0, 0))
+        return (effects + 1) / (tries + 2)
+
+    @property
+    def holders(self) -> dict[int, set[str]]:
+        """Place → where putting a thing scored there: "in case", "on table"."""
+        found: dict[int, set[str]] = {}
+        for step in self.steps:
+            for thing in step.held if step.gain and step.action.startswith("put ") else ():
+                for at in (" in ", " on "):
+                    put, preposition, holder = step.action.partition(at)
+                    if preposition and put.split()[-1] in thing.lower().split():
+                        found.setdefault(step.place, set()).add(f"{at.strip()} {holder}")
+        return found
+
+
+def _tried(trails: Iterable[Trail]) -> tuple[Counter[Pair], set[Pair]]:
+    """Return in how many episodes each action was done at each place, and which scored in any."""
+    times: Counter[Pair] = Counter()
+    scored: set[Pair] = set()
+    for trail in trails:
+        place, score = trail.start, 0
+        done: set[Pair] = set()
+        for step in trail.steps:
+            now = step.standing
+            if place is not None:
+                pair = place, exit_name(normalized_action(step.action))
+                done.add(pair)
+                if (now.score or 0) > score:
+                    scored.add(pair)
+            place, score = now.place, now.score or 0
+        times.update(done)
+    return times, scored
+
+
+def _left(trails: Iterable[Trail]) -> dict[int, Candidate | None]:
+    """Return what the latest episode that tells left untried."""
+    told = [trail.left for trail in trails if trail.left]
+    return {place: _candidate(action) for place, action in told[-1].items()} if told else {}
+
+
+def _candidate(told: Sequence[str]) -> Candidate | None:
+    if len(told) != 2 or told[1] not in Tier.__members__:
+        # Written by another version, or nothing is left.
+        return None
+    return Candidate(Tier[told[1]], told[0])

@@ -1,0 +1,71 @@
+"""Commands by the story's own grammar: every verb that it knows, on what is at hand."""
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import product
+
+from game_interface.core.sanitize import is_meta
+from game_interface.language import GrammarLine, Language, TokenKind
+
+_USUAL = {"take": 1, "open": 1, "read": 1, "examine": 1, "enter": 1, "push": 1, "climb": 1, "pull": 1, "turn": 1} | {
+    "drop": 1,
+    "put": 2,
+    "give": 2,
+}
+"""Verbs that are tried anyway, and on how many objects; laying things down is no discovery."""
+_OBJECTS = frozenset(TokenKind) - {TokenKind.WORD, TokenKind.FREE}
+_MAX_OBJECTS = 2
+
+
+def commands(
+    language: Language, here: Sequence[str], held: Sequence[str], promise: Callable[[str], float]
+) -> Iterator[str]:
+    """Yield the commands that can be made of the verbs and these names, those with the most promising verb first.
+
+    One command stands for all synonyms. With two objects, one is held.
+
+    Args:
+        here: names of what is at hand and not held.
+        promise: verb → how likely it is to change something.
+    """
+    forms = sorted(_forms(language), key=lambda form: -promise(form[0]))
+    for verb, line in forms:
+        kinds = [token.kind for token in line.tokens if token.kind in _OBJECTS]
+        for names in _fillings(kinds, here, held):
+            words = iter(names)
+            yield " ".join(
+                (verb, *(min(each.words) if each.kind is TokenKind.WORD else next(words) for each in line.tokens))
+            )
+
+
+def _forms(language: Language) -> Iterator[tuple[str, GrammarLine]]:
+    """Yield a verb with a syntax for each action of the story and each number of objects that it takes."""
+    about_the_program = {line.action for verb, lines in language.verbs.items() if is_meta(verb) for line in lines or ()}
+    usual = ((language.verbs.get(language.truncate(verb)) or (), objects) for verb, objects in _USUAL.items())
+    seen = {(line.action, objects) for lines, objects in usual for line in lines}
+    for verb, lines in language.verbs.items():
+        for line in sorted(lines or (), key=lambda one: len(one.tokens)):
+            kinds = [token.kind for token in line.tokens]
+            form = line.action, sum(kind in _OBJECTS for kind in kinds)
+            unfinished = line.implied or not verb.isalpha()
+            if (
+                form in seen
+                or unfinished
+                or line.action in about_the_program
+                or TokenKind.FREE in kinds
+                or form[1] > _MAX_OBJECTS
+            ):
+                continue
+            seen.add(form)
+            yield verb, line
+
+
+def _fillings(kinds: Sequence[TokenKind], here: Sequence[str], held: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    if not kinds:
+        yield ()
+    elif len(kinds) == 1:
+        only_held = kinds[0] is TokenKind.HELD
+        yield from ((name,) for name in (held if only_held else (*here, *held)))
+    else:
+        # What is held is used on something else, whichever of the two is named first.
+        first_held = kinds[1] is not TokenKind.HELD and kinds[1] is not TokenKind.IN_REACH
+        yield from product(held, here) if first_held else product(here, held)
