@@ -33,6 +33,15 @@ def died_at(graph: MapGraph) -> Counter[int | None]:
     return died
 
 
+def deadly_walks(graph: MapGraph) -> Counter[str]:
+    """Return name of a place → the number of exits, of all places of this name, by which nobody came out alive."""
+    found: Counter[str] = Counter()
+    for room, action in deaths(graph):
+        if canonical_direction(action) and room in graph.rooms and graph.connection(room, action) is None:
+            found[graph.rooms[room].name] += 1
+    return found
+
+
 def dangerous_rooms(graph: MapGraph, plan: ScoringPlan, accepted: int = 0) -> frozenset[Danger]:
     """Return the rooms where more episodes ended in death than did what scores there, and not just once in a while.
 

@@ -5,6 +5,7 @@ everything else without one.
 """
 
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain, islice
 from typing import Any, Protocol
@@ -111,6 +112,7 @@ class OfflineExplorer:
         self._touched: set[int] = set()
         self._newly_done: list[str] = []
         self._scene_of: tuple[int, Scene | None] = (0, None)
+        self._deadly_walks: Counter[str] = Counter()
 
     def _begin_episode(self) -> None:
         self._reset()
@@ -488,6 +490,7 @@ class OfflineExplorer:
 
     def _best(self, here: int) -> tuple[float, str, int, list[str]] | None:
         """Return the cheapest action left to try as (cost, action, place, route), in the nearest place of several."""
+        self._deadly_walks = dangers.deadly_walks(self._graph)
         best = self._cheaper(here, [], None)
         # Nothing elsewhere is cheaper than a single step.
         if best is None or best[0] > 1:
@@ -504,9 +507,17 @@ class OfflineExplorer:
         self, room: int, route: list[str], best: tuple[float, str, int, list[str]] | None, more: float = 0
     ) -> tuple[float, str, int, list[str]] | None:
         for cost, action in self._options(room, elsewhere=bool(route)):
+            cost += self._risk(room, action)
             if best is None or cost + len(route) + more < best[0]:
                 best = cost + len(route) + more, action, room, route
         return best
+
+    def _risk(self, room: int, action: str) -> float:
+        """Return what the danger of an untried exit costs: places of one name are taken to be of a kind."""
+        if room not in self._graph.rooms or not canonical_direction(action):
+            return 0
+        deadly = self._deadly_walks[self._graph.rooms[room].name]
+        return next(cost for most, cost in _DANGER_COSTS if deadly <= most)
 
     def _mark_done(self, here: int, action: str) -> None:
         notes = self._notes_of(here)
