@@ -103,15 +103,14 @@ class _Interpreter:
 
     def step(self, command: bytes) -> bytes:
         before = self._now
-        # Not `env.step`: it decodes strictly, and a story may print any byte.
-        answer = self._snapshot(self._library.step(command + b"\n").decode("cp1252", "replace"))
+        answer = self._snapshot(self._run(command).decode("cp1252", "replace"))
         self._before = before
         return answer
 
     def peek(self, command: bytes) -> bytes:
         """Return what a command would print; the game does not move."""
         try:
-            return bytes(self._library.step(command + b"\n")).decode("cp1252", "replace").encode()
+            return self._run(command).decode("cp1252", "replace").encode()
         finally:
             self._env.set_state(self._now)
 
@@ -162,11 +161,33 @@ class _Interpreter:
         if command is not None or then:
             self._env.set_state(start)
         if command is not None:
-            self._library.step(command.encode("ascii") + b"\n")
+            self._run(command.encode("ascii"))
             done = self._env.get_state()
         for following in then:
-            self._library.step(following.encode("ascii") + b"\n")
+            self._run(following.encode("ascii"))
         return done, self._env.get_state()[0] if then else done[0]
+
+    def _run(self, command: bytes) -> bytes:
+        """Play a command from the present state, and return all that it prints."""
+        # Not `env.step`: it decodes strictly, and a story may print any byte.
+        printed = bytes(self._library.step(command + b"\n"))
+        if not printed.endswith(b"\n") and not self._env._emulator_halted():
+            printed += self._held_back()
+        return printed
+
+    def _held_back(self) -> bytes:
+        """Return the last word that was printed, if the interpreter holds it back.
+
+        It does so where no space and no line's end follows it, as after the question at the end of a game. It would
+        print it before the next response, be that one of another state.
+        """
+        now = self._env.get_state()
+        answers = []
+        for _ in range(2):
+            answers.append(bytes(self._library.step(b"\n")))
+            self._env.set_state(now)
+        with_the_word, without = answers
+        return with_the_word.removesuffix(without) if with_the_word.endswith(without) else b""
 
     def _snapshot(self, text: str) -> bytes:
         self._before, self._now, self._settled = None, self._env.get_state(), {}

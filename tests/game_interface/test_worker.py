@@ -49,6 +49,20 @@ def test_the_same_seed_and_commands_give_the_same_text_and_state(worker):
     assert runs[0] == runs[1]
 
 
+def test_a_word_that_the_interpreter_holds_back_belongs_to_its_own_response(worker):
+    for command in (b"north", b"west", b"west", b"west"):
+        here = worker.step(command)
+    expected = worker.step(b"look").text
+    worker.load(here.state)
+    assert worker.peek(b"west").endswith(" or QUIT?")
+    assert worker.step(b"look").text == expected
+    worker.load(here.state)
+    died = worker.step(b"west")
+    assert died.text.endswith(" or QUIT?")
+    worker.load(here.state)
+    assert worker.step(b"look").text == expected
+
+
 def test_a_state_goes_from_one_process_to_another(worker, bundled_story):
     worker.reset()
     state = worker.step(b"look").state
