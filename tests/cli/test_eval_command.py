@@ -21,9 +21,12 @@ SHORT = ("learning-2x15", "--seeds", "1,2", "--ablate", "off", "--jobs", "2")
 def untimed(told: dict) -> dict:
     """The results as JSON, without what no two evaluations have in common: times."""
 
+    def is_time(key):
+        return "seconds" in key or key in ("ms_by_part", "parts_s")
+
     def plain(value):
         if isinstance(value, dict):
-            return {key: plain(one) for key, one in value.items() if "seconds" not in key}
+            return {key: plain(one) for key, one in value.items() if not is_time(key)}
         return [plain(one) for one in value] if isinstance(value, list) else value
 
     return plain(told)
