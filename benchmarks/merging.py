@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from zorkgpt.memory.merging import EpisodeMemories, merge_memories
+from zorkgpt.memory.merging import MemoriesAfterEpisode, merge_memories
 from zorkgpt.memory.models import Memory, Persistence
 from zorkgpt.memory.storage import changes
 from zorkgpt.memory.storage.document import Document, render
@@ -44,7 +44,7 @@ def memories(run: int, count: int) -> Iterator[tuple[int, Memory]]:
         yield place + 1, Memory("DISCOVERY", title, run, str(turn), 0, text, Persistence.PERMANENT)
 
 
-def write_run(folder: Path, run: int, count: int) -> EpisodeMemories:
+def write_run(folder: Path, run: int, count: int) -> MemoriesAfterEpisode:
     by_place: dict[int, list[Memory]] = {}
     for place, memory in memories(run, count):
         by_place.setdefault(place, []).append(memory)
@@ -54,7 +54,7 @@ def write_run(folder: Path, run: int, count: int) -> EpisodeMemories:
     path = folder / f"run-{run}" / "Memories.md"
     path.parent.mkdir(parents=True)
     path.write_bytes(render(document))
-    return EpisodeMemories(run, path)
+    return MemoriesAfterEpisode(run, path)
 
 
 def main() -> None:

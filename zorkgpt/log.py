@@ -30,7 +30,9 @@ class FieldFormatter(logging.Formatter):
         super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s", datefmt="%H:%M:%S")
 
     def formatMessage(self, record: logging.LogRecord) -> str:
-        fields = " ".join(f"{key}={value!r}" for key, value in vars(record).items() if key not in _BUILT_IN)
+        # Libraries such as Ray add fields of their own, with an underscore.
+        given = ((key, value) for key, value in vars(record).items() if key not in _BUILT_IN and key[0] != "_")
+        fields = " ".join(f"{key}={value!r}" for key, value in given)
         line = super().formatMessage(record)
         return f"{line} {fields}" if fields else line
 

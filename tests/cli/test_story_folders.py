@@ -1,9 +1,12 @@
 """Each story has a folder of its own: what is known of one is never shown in another, and is found again."""
 
+import base64
 import json
 import multiprocessing
 import os
+import re
 import shutil
+import zlib
 from pathlib import Path
 
 import pytest
@@ -316,7 +319,8 @@ def test_the_page_shows_the_story_that_is_named_or_was_played_last(other, said):
 
 
 def serial_in(page: str) -> str:
-    text = Path(f"{page}.html").read_text()
+    chunks = re.findall(r'id="run-data-\d+">([\w+/=]+)<', Path(f"{page}.html").read_text())
+    text = "".join(zlib.decompress(base64.b64decode(chunk)).decode() for chunk in chunks)
     [serial] = [serial for serial in ("991231", "261122") if serial in text]
     return serial
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from zorkgpt.memory.entailment.compare import is_plainly_open, relation_of
 from zorkgpt.memory.manager import SimpleMemoryManager
-from zorkgpt.memory.merging import EpisodeMemories, merge_memories, time_of
+from zorkgpt.memory.merging import MemoriesAfterEpisode, merge_memories, time_of
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.storage.store import MemoryStore
 from zorkgpt.memory.storage.trials import Trial, TrialFile
@@ -37,7 +37,7 @@ def file_of(folder: Path, *memories: Memory, base: Path | None = None) -> Path:
 def merged(folder: Path, *found: Path, base: Path | None = None) -> list[Memory]:
     target = folder / "merged" / "Memories.md"
     target.parent.mkdir(parents=True)
-    episodes = [EpisodeMemories(number, path) for number, path in enumerate(found, 2)]
+    episodes = [MemoriesAfterEpisode(number, path) for number, path in enumerate(found, 2)]
     merge_memories(base or folder / "none.md", episodes, target)
     return MemoryStore(target).document.memories(ATTIC)
 
@@ -130,7 +130,7 @@ def test_the_merged_files_are_the_same_in_each_byte_and_can_be_merged_again(tmp_
     again = file_of(tmp_path / "5", told("Lamp", LAMP, 5), base=base)
     target = tmp_path / "again" / "Memories.md"
     target.parent.mkdir()
-    merge_memories(base, [EpisodeMemories(5, again)], target)
+    merge_memories(base, [MemoriesAfterEpisode(5, again)], target)
     memories = MemoryStore(target).document.memories(ATTIC)
     assert [(one.title, one.observation_count) for one in memories] == [
         ("Lamp", 4),

@@ -16,7 +16,7 @@ SIZES = [(1400, 900), (390, 844)]
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    return played(tmp_path_factory.mktemp("run"), episodes=2, turns=60)
+    return played(tmp_path_factory.mktemp("run"), episodes=2, turns=70)
 
 
 @pytest.fixture(scope="module")
@@ -155,8 +155,8 @@ def test_two_episodes_side_by_side(address, open_page):
 def test_an_exported_run_opens_from_disk(run, tmp_path, open_page):
     size = export_run(run, tmp_path / "run.html")
     assert (tmp_path / "run.html").stat().st_size == size
-    page = open_page((tmp_path / "run.html").as_uri() + "#2:20")
-    expect(page.locator("article[aria-current] .number")).to_have_text("20")
+    page = open_page((tmp_path / "run.html").as_uri() + "#2:30")
+    expect(page.locator("article[aria-current] .number")).to_have_text("30")
     until(page, "document.querySelectorAll('.map .room:not(.unknown)').length > 3")
     expect(page.locator("#memories h4").first).to_be_visible()
     page.keyboard.press("[")
@@ -206,14 +206,14 @@ def test_what_a_model_was_asked_is_there_word_for_word(tmp_path, open_page):
 
 
 def test_every_control_has_a_name_and_the_keyboard_reaches_it(address, open_page):
-    page = open_page(f"{address}#2:20")
+    page = open_page(f"{address}#2:30")
     expect(page.locator("#memories .memory").first).to_be_visible()
     nameless = """() => [...document.querySelectorAll("button, input, select, [role=button]")].filter((one) =>
         one.checkVisibility() && !(one.ariaLabel || one.textContent.trim() || one.labels?.length)).length"""
     assert page.evaluate(nameless) == 0
     reached = set()
     page.locator("body").focus()
-    for _ in range(150):
+    for _ in range(400):
         page.keyboard.press("Tab")
         reached.add(page.evaluate("document.activeElement.id || document.activeElement.closest('[id]')?.id"))
     assert {"turns", "scrubber", "follow", "turn-body", "known-tabs", "map"} <= reached

@@ -20,7 +20,7 @@ from zorkgpt.knowledge.document import KnowledgeDocument
 from zorkgpt.knowledge.document import parse as parse_knowledge
 from zorkgpt.knowledge.document import render as render_knowledge
 from zorkgpt.knowledge.merging import merge_knowledge, with_patterns
-from zorkgpt.memory.merging import EpisodeMemories, merge_memories, time_of
+from zorkgpt.memory.merging import MemoriesAfterEpisode, merge_memories, time_of
 from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.storage.shelves import read_document
 from zorkgpt.objectives.file import merge_objectives
@@ -66,7 +66,7 @@ def undone_before(snapshot: Path) -> frozenset[Any]:
 
 def _merge_memories(config: GameConfiguration, start: Path, over: Sequence[EpisodeFiles], target: Path) -> None:
     name = config.simple_memory.memory_file
-    found = [EpisodeMemories(one.number, one.workdir / name) for one in over]
+    found = [MemoriesAfterEpisode(one.number, one.workdir / name) for one in over]
     merge_memories(start / name, found, target / name)
 
 

@@ -49,7 +49,7 @@ _NUMBER = re.compile(r" \(\d+\)\s*$")
 
 
 @dataclass(frozen=True, slots=True)
-class EpisodeMemories:
+class MemoriesAfterEpisode:
     """The memory file as an episode left it, which began with a copy of what is merged into."""
 
     episode: int
@@ -62,7 +62,7 @@ def time_of(episode: int) -> datetime:
     return _BEGINNING + timedelta(seconds=episode)
 
 
-def merge_memories(base: Path, findings: Iterable[EpisodeMemories], target: Path) -> None:
+def merge_memories(base: Path, findings: Iterable[MemoriesAfterEpisode], target: Path) -> None:
     """Merge what the episodes have found, in this order, and write it with its history and trials.
 
     What one episode says again, in the same or in other words, counts as one more observation; what it has replaced,
@@ -214,7 +214,7 @@ class _Merger:
         """Place and title in this episode → the title under which that is kept, where it is another one."""
         self._trials: list[tuple[int, list[Trial]]] = []
 
-    def take_in(self, findings: EpisodeMemories) -> None:
+    def take_in(self, findings: MemoriesAfterEpisode) -> None:
         """Take in what an episode has found."""
         self._draft.episode = findings.episode
         self._stamps = _stamps(findings.path, self._base_history)
@@ -415,7 +415,7 @@ class _Merger:
 
     # Trials
 
-    def _take_in_trials(self, findings: EpisodeMemories) -> None:
+    def _take_in_trials(self, findings: MemoriesAfterEpisode) -> None:
         own = [
             replace(one, title=self._titles.get((one.location_id, one.title), one.title))
             for one in TrialFile(findings.path.with_suffix(".trials.jsonl")).trials()
