@@ -2,7 +2,7 @@
 
     uv run python scripts/draw_page.py [WORKDIR]
 
-A run that was played already may be named; it needs five episodes, the last of three hundred turns.
+A run that was played already may be named; it needs five episodes, the last of fifty turns.
 """
 
 import shutil
@@ -20,7 +20,7 @@ from session.game_configuration import GameConfiguration
 from zorkgpt.viewer.export import export_run
 
 IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"
-_EPISODES, _TURN = 5, 298
+_EPISODES, _TURN = 5, 49
 _SIGHTS = {
     "overview": ("#overview", "#overview .points li"),
     "view": (f"#{_EPISODES}:{_TURN}", "#memories .memory"),
