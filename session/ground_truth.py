@@ -59,7 +59,8 @@ def ground_truth(
         moved=tuple(_moved(move) for move in step.moved),
         changed=tuple(_changed(change) for change in step.changed),
         things=_things(step, before, after),
-        all_in_sight=now.visible is not None and not now.dark,
+        # Whoever sits in something may see no more than what is in it.
+        all_in_sight=now.visible is not None and not now.dark and now.vehicle is None,
         state=_state(before, was),
         known_way=known_way,
         failed_before=failed_before,

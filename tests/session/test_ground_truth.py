@@ -1,8 +1,11 @@
 """What is told of the things at hand around an action."""
 
+from dataclasses import replace
+
 import pytest
 
 from game_interface.core.jericho_interface import JerichoInterface
+from game_interface.models import Location
 from session.ground_truth import ground_truth
 from tests.fixtures.walkthrough import ZORK1_SEED, get_walkthrough_slice
 from zorkgpt.memory.models import ThingAtHand, ZMachineContext
@@ -47,3 +50,14 @@ def test_what_is_gone_is_not_told_as_at_hand(told):
     found = things(told, "Kill troll with sword, at The Troll Room")
     assert "troll" not in found
     assert "sword" in found
+
+
+@pytest.mark.parametrize(
+    ("otherwise", "in_sight"),
+    [({}, True), ({"dark": True}, False), ({"visible": None}, False), ({"vehicle": Location(9, "chest")}, False)],
+)
+def test_all_is_in_sight_in_the_light_and_outside_of_whatever_may_be_closed(bundled_story, otherwise, in_sight):
+    with JerichoInterface(bundled_story, seed=1) as game:
+        step = game.act("look")
+    step = replace(step, after=replace(step.after, **otherwise))
+    assert ground_truth(step, turn=1, first_visit=False).all_in_sight is in_sight
