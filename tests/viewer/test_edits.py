@@ -155,6 +155,18 @@ def test_a_change_by_somebody_else_is_told_in_the_browser(workdir, open_page):
         expect(page.locator("#memories .fact")).to_have_text("The troll sleeps.")
 
 
+def test_the_room_of_the_turn_can_be_asked_for_as_it_stands_by_now(workdir, open_page):
+    assert ask(workdir, text="The troll sleeps.").status_code == 200
+    with served(workdir) as address:
+        page = open_page(f"{address}#1:2")
+        fact = page.locator("#memories .fact")
+        expect(fact).to_have_text(WRONG.text)
+        page.locator(".map .room[data-room='10']").click()
+        expect(fact).to_have_text("The troll sleeps.")
+        page.get_by_role("button", name="Back to this turn’s place").click()
+        expect(fact).to_have_text(WRONG.text)
+
+
 def test_a_memory_of_any_length_can_be_corrected(workdir, open_page):
     long = " ".join(["word"] * 20_000) + " end"
     assert ask(workdir, text=long).status_code == 200

@@ -17,7 +17,7 @@ export async function updateMemories() {
   const asked = view.place;
   const id = asked ?? placesOf()[0];
   const at = asked !== null || view.at === 0 ? now() : moment(view.episode, turnNumber() - 1);
-  const key = `${view.episode}.${view.at}.${id}.${run.memory}.${run.edit}.${roomName(id)}`;
+  const key = `${view.episode}.${view.at}.${id}.${asked !== null}.${run.memory}.${run.edit}.${roomName(id)}`;
   if (id === null || id === undefined || box.dataset.key === key) return;
   const [answer, row] = await Promise.all([place(id), turnRow(view.episode, view.at)]);
   if (id !== (view.place ?? placesOf()[0])) return;

@@ -18,6 +18,7 @@ const listeners = [];
 const finishers = [];
 let announced = false;
 let rounds = 0;
+let latestEnded = 0;
 
 export function listen(update) {
   listeners.push(update);
@@ -42,6 +43,9 @@ async function updateAll() {
   const round = ++rounds;
   const ends = await Promise.allSettled(listeners.map(async (update) => update()));
   for (const act of finishers) act();
+  // What a late answer filled a panel with may be older than what stood there.
+  if (round < latestEnded) announce();
+  latestEnded = Math.max(latestEnded, round);
   const missing = ends.map(({ reason }) => reason).filter(Boolean).map(words)[0] ?? "";
   if (round !== rounds || missing === run.missing) return;
   run.missing = missing;
