@@ -31,6 +31,8 @@ class GrammarToken:
     kind: TokenKind
     words: frozenset[str] = frozenset()
     """The words that match; only for `TokenKind.WORD`."""
+    attribute: int | None = None
+    """The attribute of the things that are meant: the parser takes one with it where none is named; None: any."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -199,7 +199,10 @@ def _infocom_lines(story: bytes, address: int, prepositions: dict[int, frozenset
             (GrammarToken(TokenKind.WORD, prepositions.get(word, frozenset())),) if word else ()
             for word in (first_preposition, second_preposition)
         )
-        first, second = GrammarToken(_infocom_kind(first_options)), GrammarToken(_infocom_kind(second_options))
+        first, second = (
+            GrammarToken(_infocom_kind(options), attribute=implied or None)
+            for options, implied in ((first_options, first_implied), (second_options, second_implied))
+        )
         no_first = ImpliedObject(first.kind, first_implied)
         no_second = ImpliedObject(second.kind, second_implied)
         if objects == 0:
@@ -264,5 +267,5 @@ def _inform_token(kind: int, value: int, words: dict[int, str]) -> GrammarToken 
     if kind == 2:
         return GrammarToken(TokenKind.WORD, frozenset({words[value]})) if value in words else None
     if kind in (3, 4):  # a noun that a routine or an attribute filters
-        return GrammarToken(TokenKind.NOUN)
+        return GrammarToken(TokenKind.NOUN, attribute=value if kind == 4 else None)
     return GrammarToken(TokenKind.FREE) if kind in (5, 6) else None

@@ -5,7 +5,8 @@ import logging
 import pytest
 
 from tests.fixtures.trails import a_step, a_trail
-from zorkgpt.explore.trail_file import FILE_NAME, KeptTrail, load_trail, save_trail
+from tests.fixtures.viewer import started, turn, write_log
+from zorkgpt.explore.trail_file import FILE_NAME, KeptTrail, kept_trail, load_trail, save_trail
 from zorkgpt.runlog.events import Returned
 
 FOUND = a_step("take ring > 2", score=5, held=("ring",), effective=True)
@@ -36,3 +37,12 @@ def test_where_it_cant_be_written_the_game_goes_on(tmp_path, caplog):
     with caplog.at_level(logging.WARNING):
         save_trail(tmp_path / "missing" / FILE_NAME, KEPT)
     assert "a trail could not be kept" in caplog.text
+
+
+@pytest.mark.parametrize(("end", "survived"), [({"died": True}, True), ({"died": True, "finished": True}, False)])
+def test_a_trail_ends_with_the_first_death_and_tells_whether_play_went_on(tmp_path, end, survived):
+    counts = {"score": 0, "max_score": 10, "places": 1, "deaths": 1, "memories": {}}
+    over = {"event": "episode_ended", "episode": 1, "time": "", "reason": "death", "turns": 3} | counts
+    write_log(tmp_path, started(), turn(1), turn(2, **end), turn(3), over)
+    trail = kept_trail(tmp_path / "runs" / "1", "episode_log.jsonl").trail
+    assert ([step.action for step in trail.steps], trail.deadly, trail.survived) == (["look 1"], True, survived)

@@ -13,7 +13,7 @@ from zorkgpt.offline.candidates import Candidate, Tier
 from zorkgpt.offline.dangers import closed, dangerous_rooms
 from zorkgpt.offline.experience import Experience
 from zorkgpt.offline.explorer import OfflineExplorer
-from zorkgpt.offline.grammar_tries import commands
+from zorkgpt.offline.grammar_tries import commands, meant_commands
 from zorkgpt.offline.scoring_plan import ScoringPlan
 from zorkgpt.offline.state import ExplorerState, PlaceNotes
 from zorkgpt.player import PlayerContext
@@ -116,16 +116,65 @@ LANGUAGE = Language(
 
 
 def test_every_other_verb_is_tried_once_for_all_its_synonyms():
-    assert list(commands(LANGUAGE, ["rope"], ["knife"], lambda verb: 0.5)) == [
+    assert list(commands(LANGUAGE, ["rope"], ["knife"], lambda verb: 0.5, {})) == [
         *("rub rope", "rub knife", "cut rope using knife", "pray", "wave knife"),
     ]
 
 
 def test_the_most_promising_verb_comes_first():
-    assert next(commands(LANGUAGE, ["rope"], ["knife"], lambda verb: float(verb == "cut"))).startswith("cut rope")
+    assert next(commands(LANGUAGE, ["rope"], ["knife"], lambda verb: float(verb == "cut"), {})).startswith("cut rope")
+
+
+BURNS, FLAME = 11, 12
+BURNING = replace(
+    LANGUAGE,
+    verbs={"burn": (GrammarLine((replace(NOUN, attribute=BURNS), WITH, replace(HELD, attribute=FLAME)), 8),)},
+)
+THINGS = {"paper": frozenset({BURNS}), "stone": frozenset[int]()}
+
+
+def test_the_grammar_tells_what_is_meant_for_what():
+    torch, spoon = {"torch": frozenset({FLAME, 3})}, {"spoon": frozenset({3})}
+    assert list(meant_commands(BURNING, THINGS, torch | spoon)) == ["burn paper using torch"]
+    assert list(meant_commands(LANGUAGE, THINGS, torch)) == []
+    # Of what nothing is known, everything may be meant.
+    tried = commands(BURNING, [*THINGS, "smoke"], ["torch", "spoon"], lambda verb: 0.5, THINGS | torch)
+    fitting = ["burn paper using torch", "burn smoke using torch", "burn paper using spoon", "burn smoke using spoon"]
+    assert sorted(tried) == sorted(fitting)
+
+
+def test_what_brought_nothing_at_other_places_comes_later_here():
+    known = Experience(barren={(place, "pull lever"): 1 for place in (4, 5, 6)} | {(4, "south"): 1})
+    assert known.barren_places == {"pull lever": 3}
+    notes = PlaceNotes(barren_places=known.barren_places)
+    notes.offer([Candidate(Tier.FIDDLE, "pull lever"), Candidate(Tier.FIDDLE, "climb rope")])
+    assert [action for _, action in notes.left] == ["climb rope", "pull lever"]
+
+
+def test_commands_of_the_grammar_are_spread_over_the_places():
+    notes = PlaceNotes()
+    notes.offer(Candidate(Tier.GRAMMAR, verb) for verb in ("pray", "sing", "sneeze"))
+    first = notes.left[0][0]
+    notes.mark("pray")
+    notes.mark("sing")
+    assert notes.left == [(first + 2, "sneeze")]
+    assert PlaceNotes.from_dict(notes.to_dict()).left == notes.left
 
 
 # Dangers
+
+
+@pytest.mark.parametrize("survived", [True, False])
+def test_an_exit_that_killed_is_tried_again_if_play_goes_on_after_a_death(survived):
+    graph = a_map()
+    graph.add_move(Move(1, "west", 1, MoveKind.DIED))
+    known = Experience.of([replace(SECOND, deadly=True, survived=survived, left={1: [], 2: []})])
+    killed = Memory("DANGER", "“west” kills", 1, "1", 0, "A pit.", "permanent")
+    explorer = OfflineExplorer(graph, lambda place: [killed] if place == 1 else [], experience=lambda: known)
+    turns = (replace(CONTEXT, turn=turn) for turn in range(1, 60))
+    tried = [explorer.get_action_with_reasoning(turn).action for turn in turns]
+    assert tried.count("west") == survived
+    assert tried[0] != "west"
 
 
 def test_an_exit_that_killed_is_shut_unless_it_was_walked_too():

@@ -42,6 +42,13 @@ def test_a_weapon_that_somebody_died_with_comes_second():
     assert strike == "attack ugly ogre with club"
 
 
+def test_a_weapon_that_somebody_died_with_more_than_once_is_not_tried_again():
+    lost = ["attack ugly ogre with sword"]
+    assert next_blow(ExplorerState(), CONTEXT, NOUNS, SCENE, lost, hopeless=lost) == "attack ugly ogre with club"
+    one_weapon = replace(CONTEXT, observation=replace(NOW, inventory=(STONE, SWORD)))
+    assert next_blow(ExplorerState(), one_weapon, NOUNS, SCENE, lost, hopeless=lost) is None
+
+
 def test_who_killed_elsewhere_roams_about_and_is_not_fought():
     assert next_blow(ExplorerState(), CONTEXT, NOUNS, SCENE, roaming=["attack ugly ogre with sword"]) is None
     assert is_threatened(ExplorerState(), CONTEXT, NOUNS, SCENE)

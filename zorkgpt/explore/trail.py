@@ -39,6 +39,8 @@ class Trail:
     steps: tuple[TrailStep, ...]
     deadly: bool
     """Whether the player died after the last step."""
+    survived: bool = False
+    """Whether play went on after that death."""
     left: dict[int, list[str]] = field(default_factory=dict)
     """Location → what the rules left untried there when the episode ended; see `LeftToTry`."""
 
@@ -52,12 +54,12 @@ def trail_of(started: EpisodeStarted, events: Iterable[Event]) -> Trail:
     events = list(events)
     left = next((event.places for event in events if isinstance(event, LeftToTry)), {})
     steps: list[TrailStep] = []
-    deadly = False
+    deadly = survived = False
     for turn in events:
         if not isinstance(turn, TurnPlayed) or turn.refused or turn.fault:
             continue
         if turn.died or (turn.finished and not turn.victory):
-            deadly = True
+            deadly, survived = True, not turn.finished
             break
         steps.append(
             TrailStep(
@@ -72,4 +74,4 @@ def trail_of(started: EpisodeStarted, events: Iterable[Event]) -> Trail:
             steps.pop()
             break
     untried = {int(place): action for place, action in left.items()}
-    return Trail(started.episode, started.location_id, tuple(steps), deadly, untried)
+    return Trail(started.episode, started.location_id, tuple(steps), deadly, survived, untried)

@@ -16,7 +16,7 @@ from zorkgpt.runlog.events import EpisodeStarted, Returned
 log = logging.getLogger("zorkgpt.explore")
 
 FILE_NAME = "trail.json"
-VERSION = 2
+VERSION = 3
 
 
 @dataclass(frozen=True, slots=True)

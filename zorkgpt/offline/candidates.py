@@ -44,7 +44,7 @@ class Nouns:
         return not kept or word in kept or word[:9] in kept or word[:6] in kept
 
     def name(self, item: Item) -> str | None:
-        """Return the last word that the parser takes for the thing, with the one before it, if there is any."""
+        """Return the last word that the parser takes for the thing, with the last one that describes it, if any."""
         known = item.num, item.name
         if known not in self._named:
             self._named[known] = self._name(item)
@@ -59,8 +59,11 @@ class Nouns:
         if not naming:
             return None
         head = naming[-1]
-        before = words[head - 1 : head] if head and self._describes(words[head - 1], item) else []
-        return " ".join([*before, words[head]])
+        # "burned" of a burned-out lantern; but of a bag of coins both words are nouns.
+        before = [word for word in words[:head] if self._language.truncate(word) in self._language.adjectives]
+        if head and self._describes(words[head - 1], item):
+            before = words[head - 1 : head]
+        return " ".join([*before[-1:], words[head]])
 
     def mentioned(self, text: str, scene: Scene | None, beside: Iterable[Item]) -> Iterator[str]:
         """Yield words of a text that refer to other things at hand than these: scenery, parts of the place."""
@@ -112,6 +115,8 @@ class Tier(IntEnum):
     """Any direction at a place whose text names no exit."""
     GRAMMAR = 14
     """Any other command that the story's own grammar accepts."""
+    MEANT = 15
+    """Using a held thing on another, where the story's own grammar looks for just such things."""
 
 
 COST = {
@@ -127,6 +132,7 @@ COST = {
     Tier.BARE_EXIT: 5.0,
     Tier.STEEP_EXIT: 12.0,
     Tier.HANDLE: 8.0,
+    Tier.MEANT: 8.0,
     Tier.INSPECT: 10.0,
     Tier.OTHER_EXIT: 22.0,
     Tier.COMBINE: 20.0,
@@ -174,7 +180,8 @@ _MENTIONED: tuple[_Form, ...] = (
     (Tier.COMBINE, "climb", ()),
     (Tier.FIDDLE, "take", ()),
 )
-_FORMS = {"seen": _ALONE, "held": _CARRIED, "inside": _INSIDE, "mentioned": _MENTIONED}
+_LIVING: tuple[_Form, ...] = ((Tier.GATHER, "take", ("takeable",)), (Tier.INSPECT, "examine", ()))
+_FORMS = {"seen": _ALONE, "held": _CARRIED, "inside": _INSIDE, "mentioned": _MENTIONED, "living": _LIVING}
 _VERBS = frozenset(verb for forms in _FORMS.values() for _, verb, _ in forms)
 _UNTOLD: Mapping[str, bool] = {}
 _RECEIVER = ("animate",)
@@ -208,7 +215,8 @@ def candidates(
         for item in items or ():
             # What a creature holds is guarded.
             if (noun := nouns.name(item)) and not told.get(item.parent, _UNTOLD).get("animate"):
-                yield from _of_thing(noun, _fitting(told.get(item.num, _UNTOLD))[how], understood)
+                own = told.get(item.num, _UNTOLD)
+                yield from _of_thing(noun, _fitting(own)["living" if own.get("animate") else how], understood)
     for noun in mentioned:
         yield from _of_thing(noun, _fitting(_UNTOLD)["mentioned"], understood)
     held = _names(now.inventory, nouns)

@@ -13,7 +13,7 @@ from zorkgpt.world.movement import MoveKind
 _ACCEPTED_RISK = 0.15
 """Deaths for each arrival at a room; who roams about may kill anywhere."""
 _AVOIDED_TURNS = 10
-"""Turns for which a place is avoided after fleeing from it."""
+"""Turns for which a place is avoided after fleeing from it; each further time doubles them."""
 
 
 def deaths(graph: MapGraph) -> Counter[tuple[int, str]]:
@@ -23,6 +23,27 @@ def deaths(graph: MapGraph) -> Counter[tuple[int, str]]:
         if move.kind is MoveKind.DIED:
             died[move.from_id, move.way] += times
     return died
+
+
+def lost_fights(graph: MapGraph, here: int, told: Mapping[str, ActionOutcome]) -> tuple[set[str], set[str]]:
+    """Return blows that killed the player here more than once without ever doing anything, and those elsewhere.
+
+    Args:
+        told: what memory says of the actions here.
+    """
+    lost = {pair: times for pair, times in deaths(graph).items() if pair[1].startswith("attack ")}
+    works = {action for action, outcome in told.items() if outcome in (ActionOutcome.WORKS, ActionOutcome.SCORES)}
+    hopeless = {action for (room, action), times in lost.items() if room == here and times > 1}
+    return hopeless - works, {action for room, action in lost if room != here}
+
+
+def deadly_exits(graph: MapGraph) -> dict[int, dict[str, int]]:
+    """Return room → the exits by which nobody came out alive → how often somebody died by them."""
+    found: dict[int, dict[str, int]] = {}
+    for (room, action), times in deaths(graph).items():
+        if canonical_direction(action) and graph.connection(room, action) is None:
+            found.setdefault(room, {})[action] = times
+    return found
 
 
 def died_at(graph: MapGraph) -> Counter[int | None]:
@@ -36,9 +57,9 @@ def died_at(graph: MapGraph) -> Counter[int | None]:
 def deadly_walks(graph: MapGraph) -> Counter[str]:
     """Return name of a place → the number of exits, of all places of this name, by which nobody came out alive."""
     found: Counter[str] = Counter()
-    for room, action in deaths(graph):
-        if canonical_direction(action) and room in graph.rooms and graph.connection(room, action) is None:
-            found[graph.rooms[room].name] += 1
+    for room, ways in deadly_exits(graph).items():
+        if room in graph.rooms:
+            found[graph.rooms[room].name] += len(ways)
     return found
 
 
@@ -81,5 +102,5 @@ def closed(
         if not ((unlit and state.lit) or survived):
             shut.add((room, action))
     fled = state.fled_from.items()
-    shut.update(room for room, turn in fled if state.turn - turn < _AVOIDED_TURNS)
+    shut.update(room for room, turns in fled if state.turn - turns[-1] < _AVOIDED_TURNS * 2 ** (len(turns) - 1))
     return frozenset(shut)

@@ -3,13 +3,14 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Self
 
 from zorkgpt.explore.trail import Trail
 from zorkgpt.offline.candidates import Candidate, Tier
 from zorkgpt.offline.scoring_plan import ScoringStep, scoring_steps
 from zorkgpt.text import normalized_action
-from zorkgpt.world.directions import exit_name
+from zorkgpt.world.directions import canonical_direction, exit_name
 
 Pair = tuple[int, str]
 """A place, and an action there."""
@@ -27,6 +28,8 @@ class Experience:
     """First word of an action → the number of times it was tried, and of those in which it changed something."""
     left: Mapping[int, Candidate | None] = field(default_factory=dict)
     """Place → the most promising action that was left untried there; None if none was."""
+    survives_death: bool = False
+    """Whether play ever went on after a death."""
 
     @classmethod
     def of(cls, trails: Sequence[Trail], is_vetoed: Callable[[ScoringStep], bool] = lambda step: False) -> Self:
@@ -43,11 +46,17 @@ class Experience:
             {pair: times for pair, times in barren.items() if pair not in scored},
             {verb: (tries, effects) for verb, (tries, effects) in verbs.items()},
             _left(trails),
+            any(trail.survived for trail in trails),
         )
 
     def barren_at(self, place: int) -> dict[str, int]:
         """Return action → the number of episodes in which it was done at this place without points."""
         return {action: times for (room, action), times in self.barren.items() if room == place}
+
+    @cached_property
+    def barren_places(self) -> Counter[str]:
+        """Action, other than an exit → the number of places at which it was done without points."""
+        return Counter(action for _, action in self.barren if canonical_direction(action) is None)
 
     def promise(self, verb: str) -> float:
         """Return how likely a verb is to change something, by Laplace's rule of succession."""

@@ -11,13 +11,13 @@ from itertools import chain, islice
 from typing import Any, Protocol
 
 from game_interface.language import Language, Scene
-from game_interface.models import Observation
+from game_interface.models import Item, Observation
 from zorkgpt.action_check import check_action
 from zorkgpt.memory.models import Memory
 from zorkgpt.offline import dangers
 from zorkgpt.offline.candidates import COST, STEEP, Candidate, Nouns, Tier, candidates, exit_candidates
 from zorkgpt.offline.experience import Experience
-from zorkgpt.offline.grammar_tries import commands
+from zorkgpt.offline.grammar_tries import commands, meant_commands
 from zorkgpt.offline.immediate_actions import (
     is_stuck_aboard,
     is_threatened,
@@ -30,7 +30,7 @@ from zorkgpt.offline.immediate_actions import (
 from zorkgpt.offline.phrases import ActionOutcome, is_dark, is_laden
 from zorkgpt.offline.questions import answers_to
 from zorkgpt.offline.scoring_plan import ScoringPlan, ScoringStep
-from zorkgpt.offline.state import ExplorerState, LastTurn, PlaceNotes
+from zorkgpt.offline.state import DEADLY, ExplorerState, LastTurn, PlaceNotes
 from zorkgpt.offline.surroundings import holders, suggestions
 from zorkgpt.player import AgentDecision, PlayerContext
 from zorkgpt.text import normalized_action
@@ -46,9 +46,15 @@ _SOMEWHERE = 0
 """Stands for wherever the player is in a story that does not tell; no object has this number."""
 _PUT_COST = 1.0
 """The cost of putting a thing that was worth points into something that may be its place."""
+_PROVEN_COST = -10.0
+"""The cost of putting it where other things have scored: it is worth so many steps."""
 _DANGER_COSTS = ((0, 0.0), (2, 15.0), (sys.maxsize, 40.0))
 """The most deaths at a place or on the way to it, and the steps that they add to its distance."""
 _DANGER_COST = _DANGER_COSTS[-1][1]
+_DEADLY_EXIT_COST = 20.0
+"""The cost for each death by an exit, which may lead somewhere all the same."""
+_FETCH_COST = 0.0
+"""The cost of fetching a tool that was laid down so that an exit could be passed."""
 _MAX_WAITS = 3
 _MAX_RELIT = 3
 """How often at one place a light that has gone out is switched on again."""
@@ -113,6 +119,7 @@ class OfflineExplorer:
         self._newly_done: list[str] = []
         self._scene_of: tuple[int, Scene | None] = (0, None)
         self._deadly_walks: Counter[str] = Counter()
+        self._deadly_exits: dict[int, dict[str, int]] = {}
 
     def _begin_episode(self) -> None:
         self._reset()
@@ -142,6 +149,8 @@ class OfflineExplorer:
                 self._has_plan = True
                 self._plan.apply_changes(changed["plan"])
             self._notes.update((int(room), PlaceNotes.from_dict(each)) for room, each in changed["places"].items())
+        for noted in self._notes.values():
+            noted.barren_places = self._experience.barren_places
 
     # Playing
 
@@ -152,6 +161,7 @@ class OfflineExplorer:
         feared = self._closed() | dangers.dangerous_rooms(self._graph, self._plan)
         decision = (
             self._immediate_action(here, context)
+            or self._choose(here, context, worth=0)
             or self._follow_plan(here, context, feared, at_any_price=False)
             or self._choose(here, context, worth=_DANGER_COST)
             or self._follow_plan(here, context, self._closed())
@@ -272,8 +282,11 @@ class OfflineExplorer:
     def _find_opener(self, here: int, way: str, response: str) -> None:
         """Note what has opened an exit before that is closed now, by the map or by what the response names."""
         opens = (*self._graph.opened_by.get(here, {}).get(way, ()), *self._notes_of(here).openers(response))
-        repeated = self._state.openings
-        opener = next((action for action in opens if repeated.get(action, 0) < _MAX_OPENED), None)
+        repeated, held = self._state.openings, self._state.held
+        # What to lay down where too much is carried is decided by what is carried now.
+        droppable = () if is_laden(response) else held
+        can_do = (one for one in opens if not one.startswith("drop ") or one.removeprefix("drop ") in droppable)
+        opener = next((action for action in can_do if repeated.get(action, 0) < _MAX_OPENED), None)
         if opener is not None:
             self._state.opener, repeated[opener] = opener, repeated.get(opener, 0) + 1
 
@@ -285,6 +298,7 @@ class OfflineExplorer:
             seen = (*(now.visible or ()), *(now.carried or ()))
             notes.mentioned |= dict.fromkeys(self._nouns.mentioned(text, scene, seen))
         self._state.held = names_of_held(now, self._nouns)
+        self._state.note_tools(here, [self._nouns.name(item) for item in now.visible or ()])
         if now.dark or is_dark(context.response):
             notes.dark = True
             if self._state.lamp is not None and notes.reopened[again := f"turn on {self._state.lamp}"] < _MAX_RELIT:
@@ -311,7 +325,9 @@ class OfflineExplorer:
         language = self._senses.language if self._senses else None
         notes.advice |= dict.fromkeys(suggestions(context, language, scene, first_place=len(self._graph.rooms) <= 1))
         advice = (Candidate(Tier.ADVICE, action) for action in notes.advice)
-        notes.offer(one for one in chain(advice, offers) if self._is_untried(here, one.action))
+        meant = (Candidate(Tier.MEANT, action) for action in self._meant(now, language))
+        untried = (one for one in chain(advice, offers, meant) if self._is_untried(here, one.action))
+        notes.offer(one for one in untried if self._is_valid(one.action, context))
         if next(notes.untried, None) is None and not now.dark:
             notes.offer_more(self._by_grammar(here, notes, now, language))
         self._give_up_target(here, notes)
@@ -322,7 +338,13 @@ class OfflineExplorer:
         """Forget what the player came here for, if it can't be tried after all."""
         if self._state.target is not None and self._state.target[0] == here:
             action = self._state.target[1]
-            if not action.startswith("put ") and action not in (offered for _, offered in notes.left):
+            tools = (f"take {thing}" for thing, place in self._state.laid_down.items() if place == here)
+            offered = {
+                *(offered for _, offered in notes.left),
+                *tools,
+                *dangers.deadly_exits(self._graph).get(here, ()),
+            }
+            if not action.startswith("put ") and action not in offered:
                 notes.mark(action)
             self._state.target = None
 
@@ -330,12 +352,29 @@ class OfflineExplorer:
         self, here: int, notes: PlaceNotes, now: Observation, language: Language | None
     ) -> Iterable[Candidate]:
         """Yield a few untried commands of the story's own grammar for what is at hand."""
-        names = (name for item in now.visible or () if (name := self._nouns.name(item)))
-        at_hand = [name for name in dict.fromkeys((*names, *notes.mentioned)) if name not in self._state.held]
-        made = commands(language, at_hand, self._state.held, self._experience.promise) if language else ()
+        seen, held = self._traits(now.visible), self._traits(now.inventory)
+        at_hand = [name for name in dict.fromkeys((*seen, *notes.mentioned)) if name not in self._state.held]
+        made = commands(language, at_hand, list(held), self._experience.promise, seen | held) if language else ()
         fresh = (one for one in made if self._is_untried(here, one) and notes.is_fresh(one))
         accepted = (one for one in fresh if check_action(one, language, self._scene()).valid)
         return (Candidate(Tier.GRAMMAR, one) for one in islice(accepted, _MAX_GRAMMAR))
+
+    def _meant(self, now: Observation, language: Language | None) -> Iterable[str]:
+        """Return commands of the story's own grammar that use what is held on what it is meant for."""
+        if language is None or not now.inventory:
+            return ()
+        return meant_commands(language, self._traits(now.visible), self._traits(now.inventory))
+
+    def _traits(self, items: Iterable[Item] | None) -> dict[str, frozenset[int]]:
+        """Return name → its attributes, of things to try something with: what has proved good is spared."""
+        scene = self._scene()
+        if scene is None:
+            return {}
+        named = {name: item.num for item in items or () if (name := self._nouns.name(item))}
+        spared = self._state.useful | self._state.valued
+        told = {name: scene.attributes.get(number, {}) for name, number in named.items() if name not in spared}
+        usual = (name for name, has in told.items() if not (has.get("animate") or has.get("light")))
+        return {name: scene.set_attributes.get(named[name], frozenset()) for name in usual}
 
     def _is_untried(self, room: int, action: str) -> bool:
         return action not in self._graph.exits(room) and action not in self._done_everywhere
@@ -362,16 +401,18 @@ class OfflineExplorer:
     def _immediate_action(self, here: int, context: PlayerContext) -> AgentDecision | None:
         """Return an action that takes priority over exploration."""
         state, scene = self._state, self._scene()
+        hopeless, roaming = dangers.lost_fights(self._graph, here, self._notes_of(here).remembered)
         fatal = [action for action, came in self._notes_of(here).remembered.items() if came is ActionOutcome.KILLS]
-        if strike := next_blow(state, context, self._nouns, scene, fatal, self._fights_to_avoid(here)):
+        if strike := next_blow(state, context, self._nouns, scene, fatal, hopeless, roaming):
             return AgentDecision(strike, "Somebody here means harm, and there is something to fight with.")
         weapon = weapon_in_sight(context, self._nouns, scene)
         if weapon and weapon not in state.left_behind and self._is_new(here, f"take {weapon}"):
             self._mark_done(here, f"take {weapon}")
             return AgentDecision(f"take {weapon}", "Somebody may mean harm some day.")
         if is_threatened(state, context, self._nouns, scene) and (ways := self._open_ways(here)):
-            way = state.way_back if state.way_back in ways else ways[state.turn % len(ways)]
-            state.walking, state.fled_from[here] = (here, way), state.turn
+            way = self._way_on(here) or (state.way_back if state.way_back in ways else ways[state.turn % len(ways)])
+            state.walking = here, way
+            state.fled_from.setdefault(here, []).append(state.turn)
             return AgentDecision(way, "Somebody here means harm, and is better not fought.")
         if (light := self._light_in_sight(context)) is not None:
             return AgentDecision(f"take {light}", "It has given light, and lies here.")
@@ -380,7 +421,7 @@ class OfflineExplorer:
             self._blocked = {one for one in self._blocked if one[0] != here}
             self._mark_done(here, action)
             if action.startswith("drop "):
-                self._lay_down(action.removeprefix("drop "), is_tool=True)
+                self._lay_down(here, action.removeprefix("drop "), is_tool=True)
             if self._is_valid(action, context):
                 return AgentDecision(action, "An exit is closed that this has opened before.")
         if state.take_back is not None:
@@ -390,12 +431,23 @@ class OfflineExplorer:
             self._notes_of(here).unmark(state.last.action)
             return AgentDecision("out", "This vehicle does not go there: out of it.")
         if state.wanted is not None and (useless := item_to_drop(state, context, self._nouns, scene)):
-            self._lay_down(useless, is_tool=useless in self._tools(context))
+            state.openings[f"drop {useless}"] = state.openings.get(f"drop {useless}", 0) + 1
+            self._lay_down(here, useless, is_tool=useless in self._tools(context))
             self._blocked.discard((here, exit_name(state.wanted)))
             self._notes_of(here).unmark(state.wanted, reopened=True)
             return AgentDecision(f"drop {useless}", "Too much is carried, and this was good for nothing yet.")
         shuns = state.in_the_dark == here and not state.lit and not state.dares_dark
         return self._leave_the_dark(here, context) if shuns else None
+
+    def _way_on(self, here: int) -> str | None:
+        """Return an exit that nobody has tried, for who flees; None if there is none, or one was tried last."""
+        if self._state.last is not None and self._state.last.place == here:
+            return None
+        notes = self._notes_of(here)
+        way = next((action for _, action in notes.left if notes.offered.get(action) is Tier.NAMED_EXIT), None)
+        if way is not None:
+            self._mark_done(here, way)
+        return way
 
     def _light_in_sight(self, context: PlayerContext) -> str | None:
         """Return a thing that has given light and lies here, as after a death."""
@@ -412,21 +464,13 @@ class OfflineExplorer:
         held = ((item, told.get(item.num, {})) for item in context.observation.inventory or ())
         return {name for item, has in held if has.get("weapon") and (name := self._nouns.name(item))}
 
-    def _lay_down(self, thing: str, *, is_tool: bool) -> None:
-        """Note that a thing is dropped: a tool for as long as the player is here, anything else for good."""
+    def _lay_down(self, here: int, thing: str, *, is_tool: bool) -> None:
+        """Note that a thing is dropped: a tool until the player comes here again, anything else for good."""
         if is_tool:
             self._state.left_behind.append(thing)
+            self._state.laid_down[thing] = here
         else:
             self._state.given_up.add(thing)
-
-    def _fights_to_avoid(self, here: int) -> set[str]:
-        """Return blows that killed the player elsewhere, or here more than once without ever doing anything."""
-        lost = {pair: times for pair, times in dangers.deaths(self._graph).items() if pair[1].startswith("attack ")}
-        fights = [action for action in self._notes_of(here).remembered if action.startswith("attack ")]
-        outcomes = [self._notes_of(here).remembered[action] for action in fights]
-        hopeless = sum(times for (room, _), times in lost.items() if room == here) > 1
-        hopeless = hopeless and not {ActionOutcome.WORKS, ActionOutcome.SCORES}.intersection(outcomes)
-        return {action for room, action in lost if room != here or hopeless}
 
     def _is_new(self, here: int, action: str) -> bool:
         notes = self._notes_of(here)
@@ -491,14 +535,16 @@ class OfflineExplorer:
     def _best(self, here: int) -> tuple[float, str, int, list[str]] | None:
         """Return the cheapest action left to try as (cost, action, place, route), in the nearest place of several."""
         self._deadly_walks = dangers.deadly_walks(self._graph)
+        self._deadly_exits = dangers.deadly_exits(self._graph)
         best = self._cheaper(here, [], None)
-        # Nothing elsewhere is cheaper than a single step.
-        if best is None or best[0] > 1:
+        least = _PROVEN_COST if self._holders_before and self._state.valued.intersection(self._state.held) else 0
+        # Nothing elsewhere is cheaper than a single step, as a rule.
+        if best is None or best[0] > 1 + least:
             shut, reached = self._closed(), {here}
             for deaths, cost in _DANGER_COSTS:
                 feared = dangers.dangerous_rooms(self._graph, self._plan, deaths)
                 for room, route in self._graph.routes(here, dangers=shut | feared).items():
-                    if room not in reached and (best is None or len(route) + cost < best[0]):
+                    if room not in reached and (best is None or len(route) + cost + least < best[0]):
                         best = self._cheaper(room, route, best, cost)
                     reached.add(room)
         return best
@@ -514,7 +560,8 @@ class OfflineExplorer:
 
     def _risk(self, room: int, action: str) -> float:
         """Return what the danger of an untried exit costs: places of one name are taken to be of a kind."""
-        if room not in self._graph.rooms or not canonical_direction(action):
+        is_deadly = action in self._deadly_exits.get(room, {})
+        if is_deadly or room not in self._graph.rooms or not canonical_direction(action):
             return 0
         deadly = self._deadly_walks[self._graph.rooms[room].name]
         return next(cost for most, cost in _DANGER_COSTS if deadly <= most)
@@ -535,23 +582,41 @@ class OfflineExplorer:
 
     def _options(self, room: int, *, elsewhere: bool) -> Iterable[tuple[float, str]]:
         notes, state = self._notes_of(room), self._state
-        for cost, action in notes.left:
-            thing = action.removeprefix("take ")
-            idle = action in notes.portable if elsewhere else thing in state.left_behind
-            if not idle and thing not in state.given_up:
-                yield cost, action
-                break
+        idle = notes.portable if elsewhere else {f"take {thing}" for thing in state.left_behind}
+        idle = {*idle, *(f"take {thing}" for thing in state.given_up), *self._deadly_ways(room)}
+        walked = {way for way in self._graph.exits(room) if notes.walked[way]}
+        yield from islice((one for one in notes.left if one[1] not in idle | walked), 1)
         if not notes.visited and room not in self._experience.left:
             yield COST[Tier.HANDLE], "look around"
-        holders = state.holders.get(room) or sorted(self._holders_before.get(room, ()))
+        yield from self._errands(room, elsewhere=elsewhere)
+
+    def _errands(self, room: int, *, elsewhere: bool) -> Iterable[tuple[float, str]]:
+        """Yield what can be done at a place for what was laid down, is carried, or is known from before."""
+        notes, state = self._notes_of(room), self._state
+        for thing, place in state.laid_down.items():
+            if place == room and (elsewhere or thing not in state.left_behind):
+                yield _FETCH_COST, f"take {thing}"
+        # Where a death has been the end so far, none is risked twice.
+        for way, times in self._deadly_ways(room).items() if self._experience.survives_death else ():
+            if way not in notes.done and (state.lit or notes.remembered[way] is not ActionOutcome.KILLS_UNLIT):
+                yield _DEADLY_EXIT_COST * times, way
+        proven = self._holders_before.get(room, ())
+        holders = state.holders.get(room) or sorted(proven)
         for noun in state.held if holders else ():
             for holder in holders:
                 if noun in state.valued - state.useful and notes.is_fresh(action := f"put {noun} {holder}"):
-                    yield _PUT_COST, action
+                    # As long as no place is known to be the right one, any may be.
+                    untold = COST[Tier.HANDLE] if self._holders_before else _PUT_COST
+                    yield _PROVEN_COST if holder in proven else untold, action
         for thing in notes.locked if elsewhere else ():
             for noun in state.held:
                 if notes.is_fresh(action := f"unlock {thing} with {noun}"):
                     yield COST[Tier.COMBINE], action
+
+    def _deadly_ways(self, room: int) -> dict[str, int]:
+        """Return the exits by which nobody came out alive → deaths; not those where memory blames somebody else."""
+        told = self._notes_of(room).remembered
+        return {way: times for way, times in self._deadly_exits.get(room, {}).items() if told.get(way) in DEADLY}
 
     def _notes_of(self, room: int) -> PlaceNotes:
         if room not in self._notes:
@@ -564,6 +629,7 @@ class OfflineExplorer:
                 offers = chain(ways, [left] if left else [])
                 notes.offer_beforehand(each for each in offers if self._is_untried(room, each.action))
             notes.barren = self._experience.barren_at(room)
+            notes.barren_places = self._experience.barren_places
             notes.learn(self._recall(room))
             # Failures because of weight or darkness say nothing about another time.
             tried = self._graph.in_vain.get(room, {}).items()
@@ -630,6 +696,8 @@ class OfflineExplorer:
             tier = notes.offered.get(action)
             kind = tier.name.lower().replace("_", " ") if tier is not None else "put away"
             return f"Not tried here yet ({kind})."
+        if remembered in DEADLY:
+            return "It was deadly before, and may lead on all the same."
         if action in notes.reopened:
             return "It failed before, but something about it has changed."
         return f"Memory says that it {remembered}."

@@ -1,10 +1,10 @@
 """Commands by the story's own grammar: every verb that it knows, on what is at hand."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 
 from game_interface.core.sanitize import is_meta
-from game_interface.language import GrammarLine, Language, TokenKind
+from game_interface.language import GrammarLine, GrammarToken, Language, TokenKind
 
 _USUAL = {"take": 1, "open": 1, "read": 1, "examine": 1, "enter": 1, "push": 1, "climb": 1, "pull": 1, "turn": 1} | {
     "drop": 1,
@@ -15,26 +15,54 @@ _USUAL = {"take": 1, "open": 1, "read": 1, "examine": 1, "enter": 1, "push": 1, 
 _OBJECTS = frozenset(TokenKind) - {TokenKind.WORD, TokenKind.FREE}
 _MAX_OBJECTS = 2
 
+Traits = Mapping[str, frozenset[int]]
+"""Name of a thing → the numbers of its attributes that are set."""
+
 
 def commands(
-    language: Language, here: Sequence[str], held: Sequence[str], promise: Callable[[str], float]
+    language: Language, here: Sequence[str], held: Sequence[str], promise: Callable[[str], float], traits: Traits
 ) -> Iterator[str]:
     """Yield the commands that can be made of the verbs and these names, those with the most promising verb first.
 
-    One command stands for all synonyms. With two objects, one is held.
+    One command stands for all synonyms. With two objects, one is held. Left out are things that the verb is not meant
+    for, as far as the grammar tells.
 
     Args:
         here: names of what is at hand and not held.
         promise: verb → how likely it is to change something.
+        traits: of those things of which they are known.
     """
     forms = sorted(_forms(language), key=lambda form: -promise(form[0]))
     for verb, line in forms:
-        kinds = [token.kind for token in line.tokens if token.kind in _OBJECTS]
-        for names in _fillings(kinds, here, held):
-            words = iter(names)
-            yield " ".join(
-                (verb, *(min(each.words) if each.kind is TokenKind.WORD else next(words) for each in line.tokens))
-            )
+        tokens = _object_tokens(line)
+        for names in _fillings([token.kind for token in tokens], here, held):
+            pairs = zip(tokens, names, strict=True)
+            if all(token.attribute in (None, *traits.get(name, (token.attribute,))) for token, name in pairs):
+                yield _command(verb, line, names)
+
+
+def meant_commands(language: Language, here: Traits, held: Traits) -> Iterator[str]:
+    """Yield the commands that use something held on something else, where the grammar looks for just such things.
+
+    A story tells so of what belongs together: what can be burned and what burns, what can be turned and a tool.
+    """
+    for verb, line in _forms(language):
+        tokens = _object_tokens(line)
+        if len(tokens) == _MAX_OBJECTS:
+            kinds, attributes = [token.kind for token in tokens], [token.attribute for token in tokens]
+            for names in _fillings(kinds, list(here), list(held)):
+                told = [here.get(name, held.get(name, frozenset())) for name in names]
+                if all(attribute in each for attribute, each in zip(attributes, told, strict=True)):
+                    yield _command(verb, line, names)
+
+
+def _object_tokens(line: GrammarLine) -> list[GrammarToken]:
+    return [token for token in line.tokens if token.kind in _OBJECTS]
+
+
+def _command(verb: str, line: GrammarLine, names: Sequence[str]) -> str:
+    words = iter(names)
+    return " ".join((verb, *(min(each.words) if each.kind is TokenKind.WORD else next(words) for each in line.tokens)))
 
 
 def _forms(language: Language) -> Iterator[tuple[str, GrammarLine]]:

@@ -13,6 +13,8 @@ from zorkgpt.world.directions import OPPOSITE, canonical_direction
 
 _MAX_BLOWS = 15
 """The most blows against one enemy with one weapon."""
+_MAX_DROPS = 4
+"""How often in an episode the same thing is laid down because too much is carried."""
 
 
 def names_of_held(now: Observation, nouns: Nouns) -> tuple[str, ...]:
@@ -64,12 +66,14 @@ def next_blow(
     nouns: Nouns,
     scene: Scene | None,
     fatal: Collection[str] = (),
+    hopeless: Collection[str] = (),
     roaming: Collection[str] = (),
 ) -> str | None:
     """Return the next blow of a fight; None if there is no enemy or no weapon.
 
     Args:
         fatal: blows that ended in the player's death here; another weapon is preferred.
+        hopeless: blows that are not struck any more.
         roaming: blows that ended in the player's death elsewhere: such an enemy roams, and guards no exit.
     """
     if scene is None:
@@ -84,7 +88,7 @@ def next_blow(
             continue
         strikes = [f"attack {enemy} with {weapon}" for weapon in weapons]
         for strike in sorted(strikes, key=lambda one: one in fatal):
-            if state.blows.get(strike, 0) < _MAX_BLOWS:
+            if strike not in hopeless and state.blows.get(strike, 0) < _MAX_BLOWS:
                 state.blows[strike] = state.blows.get(strike, 0) + 1
                 return strike
     return None
@@ -137,6 +141,8 @@ def item_to_drop(state: ExplorerState, context: PlayerContext, nouns: Nouns, sce
     for item in context.observation.inventory or ():
         name, told = nouns.name(item), scene.attributes.get(item.num, {}) if scene else {}
         if not name or name in state.valued | state.useful or told.get("light"):
+            continue
+        if state.openings.get(f"drop {name}", 0) >= _MAX_DROPS:
             continue
         if not (told.get("weapon") or told.get("tool")):
             return name

@@ -1,7 +1,7 @@
 """What the explorer keeps in mind from turn to turn, and its notes about each place."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from operator import itemgetter
@@ -60,8 +60,8 @@ class ExplorerState:
     """Place where somebody died → the number of turns waited before it was entered."""
     foes: dict[int, list[str]] = field(default_factory=dict)
     """Place → the creatures that were hostile there."""
-    fled_from: dict[int, int] = field(default_factory=dict)
-    """Place → the turn on which the player fled from it."""
+    fled_from: dict[int, list[int]] = field(default_factory=dict)
+    """Place → the turns on which the player fled from it."""
     unblocked: int = 0
     """How often the exits that were found closed were reopened because nothing else was left to try."""
     holders: dict[int, list[str]] = field(default_factory=dict)
@@ -73,6 +73,8 @@ class ExplorerState:
     """The place that the player is on its way to, and what it wants to try there."""
     left_behind: list[str] = field(default_factory=list)
     """Tools that were laid down here so that an exit can be passed."""
+    laid_down: dict[str, int] = field(default_factory=dict)
+    """Such a tool, wherever it was → the place."""
     opener: str | None = None
     """What opened the exit that was found closed on the last turn."""
     openings: dict[str, int] = field(default_factory=dict)
@@ -82,15 +84,24 @@ class ExplorerState:
     def lit(self) -> bool:
         return self.lamp is not None and self.lamp in self.held
 
+    def note_tools(self, here: int, seen: Collection[str | None]) -> None:
+        """Forget which tools were laid down that are held again, or not seen any more where the player is."""
+        self.laid_down = {
+            thing: place
+            for thing, place in self.laid_down.items()
+            if thing not in self.held and (place != here or thing in seen)
+        }
+
     def to_dict(self) -> dict[str, Any]:
         state = {each.name: getattr(self, each.name) for each in fields(self)}
         state |= {name: sorted(value) for name, value in state.items() if isinstance(value, set)}
         last = self.last
         state["last"] = [last.place, last.action, last.score, last.aboard] if last else None
         state["blows"] = dict(self.blows)
+        state["laid_down"] = dict(self.laid_down)
         state["draws"] = {str(room): turns for room, turns in self.draws.items()}
         state["foes"] = {str(room): list(names) for room, names in self.foes.items()}
-        state["fled_from"] = {str(room): turn for room, turn in self.fled_from.items()}
+        state["fled_from"] = {str(room): list(turns) for room, turns in self.fled_from.items()}
         state["holders"] = {str(room): list(names) for room, names in self.holders.items()}
         return state
 
@@ -105,7 +116,9 @@ class ExplorerState:
         told["draws"] = {int(room): turns for room, turns in told["draws"].items()}
         # Checkpoints of earlier versions lack it.
         told["foes"] = {int(room): list(names) for room, names in told.get("foes", {}).items()}
-        told["fled_from"] = {int(room): turn for room, turn in told["fled_from"].items()}
+        # Checkpoints of earlier versions have the last turn alone.
+        fled = ((room, [turns] if isinstance(turns, int) else turns) for room, turns in told["fled_from"].items())
+        told["fled_from"] = {int(room): list(turns) for room, turns in fled}
         told["holders"] = {int(room): list(names) for room, names in told["holders"].items()}
         return cls(**told)
 
@@ -115,9 +128,13 @@ _MAX_REOPENED = 6
 _REPEATED_COST = 15.0
 """The number of steps that an action is worth less for each episode in which it brought nothing."""
 _MAX_REPEATED_COST = 90.0
-_UNDOING = ("drop ", "put ")
+_ELSEWHERE_COST = 4.0
+"""The number of steps that an action is worth less for each other place at which it brought nothing."""
+_MAX_ELSEWHERE_COST = 24.0
+_NOT_AGAIN = ("drop ", "put ", "attack ")
+"""Actions that are not repeated because they changed something before: they undo, or hold for that moment alone."""
 _REWARDING = frozenset({ActionOutcome.SCORES, ActionOutcome.TAKES})
-_DEADLY = frozenset({ActionOutcome.KILLS, ActionOutcome.KILLS_UNLIT})
+DEADLY = frozenset({ActionOutcome.KILLS, ActionOutcome.KILLS_UNLIT})
 
 
 def remembered_outcome(memory: Memory) -> tuple[str, ActionOutcome] | None:
@@ -156,6 +173,8 @@ class PlaceNotes:
     """Actions that had no effect here in earlier episodes → the response."""
     barren: dict[str, int] = field(default_factory=dict)
     """Actions of earlier episodes → in how many they were done here without points."""
+    barren_places: Mapping[str, int] = field(default_factory=dict, repr=False, compare=False)
+    """Action → at how many places it was done without points in earlier episodes; all places share it."""
     refusals: dict[str, str] = field(default_factory=dict)
     """Actions that failed → the response."""
     in_vain: set[str] = field(default_factory=set)
@@ -170,6 +189,8 @@ class PlaceNotes:
     """Words of this episode's texts that name something here, besides the visible things; an ordered set."""
     advice: dict[str, None] = field(default_factory=dict)
     """Actions that texts of this episode suggested here; an ordered set."""
+    grammar_tries: int = 0
+    """How many commands of the story's grammar were tried here in this episode."""
     walked: Counter[str] = field(default_factory=Counter)
     """Exit or other action → how often it was taken in this episode."""
     dark: bool = False
@@ -191,6 +212,7 @@ class PlaceNotes:
             "portable": sorted(self.portable),
             "mentioned": list(self.mentioned),
             "advice": list(self.advice),
+            "grammar_tries": self.grammar_tries,
             "walked": dict(self.walked),
             "dark": self.dark,
         }
@@ -209,8 +231,9 @@ class PlaceNotes:
             reopened=Counter(state["reopened"]),
             offered={action: Tier(tier) for action, tier in state["offered"].items()},
             mentioned=dict.fromkeys(state["mentioned"]),
-            # Checkpoints of earlier versions lack these two, `barren` and `portable`.
+            # Checkpoints of earlier versions lack these, and `barren`.
             portable=frozenset(state.get("portable", ())),
+            grammar_tries=state.get("grammar_tries", 0),
             advice=dict.fromkeys(state.get("advice", ())),
             walked=Counter(state.get("walked", {})),
             dark=state["dark"],
@@ -263,6 +286,7 @@ class PlaceNotes:
 
     def mark(self, action: str) -> None:
         """Note that an action was taken."""
+        self.grammar_tries += self.offered.get(action) is Tier.GRAMMAR and action not in self.done
         self.done.add(action)
         self._renew("left")
 
@@ -325,19 +349,25 @@ class PlaceNotes:
     @cached_property
     def deadly(self) -> tuple[tuple[str, ActionOutcome], ...]:
         """Actions that were deadly here, with their outcomes."""
-        return tuple((action, outcome) for action, outcome in self.remembered.items() if outcome in _DEADLY)
+        return tuple((action, outcome) for action, outcome in self.remembered.items() if outcome in DEADLY)
 
     @cached_property
     def left(self) -> list[tuple[float, str]]:
         """Actions left to try here as (cost, action), the cheapest first."""
-        costs = ((COST[tier] + self.cost_of_repeating(action), action) for tier, action in self._pending())
+        costs = ((self._cost(tier) + self.cost_of_repeating(action), action) for tier, action in self._pending())
         return sorted(costs, key=itemgetter(0))
+
+    def _cost(self, tier: Tier) -> float:
+        # So that such commands are spread over the places.
+        return COST[tier] + (self.grammar_tries if tier is Tier.GRAMMAR else 0)
 
     def cost_of_repeating(self, action: str) -> float:
         """Return how much less an action is worth for what it has not brought in earlier episodes."""
         if self.remembered.get(action) is ActionOutcome.SCORES:
             return 0.0
-        return min(_REPEATED_COST * self.barren.get(action, 0), _MAX_REPEATED_COST)
+        here = self.barren.get(action, 0)
+        elsewhere = self.barren_places.get(action, 0) - bool(here)
+        return min(_REPEATED_COST * here, _MAX_REPEATED_COST) + min(_ELSEWHERE_COST * elsewhere, _MAX_ELSEWHERE_COST)
 
     @property
     def untried(self) -> Iterator[tuple[Tier, str]]:
@@ -358,7 +388,7 @@ class PlaceNotes:
                 elif (
                     outcome is ActionOutcome.WORKS
                     and canonical_direction(action) is None
-                    and not action.startswith(_UNDOING)
+                    and not action.startswith(_NOT_AGAIN)
                 ):
                     yield Tier.PREPARE, action
         for action, tier in self.offered.items():
