@@ -20,7 +20,7 @@ from session.game_configuration import GameConfiguration
 from zorkgpt.viewer.export import export_run
 
 IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"
-_EPISODES, _TURN = 5, 49
+_EPISODES, _TURN = 5, 50
 _SIGHTS = {
     "overview": ("#overview", "#overview .points li"),
     "view": (f"#{_EPISODES}:{_TURN}", "#memories .memory"),
