@@ -19,6 +19,10 @@ def put(into=ATTIC, at=ATTIC):
     return ZMachineContext(location_before=at, moved=(move,), inventory_before=("sword",))
 
 
+def strayed():
+    return ZMachineContext(location_before=ATTIC, moved=(ObjectMoved(4, "sword", HALL, "", ATTIC, "", by_itself=True),))
+
+
 def opened(value=True, **more):
     return ZMachineContext(location_before=HALL, changed=(AttributeChanged(9, "box", "open", value, **more),))
 
@@ -28,7 +32,7 @@ IN_BOX = Claim(Relation.IN, 4, other=BOX)
 
 
 @pytest.mark.parametrize(
-    ("turns", "place", "claim", "owed"),
+    ("turns", "place", "claim", "passing"),
     [
         ((took(), put()), ATTIC, HERE, True),
         ((took(), put()), HALL, HERE, False),
@@ -38,7 +42,11 @@ IN_BOX = Claim(Relation.IN, 4, other=BOX)
         ((took(BOX), put(HALL, HALL)), HALL, HERE, True),
         ((took(BOX), put(HALL, HALL)), HALL, IN_BOX, False),
         ((took(),), ATTIC, Claim(Relation.CARRIED, 4), True),
-        ((took(by_itself=True),), ATTIC, HERE, False),
+        ((took(by_itself=True),), ATTIC, HERE, True),
+        ((took(by_itself=True),), HALL, HERE, False),
+        ((strayed(), took(origin=ATTIC, at=ATTIC)), ATTIC, HERE, True),
+        ((strayed(), took(origin=ATTIC, at=ATTIC)), HALL, HERE, False),
+        ((strayed(), took(origin=ATTIC, at=ATTIC), put(HALL, HALL)), HALL, HERE, False),
         ((opened(),), HALL, Claim(Relation.OPEN, BOX), True),
         ((opened(),), HALL, Claim(Relation.CLOSED, BOX), False),
         ((opened(), opened(False)), HALL, Claim(Relation.CLOSED, BOX), False),
@@ -48,11 +56,11 @@ IN_BOX = Claim(Relation.IN, 4, other=BOX)
         ((took(), put()), ATTIC, Claim(Relation.LEADS, None, "west", 4), False),
     ],
 )
-def test_a_claim_is_owed_to_the_agent_where_only_its_doing_made_it_so(turns, place, claim, owed):
+def test_a_claim_is_of_this_episode_where_only_its_doing_made_it_so(turns, place, claim, passing):
     things = HandledThings()
     for turn in turns:
         things.note(turn)
-    assert things.owed_to_the_agent(place, [claim]) == (claim if owed else None)
+    assert things.of_this_episode(place, [claim]) == (claim if passing else None)
 
 
 def test_what_was_so_before_is_known():
@@ -68,10 +76,13 @@ def test_what_was_so_before_is_known():
 
 def test_it_goes_on_after_an_interruption():
     things, resumed = HandledThings(), HandledThings()
-    things.note(took())
-    resumed.restore(things.to_list())
+    cat = ObjectMoved(8, "cat", HALL, "", ATTIC, "", by_itself=True)
+    for turn in (took(), ZMachineContext(location_before=HALL, moved=(cat,))):
+        things.note(turn)
+    resumed.restore(things.to_list(), strayed=[(number, origin) for number, origin in things.strayed()])
     for one in (things, resumed):
         one.note(put())
+        assert one.of_this_episode(ATTIC, [Claim(Relation.HERE, 8)])
     assert things.to_list() == resumed.to_list()
     things.clear()
     assert 4 not in things

@@ -231,7 +231,7 @@ def test_lasting_memories_of_where_the_agent_put_a_thing_are_kept_for_the_episod
     manager.record_action_outcome(6, "Attic", "cut rope", "It falls.", {"score_delta": 5, "first_visit": False})
     assert kept(manager, 6) == [("Sword cuts ropes", "permanent", "ACTIVE"), ("Sword here", "ephemeral", "ACTIVE")]
     assert manager.get_status()["metrics"]["persistence_corrected"] == 1
-    assert "by the agent's own doing" in caplog.text
+    assert "what is so in this episode only" in caplog.text
     manager.reset_episode()
     manager.synthesizer.answers.append(remember("Sword rests here", text="The sword lies here.", claims=[here]))
     manager.record_action_outcome(6, "Attic", "look", "Attic, and a sword.", {"response_length": 200} | things)

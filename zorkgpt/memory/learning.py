@@ -70,7 +70,7 @@ class LearningCounts:
     """Answers that looked like a slip and were asked for once more."""
     core_validation_downgrade: int = 0
     persistence_corrected: int = 0
-    """Called lasting, and claiming what is so by the agent's own doing."""
+    """Called lasting, and claiming what is so in this episode only."""
     forbidden_by_ground_truth: int = 0
     """Memories that were to be marked as wrong, and that the object tree bears out."""
     contradictions_settled: int = 0
@@ -221,6 +221,7 @@ class Learner:
             "visits": self._visits.snapshot(),
             "recalled": self.recalled.snapshot(),
             "handled": self._handled.to_list(),
+            "strayed": self._handled.strayed(),
             "at_hand": self._handled.at_hand(),
             "in_sight": self._handled.in_sight,
             "counts": self.counts.snapshot(),
@@ -233,7 +234,8 @@ class Learner:
         self._visits.restore(first_turns, saved and saved["visits"])
         if saved is not None:
             self.recalled.restore(saved["recalled"])
-            self._handled.restore(saved["handled"], saved.get("at_hand", ()), saved.get("in_sight"))
+            strayed = [(number, origin) for number, origin in saved.get("strayed", ())]
+            self._handled.restore(saved["handled"], saved.get("at_hand", ()), saved.get("in_sight"), strayed)
             self.counts = LearningCounts(**known_fields(LearningCounts, saved["counts"]))
             turn, action = saved["last_action"]
             self._last_action = int(turn), str(action)
@@ -578,17 +580,17 @@ class Learner:
         turn = request.context
         if not memory.persistence.outlives_episode:
             return memory
-        owed = self._handled.owed_to_the_agent(location_id, memory.claims)
-        if owed is not None and turn.score_delta > 0 and not request.arrival:
+        passing = self._handled.of_this_episode(location_id, memory.claims)
+        if passing is not None and turn.score_delta > 0 and not request.arrival:
             # How it was scored lasts, where the thing is now does not.
-            lasting = (one for one in memory.claims if self._handled.owed_to_the_agent(location_id, [one]) is None)
+            lasting = (one for one in memory.claims if self._handled.of_this_episode(location_id, [one]) is None)
             memory = replace(memory, claims=tuple(lasting))
-        elif owed is not None:
+        elif passing is not None:
             self.counts.persistence_corrected += 1
             self._log.warning(
-                "%s about what is so by the agent's own doing kept for the episode",
+                "%s about what is so in this episode only kept for the episode",
                 memory.persistence,
-                extra={"title": memory.title, "claim": str(owed), "turn": turn.turn},
+                extra={"title": memory.title, "claim": str(passing), "turn": turn.turn},
             )
             return replace(memory, persistence=Persistence.EPHEMERAL)
         first = (

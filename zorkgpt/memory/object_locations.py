@@ -46,6 +46,8 @@ class HandledThings:
 
     def __init__(self) -> None:
         self._things: dict[int, HandledThing] = {}
+        self._strayed: dict[int, int | None] = {}
+        """Things that something else moved before the agent did → what held each when the episode began."""
         self._at_hand: dict[int, list[Claim]] = {}
         """All that can be claimed of each thing at hand; first where it is."""
         self._in_sight: PlaceKey | None = None
@@ -71,10 +73,14 @@ class HandledThings:
         for move in turn.moved:
             known = self._things.get(move.number)
             if known is None and move.by_itself:
+                self._strayed.setdefault(move.number, move.origin_number)
                 continue
             known = known or HandledThing(move.name, turn.location_before)
             if not known.moved:
                 known = replace(known, moved=True, origin=move.origin_number)
+            if move.number in self._strayed:
+                first = self._strayed.pop(move.number)
+                known = replace(known, found_at=first, origin=first)
             carried = move.name in turn.inventory_after
             seen = not move.by_itself or move.number in at_hand
             self._things[move.number] = replace(known, holder=move.destination_number, carried=carried, seen=seen)
@@ -106,9 +112,12 @@ class HandledThings:
                 found.setdefault(claim.number, []).append(claim)
         self._at_hand = found
 
-    def owed_to_the_agent(self, location_id: PlaceKey, claims: Iterable[Claim]) -> Claim | None:
-        """Return a claim, kept at this location, that is true by the agent's doing only; None: there is none."""
-        return next((claim for claim in claims if self._is_owed(location_id, claim)), None)
+    def of_this_episode(self, location_id: PlaceKey, claims: Iterable[Claim]) -> Claim | None:
+        """Return a claim, kept at this location, that is true of this episode only; None: there is none.
+
+        It is true by the agent's doing, or it says where a thing is that somebody else has moved.
+        """
+        return next((claim for claim in claims if self._is_of_this_episode(location_id, claim)), None)
 
     def denies(self, location_id: PlaceKey, claim: Claim) -> bool:
         """Return whether a thing that the agent moved or changed is known to be otherwise than the claim says."""
@@ -174,8 +183,10 @@ class HandledThings:
         attribute, value = _ATTRIBUTE_OF.get(claim.relation, ("", False))
         return thing.began.get(attribute) is value
 
-    def _is_owed(self, location_id: PlaceKey, claim: Claim) -> bool:
+    def _is_of_this_episode(self, location_id: PlaceKey, claim: Claim) -> bool:
         thing = self._things.get(claim.number) if claim.number is not None else None
+        if thing is None and claim.number in self._strayed and claim.relation in _LOCATION_RELATIONS:
+            return self._strayed[claim.number] != (location_id if claim.relation is Relation.HERE else claim.other)
         if thing is None:
             return False
         if claim.relation in _LOCATION_RELATIONS:
@@ -192,10 +203,15 @@ class HandledThings:
 
     def clear(self) -> None:
         self._things.clear()
+        self._strayed.clear()
         self.see(())
 
     def to_list(self) -> list[list[Any]]:
         return [[number, asdict(thing)] for number, thing in self._things.items()]
+
+    def strayed(self) -> list[list[int | None]]:
+        """Return what something else has moved, as plain values: [number, what held it first]."""
+        return [[number, origin] for number, origin in self._strayed.items()]
 
     def at_hand(self) -> list[str]:
         """Return what `see` has taken over, as plain values."""
@@ -206,7 +222,14 @@ class HandledThings:
         """The place of which all that lies openly is at hand."""
         return self._in_sight
 
-    def restore(self, things: list[list[Any]], at_hand: Iterable[str] = (), in_sight: PlaceKey | None = None) -> None:
+    def restore(
+        self,
+        things: list[list[Any]],
+        at_hand: Iterable[str] = (),
+        in_sight: PlaceKey | None = None,
+        strayed: Iterable[tuple[int, int | None]] = (),
+    ) -> None:
         self._things = {int(number): HandledThing(**fields) for number, fields in things}
+        self._strayed = dict(strayed)
         self._see(claims_in(at_hand))
         self._in_sight = in_sight
