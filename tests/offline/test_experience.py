@@ -10,7 +10,7 @@ from game_interface.models import Item, Location, Observation
 from tests.fixtures.trails import a_step, a_trail
 from zorkgpt.memory.models import Memory
 from zorkgpt.offline.candidates import Candidate, Tier
-from zorkgpt.offline.dangers import closed, dangerous_rooms
+from zorkgpt.offline.dangers import closed, dangerous_rooms, lost_fights
 from zorkgpt.offline.experience import Experience
 from zorkgpt.offline.explorer import OfflineExplorer
 from zorkgpt.offline.grammar_tries import commands, meant_commands
@@ -162,6 +162,16 @@ def test_commands_of_the_grammar_are_spread_over_the_places():
 
 
 # Dangers
+
+
+def test_a_fight_is_given_up_where_it_was_lost_more_often_than_not():
+    graph, blow = a_map(), "attack ogre with club"
+    for place in (1, 1, 2):
+        graph.add_move(Move(place, blow, place, MoveKind.DIED))
+    assert lost_fights(graph, 1, {blow: 3}) == ({blow}, {blow})
+    assert lost_fights(graph, 1, {blow: 4}) == (set(), {blow})
+    # Once may have been bad luck.
+    assert lost_fights(graph, 2, {}) == (set(), {blow})
 
 
 @pytest.mark.parametrize("survived", [True, False])

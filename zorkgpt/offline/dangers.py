@@ -25,16 +25,16 @@ def deaths(graph: MapGraph) -> Counter[tuple[int, str]]:
     return died
 
 
-def lost_fights(graph: MapGraph, here: int, told: Mapping[str, ActionOutcome]) -> tuple[set[str], set[str]]:
-    """Return blows that killed the player here more than once without ever doing anything, and those elsewhere.
+def lost_fights(graph: MapGraph, here: int, fought: Mapping[str, int]) -> tuple[set[str], set[str]]:
+    """Return blows that killed the player here more than once and more often than not, and those elsewhere.
 
     Args:
-        told: what memory says of the actions here.
+        fought: blow → the number of earlier episodes in which it was struck here.
     """
     lost = {pair: times for pair, times in deaths(graph).items() if pair[1].startswith("attack ")}
-    works = {action for action, outcome in told.items() if outcome in (ActionOutcome.WORKS, ActionOutcome.SCORES)}
-    hopeless = {action for (room, action), times in lost.items() if room == here and times > 1}
-    return hopeless - works, {action for room, action in lost if room != here}
+    more_than_once = {action: times for (room, action), times in lost.items() if room == here and times > 1}
+    hopeless = {action for action, times in more_than_once.items() if 2 * times > fought.get(action, 0)}
+    return hopeless, {action for room, action in lost if room != here}
 
 
 def deadly_exits(graph: MapGraph) -> dict[int, dict[str, int]]:

@@ -401,7 +401,7 @@ class OfflineExplorer:
     def _immediate_action(self, here: int, context: PlayerContext) -> AgentDecision | None:
         """Return an action that takes priority over exploration."""
         state, scene = self._state, self._scene()
-        hopeless, roaming = dangers.lost_fights(self._graph, here, self._notes_of(here).remembered)
+        hopeless, roaming = dangers.lost_fights(self._graph, here, self._notes_of(here).barren)
         fatal = [action for action, came in self._notes_of(here).remembered.items() if came is ActionOutcome.KILLS]
         if strike := next_blow(state, context, self._nouns, scene, fatal, hopeless, roaming):
             return AgentDecision(strike, "Somebody here means harm, and there is something to fight with.")
