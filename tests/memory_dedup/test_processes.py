@@ -3,10 +3,11 @@
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt import Memory, SimpleMemoryManager
 
 ROOT = Path(__file__).resolve().parents[2]
 TURNS, PROCESSES = 30, 3
@@ -35,3 +36,19 @@ def test_every_observation_of_both_sides_counts(tmp_path):
         "The brass key opens the door.",
         "The brass key does not open the door.",
     }
+
+
+def test_a_writer_that_compares_nothing_leaves_the_question_open_too(tmp_path):
+    opens, shut = "The brass key opens the door.", "The brass key does not open the door."
+
+    def add(memory: SimpleMemoryManager, turn: int, text: str) -> None:
+        assert memory.add_memory(1, "Hall", Memory("NOTE", "What the key does", 1, str(turn), 0, text, "permanent"))
+
+    file = tmp_path / "Memories.md"
+    with SimpleMemoryManager.open(file) as memory:
+        for turn, text in enumerate((shut, opens, shut), 1):
+            add(memory, turn, text)
+    with SimpleMemoryManager.open(file, config=SimpleNamespace(enable_semantic_deduplication=False)) as memory:
+        add(memory, 4, opens)
+        told = {one.text: (one.status, one.observation_count) for one in memory.memory_cache[1] if one.turns != "1"}
+    assert told == {opens: ("TENTATIVE", 2), shut: ("TENTATIVE", 1)}

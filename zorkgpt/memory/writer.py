@@ -1,7 +1,7 @@
 """Writes memories where they belong: the lasting into the file, those of the episode into a cache."""
 
 import logging
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -639,7 +639,8 @@ def _added(
     """Add the new one, or count it as seen again if it is known; then mark the old ones."""
     known = known_again(others, memory) if is_current(memory) else None
     confirms = memory.status == MemoryStatus.ACTIVE
-    if known is not None and known.status == MemoryStatus.TENTATIVE and confirms and not known.pinned:
+    is_open = known is not None and known.status == MemoryStatus.TENTATIVE and not known.pinned
+    if known is not None and is_open and confirms and not _is_contested(known, others):
         episodes = next((section.episodes for section in document.sections_of(location_id)), ())
         memory = changes.taking_over(memory, known, episodes)
         olds, known = [*olds, known], None
@@ -652,6 +653,12 @@ def _added(
         outcome = changes.superseded(outcome.document, location_id, old, memory.title, turn)
         made += outcome.changes
     return ChangedDocument(outcome.document, made)
+
+
+def _is_contested(known: Memory, others: Iterable[Memory]) -> bool:
+    """Return whether its contrary is open too: saying it once more settles nothing."""
+    rivals = (other for other in others if other is not known and other.status == MemoryStatus.TENTATIVE)
+    return any(compared(rival, known, None).relation == "conflict" for rival in rivals)
 
 
 def says_the_same(known: Memory, memory: Memory) -> bool:
