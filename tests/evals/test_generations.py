@@ -16,6 +16,12 @@ from zorkgpt.evals.executor import ProcessExecutor, Task
 from zorkgpt.evals.generations import EpisodeTask, GenerationRun
 from zorkgpt.evals.metrics import figures_of
 from zorkgpt.evals.ray_executor import RayExecutor, packed, play_on_worker, unpack
+from zorkgpt.evals.snapshot import undone_before
+from zorkgpt.evals.truth import read_shown
+from zorkgpt.memory import episode_snapshot
+from zorkgpt.memory.claims import Claim, Relation
+from zorkgpt.memory.episode_snapshot import EpisodeSnapshot
+from zorkgpt.memory.models import Memory
 from zorkgpt.memory.storage.store import MemoryStore
 from zorkgpt.runlog.episodes import read_episode
 from zorkgpt.runlog.events import TurnPlayed
@@ -182,3 +188,20 @@ def test_a_generation_goes_on_without_an_episode_that_failed(tmp_path):
 def test_ablations_between_two_episodes_are_refused(tmp_path):
     with pytest.raises(ConfigurationError, match="With generations-2x2x20 there are: on, off, no-audit"):
         generations(tmp_path, ablation=Ablation.SHUFFLED).check()
+
+
+def test_what_was_true_of_one_episode_only_is_told_to_the_next_generation(tmp_path):
+    run = generations(tmp_path, "generations-2x2x4")
+    dropped = Memory(
+        "NOTE", "Knife dropped", 1, "3", 0, "The knife lies here.", "ephemeral", claims=(Claim(Relation.HERE, 7),)
+    )
+    for number, task in enumerate(run.next_tasks({}), 1):
+        task.play(lambda turns: None)
+        episode_snapshot.save(run.workdir(number) / "runs" / str(number), EpisodeSnapshot(number, {9: [dropped]}, {}))
+    second, _ = run.next_tasks({})
+    assert [(one.key, one.memory) for one in undone_before(run.snapshot(1))] == [
+        ((9, "Knife dropped", "The knife lies here."), dropped)
+    ]
+    second.play(lambda turns: None)
+    [begun, *_] = read_shown(run.workdir(3) / "runs" / "3")
+    assert begun.undone_before == [[9, "Knife dropped", "The knife lies here."]]

@@ -22,7 +22,7 @@ from zorkgpt.encoding import as_json
 from zorkgpt.errors import CheckpointError, ConfigurationError, EvaluationFailed
 from zorkgpt.evals.ablations import Ablation
 from zorkgpt.evals.protocols import EvaluationProtocol
-from zorkgpt.evals.truth import TruthRecorder, ephemeral_of
+from zorkgpt.evals.truth import LocatedEphemeral, TruthRecorder, ephemeral_of
 from zorkgpt.files import write_file
 from zorkgpt.llm.roles import Role
 from zorkgpt.log import logging_to
@@ -261,7 +261,7 @@ class EvaluationRun:
         self._play_episode(episode, files, turns, self._undone(played), Counted(before, count))
 
     def _play_episode(
-        self, episode: int, files: EpisodeFiles, turns: int, undone: frozenset[Any], counted: "Counted"
+        self, episode: int, files: EpisodeFiles, turns: int, undone: frozenset[LocatedEphemeral], counted: "Counted"
     ) -> None:
         """Play an episode in its working directory, or what is left of it.
 
@@ -306,7 +306,7 @@ class EvaluationRun:
         section = config.orchestrator.model_copy(update={"max_turns_per_episode": turns})
         return config.model_copy(update={"orchestrator": section})
 
-    def _undone(self, played: list[EpisodeFiles]) -> frozenset[Any]:
+    def _undone(self, played: list[EpisodeFiles]) -> frozenset[LocatedEphemeral]:
         """Return what was true of earlier episodes only."""
         return frozenset(key for one in played for key in ephemeral_of(one.directory, one.number))
 

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from managers.knowledge_manager import is_way
 from session.game_configuration import GameConfiguration
 from zorkgpt.encoding import as_json
 from zorkgpt.evals.runs import EpisodeFiles
-from zorkgpt.evals.truth import ephemeral_of
+from zorkgpt.evals.truth import LocatedEphemeral, ephemeral_of, located
 from zorkgpt.explore.trail_file import FILE_NAME as TRAIL
 from zorkgpt.explore.trail_file import KeptTrail, kept_trail, save_trail
 from zorkgpt.files import write_file
@@ -21,6 +20,7 @@ from zorkgpt.knowledge.document import parse as parse_knowledge
 from zorkgpt.knowledge.document import render as render_knowledge
 from zorkgpt.knowledge.merging import merge_knowledge, with_patterns
 from zorkgpt.memory.merging import MemoriesAfterEpisode, merge_memories, time_of
+from zorkgpt.memory.models import fields_of, memory_of
 from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.storage.shelves import read_document
 from zorkgpt.objectives.file import merge_objectives
@@ -54,14 +54,16 @@ def merge_snapshot(config: GameConfiguration, start: Path, over: Sequence[Episod
     merge_objectives(objectives, target / config.objectives_file, last)
     _merge_knowledge(config, start, over, target)
     _hand_on_trails(config, start, over, target)
-    undone = {*undone_before(start), *(key for one in over for key in ephemeral_of(one.directory, one.number))}
-    write_file(target / _UNDONE, as_json(sorted(map(list, undone), key=str)))
+    undone = {*undone_before(start), *(found for one in over for found in ephemeral_of(one.directory, one.number))}
+    rows = [[one.key[0], fields_of(one.memory)] for one in sorted(undone, key=lambda one: str(one.key))]
+    write_file(target / _UNDONE, as_json(rows))
 
 
-def undone_before(snapshot: Path) -> frozenset[Any]:
+def undone_before(snapshot: Path) -> frozenset[LocatedEphemeral]:
     """Return what was true of one of the episodes before a snapshot only."""
     path = snapshot / _UNDONE
-    return frozenset(tuple(key) for key in json.loads(path.read_bytes())) if path.is_file() else frozenset()
+    rows = json.loads(path.read_bytes()) if path.is_file() else []
+    return frozenset(located(place, memory_of(fields)) for place, fields in rows)
 
 
 def _merge_memories(config: GameConfiguration, start: Path, over: Sequence[EpisodeFiles], target: Path) -> None:

@@ -374,11 +374,15 @@ class LocatedEphemeral:
     memory: Memory = field(compare=False)
 
 
+def located(place: PlaceKey, memory: Memory) -> LocatedEphemeral:
+    return LocatedEphemeral(_key(place, memory), memory)
+
+
 def ephemeral_of(directory: Path, episode: int) -> frozenset[LocatedEphemeral]:
     """Return what was true of an episode only, as it stood at the episode's end."""
     found = episode_snapshot.load(directory, episode)
     return frozenset(
-        LocatedEphemeral(_key(place, memory), memory)
+        located(place, memory)
         for place, memories in (found.memories.items() if found else ())
         for memory in memories
         if is_current(memory) and memory.persistence is Persistence.EPHEMERAL

@@ -115,9 +115,13 @@ class HandledThings:
     def of_this_episode(self, location_id: PlaceKey, claims: Iterable[Claim]) -> Claim | None:
         """Return a claim, kept at this location, that is true of this episode only; None: there is none.
 
-        It is true by the agent's doing, or it says where a thing is that somebody else has moved.
+        It is true by the agent's doing; or all of them say where things are that somebody else has moved.
         """
-        return next((claim for claim in claims if self._is_of_this_episode(location_id, claim)), None)
+        claims = tuple(claims)
+        owed = next((claim for claim in claims if self._is_owed(location_id, claim)), None)
+        if owed is None and claims and all(self._has_strayed(location_id, claim) for claim in claims):
+            return claims[0]
+        return owed
 
     def denies(self, location_id: PlaceKey, claim: Claim) -> bool:
         """Return whether a thing that the agent moved or changed is known to be otherwise than the claim says."""
@@ -183,10 +187,13 @@ class HandledThings:
         attribute, value = _ATTRIBUTE_OF.get(claim.relation, ("", False))
         return thing.began.get(attribute) is value
 
-    def _is_of_this_episode(self, location_id: PlaceKey, claim: Claim) -> bool:
+    def _has_strayed(self, location_id: PlaceKey, claim: Claim) -> bool:
+        if claim.number not in self._strayed or claim.relation not in _LOCATION_RELATIONS:
+            return False
+        return self._strayed[claim.number] != (location_id if claim.relation is Relation.HERE else claim.other)
+
+    def _is_owed(self, location_id: PlaceKey, claim: Claim) -> bool:
         thing = self._things.get(claim.number) if claim.number is not None else None
-        if thing is None and claim.number in self._strayed and claim.relation in _LOCATION_RELATIONS:
-            return self._strayed[claim.number] != (location_id if claim.relation is Relation.HERE else claim.other)
         if thing is None:
             return False
         if claim.relation in _LOCATION_RELATIONS:
