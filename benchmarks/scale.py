@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from multiprocessing import get_context
 from pathlib import Path
+from threading import Thread
 
 from game_interface.story import find_story
 from orchestration.players import PlayerChoice
@@ -39,21 +40,36 @@ from zorkgpt.llm.settings import LLMSettings
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.retrieval import estimated_tokens
 
+_LOOK_AGAIN_S, _SIGHTS = 0.01, 50
+"""How often a worker is looked for, and how often one was seen at play before it is killed."""
 OFFLINE = PlayerChoice("offline", "a benchmark", None)
 
 
-@dataclass
 class Watch:
-    """Kills a worker of the Ray cluster, once, when so many turns are over."""
+    """Says how runs ended; on request kills a worker of the Ray cluster in the midst of them, once.
 
-    kill_at: int | None = None
+    Args:
+        kills: whether to.
+    """
+
+    def __init__(self, *, kills: bool = False) -> None:
+        self.killed: int | None = None
+        """The process."""
+        if kills:
+            Thread(target=self._kill, daemon=True).start()
+
+    def _kill(self) -> None:
+        seen = 0
+        while seen < _SIGHTS:
+            time.sleep(_LOOK_AGAIN_S)
+            # Between two episodes a worker is idle.
+            playing = [pid for pid in _descendants() if b"ray::play_on_worker" in _command_line(pid)]
+            seen += bool(playing)
+        self.killed = playing[0]
+        os.kill(self.killed, signal.SIGKILL)
 
     def progress(self, run: object, turns: int) -> None:
-        if self.kill_at is not None and turns >= self.kill_at:
-            victims = [pid for pid in _descendants() if b"ray::play_on_worker" in _command_line(pid)]
-            if victims:
-                self.kill_at = None
-                os.kill(victims[0], signal.SIGKILL)
+        pass
 
     def ended(self, outcome: RunOutcome) -> None:
         print(outcome.failure or "finished", flush=True)
@@ -86,11 +102,11 @@ def a_run(root: Path, protocol: str, choice: PlayerChoice = OFFLINE) -> Generati
     return GenerationRun(protocol_named(protocol), game, 1, Ablation.ON, choice, GameConfiguration(), root)
 
 
-def play(run: GenerationRun, executor: Executor, kill_at: int | None = None) -> float:
-    watch, started = Watch(kill_at), time.perf_counter()
+def play(run: GenerationRun, executor: Executor, *, kills: bool = False) -> float:
+    watch, started = Watch(kills=kills), time.perf_counter()
     [outcome] = play_all([run], executor=executor, watcher=watch)
     assert not outcome.failure, outcome.failure
-    assert watch.kill_at is None, "nothing was killed"
+    assert not kills or watch.killed is not None, "nothing was killed"
     return time.perf_counter() - started
 
 
@@ -191,7 +207,7 @@ def same(folder: Path, episodes: int, turns: int) -> None:
     for name in ("ray, a worker killed", "ray", "jobs 1"):
         run = a_run(folder / name.replace(" ", "-"), f"generations-1x{episodes}x{turns}")
         executor: Executor = ProcessExecutor(1) if name == "jobs 1" else RayExecutor("local", 2)
-        play(run, executor, episodes * turns // 4 if "killed" in name else None)
+        play(run, executor, kills="killed" in name)
         last, digest = run.snapshot(1), sha256()
         for path in sorted(path for path in last.rglob("*") if path.is_file()):
             digest.update(bytes(path.relative_to(last)) + path.read_bytes())
