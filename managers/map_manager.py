@@ -114,6 +114,8 @@ class MapManager(Manager):
             if self.graph.opened_by.get(room, {}).get(action) or action in self.graph.in_vain.get(room, {}):
                 self._note_opening(room, action)
             self.graph.add_attempt(room, action, None)
+            if step.after.location == step.before.location:
+                self.graph.reopen(room)
         elif not moved_or_had_effect(step) and (room, action) not in self._successes:
             # If it has succeeded before in this episode, it fails now because it is done already.
             response = cut(" ".join(step.response.split()), _MOST_RESPONSE_CHARACTERS)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from game_interface.models import Location, Observation, Transition
+from game_interface.models import Item, Location, ObjectMove, Observation, Transition
 from tests.fixtures.walks import manager_in, take
 from zorkgpt.world.movement import Move, MoveKind, led_nowhere, move_of
 
@@ -112,6 +112,18 @@ def test_pruning_is_a_setting(tmp_path, pruning, exits):
     take(manager, step((1,), "n", (2,)))
     take(manager, step((1,), "n", (1,)))
     assert manager.graph.exits(1) == exits
+
+
+def test_what_changes_something_where_an_exit_was_shut_opens_it_again(tmp_path):
+    manager = manager_in(tmp_path)
+    lamp = ObjectMove(Item(5, "lamp", 1), None, Item(1, "Hall"))
+    for turn in (step((1,), "n", (2,)), step((2,), "s", (1,)), *[step((1,), "n", (1,))] * 2):
+        take(manager, turn)
+    assert manager.graph.exits(1) == {}
+    take(manager, step((2,), "drop lamp", (2,), moved=(lamp,)))
+    assert manager.graph.exits(1) == {}
+    take(manager, step((1,), "drop lamp", (1,), moved=(lamp,)))
+    assert manager.graph.exits(1) == {"north": 2}
 
 
 def test_a_new_episode_opens_what_was_shut_in_the_last(tmp_path):

@@ -279,14 +279,19 @@ class MapGraph:
         """Return whether an exit has led nowhere after this action had an effect in the same room."""
         return action in self.in_vain_after.get(room_id, {}).get(way, ())
 
-    def reopen(self) -> None:
-        """Begin the world anew: connections that were closed later on are open again."""
-        shut = [(room, name) for room, name in self._failed() if name in self._connections.get(room, {})]
+    def reopen(self, room_id: int | None = None) -> None:
+        """Open the connections again that were closed later on.
+
+        Args:
+            room_id: those of this room, because something has changed there; None: all, because the world begins anew.
+        """
+        at = (room for room in self.exit_failure_counts if room_id in (None, room))
+        shut = [(room, name) for room in at for name in self.exit_failure_counts[room] if self.connection(room, name)]
         for room, name in shut:
             del self.exit_failure_counts[room][name]
             self._update_routes(room)
         if shut:
-            self.unsaved.append(("reopen", ()))
+            self.unsaved.append(("reopen", (room_id,)))
 
     def restore_connection(self, from_id: int, name: str, way: Connection) -> None:
         """Add a connection as it was saved."""
