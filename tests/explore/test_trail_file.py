@@ -14,6 +14,16 @@ RETURNED = Returned(2, 2, 1, 4, 2, True, True, "", 0, 2, "Room 2", 5, ["ring"])
 KEPT = KeptTrail("ab" * 32, 7, "offline", a_trail("east > 2", FOUND, episode=2), RETURNED, 1234)
 
 
+def test_what_was_rejected_because_of_the_story_is_told(tmp_path):
+    counts = {"score": 0, "max_score": 10, "places": 1, "deaths": 0, "memories": {}}
+    over = {"event": "episode_ended", "episode": 1, "time": "", "reason": "finished", "turns": 1} | counts
+    said = [("take ring", "story", True), ("dig", "story", False), ("sing", "model", True)]
+    rejections = [{"action": action, "reason": "", "judge": judge, "obeyed": obeyed} for action, judge, obeyed in said]
+    write_log(tmp_path, started(), turn(1, rejections=rejections), over)
+    trail = kept_trail(tmp_path / "runs" / "1", "episode_log.jsonl").trail
+    assert [action for _, action in trail.refused] == ["take ring"]
+
+
 def test_what_is_kept_comes_back(tmp_path):
     save_trail(tmp_path / FILE_NAME, KEPT)
     back = load_trail(tmp_path / FILE_NAME, 1234)

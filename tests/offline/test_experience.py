@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -14,9 +15,11 @@ from zorkgpt.offline.dangers import closed, dangerous_rooms, lost_fights
 from zorkgpt.offline.experience import Experience
 from zorkgpt.offline.explorer import OfflineExplorer
 from zorkgpt.offline.grammar_tries import commands, meant_commands
+from zorkgpt.offline.phrases import ActionOutcome, title_of
 from zorkgpt.offline.scoring_plan import ScoringPlan
 from zorkgpt.offline.state import ExplorerState, PlaceNotes
 from zorkgpt.player import PlayerContext
+from zorkgpt.world.directions import DIRECTIONS
 from zorkgpt.world.graph import MapGraph
 from zorkgpt.world.movement import Move, MoveKind
 
@@ -53,6 +56,20 @@ def test_the_latest_episode_that_tells_says_what_is_left():
     assert Experience.of([SECOND, FIRST]).left == {2: Candidate(Tier.HANDLE, "dig")}
     assert Experience.of([SECOND, third]).left == {2: None, 4: None}
     assert Experience.of([FIRST]).left == {}
+
+
+def test_what_was_rejected_is_not_worth_a_walk_until_it_was_done_again():
+    rejected = replace(FIRST, refused=((1, "rub Lamp"), (2, "dig")))
+    assert Experience.of([FIRST, rejected]).refused == {1: {"rub lamp"}, 2: {"dig"}}
+    assert Experience.of([rejected, SECOND]).refused == {1: set(), 2: {"dig"}}
+    dug = [Memory("SUCCESS", "“dig” scores", 1, "1", 0, "Scores 2 points.", "permanent")]
+    walks = []
+    for refused in ({}, {2: frozenset({"dig"})}):
+        known = Experience(left={1: None, 2: None}, refused=refused)
+        explorer = OfflineExplorer(a_map(), lambda place: dug if place == 2 else [], experience=lambda one=known: one)
+        empty = replace(CONTEXT, observation=replace(NOW, visible=()))
+        walks.append("'dig' is left" in explorer.get_action_with_reasoning(empty).reasoning)
+    assert walks == [True, False]
 
 
 def a_map() -> MapGraph:
@@ -161,17 +178,35 @@ def test_commands_of_the_grammar_are_spread_over_the_places():
     assert PlaceNotes.from_dict(notes.to_dict()).left == notes.left
 
 
+def test_what_a_memory_made_the_player_come_for_is_tried_first_even_if_it_seems_impossible():
+    dug = Memory("SUCCESS", "“dig” works", 1, "1", 0, "A hole.", "permanent")
+    titles = (title_of(way, ActionOutcome.FAILS) for way in DIRECTIONS)
+    stuck = [Memory("FAILURE", title, 1, "1", 0, "A wall.", "permanent") for title in titles]
+    senses = SimpleNamespace(language=LANGUAGE, scene=lambda: None)
+    known = Experience(barren={(2, "dig"): 1}, left={1: None, 2: None})
+    explorer = OfflineExplorer(a_map(), lambda place: [dug, *stuck] if place == 2 else stuck, senses, lambda: known)
+    hall = replace(CONTEXT, observation=replace(NOW, visible=()))
+    yard = replace(NOW, location=Location(2, "Yard"), visible=(Item(9, "bucket", 2),))
+    there = replace(CONTEXT, observation=yard, turn=2, response="Yard")
+    played = [explorer.get_action_with_reasoning(turn) for turn in (hall, there)]
+    assert "'dig' is left to try" in played[0].reasoning
+    assert [decision.action for decision in played] == ["north", "dig"]
+
+
 # Dangers
 
 
-def test_a_fight_is_given_up_where_it_was_lost_more_often_than_not():
+def test_the_more_often_a_fight_was_lost_the_more_seldom_it_is_fought():
     graph, blow = a_map(), "attack ogre with club"
     for place in (1, 1, 2):
         graph.add_move(Move(place, blow, place, MoveKind.DIED))
-    assert lost_fights(graph, 1, {blow: 3}) == ({blow}, {blow})
-    assert lost_fights(graph, 1, {blow: 4}) == (set(), {blow})
-    # Once may have been bad luck.
-    assert lost_fights(graph, 2, {}) == (set(), {blow})
+    # Twice may have been bad luck.
+    assert lost_fights(graph, 1, {blow: 2}, episode=3) == (set(), {blow})
+    for _ in range(2):
+        graph.add_move(Move(1, blow, 1, MoveKind.DIED))
+    assert lost_fights(graph, 1, {blow: 7}, episode=7) == (set(), {blow})
+    told = [lost_fights(graph, 1, {blow: 4}, episode)[0] for episode in range(6, 13)]
+    assert told == [set(), *[{blow}] * 5, set()]
 
 
 @pytest.mark.parametrize("survived", [True, False])

@@ -108,6 +108,14 @@ def test_a_tool_is_left_behind_only_where_a_way_is_too_narrow_for_it():
     assert item_to_drop(state, armed, NOUNS, SCENE) is None
 
 
+def test_of_several_things_that_were_worth_points_one_is_left_behind_for_a_narrow_way():
+    laden = replace(CONTEXT, response="You can't get up there with what you're carrying.")
+    state = replace(after("climb chimney"), valued={"round stone", "sword"}, walking=(CAVE.num, "climb chimney"))
+    update_after_last_turn(state, CAVE.num, laden, ("round stone", "sword"))
+    both, one = (replace(laden, observation=replace(NOW, inventory=held)) for held in ((STONE, SWORD), (STONE,)))
+    assert [item_to_drop(state, context, NOUNS, SCENE) for context in (both, one)] == ["sword", None]
+
+
 @pytest.mark.parametrize(
     ("action", "score", "held", "remembered"),
     [

@@ -111,6 +111,35 @@ def test_it_walks_to_where_something_is_left_to_try():
     assert "Yard" in decision.reasoning
 
 
+def test_what_bars_an_exit_is_opened():
+    notes = PlaceNotes(refusals={"north": "The oak door is closed.", "push wall": "The wall is closed to you."})
+    assert [notes.bars_an_exit(thing) for thing in ("oak door", "door", "wall", "gate")] == [True, True, False, False]
+    explorer = OfflineExplorer(MapGraph())
+    door = replace(CONTEXT, observation=replace(NOW, visible=(Item(8, "oak door", 1),)))
+    assert explorer.get_action_with_reasoning(door).action == "take oak door"
+    tried = {explorer.get_action_with_reasoning(replace(door, turn=turn)).action for turn in (2, 3)}
+    assert tried == {"open oak door", "north"}
+
+
+def test_an_exit_is_not_opened_again_by_what_has_no_effect_any_more():
+    graph = MapGraph()
+    graph.add_connection(1, "down", 2)
+    graph.note_opening(1, "down", ["push rug", "pull cord"])
+    explorer = OfflineExplorer(graph, lambda place: [remembered("dig", ActionOutcome.SCORES)] if place == 2 else [])
+    bare = replace(CONTEXT, observation=replace(NOW, visible=()))
+    told = [
+        ("Hall", ()),
+        ("The trap door is closed.", ("down",)),
+        ("You can't move it any more.", ("down", "push rug")),
+        ("The trap door is closed.", ("down", "push rug")),
+    ]
+    played = [
+        explorer.get_action_with_reasoning(replace(bare, response=response, failed_here=failed, turn=turn)).action
+        for turn, (response, failed) in enumerate(told, start=1)
+    ]
+    assert played == ["down", "push rug", "down", "pull cord"]
+
+
 def test_a_new_episode_starts_from_memory_alone():
     explorer = OfflineExplorer(MapGraph())
     first = explorer.get_action_with_reasoning(CONTEXT).action

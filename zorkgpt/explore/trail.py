@@ -41,6 +41,8 @@ class Trail:
     """Whether the player died after the last step."""
     survived: bool = False
     """Whether play went on after that death."""
+    refused: tuple[tuple[int, str], ...] = ()
+    """Place and action that was proposed there, and rejected because the story was known to refuse it."""
     left: dict[int, list[str]] = field(default_factory=dict)
     """Location → what the rules left untried there when the episode ended; see `LeftToTry`."""
 
@@ -54,10 +56,14 @@ def trail_of(started: EpisodeStarted, events: Iterable[Event]) -> Trail:
     events = list(events)
     left = next((event.places for event in events if isinstance(event, LeftToTry)), {})
     steps: list[TrailStep] = []
+    refused: list[tuple[int, str]] = []
     deadly = survived = False
     for turn in events:
         if not isinstance(turn, TurnPlayed) or turn.refused or turn.fault:
             continue
+        if turn.location_id is not None:
+            obeyed = (each for each in turn.rejections if each.get("judge") == "story" and each.get("obeyed"))
+            refused.extend((turn.location_id, str(each["action"])) for each in obeyed)
         if turn.died or (turn.finished and not turn.victory):
             deadly, survived = True, not turn.finished
             break
@@ -74,4 +80,4 @@ def trail_of(started: EpisodeStarted, events: Iterable[Event]) -> Trail:
             steps.pop()
             break
     untried = {int(place): action for place, action in left.items()}
-    return Trail(started.episode, started.location_id, tuple(steps), deadly, survived, untried)
+    return Trail(started.episode, started.location_id, tuple(steps), deadly, survived, tuple(refused), untried)

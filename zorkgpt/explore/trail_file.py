@@ -16,7 +16,7 @@ from zorkgpt.runlog.events import EpisodeStarted, Returned
 log = logging.getLogger("zorkgpt.explore")
 
 FILE_NAME = "trail.json"
-VERSION = 3
+VERSION = 4
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,8 @@ from zorkgpt.world.movement import MoveKind
 
 _ACCEPTED_RISK = 0.15
 """Deaths for each arrival at a room; who roams about may kill anywhere."""
+_WORTH_A_FIGHT = 0.25
+"""The least chance to survive a fight that is fought in each episode: one that was lost three times of three is not."""
 _AVOIDED_TURNS = 10
 """Turns for which a place is avoided after fleeing from it; each further time doubles them."""
 
@@ -25,16 +27,22 @@ def deaths(graph: MapGraph) -> Counter[tuple[int, str]]:
     return died
 
 
-def lost_fights(graph: MapGraph, here: int, fought: Mapping[str, int]) -> tuple[set[str], set[str]]:
-    """Return blows that killed the player here more than once and more often than not, and those elsewhere.
+def lost_fights(graph: MapGraph, here: int, fought: Mapping[str, int], episode: int) -> tuple[set[str], set[str]]:
+    """Return blows that are not worth the risk here in this episode, and those that killed the player elsewhere.
 
     Args:
         fought: blow → the number of earlier episodes in which it was struck here.
+        episode: the number of earlier episodes.
     """
     lost = {pair: times for pair, times in deaths(graph).items() if pair[1].startswith("attack ")}
-    more_than_once = {action: times for (room, action), times in lost.items() if room == here and times > 1}
-    hopeless = {action for action, times in more_than_once.items() if 2 * times > fought.get(action, 0)}
-    return hopeless, {action for room, action in lost if room != here}
+    hopeless: set[str] = set()
+    for (room, blow), times in lost.items():
+        fights = max(fought.get(blow, 0), times)
+        # By Laplace's rule of succession; the less likely it is to be survived, the more seldom it is tried.
+        chance = (fights - times + 1) / (fights + 2)
+        if room == here and chance < _WORTH_A_FIGHT and episode % round(1 / chance):
+            hopeless.add(blow)
+    return hopeless, {blow for room, blow in lost if room != here}
 
 
 def deadly_exits(graph: MapGraph) -> dict[int, dict[str, int]]:

@@ -28,8 +28,12 @@ class Experience:
     """First word of an action → the number of times it was tried, and of those in which it changed something."""
     left: Mapping[int, Candidate | None] = field(default_factory=dict)
     """Place → the most promising action that was left untried there; None if none was."""
+    refused: Mapping[int, frozenset[str]] = field(default_factory=dict)
+    """Place → actions that were rejected there when they were last proposed: as a rule, the thing was not there."""
     survives_death: bool = False
     """Whether play ever went on after a death."""
+    episodes: int = 0
+    """The number of these episodes."""
 
     @classmethod
     def of(cls, trails: Sequence[Trail], is_vetoed: Callable[[ScoringStep], bool] = lambda step: False) -> Self:
@@ -46,7 +50,9 @@ class Experience:
             {pair: times for pair, times in barren.items() if pair not in scored},
             {verb: (tries, effects) for verb, (tries, effects) in verbs.items()},
             _left(trails),
+            _refused(trails),
             any(trail.survived for trail in trails),
+            len(trails),
         )
 
     def barren_at(self, place: int) -> dict[str, int]:
@@ -93,6 +99,19 @@ def _tried(trails: Iterable[Trail]) -> tuple[Counter[Pair], set[Pair]]:
             place, score = now.place, now.score or 0
         times.update(done)
     return times, scored
+
+
+def _refused(trails: Iterable[Trail]) -> dict[int, frozenset[str]]:
+    refused: dict[int, set[str]] = {}
+    for trail in trails:
+        place = trail.start
+        for step in trail.steps:
+            if place in refused:
+                refused[place].discard(normalized_action(step.action))
+            place = step.standing.place
+        for at, action in trail.refused:
+            refused.setdefault(at, set()).add(normalized_action(action))
+    return {place: frozenset(actions) for place, actions in refused.items()}
 
 
 def _left(trails: Iterable[Trail]) -> dict[int, Candidate | None]:

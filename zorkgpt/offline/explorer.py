@@ -286,7 +286,9 @@ class OfflineExplorer:
         # What to lay down where too much is carried is decided by what is carried now.
         droppable = () if is_laden(response) else held
         can_do = (one for one in opens if not one.startswith("drop ") or one.removeprefix("drop ") in droppable)
-        opener = next((action for action in can_do if repeated.get(action, 0) < _MAX_OPENED), None)
+        # What had no effect this time has done its part: something else is closed.
+        useful = (action for action in can_do if action not in self._notes_of(here).in_vain)
+        opener = next((action for action in useful if repeated.get(action, 0) < _MAX_OPENED), None)
         if opener is not None:
             self._state.opener, repeated[opener] = opener, repeated.get(opener, 0) + 1
 
@@ -326,7 +328,9 @@ class OfflineExplorer:
         notes.advice |= dict.fromkeys(suggestions(context, language, scene, first_place=len(self._graph.rooms) <= 1))
         advice = (Candidate(Tier.ADVICE, action) for action in notes.advice)
         meant = (Candidate(Tier.MEANT, action) for action in self._meant(now, language))
-        untried = (one for one in chain(advice, offers, meant) if self._is_untried(here, one.action))
+        at_hand = chain(notes.mentioned, filter(None, map(self._nouns.name, now.visible or ())))
+        barring = (Candidate(Tier.OPEN, f"open {noun}") for noun in at_hand if notes.bars_an_exit(noun))
+        untried = (one for one in chain(advice, barring, offers, meant) if self._is_untried(here, one.action))
         notes.offer(one for one in untried if self._is_valid(one.action, context))
         if next(notes.untried, None) is None and not now.dark:
             notes.offer_more(self._by_grammar(here, notes, now, language))
@@ -335,9 +339,11 @@ class OfflineExplorer:
         notes.portable = frozenset(action for action in notes.offered if action.endswith(carried))
 
     def _give_up_target(self, here: int, notes: PlaceNotes) -> None:
-        """Forget what the player came here for, if it can't be tried after all."""
+        """Forget what the player came here for, unless a memory tells of it; if it can't be tried, as done."""
         if self._state.target is not None and self._state.target[0] == here:
             action = self._state.target[1]
+            if action in notes.remembered and action not in notes.done:
+                return
             tools = (f"take {thing}" for thing, place in self._state.laid_down.items() if place == here)
             offered = {
                 *(offered for _, offered in notes.left),
@@ -401,7 +407,8 @@ class OfflineExplorer:
     def _immediate_action(self, here: int, context: PlayerContext) -> AgentDecision | None:
         """Return an action that takes priority over exploration."""
         state, scene = self._state, self._scene()
-        hopeless, roaming = dangers.lost_fights(self._graph, here, self._notes_of(here).barren)
+        fought = self._notes_of(here).barren
+        hopeless, roaming = dangers.lost_fights(self._graph, here, fought, self._experience.episodes)
         fatal = [action for action, came in self._notes_of(here).remembered.items() if came is ActionOutcome.KILLS]
         if strike := next_blow(state, context, self._nouns, scene, fatal, hopeless, roaming):
             return AgentDecision(strike, "Somebody here means harm, and there is something to fight with.")
@@ -432,9 +439,10 @@ class OfflineExplorer:
             return AgentDecision("out", "This vehicle does not go there: out of it.")
         if state.wanted is not None and (useless := item_to_drop(state, context, self._nouns, scene)):
             state.openings[f"drop {useless}"] = state.openings.get(f"drop {useless}", 0) + 1
-            self._lay_down(here, useless, is_tool=useless in self._tools(context))
+            self._lay_down(here, useless, is_tool=useless in self._tools(context) | state.valued)
             self._blocked.discard((here, exit_name(state.wanted)))
             self._notes_of(here).unmark(state.wanted, reopened=True)
+            state.target = here, state.wanted
             return AgentDecision(f"drop {useless}", "Too much is carried, and this was good for nothing yet.")
         shuns = state.in_the_dark == here and not state.lit and not state.dares_dark
         return self._leave_the_dark(here, context) if shuns else None
@@ -528,7 +536,8 @@ class OfflineExplorer:
                 name = self._graph.rooms[room].name if room in self._graph.rooms else str(room)
                 return AgentDecision(route[0], f"On the way to {name}, where {action!r} is left to try.")
             self._mark_done(here, action)
-            if self._is_valid(action, context):
+            # Where a memory has led the player, the story itself may say that it no longer holds.
+            if self._is_valid(action, context) or (self._state.target == (here, action) and action in notes.remembered):
                 return AgentDecision(action, self._reason(notes, action))
         return None
 
@@ -582,9 +591,13 @@ class OfflineExplorer:
 
     def _options(self, room: int, *, elsewhere: bool) -> Iterable[tuple[float, str]]:
         notes, state = self._notes_of(room), self._state
-        idle = notes.portable if elsewhere else {f"take {thing}" for thing in state.left_behind}
+        in_vain = self._experience.refused.get(room, frozenset())
+        idle = notes.portable | in_vain if elsewhere else {f"take {thing}" for thing in state.left_behind}
         idle = {*idle, *(f"take {thing}" for thing in state.given_up), *self._deadly_ways(room)}
         walked = {way for way in self._graph.exits(room) if notes.walked[way]}
+        if not elsewhere and state.target and state.target[0] == room and state.target[1] in notes.remembered:
+            # What a memory made the player come here for comes first: if it no longer holds, that will be known.
+            yield 0.0, state.target[1]
         yield from islice((one for one in notes.left if one[1] not in idle | walked), 1)
         if not notes.visited and room not in self._experience.left:
             yield COST[Tier.HANDLE], "look around"
@@ -594,8 +607,10 @@ class OfflineExplorer:
         """Yield what can be done at a place for what was laid down, is carried, or is known from before."""
         notes, state = self._notes_of(room), self._state
         for thing, place in state.laid_down.items():
-            if place == room and (elsewhere or thing not in state.left_behind):
-                yield _FETCH_COST, f"take {thing}"
+            fetch = f"take {thing}"
+            # What had to be laid down again on the way back stays there.
+            if place == room and fetch not in notes.done and (elsewhere or thing not in state.left_behind):
+                yield _FETCH_COST, fetch
         # Where a death has been the end so far, none is risked twice.
         for way, times in self._deadly_ways(room).items() if self._experience.survives_death else ():
             if way not in notes.done and (state.lit or notes.remembered[way] is not ActionOutcome.KILLS_UNLIT):
@@ -611,7 +626,7 @@ class OfflineExplorer:
         for thing in notes.locked if elsewhere else ():
             for noun in state.held:
                 if notes.is_fresh(action := f"unlock {thing} with {noun}"):
-                    yield COST[Tier.COMBINE], action
+                    yield COST[Tier.COMBINE] + notes.cost_of_repeating(action), action
 
     def _deadly_ways(self, room: int) -> dict[str, int]:
         """Return the exits by which nobody came out alive → deaths; not those where memory blames somebody else."""
@@ -632,14 +647,16 @@ class OfflineExplorer:
             notes.barren_places = self._experience.barren_places
             notes.learn(self._recall(room))
             # Failures because of weight or darkness say nothing about another time.
-            tried = self._graph.in_vain.get(room, {}).items()
-            notes.failed_before = {one: said for one, said in tried if not (is_laden(said) or is_dark(said))}
+            failed = self._graph.in_vain.get(room, {})
+            otherwise = {action for action, said in failed.items() if is_laden(said) or is_dark(said)}
+            notes.failed_before = {action: said for action, said in failed.items() if action not in otherwise}
+            notes.barren = {action: times for action, times in notes.barren.items() if action not in otherwise}
             notes.known_before = frozenset(notes.remembered)
             for action, outcome in notes.remembered.items():
                 if outcome is ActionOutcome.SCORES and action.startswith("take "):
                     self._state.valued.add(action.removeprefix("take "))
-            failed = (action for action, outcome in notes.remembered.items() if outcome is ActionOutcome.FAILS)
-            for action in (*notes.failed_before, *failed):
+            useless = (action for action, outcome in notes.remembered.items() if outcome is ActionOutcome.FAILS)
+            for action in (*notes.failed_before, *useless):
                 if action.startswith(_FAILS_EVERYWHERE):
                     self._done_everywhere.add(action)
                     self._newly_done.append(action)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterator
+from itertools import chain
 
 from game_interface.language import Scene
 from game_interface.models import Observation
@@ -45,7 +46,7 @@ def update_after_last_turn(state: ExplorerState, here: int, context: PlayerConte
             state.given_up.add(thing)
         elif stayed and thing not in held:
             state.take_back = thing
-    elif stayed and canonical_direction(last.action) and is_laden(context.response):
+    elif stayed and (canonical_direction(last.action) or state.walking) and is_laden(context.response):
         state.wanted = last.action
     elif last.action.startswith("turn on ") and context.changed:
         state.lamp = last.action.removeprefix("turn on ")
@@ -133,21 +134,25 @@ def _enemies(state: ExplorerState, context: PlayerContext, nouns: Nouns, scene: 
 def item_to_drop(state: ExplorerState, context: PlayerContext, nouns: Nouns, scene: Scene | None) -> str | None:
     """Return a carried thing that was of no use so far, if too much was carried for the last action.
 
-    Where it was an exit, a tool is left behind too, but no light.
+    Where it was an exit, a tool is left behind too, and of several things that were worth points one; but no light.
     """
     if state.wanted is None:
         return None
     tools: list[str] = []
+    valued: list[str] = []
     for item in context.observation.inventory or ():
         name, told = nouns.name(item), scene.attributes.get(item.num, {}) if scene else {}
-        if not name or name in state.valued | state.useful or told.get("light"):
+        if not name or name in state.useful or told.get("light") or state.openings.get(f"drop {name}", 0) >= _MAX_DROPS:
             continue
-        if state.openings.get(f"drop {name}", 0) >= _MAX_DROPS:
-            continue
-        if not (told.get("weapon") or told.get("tool")):
+        if name in state.valued:
+            valued.append(name)
+        elif not (told.get("weapon") or told.get("tool")):
             return name
-        tools.append(name)
-    return tools[0] if tools and canonical_direction(state.wanted) else None
+        else:
+            tools.append(name)
+    if state.wanted.startswith("take "):
+        return None
+    return next(chain(tools, valued[1:]), None)
 
 
 def is_stuck_aboard(state: ExplorerState, here: int, context: PlayerContext) -> bool:

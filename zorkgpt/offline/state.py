@@ -331,6 +331,12 @@ class PlaceNotes:
         locked = (noun for noun, text in tried if "locked" in words_of(text))
         return tuple(noun for noun in locked if not self._is_unlocked(noun))
 
+    def bars_an_exit(self, noun: str) -> bool:
+        """Return whether the story once said of an exit that this is closed."""
+        refusals = self.failed_before | self.refusals
+        said = (set(words_of(text)) for action, text in refusals.items() if canonical_direction(action))
+        return any({"closed", *words_of(noun)} <= words for words in said)
+
     def openers(self, response: str) -> Iterator[str]:
         """Yield what is known to open the things that a response names."""
         words = set(words_of(response))
