@@ -79,7 +79,9 @@ def dangerous_rooms(graph: MapGraph, plan: ScoringPlan, accepted: int = 0) -> fr
     """
     died = died_at(graph)
     feared = [room for room, times in died.items() if room is not None and times - plan.times(room) > accepted]
-    return frozenset(room for room in feared if died[room] > _ACCEPTED_RISK * (_arrivals(graph, room) + died[room]))
+    # Once may have been bad luck.
+    risk = {room: max(1, _ACCEPTED_RISK * (_arrivals(graph, room) + died[room])) for room in feared}
+    return frozenset(room for room in feared if died[room] > risk[room])
 
 
 def _arrivals(graph: MapGraph, room: int) -> int:
