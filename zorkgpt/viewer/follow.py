@@ -11,7 +11,7 @@ from zorkgpt.viewer.episode_index import EpisodeIndex
 from zorkgpt.viewer.run_files import RunFiles
 
 TICK_S = 0.1
-_ROWS = 60
+MAX_ROWS = 60
 """The most turns sent whole in one update; of more the page requests what it shows."""
 _BEHIND = 20
 """The most updates that wait for a slow watcher; then it gets only the latest."""
@@ -93,7 +93,7 @@ class Follower:
             "columns": index.slice(start),
             "row": episode_row(index),
         }
-        if len(index) - start > _ROWS:
+        if len(index) - start > MAX_ROWS:
             return growth
         return growth | {"rows": self._answers.rows(index, start, len(index))}
 
