@@ -9,6 +9,7 @@ import pytest
 from game_interface.language import GrammarLine, GrammarToken, Language, TokenKind
 from game_interface.models import Item, Location, Observation
 from tests.fixtures.trails import a_step, a_trail
+from zorkgpt.explore.trail import Trail
 from zorkgpt.memory.models import Memory
 from zorkgpt.offline.candidates import Candidate, Tier
 from zorkgpt.offline.dangers import closed, dangerous_rooms, lost_fights
@@ -201,12 +202,50 @@ def test_the_more_often_a_fight_was_lost_the_more_seldom_it_is_fought():
     for place in (1, 1, 2):
         graph.add_move(Move(place, blow, place, MoveKind.DIED))
     # Twice may have been bad luck.
-    assert lost_fights(graph, 1, {blow: 2}, episode=3) == (set(), {blow})
+    assert not lost_fights(graph, 1, {blow: 2}, episode=3).hopeless
     for _ in range(2):
         graph.add_move(Move(1, blow, 1, MoveKind.DIED))
-    assert lost_fights(graph, 1, {blow: 7}, episode=7) == (set(), {blow})
-    told = [lost_fights(graph, 1, {blow: 4}, episode)[0] for episode in range(6, 13)]
+    assert not lost_fights(graph, 1, {blow: 7}, episode=7).hopeless
+    told = [lost_fights(graph, 1, {blow: 4}, episode).hopeless for episode in range(6, 13)]
     assert told == [set(), *[{blow}] * 5, set()]
+
+
+def test_who_won_a_fight_is_known_everywhere_and_roams_if_it_was_elsewhere():
+    graph = a_map()
+    for place, blow in ((1, "attack ogre with club"), (2, "attack thief with sword"), (2, "open box")):
+        graph.add_move(Move(place, blow, place, MoveKind.DIED))
+    found = lost_fights(graph, 1, {}, episode=3, fatal=["attack ogre with club"])
+    assert (found.killers, found.roaming, found.fatal) == ({"ogre", "thief"}, {"thief"}, ["attack ogre with club"])
+
+
+def deaths_after(*episodes: Trail) -> dict[int, tuple[str, ...]]:
+    return dict(Experience.of(episodes, seed=1).deaths)
+
+
+def test_the_commands_before_the_place_of_a_death_are_kept_of_episodes_with_the_same_seed():
+    walked = a_trail("Look > 1", "north > 2", "open box > 2", "east > 3", "take it > 3", "dig > 3", deadly=True)
+    assert deaths_after(walked) == {1: ("look", "north", "open box")}
+    assert deaths_after(a_trail("dig > 1", "dig > 1", episode=2, deadly=True)) == {2: ()}
+    assert not deaths_after(replace(walked, seed=2))
+    assert not deaths_after(replace(walked, deadly=False))
+    assert not Experience.of([walked]).deaths
+
+
+def test_a_turn_passes_where_the_same_commands_went_to_a_death_and_only_there():
+    known = Experience(deaths={4: ("take brass lamp",), 5: ("south",)})
+
+    def played(explorer: OfflineExplorer, *turns: int) -> list[str]:
+        return [explorer.get_action_with_reasoning(replace(CONTEXT, turn=turn)).action for turn in turns]
+
+    told, fresh = (OfflineExplorer(a_map(), experience=lambda one=one: one) for one in (known, Experience()))
+    usual = played(fresh, 1, 2, 3)
+    assert played(told, 1, 2) == ["take brass lamp", "wait"]
+    resumed = OfflineExplorer(a_map(), experience=lambda: known)
+    resumed.resume([json.loads(json.dumps(told.changed_notes()))])
+    assert played(told, 3, 4) == played(resumed, 3, 4) == usual[1:]
+    # Another command came first.
+    other = OfflineExplorer(a_map(), experience=lambda: Experience(deaths={4: ("look",)}))
+    assert played(other, 1, 2, 3) == usual
 
 
 @pytest.mark.parametrize("survived", [True, False])

@@ -8,6 +8,7 @@ import pytest
 from game_interface.language import Scene
 from game_interface.models import Item, Location, Observation
 from zorkgpt.offline.candidates import Nouns
+from zorkgpt.offline.dangers import LostFights
 from zorkgpt.offline.immediate_actions import (
     is_stuck_aboard,
     is_threatened,
@@ -27,6 +28,7 @@ CONTEXT = PlayerContext(observation=NOW, response="The ogre swings its fist at y
 MARKS = {5: {"animate": True}, 6: {"weapon": True}, 7: {"weapon": True}, 8: {"weapon": False}}
 SCENE = Scene(frozenset({6, 7, 8}), frozenset({6, 7, 8}), frozenset({5}), frozenset({5, 6, 7, 8}), attributes=MARKS)
 NOUNS = Nouns()
+NONE_LOST = LostFights()
 
 
 def after(action: str, *, score: int = 10, aboard: bool = False) -> ExplorerState:
@@ -34,25 +36,46 @@ def after(action: str, *, score: int = 10, aboard: bool = False) -> ExplorerStat
 
 
 def test_whoever_attacks_is_fought_with_a_weapon():
-    assert next_blow(ExplorerState(), CONTEXT, NOUNS, SCENE) == "attack ugly ogre with sword"
+    assert next_blow(ExplorerState(), CONTEXT, NOUNS, SCENE, NONE_LOST) == "attack ugly ogre with sword"
 
 
 def test_a_weapon_that_somebody_died_with_comes_second():
-    strike = next_blow(ExplorerState(), CONTEXT, NOUNS, SCENE, ["attack ugly ogre with sword"])
+    strike = next_blow(ExplorerState(), CONTEXT, NOUNS, SCENE, LostFights(["attack ugly ogre with sword"]))
     assert strike == "attack ugly ogre with club"
 
 
 def test_a_weapon_that_somebody_died_with_more_than_once_is_not_tried_again():
     lost = ["attack ugly ogre with sword"]
-    assert next_blow(ExplorerState(), CONTEXT, NOUNS, SCENE, lost, hopeless=lost) == "attack ugly ogre with club"
+    assert (
+        next_blow(ExplorerState(), CONTEXT, NOUNS, SCENE, LostFights(lost, hopeless=lost))
+        == "attack ugly ogre with club"
+    )
     one_weapon = replace(CONTEXT, observation=replace(NOW, inventory=(STONE, SWORD)))
-    assert next_blow(ExplorerState(), one_weapon, NOUNS, SCENE, lost, hopeless=lost) is None
+    assert next_blow(ExplorerState(), one_weapon, NOUNS, SCENE, LostFights(lost, hopeless=lost)) is None
 
 
 def test_who_killed_elsewhere_roams_about_and_is_not_fought():
-    assert next_blow(ExplorerState(), CONTEXT, NOUNS, SCENE, roaming=["attack ugly ogre with sword"]) is None
-    assert is_threatened(ExplorerState(), CONTEXT, NOUNS, SCENE)
-    assert not is_threatened(ExplorerState(), replace(CONTEXT, response="It grins."), NOUNS, SCENE)
+    assert next_blow(ExplorerState(), CONTEXT, NOUNS, SCENE, LostFights(roaming=["ugly ogre"])) is None
+    assert is_threatened(ExplorerState(), CONTEXT, NOUNS, SCENE, NONE_LOST)
+    assert not is_threatened(ExplorerState(), replace(CONTEXT, response="It grins."), NOUNS, SCENE, NONE_LOST)
+
+
+def test_who_killed_before_is_an_enemy_at_sight():
+    quiet = replace(CONTEXT, response="An ogre sits here, knitting.")
+    known = LostFights(killers={"ugly ogre"})
+    assert next_blow(ExplorerState(), quiet, NOUNS, SCENE, known) == "attack ugly ogre with sword"
+    assert is_threatened(ExplorerState(), quiet, NOUNS, SCENE, known)
+
+
+def test_a_fight_without_chance_ends_and_one_with_chance_goes_on():
+    state, answers = after("attack ugly ogre with sword"), ("It shrugs.\nIt grows angry.", "It shrugs.\nIt snarls.")
+    for said in (*answers, "It shrugs.\nIt comes nearer."):
+        assert next_blow(state, CONTEXT, NOUNS, SCENE, NONE_LOST) == "attack ugly ogre with sword"
+        update_after_last_turn(state, CAVE.num, replace(CONTEXT, response=said), ())
+    assert next_blow(state, CONTEXT, NOUNS, SCENE, NONE_LOST) is None
+    assert is_threatened(state, CONTEXT, NOUNS, SCENE, NONE_LOST)
+    update_after_last_turn(state, CAVE.num, replace(CONTEXT, response="It staggers."), ())
+    assert next_blow(state, CONTEXT, NOUNS, SCENE, NONE_LOST) == "attack ugly ogre with sword"
 
 
 def test_a_weapon_that_lies_here_is_taken_up_by_whoever_has_none():
@@ -64,26 +87,38 @@ def test_a_weapon_that_lies_here_is_taken_up_by_whoever_has_none():
 
 def test_a_fight_goes_on_until_nobody_stands_there():
     state = after("attack ugly ogre with sword")
-    assert next_blow(state, replace(CONTEXT, response="It grins."), NOUNS, SCENE) == "attack ugly ogre with sword"
+    assert (
+        next_blow(state, replace(CONTEXT, response="It grins."), NOUNS, SCENE, NONE_LOST)
+        == "attack ugly ogre with sword"
+    )
     gone = replace(CONTEXT, observation=replace(NOW, visible=()), response="It runs.")
-    assert next_blow(state, gone, NOUNS, SCENE) is None
+    assert next_blow(state, gone, NOUNS, SCENE, NONE_LOST) is None
 
 
 def test_whoever_does_no_harm_is_left_alone():
-    assert next_blow(ExplorerState(), replace(CONTEXT, response="An ogre sits here, knitting."), NOUNS, SCENE) is None
-    assert next_blow(ExplorerState(), replace(CONTEXT, response="Blood drips from the roof."), NOUNS, SCENE) is None
+    assert (
+        next_blow(ExplorerState(), replace(CONTEXT, response="An ogre sits here, knitting."), NOUNS, SCENE, NONE_LOST)
+        is None
+    )
+    assert (
+        next_blow(ExplorerState(), replace(CONTEXT, response="Blood drips from the roof."), NOUNS, SCENE, NONE_LOST)
+        is None
+    )
 
 
 def test_who_was_hostile_here_is_fought_on_after_a_turn_without_blows():
     state = ExplorerState()
-    assert is_threatened(state, CONTEXT, NOUNS, SCENE)
+    assert is_threatened(state, CONTEXT, NOUNS, SCENE, NONE_LOST)
     state.last = LastTurn(CAVE.num, "wait", 10, False)
-    assert next_blow(state, replace(CONTEXT, response="It grins."), NOUNS, SCENE) == "attack ugly ogre with sword"
+    assert (
+        next_blow(state, replace(CONTEXT, response="It grins."), NOUNS, SCENE, NONE_LOST)
+        == "attack ugly ogre with sword"
+    )
 
 
 def test_a_fight_that_leads_to_nothing_ends():
     state = ExplorerState()
-    strikes = [next_blow(state, CONTEXT, NOUNS, SCENE) for _ in range(40)]
+    strikes = [next_blow(state, CONTEXT, NOUNS, SCENE, NONE_LOST) for _ in range(40)]
     assert strikes[0] is not None
     assert strikes[-1] is None
 
@@ -170,4 +205,12 @@ def test_a_mind_comes_back_as_it_was():
     )
     state.valued, state.useful, state.given_up = {"ring", "egg"}, {"lamp"}, {"leaf"}
     state.blows, state.holders = {"attack ogre with club": 2}, {1: ["in box"]}
+    state.replies, state.commands, state.repeats, state.proposed = {"ogre": ("It shrugs.", 2)}, 6, [3, 5], "north"
     assert ExplorerState.from_dict(json.loads(json.dumps(state.to_dict()))) == state
+
+
+def test_a_mind_of_an_earlier_version_comes_back():
+    told = ExplorerState(7).to_dict() | {"draws": {"2": 1}}
+    for name in ("replies", "commands", "repeats", "proposed"):
+        del told[name]
+    assert ExplorerState.from_dict(told) == ExplorerState(7)

@@ -34,6 +34,7 @@ class Trail:
     """The steps of one episode, up to its first death."""
 
     episode: int
+    seed: int
     start: int | None
     """Number of the room where the episode began."""
     steps: tuple[TrailStep, ...]
@@ -80,4 +81,6 @@ def trail_of(started: EpisodeStarted, events: Iterable[Event]) -> Trail:
             steps.pop()
             break
     untried = {int(place): action for place, action in left.items()}
-    return Trail(started.episode, started.location_id, tuple(steps), deadly, survived, tuple(refused), untried)
+    return Trail(
+        started.episode, started.seed, started.location_id, tuple(steps), deadly, survived, tuple(refused), untried
+    )

@@ -16,7 +16,7 @@ from zorkgpt.runlog.events import EpisodeStarted, Returned
 log = logging.getLogger("zorkgpt.explore")
 
 FILE_NAME = "trail.json"
-VERSION = 4
+VERSION = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,6 @@ class KeptTrail:
     """The trail of an episode that is over, as it is cached."""
 
     story_sha256: str
-    seed: int
     player: str
     trail: Trail
     returned: Returned | None
@@ -92,7 +91,7 @@ class ArchiveReader:
         if kept is None:
             return
         self._read.add(episode)
-        if (kept.story_sha256, kept.seed) != (self.story_sha256, self.seed):
+        if (kept.story_sha256, kept.trail.seed) != (self.story_sha256, self.seed):
             self.from_other_worlds += 1
         elif kept.player not in _EXTERNAL_PLAYERS:
             self.archive.add(kept.trail, kept.returned)
@@ -143,4 +142,4 @@ def _trail_from_log(path: Path, size: int) -> KeptTrail | None:
         return None
     returned = next((event for event in events if isinstance(event, Returned)), None)
     sha256 = str(started.story.get("sha256", ""))
-    return KeptTrail(sha256, started.seed, started.player, trail_of(started, events), returned, size)
+    return KeptTrail(sha256, started.player, trail_of(started, events), returned, size)

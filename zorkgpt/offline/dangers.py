@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 
 from zorkgpt.offline.phrases import ActionOutcome
 from zorkgpt.offline.scoring_plan import ScoringPlan
@@ -27,12 +28,29 @@ def deaths(graph: MapGraph) -> Counter[tuple[int, str]]:
     return died
 
 
-def lost_fights(graph: MapGraph, here: int, fought: Mapping[str, int], episode: int) -> tuple[set[str], set[str]]:
-    """Return blows that are not worth the risk here in this episode, and those that killed the player elsewhere.
+@dataclass(frozen=True)
+class LostFights:
+    """Fights that ended in the player's death in earlier episodes. A blow is an action: "attack ogre with club"."""
+
+    fatal: Collection[str] = ()
+    """Blows that were the last here, as memory tells; another weapon is preferred."""
+    hopeless: Collection[str] = ()
+    """Blows that are not worth the risk here in this episode."""
+    killers: Collection[str] = ()
+    """Creatures that won."""
+    roaming: Collection[str] = ()
+    """Those of them that won elsewhere: they roam, and guard no exit."""
+
+
+def lost_fights(
+    graph: MapGraph, here: int, fought: Mapping[str, int], episode: int, fatal: Collection[str] = ()
+) -> LostFights:
+    """Return the fights that were lost, as seen from a place.
 
     Args:
         fought: blow → the number of earlier episodes in which it was struck here.
         episode: the number of earlier episodes.
+        fatal: see `LostFights`.
     """
     lost = {pair: times for pair, times in deaths(graph).items() if pair[1].startswith("attack ")}
     hopeless: set[str] = set()
@@ -42,7 +60,8 @@ def lost_fights(graph: MapGraph, here: int, fought: Mapping[str, int], episode: 
         chance = (fights - times + 1) / (fights + 2)
         if room == here and chance < _WORTH_A_FIGHT and episode % round(1 / chance):
             hopeless.add(blow)
-    return hopeless, {blow for room, blow in lost if room != here}
+    won = {(room, blow.removeprefix("attack ").partition(" with ")[0]) for room, blow in lost}
+    return LostFights(fatal, hopeless, {name for _, name in won}, {name for room, name in won if room != here})
 
 
 def deadly_exits(graph: MapGraph) -> dict[int, dict[str, int]]:

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import takewhile
 from typing import Self
 
 from zorkgpt.explore.trail import Trail
@@ -30,14 +31,25 @@ class Experience:
     """Place → the most promising action that was left untried there; None if none was."""
     refused: Mapping[int, frozenset[str]] = field(default_factory=dict)
     """Place → actions that were rejected there when they were last proposed: as a rule, the thing was not there."""
+    deaths: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    """Episode of the same seed → its commands, normalized, before it went to the place of its first death."""
     survives_death: bool = False
     """Whether play ever went on after a death."""
     episodes: int = 0
     """The number of these episodes."""
 
     @classmethod
-    def of(cls, trails: Sequence[Trail], is_vetoed: Callable[[ScoringStep], bool] = lambda step: False) -> Self:
-        """Return the experience of these episodes, in the order in which they were played."""
+    def of(
+        cls,
+        trails: Sequence[Trail],
+        is_vetoed: Callable[[ScoringStep], bool] = lambda step: False,
+        seed: int | None = None,
+    ) -> Self:
+        """Return the experience of these episodes, in the order in which they were played.
+
+        Args:
+            seed: of the episode that begins: with the same seed, the same commands come to the same. None: not known.
+        """
         barren, scored = _tried(trails)
         verbs: dict[str, list[int]] = {}
         for trail in trails:
@@ -51,6 +63,7 @@ class Experience:
             {verb: (tries, effects) for verb, (tries, effects) in verbs.items()},
             _left(trails),
             _refused(trails),
+            {trail.episode: _before_last_place(trail) for trail in trails if trail.deadly and trail.seed == seed},
             any(trail.survived for trail in trails),
             len(trails),
         )
@@ -80,6 +93,13 @@ class Experience:
                     if preposition and put.split()[-1] in thing.lower().split():
                         found.setdefault(step.place, set()).add(f"{at.strip()} {holder}")
         return found
+
+
+def _before_last_place(trail: Trail) -> tuple[str, ...]:
+    """Return the commands of a trail, normalized, before the one that led to its last place."""
+    places = [trail.start, *(step.standing.place for step in trail.steps)]
+    stayed = sum(1 for _ in takewhile(lambda place: place == places[-1], reversed(places)))
+    return tuple(normalized_action(step.action) for step in trail.steps[: max(0, len(places) - stayed - 1)])
 
 
 def _tried(trails: Iterable[Trail]) -> tuple[Counter[Pair], set[Pair]]:

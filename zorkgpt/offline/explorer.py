@@ -55,7 +55,6 @@ _DEADLY_EXIT_COST = 20.0
 """The cost for each death by an exit, which may lead somewhere all the same."""
 _FETCH_COST = 0.0
 """The cost of fetching a tool that was laid down so that an exit could be passed."""
-_MAX_WAITS = 3
 _MAX_RELIT = 3
 """How often at one place a light that has gone out is switched on again."""
 _MAX_OPENED = 3
@@ -156,11 +155,15 @@ class OfflineExplorer:
 
     def get_action_with_reasoning(self, context: PlayerContext) -> AgentDecision:
         here = self._observe(context)
-        if (answer := self._answer(context.observation.question)) is not None:
-            return answer
+        decision = self._answer(context.observation.question) or self._decide(here, context)
+        self._state.proposed = normalized_action(decision.action)
+        return decision
+
+    def _decide(self, here: int, context: PlayerContext) -> AgentDecision:
         feared = self._closed() | dangers.dangerous_rooms(self._graph, self._plan)
         decision = (
-            self._immediate_action(here, context)
+            self._draw_other_luck()
+            or self._immediate_action(here, context)
             or self._choose(here, context, worth=0)
             or self._follow_plan(here, context, feared, at_any_price=False)
             or self._choose(here, context, worth=_DANGER_COST)
@@ -169,24 +172,20 @@ class OfflineExplorer:
             or self._retry(here, context)
             or self._wander(here, context)
         )
-        decision = self._wait_before_danger(here, decision)
         self._remember(here, decision.action, context)
         return decision
 
-    def _wait_before_danger(self, here: int, decision: AgentDecision) -> AgentDecision:
-        """Let a turn pass before a place is entered where somebody died: the same turns would draw the same luck."""
-        ahead = self._graph.leads_to(here, decision.action) if self._state.walking else None
-        if ahead is None or ahead not in dangers.dangerous_rooms(self._graph, self._plan):
-            return decision
-        if self._state.draws.get(ahead, 0) >= min(dangers.died_at(self._graph)[ahead], _MAX_WAITS):
-            return decision
-        self._state.draws[ahead] = self._state.draws.get(ahead, 0) + 1
-        self._state.walking = None
-        return AgentDecision("wait", f"Somebody died at {self._graph.label(ahead)}: same turns, same luck.")
+    def _draw_other_luck(self) -> AgentDecision | None:
+        """Let a turn pass where an earlier episode, the same up to here, went to its death: so would this one."""
+        state, deaths = self._state, self._experience.deaths
+        if not any(len(deaths[each]) == state.commands for each in state.repeats if each in deaths):
+            return None
+        return AgentDecision("wait", "With the same commands, an earlier episode went from here to its death.")
 
     def look_on(self, context: PlayerContext, action: str) -> None:
         """Note the action of another player, which plays this turn."""
         here = self._observe(context)
+        self._state.proposed = normalized_action(action)
         if context.observation.question is not None:
             self._state.last = None
             return
@@ -228,6 +227,8 @@ class OfflineExplorer:
         if not self._has_plan:
             self._plan, self._has_plan = ScoringPlan(self._experience.steps), True
         same_turn = context.turn == self._state.turn
+        if not same_turn:
+            self._compare_with_deaths()
         self._state.turn = context.turn
         where = context.observation.location
         here = where.num if where else _SOMEWHERE
@@ -240,6 +241,16 @@ class OfflineExplorer:
             self._update_after_last_turn(here, context)
         self._update_notes(here, context)
         return here
+
+    def _compare_with_deaths(self) -> None:
+        """Note in which earlier episodes that ended in a death the commands were the same so far."""
+        state, deaths = self._state, self._experience.deaths
+        if state.proposed is None:
+            state.repeats = sorted(deaths)
+            return
+        at, same = state.commands, (state.proposed,)
+        state.repeats = [each for each in state.repeats if deaths.get(each, ())[at : at + 1] == same]
+        state.commands += 1
 
     def _update_after_last_turn(self, here: int, context: PlayerContext) -> None:
         held = names_of_held(context.observation, self._nouns)
@@ -408,15 +419,15 @@ class OfflineExplorer:
         """Return an action that takes priority over exploration."""
         state, scene = self._state, self._scene()
         fought = self._notes_of(here).barren
-        hopeless, roaming = dangers.lost_fights(self._graph, here, fought, self._experience.episodes)
         fatal = [action for action, came in self._notes_of(here).remembered.items() if came is ActionOutcome.KILLS]
-        if strike := next_blow(state, context, self._nouns, scene, fatal, hopeless, roaming):
+        lost = dangers.lost_fights(self._graph, here, fought, self._experience.episodes, fatal)
+        if strike := next_blow(state, context, self._nouns, scene, lost):
             return AgentDecision(strike, "Somebody here means harm, and there is something to fight with.")
         weapon = weapon_in_sight(context, self._nouns, scene)
         if weapon and weapon not in state.left_behind and self._is_new(here, f"take {weapon}"):
             self._mark_done(here, f"take {weapon}")
             return AgentDecision(f"take {weapon}", "Somebody may mean harm some day.")
-        if is_threatened(state, context, self._nouns, scene) and (ways := self._open_ways(here)):
+        if is_threatened(state, context, self._nouns, scene, lost) and (ways := self._open_ways(here)):
             way = self._way_on(here) or (state.way_back if state.way_back in ways else ways[state.turn % len(ways)])
             state.walking = here, way
             state.fled_from.setdefault(here, []).append(state.turn)

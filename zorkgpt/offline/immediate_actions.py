@@ -7,6 +7,7 @@ from itertools import chain
 from game_interface.language import Scene
 from game_interface.models import Observation
 from zorkgpt.offline.candidates import Nouns, words_of
+from zorkgpt.offline.dangers import LostFights
 from zorkgpt.offline.phrases import is_hostile, is_laden
 from zorkgpt.offline.state import ExplorerState, LastTurn
 from zorkgpt.player import PlayerContext
@@ -14,6 +15,8 @@ from zorkgpt.world.directions import OPPOSITE, canonical_direction
 
 _MAX_BLOWS = 15
 """The most blows against one enemy with one weapon."""
+_SAME_REPLIES = 3
+"""After how many equal replies in a row an attack counts as useless: chance would have told something else."""
 _MAX_DROPS = 4
 """How often in an episode the same thing is laid down because too much is carried."""
 
@@ -34,6 +37,10 @@ def update_after_last_turn(state: ExplorerState, here: int, context: PlayerConte
     last, stayed = state.last, state.last.place == here
     scored = _scored(last, context)
     verb, _, rest = last.action.partition(" ")
+    if verb == "attack":
+        enemy, said = rest.partition(" with ")[0], context.response.strip().partition("\n")[0]
+        before, times = state.replies.get(enemy, ("", 0))
+        state.replies[enemy] = said, times + 1 if said == before else 1
     if verb == "take":
         if scored:
             state.valued.add(rest)
@@ -66,17 +73,9 @@ def next_blow(
     context: PlayerContext,
     nouns: Nouns,
     scene: Scene | None,
-    fatal: Collection[str] = (),
-    hopeless: Collection[str] = (),
-    roaming: Collection[str] = (),
+    lost: LostFights,
 ) -> str | None:
-    """Return the next blow of a fight; None if there is no enemy or no weapon.
-
-    Args:
-        fatal: blows that ended in the player's death here; another weapon is preferred.
-        hopeless: blows that are not struck any more.
-        roaming: blows that ended in the player's death elsewhere: such an enemy roams, and guards no exit.
-    """
+    """Return the next blow of a fight; None if there is no enemy, no weapon or no use in it."""
     if scene is None:
         return None
     weapons = [
@@ -84,20 +83,22 @@ def next_blow(
         for item in context.observation.inventory or ()
         if scene.attributes.get(item.num, {}).get("weapon") and (name := nouns.name(item))
     ]
-    for enemy in _enemies(state, context, nouns, scene):
-        if any(struck.startswith(f"attack {enemy} ") for struck in roaming):
+    for enemy in _enemies(state, context, nouns, scene, lost.killers):
+        if enemy in lost.roaming or state.replies.get(enemy, ("", 0))[1] >= _SAME_REPLIES:
             continue
         strikes = [f"attack {enemy} with {weapon}" for weapon in weapons]
-        for strike in sorted(strikes, key=lambda one: one in fatal):
-            if strike not in hopeless and state.blows.get(strike, 0) < _MAX_BLOWS:
+        for strike in sorted(strikes, key=lambda one: one in lost.fatal):
+            if strike not in lost.hopeless and state.blows.get(strike, 0) < _MAX_BLOWS:
                 state.blows[strike] = state.blows.get(strike, 0) + 1
                 return strike
     return None
 
 
-def is_threatened(state: ExplorerState, context: PlayerContext, nouns: Nouns, scene: Scene | None) -> bool:
+def is_threatened(
+    state: ExplorerState, context: PlayerContext, nouns: Nouns, scene: Scene | None, lost: LostFights
+) -> bool:
     """Return whether a creature here is hostile."""
-    return scene is not None and any(_enemies(state, context, nouns, scene))
+    return scene is not None and any(_enemies(state, context, nouns, scene, lost.killers))
 
 
 def weapon_in_sight(context: PlayerContext, nouns: Nouns, scene: Scene | None) -> str | None:
@@ -115,8 +116,10 @@ def weapon_in_sight(context: PlayerContext, nouns: Nouns, scene: Scene | None) -
     return None
 
 
-def _enemies(state: ExplorerState, context: PlayerContext, nouns: Nouns, scene: Scene) -> Iterator[str]:
-    """Yield the creatures that the text calls hostile, or did at this place; and those that were struck last."""
+def _enemies(
+    state: ExplorerState, context: PlayerContext, nouns: Nouns, scene: Scene, killers: Collection[str]
+) -> Iterator[str]:
+    """Yield the creatures that the text calls hostile, or did at this place; those struck last, and known killers."""
     said = words_of(context.response) if is_hostile(context.response) else []
     struck = state.last.action if state.last else ""
     place = context.observation.location.num if context.observation.location else 0
@@ -125,7 +128,7 @@ def _enemies(state: ExplorerState, context: PlayerContext, nouns: Nouns, scene: 
         if not name or not scene.attributes.get(being.num, {}).get("animate"):
             continue
         known = state.foes.get(place, [])
-        if name in known or name.split()[-1] in said or struck.startswith(f"attack {name} "):
+        if name in known or name in killers or name.split()[-1] in said or struck.startswith(f"attack {name} "):
             if name not in known:
                 state.foes[place] = [*known, name]
             yield name

@@ -56,8 +56,14 @@ class ExplorerState:
     """Things that are not to be taken again."""
     blows: dict[str, int] = field(default_factory=dict)
     """Blow → how often it was struck."""
-    draws: dict[int, int] = field(default_factory=dict)
-    """Place where somebody died → the number of turns waited before it was entered."""
+    replies: dict[str, tuple[str, int]] = field(default_factory=dict)
+    """Creature that was attacked → the first line of the last reply, and how often that came in a row."""
+    commands: int = 0
+    """How many commands were played."""
+    repeats: list[int] = field(default_factory=list)
+    """Earlier episodes that ended in a death and began with the same commands as this one has so far."""
+    proposed: str | None = None
+    """The last command that was proposed, normalized."""
     foes: dict[int, list[str]] = field(default_factory=dict)
     """Place → the creatures that were hostile there."""
     fled_from: dict[int, list[int]] = field(default_factory=dict)
@@ -99,7 +105,8 @@ class ExplorerState:
         state["last"] = [last.place, last.action, last.score, last.aboard] if last else None
         state["blows"] = dict(self.blows)
         state["laid_down"] = dict(self.laid_down)
-        state["draws"] = {str(room): turns for room, turns in self.draws.items()}
+        state["replies"] = {name: list(reply) for name, reply in self.replies.items()}
+        state["repeats"] = list(self.repeats)
         state["foes"] = {str(room): list(names) for room, names in self.foes.items()}
         state["fled_from"] = {str(room): list(turns) for room, turns in self.fled_from.items()}
         state["holders"] = {str(room): list(names) for room, names in self.holders.items()}
@@ -107,13 +114,15 @@ class ExplorerState:
 
     @classmethod
     def from_dict(cls, state: dict[str, Any]) -> "ExplorerState":
-        told = dict(state)
+        known = {each.name for each in fields(cls)}
+        # Checkpoints of earlier versions have more.
+        told = {name: value for name, value in state.items() if name in known}
         told |= {name: set(told[name]) for name in ("valued", "useful", "given_up")}
         told["walking"] = tuple(told["walking"]) if told["walking"] else None
         told["held"] = tuple(told["held"])
         told["target"] = tuple(told["target"]) if told.get("target") else None
         told["last"] = LastTurn(*told["last"]) if told["last"] else None
-        told["draws"] = {int(room): turns for room, turns in told["draws"].items()}
+        told["replies"] = {name: (said, times) for name, (said, times) in told.get("replies", {}).items()}
         # Checkpoints of earlier versions lack it.
         told["foes"] = {int(room): list(names) for room, names in told.get("foes", {}).items()}
         # Checkpoints of earlier versions have the last turn alone.
