@@ -114,6 +114,26 @@ def test_another_player_can_not_go_on_with_a_run(tmp_path):
         other.play()
 
 
+def test_other_settings_can_not_go_on_with_a_run_unless_they_change_nothing(tmp_path):
+    budget = GameConfiguration(max_tokens_per_location=50)
+    begun = a_run(tmp_path, "learning-1x4", config=budget)
+    begun.play()
+    told = json.loads((begun.folder / "run.json").read_bytes())["settings"]
+    assert told == {"simple_memory.max_tokens_per_location": 50}
+    a_run(tmp_path, "learning-1x4", config=GameConfiguration(max_tokens_per_location=50, timeout_s=9.0)).check()
+    with pytest.raises(ConfigurationError, match="another value of settings: .*50.* and not {}.* --out"):
+        a_run(tmp_path, "learning-1x4").check()
+
+
+def test_a_run_of_an_earlier_version_goes_on(tmp_path):
+    run = a_run(tmp_path, "learning-1x4")
+    run.play()
+    told = json.loads((run.folder / "run.json").read_bytes())
+    del told["settings"]
+    (run.folder / "run.json").write_text(json.dumps(told))
+    run.check()
+
+
 @pytest.mark.parametrize("content", ["", "[]", "{"])
 def test_a_damaged_run_file_is_told_with_the_way_out(tmp_path, content):
     run = a_run(tmp_path, "learning-1x4")

@@ -56,10 +56,6 @@ class GenerationProtocol(EvaluationProtocol):
         """Return the episodes of a generation; both are counted from 1."""
         return range((generation - 1) * self.size + 1, generation * self.size + 1)
 
-    def generation_of(self, episode: int) -> int:
-        """Return to which generation an episode belongs."""
-        return (episode - 1) // self.size + 1
-
 
 FIXED = (
     EvaluationProtocol(

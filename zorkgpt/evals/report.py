@@ -51,6 +51,7 @@ def report(results: EvaluationResults, pages: Pages) -> str:
         counts=results.metrics[0].label,
         described=described,
         handicaps={name.replace("_", " "): "yes" if given else "no" for name, given in described["handicaps"].items()},
+        settings=described.get("settings", {}),
         stories=[_story(story, results.metrics) for story in results.stories],
         pictures=pictures,
         missing=missing,

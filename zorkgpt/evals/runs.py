@@ -37,8 +37,18 @@ _PREPARED = "prepared"
 """In the folder of a run: the number of the episode that an ablation has prepared the working directory for."""
 _ENDINGS = (*FINAL_ENDINGS, "turn limit")
 """Endings after which an episode counts as played."""
-_IDENTITY = ("protocol", "seed", "ablation", "player", "models", "embeddings", "handicaps")
+_IDENTITY = ("protocol", "seed", "ablation", "player", "models", "embeddings", "handicaps", "settings")
 """What may not differ between the beginning of a run and its going on; the story is in the name of its folder."""
+_OF_NO_EFFECT: Any = {
+    "llm": True,
+    "files": True,
+    "telemetry": True,
+    "simple_memory": {"memory_file", "memory_address"},
+    "gameplay": {"zork_game_workdir", "turn_delay_seconds", "explore"},
+    "orchestrator": {"max_turns_per_episode", "enable_state_export", "checkpoint_interval_turns"},
+    "memory_deduplication": {"provider", "cache_embeddings", "batch_size"},
+}
+"""Settings that change nothing of what is played, or are told by themselves: models, embeddings, handicaps, turns."""
 _PACKAGES = ("zorkgpt", "jericho", "numpy", "openai")
 
 
@@ -129,8 +139,14 @@ class EvaluationRun:
                 "object_tree": True,
                 "returns_to_earlier_states": self.config.explore == "return",
             },
+            "settings": self._changed_settings(),
             "versions": _versions(),
         }
+
+    def _changed_settings(self) -> dict[str, Any]:
+        """Return "section.name" → value of the settings that are not at their defaults."""
+        changed = self.settings.model_dump(mode="json", exclude_defaults=True, exclude=_OF_NO_EFFECT)
+        return {f"{section}.{name}": value for section, some in changed.items() for name, value in some.items()}
 
     def recorded(self) -> dict[str, Any]:
         """Return what was written down when the run began: the same, with the versions of then."""
@@ -210,7 +226,7 @@ class EvaluationRun:
         """Raise an error if the folder holds another run; nothing is changed.
 
         Raises:
-            ConfigurationError: it was begun with another protocol, story, player or model.
+            ConfigurationError: it was begun with another protocol, story, player, model or setting.
         """
         path = self.folder / RUN_FILE
         if not path.is_file():
@@ -218,6 +234,8 @@ class EvaluationRun:
         wanted = json.loads(as_json(self.described()))
         try:
             begun = json.loads(path.read_bytes())
+            # Earlier versions did not write them down.
+            begun.setdefault("settings", wanted["settings"])
             differing = [key for key in _IDENTITY if begun.get(key) != wanted[key]]
         except (ValueError, AttributeError):
             raise ConfigurationError(

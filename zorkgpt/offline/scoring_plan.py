@@ -217,10 +217,6 @@ class ScoringPlan:
                     return step, routes.get(step.place, []) if step.place != here else []
         return None
 
-    def holds(self, place: int, action: str) -> bool:
-        """Return whether this is a step of the plan."""
-        return any(step.key == (place, action) for step in self._steps)
-
     def times(self, place: int, action: str | None = None) -> int:
         """Return the number of episodes in which a scoring action was taken at a place.
 

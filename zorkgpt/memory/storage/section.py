@@ -133,13 +133,8 @@ def with_number(section: LocationSection, location_id: PlaceKey, eol: str) -> Lo
     )
 
 
-def with_memory(section: LocationSection, memory: Memory, eol: str) -> LocationSection:
-    """Return the section with one more memory: after the last one, or where the first one belongs."""
-    return with_memories(section, (memory,), eol)
-
-
 def with_memories(section: LocationSection, memories: Sequence[Memory], eol: str) -> LocationSection:
-    """Return the section with these memories more, in their order."""
+    """Return the section with these memories more, in order: after the last one, or where the first one belongs."""
     if not memories:
         return section
     parts = section.parts
