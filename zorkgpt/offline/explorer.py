@@ -53,6 +53,8 @@ _DANGER_COSTS = ((0, 0.0), (2, 15.0), (sys.maxsize, 40.0))
 _DANGER_COST = _DANGER_COSTS[-1][1]
 _DEADLY_EXIT_COST = 20.0
 """The cost for each death by an exit, which may lead somewhere all the same."""
+_KNOWN_STEP_COST = 0.5
+"""The cost of a step after the first episode: what is worth trying near the beginning has been tried by then."""
 _FETCH_COST = 0.0
 """The cost of fetching a tool that was laid down so that an exit could be passed."""
 _MAX_RELIT = 3
@@ -557,14 +559,15 @@ class OfflineExplorer:
         self._deadly_walks = dangers.deadly_walks(self._graph)
         self._deadly_exits = dangers.deadly_exits(self._graph)
         best = self._cheaper(here, [], None)
+        step = self._step_cost
         least = _PROVEN_COST if self._holders_before and self._state.valued.intersection(self._state.held) else 0
         # Nothing elsewhere is cheaper than a single step, as a rule.
-        if best is None or best[0] > 1 + least:
+        if best is None or best[0] > step + least:
             shut, reached = self._closed(), {here}
             for deaths, cost in _DANGER_COSTS:
                 feared = dangers.dangerous_rooms(self._graph, self._plan, deaths)
                 for room, route in self._graph.routes(here, dangers=shut | feared).items():
-                    if room not in reached and (best is None or len(route) + cost + least < best[0]):
+                    if room not in reached and (best is None or step * len(route) + cost + least < best[0]):
                         best = self._cheaper(room, route, best, cost)
                     reached.add(room)
         return best
@@ -572,11 +575,16 @@ class OfflineExplorer:
     def _cheaper(
         self, room: int, route: list[str], best: tuple[float, str, int, list[str]] | None, more: float = 0
     ) -> tuple[float, str, int, list[str]] | None:
+        walk = self._step_cost * len(route) + more
         for cost, action in self._options(room, elsewhere=bool(route)):
-            cost += self._risk(room, action)
-            if best is None or cost + len(route) + more < best[0]:
-                best = cost + len(route) + more, action, room, route
+            cost += self._risk(room, action) + walk
+            if best is None or cost < best[0]:
+                best = cost, action, room, route
         return best
+
+    @property
+    def _step_cost(self) -> float:
+        return _KNOWN_STEP_COST if self._experience.episodes else 1.0
 
     def _risk(self, room: int, action: str) -> float:
         """Return what the danger of an untried exit costs: places of one name are taken to be of a kind."""
