@@ -18,7 +18,7 @@ from orchestration.players import PLAYERS, PlayerChoice, choose_player
 from session.game_configuration import GameConfiguration
 from zorkgpt.cli.display import console_for
 from zorkgpt.cli.process import ExitCode
-from zorkgpt.errors import ConfigurationError
+from zorkgpt.errors import ConfigurationError, FileError
 from zorkgpt.evals.ablations import Ablation
 from zorkgpt.evals.campaign import RunOutcome, play_all
 from zorkgpt.evals.executor import Executor, ProcessExecutor
@@ -28,6 +28,7 @@ from zorkgpt.evals.results import EvaluationResults, as_csv, as_json_text, resul
 from zorkgpt.evals.runs import EvaluationRun
 from zorkgpt.evals.storage import ResultStore, is_url
 from zorkgpt.files import write_file
+from zorkgpt.offline.walkthrough import WalkthroughPlayer
 from zorkgpt.text import number_of, printable
 
 if TYPE_CHECKING:
@@ -73,6 +74,12 @@ def evaluate(options: EvalOptions) -> int:
     root = runs[0].root
     if store is not None:
         store.fetch(root)
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigurationError(
+            f"{root} can't be used as a folder: {error.strerror}. Name another with --out."
+        ) from None
     for run in runs:
         run.check()
     executor = _executor(options)
@@ -85,7 +92,13 @@ def evaluate(options: EvalOptions) -> int:
     results = results_of(outcomes)
     _write(results, root, pages=options.pages)
     if store is not None:
-        store.keep(root, root)
+        try:
+            store.keep(root, root)
+        except FileError as error:
+            typer.echo(
+                printable(f"zorkgpt: {error} Everything is kept in {root}; the same command stores it."), err=True
+            )
+            return ExitCode.EPISODE_FAILED
     if options.json:
         sys.stdout.write(as_json_text(results).decode("utf-8", "replace"))
     else:
@@ -126,6 +139,8 @@ def _root(out: str | None, folder: Path, name: str) -> Path:
     """Return the folder that is played in; for a store one of its own."""
     if out is None:
         return folder / name
+    if not out.strip():
+        raise ConfigurationError("--out is empty: name a folder, or the URL of a store.")
     return folder / f"{name}-{sha256(out.encode()).hexdigest()[:8]}" if is_url(out) else Path(out)
 
 
@@ -162,6 +177,8 @@ def _choice(options: EvalOptions, config: GameConfiguration) -> PlayerChoice:
         raise ConfigurationError(f"{player!r} plays no evaluation. These do: {', '.join(('auto', *fit))}.")
     if player == "walkthrough" and options.walkthrough is None:
         raise ConfigurationError("The walkthrough player needs a file of commands: name one with --walkthrough.")
+    if options.walkthrough is not None:
+        WalkthroughPlayer.from_file(options.walkthrough)
     choice = choose_player(player, config)
     if choice.models is not None:
         from zorkgpt.llm.client import LLMClient
@@ -181,6 +198,8 @@ class _Display:
         self._store = store
         self._turns = dict.fromkeys((run.folder for run in runs), 0)
         self._ended = 0
+        self._told = False
+        """Whether it was said that nothing can be stored."""
         self._bar = bar
         total = sum(run.protocol.most_turns for run in runs)
         self._task = bar.add_task("", total=total) if bar else None
@@ -198,7 +217,13 @@ class _Display:
             line = f"{run.story.title or run.game.stem}, {run.ablation}, seed {run.seed}: {end}"
             (self._bar.console.print if self._bar else _to_stderr)(printable(line))
         if self._store is not None and run.folder.is_dir():
-            self._store.keep(run.root, run.folder)
+            try:
+                self._store.keep(run.root, run.folder)
+            except FileError as error:
+                # All of it is stored once more at the end.
+                if not self._told:
+                    _to_stderr(printable(f"{error} The runs are kept in {run.root}."))
+                self._told = True
         self._tell()
 
     def _tell(self) -> None:
@@ -225,7 +250,6 @@ def _shown(runs: Sequence[EvaluationRun], store: ResultStore | None) -> Iterator
 def _write(results: EvaluationResults, root: Path, *, pages: bool) -> None:
     from zorkgpt.evals.report import report
 
-    root.mkdir(parents=True, exist_ok=True)
     write_file(root / "results.json", as_json_text(results))
     write_file(root / "episodes.csv", as_csv(results))
     write_file(root / "report.md", tables(results).encode("utf-8", "replace"))

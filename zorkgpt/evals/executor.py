@@ -185,5 +185,6 @@ def failure_of(task: Task, count: TurnCounter) -> str:
 def _interrupted(number: int, frame: FrameType | None) -> None:
     # A second signal would interrupt the saving.
     for each in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(each, signal.SIG_IGN)
+        # What is ignored altogether while a signal is on its way is reported as an error.
+        signal.signal(each, lambda number, frame: None)
     raise KeyboardInterrupt

@@ -94,7 +94,7 @@ class GenerationRun(EvaluationRun):
         return []
 
     def _files(self, episode: int) -> EpisodeFiles:
-        return EpisodeFiles(self.workdir(episode), episode)
+        return EpisodeFiles(self.workdir(episode), episode, episode)
 
     def _merge(self, generation: int, failures: list[str]) -> None:
         size = self._protocol.size

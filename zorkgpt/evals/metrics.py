@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from zorkgpt.errors import EvaluationFailed
 from zorkgpt.evals.runs import EpisodeFiles, EvaluationRun
 from zorkgpt.evals.truth import Key, ShownMemories, read_shown
 from zorkgpt.memory.storage.trials import TrialFile
@@ -160,6 +161,11 @@ class RunFigures:
     run: EvaluationRun
     episodes: tuple[EpisodeFigures, ...]
 
+    @property
+    def last(self) -> int:
+        """The number of the last episode; 0 if there is none."""
+        return max((one.episode for one in self.episodes), default=0)
+
 
 class Group(StrEnum):
     """Which metrics stand together, with the heading above them."""
@@ -192,16 +198,18 @@ class Metric:
 
 
 def figures_of(run: EvaluationRun) -> RunFigures:
-    """Read what a run has left; only its finished episodes count."""
+    """Read what a run has left; only its finished episodes count.
+
+    Raises:
+        EvaluationFailed: turns are missing in a log.
+        Exception: a file is damaged in some other way.
+    """
     played = run.played()
     name = run.config.episode_log_file
     logs = [read_episode(files.workdir, files.number, name) for files in played]
     failures = _failures(logs)
     rows = zip(played, logs, failures, strict=True)
-    return RunFigures(
-        run,
-        tuple(_episode(run, number, files, events, failed) for number, (files, events, failed) in enumerate(rows, 1)),
-    )
+    return RunFigures(run, tuple(_episode(run, files, events, failed) for files, events, failed in rows))
 
 
 def _failures(logs: Sequence[Sequence[Event]]) -> list[FailureCount]:
@@ -213,20 +221,20 @@ def _failures(logs: Sequence[Sequence[Event]]) -> list[FailureCount]:
     ]
 
 
-def _episode(
-    run: EvaluationRun, number: int, files: EpisodeFiles, events: Sequence[Event], failed: FailureCount
-) -> EpisodeFigures:
+def _episode(run: EvaluationRun, files: EpisodeFiles, events: Sequence[Event], failed: FailureCount) -> EpisodeFigures:
     begun = next(event for event in events if isinstance(event, EpisodeStarted))
     end = last_end(events)
     assert end is not None
     turns = [event for event in events if isinstance(event, TurnPlayed)]
+    if {turn.turn for turn in turns} != set(range(1, end.turns + 1)):
+        raise EvaluationFailed(f"turns are missing in the log of episode {files.episode}, {files.directory}")
     shown = list(read_shown(files.directory))
     followed, worked = _trials(run, files)
     places = _places(begun, turns)
     returns = [event for event in events if isinstance(event, Returned)]
     undone = [key for row in shown for key in row.undone_keys]
     return EpisodeFigures(
-        episode=number,
+        episode=files.episode,
         directory=files.directory.relative_to(run.root).as_posix(),
         seed=begun.seed,
         reason=end.reason,

@@ -61,7 +61,9 @@ def _climb(make: Any, runs: Sequence[RunFigures]) -> bytes:
     figure, axes = _axes(make, "turn of the last episode", "score, mean over the seeds")
     for ablation in dict.fromkeys(one.run.ablation for one in runs):
         last = [one.episodes[-1] for one in runs if one.run.ablation is ablation and one.episodes]
-        turns = range(max((one.turns for one in last), default=0) + 1)
+        if not last:
+            continue
+        turns = range(max(one.turns for one in last) + 1)
         means = [sum(_score_at(one.score_turns, turn) for one in last) / len(last) for turn in turns]
         axes.step(list(turns), means, where="post", color=_COLORS[ablation], label=ablation.value)
     axes.legend(frameon=False)
@@ -79,8 +81,8 @@ def _origins(runs: Sequence[RunFigures]) -> list[tuple[float, float]]:
     """
     whole = [one.episodes for one in runs if one.run.ablation is Ablation.ON]
     found = []
-    for at in range(max(map(len, whole), default=0)):
-        some = [episodes[at] for episodes in whole if at < len(episodes)]
+    for number in range(1, max((one.last for one in runs), default=0) + 1):
+        some = [one for episodes in whole for one in episodes if one.episode == number]
         turns = max(1, sum(one.turns for one in some))
         earlier = sum(one.earlier for one in some)
         found.append(((sum(one.shown for one in some) - earlier) / turns, earlier / turns))

@@ -8,6 +8,7 @@ from typing import Any
 
 from session.stopwatch import Part
 from zorkgpt.encoding import as_json
+from zorkgpt.errors import reason_of
 from zorkgpt.evals.ablations import Ablation
 from zorkgpt.evals.campaign import RunOutcome
 from zorkgpt.evals.costs import ms_by_part, usage_by_role
@@ -66,7 +67,8 @@ class EvaluationResults:
 
 def results_of(outcomes: Sequence[RunOutcome]) -> EvaluationResults:
     """Read what the runs have left and sum it up; those that failed are named and count nowhere."""
-    runs = tuple(figures_of(one.run) for one in outcomes if not one.failure)
+    read = [_read(one) for one in outcomes]
+    runs = tuple(one for one in read if isinstance(one, RunFigures))
     by_story: dict[str, list[RunFigures]] = {}
     for one in runs:
         by_story.setdefault(one.run.story.sha256, []).append(one)
@@ -74,10 +76,23 @@ def results_of(outcomes: Sequence[RunOutcome]) -> EvaluationResults:
     if len(stories) > 1:
         means, differences = _compared(runs, [metric for metric in METRICS if metric.unit == "%"])
         stories.append(StorySummary("All stories", "", stories[0].ablations, means, differences))
-    failures = tuple(one for one in outcomes if one.failure)
+    failures = tuple(one for one in read if isinstance(one, RunOutcome))
     counts = _COUNTS[outcomes[0].run.protocol.headline]
     metrics = tuple(sorted(METRICS, key=lambda metric: metric.name != counts))
     return EvaluationResults(runs, failures, tuple(stories), metrics)
+
+
+def _read(outcome: RunOutcome) -> RunFigures | RunOutcome:
+    """Return the figures of a run; how it ended, if it is not finished or can't be read."""
+    if outcome.failure:
+        return outcome
+    run = outcome.run
+    try:
+        run.recorded()
+        return figures_of(run)
+    except Exception as error:
+        # Whatever has become of its files, the other runs are reported.
+        return RunOutcome(run, f"It can't be read: {reason_of(error)}. Delete {run.folder}: then it is played anew.")
 
 
 def name_of(run: RunFigures) -> str:
@@ -121,10 +136,10 @@ def _compared(runs: Sequence[RunFigures], metrics: Iterable[Metric]) -> tuple[Me
 
 
 def _curve(runs: Sequence[RunFigures], field: str) -> list[Interval | None]:
-    longest = max(len(one.episodes) for one in runs)
+    longest = max(one.last for one in runs)
     curve = []
-    for at in range(longest):
-        values = [getattr(one.episodes[at], field) for one in runs if at < len(one.episodes)]
+    for number in range(1, longest + 1):
+        values = [getattr(each, field) for one in runs for each in one.episodes if each.episode == number]
         curve.append(interval([float(value) for value in values if value is not None]))
     return curve
 

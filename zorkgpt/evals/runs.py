@@ -66,6 +66,8 @@ class EpisodeFiles:
     workdir: Path
     number: int
     """In its working directory."""
+    episode: int
+    """In the run, counted from 1."""
 
     @property
     def directory(self) -> Path:
@@ -178,7 +180,7 @@ class EvaluationRun:
 
     def _files(self, episode: int) -> EpisodeFiles:
         workdir = self.workdir(episode)
-        return EpisodeFiles(workdir, 2 if workdir.name != "episodes" else episode)
+        return EpisodeFiles(workdir, 2 if workdir.name != "episodes" else episode, episode)
 
     def _end(self, files: EpisodeFiles) -> EpisodeEnded | None:
         return last_end(read_episode(files.workdir, files.number, self.config.episode_log_file))
@@ -237,6 +239,8 @@ class EvaluationRun:
             # Earlier versions did not write them down.
             begun.setdefault("settings", wanted["settings"])
             differing = [key for key in _IDENTITY if begun.get(key) != wanted[key]]
+            if not differing and not isinstance(begun.get("versions"), dict):
+                raise ValueError("no versions")
         except (ValueError, AttributeError):
             raise ConfigurationError(
                 f"{path} is damaged. Delete the folder {self.folder}, or name another with --out."

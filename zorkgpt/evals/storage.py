@@ -10,6 +10,8 @@ from zorkgpt.errors import ConfigurationError, FileError, reason_of
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _SECRET = re.compile(r"//[^/@\s]*@|(?<=[?&])[^=&\s]*=[^&\s]*")
 _LEFT_BEHIND = (".lock", ".tmp")
+_RESULTS = ("results.json", "episodes.csv", "report.md", "report.html")
+"""The files of an evaluation beside its runs."""
 
 
 def is_url(given: str) -> bool:
@@ -61,6 +63,9 @@ class ResultStore:
             stored = self._files.find(self._root) if self._files.exists(self._root) else []
             for name in stored:
                 relative = name[len(self._root.rstrip("/")) :].lstrip("/")
+                if not (relative.startswith("runs/") or relative in _RESULTS):
+                    # Somebody else's: the URL may name more than this evaluation's folder.
+                    continue
                 path = (folder / relative).resolve()
                 if not path.is_relative_to(folder.resolve()):
                     continue

@@ -362,7 +362,8 @@ def read_shown(directory: Path) -> Iterator[ShownMemories]:
         except (ValueError, TypeError):
             # A kill cut the line short; the turn is played and written again.
             continue
-        rows[row.turn] = row
+        if isinstance(row.turn, int):
+            rows[row.turn] = row
     yield from (rows[turn] for turn in sorted(rows))
 
 

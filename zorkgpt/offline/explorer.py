@@ -53,7 +53,7 @@ _DANGER_COSTS = ((0, 0.0), (2, 15.0), (sys.maxsize, 40.0))
 _DANGER_COST = _DANGER_COSTS[-1][1]
 _DEADLY_EXIT_COST = 20.0
 """The cost for each death by an exit, which may lead somewhere all the same."""
-_KNOWN_STEP_COST = 0.5
+_KNOWN_STEP_COST = 0.25
 """The cost of a step after the first episode: what is worth trying near the beginning has been tried by then."""
 _FETCH_COST = 0.0
 """The cost of fetching a tool that was laid down so that an exit could be passed."""
