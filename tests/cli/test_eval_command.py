@@ -212,6 +212,30 @@ def test_bad_input_is_refused_and_nothing_is_played(tmp_path, options, said):
     assert not (tmp_path / "out").exists()
 
 
+def test_a_folder_that_can_not_be_one_is_refused(tmp_path):
+    (tmp_path / "out").write_text("a file")
+    for out, said in ((tmp_path / "out", "out can't be used as a folder: "), ("", "--out is empty: name a folder")):
+        done = command("eval", "learning-1x2", "--seeds", "1", "--out", str(out))
+        assert done.returncode == 2
+        assert said in done.stderr
+
+
+def test_a_walkthrough_that_is_not_there_is_refused(tmp_path):
+    done = command("eval", "learning-1x2", "--walkthrough", str(tmp_path / "none"), "--out", str(tmp_path / "out"))
+    assert done.returncode == 2
+    assert "none can't be read: " in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_store_that_can_not_be_written_ends_no_run(tmp_path):
+    (tmp_path / "kept").write_text("a file, not a folder")
+    done = command("eval", "learning-1x2", "--seeds", "1-2", "--no-pages", "--out", f"file://{tmp_path}/kept/here")
+    assert done.returncode == 1
+    assert done.stderr.count("finished") == 2
+    assert done.stderr.count("The runs are kept in ") == 1
+    assert "the same command stores it" in done.stderr
+
+
 def test_an_unreachable_model_has_its_own_exit_code(tmp_path):
     done = command(
         *("eval", "learning-1x2", "--model", "m", "--base-url", "http://localhost:9/v1", "--out", str(tmp_path / "out"))

@@ -16,6 +16,8 @@ from zorkgpt.evals.executor import ProcessExecutor, Task
 from zorkgpt.evals.generations import EpisodeTask, GenerationRun
 from zorkgpt.evals.metrics import figures_of
 from zorkgpt.evals.ray_executor import RayExecutor, packed, play_on_worker, unpack
+from zorkgpt.evals.report import report
+from zorkgpt.evals.results import results_of
 from zorkgpt.evals.snapshot import undone_before
 from zorkgpt.evals.truth import read_shown
 from zorkgpt.memory import episode_snapshot
@@ -183,6 +185,20 @@ def test_a_generation_goes_on_without_an_episode_that_failed(tmp_path):
     assert run.is_finished
     assert [one.episode for one in figures_of(run).episodes] == [1]
     assert isinstance(first, EpisodeTask)
+
+
+def test_who_comes_after_an_episode_that_failed_keeps_its_number(tmp_path):
+    run = generations(tmp_path, "generations-1x2x4")
+    first, second = run.next_tasks({})
+    second.play(lambda turns: None)
+    assert run.next_tasks({first.name: "the model is gone"}) == []
+    figures = figures_of(run)
+    assert [one.episode for one in figures.episodes] == [2]
+    assert figures.episodes[0].directory.startswith(run.workdir(2).relative_to(run.root).as_posix())
+    results = results_of([RunOutcome(run)])
+    assert [one is not None for one in results.stories[0].scores[Ablation.ON]] == [False, True]
+    page = report(results, {run.workdir(2): run.workdir(2).with_suffix(".html")})
+    assert "/episode-2.html#2:" in page
 
 
 def test_ablations_between_two_episodes_are_refused(tmp_path):

@@ -43,6 +43,41 @@ def played(tmp_path_factory):
     return results_of([*map(RunOutcome, runs), RunOutcome(failed, "a `|` <b>reason</b>")])
 
 
+def _without_its_first_line(log):
+    log.write_bytes(log.read_bytes().partition(b"\n")[2])
+
+
+def _without_a_turn(log):
+    lines = log.read_bytes().splitlines(keepends=True)
+    log.write_bytes(b"".join(line for line in lines if b'"turn":3,' not in line))
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [(_without_its_first_line, "It can't be read"), (_without_a_turn, "turns are missing in the log")],
+)
+def test_a_run_whose_log_is_damaged_is_named_and_the_others_are_reported(tmp_path, damage, said):
+    runs = [a_run(tmp_path, "learning-2x5", seed=seed) for seed in (1, 2)]
+    for run in runs:
+        run.play()
+    damage(runs[1].workdir(1) / "runs" / "1" / "episode_log.jsonl")
+    results = results_of(list(map(RunOutcome, runs)))
+    assert [one.run.seed for one in results.runs] == [1]
+    [failed] = results.failures
+    assert failed.run.seed == 2
+    assert said in failed.failure
+    assert failed.failure.endswith(f"Delete {runs[1].folder}: then it is played anew.")
+
+
+def test_a_line_of_shown_memories_that_is_of_no_turn_counts_nowhere(tmp_path):
+    run = a_run(tmp_path, "learning-1x5")
+    run.play()
+    before = figures_of(run)
+    with (run.workdir(1) / "runs" / "1" / "shown_memories.jsonl").open("a") as file:
+        file.write('{"turn": "a"}\n')
+    assert figures_of(run) == before
+
+
 def test_the_figures_are_those_of_the_logs(tmp_path):
     commands = (*TO_THE_ORCHARD, "take pear", "take wooden clapper", "dance wildly", "dance wildly", "west")
     run = a_run(tmp_path, f"learning-2x{len(commands)}", commands=commands)

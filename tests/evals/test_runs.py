@@ -134,6 +134,15 @@ def test_a_run_of_an_earlier_version_goes_on(tmp_path):
     run.check()
 
 
+def test_a_run_file_without_versions_is_damaged(tmp_path):
+    run = a_run(tmp_path, "learning-1x4")
+    run.play()
+    told = json.loads((run.folder / "run.json").read_bytes())
+    (run.folder / "run.json").write_text(json.dumps(told | {"versions": 7}))
+    with pytest.raises(ConfigurationError, match=r"run\.json is damaged\. Delete the folder"):
+        run.check()
+
+
 @pytest.mark.parametrize("content", ["", "[]", "{"])
 def test_a_damaged_run_file_is_told_with_the_way_out(tmp_path, content):
     run = a_run(tmp_path, "learning-1x4")

@@ -25,6 +25,14 @@ def test_what_was_stored_comes_back_elsewhere(tmp_path, scheme):
     assert found == {"report.md": "all well\n", "runs/one/log.jsonl": "{}\n"}
 
 
+def test_only_what_an_evaluation_stores_is_brought(tmp_path):
+    kept, here = tmp_path / "kept", tmp_path / "here"
+    a_folder(kept / "evaluation")
+    for url in (f"file://{kept}", f"file://{kept}/evaluation/report.md"):
+        ResultStore(url).fetch(here)
+    assert not here.exists()
+
+
 def test_only_what_has_changed_is_stored_again_and_what_is_here_stays(tmp_path):
     root = a_folder(tmp_path / "here")
     store = ResultStore(f"file://{tmp_path}/kept")

@@ -74,14 +74,14 @@ def evaluate(options: EvalOptions) -> int:
     root = runs[0].root
     if store is not None:
         store.fetch(root)
+    for run in runs:
+        run.check()
     try:
         root.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise ConfigurationError(
             f"{root} can't be used as a folder: {error.strerror}. Name another with --out."
         ) from None
-    for run in runs:
-        run.check()
     executor = _executor(options)
     try:
         with _shown(runs, store) as display:
