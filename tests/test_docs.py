@@ -30,7 +30,7 @@ COMMANDS_TOO = (
     "docs/scale.md",
 )
 SHORTER = dict.fromkeys(("learning-5", "learning-4x200", "learning-8x200", "jttl-50"), "learning-2x6") | dict.fromkeys(
-    ("1-3", "1-5", "1-10", "11-20", "31-40"), "1"
+    ("1-3", "1-5", "1-10", "11-20", "61-70"), "1"
 )
 SHORTER["generations-8x64"] = "generations-1x2x3"
 """The protocols and seeds that stand in for those of the pages."""
