@@ -301,7 +301,8 @@ class OfflineExplorer:
         can_do = (one for one in opens if not one.startswith("drop ") or one.removeprefix("drop ") in droppable)
         # What had no effect this time has done its part: something else is closed.
         useful = (action for action in can_do if action not in self._notes_of(here).in_vain)
-        opener = next((action for action in useful if repeated.get(action, 0) < _MAX_OPENED), None)
+        left = (action for action in useful if repeated.get(action, 0) < _MAX_OPENED)
+        opener = min(left, key=lambda action: repeated.get(action, 0), default=None)
         if opener is not None:
             self._state.opener, repeated[opener] = opener, repeated.get(opener, 0) + 1
 
