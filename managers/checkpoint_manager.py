@@ -19,7 +19,7 @@ from session.game_state import GameState
 from session.history import TurnRecord
 from session.journal import Journal, Opening, TurnDecision
 from zorkgpt.encoding import as_json
-from zorkgpt.errors import CheckpointError, FileError, WorkdirError, ZorkGPTError
+from zorkgpt.errors import CheckpointError, EpisodeInUse, FileError, WorkdirError, ZorkGPTError
 from zorkgpt.files import write_file
 from zorkgpt.memory.storage.restore_point import Restorer, restore_point_of
 from zorkgpt.runlog.episodes import PATIENCE_S, run_directory
@@ -282,7 +282,7 @@ class CheckpointManager(Manager):
         try:
             lock.acquire(timeout=PATIENCE_S)
         except Timeout:
-            raise CheckpointError(f"Episode {episode} is being played by another process.") from None
+            raise EpisodeInUse(f"Episode {episode} is being played by another process.") from None
         except OSError as error:
             raise WorkdirError(f"The folder of episode {episode} can't be written: {error.strerror}.") from None
         self._lock = lock

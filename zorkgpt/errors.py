@@ -109,5 +109,9 @@ class CheckpointError(RunLogError):
     """An episode can't be resumed: there is none, it is over, somebody plays it, or what was kept of it is damaged."""
 
 
+class EpisodeInUse(CheckpointError):
+    """Another process plays the episode."""
+
+
 class EvaluationFailed(ZorkGPTError):
     """An episode of an evaluation ended with an error, or can't go on; what was played until then is kept."""

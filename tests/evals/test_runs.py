@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from managers.resumable import playing_lock
 from session.game_configuration import GameConfiguration
 from tests.fixtures.evaluations import TO_THE_ORCHARD, a_run
 from zorkgpt.errors import ConfigurationError, EvaluationFailed
@@ -105,6 +106,17 @@ def test_a_damaged_checkpoint_is_told_with_the_way_out(tmp_path):
         EvaluationFailed, match=f"Episode 1 was cut short and can't go on now: .* delete {run.folder}: "
     ):
         run.play()
+
+
+def test_a_run_that_another_process_plays_is_not_advised_to_be_deleted(tmp_path):
+    run = a_run(tmp_path, "learning-1x20")
+    with pytest.raises(KeyboardInterrupt):
+        run.play(StopAt(15))
+    with playing_lock(run.workdir(1) / "runs" / "1").acquire(), pytest.raises(EvaluationFailed) as told:
+        run.play()
+    assert str(told.value) == (
+        "Episode 1 is being played by another process. Once that has ended, the same command goes on."
+    )
 
 
 def test_another_player_can_not_go_on_with_a_run(tmp_path):

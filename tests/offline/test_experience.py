@@ -243,6 +243,10 @@ def test_a_turn_passes_where_the_same_commands_went_to_a_death_and_only_there():
     resumed = OfflineExplorer(a_map(), experience=lambda: known)
     resumed.resume([json.loads(json.dumps(told.changed_notes()))])
     assert played(told, 3, 4) == played(resumed, 3, 4) == usual[1:]
+    refused = OfflineExplorer(a_map(), experience=lambda: known)
+    assert played(refused, 1, 2) == ["take brass lamp", "wait"]
+    again = replace(CONTEXT, turn=2, refused="wait: the story knows no such word")
+    assert refused.get_action_with_reasoning(again).action == usual[1]
     # Another command came first.
     other = OfflineExplorer(a_map(), experience=lambda: Experience(deaths={4: ("look",)}))
     assert played(other, 1, 2, 3) == usual

@@ -91,14 +91,6 @@ def evaluate(options: EvalOptions) -> int:
         return ExitCode.INTERRUPTED
     results = results_of(outcomes)
     _write(results, root, pages=options.pages)
-    if store is not None:
-        try:
-            store.keep(root, root)
-        except FileError as error:
-            typer.echo(
-                printable(f"zorkgpt: {error} Everything is kept in {root}; the same command stores it."), err=True
-            )
-            return ExitCode.EPISODE_FAILED
     if options.json:
         sys.stdout.write(as_json_text(results).decode("utf-8", "replace"))
     else:
@@ -107,8 +99,14 @@ def evaluate(options: EvalOptions) -> int:
         console.print(f"{protocol.name}: {protocol.what}\n", soft_wrap=True)
         console.print(tables(results), soft_wrap=True)
         console.print(f"Report: {root / 'report.html'}", soft_wrap=True)
-        if store is not None:
-            console.print(f"Stored: {store.shown}", soft_wrap=True)
+    if store is not None:
+        try:
+            store.keep(root, root)
+        except FileError as error:
+            _to_stderr(printable(f"zorkgpt: {error}. Everything is kept in {root}; the same command stores it."))
+            return ExitCode.EPISODE_FAILED
+        if not options.json:
+            console_for(sys.stdout).print(f"Stored: {store.shown}", soft_wrap=True)
     return ExitCode.EPISODE_FAILED if results.failures else ExitCode.OK
 
 
@@ -215,16 +213,19 @@ class _Display:
         if outcome.failure or self._bar is None:
             end = f"not finished: {outcome.failure}" if outcome.failure else "finished"
             line = f"{run.story.title or run.game.stem}, {run.ablation}, seed {run.seed}: {end}"
-            (self._bar.console.print if self._bar else _to_stderr)(printable(line))
+            self._say(line)
         if self._store is not None and run.folder.is_dir():
             try:
                 self._store.keep(run.root, run.folder)
             except FileError as error:
                 # All of it is stored once more at the end.
                 if not self._told:
-                    _to_stderr(printable(f"{error} The runs are kept in {run.root}."))
+                    self._say(f"{error}. The runs are kept in {run.root}.")
                 self._told = True
         self._tell()
+
+    def _say(self, line: str) -> None:
+        (self._bar.console.print if self._bar else _to_stderr)(printable(line))
 
     def _tell(self) -> None:
         if self._bar is not None and self._task is not None:

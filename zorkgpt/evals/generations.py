@@ -25,7 +25,7 @@ _FIT = (Ablation.ON, Ablation.OFF, Ablation.NO_AUDIT)
 class GenerationRun(EvaluationRun):
     """A run whose episodes are tasks of their own.
 
-    An episode that was given up is left out of its generation, as long as at least half of its episodes are over.
+    An episode that was given up is left out of its generation, as long as at least half of the generation is over.
     """
 
     @property

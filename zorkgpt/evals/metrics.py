@@ -201,8 +201,7 @@ def figures_of(run: EvaluationRun) -> RunFigures:
     """Read what a run has left; only its finished episodes count.
 
     Raises:
-        EvaluationFailed: turns are missing in a log.
-        Exception: a file is damaged in some other way.
+        EvaluationFailed: turns are missing in a log. What else is damaged raises whatever reading it does.
     """
     played = run.played()
     name = run.config.episode_log_file
@@ -226,7 +225,8 @@ def _episode(run: EvaluationRun, files: EpisodeFiles, events: Sequence[Event], f
     end = last_end(events)
     assert end is not None
     turns = [event for event in events if isinstance(event, TurnPlayed)]
-    if {turn.turn for turn in turns} != set(range(1, end.turns + 1)):
+    numbers = {turn.turn for turn in turns}
+    if len(numbers) != end.turns or not all(1 <= number <= end.turns for number in numbers):
         raise EvaluationFailed(f"turns are missing in the log of episode {files.episode}, {files.directory}")
     shown = list(read_shown(files.directory))
     followed, worked = _trials(run, files)

@@ -79,10 +79,10 @@ def _origins(runs: Sequence[RunFigures]) -> list[tuple[float, float]]:
 
     Means over the runs; empty if nothing was shown.
     """
-    whole = [one.episodes for one in runs if one.run.ablation is Ablation.ON]
+    whole = [one for one in runs if one.run.ablation is Ablation.ON]
     found = []
-    for number in range(1, max((one.last for one in runs), default=0) + 1):
-        some = [one for episodes in whole for one in episodes if one.episode == number]
+    for number in range(1, max((one.last for one in whole), default=0) + 1):
+        some = [each for one in whole for each in one.episodes if each.episode == number]
         turns = max(1, sum(one.turns for one in some))
         earlier = sum(one.earlier for one in some)
         found.append(((sum(one.shown for one in some) - earlier) / turns, earlier / turns))

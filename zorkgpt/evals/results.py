@@ -88,7 +88,6 @@ def _read(outcome: RunOutcome) -> RunFigures | RunOutcome:
         return outcome
     run = outcome.run
     try:
-        run.recorded()
         return figures_of(run)
     except Exception as error:
         # Whatever has become of its files, the other runs are reported.

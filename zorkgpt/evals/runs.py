@@ -19,7 +19,7 @@ from session.checkpoint import FILE_NAME as CHECKPOINT
 from session.game_configuration import LOG_FILE, GameConfiguration
 from session.history import TurnRecord
 from zorkgpt.encoding import as_json
-from zorkgpt.errors import CheckpointError, ConfigurationError, EvaluationFailed
+from zorkgpt.errors import CheckpointError, ConfigurationError, EpisodeInUse, EvaluationFailed
 from zorkgpt.evals.ablations import Ablation
 from zorkgpt.evals.protocols import EvaluationProtocol
 from zorkgpt.evals.truth import LocatedEphemeral, TruthRecorder, ephemeral_of
@@ -48,7 +48,7 @@ _OF_NO_EFFECT: Any = {
     "orchestrator": {"max_turns_per_episode", "enable_state_export", "checkpoint_interval_turns"},
     "memory_deduplication": {"provider", "cache_embeddings", "batch_size"},
 }
-"""Settings that change nothing of what is played, or are told by themselves: models, embeddings, handicaps, turns."""
+"""Settings that change nothing of the play, may differ when a run goes on (budgets), or are told by themselves."""
 _PACKAGES = ("zorkgpt", "jericho", "numpy", "openai")
 
 
@@ -302,6 +302,8 @@ class EvaluationRun:
                 with assemble(config, options, (recorder, counted)) as orchestrator:
                     recorder.follow(orchestrator.services)
                     end = orchestrator.play_episode(resume=files.number if files.is_begun else None)
+        except EpisodeInUse as error:
+            raise EvaluationFailed(f"{error} Once that has ended, the same command goes on.") from None
         except CheckpointError as error:
             raise EvaluationFailed(
                 f"Episode {episode} was cut short and can't go on now: {error} If that stays so, delete "

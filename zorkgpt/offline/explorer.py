@@ -164,7 +164,7 @@ class OfflineExplorer:
     def _decide(self, here: int, context: PlayerContext) -> AgentDecision:
         feared = self._closed() | dangers.dangerous_rooms(self._graph, self._plan)
         decision = (
-            self._draw_other_luck()
+            self._draw_other_luck(context)
             or self._immediate_action(here, context)
             or self._choose(here, context, worth=0)
             or self._follow_plan(here, context, feared, at_any_price=False)
@@ -177,10 +177,13 @@ class OfflineExplorer:
         self._remember(here, decision.action, context)
         return decision
 
-    def _draw_other_luck(self) -> AgentDecision | None:
+    def _draw_other_luck(self, context: PlayerContext) -> AgentDecision | None:
         """Let a turn pass where an earlier episode, the same up to here, went to its death: so would this one."""
         state, deaths = self._state, self._experience.deaths
-        if not any(len(deaths[each]) == state.commands for each in state.repeats if each in deaths):
+        # Not every story knows the word, and not every critic lets it pass.
+        if context.refused is not None or not any(
+            len(deaths[each]) == state.commands for each in state.repeats if each in deaths
+        ):
             return None
         return AgentDecision("wait", "With the same commands, an earlier episode went from here to its death.")
 
