@@ -52,9 +52,17 @@ def _without_a_turn(log):
     log.write_bytes(b"".join(line for line in lines if b'"turn":3,' not in line))
 
 
+def _with_turns_that_nobody_played(log):
+    log.write_bytes(log.read_bytes().replace(b'"turns":5', b'"turns":999999999999'))
+
+
 @pytest.mark.parametrize(
     ("damage", "said"),
-    [(_without_its_first_line, "It can't be read"), (_without_a_turn, "turns are missing in the log")],
+    [
+        (_without_its_first_line, "It can't be read"),
+        (_without_a_turn, "turns are missing in the log"),
+        (_with_turns_that_nobody_played, "turns are missing in the log"),
+    ],
 )
 def test_a_run_whose_log_is_damaged_is_named_and_the_others_are_reported(tmp_path, damage, said):
     runs = [a_run(tmp_path, "learning-2x5", seed=seed) for seed in (1, 2)]
