@@ -131,6 +131,8 @@ class CheckpointManager(Manager):
         self._written = self._failures = 0
         self._last_turn = -1
         """The last turn that the checkpoint contains."""
+        self._is_saving = False
+        """Whether a checkpoint was begun, and not completed."""
         self._ephemeral = b""
         """The ephemeral memories as they were last written beside the checkpoint."""
 
@@ -144,6 +146,7 @@ class CheckpointManager(Manager):
         self._acquire(self._state.episode_id)
         self._ephemeral = b""
         self._last_turn = -1
+        self._is_saving = False
 
     def resume_episode(self) -> None:
         """Do nothing: `load` has claimed the episode already."""
@@ -186,16 +189,38 @@ class CheckpointManager(Manager):
             "log_bytes": _size(self._directory / self._config.episode_log_file),
             "snapshots": snapshots,
         }
+        self._is_saving = True
         try:
             self._save_session(snapshots.get("memory"))
             checkpoint.write_checkpoint(self._directory / checkpoint.FILE_NAME, content)
-            self._files.begin()
+            self._complete(turn)
         except (OSError, FileError) as error:
             self._note_failure(error)
             return False
+        return True
+
+    def complete(self) -> None:
+        """Complete a checkpoint that an interrupt cut short, if it is on disk: the episode will go on from it.
+
+        Otherwise what is written from here on would be kept to return to the one before.
+        """
+        if not self._is_saving:
+            return
+        try:
+            turn = checkpoint.read_checkpoint(self._directory / checkpoint.FILE_NAME).turn
+            if turn == self._state.turn_count:
+                self._complete(turn)
+        except CheckpointError:
+            # The interrupt came before there was one.
+            return
+        except OSError as error:
+            self._note_failure(error)
+
+    def _complete(self, turn: int) -> None:
+        self._files.begin()
         self._written += 1
         self._last_turn = turn
-        return True
+        self._is_saving = False
 
     def load(self, episode: int) -> SavedEpisode:
         """Claim an interrupted episode for this process and return what was saved of it.
@@ -210,7 +235,7 @@ class CheckpointManager(Manager):
         except CheckpointError:
             self.release()
             raise
-        self._last_turn, self._ephemeral = saved.checkpoint.turn, b""
+        self._last_turn, self._ephemeral, self._is_saving = saved.checkpoint.turn, b"", False
         return saved
 
     def check(self, saved: SavedEpisode) -> None:

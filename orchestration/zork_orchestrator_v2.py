@@ -200,6 +200,7 @@ class ZorkOrchestratorV2:
         return "turn limit"
 
     def _close(self, reason: str, message: str = "") -> EpisodeEnded:
+        self.managers.checkpoints.complete()
         self.services.map.save_map_state()
         self.managers.export.export()
         event = self._episodes.close(reason, message, self._cycle.left_to_try())

@@ -3,6 +3,7 @@
 import random
 import shutil
 import signal
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,13 @@ class Uninterrupted:
     before: Path
     """The working directory, with one episode behind it."""
     left: dict[str, Any]
-    touches: int
+    touched: tuple[str, ...]
+    """Each time that it touched a file: the event and the file."""
+
+    @property
+    def touches(self) -> int:
+        """How often it did."""
+        return len(self.touched)
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +43,7 @@ def whole(tmp_path_factory) -> Uninterrupted:
     shutil.copytree(before, workdir)
     second = played(workdir, *PLAY)
     assert second.code == 0
-    return Uninterrupted(before, left_behind(workdir, 2), second.touches)
+    return Uninterrupted(before, left_behind(workdir, 2), second.touched)
 
 
 def killed(whole: Uninterrupted, workdir: Path, kill_at: int) -> bool:
@@ -82,7 +89,7 @@ def test_killed_with_a_checkpoint_every_turn_or_on_the_way_back(tmp_path, monkey
     before, second = tmp_path / "before", tmp_path / "second"
     assert played(before, *PLAY).code == 0
     shutil.copytree(before, second)
-    whole = Uninterrupted(before, {}, played(second, *PLAY).touches)
+    whole = Uninterrupted(before, {}, played(second, *PLAY).touched)
     for part in (3, 4, 6, 8):
         workdir = tmp_path / str(part)
         assert killed(whole, workdir, whole.touches * part // 9)
@@ -111,9 +118,22 @@ def test_interrupted_anywhere_it_goes_on_as_after_a_kill(whole, tmp_path, how, t
     # Before these the episode has not begun yet, and after them its closing has.
     moments = random.Random(3).sample(range(whole.touches * 2 // 5, whole.touches * 3 // 5), times)
     for moment in moments:
-        workdir = tmp_path / str(moment)
-        shutil.copytree(whole.before, workdir)
-        assert played(workdir, *PLAY, kill_at=moment, how=how).code == ExitCode.INTERRUPTED
-        assert last_end(read_episode(workdir, 2)).reason == "interrupted"
-        assert played(workdir, "--resume").code == 0
-        assert left_behind(workdir, 2) == whole.left, f"interrupted at file access {moment} of {whole.touches}"
+        assert_goes_on(whole, tmp_path / str(moment), moment, how)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_interrupted_while_a_checkpoint_is_completed_it_goes_on_from_that(whole, tmp_path):
+    removed = "os.remove 0.Memories.md"
+    replaced = max(at for at, touch in enumerate(whole.touched) if touch == removed)
+    assert whole.touched[replaced - 1].startswith("os.rename checkpoint.json.")
+    assert_goes_on(whole, tmp_path / "work", replaced + 1, interrupt)
+
+
+def assert_goes_on(whole: Uninterrupted, workdir: Path, moment: int, how: Callable[[], None]) -> None:
+    """Check what an episode leaves that is interrupted at this file access, and resumed."""
+    shutil.copytree(whole.before, workdir)
+    assert played(workdir, *PLAY, kill_at=moment, how=how).code == ExitCode.INTERRUPTED
+    assert last_end(read_episode(workdir, 2)).reason == "interrupted"
+    assert played(workdir, "--resume").code == 0
+    assert left_behind(workdir, 2) == whole.left, f"interrupted at file access {moment} of {whole.touches}"
