@@ -61,6 +61,20 @@ def test_a_kill_before_the_first_change_leaves_the_files_as_they_are(tmp_path, w
     assert not list(marked.folder.glob("*"))
 
 
+def test_what_was_kept_for_an_earlier_mark_need_not_be_removable(tmp_path):
+    marked = Marked(tmp_path)
+    marked.memory.add_memory(5, "Hall", memory("Between"))
+    kept = marked.folder / "3.Memories.md"
+    kept.unlink()
+    (kept / "in it").mkdir(parents=True)
+    marked.point = marked.restorer.restore_point(4)
+    marked.restorer.begin(marked.folder, 4)
+    between = marked.contents()
+    marked.memory.add_memory(5, "Hall", memory("After"))
+    assert marked.put_back()
+    assert without_backup(marked.contents()) == without_backup(between)
+
+
 def test_what_is_written_after_a_later_mark_only_is_taken_back(tmp_path):
     marked = Marked(tmp_path)
     marked.memory.add_memory(5, "Hall", memory("Between"))

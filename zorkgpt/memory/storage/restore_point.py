@@ -121,13 +121,16 @@ class FileRestorer:
 
     def begin(self, folder: Path, number: int) -> None:
         """Keep from now on what the file was at the checkpoint of this number, and nothing for earlier ones."""
-        if self._before:
-            self._before.unlink(missing_ok=True)
+        before = self._before
         if folder != self._folder:
             self.end()
         self._folder, self._number = folder, number
         self._before = self._own_stamp = None
         self._written.clear()
+        if before:
+            # Where it can't be removed it lies there unused: it is named after the earlier checkpoint.
+            with suppress(OSError):
+                before.unlink()
 
     def end(self) -> None:
         """Stop keeping what the file was."""
