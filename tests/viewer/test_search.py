@@ -155,6 +155,23 @@ def test_what_is_played_meanwhile_is_found_too(tmp_path, open_page):
         expect(page.locator(".hit")).to_have_count(2)
 
 
+def test_what_was_asked_to_be_shown_is_shown_though_the_run_goes_on(tmp_path, open_page):
+    write_log(tmp_path, started(), *(turn(at, response="A lamp.") for at in range(1, 131)))
+    with served(tmp_path) as url:
+        page = open_page(f"{url}#1:1&find=lamp")
+        expect(page.locator(".hit")).to_have_count(100)
+        held = []
+        page.route("**/api/search*from=100", lambda route: held.append(route), times=1)
+        with page.expect_request("**/api/search*from=100"):
+            page.get_by_role("button", name="Show more").click()
+        write_log(tmp_path, turn(131, response="Another lamp."))
+        expect(page.locator("#found [role=status]")).to_have_text("Found 131 times")
+        held[0].continue_()
+        expect(page.locator(".hit")).to_have_count(131)
+        write_log(tmp_path, turn(132, response="One more lamp."))
+        expect(page.locator(".hit")).to_have_count(132)
+
+
 def test_a_line_is_found_wherever_the_file_is_cut_into_pieces(tmp_path):
     write_log(tmp_path, started(), *(turn(at) for at in range(1, 31)))
     lines = [call(at, f"{'x' * 1_500_000} needle{at}.") for at in range(1, 31)]

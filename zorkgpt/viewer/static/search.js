@@ -15,7 +15,11 @@ let standing;
 let list;
 let section;
 let timer = null;
-let found = { asked: "", hits: [], rows: [] };
+let found = { asked: "", hits: [], rows: [], begun: 0 };
+let lookUps = 0;
+// How many rows a person has asked to see of what is found for these words: they stay when the run goes on.
+let words = "";
+let wanted = 0;
 
 export function startSearch(element) {
   section = element.closest("section");
@@ -65,14 +69,30 @@ export async function updateSearch() {
   if (document.activeElement !== field && field.value !== view.find) field.value = view.find;
   for (const chip of chips.children) chip.setAttribute("aria-pressed", view.only.includes(chip.dataset.event));
   const version = [...run.episodes.values()].map((row) => `${row.generation}.${row.count}`).join();
-  const asked = JSON.stringify([view.find, view.only, version, run.memory]);
-  if (asked !== found.asked) {
-    const answer = await request(0);
-    if (asked !== JSON.stringify([view.find, view.only, version, run.memory])) return;
-    found = { asked, hits: answer.hits, rows: answer.rows };
-    draw();
-  }
+  if (words !== sought()) [words, wanted] = [sought(), 0];
+  const asked = JSON.stringify([words, version, run.memory]);
+  if (asked !== found.asked && !await lookUp(asked)) return;
   mark();
+}
+
+function sought() {
+  return JSON.stringify([view.find, view.only]);
+}
+
+// Whether what was found is shown: it is not if other words are sought by now, or if what was looked up later stands there.
+async function lookUp(asked) {
+  const these = sought();
+  const begun = ++lookUps;
+  const { hits, rows } = await request(0);
+  while (these === sought() && rows.length < Math.min(wanted, hits.length)) {
+    const answer = await request(rows.length);
+    if (!answer.rows.length) break;
+    rows.push(...answer.rows);
+  }
+  if (these !== sought() || begun < found.begun) return false;
+  found = { asked, hits, rows, begun };
+  draw();
+  return true;
 }
 
 function request(start) {
@@ -88,12 +108,8 @@ function draw() {
 }
 
 async function more() {
-  const { asked } = found;
-  const answer = await request(found.rows.length);
-  if (asked !== found.asked) return;
-  found.rows.push(...answer.rows);
-  draw();
-  mark();
+  wanted = found.rows.length + 1;
+  if (await lookUp(found.asked)) mark();
 }
 
 function item(row) {
