@@ -36,7 +36,7 @@ def tables() -> str:
     """Return the Markdown of all tables."""
     explained, lines = explanations(), []
     for table, section in sections.SECTIONS.items():
-        lines += [f"\n## `[tool.zorkgpt.{table}]`\n", f"{section.__doc__}\n", "| key | default | what |"]
+        lines += [f"\n## `[tool.zorkgpt.{table}]`\n", f"{section.__doc__}\n", "| key | default | description |"]
         lines.append("| --- | --- | --- |")
         for key, setting in section.model_fields.items():
             owners = [owner.__name__ for owner in section.__mro__]

@@ -16,7 +16,7 @@ def test_a_tab_that_follows_the_recipe_shows_the_turn_that_is_looked_at(tmp_path
     project, run, page_file = tmp_path / "project", tmp_path / "run", tmp_path / "page.html"
     project.mkdir()
     copied_project(project)
-    follow([step for step in recipes()["A tab of the viewer"] if step.path], project)
+    follow([step for step in recipes()["Viewer tab"] if step.path], project)
     played(run, episodes=1, turns=40)
     command = [sys.executable, "main.py", "view", "--workdir", str(run), "--export", str(page_file)]
     subprocess.run(command, cwd=project, check=True, capture_output=True)
