@@ -50,11 +50,12 @@ FLAT_NAMES = _flat_names()
 class GameConfiguration(Tables):
     """Every setting of a run.
 
-    Made from sections (`memory={"debug_ephemeral": True}`), from flat names (`debug_ephemeral=True`), or both; every
-    setting can be read by its flat name too.
+    Accepts sections (`memory={"debug_ephemeral": True}`), flat names (`debug_ephemeral=True`), or both. Every setting
+    can be read by its flat name.
 
     Raises:
-        ConfigurationError: a key is unknown or a value is wrong; the message names the key.
+        ConfigurationError: A keyword is unknown or a value is invalid. The message names the setting. `from_config`
+            and `load` read files that other programs may have written, so they ignore unknown names with a warning.
     """
 
     def __init__(self, **given: Any) -> None:
@@ -88,8 +89,12 @@ class GameConfiguration(Tables):
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> "GameConfiguration":
-        """Make a configuration from a dict of sections, of flat names, or of both."""
-        return cls(**config)
+        """Make a configuration from a dict of sections, flat names, or both. Unknown names are ignored with a warning.
+
+        Raises:
+            ConfigurationError: A value is invalid.
+        """
+        return cls(**without_unknown(config, "the configuration"))
 
     @classmethod
     def load(
@@ -101,10 +106,15 @@ class GameConfiguration(Tables):
     ) -> "GameConfiguration":
         """Read the tables of pyproject.toml, overridden by the environment, overridden by `arguments`.
 
+        Unknown names in the file or the environment are ignored with a warning.
+
         Args:
-            pyproject: the file; by default the one in the current directory, if there is one.
-            environment: `ZORKGPT_<TABLE>__<KEY>` and the OPENAI_* fallbacks; by default that of the process.
-            arguments: flat names or sections; those that are None are left out.
+            pyproject: The file. Defaults to the one in the current directory, if it exists.
+            environment: `ZORKGPT_<TABLE>__<KEY>` and the OPENAI_* fallbacks. Defaults to the process's environment.
+            arguments: Flat names or sections. None values are ignored.
+
+        Raises:
+            ConfigurationError: A value is invalid, an argument is unknown, or the file is missing or not TOML.
         """
         # Importing the library takes longer than most commands.
         from session.settings_sources import read_configuration
@@ -151,6 +161,44 @@ class GameConfiguration(Tables):
         return window
 
 
+def without_unknown(given: Mapping[str, Any], source: str) -> dict[str, Any]:
+    """Return the settings without unknown names, and warn about those once per process.
+
+    Args:
+        given: Sections, flat names, or both.
+        source: Where the settings come from, for the warning.
+    """
+    known: dict[str, Any] = {}
+    unknown: list[str] = []
+    for name, value in given.items():
+        if name in SECTIONS and isinstance(value, Mapping):
+            keys = SECTIONS[name].model_fields
+            known[name] = {key: setting for key, setting in value.items() if key in keys}
+            unknown += [f"{name}.{key}" for key in value if key not in keys]
+        elif name in SECTIONS or name in FLAT_NAMES:
+            known[name] = value
+        else:
+            unknown.append(name)
+    warn_of_unknown(source, {name: similar_names(name) for name in unknown})
+    return known
+
+
+def warn_of_unknown(source: str, suggestions: Mapping[str, str]) -> None:
+    """Warn once per process about each of these unknown names.
+
+    Args:
+        suggestions: For each name the sentence that suggests another one.
+    """
+    new = [name for name in suggestions if (source, name) not in _WARNED]
+    _WARNED.update((source, name) for name in new)
+    if new:
+        log.warning("Ignored in %s: %s", source, " ".join(f"{name!r} is unknown.{suggestions[name]}" for name in new))
+
+
+_WARNED: set[tuple[str, str]] = set()
+"""Sources and unknown names that were reported already: a command reads its configuration several times."""
+
+
 def _as_dict(table: str, value: Any) -> dict[str, Any]:
     if isinstance(value, BaseModel):
         return value.model_dump(exclude_unset=True)
@@ -172,9 +220,9 @@ def _explain(error: ValidationError) -> str:
 
 
 def similar_names(name: str) -> str:
-    """Return the sentence that suggests the setting that was probably meant."""
+    """Return a sentence that suggests the setting that was probably meant."""
     known = [f"{table}.{key}" for table, section in SECTIONS.items() for key in section.model_fields]
     known += [*SECTIONS, *FLAT_NAMES]
     longer = [setting for setting in known if setting.startswith(name)]
     close = longer or difflib.get_close_matches(name, known, n=1, cutoff=0.6)
-    return f" Did you mean {close[0]!r}?" if close else " See docs/configuration.md for the settings there are."
+    return f" Did you mean {close[0]!r}?" if close else " See docs/configuration.md for all settings."

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from session.game_configuration import GameConfiguration, similar_names
+from session.game_configuration import GameConfiguration, similar_names, warn_of_unknown, without_unknown
 from session.sections import SECTIONS
 from zorkgpt.errors import ConfigurationError
 
@@ -15,7 +15,6 @@ try:
         EnvSettingsSource,
         InitSettingsSource,
         PydanticBaseSettingsSource,
-        PyprojectTomlConfigSettingsSource,
         SettingsConfigDict,
     )
 except ModuleNotFoundError as problem:
@@ -35,14 +34,13 @@ def read_configuration(
     """Merge all sources, key by key.
 
     Args:
-        pyproject: None: the file in the current directory, if there is one.
-        arguments: flat names, tables, or both.
+        pyproject: None for the file in the current directory, if it exists.
+        arguments: Flat names, tables, or both.
 
     Raises:
-        ConfigurationError: a setting is unknown or wrong, or the file is missing or not TOML.
+        ConfigurationError: A value is invalid, an argument is unknown, or the file is missing or not TOML.
     """
-    if pyproject is not None and not pyproject.is_file():
-        raise ConfigurationError(f"No configuration file at {pyproject}.")
+    tables = _tables(pyproject)
     variables = _setting_variables(environment)
     fallbacks = {key: environment[name] for key, name in _FALLBACKS.items() if environment.get(name)}
 
@@ -52,7 +50,6 @@ def read_configuration(
             enable_decoding=False,
             env_prefix=ENV_PREFIX,
             env_nested_delimiter=_DELIMITER,
-            pyproject_toml_table_header=("tool", "zorkgpt"),
         )
 
         @classmethod
@@ -67,15 +64,26 @@ def read_configuration(
             return (
                 init_settings,
                 _Environment(settings_cls, variables),
-                PyprojectTomlConfigSettingsSource(settings_cls, pyproject),
+                InitSettingsSource(settings_cls, tables),
                 InitSettingsSource(settings_cls, {"llm": fallbacks} if fallbacks else {}),
             )
 
-    try:
-        merged = MergedConfiguration(**arguments)
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ConfigurationError(f"{pyproject or 'pyproject.toml'} can't be read as TOML: {error}") from None
+    merged = MergedConfiguration(**arguments)
     return GameConfiguration(**{table: getattr(merged, table) for table in merged.model_fields_set})
+
+
+def _tables(pyproject: Path | None) -> dict[str, Any]:
+    """Return the known settings of the table `tool.zorkgpt`; empty if there is no file or table."""
+    path = pyproject or Path("pyproject.toml")
+    if not path.is_file():
+        if pyproject is not None:
+            raise ConfigurationError(f"No configuration file at {pyproject}.")
+        return {}
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8")).get("tool", {}).get("zorkgpt", {})
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigurationError(f"{path} can't be read as TOML: {error}") from None
+    return without_unknown(table, f"[tool.zorkgpt] of {path}")
 
 
 class _Environment(EnvSettingsSource):
@@ -90,11 +98,7 @@ class _Environment(EnvSettingsSource):
 
 
 def _setting_variables(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables that name a setting.
-
-    Raises:
-        ConfigurationError: one has the form of a setting's name and names none, or lacks an underscore.
-    """
+    """Return the variables that name a setting, and warn about those that only look like one."""
     names = {
         f"{ENV_PREFIX}{table}{_DELIMITER}{key}".upper(): f"{ENV_PREFIX}{table}_{key}".upper()
         for table, section in SECTIONS.items()
@@ -102,15 +106,14 @@ def _setting_variables(environment: Mapping[str, str]) -> dict[str, str]:
     }
     misspelt = {wrong: right for right, wrong in names.items()}
     found = {}
+    unknown = {}
     for variable, value in environment.items():
         name = variable.upper()
         if name in names:
             found[variable] = value
         elif name.startswith(ENV_PREFIX) and _DELIMITER in name:
-            meant = name.removeprefix(ENV_PREFIX).lower().replace(_DELIMITER, ".", 1)
-            raise ConfigurationError(f"{variable} names no setting.{similar_names(meant)}")
+            unknown[variable] = similar_names(name.removeprefix(ENV_PREFIX).lower().replace(_DELIMITER, ".", 1))
         elif name in misspelt:
-            raise ConfigurationError(
-                f"{variable} names no setting. Did you mean {misspelt[name]}, with two underscores?"
-            )
+            unknown[variable] = f" Did you mean {misspelt[name]}, with two underscores?"
+    warn_of_unknown("the environment", unknown)
     return found

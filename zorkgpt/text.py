@@ -1,6 +1,8 @@
 """Functions on text that every part of the project shares."""
 
 _LONGEST_QUOTE = 200
+_ARTICLES = frozenset({"", "the", "a", "an", "some", "your", "my", "his", "her", "their"})
+"""Words that take the place of "the". An empty name has no article."""
 
 
 def normalized_action(action: str) -> str:
@@ -11,6 +13,17 @@ def normalized_action(action: str) -> str:
 def number_of(count: int, one: str, many: str) -> str:
     """Return a count with its noun: `1 turn`, `2 turns`."""
     return f"{count} {one if count == 1 else many}"
+
+
+def with_article(name: str) -> str:
+    """Return a name with "the", unless it begins with an article or a capital letter."""
+    first = name.split(" ")[0]
+    return name if first in _ARTICLES or first[:1].isupper() else f"the {name}"
+
+
+def sentence_case(text: str) -> str:
+    """Return the text with a capital first letter."""
+    return text[:1].upper() + text[1:]
 
 
 def quoted(value: object) -> str:

@@ -303,7 +303,7 @@ def test_what_is_no_longer_so_in_this_episode_is_not_believed_any_longer(play):
     manager.record_action_outcome(6, "Attic", "take sword", "Taken.", HELD | again)
     assert kept(manager, 6) == [("I left the sword here", "ephemeral", "SUPERSEDED")]
     (gone,) = manager.ephemeral_cache[6]
-    assert gone.invalidation_reason == "by the object tree this is no longer true of the short sword"
+    assert gone.invalidation_reason == "contradicted by the game state (the short sword)"
 
 
 def test_an_arrival_scores_nothing_of_its_own(play):

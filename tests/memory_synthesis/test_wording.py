@@ -97,7 +97,7 @@ def test_what_leaves_a_place_before_the_player_comes_there_is_not_told():
     assert facts_in_words(request("north", "Yard", moved=(leaves,), **walk)) == facts_in_words(
         request("north", "Yard", **walk)
     )
-    assert 'The rat moved from "Yard" to the Attic.' in facts_in_words(
+    assert 'The rat moved from "Yard" to Attic.' in facts_in_words(
         request("north", "Yard. A rat runs off.", moved=(leaves,), **walk)
     )
 

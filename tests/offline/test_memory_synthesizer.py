@@ -46,6 +46,12 @@ def taught(action: str, response: str, truth: ZMachineContext = TRUTH, **more):
             ActionOutcome.WORKS,
             "The troll is then gone. All is well in here.",
         ),
+        (
+            replace(TRUTH, moved=(ObjectMoved(7, "the bell", 1, "The Hall", 40, "a Dark Yard"),)),
+            "SUCCESS",
+            ActionOutcome.WORKS,
+            "The bell moves from The Hall to a Dark Yard. All is well in here.",
+        ),
         (TOOK, "SUCCESS", ActionOutcome.TAKES, "The brass lamp is here. It can be taken. All is well in here."),
     ],
 )

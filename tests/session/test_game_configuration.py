@@ -92,15 +92,20 @@ def test_a_wrong_setting_is_named(given, named):
         GameConfiguration(**given)
 
 
-def test_a_misspelt_variable_is_named(tmp_path):
+@pytest.mark.parametrize(
+    ("variable", "suggested"),
+    [
+        ("ZORKGPT_GAMPLAY__TURN_DELAY_SECONDS", "gameplay.turn_delay_seconds"),
+        ("ZORKGPT_GAMEPLAY_ENABLE_CRITIC", "ZORKGPT_GAMEPLAY__ENABLE_CRITIC, with two underscores"),
+    ],
+)
+def test_a_misspelled_variable_is_ignored_with_a_warning(variable, suggested, tmp_path, caplog):
     file = write(tmp_path / "pyproject.toml", "")
-    with pytest.raises(ConfigurationError, match=r"ZORKGPT_GAMPLAY__TURN_DELAY_SECONDS.*gameplay.turn_delay_seconds"):
-        GameConfiguration.load(pyproject=file, environment={"ZORKGPT_GAMPLAY__TURN_DELAY_SECONDS": "1"})
-
-
-def test_a_variable_with_one_underscore_too_few_is_named():
-    with pytest.raises(ConfigurationError, match="Did you mean ZORKGPT_GAMEPLAY__ENABLE_CRITIC"):
-        GameConfiguration.load(environment={"ZORKGPT_GAMEPLAY_ENABLE_CRITIC": "false"})
+    config = GameConfiguration.load(pyproject=file, environment={variable: "1"})
+    assert config == GameConfiguration()
+    [warning] = caplog.messages
+    assert f"'{variable}' is unknown" in warning
+    assert suggested in warning
 
 
 def test_a_variable_of_somebody_else_is_left_alone():
@@ -113,9 +118,31 @@ def test_no_two_files_share_a_name(name):
         GameConfiguration(map_state_file=name)
 
 
-def test_an_unknown_table_in_the_file_is_named(tmp_path):
-    file = write(tmp_path / "pyproject.toml", "[tool.zorkgpt.memroy]\ndebug_ephemeral = true\n")
-    with pytest.raises(ConfigurationError, match="'memroy'.*'memory'"):
+def test_unknown_names_in_the_file_are_ignored_with_one_warning(tmp_path, caplog):
+    file = write(
+        tmp_path / "pyproject.toml",
+        "[tool.zorkgpt.memroy]\ndebug_ephemeral = true\n[tool.zorkgpt.retry]\nmax_retries = 5\n"
+        "[tool.zorkgpt.gameplay]\nturn_delay = 3\nturn_delay_seconds = 1.5\n",
+    )
+    configs = [GameConfiguration.load(pyproject=file, environment={}) for _ in range(2)]
+    assert configs == [GameConfiguration(turn_delay_seconds=1.5)] * 2
+    [warning] = caplog.messages
+    assert "'memroy' is unknown. Did you mean 'memory'?" in warning
+    assert "'retry' is unknown. See docs/configuration.md" in warning
+    assert "'gameplay.turn_delay' is unknown. Did you mean 'gameplay.turn_delay_seconds'?" in warning
+
+
+def test_unknown_names_in_a_dict_are_ignored_with_a_warning(caplog):
+    config = GameConfiguration.from_config({"max_turn": 3, "memory": {"debug_ephmeral": True, "debug_ephemeral": True}})
+    assert config == GameConfiguration(debug_ephemeral=True)
+    [warning] = caplog.messages
+    assert "'max_turn' is unknown. Did you mean 'max_turns_per_episode'?" in warning
+    assert "'memory.debug_ephmeral' is unknown. Did you mean 'memory.debug_ephemeral'?" in warning
+
+
+def test_an_invalid_value_in_the_file_is_still_an_error(tmp_path):
+    file = write(tmp_path / "pyproject.toml", "[tool.zorkgpt]\nmax_turns_per_episode = 0\nother = 1\n")
+    with pytest.raises(ConfigurationError, match="'orchestrator.max_turns_per_episode' is 0"):
         GameConfiguration.load(pyproject=file, environment={})
 
 

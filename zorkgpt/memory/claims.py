@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
 
+from zorkgpt.text import with_article
+
 
 class Relation(StrEnum):
     """What a claim says of a thing, a place or a way."""
@@ -100,9 +102,9 @@ class Claim:
             case Relation.LEADS:
                 return f"{name} leads to {_plain(self.other_name)}"
             case Relation.IN | Relation.ON:
-                return f"the {name} is {self.relation.value} the {_plain(self.other_name)}"
+                return f"{with_article(name)} is {self.relation.value} {with_article(_plain(self.other_name))}"
             case _:
-                return f"the {name} is {self.relation.value}"
+                return f"{with_article(name)} is {self.relation.value}"
 
 
 @lru_cache(maxsize=4096)

@@ -34,6 +34,7 @@ from zorkgpt.memory.synthesis import MemorySynthesizer, SynthesisRequest
 from zorkgpt.memory.triggers import ALL, Trigger, plainly_taken, reasons_to_remember
 from zorkgpt.memory.visits import Visits
 from zorkgpt.memory.writer import MemoryWriter
+from zorkgpt.text import with_article
 
 if TYPE_CHECKING:
     from zorkgpt.memory.answers import FurtherFact, MemorySynthesisResponse
@@ -543,7 +544,8 @@ class Learner:
             for memory in [one for one in kept if is_current(one)]:
                 denied = next((one for one in memory.claims if self._handled.denies(location_id, one)), None)
                 if denied is not None:
-                    reason = f"by the object tree this is no longer true of the {self._handled.name_of(denied.number)}"
+                    thing = with_article(self._handled.name_of(denied.number))
+                    reason = f"contradicted by the game state ({thing})"
                     self._writer.invalidate_ephemeral(location_id, memory, reason, turn)
 
     def _place(self, request: SynthesisRequest, fact: "Fact") -> tuple[PlaceKey, str]:

@@ -21,6 +21,7 @@ from zorkgpt.memory.retrieval import LocatedMemory, estimated_tokens
 from zorkgpt.memory.triggers import LONG_RESPONSE
 from zorkgpt.memory.world import TEXT_ADVENTURE, World
 from zorkgpt.prompts.render import cut, one_line, render
+from zorkgpt.text import sentence_case, with_article
 
 if TYPE_CHECKING:
     from zorkgpt.memory.answers import MemorySynthesisResponse
@@ -383,26 +384,27 @@ def _moved(move: ObjectMoved, request: SynthesisRequest) -> str:
     dropped = move.name in turn.inventory_before and move.name not in turn.inventory_after
     origin = "you" if dropped else _holder(move.origin, move.origin_number, request)
     if move.destination_number is None and not taken:
-        return f"The {_name(move.name)} disappeared from {origin}."
+        return f"{sentence_case(with_article(_name(move.name)))} disappeared from {origin}."
     destination = "you" if taken else _holder(move.destination, move.destination_number, request)
-    return f"The {_name(move.name)} moved from {origin} to {destination}."
+    return f"{sentence_case(with_article(_name(move.name)))} moved from {origin} to {destination}."
 
 
 def _holder(name: str, number: int | None, request: SynthesisRequest) -> str:
     if number is None:
         return "nowhere"
     places = (request.location_id, request.context.location_before, request.context.location_after)
-    return one_line(_name(name)) if number in places else f"the {_name(name)}"
+    return one_line(_name(name)) if number in places else with_article(_name(name))
 
 
 def _changed(change: AttributeChanged) -> str:
     if change.attribute.startswith("attribute "):
-        return f"Something about the {_name(change.name)} changed."
-    return f"The {_name(change.name)} is {'now' if change.value else 'no longer'} {change.attribute}."
+        return f"Something about {with_article(_name(change.name))} changed."
+    name = sentence_case(with_article(_name(change.name)))
+    return f"{name} is {'now' if change.value else 'no longer'} {change.attribute}."
 
 
 def _listed(names: list[str]) -> str:
-    return ", ".join(f"the {_name(name)}" for name in names)
+    return ", ".join(with_article(_name(name)) for name in names)
 
 
 def _name(name: str) -> str:

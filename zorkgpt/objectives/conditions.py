@@ -7,6 +7,7 @@ from functools import cached_property, lru_cache
 
 from game_interface.models import Observation, Transition
 from zorkgpt.identity_cache import cached_by_identity
+from zorkgpt.text import with_article
 
 ExitNamer = Callable[[str], str]
 """Action → the name of the exit that it takes, however it was typed."""
@@ -37,7 +38,6 @@ class ConditionKind(StrEnum):
 
 FINDINGS = frozenset({ConditionKind.VISITED, ConditionKind.WAY_TRIED, ConditionKind.TEXT})
 """Kinds that stay reached across episodes; the others describe a state of the world, which a restart undoes."""
-_ARTICLES = frozenset({"", "the", "a", "an", "some", "your", "my", "his", "her", "their"})
 """First words of names before which no "the" is put."""
 
 
@@ -150,17 +150,11 @@ def _is_at(thing: int | None, place: int | None, now: Observation) -> bool:
     return False
 
 
-def _with_article(name: str) -> str:
-    """Return the name of a thing with "the", unless it is a proper name or has a word like it."""
-    first = name.split(" ")[0]
-    return name if first in _ARTICLES or first[:1].isupper() else f"the {name}"
-
-
 def describe(condition: Condition, rooms: Mapping[int, str], things: Mapping[int, str]) -> str:
     """Return the condition in words."""
-    thing = _with_article(things.get(condition.thing or 0, ""))
+    thing = with_article(things.get(condition.thing or 0, ""))
     room, holder = rooms.get(condition.place or 0), things.get(condition.place or 0, "")
-    place = f"{room or _with_article(holder)} ({condition.place})"
+    place = f"{room or with_article(holder)} ({condition.place})"
     match condition.kind:
         case ConditionKind.SCORE:
             return f"the score is {condition.points} or more"

@@ -12,6 +12,7 @@ from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.models import AttributeChanged, Category, ObjectMoved, Persistence, ThingAtHand
 from zorkgpt.memory.synthesis import SynthesisRequest
 from zorkgpt.offline.phrases import ActionOutcome, is_dark, title_of, whole_sentences
+from zorkgpt.text import sentence_case, with_article
 
 _TEXT_LIMIT = 200
 _MAX_THINGS = 10
@@ -132,18 +133,19 @@ def _effects(request: SynthesisRequest) -> str:
 
 def _changed(change: AttributeChanged) -> str:
     state = _GAINED.get((change.attribute, change.value))
-    return f"The {change.name} is then {state}." if state else ""
+    return f"{sentence_case(with_article(change.name))} is then {state}." if state else ""
 
 
 def _moved(move: ObjectMoved, *, alive: bool) -> str:
     if alive and move.destination_number is not None:
         # Creatures move by themselves.
         return ""
+    name = sentence_case(with_article(move.name))
     if move.origin_number is None:
-        return f"The {move.name} appears."
+        return f"{name} appears."
     if move.destination_number is None:
-        return f"The {move.name} is then gone."
-    return f"The {move.name} moves from the {move.origin} to the {move.destination}."
+        return f"{name} is then gone."
+    return f"{name} moves from {with_article(move.origin)} to {with_article(move.destination)}."
 
 
 def _is_in_sight(move: ObjectMoved, request: SynthesisRequest) -> bool:
@@ -184,9 +186,9 @@ def _described(things: Sequence[ThingAtHand]) -> str:
     alive = {thing.number for thing in things if thing.alive}
     for thing in things:
         held = "On" if thing.on_top else "With" if thing.holder_number in alive else "In"
-        where = f"{held} the {thing.holder}" if thing.holder_number is not None else "Here"
+        where = f"{held} {with_article(thing.holder)}" if thing.holder_number is not None else "Here"
         states = f" ({', '.join(thing.states)})" if thing.states else ""
-        groups.setdefault(where, []).append(f"the {thing.name}{states}")
+        groups.setdefault(where, []).append(f"{with_article(thing.name)}{states}")
     groups = dict(sorted(groups.items(), key=lambda group: group[0] != "Here"))
     return " ".join(
         f"{where} {'is' if len(names) == 1 else 'are'} {_listed(names)}." for where, names in groups.items()

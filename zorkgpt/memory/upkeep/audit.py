@@ -9,6 +9,7 @@ from zorkgpt.memory.claims import OPPOSITE, Claim, Relation
 from zorkgpt.memory.models import Persistence, PlaceKey
 from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.storage.changes import is_current
+from zorkgpt.text import with_article
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,4 +99,4 @@ def is_so(claim: Claim, thing: Thing, location_id: PlaceKey) -> bool | None:
 def _in_words(thing: Thing) -> str:
     where = f"is in {thing.room_name} ({thing.room})" if thing.room is not None else "is nowhere"
     states = f" and {', '.join(thing.states)}" if thing.states else ""
-    return f"the {thing.name} {where}{states}"
+    return f"{with_article(thing.name)} {where}{states}"
