@@ -1,4 +1,4 @@
-"""What it costs to be resumable: whole episodes of the offline player with a checkpoint after every turn, and without.
+"""What it costs to be resumable: whole episodes of the rules player with a checkpoint after every turn, and without.
 
     uv run python -m benchmarks.checkpoint [--game zork1.z5] [--turns 300] [--rounds 5]
 
@@ -29,7 +29,7 @@ def play(story: Story, turns: int, interval: int) -> tuple[float, float, int]:
             embedding_provider="none",
             checkpoint_interval_turns=interval,
         )
-        with assemble(config, RunOptions(PlayerChoice("offline", "measurement", None), story)) as run:
+        with assemble(config, RunOptions(PlayerChoice("rules", "measurement", None), story)) as run:
             run.reset_episode()
             began, clock = process_time(), perf_counter()
             while run.game_state.turn_count < turns and not run.game_state.finished:

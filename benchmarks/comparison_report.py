@@ -73,7 +73,7 @@ def worth_of_memory(quick: bool) -> str:
     protocol = protocol_named("learning-2x60" if quick else "learning-4x200")
     seeds = [1] if quick else [1, 2, 3]
     ablations = [Ablation.ON, Ablation.OFF] if quick else [Ablation.ON, Ablation.OFF, Ablation.SHUFFLED]
-    choice = PlayerChoice("offline", "measurement", None)
+    choice = PlayerChoice("rules", "measurement", None)
     with tempfile.TemporaryDirectory() as folder:
         runs = list(
             plan(protocol, [find_story("slackwater")], seeds, ablations, choice, GameConfiguration(), Path(folder))

@@ -101,9 +101,7 @@ def episodes(story: str | None, count: int, turns: int) -> list[str]:
             )
             calls, score = 0, 0
             found = find_story(story)
-            with assemble(
-                config, RunOptions(PlayerChoice("offline", "measurement", None), story=found)
-            ) as orchestrator:
+            with assemble(config, RunOptions(PlayerChoice("rules", "measurement", None), story=found)) as orchestrator:
                 for _ in range(count):
                     end = orchestrator.play_episode()
                     calls, score = calls + end.metrics["synthesis_calls"], end.score
@@ -127,7 +125,7 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=200)
     given = parser.parse_args()
     print(f"{speed()}\n")
-    print(f"{given.episodes} episodes of the offline player (rules, no language model), {given.turns} turns each\n")
+    print(f"{given.episodes} episodes of the rules player (no language model), {given.turns} turns each\n")
     print("| story | dedup | file, bytes | memories | tokens shown at a place | synthesis calls | last score |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
     for story in (None, *given.story):

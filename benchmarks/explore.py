@@ -66,7 +66,7 @@ def play(game: str | None, setting: Setting, seed: int, episodes: int, turns: in
             embedding_provider="none",
             checkpoint_interval_turns=turns,
         )
-        choice = PlayerChoice("offline", "measurement", None)
+        choice = PlayerChoice("rules", "measurement", None)
         run_options = RunOptions(choice, find_story(game), seed, setting.memory, keep_map=setting.map)
         with assemble(config, run_options) as orchestrator:
             ends = [orchestrator.play_episode() for _ in range(episodes)]
@@ -118,7 +118,7 @@ def main() -> None:
     given = parser.parse_args()
     story = find_story(given.game)
     seeds = range(given.first_seed, given.first_seed + given.seeds)
-    print(f"{story.title or story.path.name}: offline player (rules, no language model), seeds {seeds[0]}-{seeds[-1]}")
+    print(f"{story.title or story.path.name}: rules player (no language model), seeds {seeds[0]}-{seeds[-1]}")
     print(f"{given.episodes} episodes of {given.turns} turns each; means over seeds, 95 % bootstrap intervals\n")
     print("| memory | map | return | best | first | all | last 3 | places | deaths | repeated | replayed | arrived |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |", flush=True)

@@ -2,7 +2,7 @@
 
     uv run python -m benchmarks.knowledge [--seeds 3] [--episodes 4] [--turns 300]
 
-The offline player plays the bundled story; no model is asked. A line is counted at most once in each look back.
+The rules player plays the bundled story; no model is asked. A line is counted at most once in each look back.
 "Places" are the tokens that all places together would show, with the patterns across places told there, and told once.
 """
 
@@ -42,7 +42,7 @@ def play(seed: int, episodes: int, turns: int) -> list[Standing]:
 
 def _after_one(workdir: Path, seed: int, turns: int) -> Standing:
     config = GameConfiguration(zork_game_workdir=str(workdir), max_turns_per_episode=turns, embedding_provider="none")
-    with assemble(config, RunOptions(PlayerChoice("offline", "a benchmark", None), seed=seed)) as game:
+    with assemble(config, RunOptions(PlayerChoice("rules", "a benchmark", None), seed=seed)) as game:
         game.play_episode()
         short = _tokens(game.simple_memory)
     with SimpleMemoryManager.open(workdir) as memory:
@@ -72,7 +72,7 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=300)
     given = parser.parse_args()
     runs = [play(seed, given.episodes, given.turns) for seed in range(1, given.seeds + 1)]
-    print(f"Offline player (rules, no language model), bundled story; means over {given.seeds} seeds\n")
+    print(f"Rules player (rules, no language model), bundled story; means over {given.seeds} seeds\n")
     print("| episode | lines believed | struck | patterns | borne out | contradicted | places, tokens | told once |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- |")
     for episode in range(given.episodes):

@@ -2,7 +2,7 @@
 
     uv run python -m benchmarks.loop [--game zork1.z5] [--turns 400] [--episodes 5]
 
-The offline player, with memory, embeddings, critic, objectives, knowledge, extractor, context and checkpoints:
+The rules player, with memory, embeddings, critic, objectives, knowledge, extractor, context and checkpoints:
 whole episodes, opening and closing included, beside the interpreter alone on the same commands. One more episode is
 played before, so that the embeddings are loaded and something is known. CPU time, of this process and the
 interpreter's, says on a busy machine what the wall clock can't.
@@ -47,7 +47,7 @@ PARTS = {
     "zorkgpt/critic.py": "critic",
     "managers/rejection_manager.py": "critic",
     "zorkgpt/memory/manager.py": "memory",
-    "zorkgpt/offline/explorer.py": "offline player",
+    "zorkgpt/offline/explorer.py": "rules player",
     "game_interface/core/jericho_interface.py": "game",
 }
 INNER = {"zorkgpt/embeddings/": "embeddings"}
@@ -118,7 +118,7 @@ def part_of(frame: FrameType | None) -> str:
 def play(story: Story, episodes: int, turns: int, folder: str) -> tuple[list[list[str]], Clocks, Samples]:
     """The commands of each episode, how long it took, and what with."""
     config = GameConfiguration(zork_game_workdir=folder, max_turns_per_episode=turns)
-    run_options = RunOptions(PlayerChoice("offline", "measurement", None), story=story)
+    run_options = RunOptions(PlayerChoice("rules", "measurement", None), story=story)
     orchestrator = assemble(config, run_options)
     orchestrator.play_episode()
     with timed() as clocks:

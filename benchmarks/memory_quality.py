@@ -1,4 +1,4 @@
-"""Whether what the offline player remembers is true, needed and said once, and what it is worth to it.
+"""Whether what the rules player remembers is true, needed and said once, and what it is worth to it.
 
     uv run python -m benchmarks.memory_quality [--game FILE] [--seeds 1 2 3] [--episodes 8] [--turns 200]
         [--json FILE] [--show KIND ...] [--keep FOLDER]
@@ -109,7 +109,7 @@ def play(game: str | None, seed: int, episodes: int, turns: int, remember: bool,
             embedding_provider="none",
             checkpoint_interval_turns=turns,
         )
-        run_options = RunOptions(PlayerChoice("offline", "measurement", None), find_story(game), seed, remember)
+        run_options = RunOptions(PlayerChoice("rules", "measurement", None), find_story(game), seed, remember)
         with assemble(config, run_options) as orchestrator:
             scores = [orchestrator.play_episode().score or 0 for _ in range(episodes)]
         logs = (read_episode(folder, number) for number in episodes_in(folder))
@@ -367,7 +367,7 @@ def main() -> None:
             on, off = ([one.result() for one in arms[remember]] for remember in (True, False))
             story = find_story(game)
             title = story.title or story.path.stem
-            print(f"{title}: {given.episodes} episodes of {given.turns} turns, offline player\n")
+            print(f"{title}: {given.episodes} episodes of {given.turns} turns, rules player\n")
             print("\n".join(table(on, off, given.episodes)), end="\n\n", flush=True)
             if different := sum(len(one.replay_differs) for one in on):
                 print(f"{different} turns came out otherwise when they were played again: these figures are no good.\n")

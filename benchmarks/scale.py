@@ -42,7 +42,7 @@ from zorkgpt.memory.retrieval import estimated_tokens
 
 _LOOK_AGAIN_S, _SIGHTS = 0.01, 50
 """How often a worker is looked for, and how often one was seen at play before it is killed."""
-OFFLINE = PlayerChoice("offline", "a benchmark", None)
+RULES = PlayerChoice("rules", "a benchmark", None)
 
 
 class Watch:
@@ -97,7 +97,7 @@ def _descendants() -> list[int]:
     return sorted(found - {os.getpid()})
 
 
-def a_run(root: Path, protocol: str, choice: PlayerChoice = OFFLINE) -> GenerationRun:
+def a_run(root: Path, protocol: str, choice: PlayerChoice = RULES) -> GenerationRun:
     game = find_story("slackwater").path
     return GenerationRun(protocol_named(protocol), game, 1, Ablation.ON, choice, GameConfiguration(), root)
 

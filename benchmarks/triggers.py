@@ -3,7 +3,7 @@
     uv run python -m benchmarks.triggers [--episodes 5] [--turns 400]
 
 The rules answer, so no model is needed, and nothing is passed over.
-The offline player plays the bundled story; with ZORKGPT_ZORK1 set, the walkthrough of Zork I is played too.
+The rules player plays the bundled story; with ZORKGPT_ZORK1 set, the walkthrough of Zork I is played too.
 """
 
 import argparse
@@ -71,7 +71,7 @@ def watched(game: ZorkOrchestratorV2, seen: set[int], commands: list[str] | None
 def episodes(story: str | None, seed: int, count: int, turns: int, commands: list[str] | None) -> list[list[Turn]]:
     with tempfile.TemporaryDirectory() as folder:
         config = GameConfiguration(zork_game_workdir=folder, max_turns_per_episode=turns)
-        run_options = RunOptions(PlayerChoice("offline", "measurement", None), find_story(story), seed)
+        run_options = RunOptions(PlayerChoice("rules", "measurement", None), find_story(story), seed)
         seen: set[int] = set()
         with assemble(config, run_options) as game:
             return [list(watched(game, seen, commands)) for _ in range(count)]
@@ -114,7 +114,7 @@ def main() -> None:
     given = parser.parse_args()
     logging.getLogger("zorkgpt").addHandler(logging.NullHandler())
     console = Console(width=160)
-    report(console, "offline player, bundled story", episodes(None, 1, given.episodes, given.turns, None))
+    report(console, "rules player, bundled story", episodes(None, 1, given.episodes, given.turns, None))
     if zork := os.environ.get("ZORKGPT_ZORK1"):
         commands = get_zork1_walkthrough()
         played = episodes(str(Path(zork)), ZORK1_SEED, 2, len(commands), commands)

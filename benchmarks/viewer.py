@@ -236,7 +236,7 @@ def _time(workdir: Path, turns: int, delay_s: float) -> float:
         turn_delay_seconds=delay_s,
         embedding_provider="none",
     )
-    with assemble(config, RunOptions(PlayerChoice("offline", "measurement", None))) as orchestrator:
+    with assemble(config, RunOptions(PlayerChoice("rules", "measurement", None))) as orchestrator:
         began = perf_counter()
         for _ in range(3):
             orchestrator.play_episode()

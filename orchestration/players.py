@@ -55,19 +55,19 @@ def choose_player(asked: str, config: GameConfiguration) -> PlayerChoice:
         if models is not None:
             return PlayerChoice("model", f"the model {models.of(Role.AGENT).model} is configured", models)
         key = "a key is set, but no model is named" if config.llm.client_api_key else "no model is configured"
-        return PlayerChoice("offline", f"{key}; this player follows rules, without a language model", None)
+        return PlayerChoice("rules", f"{key}; this player follows rules, without a language model", None)
     if asked == "model" and models is None:
         raise ConfigurationError(f"No model is configured. {_HOW_TO_NAME_ONE}")
-    return PlayerChoice(asked, f"--player {asked}", models if asked != "offline" else None)
+    return PlayerChoice(asked, f"--player {asked}", models if asked != "rules" else None)
 
 
 def _model_player(services: "Services") -> Player:
     if services.llm is None:
         raise ConfigurationError(f"No model is configured. {_HOW_TO_NAME_ONE}")
-    return StandIn(Agent(services.llm, services.config.context), _offline_player(services))
+    return StandIn(Agent(services.llm, services.config.context), _rules_player(services))
 
 
-def _offline_player(services: "Services") -> Player:
+def _rules_player(services: "Services") -> Player:
     senses = services.game if services.config.enable_critic else None
     return OfflineExplorer(services.map.graph, services.recall, senses, _experience(services))
 
@@ -100,7 +100,7 @@ def _person(services: "Services") -> Player:
 
 PLAYERS: dict[str, Callable[["Services"], Player]] = {
     "model": _model_player,
-    "offline": _offline_player,
+    "rules": _rules_player,
     "walkthrough": _walkthrough_player,
     "human": _person,
 }

@@ -34,7 +34,7 @@ _COLOURS = 160
 
 def play(workdir: Path) -> None:
     config = GameConfiguration(embedding_provider="none").with_workdir(workdir)
-    options = RunOptions(choose_player("offline", config), find_story("slackwater"))
+    options = RunOptions(choose_player("rules", config), find_story("slackwater"))
     with assemble(config, options) as run:
         for _ in range(_EPISODES):
             run.play_episode()

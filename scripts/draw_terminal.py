@@ -26,12 +26,12 @@ def main() -> None:
     screen = Console(
         record=True, width=132, height=38, file=io.StringIO(), force_terminal=True, markup=False, highlight=False
     )
-    choice = choose_player("offline", GameConfiguration())
+    choice = choose_player("rules", GameConfiguration())
     config = GameConfiguration(embedding_provider="none")
     pace = RunProgress(_EPISODES, config.max_turns_per_episode)
     line = StatusLine(screen, Status(CurrentCall()))
-    heading = "Slack Water — player: offline (rules, no language model)"
-    display = PanelDisplay(line, heading, pace, "offline", linger_s=0)
+    heading = "Slack Water — player: rules (rules, no language model)"
+    display = PanelDisplay(line, heading, pace, "rules", linger_s=0)
     with tempfile.TemporaryDirectory() as folder:
         options = RunOptions(choice, find_story("slackwater"))
         with assemble(config.with_workdir(Path(folder)), options, (pace,)) as run:

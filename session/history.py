@@ -43,8 +43,8 @@ class TurnRecord:
     transition: Transition
     reasoning: str
     player: str
-    """Who chose the action: "model", "offline", "walkthrough", "human", "given", "return" for a repeated command of an
-    earlier episode, or "rules" in the stead of a model that gave no usable answer."""
+    """Who chose the action: the run's player ("model", "rules", "walkthrough", "human"), "rules" if the model gave no
+    usable answer, "return" for a repeated command of an earlier episode, or "given"."""
     memory_shown: str
     """The memories of the location, as the player saw them before choosing."""
     memory_events: tuple[MemoryEvent, ...] = ()

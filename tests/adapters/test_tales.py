@@ -48,7 +48,7 @@ def test_it_is_registered_once_with_its_options(suite, agent_class):
 
 
 def test_what_killed_it_is_avoided_after_the_restart(agent_class, tmp_path):
-    agent, rows, _ = evaluate(agent_class, 60, player="offline")
+    agent, rows, _ = evaluate(agent_class, 60, player="rules")
     agent.close()
     deaths = [number for number, (_, text, _) in enumerate(rows) if "You have died" in text]
     assert len(deaths) == 1
@@ -61,10 +61,10 @@ def test_what_killed_it_is_avoided_after_the_restart(agent_class, tmp_path):
 
 def test_every_evaluation_begins_without_memories_unless_a_folder_is_named(agent_class, tmp_path):
     for _ in range(2):
-        evaluate(agent_class, 3, player="offline")[0].close()
+        evaluate(agent_class, 3, player="rules")[0].close()
     assert sorted(path.name for path in (tmp_path / "game_files/tales/Lighthouse").iterdir()) == ["1", "2"]
     for _ in range(2):
-        agent, _, _ = evaluate(agent_class, 3, player="offline", workdir=tmp_path / "kept")
+        agent, _, _ = evaluate(agent_class, 3, player="rules", workdir=tmp_path / "kept")
         agent.close()
     assert agent.uid == "ZorkGPT_rules_s1_kept"
     assert sorted(path.name for path in (tmp_path / "kept/Lighthouse/runs").iterdir()) == ["1", "2"]

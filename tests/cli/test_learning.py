@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from tests.fixtures.command_line import command
-from tests.fixtures.runs import OFFLINE, a_run
+from tests.fixtures.runs import RULES, a_run
 from zorkgpt.cli.learning import Learning, learning_of, levels_to_compare
 from zorkgpt.cli.summary import summary_of, write_summary
 from zorkgpt.runlog.episodes import EPISODE_LOG
@@ -52,7 +52,7 @@ def test_the_summary_draws_the_curve_within_any_width(played, columns):
     learning = learned(workdir)
     console = Console(width=columns, file=io.StringIO())
     summary = summary_of(
-        services.config, services.game.story, OFFLINE, ended, remembered=True, damaged=[], learning=learning
+        services.config, services.game.story, RULES, ended, remembered=True, damaged=[], learning=learning
     )
     write_summary(console, summary, learning)
     lines = console.file.getvalue().splitlines()

@@ -80,7 +80,7 @@ def test_looking_changes_nothing(folder):
 
 def test_the_commands_of_the_page_work_after_a_run(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    assert run(["play", "--player", "offline", "--episodes", "1", "--max-turns", "10", "--quiet"]) == 0
+    assert run(["play", "--player", "rules", "--episodes", "1", "--max-turns", "10", "--quiet"]) == 0
     assert len(COMMANDS) == 3
     for command in COMMANDS:
         assert run(shlex.split(command.removeprefix("uv run python main.py "))) == 0

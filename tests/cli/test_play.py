@@ -25,8 +25,14 @@ def test_a_second_run_goes_on_where_the_first_ended(tmp_path):
         done = command("--workdir", str(tmp_path), "--max-turns", "10", "--episodes", "2", "--json")
         summary = json.loads(done.stdout)
         assert [episode["episode"] for episode in summary["episodes"]] == expected
-    assert summary["language_model"] is None
+    assert (summary["player"], summary["language_model"]) == ("rules", None)
     assert summary["episodes"][0]["memories"]["core"] > 0
+    assert summary["episodes"][0]["turns_by_rules"] == 0
+
+
+def test_offline_is_an_alias_of_the_rules_player(tmp_path):
+    done = command("--workdir", str(tmp_path), "--player", "offline", "--max-turns", "2", "--episodes", "1", "--json")
+    assert json.loads(done.stdout)["player"] == "rules"
 
 
 @pytest.mark.parametrize(
@@ -106,7 +112,7 @@ def test_a_misspelled_setting_is_ignored_with_one_warning(tmp_path):
     assert done.stderr.count("Did you mean 'gameplay.turn_delay_seconds'?") == 1
 
 
-def test_a_configured_model_that_is_not_there_is_an_error_and_never_the_offline_player(tmp_path):
+def test_a_configured_model_that_is_not_there_is_an_error_and_never_the_rules_player(tmp_path):
     done = command("--workdir", str(tmp_path), "--model", "m", "--base-url", "http://127.0.0.1:9/v1")
     assert done.returncode == 3
     assert "127.0.0.1:9" in done.stderr

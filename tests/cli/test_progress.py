@@ -92,14 +92,14 @@ def test_durations_are_said_as_people_say_them(seconds, words):
 )
 def test_the_display_fits_the_terminal(width, height, terminal, kind):
     console = Console(width=width, height=height, file=io.StringIO(), force_terminal=terminal)
-    display = display_for(line_on(console), "A story", PlayerChoice("offline", "a test", None), RunProgress(1, 10))
+    display = display_for(line_on(console), "A story", PlayerChoice("rules", "a test", None), RunProgress(1, 10))
     assert type(display) is kind
 
 
 def test_lines_say_now_and_then_how_far_the_run_is(tmp_path):
     console = Console(width=100, file=io.StringIO())
     pace = RunProgress(1, 60)
-    with a_run(tmp_path, turns=60, watchers=(pace, LineDisplay(console, "A story", pace, "offline"))) as run:
+    with a_run(tmp_path, turns=60, watchers=(pace, LineDisplay(console, "A story", pace, "rules"))) as run:
         run.play_episode()
     said = [line for line in console.file.getvalue().splitlines() if "turns/s" in line]
     assert len(said) == 1
@@ -110,7 +110,7 @@ def test_the_panels_show_position_rate_and_time_left(tmp_path):
     console = Console(width=130, height=40, file=io.StringIO(), force_terminal=True, color_system=None)
     clock = Clock()
     pace = RunProgress(2, 20, clock)
-    display = PanelDisplay(line_on(console), "A story", pace, "offline", linger_s=0)
+    display = PanelDisplay(line_on(console), "A story", pace, "rules", linger_s=0)
     with a_run(tmp_path, turns=20, watchers=(pace,)) as run:
         run.reset_episode()
         for _ in range(8):
@@ -137,12 +137,12 @@ def test_turns_that_repeat_an_earlier_episode_are_labelled_wherever_they_show(tm
     lines = Console(width=100, file=io.StringIO())
     panels = Console(width=130, height=40, file=io.StringIO(), force_terminal=True, color_system=None)
     pace = RunProgress(2, 30)
-    shown = PanelDisplay(line_on(panels), "A story", pace, "offline", linger_s=0)
+    shown = PanelDisplay(line_on(panels), "A story", pace, "rules", linger_s=0)
     config = GameConfiguration(
         zork_game_workdir=str(tmp_path), max_turns_per_episode=30, embedding_provider="none", explore="return"
     )
-    watchers = (pace, LineDisplay(lines, "A story", pace, "offline"))
-    with assemble(config, RunOptions(PlayerChoice("offline", "a test", None)), watchers) as run:
+    watchers = (pace, LineDisplay(lines, "A story", pace, "rules"))
+    with assemble(config, RunOptions(PlayerChoice("rules", "a test", None)), watchers) as run:
         run.play_episode()
         assert "(returning)" not in lines.file.getvalue()
         run.reset_episode()

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 def interrupted(tmp_path):
     """A working directory with an episode that Ctrl-C has cut short, and the turn that it was in."""
     arguments = [sys.executable, str(ROOT / "main.py"), "--workdir", str(tmp_path), "--delay", "0.05"]
-    options = ["--seed", "3", "--player", "offline", "--max-turns", "30", "--episodes", "1"]
+    options = ["--seed", "3", "--player", "rules", "--max-turns", "30", "--episodes", "1"]
     with subprocess.Popen(
         [*arguments, *options], cwd=ROOT, env=environment(), stdout=subprocess.PIPE, text=True
     ) as process:
@@ -33,7 +33,7 @@ def test_it_finishes_the_episode_as_it_was_begun_and_ends(interrupted):
     assert done.returncode == 0, done.stderr
     summary = json.loads(done.stdout)
     assert [(one["episode"], one["ending"], one["turns"]) for one in summary["episodes"]] == [(1, "turn limit", 30)]
-    assert (summary["player"], summary["why"]) == ("offline", "it has played the episode so far")
+    assert (summary["player"], summary["why"]) == ("rules", "it has played the episode so far")
     again = command("--workdir", str(interrupted), "--resume", "--json")
     assert again.returncode == 2
     assert "its limit of 30 turns is reached; allow more with --max-turns" in again.stderr
@@ -56,7 +56,7 @@ def test_by_its_number_with_more_episodes_after_it(interrupted):
         (["--resume=nonsense"], "--resume takes the number of an episode, not 'nonsense'"),
         (["--resume", "--seed", "4"], "begun with seed 3, not 4"),
         (["--resume", "--no-memory"], "begun with remember True, not False"),
-        (["--resume", "--player", "human"], "begun with player offline, not human"),
+        (["--resume", "--player", "human"], "begun with player rules, not human"),
     ],
 )
 def test_what_cannot_be_is_said_and_nothing_is_changed(interrupted, options, said):

@@ -168,7 +168,7 @@ def test_rules_play_without_embeddings_and_the_run_says_so(tmp_path):
     run = a_run(tmp_path, "learning-1x4")
     run.play()
     told = json.loads((run.folder / "run.json").read_bytes())
-    assert (told["seed"], told["ablation"], told["player"], told["embeddings"]) == (1, "on", "offline", "none")
+    assert (told["seed"], told["ablation"], told["player"], told["embeddings"]) == (1, "on", "rules", "none")
     assert told["story"]["sha256"] == run.story.sha256
     assert {"zorkgpt", "python", "jericho"} <= told["versions"].keys()
     assert told["handicaps"] == {

@@ -10,7 +10,7 @@ from orchestration.players import PlayerChoice
 from orchestration.zork_orchestrator_v2 import ZorkOrchestratorV2
 from session.game_configuration import GameConfiguration
 from tests.fixtures.memory import memory
-from tests.fixtures.runs import OFFLINE, CtrlC, a_walkthrough
+from tests.fixtures.runs import RULES, CtrlC, a_walkthrough
 from tests.fixtures.walkthrough import ZORK1_SEED, get_bundled_walkthrough, get_zork1_walkthrough
 from zorkgpt.errors import LLMError, LLMUnreachable
 from zorkgpt.knowledge.document import KnowledgeDocument, parse
@@ -43,7 +43,7 @@ class Script:
 
 
 def a_run(workdir: Path, *answers, turns: int = 30, **settings) -> tuple[ZorkOrchestratorV2, ScriptedLLM]:
-    """The offline player, with a model for everything else."""
+    """The rules player, with a model for everything else."""
     llm = ScriptedLLM(Script(*answers))
     config = GameConfiguration(
         zork_game_workdir=str(workdir),
@@ -52,7 +52,7 @@ def a_run(workdir: Path, *answers, turns: int = 30, **settings) -> tuple[ZorkOrc
         enable_critic=False,
         **{"knowledge_update_interval": 10} | settings,
     )
-    return assemble(config, RunOptions(choice=OFFLINE), llm=llm), llm
+    return assemble(config, RunOptions(choice=RULES), llm=llm), llm
 
 
 def asked(llm: ScriptedLLM) -> list[str]:

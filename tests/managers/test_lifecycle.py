@@ -79,7 +79,7 @@ def test_everything_that_has_to_do_with_episodes_has_the_same_life(tmp_path):
 
 def test_every_manager_with_a_snapshot_is_in_the_checkpoint(tmp_path):
     config = GameConfiguration(zork_game_workdir=str(tmp_path), embedding_provider="none", explore="return")
-    with assemble(config, RunOptions(PlayerChoice("offline", "a test", None))) as run:
+    with assemble(config, RunOptions(PlayerChoice("rules", "a test", None))) as run:
         run.process_turn()
         run.managers.checkpoints.save()
         saved = read_saved(tmp_path / "runs" / "1")

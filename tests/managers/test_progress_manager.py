@@ -11,7 +11,7 @@ from session.extraction import Extraction
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import TurnRecord
-from tests.fixtures.runs import OFFLINE, a_walkthrough
+from tests.fixtures.runs import RULES, a_walkthrough
 from tests.fixtures.walkthrough import get_bundled_walkthrough
 from zorkgpt.runlog.episodes import read_episode
 from zorkgpt.runlog.events import EpisodeEnded, TurnPlayed
@@ -47,7 +47,7 @@ def test_the_same_answer_again_and_again_is_said_in_words(tmp_path):
 
 def run_with(workdir, **settings):
     config = GameConfiguration(zork_game_workdir=str(workdir), max_turns_per_episode=9, **settings)
-    return assemble(config, RunOptions(OFFLINE, remember=False))
+    return assemble(config, RunOptions(RULES, remember=False))
 
 
 def test_standstill_is_told_from_the_turn_on_that_is_set_until_something_is_new(tmp_path):

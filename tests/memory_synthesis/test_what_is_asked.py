@@ -19,7 +19,7 @@ def test_every_turn_that_matters_of_a_whole_game_is_asked_about(zork1):
     assert (len(eventful) >= 110, len([turn for turn in sights if not turn.eventful]) >= 79) == (True, True)
 
 
-def test_every_first_refusal_of_the_offline_player_is_asked_about():
+def test_every_first_refusal_of_the_rules_player_is_asked_about():
     played = episodes(None, 1, 2, 400, None)
     assert [turn.record.transition.action for turn in first_refusals(played) if not turn.asked] == []
 

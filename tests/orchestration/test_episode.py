@@ -163,9 +163,9 @@ def test_a_working_directory_that_is_a_file_is_a_clear_error(tmp_path):
 
 
 def test_auto_says_which_player_it_took_and_why():
-    offline = choose_player("auto", GameConfiguration())
-    assert (offline.kind, offline.models) == ("offline", None)
-    assert "no model is configured" in offline.why
+    rules = choose_player("auto", GameConfiguration())
+    assert (rules.kind, rules.models) == ("rules", None)
+    assert "no model is configured" in rules.why
     model = choose_player("auto", GameConfiguration(agent_model="m"))
     assert model.kind == "model"
     assert "m is configured" in model.why
@@ -173,7 +173,7 @@ def test_auto_says_which_player_it_took_and_why():
 
 def test_a_key_alone_spends_no_money():
     choice = choose_player("auto", GameConfiguration(client_api_key="sk-x"))
-    assert choice.kind == "offline"
+    assert choice.kind == "rules"
     assert "a key is set, but no model is named" in choice.why
 
 

@@ -17,7 +17,7 @@ from zorkgpt.runlog.events import Returned, TurnPlayed
 TURNS = 50
 
 
-def a_returning_run(workdir, *, turns=TURNS, llm=None, kind="offline", watchers=(), **run_options):
+def a_returning_run(workdir, *, turns=TURNS, llm=None, kind="rules", watchers=(), **run_options):
     config = GameConfiguration(
         zork_game_workdir=str(workdir),
         max_turns_per_episode=turns,
@@ -47,7 +47,7 @@ def test_the_second_episode_goes_back_to_what_the_first_one_found(tmp_path):
     assert returned.arrived
     assert (returned.from_episode, returned.commands) == (1, len(replayed))
     assert {turn.player for turn in replayed} == {"return"}
-    assert {turn.player for turn in own} == {"offline"}
+    assert {turn.player for turn in own} == {"rules"}
     assert (replayed[-1].location_after_id, replayed[-1].score) == (origin.location_after_id, origin.score)
     assert set(replayed[-1].inventory) >= set(origin.inventory)
     assert origin.score > turns_of(tmp_path, 1)[0].score
@@ -124,7 +124,7 @@ def test_nothing_is_returned_to_across_seeds_and_that_is_said(tmp_path, caplog):
     with caplog.at_level(logging.WARNING), a_returning_run(tmp_path, seed=2) as run:
         run.play_episode()
     assert return_of(tmp_path, 2) is None
-    assert {turn.player for turn in turns_of(tmp_path, 2)} == {"offline"}
+    assert {turn.player for turn in turns_of(tmp_path, 2)} == {"rules"}
     assert "no return: every earlier episode was of another story or seed" in caplog.text
 
 
@@ -134,7 +134,7 @@ def test_a_walkthrough_is_nothing_to_return_to(tmp_path):
         run.play_episode()
     with a_returning_run(tmp_path, turns=3) as run:
         run.play_episode()
-    assert {turn.player for turn in turns_of(tmp_path, 2)} == {"offline"}
+    assert {turn.player for turn in turns_of(tmp_path, 2)} == {"rules"}
 
 
 @pytest.mark.slow
@@ -150,7 +150,7 @@ def test_a_way_that_leads_elsewhere_is_left_and_the_player_goes_on(tmp_path):
     assert "the player was not at" in returned.difference
     assert status.get_status()["metrics"]["diverged"] == 1
     assert end.turns > 1
-    assert [turn.player for turn in turns_of(tmp_path, 2)] == ["return", *["offline"] * (end.turns - 1)]
+    assert [turn.player for turn in turns_of(tmp_path, 2)] == ["return", *["rules"] * (end.turns - 1)]
 
 
 def _claim_that_all_steps_led_to(workdir, place):

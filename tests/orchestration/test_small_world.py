@@ -110,7 +110,7 @@ def test_a_memory_that_the_fresh_world_contradicts_is_marked_as_wrong(tmp_path):
         assert run.simple_memory.get_location_memory(JETTY) == ""
 
 
-def test_the_offline_player_plays_by_the_worlds_own_grammar_and_learns_from_its_death(tmp_path):
+def test_the_rules_player_plays_by_the_worlds_own_grammar_and_learns_from_its_death(tmp_path):
     with a_run(tmp_path, turns=40, game=SmallWorld()) as run:
         ends = [run.play_episode() for _ in range(3)]
         graph = run.services.map.graph

@@ -15,11 +15,11 @@ from zorkgpt.runlog.episodes import (
 )
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeStarted, KnowledgeUpdated, ObjectivesUpdated, TurnPlayed
 
-STARTED = EpisodeStarted(1, "2026-01-01T00:00:00+00:00", "offline", {"title": "A story"}, 1, 10, "Here\n“begins” it.")
+STARTED = EpisodeStarted(1, "2026-01-01T00:00:00+00:00", "rules", {"title": "A story"}, 1, 10, "Here\n“begins” it.")
 TURN = TurnPlayed(
     episode=1,
     turn=1,
-    player="offline",
+    player="rules",
     location_id=5,
     location="Kitchen",
     location_after_id=5,

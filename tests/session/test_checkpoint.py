@@ -8,7 +8,7 @@ import pytest
 
 from session.checkpoint import FILE_NAME, read_checkpoint, remove_checkpoint, write_checkpoint
 
-RUN = {"story": "0" * 64, "story_path": "a.z5", "title": "A", "seed": 1, "player": "offline", "remember": True}
+RUN = {"story": "0" * 64, "story_path": "a.z5", "title": "A", "seed": 1, "player": "rules", "remember": True}
 
 
 def content(turn: int, size: int) -> dict[str, Any]:

@@ -92,7 +92,7 @@ def test_ctrl_c_ends_it_quietly(tmp_path):
 
 
 def test_a_run_is_shown_while_it_is_played_and_the_page_ends_with_it(tmp_path):
-    words = ["play", "--workdir", str(tmp_path), "--player", "offline", "--episodes", "1", "--max-turns", "300"]
+    words = ["play", "--workdir", str(tmp_path), "--player", "rules", "--episodes", "1", "--max-turns", "300"]
     command = [sys.executable, "-m", "zorkgpt", *words, "--delay", "0.05", "--quiet", "--view"]
     with subprocess.Popen(
         command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True

@@ -224,8 +224,8 @@ def test_every_control_has_a_name_and_the_keyboard_reaches_it(address, open_page
 
 
 def test_a_turn_that_somebody_else_chose_says_so(tmp_path, open_page):
-    choosers = ["offline", "rules", "return", "given"]
-    write_log(tmp_path, started(), *(turn(at, player=player) for at, player in enumerate(choosers, 1)))
+    choosers = ["model", "rules", "return", "given"]
+    write_log(tmp_path, started(player="model"), *(turn(at, player=player) for at, player in enumerate(choosers, 1)))
     with served(tmp_path) as url:
         page = open_page(url)
         turns = [page.locator(f"article.turn[data-at='{at}']") for at in range(1, 5)]

@@ -20,7 +20,7 @@ ENDED = {"event": "episode_ended", "reason": "turn limit"}
 HOSTILE = "<img src=x onerror=alert(1)>"
 
 
-def run_of(path: Path, *scores: int, player: str = "offline") -> Path:
+def run_of(path: Path, *scores: int, player: str = "rules") -> Path:
     """One episode of two turns for each score, which the second turn brings."""
     for number, score in enumerate(scores, 1):
         turns = [turn(1), turn(2, action="take lamp", score=score)]
@@ -57,7 +57,7 @@ def test_each_run_and_each_episode_has_its_row_and_leads_to_its_turn(address, op
     rows = [row.locator("th, td").all_inner_texts()[:7] for row in table.locator("tbody tr").all()]
     assert rows == [
         ["with/story", HOSTILE, "3", "6", "8", "7.0", "8"],
-        ["without/story", "offline", "2", "4", "5", "4.0", "3"],
+        ["without/story", "rules", "2", "4", "5", "4.0", "3"],
     ]
     expect(table).to_contain_text("1,020")
     episodes = page.get_by_role("table", name="Episodes of all runs")

@@ -213,9 +213,9 @@ def add_arguments(parser: argparse.ArgumentParser | None = None) -> argparse.Arg
     group = parser.add_argument_group("ZorkGPT settings")
     group.add_argument(
         "--player",
-        choices=("auto", "model", "offline"),
+        choices=("auto", "model", "rules"),
         default="auto",
-        help="offline: rules, without a language model; auto: the model, if one is named or configured. Default: auto",
+        help="rules: no language model; auto: the model, if one is named or configured. Default: auto",
     )
     group.add_argument("--llm", help="The model of all roles. Default: that of the configuration.")
     group.add_argument("--base-url", help="The server of the model, with an OpenAI-compatible API.")

@@ -70,6 +70,10 @@ _OF_THE_EXTRA_GAME = ("jericho", "networkx", "numpy")
 _NEEDS_THE_EXTRA = "Playing and maps need {} too, which is not installed: pip install 'zorkgpt[game]'."
 
 
+def _player_kind(name: str | None) -> str | None:
+    return "rules" if name == "offline" else name
+
+
 @app.callback()
 def options(
     version: Annotated[
@@ -95,7 +99,10 @@ def play(
         int | None, typer.Option("--seed", min=1, help="Of the interpreter's random generator. [default: 1]")
     ] = None,
     player: Annotated[
-        str | None, typer.Option("--player", help="auto, model, offline, walkthrough or human. [default: auto]")
+        str | None,
+        typer.Option(
+            "--player", callback=_player_kind, help="auto, model, rules, walkthrough or human. [default: auto]"
+        ),
     ] = None,
     model: Annotated[str | None, typer.Option("--model", help="The model that plays, as its server calls it.")] = None,
     base_url: Annotated[
@@ -196,7 +203,8 @@ def evaluation(
         ),
     ] = None,
     player: Annotated[
-        str | None, typer.Option("--player", help="auto, model, offline or walkthrough. [default: auto]")
+        str | None,
+        typer.Option("--player", callback=_player_kind, help="auto, model, rules or walkthrough. [default: auto]"),
     ] = None,
     model: Annotated[str | None, typer.Option("--model", help="The model that plays, as its server calls it.")] = None,
     base_url: Annotated[str | None, typer.Option("--base-url", help="The model's server, OpenAI-compatible.")] = None,

@@ -25,6 +25,7 @@ from zorkgpt.llm.roles import Role
 from zorkgpt.memory.models import MemoryEvent
 from zorkgpt.returning import RETURN
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, EpisodeStarted
+from zorkgpt.stand_in import RULES
 from zorkgpt.text import number_of, printable
 
 _WIDE, _HIGH = 100, 26
@@ -36,8 +37,6 @@ LINGER_S = 0.5
 RESPONSE_LIMIT = 600
 """Characters of the game's response that a display shows."""
 _LEFT_OUT = " […] "
-RULES = "rules"
-"""The player of a turn that the rules chose, since the model gave no usable answer."""
 _CHOOSERS = {RETURN: "returning", RULES: "chosen by the rules: the model gave no usable answer"}
 _SIGN = {
     "added": "+",
@@ -78,7 +77,7 @@ def display_for(
 def _description(choice: PlayerChoice) -> str:
     if choice.kind == "model" and choice.models:
         return choice.models.of(Role.AGENT).model
-    return "rules, no language model" if choice.kind == "offline" else choice.why
+    return "rules, no language model" if choice.kind == "rules" else choice.why
 
 
 class LineDisplay:

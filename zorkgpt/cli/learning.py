@@ -5,7 +5,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from zorkgpt.cli.display import RULES
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import Memory, PlaceKey
@@ -14,7 +13,8 @@ from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.shelves import read_document
 from zorkgpt.memory.storage.trials import Trial, TrialFile
 from zorkgpt.runlog.episodes import FailureCount, count_failures, episodes_in, last_end, read_episode, turns_to_scores
-from zorkgpt.runlog.events import EpisodeEnded, Event, TurnPlayed
+from zorkgpt.runlog.events import EpisodeEnded, EpisodeStarted, Event, TurnPlayed
+from zorkgpt.stand_in import RULES
 
 Key = tuple[PlaceKey, str]
 """The location and the title of a memory."""
@@ -68,7 +68,7 @@ def learning_of(workdir: Path, log_name: str, memories: Path | str) -> Learning:
     shown: Counter[Key] = Counter()
     gains: dict[tuple[int | str, int], int] = {}
     followed = {(one.location_id, one.title) for one in trials}
-    ends: list[tuple[EpisodeEnded, list[TurnPlayed]]] = []
+    ends: list[tuple[EpisodeEnded, str, list[TurnPlayed]]] = []
 
     def logs() -> Iterable[Sequence[Event]]:
         for number in episodes_in(workdir):
@@ -78,7 +78,8 @@ def learning_of(workdir: Path, log_name: str, memories: Path | str) -> Learning:
                 shown.update(key for key in followed if key[0] == turn.location_id and _is_shown(key[1], turn))
                 gains[turn.episode, turn.turn] = (turn.score or 0) - (turn.score_before or 0)
             if (end := last_end(events)) is not None:
-                ends.append((end, turns))
+                player = next((event.player for event in events if isinstance(event, EpisodeStarted)), "")
+                ends.append((end, player, turns))
             yield events
 
     failures = {count.episode: count for count in count_failures(logs())}
@@ -87,9 +88,9 @@ def learning_of(workdir: Path, log_name: str, memories: Path | str) -> Learning:
             end,
             failures.get(end.episode) or FailureCount(end.episode, 0, 0, 0),
             turns_to_scores(turns),
-            sum(turn.player == RULES for turn in turns),
+            sum(turn.player == RULES != player for turn in turns),
         )
-        for end, turns in ends
+        for end, player, turns in ends
     )
     return Learning(episodes, _useful_memories(document, trials, gains, shown))
 

@@ -41,7 +41,7 @@ from zorkgpt.runlog.story_folder import StoryMark, read_mark
 from zorkgpt.text import printable
 
 _EPISODES = 2
-_USUAL_EPISODES = {"offline": 5, "human": 1}
+_USUAL_EPISODES = {"rules": 5, "human": 1}
 """The player without a model is fast, and five show what it learns; a person says when to play again."""
 _MOST_DIGITS = 18
 """Digits of an episode's number."""

@@ -106,7 +106,7 @@ def write_summary(console: Console, summary: dict[str, Any], learning: Learning)
     if not summary["episodes"]:
         console.print("No episode was played.")
     elif len(compared) > 1:
-        _write_learning(console, compared, learning.memories, is_offline=summary["player"] == "offline")
+        _write_learning(console, compared, learning.memories, by_rules=summary["player"] == "rules")
     else:
         console.print(_table(summary["episodes"]) if console.width >= _TABLE_WIDTH else _lines(summary["episodes"]))
     for episode in summary["episodes"]:
@@ -127,7 +127,7 @@ def write_summary(console: Console, summary: dict[str, Any], learning: Learning)
         console.print(printable(f"  {what:<9} {path}"), soft_wrap=True)
     if summary["episodes"]:
         console.print(f"\nTo see each turn, the map and the memories in the browser: {_view_command(summary)}")
-    if summary["language_model"] is None and summary["player"] == "offline":
+    if summary["language_model"] is None and summary["player"] == "rules":
         console.print(f"{_PLUG_IN}\n{_BRING_ZORK}")
 
 
@@ -136,7 +136,7 @@ def _view_command(summary: dict[str, Any]) -> str:
 
 
 def _write_learning(
-    console: Console, episodes: Sequence[PlayedEpisode], memories: Sequence[UsefulMemory], *, is_offline: bool
+    console: Console, episodes: Sequence[PlayedEpisode], memories: Sequence[UsefulMemory], *, by_rules: bool
 ) -> None:
     """Print the learning curve, what memory avoided and gained, and the memories that gained the most."""
     console.print(Text("What came of it: the score of each episode", "bold"))
@@ -159,7 +159,7 @@ def _write_learning(
             soft_wrap=True,
         )
     console.print(Text("\nWhat memory avoided and gained", "bold"))
-    for line in _worth(episodes, is_offline=is_offline):
+    for line in _worth(episodes, by_rules=by_rules):
         console.print(printable(line))
     if memories:
         console.print(Text("\nThe memories that did most", "bold"))
@@ -173,7 +173,7 @@ def _write_learning(
     console.print()
 
 
-def _worth(episodes: Sequence[PlayedEpisode], *, is_offline: bool) -> Iterator[str]:
+def _worth(episodes: Sequence[PlayedEpisode], *, by_rules: bool) -> Iterator[str]:
     first, later = episodes[0], episodes[1:]
     actions, repeated = sum(one.failures.actions for one in later), sum(one.failures.repeated for one in later)
     since = f"since episode {first.end.episode}"
@@ -181,7 +181,7 @@ def _worth(episodes: Sequence[PlayedEpisode], *, is_offline: bool) -> Iterator[s
         f"  {number_of(actions, 'action', 'actions')} {since}; "
         f"{number_of(repeated, 'repeats a failure', 'repeat a failure')} that had been seen before."
     )
-    if is_offline and first.end.episode == 1 and first.failures.failed:
+    if by_rules and first.end.episode == 1 and first.failures.failed:
         yield (
             f"  Without memory, this player repeats the {number_of(first.failures.failed, 'failure', 'failures')} "
             "of episode 1 in each: see --no-memory."

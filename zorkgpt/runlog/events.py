@@ -15,7 +15,7 @@ class EpisodeStarted:
     time: str
     """ISO 8601, UTC."""
     player: str
-    """Who plays: "model", "offline", "walkthrough" or "human"; offline means rules, no language model."""
+    """The run's player: "model", "rules" (no language model), "walkthrough" or "human"."""
     story: dict[str, Any]
     """title, release, serial, sha256."""
     seed: int

@@ -143,10 +143,11 @@ export function badges(row) {
 
 // Who chose the action, if that was not the player of the episode.
 function chooser(row) {
+  const usual = run.episodes.get(view.episode)?.player;
+  if (!row.player || !usual || row.player === usual) return [];
   if (row.player === "return") return [el("span", { class: "badge quiet" }, "going back")];
   if (row.player === "rules") return [el("span", { class: "badge warn", title: "The model gave no usable answer" }, "chosen by the rules")];
-  const usual = run.episodes.get(view.episode)?.player;
-  return row.player && usual && row.player !== usual ? [el("span", { class: "badge quiet" }, `chosen by ${shorten(row.player, 30)}`)] : [];
+  return [el("span", { class: "badge quiet" }, `chosen by ${shorten(row.player, 30)}`)];
 }
 
 function select(at) {
