@@ -135,7 +135,7 @@ def test_what_a_person_has_pinned_is_not_replaced(store, memory):
     store.put(("a",), "k", {"text": "It is blue."})
     memory.edit_memory("a", "k", Edit(pinned=True))
     for value in ({"text": "It is red."}, None):
-        with pytest.raises(MemoryEditError, match="'k' at 'a' is pinned"):
+        with pytest.raises(MemoryEditError, match="'k' at 'a' was pinned or edited by a person"):
             store.batch([PutOp(("b",), "k", {"n": 1}), PutOp(("a",), "k", value)])
     assert [item.value for item in store.search(())] == [{"text": "It is blue."}]
 

@@ -16,6 +16,7 @@ from zorkgpt.memory.storage import changes
 from zorkgpt.memory.storage.changes import ChangedDocument, is_current, titled
 from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.escaping import one_line
+from zorkgpt.memory.storage.person_edits import HistoryFollower
 
 try:
     from langgraph.store.base import (
@@ -74,7 +75,7 @@ class MemoryBaseStore(BaseStore):
         Raises:
             TypeError: a value is not of JSON.
             ValueError: a namespace or a key is none that a memory file can hold.
-            MemoryEditError: a person has pinned what was to be replaced or deleted; nothing was written.
+            MemoryEditError: A person has pinned or edited what was to be replaced or deleted; nothing was written.
             MemoryStoreError: the file can't be read or written.
         """
         wanted, puts = list(ops), list[PutOp]()
@@ -162,8 +163,8 @@ class _Puts:
 def _put(document: Document, op: PutOp) -> ChangedDocument:
     place, title = _place(op.namespace), _title(op.key)
     old = titled(document.memories(place), title)
-    if old is not None and old.pinned:
-        raise MemoryEditError(f"{title!r} at {place!r} is pinned by a person. Unpin it before it is put or deleted.")
+    if old is not None and old.is_settled_by_person:
+        raise MemoryEditError(f"{title!r} at {place!r} was pinned or edited by a person. Unpin it first.")
     if op.value is None:
         return ChangedDocument(document) if old is None else changes.removed(document, place, old)
     text = _text(op.value)
@@ -182,8 +183,7 @@ class _Times:
 
     def __init__(self, memory: SimpleMemoryManager) -> None:
         self._store = memory.store
-        self._read_bytes = 0
-        self._tail = b""
+        self._follower = HistoryFollower(memory.store.history)
         self._known: dict[tuple[PlaceKey, str], tuple[datetime, datetime]] = {}
 
     def of(self, place: PlaceKey, memory: Memory) -> tuple[datetime, datetime]:
@@ -197,13 +197,9 @@ class _Times:
         return found
 
     def _refresh(self) -> None:
-        history = self._store.history
-        if history.size() == self._read_bytes:
-            return
-        if history.bytes_before(self._read_bytes) != self._tail:
-            self._known, self._read_bytes = {}, 0
-        records, self._read_bytes = history.records_from(self._read_bytes)
-        self._tail = history.bytes_before(self._read_bytes)
+        records, is_replaced = self._follower.read()
+        if is_replaced:
+            self._known = {}
         for record in records:
             before, after, at = record.change.before, record.change.after, datetime.fromisoformat(record.at)
             if after is not None and (before is None or before.text != after.text):

@@ -49,7 +49,7 @@ def is_general(memory: Memory, is_way: Callable[[str], bool]) -> bool:
 
     Not general are: how a place is at the beginning and where its exits lead (specific to the place), failures
     (specific to the state in which they happened), memories of one episode or not confirmed, and memories that a
-    person has pinned or vetoed.
+    person has pinned, edited or hidden.
 
     Args:
         is_way: whether a command is a direction.
@@ -58,7 +58,7 @@ def is_general(memory: Memory, is_way: Callable[[str], bool]) -> bool:
         memory.persistence is Persistence.PERMANENT
         and memory.status == MemoryStatus.ACTIVE
         and memory.category != Category.FAILURE
-        and not memory.pinned
+        and not memory.is_settled_by_person
         and not memory.vetoed
         and not ((command := _command(memory.title)) and is_way(command))
     )

@@ -6,11 +6,12 @@ from hashlib import blake2b
 from zorkgpt.errors import MemoryConflict, MemoryEditError
 from zorkgpt.memory.checks import check_category
 from zorkgpt.memory.ids import MemoryId, memory_id
-from zorkgpt.memory.models import INVALIDATION_MARKER, Memory, MemoryStatus, Persistence, PlaceKey
+from zorkgpt.memory.models import Memory, MemoryStatus, Persistence, PlaceKey
 from zorkgpt.memory.storage import changes
-from zorkgpt.memory.storage.changes import ChangedDocument, Kind, is_current
+from zorkgpt.memory.storage.changes import ChangedDocument, is_current
 from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.escaping import one_line
+from zorkgpt.memory.storage.history import kind_of
 from zorkgpt.memory.storage.protocol import Store
 
 LASTING = tuple(kind for kind in Persistence if kind.outlives_episode)
@@ -70,13 +71,22 @@ def fingerprint(memory: Memory) -> str:
     return blake2b(told.encode(errors="backslashreplace"), digest_size=8).hexdigest()
 
 
-def edit(store: Store, location_id: PlaceKey, title: str, wanted: Edit, *, expected: str | None = None) -> Memory:
+def edit(
+    store: Store,
+    location_id: PlaceKey,
+    title: str,
+    wanted: Edit,
+    *,
+    expected: str | None = None,
+    source: str = "person",
+) -> Memory:
     """Change a memory in the file, as it stands there now; on disk when this returns.
 
     Args:
         title: of the memory, or its `MemoryId`. Of several with the same one that which is expected is meant, else the
             one that is believed, else the last.
         expected: the fingerprint or the text that the memory had when the person looked at it.
+        source: Who changes it. The edit of a person is never changed by a model: see `Memory.is_settled_by_person`.
 
     Returns:
         The memory as it is now.
@@ -95,9 +105,9 @@ def edit(store: Store, location_id: PlaceKey, title: str, wanted: Edit, *, expec
         done[:] = [new]
         if new == old:
             return ChangedDocument(document)
-        return changes.changed(document, location_id, old, new, _kind(old, new), wanted.reason)
+        return changes.changed(document, location_id, old, new, kind_of(old, new), wanted.reason)
 
-    store.apply(change, source="person")
+    store.apply(change, source=source)
     return done[0]
 
 
@@ -161,12 +171,3 @@ def _with_status(memory: Memory, status: str, reason: str | None) -> Memory:
     return replace(
         memory, status=MemoryStatus(status), superseded_by=None, superseded_at_turn=None, invalidation_reason=None
     )
-
-
-def _kind(old: Memory, new: Memory) -> Kind:
-    if replace(old, pinned=new.pinned, vetoed=new.vetoed) != new:
-        gone = new.status == MemoryStatus.SUPERSEDED != old.status and new.superseded_by == INVALIDATION_MARKER
-        return "invalidated" if gone else "edited"
-    if new.vetoed != old.vetoed:
-        return "vetoed" if new.vetoed else "unvetoed"
-    return "pinned" if new.pinned else "unpinned"

@@ -463,7 +463,7 @@ class Learner:
             new = self._memory(request, fact, request.location_id)
             for title in fact.supersedes_memory_titles:
                 old = resolve_title(title, request.memories)
-                if old is None or old.pinned:
+                if old is None or old.is_settled_by_person:
                     continue
                 if old.persistence.outlives_episode and not new.persistence.outlives_episode:
                     doubts.append(
@@ -612,7 +612,7 @@ class Learner:
         """Settle what is believed of the same action and came out otherwise.
 
         Where the states differed, both say in which they hold; else the newer ground truth wins, unless a person has
-        pinned the older one.
+        pinned or edited the older one.
 
         Returns:
             The memory as it is to be kept, and what is to be done once it is; None: it is not to be kept.
@@ -628,7 +628,7 @@ class Learner:
                 when = tuple(dict.fromkeys((*rival.when, *then)))
                 reason = f"in another state it comes out otherwise: “{memory.title}”"
                 settle.append(partial(writer.qualify, location_id, rival, when, reason))
-            elif writer.is_by_a_person(location_id, rival):
+            elif rival.is_settled_by_person:
                 writer.ignore(location_id, memory, f"a person says otherwise: {rival.title}")
                 return None
             elif memory.persistence.outlives_episode or not rival.persistence.outlives_episode:

@@ -461,7 +461,7 @@ class SimpleMemoryManager:
         found = self._found(memory, place)
         wanted = Edit(text, title, category, persistence, status, pinned, vetoed, reason)
         if found.memory.persistence.outlives_episode:
-            new = edit(self.store, found.location_id, MemoryId(found.id), wanted)
+            new = edit(self.store, found.location_id, MemoryId(found.id), wanted, source="agent")
         else:
             wanted.check()
             if persistence is not None:
@@ -516,8 +516,8 @@ class SimpleMemoryManager:
         )
         if not self._writer.supersede(found.location_id, found.location_name, [MemoryId(found.id)], new, turn):
             raise self._why_not(
-                f"{old.title!r} was not replaced: it is pinned, no longer believed, or kept for good while the new one "
-                "is of this episode only."
+                f"{old.title!r} was not replaced: it is pinned, edited by a person, no longer believed, or lasting "
+                "while the new one is of this episode only."
             )
         with self.store.guard:
             return memory_id(found.location_id, self._newest(found.location_id, new))
@@ -528,7 +528,7 @@ class SimpleMemoryManager:
 
         Raises:
             ValueError: there is no reason.
-            MemoryEditError: there is no such memory, there are several, or it is pinned.
+            MemoryEditError: there is no such memory, there are several, or a person has pinned or edited it.
             MemoryStoreError: it could not be written.
         """
         check_text("reason", reason)
@@ -536,20 +536,24 @@ class SimpleMemoryManager:
         found = self._found(memory, place)
         turn = self._state.turn if turn is None else turn
         if not self._writer.invalidate(found.location_id, MemoryId(found.id), reason, turn):
-            raise self._why_not(f"{found.memory.title!r} was not marked as wrong: it is pinned or not believed anyway.")
+            raise self._why_not(
+                f"{found.memory.title!r} was not marked as wrong: it is pinned, edited by a person, or not believed."
+            )
 
     @telemetry.traced("delete")
     def delete(self, memory: str, place: PlaceKey | None = None, *, reason: str | None = None) -> None:
         """Take a memory, found by its id or title, out of the file. The history tells what it was: see `forget`.
 
         Raises:
-            MemoryEditError: there is no such memory, there are several, or it is pinned.
+            MemoryEditError: there is no such memory, there are several, or a person has pinned or edited it.
             MemoryStoreError: it could not be written.
         """
         check_reason(reason)
         found = self._found(memory, place)
         if not self._writer.remove(found.location_id, MemoryId(found.id), reason):
-            raise self._why_not(f"{found.memory.title!r} was not deleted: it is pinned, or gone already.")
+            raise self._why_not(
+                f"{found.memory.title!r} was not deleted: it is pinned, edited by a person, or gone already."
+            )
 
     def forget(self, memory: str | None = None, place: PlaceKey | None = None, *, text: str | None = None) -> int:
         """Take a memory out of everything: the file, its backup, the history, all that is beside it, and `runs/`.
@@ -994,7 +998,7 @@ class SimpleMemoryManager:
             located = finding.located
             if not apply or finding.verdict != AuditVerdict.CONTRADICTED:
                 continue
-            if not self._writer.is_by_a_person(located.location_id, located.memory):
+            if not located.memory.is_settled_by_person:
                 self._writer.invalidate(located.location_id, located.memory.title, finding.evidence, 0)
         self._learner.counts.audit = tally(findings)
         return findings
@@ -1043,6 +1047,7 @@ class SimpleMemoryManager:
                 "history_failures": self.store.history_failures,
                 "evidence_failures": self._writer.evidence.failures,
                 "vetoes_obeyed": self._writer.vetoes_obeyed,
+                "person_edits_kept": self._writer.protected,
                 **asdict(self._learner.counts),
                 **self._writer.metrics(),
             }

@@ -305,7 +305,7 @@ class _Merger:
             if was_seen and is_current(new):
                 self._add(place, replace(news, observation_count=max(1, news.observation_count)))
             return
-        after = kept if kept.pinned else replace(kept, **_differences(old, new))
+        after = kept if kept.is_settled_by_person else replace(kept, **_differences(old, new))
         if was_seen:
             after = _counting(after, news)
         self._titles[place, new.title] = after.title
@@ -324,7 +324,7 @@ class _Merger:
             assert standing is not None
             reason = after.invalidation_reason
             self._draft.apply(lambda document: changes.changed(document, place, standing, after, kind, reason))
-        if is_current(after) and has_always_failed(after) and not self._writer.is_by_a_person(place, after):
+        if is_current(after) and has_always_failed(after) and not after.is_settled_by_person:
             self._settle(place)
             wrong = f"It came out otherwise each of the {after.tried} times that it was tried"
             failed = known_again(self._draft.cache[place], after)
@@ -373,7 +373,12 @@ class _Merger:
         known = decision.about.known if decision.about is not None else None
         if decision.kind == "new" and not state.has_vetoed:
             self._put(place, memory)
-        elif decision.kind == "repeats" and known is not None and not known.pinned and known.status == memory.status:
+        elif (
+            decision.kind == "repeats"
+            and known is not None
+            and not known.is_settled_by_person
+            and known.status == memory.status
+        ):
             after = _counting(known, memory)
             self._titles[place, memory.title] = known.title
             self._change(place, known, after)
@@ -459,7 +464,7 @@ def _counting(known: Memory, later: Memory) -> Memory:
 def _is_plain_repeat(known: Memory, memory: Memory) -> bool:
     """Return whether the same words are kept already and nothing but a count has to be changed."""
     lasts = known.persistence in (memory.persistence, Persistence.PERMANENT)
-    return known.status == memory.status == MemoryStatus.ACTIVE and lasts and not known.pinned
+    return known.status == memory.status == MemoryStatus.ACTIVE and lasts and not known.is_settled_by_person
 
 
 def _words(memory: Memory) -> tuple[str, str]:

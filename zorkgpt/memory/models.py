@@ -117,6 +117,13 @@ class Memory:
     """In which it was seen first, where that is another one than `episode`; the first of `turns` is of it."""
     id: str = field(default="", compare=False)
     """The id, where it is not the one that follows from place and title: see `zorkgpt.memory.ids`."""
+    edited_by_person: bool = field(default=False, compare=False, repr=False)
+    """A person wrote or edited it. Set by the store from the history; not stored with the memory."""
+
+    @property
+    def is_settled_by_person(self) -> bool:
+        """Whether a person has pinned or edited it: no model, audit or statistic changes or replaces it."""
+        return self.pinned or self.edited_by_person
 
     def __post_init__(self) -> None:
         if type(self.persistence) is not Persistence:
@@ -171,12 +178,13 @@ def memory_of(fields: dict[str, Any]) -> Memory:
 def fields_of(memory: Memory) -> dict[str, Any]:
     """Return the fields as plain values for JSON, which `memory_of` reads back."""
     told = dict(vars(memory))
+    del told["edited_by_person"]
     for name in _CLAIMS:
         told[name] = [str(claim) for claim in told[name]]
     return told
 
 
-MEMORY_FIELDS = frozenset(each.name for each in fields(Memory))
+MEMORY_FIELDS = frozenset(each.name for each in fields(Memory)) - {"edited_by_person"}
 
 
 _CLAIMS = ("claims", "when")

@@ -20,6 +20,7 @@ from zorkgpt.memory.models import (
 from zorkgpt.memory.places import place_order
 from zorkgpt.memory.storage.changes import Change, is_current
 from zorkgpt.memory.storage.history import ChangeHistory, HistoryRecord
+from zorkgpt.memory.storage.person_edits import HistoryFollower
 from zorkgpt.memory.storage.protocol import History, Store
 from zorkgpt.memory.storage.trials import Trial
 from zorkgpt.memory.turn_span import TurnSpan
@@ -277,12 +278,9 @@ class AsOf:
     """
 
     def __init__(self, history: History, runs: Path | None = None, *, log_file: str = LOG_FILE) -> None:
-        self._history = history
+        self._follower = HistoryFollower(history)
         self._runs = runs
         self._log_file = log_file
-        self._read_bytes = 0
-        self._tail = b""
-        """The last bytes that were read."""
         self._records: list[HistoryRecord] = []
         self._numbers: dict[PlaceKey, list[int]] = {}
         """The numbers of the records of each location."""
@@ -307,15 +305,11 @@ class AsOf:
         Raises:
             MemoryStoreError: the history can't be read.
         """
-        size = self._history.size()
-        if size != self._read_bytes:
-            if self._history.bytes_before(self._read_bytes) != self._tail:
-                # Another file, or one that was put back to what it was before and has grown anew.
-                self._clear()
-            records, self._read_bytes = self._history.records_from(self._read_bytes)
-            self._tail = self._history.bytes_before(self._read_bytes)
-            for record in records:
-                self._take(record)
+        records, is_replaced = self._follower.read()
+        if is_replaced:
+            self._clear()
+        for record in records:
+            self._take(record)
         for episode in self._episodes.values():
             episode.refresh()
 
@@ -351,7 +345,6 @@ class AsOf:
         return self._names.get(location_id, "")
 
     def _clear(self) -> None:
-        self._read_bytes, self._tail = 0, b""
         self._records.clear()
         for index in (self._numbers, self._states, self._turns, self._rows, self._names, self._episodes):
             index.clear()

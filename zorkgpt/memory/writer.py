@@ -54,11 +54,12 @@ class MemoryWriter:
         self.write_failures = 0
         self.vetoes_obeyed = 0
         """Memories of this episode that were not kept since a person never wants them again."""
+        self.protected = 0
+        """Attempts of this episode to replace or invalidate what a person has pinned or edited."""
         self.evidence = CreditLedger(
             store.trials,
             log,
             learned_in=self.state_when_learned,
-            is_by_a_person=self.is_by_a_person,
         )
         self._log = log
         self._visits = visits
@@ -141,7 +142,7 @@ class MemoryWriter:
             if self._is_forbidden_in_words(location_id, new):
                 return False
             olds = [old for title in titles if (old := self._titled(location_id, title, new.persistence))]
-            if self._is_pinned(location_id, olds):
+            if self._is_settled_by_person(location_id, olds):
                 return False
             if not olds:
                 self._log.warning("nothing to supersede", extra={"location_id": location_id, "titles": list(titles)})
@@ -185,7 +186,7 @@ class MemoryWriter:
             )
 
     def invalidate(self, location_id: PlaceKey, title: str, reason: str, turn: int | None) -> bool:
-        """Mark a memory as wrong; not without a reason, and not what a person has pinned."""
+        """Mark a memory as wrong; not without a reason, and not what a person has pinned or edited."""
         with self.store.guard:
             if not reason.strip():
                 self._log.warning(
@@ -198,7 +199,7 @@ class MemoryWriter:
             if old is None:
                 self._log.warning("nothing to invalidate", extra={"location_id": location_id, "title": title})
                 return False
-            if self._is_pinned(location_id, [old]):
+            if self._is_settled_by_person(location_id, [old]):
                 return False
             if not old.persistence.outlives_episode:
                 self._mark(location_id, old, changes.proven_wrong(old, reason, turn), "invalidated")
@@ -206,7 +207,7 @@ class MemoryWriter:
 
             def change(document: Document) -> ChangedDocument | None:
                 found = titled(document.memories(location_id), title, location_id)
-                if found is None or found.pinned:
+                if found is None or self._is_settled_by_person(location_id, [found]):
                     return None
                 return changes.invalidated(document, location_id, found, reason, turn)
 
@@ -235,7 +236,9 @@ class MemoryWriter:
             def change(document: Document) -> ChangedDocument | None:
                 for memory in document.memories(location_id):
                     if memory_id(location_id, memory) == wanted:
-                        return None if memory.pinned else changes.removed(document, location_id, memory, reason)
+                        if self._is_settled_by_person(location_id, [memory]):
+                            return None
+                        return changes.removed(document, location_id, memory, reason)
                 return None
 
             return self.apply(change)
@@ -255,18 +258,18 @@ class MemoryWriter:
     def replaceable(self, location_id: PlaceKey, titles: Sequence[str], new: Memory) -> list[str]:
         """Return those of the titles that this memory may supersede.
 
-        Left out is what a person has pinned, and what says the same: that is seen again.
+        Left out is what a person has pinned or edited, and what says the same: that is seen again.
         """
         current = self.current(location_id)
-        pinned = {memory.title for memory in current if memory.pinned}
-        found = [title for title in titles if title not in pinned]
-        if self.deduplicator is None:
-            return found
-        olds = {title: titled(current, title) for title in found}
+        olds = {title: titled(current, title) for title in titles}
         return [
             title
             for title, old in olds.items()
-            if old is None or not self.deduplicator.says_the_same(location_id, old, new)
+            if old is None
+            or not (
+                self._is_settled_by_person(location_id, [old])
+                or (self.deduplicator is not None and self.deduplicator.says_the_same(location_id, old, new))
+            )
         ]
 
     def is_about_something_else(self, location_id: PlaceKey, old: Memory, new: Memory) -> bool:
@@ -287,7 +290,7 @@ class MemoryWriter:
 
             def change(document: Document) -> ChangedDocument | None:
                 found = known_again(document.memories(location_id), old)
-                if found is None:
+                if found is None or self._is_settled_by_person(location_id, [found]):
                     return None
                 return changes.superseded(document, location_id, found, new.title, turn, reason)
 
@@ -302,22 +305,11 @@ class MemoryWriter:
 
             def change(document: Document) -> ChangedDocument | None:
                 found = known_again(document.memories(location_id), memory)
-                if found is None or found.pinned or found.when == when:
+                if found is None or found.when == when or self._is_settled_by_person(location_id, [found]):
                     return None
                 return changes.changed(document, location_id, found, replace(found, when=when), "qualified", reason)
 
             return self.apply(change)
-
-    def is_by_a_person(self, location_id: PlaceKey, memory: Memory) -> bool:
-        """Return whether a person has pinned it or worded it: then the ground truth does not mark it as wrong."""
-        return memory.pinned or any(
-            record.source in ("hand", "person")
-            and record.change.kind in ("added", "edited")
-            and record.change.location_id == location_id
-            and record.change.after is not None
-            and same_words(record.change.after, memory)
-            for record in self.store.history.records()
-        )
 
     def state_when_learned(self, location_id: PlaceKey, memory: Memory) -> tuple[Claim, ...]:
         """Return in which state the action was taken that taught it; () where that is not known."""
@@ -411,7 +403,7 @@ class MemoryWriter:
             self._log.info("ephemeral memories forgotten", extra={"count": sum(map(len, self.ephemeral.values()))})
         self.ephemeral.clear()
         self._learned_in.clear()
-        self.vetoes_obeyed = 0
+        self.vetoes_obeyed = self.protected = 0
         if self.deduplicator is not None:
             self.deduplicator.reset()
 
@@ -492,7 +484,7 @@ class MemoryWriter:
         def change(document: Document) -> ChangedDocument | None:
             kept = document.memories(location_id)
             olds = [old for one in replaced if (old := titled(kept, one, location_id))]
-            if len(olds) < len(replaced) or any(old.pinned for old in olds):
+            if len(olds) < len(replaced) or self._is_settled_by_person(location_id, olds):
                 return None
             others = [other for other in kept if not any(other is old for old in olds)]
             return _added(document, location_id, name, memory, visits, olds, others, turn)
@@ -556,10 +548,12 @@ class MemoryWriter:
         self.ignore(location_id, memory, f"vetoed: {vetoed.title}")
         return True
 
-    def _is_pinned(self, location_id: PlaceKey, olds: Sequence[Memory]) -> bool:
+    def _is_settled_by_person(self, location_id: PlaceKey, olds: Sequence[Memory]) -> bool:
         for old in olds:
-            if old.pinned:
-                self._log.warning("pinned, so it stays", extra={"location_id": location_id, "title": old.title})
+            if old.is_settled_by_person:
+                self.protected += 1
+                extra = {"location_id": location_id, "title": old.title}
+                self._log.warning("not changed: a person has pinned or edited this memory", extra=extra)
                 return True
         return False
 
@@ -639,7 +633,7 @@ def _added(
     """Add the new one, or count it as seen again if it is known; then mark the old ones."""
     known = known_again(others, memory) if is_current(memory) else None
     confirms = memory.status == MemoryStatus.ACTIVE
-    is_open = known is not None and known.status == MemoryStatus.TENTATIVE and not known.pinned
+    is_open = known is not None and known.status == MemoryStatus.TENTATIVE and not known.is_settled_by_person
     if known is not None and is_open and confirms and not _is_contested(known, others):
         episodes = next((section.episodes for section in document.sections_of(location_id)), ())
         memory = changes.taking_over(memory, known, episodes)

@@ -37,14 +37,11 @@ class CreditLedger:
         log: logging.Logger,
         *,
         learned_in: Callable[[PlaceKey, Memory], tuple[Claim, ...]] = lambda location_id, memory: (),
-        is_by_a_person: Callable[[PlaceKey, Memory], bool] = lambda location_id, memory: memory.pinned,
     ) -> None:
         """
         Args:
             learned_in: (location, memory) → the state in which it was learned; () where that is not known.
-            is_by_a_person: (location, memory) → whether a person stands by it: then it is counted, and stays.
         """
-        self._is_by_a_person = is_by_a_person
         self._trials = trials
         self._learned_in = learned_in
         self._log = log
@@ -207,7 +204,7 @@ class CreditLedger:
             after = replace(memory, tried=memory.tried + len(its), worked=worked)
             one = changes.changed(document, location_id, memory, after, "credited", _described(its))
             document, made = one.document, made + one.changes
-            if has_always_failed(after) and not self._is_by_a_person(location_id, after):
+            if has_always_failed(after) and not after.is_settled_by_person:
                 counted = document.memories(location_id)
                 memory = next(kept for kept in counted if kept == after)
                 reason = f"It came out otherwise each of the {after.tried} times that it was tried"

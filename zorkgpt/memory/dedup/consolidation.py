@@ -94,7 +94,7 @@ def _of_place(
             comparisons = deduplicator.judged(location_id, name, memory, comparisons)
         decision = decide(memory, comparisons)
         about = decision.about
-        if about is not None and decision.kind == "repeats" and not memory.pinned:
+        if about is not None and decision.kind == "repeats" and not memory.is_settled_by_person:
             merges.append(Merge(location_id, name, about.known, memory, about))
             continue
         if about is not None and decision.kind == "refines":
@@ -110,7 +110,7 @@ def _merging(location_id: PlaceKey, merges: Sequence[Merge]) -> DocumentChange:
         for one in merges:
             kept_here = document.memories(location_id)
             kept, repeat = _current(kept_here, one.kept), _current(kept_here, one.merged)
-            if kept is None or repeat is None or kept is repeat or repeat.pinned:
+            if kept is None or repeat is None or kept is repeat or repeat.is_settled_by_person:
                 continue
             outcome = absorbed(document, location_id, kept, repeat, None, one.comparison.describe())
             document, made = outcome.document, made + outcome.changes

@@ -52,7 +52,7 @@ def decide(new: Memory, comparisons: Sequence[Comparison]) -> Decision:
 def _decided(new: Memory, one: Comparison, contested: bool) -> Decision:
     known = one.known
     unconfirmed = new.status == MemoryStatus.TENTATIVE and known.status == MemoryStatus.ACTIVE
-    if known.pinned and one.relation in ("same", "adds"):
+    if known.is_settled_by_person and one.relation in ("same", "adds"):
         # A person wants it as it is: what says more is kept beside it.
         return Decision("repeats", one) if one.relation == "same" else NEW
     if one.relation == "same":
@@ -71,12 +71,12 @@ def believed(older: Memory, newer: Memory, *, was_believed_before: bool = False)
 
     A score that came with it is the game's own word; else it counts how often each was observed, the newer one once
     more for being newer. Open while neither is well ahead, and where the fact has flipped back. What a person has
-    pinned is believed.
+    pinned or edited is believed.
 
     Args:
         was_believed_before: the newer one was, and the older one has replaced it.
     """
-    if older.pinned:
+    if older.is_settled_by_person:
         return "older"
     ahead = _weight(newer) - _weight(older) + 1
     if ahead <= -_AHEAD:
@@ -88,7 +88,7 @@ def believed(older: Memory, newer: Memory, *, was_believed_before: bool = False)
 
 def is_settled(seen: Memory, rival: Memory) -> bool:
     """Return whether a memory that was open against its rival, and was observed again, is far enough ahead of it."""
-    return not rival.pinned and _weight(seen) - _weight(rival) >= _AHEAD
+    return not rival.is_settled_by_person and _weight(seen) - _weight(rival) >= _AHEAD
 
 
 def _weight(memory: Memory) -> int:
@@ -111,11 +111,11 @@ def applied(
     reason = one.describe()
     if decision.kind == "repeats":
         return merged(document, location_id, known, new, reason)
-    if decision.kind == "refines" and known.pinned:
+    if decision.kind == "refines" and known.is_settled_by_person:
         return changes.added(document, location_id, name, new)
     if decision.kind == "refines":
         return refined(document, location_id, name, known, new, turn, reason)
-    if known.pinned and any(same_words(old, new) and old.superseded_by == known.title for old in kept):
+    if known.is_settled_by_person and any(same_words(old, new) and old.superseded_by == known.title for old in kept):
         # The contradiction was settled before, and is on record.
         return ChangedDocument(document)
     was_believed_before = any(
@@ -137,6 +137,8 @@ def with_settled(document: Document, location_id: PlaceKey, seen: Memory, turn: 
     """Return the document with a tentative memory believed against its contrary, if its observations suffice now."""
     kept = document.memories(location_id)
     winner = known_again(kept, seen)
+    if winner is not None and winner.is_settled_by_person:
+        return None
     for rival in kept:
         if winner and rival.status == MemoryStatus.TENTATIVE and is_settled(winner, rival):
             contrast = compared(rival, winner, None)

@@ -2,8 +2,8 @@
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -11,12 +11,15 @@ from typing import Any
 from zorkgpt.errors import FileError, MemoryStoreError
 from zorkgpt.files import Disk, check_is_file, write_file
 from zorkgpt.memory.claims import Claim, claims_in
+from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import INVALIDATION_MARKER, Memory, MemoryStatus, PlaceKey, fields_of, memory_of
 from zorkgpt.memory.places import checked_place, place_order
 from zorkgpt.memory.storage.changes import Change, Kind
 from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.escaping import one_line
 
+PERSON_SOURCES = ("hand", "person")
+"""Sources of the changes that a person made: in the file, or by a command."""
 _TAIL_BYTES = 4096
 _LATER_FIELDS: dict[str, Any] = {"tried": 0, "worked": 0, "pinned": False, "vetoed": False}
 _LATER_FIELDS |= {"action": "", "outcome": "", "claims": [], "when": [], "first_episode": None, "id": ""}
@@ -66,8 +69,8 @@ class HistoryRecord:
     """The time of the change, in UTC, as ISO 8601."""
     change: Change
     source: str
-    """"agent": by a call; "person": edited through the library or a command; "hand": found in the file; "recovered":
-    found in the file after a kill; "baseline"."""
+    """"agent": by a call; "person": by a command or in the viewer; "hand": edited in the file; "recovered": found in
+    the file after a kill; "baseline"."""
     turn_stamp: TurnStamp | None = None
     """None: the turn is not known."""
 
@@ -180,8 +183,11 @@ class ChangeHistory:
                 if record:
                     yield record
 
-    def records_from(self, start: int) -> tuple[list[HistoryRecord], int]:
+    def records_from(self, start: int, *, sources: Collection[str] | None = None) -> tuple[list[HistoryRecord], int]:
         """Return the records from this byte on, and where the last whole line ends: for following a file that grows.
+
+        Args:
+            sources: Return only records from these. None: all.
 
         Raises:
             MemoryStoreError: it can't be read.
@@ -195,7 +201,12 @@ class ChangeHistory:
         except OSError as error:
             raise MemoryStoreError(f"Can't read {self.path}: {error}") from error
         whole = data.rfind(b"\n") + 1
-        rows = map(_parsed, data[:whole].splitlines())
+        lines = data[:whole].splitlines()
+        if sources is not None:
+            # Most lines are an agent's, and parsing them takes time.
+            marks = [f'"source": {json.dumps(source)}'.encode() for source in sources]
+            lines = [line for line in lines if any(mark in line for mark in marks)]
+        rows = map(_parsed, lines)
         return [record for row in rows if row and (record := record_of(row))], start + whole
 
     def bytes_before(self, end: int, count: int = 200) -> bytes:
@@ -322,7 +333,9 @@ def differences(recorded: dict[PlaceKey, list[Memory]], document: Document) -> l
                 new.append(memory)
         name = next((section.name for section in document.sections_of(location_id)), "")
         for memory in new:
-            before = next((old for old in gone if old.title == memory.title), None)
+            key = memory_id(location_id, memory)
+            before = next((old for old in gone if memory_id(location_id, old) == key), None)
+            before = before or next((old for old in gone if old.title == memory.title), None)
             if before is not None:
                 gone.remove(before)
             changes.append(Change(kind_of(before, memory), location_id, name, before, memory, _reason(memory)))
@@ -334,6 +347,10 @@ def kind_of(before: Memory | None, after: Memory) -> Kind:
     """Return what happened to a memory, by what it was before and is after."""
     if before is None:
         return "added"
+    if replace(before, pinned=after.pinned, vetoed=after.vetoed) == after:
+        if before.vetoed != after.vetoed:
+            return "vetoed" if after.vetoed else "unvetoed"
+        return "pinned" if after.pinned else "unpinned"
     if before.status != after.status == MemoryStatus.SUPERSEDED:
         return "invalidated" if after.superseded_by == INVALIDATION_MARKER else "superseded"
     if after.observation_count > before.observation_count and before.text == after.text:

@@ -23,6 +23,7 @@ from zorkgpt.memory.storage.changes import ChangedDocument, DocumentChange
 from zorkgpt.memory.storage.database import Database
 from zorkgpt.memory.storage.document import Document, Shelf, indexed, line_end
 from zorkgpt.memory.storage.history import TurnStamp, compacted, row_of
+from zorkgpt.memory.storage.person_edits import PersonEdits
 from zorkgpt.memory.storage.positions import positions_of, spread
 from zorkgpt.memory.storage.section import LocationSection, parse_section
 from zorkgpt.memory.storage.tables import PostgresHistory, PostgresJudgments, PostgresTrials
@@ -75,6 +76,7 @@ class PostgresStore:
         self._positions: list[list[int]] = [[]]
         """Where the sections of the document stand, in ascending order, shelf by shelf."""
         self._revision = -1
+        self._edits = PersonEdits(self.history)
         self.refresh()
 
     @property
@@ -129,6 +131,7 @@ class PostgresStore:
             told = {made.location_id for made in outcome.changes}
             self._refresh_cache(told or changed_places(before, self._document))
             self._shelve()
+            self._edits.mark(self._document)
             self.index.follow(self._document)
             return outcome
 
@@ -221,6 +224,7 @@ class PostgresStore:
             self._refresh_cache(changed)
         self._shelve()
         self._revision = revision
+        self._edits.mark(self._document)
         return None
 
     def _put(self, position: int, section: LocationSection) -> LocationSection | None:

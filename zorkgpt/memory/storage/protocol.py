@@ -30,8 +30,12 @@ class History(Protocol):
         """Yield all records, oldest first."""
         ...
 
-    def records_from(self, start: int) -> tuple[list[HistoryRecord], int]:
-        """Return the records from this position on, and the position behind them."""
+    def records_from(self, start: int, *, sources: Sequence[str] | None = None) -> tuple[list[HistoryRecord], int]:
+        """Return the records from this position on, and the position behind them.
+
+        Args:
+            sources: Return only records from these. None: all.
+        """
         ...
 
     def bytes_before(self, end: int) -> bytes:

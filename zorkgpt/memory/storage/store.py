@@ -16,6 +16,7 @@ from zorkgpt.memory.storage.changes import ChangedDocument
 from zorkgpt.memory.storage.damage import is_damaged, is_memory_file, is_sound
 from zorkgpt.memory.storage.document import Document, Shelf, indexed, parse_shelf
 from zorkgpt.memory.storage.history import ChangeHistory, TurnStamp, differences
+from zorkgpt.memory.storage.person_edits import PersonEdits
 from zorkgpt.memory.storage.shelves import MAIN, MemoryFiles, ShelfSizes, cut, listed
 from zorkgpt.memory.storage.trials import TrialFile
 from zorkgpt.memory.storage.word_index import WordIndex, changed_places
@@ -46,6 +47,7 @@ class MemoryStore:
         self.cache: dict[PlaceKey, list[Memory]] = {}
         """The memories of each location, in the order of the file; changed in place."""
         self.index = WordIndex(self.file.path.with_suffix(".index.sqlite"))
+        self._edits = PersonEdits(self.history)
         self.history_failures = 0
         self.recovered: Recovery | None = None
         """What was done when a file was found missing or damaged last; None: it never was."""
@@ -282,6 +284,7 @@ class MemoryStore:
         if fresh or before:
             self._document = indexed(shelves)
             self._refresh_cache(dict.fromkeys([*_places(before.values()), *_places(fresh)]))
+        self._mark_edits()
         self._stamp, self._unreconciled = stamp, True
 
     def _report_problems(self, shelf: Shelf) -> None:
@@ -308,6 +311,7 @@ class MemoryStore:
         """Take a change that was written into history, cache and index, and cut what has grown too large."""
         self._record(outcome, source, turn_stamp)
         self._note_history_size()
+        self._mark_edits()
         # What is forgotten, or only counted, is no change of a memory.
         told = {change.location_id for change in outcome.changes}
         self._refresh_cache(told or changed_places(before, self._document))
@@ -390,6 +394,13 @@ class MemoryStore:
         else:
             log.info("history brought up to the file", extra={"changes": len(changes), "source": source})
         self._note_history_size()
+        self._mark_edits()
+
+    def _mark_edits(self) -> None:
+        try:
+            self._edits.mark(self._document)
+        except MemoryStoreError as error:
+            log.warning("edits by a person are not recognized", extra={"error": str(error)})
 
     def _is_ahead(self) -> bool:
         """Return whether the file says something that its history, if it has one, does not."""

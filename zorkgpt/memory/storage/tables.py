@@ -27,8 +27,22 @@ class PostgresHistory:
         for _, record in self._from(0):
             yield record
 
-    def records_from(self, start: int) -> tuple[list[HistoryRecord], int]:
-        """Return the records after this number, and the number of the last."""
+    def records_from(self, start: int, *, sources: Sequence[str] | None = None) -> tuple[list[HistoryRecord], int]:
+        """Return the records after this number, and the number of the last.
+
+        Args:
+            sources: Return only records from these. None: all.
+        """
+        if sources is not None:
+            end = self.size()
+            # As text: PostgreSQL can't look into JSON that holds a null character.
+            marks = [f'%"source": "{source}"%' for source in sources]
+            query = (
+                "SELECT record::text FROM zorkgpt_history "
+                "WHERE id > %s AND id <= %s AND record::text LIKE ANY(%s) ORDER BY id"
+            )
+            rows = self._database.rows(query, (start, end, marks))
+            return [record for (said,) in rows if (record := record_of(json.loads(said)))], end
         found = list(self._from(start))
         return [record for _, record in found], found[-1][0] if found else start
 

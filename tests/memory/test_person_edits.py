@@ -1,0 +1,160 @@
+"""What a person has edited stays as it is: no model, audit or statistic changes it."""
+
+import logging
+from types import SimpleNamespace
+
+import pytest
+
+from tests.fixtures.memory import Answers, memory, remember
+from zorkgpt.errors import MemoryEditError
+from zorkgpt.memory.editing import Edit
+from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.storage import changes
+
+GATE = "The lever opens the gate."
+MINE = "Pull the lever twice to open the gate."
+
+
+def lever(text=GATE, **fields):
+    return memory(**{"title": "Lever", "text": text} | fields)
+
+
+def on_file(manager):
+    manager.all_memories()
+    return [(one.text, one.status) for one in manager.memory_cache[5]]
+
+
+@pytest.fixture
+def open_(home):
+    def opened(*answers):
+        return home.open(
+            logger=logging.getLogger("test"),
+            game_state=SimpleNamespace(episode_id=2, turn_count=20),
+            synthesizer=Answers(*answers) if answers else None,
+        )
+
+    return opened
+
+
+@pytest.fixture
+def edited(open_):
+    """Open a manager, in another process's stead, of a file in which a person has reworded the only memory."""
+
+    def opened(*answers):
+        open_().add_memory(5, "Hall", lever())
+        open_().edit_memory(5, "Lever", Edit(text=MINE))
+        return open_(*answers)
+
+    return opened
+
+
+@pytest.fixture
+def path(tmp_path):
+    """The memory file of two learned memories, one of them reworded in an editor afterwards."""
+    path = tmp_path / "Memories.md"
+    with SimpleMemoryManager.open(path) as manager:
+        manager.add_memory(5, "Hall", lever())
+        manager.add_memory(5, "Hall", lever("A bell hangs here.", title="Bell"))
+    path.write_text(path.read_text().replace(GATE, MINE))
+    return path
+
+
+REPLACES = remember("Chain", text="The chain opens it.", supersedes_memory_titles={"Lever"})
+DENIES = remember("Bell", text="The bell rings.", invalidate_memory_titles={"Lever"}, invalidation_reason="no")
+
+
+def learn(manager, turns):
+    for turn in turns:
+        manager.record_action_outcome(5, "Hall", f"pull {turn}", "Hm.", {"score_delta": 1, "turn": turn})
+
+
+def test_a_model_can_neither_replace_nor_invalidate_an_edited_memory(edited, caplog):
+    manager = edited(REPLACES, DENIES)
+    learn(manager, (21, 22))
+    assert on_file(manager) == [(MINE, "ACTIVE"), ("The chain opens it.", "ACTIVE"), ("The bell rings.", "ACTIVE")]
+    assert manager.get_status()["metrics"]["person_edits_kept"] == 2
+    assert [one.title for one in caplog.records if "a person has pinned or edited" in one.message] == ["Lever"] * 2
+
+
+def test_a_model_can_neither_replace_nor_invalidate_what_was_edited_in_the_file(path):
+    with SimpleMemoryManager.open(
+        path, synthesizer=Answers(REPLACES, DENIES), game_state=SimpleNamespace(episode_id=2, turn_count=20)
+    ) as manager:
+        learn(manager, (21, 22))
+        assert (MINE, "ACTIVE") in on_file(manager)
+        assert manager.get_status()["metrics"]["person_edits_kept"] == 2
+        assert not manager.invalidate_memory(5, "Lever", "wrong")
+        assert manager.invalidate_memory(5, "Bell", "wrong"), "only what was edited is protected"
+
+
+def test_an_edit_in_the_file_counts_at_once_and_after_a_restart(path):
+    for _ in range(2):
+        with SimpleMemoryManager.open(path) as manager:
+            assert not manager.supersede_memory(5, "Hall", "Lever", lever("The chain does it.", title="Chain"))
+    with SimpleMemoryManager.open(path) as manager:
+        path.write_text(path.read_text().replace("A bell hangs here.", "A silver bell hangs here."))
+        assert not manager.invalidate_memory(5, "Bell", "wrong")
+        assert on_file(manager) == [(MINE, "ACTIVE"), ("A silver bell hangs here.", "ACTIVE")]
+
+
+def test_a_memory_that_a_person_wrote_or_renamed_in_the_file_is_protected(path):
+    path.write_text(
+        path.read_text().replace("] Bell**", "] Silver bell**")
+        + "\n**[NOTE - PERMANENT] Rope** *(Ep1, T3, +0)*\nA rope hangs here.\n"
+    )
+    with SimpleMemoryManager.open(path) as manager:
+        for title in ("Lever", "Silver bell", "Rope"):
+            assert not manager.invalidate_memory(5, title, "wrong")
+
+
+def test_only_an_edit_counts_and_not_an_observation_or_a_pin_that_is_gone(open_):
+    manager = open_()
+    manager.add_memory(5, "Hall", lever())
+    manager.edit_memory(5, "Lever", Edit(pinned=True))
+    manager.edit_memory(5, "Lever", Edit(pinned=False))
+    manager.add_memory(5, "Hall", lever(turns="9"))
+    assert manager.invalidate_memory(5, "Lever", "wrong")
+
+
+def test_to_pin_and_unpin_an_edited_memory_gives_it_back_to_the_model(edited):
+    manager = edited()
+    manager.edit_memory(5, "Lever", Edit(pinned=True))
+    manager.edit_memory(5, "Lever", Edit(pinned=False))
+    assert manager.invalidate_memory(5, "Lever", "wrong")
+
+
+def test_a_program_s_own_update_is_no_edit_of_a_person(open_):
+    manager = open_()
+    manager.add_memory(5, "Hall", lever())
+    manager.update("Lever", 5, text=MINE)
+    manager.invalidate("Lever", "wrong", 5)
+    assert on_file(manager) == [(MINE, "SUPERSEDED")]
+
+
+def test_an_edited_memory_stays_protected_when_it_is_seen_again_and_moved(edited):
+    manager = edited()
+    assert manager.add_memory(5, "Hall", lever(MINE, turns="30"))
+    manager.store.apply(lambda document: changes.moved(document, 5, 6), source="person")
+    assert not manager.invalidate_memory(6, "Lever", "wrong")
+    with pytest.raises(MemoryEditError, match="edited by a person"):
+        manager.delete("Lever", 6)
+
+
+def test_a_memory_that_is_learned_again_after_it_was_deleted_is_nobody_s_edit(path):
+    path.write_text(path.read_text().split("### Memories")[0])
+    with SimpleMemoryManager.open(path) as manager:
+        manager.add_memory(5, "Hall", lever())
+        assert manager.invalidate_memory(5, "Lever", "wrong")
+
+
+def test_counts_do_not_invalidate_an_edited_memory(open_):
+    manager = open_()
+    manager.add_memory(5, "Hall", lever(category="SUCCESS", action="pull lever"))
+    manager.edit_memory(5, "Lever", Edit(status="TENTATIVE"))
+    manager.edit_memory(5, "Lever", Edit(status="ACTIVE"))
+    for turn in (21, 22, 23):
+        manager.get_location_memory(5)
+        manager.record_action_outcome(5, "Hall", "pull lever", "Nothing.", {"nothing_changed": True, "turn": turn})
+    manager.save_session(manager.store.path.with_suffix(".session"))
+    [kept] = manager.memory_cache[5]
+    assert (kept.tried, kept.worked, kept.status) == (3, 0, "ACTIVE")
