@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import shutil
 import socket
 import struct
@@ -18,6 +19,10 @@ from zorkgpt.errors import InterpreterError
 START_LIMIT_S = 30.0
 """Time for Python and Jericho to load, on a slow disk; the story's own time comes after that."""
 _LAST_OUTPUT_BYTES = 300
+_INHERITED = re.compile(
+    r"PATH|HOME|LANG|LANGUAGE|LC_\w+|TZ|TMPDIR|TEMP|TMP|SYSTEMROOT|LD_LIBRARY_PATH|PYTHON\w+", re.IGNORECASE
+)
+"""The environment variables that the interpreter process gets: none that could hold a key."""
 
 
 class WorkerFailure(Exception):
@@ -171,7 +176,7 @@ class Worker:
                 cwd=self._folder,
                 pass_fds=(theirs.fileno(),),
                 start_new_session=True,  # Ctrl-C is for the parent
-                env={**os.environ, "PYTHONPATH": os.pathsep.join(os.path.abspath(entry) for entry in sys.path)},
+                env=_child_environment(),
             )
         connection = self._connection = _Connection(process, ours)
         self._receive(connection, START_LIMIT_S)
@@ -305,6 +310,11 @@ class Worker:
         if self._folder:
             shutil.rmtree(self._folder, ignore_errors=True)
         self._connection = self._folder = None
+
+
+def _child_environment() -> dict[str, str]:
+    inherited = {name: value for name, value in os.environ.items() if _INHERITED.fullmatch(name)}
+    return inherited | {"PYTHONPATH": os.pathsep.join(os.path.abspath(entry) for entry in sys.path)}
 
 
 def _exit_reason(process: subprocess.Popen[bytes]) -> str:

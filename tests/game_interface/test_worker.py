@@ -49,6 +49,16 @@ def test_the_same_seed_and_commands_give_the_same_text_and_state(worker):
     assert runs[0] == runs[1]
 
 
+def test_the_interpreter_process_gets_no_keys(worker, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-1")
+    monkeypatch.setenv("ZORKGPT_MCP_TOKEN", "secret-2")
+    monkeypatch.setenv("LC_ALL", "C.UTF-8")
+    worker.reset()
+    environment = Path(f"/proc/{worker.pid}/environ").read_bytes()
+    assert b"LC_ALL=C.UTF-8" in environment
+    assert b"secret" not in environment
+
+
 def test_a_word_that_the_interpreter_holds_back_belongs_to_its_own_response(worker):
     for command in (b"north", b"west", b"west", b"west"):
         here = worker.step(command)
