@@ -64,7 +64,8 @@ def choose_player(asked: str, config: GameConfiguration) -> PlayerChoice:
 def _model_player(services: "Services") -> Player:
     if services.llm is None:
         raise ConfigurationError(f"No model is configured. {_HOW_TO_NAME_ONE}")
-    return StandIn(Agent(services.llm, services.config.context), _rules_player(services))
+    agent = Agent(services.llm, services.config.context)
+    return StandIn(agent, _rules_player(services)) if services.options.stand_in else agent
 
 
 def _rules_player(services: "Services") -> Player:

@@ -50,6 +50,8 @@ class RunOptions:
     """Whether the map outlives the episode; None if it does when memories do."""
     observer: CallObserver | None = None
     """Is told of each call to a model while it lasts."""
+    stand_in: bool = True
+    """Whether the rules choose a turn for which the model gives no usable command; otherwise that ends the episode."""
 
 
 @dataclass(frozen=True)

@@ -53,8 +53,12 @@ class LLMUnreachable(LLMError):
     """The model's server can't be reached, or refuses the key or the model's name."""
 
 
+class MalformedResponse(LLMError):
+    """The model's server sent something other than a chat completion, such as a web page."""
+
+
 class InvalidAnswer(LLMError):
-    """The model answered, but not what it was asked for, and not when asked once more either."""
+    """Two answers of the model in a row did not have the requested form."""
 
 
 class BudgetExceeded(LLMError):

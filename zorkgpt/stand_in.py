@@ -1,4 +1,4 @@
-"""A player in whose stead the rules choose where its model names no command."""
+"""A player whose turns the rules choose if its model gives no usable command."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,17 +10,17 @@ from zorkgpt.player import AgentDecision, Player, PlayerContext
 log = get_logger(__name__)
 
 RULES = "rules"
-"""Who chose a turn that the model was asked for and gave no command to."""
+"""The name under which the rules play a turn in the model's place."""
 _FEW_TURNS = 10
 _TOO_LARGE_A_SHARE = 0.5
 
 
 class StandIn(Player):
-    """Asks a model's player each turn; the rules choose the turns for which its model names no command.
+    """Asks a model's player each turn; the rules choose the turns for which its model gives no usable command.
 
     Args:
         player: The player that asks a model.
-        rules: Follows the game too, so that it can choose at any turn.
+        rules: The rules player. It sees every turn, so that it can choose at any time.
     """
 
     def __init__(self, player: Player, rules: Player) -> None:
@@ -51,12 +51,12 @@ class StandIn(Player):
             return
         self._told = True
         log.warning(
-            "this model is not up to the game: it names no command in most turns; choose a larger one",
+            "the model gives no usable command in most turns; choose a larger model",
             extra={"turns": self._turns, "chosen_by_rules": self._stood_in},
         )
 
     def look_on(self, context: PlayerContext, action: str) -> None:
-        """Take note of an action that was chosen by another player in the stead of both."""
+        """Take note of an action that another player chose."""
         self._player.look_on(context, action)
         self._rules.look_on(context, action)
 

@@ -140,8 +140,45 @@ def test_a_model_that_keeps_failing_ends_the_episode_saved(play, tmp_path, monke
     (episode,) = json.loads(out)["episodes"]
     assert code == ExitCode.EPISODE_FAILED
     assert (episode["ending"], episode["turns"]) == ("error", 2)
-    assert "2 calls in a row have failed" in episode["message"]
+    assert "2 calls in a row failed" in episode["message"]
     assert (tmp_path / "files" / "map_state.json").exists()
+
+
+PAGE = Body(b"<!DOCTYPE html><html><body>502 Bad Gateway</body></html>")
+
+
+def served_until(turn: int, server: ChatServer, fault, *, times: int):
+    """Return replies that are a fault so many times when the agent is asked for this turn."""
+
+    def serve(request):
+        asked = sum("You are playing a text adventure" in each.prompt for each in server.requests)
+        is_agent = "You are playing a text adventure" in request.prompt
+        return fault if is_agent and turn <= asked < turn + times else reply(request)
+
+    return serve
+
+
+@pytest.mark.parametrize("nested", [False, True], ids=["a web page", "a nested answer"])
+def test_one_bad_response_in_the_middle_of_a_run_costs_no_turn(play, tmp_path, nested):
+    fault = Answer('{"action": ' + "[" * 200_000) if nested else PAGE
+    with ChatServer(lambda request: served_until(3, server, fault, times=1)(request)) as server:
+        code, out, _ = play(server, "--json")
+    (episode,) = json.loads(out)["episodes"]
+    turns = [event for event in read_episode(tmp_path / "files", 1) if isinstance(event, TurnPlayed)]
+    assert (code, episode["turns_by_rules"]) == (ExitCode.OK, 0)
+    assert [turn.player for turn in turns] == ["model"] * 4
+
+
+def test_a_server_that_sends_only_web_pages_ends_the_episode_resumable(play, tmp_path, monkeypatch):
+    monkeypatch.setenv("ZORKGPT_LLM__MAX_FAILURES", "2")
+    with ChatServer(lambda request: served_until(3, server, PAGE, times=2)(request)) as server:
+        code, out, _ = play(server, "--json")
+        (failed,) = json.loads(out)["episodes"]
+        assert (code, failed["ending"], failed["turns"]) == (ExitCode.EPISODE_FAILED, "error", 2)
+        assert "2 calls in a row failed" in failed["message"]
+        code, out, _ = play(server, "--json", "--resume")
+    (resumed,) = json.loads(out)["episodes"]
+    assert (code, resumed["episode"], resumed["turns"]) == (ExitCode.OK, 1, 4)
 
 
 @pytest.mark.parametrize("failure", [None, Status(401, f"wrong key {KEY}"), Status(500, f"Bearer {KEY}")], ids=str)
@@ -222,7 +259,7 @@ def test_a_weak_model_that_answers_by_schema_plays_itself(play, tmp_path):
     [
         (Status(500, "out of memory"), "out of memory"),
         (Status(503, "loading model"), "loading model"),
-        (Body(b"<!doctype html><html></html>"), "with a web page.*most end in /v1"),
+        (Body(b"<!doctype html><html></html>"), "sent a web page.*most end in /v1"),
         (Silence(), "timed out"),
     ],
     ids=["500", "503", "a web page", "silence"],

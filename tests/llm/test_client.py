@@ -163,7 +163,7 @@ def test_a_misspelt_model_is_answered_with_those_that_are_there():
     with ChatServer("OK", models=["qwen3:8b", "gemma3:4b"]) as server:
         client = LLMClient(LLMSettings.single("qwen3:80b", base_url=server.url))
         with pytest.raises(
-            LLMUnreachable, match=r"does not serve the model 'qwen3:80b'.* It lists: gemma3:4b, qwen3:8b"
+            LLMUnreachable, match=r"does not serve the model 'qwen3:80b'.* The server lists: gemma3:4b, qwen3:8b"
         ):
             client.check()
 
@@ -173,5 +173,5 @@ def test_a_server_that_is_not_there_is_named_with_the_way_out():
         url = server.url
     client = LLMClient(LLMSettings.single("m", base_url=url, max_retries=0))
     for ask in (client.check, lambda: client.complete(QUESTION, role="agent")):
-        with pytest.raises(LLMUnreachable, match=rf"No server answers at {url} for the model 'm' .*Start it"):
+        with pytest.raises(LLMUnreachable, match=rf"Can't connect to {url} for the model 'm' .*Start the server"):
             ask()

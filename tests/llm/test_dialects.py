@@ -152,7 +152,7 @@ def test_a_context_without_room_for_a_prompt_is_an_error():
 
 
 def test_a_web_page_is_told_from_a_server():
-    with ChatServer(Body(PAGE)) as server, pytest.raises(LLMUnreachable, match="with a web page.*most end in /v1"):
+    with ChatServer(Body(PAGE)) as server, pytest.raises(LLMUnreachable, match="sent a web page.*most end in /v1"):
         client_of(server).complete(QUESTION, role="agent")
 
 
@@ -166,9 +166,6 @@ TOOL = {"id": "1", "type": "function", "function": {"name": "look", "arguments":
         (Answer("<think>It is dark and"), "reasoning that never came to its end; raise max_tokens"),
         (Answer(None), "null"),
         (Answer(""), "an empty text"),
-        (Body({"choices": []}), "an empty list of choices"),
-        (Body({"id": "x"}), "no choices"),
-        (Body("hello"), "a text in the place of a JSON object: 'hello'"),
     ],
     ids=str,
 )
@@ -179,7 +176,7 @@ def test_what_came_instead_of_an_answer_is_named(reply, named):
 
 @pytest.mark.parametrize("fault", [Status(500), Status(503), Body(PAGE), Body(b"nonsense")], ids=str)
 def test_a_model_that_fails_at_the_start_is_unreachable(fault):
-    with ChatServer(fault) as server, pytest.raises(LLMUnreachable, match="It lists: test-model"):
+    with ChatServer(fault) as server, pytest.raises(LLMUnreachable, match="The server lists: test-model"):
         client_of(server).check()
 
 

@@ -6,13 +6,14 @@ import pytest
 from pydantic import BaseModel
 
 from tests.fixtures.chat_server import Answer, Body, ChatServer, Disconnect, Silence, Status, Trickle
-from zorkgpt.errors import InvalidAnswer, LLMError, LLMUnreachable
+from zorkgpt.errors import InvalidAnswer, LLMError, LLMUnreachable, MalformedResponse
 from zorkgpt.llm.client import LLMClient
 from zorkgpt.llm.messages import Completion, Message, Usage
+from zorkgpt.llm.progress import CurrentCall
 from zorkgpt.llm.settings import LLMSettings, RoleSettings
 
 QUESTION = [Message("user", "What now?")]
-LIMITS = {"timeout_s": 0.2, "deadline_s": 5.0}
+LIMITS = {"timeout_s": 0.2, "deadline_s": 5.0, "retry_delay_s": 0.01}
 
 
 class Verdict(BaseModel):
@@ -22,7 +23,8 @@ class Verdict(BaseModel):
 
 def client_of(server: ChatServer, *, sampling: dict | None = None, **settings) -> LLMClient:
     role = RoleSettings(server.model, **(sampling or {}))
-    return LLMClient(LLMSettings.single(role, base_url=server.url, **(LIMITS | settings)))
+    observer = settings.pop("observer", None)
+    return LLMClient(LLMSettings.single(role, base_url=server.url, **(LIMITS | settings)), observer=observer)
 
 
 @pytest.mark.parametrize(
@@ -46,14 +48,13 @@ def test_a_fault_that_passes_is_ridden_out(fault):
         (Status(400, "maximum context length is 8192 tokens"), "HTTP 400: .*maximum context length"),
         (Disconnect(), "Connection error"),
         (Silence(), "timed out"),
-        (Body(b'{"choices": [nope'), "JSONDecodeError"),
     ],
     ids=repr,
 )
 def test_a_fault_that_stays_is_an_error_that_names_model_and_address(fault, said):
     with ChatServer(fault) as server:
         client = client_of(server, max_retries=0)
-        with pytest.raises(LLMError, match=rf"'test-model' at {server.url} gave no answer \(.*{said}") as caught:
+        with pytest.raises(LLMError, match=rf"'test-model' at {server.url} failed \(.*{said}") as caught:
             client.complete(QUESTION, role="agent")
     total = client.usage.snapshot().total
     assert type(caught.value) is LLMError
@@ -72,19 +73,9 @@ def test_an_answer_that_trickles_in_ends_at_the_deadline():
 @pytest.mark.parametrize(
     "body",
     [
-        {"choices": []},
-        {"choices": None},
-        {},
-        [],
-        "text",
-        None,
-        {"choices": "text"},
-        {"choices": [None]},
-        {"choices": [{"message": None}]},
         {"choices": [{"message": {"content": None}, "finish_reason": "stop"}]},
         {"choices": [{"message": {"content": 7}, "finish_reason": 7}]},
         {"choices": [{"message": {"content": "  "}}], "usage": {"prompt_tokens": "many"}},
-        {"error": {"message": "upstream is down"}},
     ],
     ids=json.dumps,
 )
@@ -96,6 +87,54 @@ def test_a_response_without_an_answer_is_asked_for_once_more(body):
         with pytest.raises(InvalidAnswer, match="sent an empty answer twice"):
             client.complete(QUESTION, role="agent")
     assert (len(server.requests), client.usage.snapshot().total.calls) == (2, 2)
+
+
+PAGE = b"<!DOCTYPE html><html><body>502 Bad Gateway</body></html>"
+MALFORMED = [
+    PAGE,
+    b'{"choices": [nope',
+    b"[" * 200_000,
+    {"choices": []},
+    {"choices": None},
+    {},
+    [],
+    "text",
+    None,
+    {"choices": "text"},
+    {"choices": [None]},
+    {"choices": [{"message": None}]},
+    {"error": {"message": "upstream is down"}},
+]
+
+
+@pytest.mark.parametrize("body", MALFORMED, ids=lambda body: repr(body)[:40])
+@pytest.mark.parametrize("observer", [None, CurrentCall()], ids=["whole", "streamed"])
+def test_a_malformed_response_in_the_middle_of_a_run_is_transient(body, observer):
+    with ChatServer("first", *[Body(body)] * 2, "second", Body(body)) as server:
+        client = client_of(server, max_failures=5, observer=observer)
+        seen = []
+        for _ in range(5):
+            try:
+                seen.append(client.complete(QUESTION, role="agent").content)
+            except LLMError as error:
+                seen.append(type(error))
+    # Each call asks twice, and the fifth failure in a row is the last.
+    assert seen == ["first", MalformedResponse, "second", MalformedResponse, MalformedResponse]
+    with ChatServer("first", Body(body)) as server:
+        client = client_of(server, max_failures=2, observer=observer)
+        client.complete(QUESTION, role="agent")
+        with pytest.raises(LLMUnreachable, match="2 calls in a row failed"):
+            client.complete(QUESTION, role="agent")
+    assert len(server.requests) == 3
+    assert all(("stream" in request.body) == (observer is not None) for request in server.requests)
+
+
+@pytest.mark.parametrize(
+    "answer", ["[" * 200_000, '{"score":' * 60_000, '{"score": [' * 2_000 + "}"], ids=lambda text: text[:9]
+)
+def test_a_deeply_nested_answer_is_unusable(answer):
+    with ChatServer(answer) as server, pytest.raises(InvalidAnswer):
+        client_of(server).complete(QUESTION, role="critic", response_model=Verdict)
 
 
 def test_usage_that_is_null_or_missing_is_unknown_and_counted_as_such():
@@ -198,11 +237,11 @@ def test_failures_in_a_row_end_in_unreachable_and_an_answer_starts_the_count_ane
 @pytest.mark.parametrize(
     ("fault", "said"),
     [
-        (Status(401, "bad key"), "refuses the key"),
-        (Status(403, "not yours"), "refuses the key"),
+        (Status(401, "bad key"), "rejected the API key"),
+        (Status(403, "not yours"), "rejected the API key"),
         (Status(404, "no model"), "does not serve the model 'test-model'"),
-        (Status(402, "no credit"), "wants to be paid"),
-        (Status(429, "quota", error={"code": "insufficient_quota"}), "wants to be paid"),
+        (Status(402, "no credit"), "requires payment"),
+        (Status(429, "quota", error={"code": "insufficient_quota"}), "requires payment"),
     ],
     ids=repr,
 )
@@ -213,7 +252,7 @@ def test_what_will_not_get_better_by_itself_is_unreachable_at_once(fault, said):
 
 def test_an_unknown_host_is_unreachable():
     client = LLMClient(LLMSettings.single("m", base_url="http://no-such-host.invalid/v1", max_retries=0))
-    with pytest.raises(LLMUnreachable, match=r"No server answers at http://no-such-host\.invalid/v1"):
+    with pytest.raises(LLMUnreachable, match=r"Can't connect to http://no-such-host\.invalid/v1"):
         client.complete(QUESTION, role="agent")
 
 

@@ -69,6 +69,6 @@ def test_a_key_is_in_no_log_record_error_or_traceback(fault, caplog):
 
 def test_a_password_in_an_address_is_refused_without_repeating_it():
     client = LLMClient(LLMSettings.single("m", base_url=f"http://user:{KEY}@127.0.0.1:9/v1"))
-    with pytest.raises(ConfigurationError, match="holds a user name or password") as caught:
+    with pytest.raises(ConfigurationError, match="contains a user name or password") as caught:
         client.check()
     assert KEY not in str(caught.value)

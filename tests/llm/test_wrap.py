@@ -31,7 +31,7 @@ def test_the_sdk_s_own_client_is_wrapped():
 def test_its_errors_name_its_address_and_not_its_key():
     with ChatServer(Status(401, "bad key sk-123456")) as server:
         llm = as_llm(openai.OpenAI(base_url=server.url, api_key="sk-123456"), model=server.model)
-        with pytest.raises(LLMUnreachable, match=rf"{server.url}/? refuses the key .*bad key \*\*\*"):
+        with pytest.raises(LLMUnreachable, match=rf"{server.url}/? rejected the API key .*bad key \*\*\*"):
             llm.complete(QUESTION, role="memory")
 
 

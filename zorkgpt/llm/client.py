@@ -14,7 +14,14 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, SecretStr
 
 from zorkgpt import telemetry
-from zorkgpt.errors import BudgetExceeded, ConfigurationError, InvalidAnswer, LLMError, LLMUnreachable
+from zorkgpt.errors import (
+    BudgetExceeded,
+    ConfigurationError,
+    InvalidAnswer,
+    LLMError,
+    LLMUnreachable,
+    MalformedResponse,
+)
 from zorkgpt.llm import wire
 from zorkgpt.llm.messages import LLM, Answer, Completion, Message, Usage
 from zorkgpt.llm.progress import CallObserver, CurrentCall
@@ -29,6 +36,7 @@ log = get_logger(__name__)
 OPENAI_URL = "https://api.openai.com/v1"
 _MORE_ROOM = 4
 _CHECK_TOKENS = 16
+_LONGEST_DELAY_S = 8.0
 
 Connect = Callable[[str, SecretStr | None, LLMSettings], Any]
 """Makes a client of the OpenAI SDK's shape for a base URL."""
@@ -97,8 +105,8 @@ class LLMClient:
         Args:
             on_call: called after every request with its prompt and answer; a record never holds a key.
             connect: None: the SDK of OpenAI.
-            known: what an earlier check found; what it has spent counts against the ceilings.
-            observer: is told of each call while it lasts; answers then come in parts where the server does that.
+            known: results of an earlier check; the tokens that it used count against the ceilings.
+            observer: is notified of each call while it runs; answers are then streamed if the server supports that.
 
         Raises:
             ConfigurationError: there is a ceiling on cost, and a model without a price; or the SDK is not installed.
@@ -115,6 +123,8 @@ class LLMClient:
         self._connections: dict[str, Any] = {}
         self._dialects = {(status.base_url, status.model): status.dialect for status in known}
         self._failures: dict[Endpoint, int] = {}
+        """Failed calls in a row."""
+        self._answered = set(self._dialects)
         for status in known:
             self.usage.add_spent(*status.spent)
 
@@ -124,10 +134,10 @@ class LLMClient:
         """Ask the model of this role.
 
         Raises:
-            LLMUnreachable: its server is absent, refuses key or model, or has failed too often in a row.
-            BudgetExceeded: the ceiling was reached by an earlier call.
-            InvalidAnswer: it answered twice, and neither answer is usable.
-            LLMError: this call failed; a later one may not.
+            LLMUnreachable: The server is absent, rejects the key or the model, or failed too often in a row.
+            BudgetExceeded: An earlier call reached the ceiling.
+            InvalidAnswer: Two answers were unusable.
+            LLMError: This call failed; a later one may succeed.
         """
         if response_model is None:
             return self._ask(messages, role, None)
@@ -148,8 +158,8 @@ class LLMClient:
         url = own or self.settings.base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
         if "@" in url:
             raise ConfigurationError(
-                f"The address of the role {str(role)!r} holds a user name or password: it would show in logs. "
-                "Take it out, and put the key into OPENAI_API_KEY or client_api_key."
+                f"The URL of the role {str(role)!r} contains a user name or password, which would appear in logs. "
+                "Remove it, and set the key as OPENAI_API_KEY or client_api_key."
             )
         return url.rstrip("/")
 
@@ -181,7 +191,8 @@ class LLMClient:
         except BudgetExceeded:
             raise
         except LLMError as error:
-            raise LLMUnreachable(f"{error} It lists: {', '.join(sorted(listed or ())) or 'nothing'}.") from None
+            models = f"The server lists: {', '.join(sorted(listed))}." if listed else "The server lists no models."
+            raise LLMUnreachable(f"{error} {models}") from None
         names = None if listed is None else tuple(sorted(listed))
         now_tokens, now_cost = self.usage.spent
         spent = now_tokens - tokens, now_cost - cost
@@ -189,7 +200,11 @@ class LLMClient:
 
     def _ask(self, messages: list[Message], role: Role, response_model: type[BaseModel] | None) -> Completion:
         limit = self.settings.of(role).max_tokens
-        raw = self._call(messages, role, response_model, limit)
+        try:
+            raw = self._call(messages, role, response_model, limit)
+        except MalformedResponse as error:
+            log.warning("malformed response, asking once more", extra={"role": str(role), "problem": str(error)})
+            raw = self._call(messages, role, response_model, limit)
         if raw.truncated or not raw.content:
             more = limit * _MORE_ROOM if limit and raw.truncated else limit
             log.info("model answer cut or empty, asking once more", extra={"role": str(role), "max_tokens": more})
@@ -208,7 +223,7 @@ class LLMClient:
     def _no_content(self, role: Role, raw: wire.RawAnswer) -> str:
         name = f"The model {self.settings.of(role).model!r} at {self.base_url(role)}"
         if raw.truncated:
-            return f"{name} used up its limit before it answered: raise max_tokens of the role {str(role)!r}."
+            return f"{name} reached its token limit before it answered. Raise max_tokens of the role {str(role)!r}."
         return f"{name} sent an empty answer twice: {raw.instead}."
 
     def _note_invalid(self, completion: Completion, role: Role, response_model: type[BaseModel]) -> None:
@@ -232,6 +247,7 @@ class LLMClient:
         self, messages: list[Message], role: Role, response_model: type[BaseModel] | None, limit: int | None
     ) -> wire.RawAnswer:
         self.usage.check_ceiling()
+        self._back_off(self._endpoint(role))
         started = time.monotonic()
         self._observer.call_began(role, self.settings.of(role).model)
         try:
@@ -263,19 +279,18 @@ class LLMClient:
             # `from None`: their exceptions hold the request, and that holds the key.
             except Exception as error:
                 change = wire.adapted(dialect, arguments, error)
+                if isinstance(error, MalformedResponse) and "stream" in arguments and endpoint not in self._answered:
+                    change = replace(dialect, stream=False)
                 if change is None:
                     raise self._failed(role, error) from None
                 dialect = change
                 continue
-            if wire.is_web_page(response):
-                raise wire.web_page_error(endpoint[0])
             if "stream" in arguments and getattr(response, "usage", None) is None:
                 # Without a count of its tokens, what was spent would only be guessed.
                 dialect = replace(dialect, stream=False)
-                if not getattr(response, "choices", None):
-                    continue
             self._adopt(endpoint, dialect)
             self._failures[endpoint] = 0
+            self._answered.add(endpoint)
             raw = wire.read(response)
             return replace(raw, instead=wire.scrubbed(raw.instead, self._secrets()))
 
@@ -291,7 +306,9 @@ class LLMClient:
             raise TimeoutError(f"no whole answer within {self.settings.deadline_s} s") from None
 
     def _whole(self, connection: Any, arguments: dict[str, Any]) -> Any:
-        return wire.joined(connection.chat.completions.create(**arguments), self._observer.tokens_received)
+        response = wire.joined(connection.chat.completions.create(**arguments), self._observer.tokens_received)
+        wire.check_completion(response)
+        return response
 
     def _connection(self, role: Role) -> Any:
         base_url = self.base_url(role)
@@ -301,11 +318,18 @@ class LLMClient:
 
     def _failed(self, role: Role, error: Exception) -> LLMError:
         endpoint, secrets = self._endpoint(role), self._secrets()
-        ours = wire.as_llm_error(error, model=endpoint[1], base_url=endpoint[0], secrets=secrets)
+        ours = wire.as_llm_error(
+            error, model=endpoint[1], base_url=endpoint[0], secrets=secrets, has_answered=endpoint in self._answered
+        )
         self._failures[endpoint] = self._failures.get(endpoint, 0) + 1
         if isinstance(ours, LLMUnreachable) or self._failures[endpoint] < self.settings.max_failures:
             return ours
-        return LLMUnreachable(f"{self._failures[endpoint]} calls in a row have failed. The last: {ours}")
+        return LLMUnreachable(f"{self._failures[endpoint]} calls in a row failed. The last error: {ours}")
+
+    def _back_off(self, endpoint: Endpoint) -> None:
+        """Wait before the next call to a model whose last call failed."""
+        if failures := self._failures.get(endpoint):
+            time.sleep(min(self.settings.retry_delay_s * 2 ** (failures - 1), _LONGEST_DELAY_S))
 
     def _record(
         self, role: Role, messages: list[Message], raw: wire.RawAnswer | None, latency_s: float, error: LLMError | None

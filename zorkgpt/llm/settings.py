@@ -50,6 +50,8 @@ class LLMSettings:
     """Retries of a call by the SDK after a transport failure."""
     max_failures: int = 5
     """Consecutive failed calls after which a model counts as unreachable."""
+    retry_delay_s: float = 0.5
+    """Delay before the next call to a model whose last call failed; doubles with each failure in a row, up to 8 s."""
     max_tokens: int | None = None
     """Ceiling of prompt and completion tokens over all roles and calls."""
     max_cost: float | None = None

@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from zorkgpt.errors import LLMError, LLMUnreachable
+from zorkgpt.errors import LLMError, LLMUnreachable, MalformedResponse
 from zorkgpt.llm.messages import Message, Usage
 from zorkgpt.llm.settings import RoleSettings
 from zorkgpt.llm.structured import BARE_OBJECT, bounded_schema, json_schema, with_form, with_instruction
@@ -44,7 +44,8 @@ _SURROGATES = re.compile(r"[\ud800-\udfff]")
 _LONGEST_ERROR = 500
 
 _TAGS = "think|thinking|reflection"
-_PAIR = re.compile(rf"<({_TAGS})>(?P<thought>.*?)</\1>", re.DOTALL | re.IGNORECASE)
+_OPENING = re.compile(rf"<({_TAGS})>", re.IGNORECASE)
+_CLOSING = {tag: re.compile(f"</{tag}>", re.IGNORECASE) for tag in _TAGS.split("|")}
 # Some chat templates open the block themselves, so that only its end is in the answer.
 _ONLY_CLOSED = re.compile(rf"\A(?P<thought>.*?)</(?:{_TAGS})>", re.DOTALL | re.IGNORECASE)
 # At the start of a line only: inside a JSON string the same letters are somebody's text.
@@ -237,7 +238,7 @@ def ignores_schema(content: str, model: type[BaseModel]) -> bool:
     try:
         # The grammars of some servers let a line break into a string.
         value = json.loads(content, strict=False)
-    except ValueError:
+    except (ValueError, RecursionError):
         return True
     return not isinstance(value, dict) or not set(json_schema(model)["required"]) <= set(value)
 
@@ -292,8 +293,6 @@ def _instead(response: Any, choices: Any, message: Any, said: str) -> str:
     complaint = _text(getattr(message, "refusal", None)) or _complaint(getattr(response, "error", None))
     if complaint:
         return complaint
-    if isinstance(response, str):
-        return f"a text in the place of a JSON object: {response[:80]!r}"
     calls = getattr(message, "tool_calls", None)
     if isinstance(calls, list) and calls:
         name = getattr(getattr(calls[0], "function", None), "name", None)
@@ -303,6 +302,20 @@ def _instead(response: Any, choices: Any, message: Any, said: str) -> str:
     if message is not None:
         return "null" if getattr(message, "content", None) is None else "an empty text"
     return "an empty list of choices" if choices == [] else "no choices"
+
+
+def check_completion(response: Any) -> None:
+    """Check that a response is a chat completion, whatever its content.
+
+    Raises:
+        MalformedResponse: It is something else.
+    """
+    if isinstance(response, str):
+        raise MalformedResponse(response)
+    choices = getattr(response, "choices", None)
+    choice = choices[0] if isinstance(choices, list | tuple) and choices else None
+    if getattr(choice, "message", None) is None:
+        raise MalformedResponse(_instead(response, choices, None, ""))
 
 
 def is_web_page(response: Any) -> bool:
@@ -333,16 +346,32 @@ def split_reasoning(text: str) -> tuple[str, str]:
 
     A block that was never closed reaches to the end; one that was never opened begins at the start.
     """
-    thoughts: list[str] = []
+    text, thoughts = _without_blocks(text)
 
     def take(found: re.Match[str]) -> str:
         thoughts.append(found["thought"].strip())
         return ""
 
-    text = _PAIR.sub(take, text)
     text = _ONLY_CLOSED.sub(take, text)
     text = _ONLY_OPENED.sub(take, text)
     return text.strip(), "\n".join(thought for thought in thoughts if thought)
+
+
+def _without_blocks(text: str) -> tuple[str, list[str]]:
+    """Return the text without its closed blocks, and the contents of these, in time linear in the text."""
+    kept, thoughts, at = list[str](), list[str](), 0
+    unclosed: set[str] = set()
+    for opening in _OPENING.finditer(text):
+        tag = opening[1].lower()
+        if opening.start() < at or tag in unclosed:
+            continue
+        if closing := _CLOSING[tag].search(text, opening.end()):
+            kept.append(text[at : opening.start()])
+            thoughts.append(text[opening.end() : closing.start()].strip())
+            at = closing.end()
+        else:
+            unclosed.add(tag)
+    return "".join((*kept, text[at:])), thoughts
 
 
 def listed_models(connection: Any) -> dict[str, int | None] | None:
@@ -378,42 +407,46 @@ def scrubbed(text: str, secrets: list[str]) -> str:
     return text if len(text) <= _LONGEST_ERROR else text[:_LONGEST_ERROR] + " ..."
 
 
-def as_llm_error(error: Exception, *, model: str, base_url: str, secrets: list[str]) -> LLMError:
+def as_llm_error(
+    error: Exception, *, model: str, base_url: str, secrets: list[str], has_answered: bool = False
+) -> LLMError:
     """Convert an error of the SDK to one of ours.
 
-    `LLMUnreachable` is for what no retry mends: an absent server, a refused key, an unknown model.
+    `LLMUnreachable` means that a retry can't help: the server is absent, the key is refused, the model is unknown.
+
+    Args:
+        has_answered: Whether this server has answered before. A web page is then taken for a passing fault of a proxy.
     """
     status = getattr(error, "status_code", None)
     if is_web_page(error) or is_web_page(str(error)):
-        return web_page_error(base_url, status)
+        code = f" (HTTP {status})" if status else ""
+        if has_answered:
+            return MalformedResponse(f"{base_url} sent a web page instead of an answer of the model {model!r}{code}.")
+        return LLMUnreachable(
+            f"{base_url} sent a web page{code}. It is not a model server. Correct the URL: most end in /v1."
+        )
     said = scrubbed(str(error) or type(error).__name__, secrets)
     if status in (401, 403):
         return LLMUnreachable(
-            f"{base_url} refuses the key (HTTP {status}: {said}). "
-            "Set OPENAI_API_KEY or client_api_key to one that it accepts."
+            f"{base_url} rejected the API key (HTTP {status}: {said}). "
+            "Set OPENAI_API_KEY or client_api_key to a valid key."
         )
     if status == 404 or getattr(error, "code", None) == "model_not_found":
         return LLMUnreachable(
             f"{base_url} does not serve the model {model!r} (HTTP {status}: {said}). "
-            "Correct the model's name, fetch the model, or correct the address: most end in /v1."
+            "Correct the model name, download the model, or correct the URL: most end in /v1."
         )
     if status == 402 or getattr(error, "code", None) == "insufficient_quota":
-        return LLMUnreachable(f"{base_url} wants to be paid before it answers (HTTP {status}: {said}).")
+        return LLMUnreachable(f"{base_url} requires payment (HTTP {status}: {said}).")
     if _is_absent(error):
         return LLMUnreachable(
-            f"No server answers at {base_url} for the model {model!r} ({said}). Start it, or correct its address "
-            "(OPENAI_BASE_URL, client_base_url or the role's own)."
+            f"Can't connect to {base_url} for the model {model!r} ({said}). Start the server, or correct its URL "
+            "(OPENAI_BASE_URL, client_base_url or the base URL of the role)."
         )
     kind = f"HTTP {status}" if status else type(error).__name__
-    return LLMError(f"The model {model!r} at {base_url} gave no answer ({kind}: {said}).")
-
-
-def web_page_error(base_url: str, status: int | None = None) -> LLMUnreachable:
-    """Return the error that a web page came from this address."""
-    code = f" (HTTP {status})" if status else ""
-    return LLMUnreachable(
-        f"{base_url} answers with a web page{code}, not as a model's server. Correct the address: most end in /v1."
-    )
+    if isinstance(error, MalformedResponse | ValueError | RecursionError):
+        return MalformedResponse(f"The model {model!r} at {base_url} sent a malformed response ({said}).")
+    return LLMError(f"The model {model!r} at {base_url} failed ({kind}: {said}).")
 
 
 def _is_absent(error: BaseException | None) -> bool:
