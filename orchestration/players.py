@@ -55,7 +55,7 @@ def choose_player(asked: str, config: GameConfiguration) -> PlayerChoice:
         if models is not None:
             return PlayerChoice("model", f"the model {models.of(Role.AGENT).model} is configured", models)
         key = "a key is set, but no model is named" if config.llm.client_api_key else "no model is configured"
-        return PlayerChoice("rules", f"{key}; this player follows rules, without a language model", None)
+        return PlayerChoice("rules", key, None)
     if asked == "model" and models is None:
         raise ConfigurationError(f"No model is configured. {_HOW_TO_NAME_ONE}")
     return PlayerChoice(asked, f"--player {asked}", models if asked != "rules" else None)

@@ -12,7 +12,7 @@ from game_interface.story import find_story
 from orchestration.assembly import RunOptions, assemble
 from orchestration.players import choose_player
 from session.game_configuration import GameConfiguration
-from zorkgpt.cli.display import PanelDisplay
+from zorkgpt.cli.display import ScreenDisplay
 from zorkgpt.cli.progress import RunProgress
 from zorkgpt.cli.status import Status, StatusLine
 from zorkgpt.llm.progress import CurrentCall
@@ -30,8 +30,8 @@ def main() -> None:
     config = GameConfiguration(embedding_provider="none")
     pace = RunProgress(_EPISODES, config.max_turns_per_episode)
     line = StatusLine(screen, Status(CurrentCall()))
-    heading = "Slack Water — player: rules (rules, no language model)"
-    display = PanelDisplay(line, heading, pace, "rules", linger_s=0)
+    heading = "Slack Water — player: rules"
+    display = ScreenDisplay(line, heading, pace, "rules", linger_s=0)
     with tempfile.TemporaryDirectory() as folder:
         options = RunOptions(choice, find_story("slackwater"))
         with assemble(config.with_workdir(Path(folder)), options, (pace,)) as run:

@@ -1,16 +1,20 @@
-"""What the summary says of learning: the curve, what memory avoided and gained, and the memories that did most."""
+"""The closing summary: the score per episode, repeated mistakes with and without memory, and the useful memories."""
 
 import io
 import json
+import tempfile
 
 import pytest
 from rich.console import Console
 
+from game_interface.story import find_story
 from tests.fixtures.command_line import command
 from tests.fixtures.runs import RULES, a_run
-from zorkgpt.cli.learning import Learning, learning_of, levels_to_compare
+from zorkgpt.cli.control import ControlEpisode
+from zorkgpt.cli.learning import Learning, learning_of
 from zorkgpt.cli.summary import summary_of, write_summary
-from zorkgpt.runlog.episodes import EPISODE_LOG
+from zorkgpt.runlog.episodes import EPISODE_LOG, read_episode
+from zorkgpt.runlog.events import TurnPlayed
 
 
 @pytest.fixture(scope="module")
@@ -26,18 +30,18 @@ def learned(workdir) -> Learning:
     return learning_of(workdir, EPISODE_LOG, workdir / "Memories.md")
 
 
-def test_the_turns_to_each_score_fall_from_episode_to_episode(played):
-    episodes = learned(played[0]).episodes
-    assert [one.end.episode for one in episodes] == [1, 2, 3]
-    levels = levels_to_compare(episodes, 4)
-    assert levels
-    for level in levels:
-        turns = [one.turns_to(level) for one in episodes if one.turns_to(level) is not None]
-        assert turns == sorted(turns, reverse=True)
-    assert episodes[0].turns_to(10_000) is None
+def summary_text(played, columns: int, control=()) -> list[str]:
+    workdir, services, ended = played
+    learning = learning_of(workdir, EPISODE_LOG, workdir / "Memories.md", control)
+    console = Console(width=columns, height=24, file=io.StringIO())
+    summary = summary_of(
+        services.config, services.game.story, RULES, ended, remembered=True, damaged=[], learning=learning
+    )
+    write_summary(console, summary)
+    return console.file.getvalue().splitlines()
 
 
-def test_the_memories_that_did_most_were_shown_before_they_were_followed(played):
+def test_the_most_useful_memories_were_shown_before_they_were_followed(played):
     memories = learned(played[0]).memories
     assert 0 < len(memories) <= 3
     for memory in memories:
@@ -47,22 +51,68 @@ def test_the_memories_that_did_most_were_shown_before_they_were_followed(played)
 
 
 @pytest.mark.parametrize("columns", [60, 80, 140])
-def test_the_summary_draws_the_curve_within_any_width(played, columns):
-    workdir, services, ended = played
-    learning = learned(workdir)
-    console = Console(width=columns, file=io.StringIO())
-    summary = summary_of(
-        services.config, services.game.story, RULES, ended, remembered=True, damaged=[], learning=learning
-    )
-    write_summary(console, summary, learning)
-    lines = console.file.getvalue().splitlines()
-    curve = [line for line in lines if "█" in line]
-    assert len(curve) == 3
-    assert max(map(len, curve)) <= columns
-    lengths = [line.count("█") for line in curve]
+def test_the_summary_draws_a_bar_per_episode_within_any_width(played, columns):
+    lines = summary_text(played, columns)
+    bars = [line for line in lines if "█" in line]
+    assert len(bars) == 3
+    assert max(map(len, bars)) <= columns
+    lengths = [line.count("█") for line in bars]
     assert lengths == sorted(lengths)
-    assert any(line.startswith("  Turns to ") for line in lines)
-    assert learning.memories[0].title in console.file.getvalue()
+    assert learned(played[0]).memories[0].title in "\n".join(lines)
+
+
+def test_the_summary_compares_rates_with_and_without_memory(played):
+    workdir = played[0]
+    first = read_episode(workdir, 1, EPISODE_LOG)
+    later = [one.failures for one in learned(workdir).episodes[1:]]
+    failed = sum(event.failed for event in first if isinstance(event, TurnPlayed))
+    # A second episode that plays like the first one repeats all of its failures.
+    with_memory = sum(count.repeated for count in later) / sum(count.actions for count in later)
+    lines = summary_text(played, 80, control=first)
+    assert f"Repeated mistakes: {with_memory:.0%} of actions with memory, {failed / 60:.0%} without" in lines
+    assert "  Without: measured in a control episode without memory, 60 turns." in lines
+    assert len(lines) < 24
+
+
+def test_without_a_control_episode_the_summary_says_how_to_measure(played):
+    lines = summary_text(played, 80)
+    assert any(line.startswith("Repeated mistakes: ") and "without" not in line for line in lines)
+
+
+def test_a_folder_that_is_gone_is_not_advised(played, tmp_path):
+    _, services, ended = played
+    gone = services.config.with_workdir(tmp_path / "gone")
+    summary = summary_of(
+        gone, services.game.story, RULES, ended, remembered=True, damaged=[], learning=Learning((), ())
+    )
+    console = Console(width=200, file=io.StringIO())
+    write_summary(console, summary)
+    assert f"{tmp_path / 'gone'} no longer exists" in console.file.getvalue()
+    assert " view " not in console.file.getvalue()
+
+
+def test_a_control_episode_plays_without_memory_and_leaves_no_files(tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    with ControlEpisode(find_story("slackwater").path, 1, 30, EPISODE_LOG) as control:
+        turns = [event for event in control.events() if isinstance(event, TurnPlayed)]
+    assert len(turns) == 30
+    assert not any(turn.memory_shown for turn in turns)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_control_episode_ends_with_the_run(tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    with pytest.raises(KeyboardInterrupt), ControlEpisode(find_story("slackwater").path, 1, 500, EPISODE_LOG):
+        raise KeyboardInterrupt
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failed_control_episode_is_left_out_with_one_log_line(tmp_path, caplog):
+    with ControlEpisode(tmp_path / "nowhere.z5", 1, 30, EPISODE_LOG) as control:
+        assert control.events() == ()
+    assert [record.message for record in caplog.records] == ["control episode failed"]
 
 
 def test_a_folder_without_episodes_shows_nothing(tmp_path):

@@ -30,6 +30,14 @@ def test_a_second_run_goes_on_where_the_first_ended(tmp_path):
     assert summary["episodes"][0]["turns_by_rules"] == 0
 
 
+def test_a_walkthrough_that_is_no_text_file_is_a_clear_error(tmp_path):
+    picture = tmp_path / "map.png"
+    picture.write_bytes(b"\x89PNG\r\n\x1a\n\x00\x00")
+    done = command("--workdir", str(tmp_path / "run"), "--walkthrough", str(picture))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"The walkthrough {picture} is not a text file. It needs one command per line, in UTF-8." in done.stderr
+
+
 def test_offline_is_an_alias_of_the_rules_player(tmp_path):
     done = command("--workdir", str(tmp_path), "--player", "offline", "--max-turns", "2", "--episodes", "1", "--json")
     assert json.loads(done.stdout)["player"] == "rules"
@@ -62,8 +70,8 @@ def test_a_story_that_does_not_tell_where_one_is_says_so_once(tmp_path):
 
 def test_quiet_shows_the_summary_only(tmp_path):
     done = command("--workdir", str(tmp_path), "--max-turns", "5", "--quiet")
-    assert "── Episode" not in done.stdout
-    assert "What came of it" in done.stdout
+    assert "[1.1]" not in done.stdout
+    assert "Results" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -177,7 +185,7 @@ def test_ctrl_c_saves_everything_and_says_so(tmp_path):
         rest = process.stdout.read()
     assert process.returncode == 130
     assert "interrupted" in rest
-    assert "What came of it" in rest
+    assert "Results" in rest
     last = (tmp_path / "runs" / "1" / "episode_log.jsonl").read_text(encoding="utf-8").splitlines()[-1]
     assert json.loads(last)["reason"] == "interrupted"
 
@@ -278,12 +286,12 @@ def on_a_terminal(columns: int, lines: int, *arguments: str) -> str:
 
 def test_a_wide_terminal_shows_panels(tmp_path):
     sent = on_a_terminal(140, 40, "--workdir", str(tmp_path), "--max-turns", "30", "--episodes", "1")
-    for title in ("known of ", "what was remembered", "turn 30/30", "What came of it"):
+    for title in ("Learned in this episode", "memory shown (", "turn 30/30", "Results"):
         assert title in sent
 
 
 def test_a_narrow_terminal_shows_lines(tmp_path):
     sent = on_a_terminal(60, 20, "--workdir", str(tmp_path), "--max-turns", "5", "--episodes", "2")
-    assert "what was remembered" not in sent
+    assert "Learned in this episode" not in sent
     assert sent.index("starting …") < sent.index("loading the story") < sent.index("Slack Water")
-    assert "Episode 2 ends: turn limit" in sent
+    assert "Episode 2 ended: turn limit" in sent

@@ -1,4 +1,4 @@
-"""How far a run has come, and what the displays say of it."""
+"""The progress of a run, and the displays."""
 
 import io
 from dataclasses import replace
@@ -11,7 +11,7 @@ from orchestration.players import PlayerChoice
 from session.game_configuration import GameConfiguration
 from session.history import UsageTotals
 from tests.fixtures.runs import a_run, a_walkthrough
-from zorkgpt.cli.display import BarDisplay, LineDisplay, PanelDisplay, display_for, shortened
+from zorkgpt.cli.display import BarDisplay, LineDisplay, ScreenDisplay, display_for, shortened
 from zorkgpt.cli.progress import RunProgress, duration
 from zorkgpt.cli.status import Status, StatusLine
 from zorkgpt.llm.progress import CurrentCall
@@ -84,9 +84,10 @@ def test_durations_are_said_as_people_say_them(seconds, words):
 @pytest.mark.parametrize(
     ("width", "height", "terminal", "kind"),
     [
-        (120, 40, True, PanelDisplay),
-        (80, 40, True, LineDisplay),
-        (120, 20, True, LineDisplay),
+        (120, 40, True, ScreenDisplay),
+        (80, 24, True, ScreenDisplay),
+        (79, 24, True, LineDisplay),
+        (120, 23, True, LineDisplay),
         (120, 40, False, LineDisplay),
     ],
 )
@@ -96,21 +97,54 @@ def test_the_display_fits_the_terminal(width, height, terminal, kind):
     assert type(display) is kind
 
 
-def test_lines_say_now_and_then_how_far_the_run_is(tmp_path):
-    console = Console(width=100, file=io.StringIO())
-    pace = RunProgress(1, 60)
-    with a_run(tmp_path, turns=60, watchers=(pace, LineDisplay(console, "A story", pace, "rules"))) as run:
+@pytest.mark.parametrize("terminal", [True, False])
+def test_without_a_screen_each_turn_and_each_episode_is_one_line(tmp_path, terminal):
+    console = Console(width=40, file=io.StringIO(), force_terminal=terminal, color_system=None)
+    with a_run(tmp_path, turns=20, watchers=(LineDisplay(console, "A story", "rules"),)) as run:
         run.play_episode()
-    said = [line for line in console.file.getvalue().splitlines() if "turns/s" in line]
-    assert len(said) == 1
-    assert said[0].startswith("── episode 1 of 1  turn 50/60  ")
+    lines = console.file.getvalue().splitlines()
+    assert lines[0] == "A story"
+    assert [line.split("]")[0] for line in lines[1:21]] == [f"[1.{turn}" for turn in range(1, 21)]
+    assert lines[21].startswith("Episode 1 ended: turn limit, score ")
+    assert len(lines) == 22
+
+
+@pytest.mark.parametrize(("width", "height"), [(80, 24), (99, 30), (100, 26), (120, 40), (200, 60)])
+def test_the_screen_fills_the_terminal_and_shows_the_last_command(tmp_path, width, height):
+    console = Console(width=width, height=height, file=io.StringIO(), force_terminal=True, color_system=None)
+    pace = RunProgress(1, 60)
+    display = ScreenDisplay(line_on(console), "A story", pace, "rules", linger_s=0)
+    with a_run(tmp_path, turns=60, watchers=(pace,)) as run:
+        for _ in range(60):
+            record = run.process_turn()
+            display.turn_played(record)
+            with console.capture() as screen:
+                console.print(display.frame(), end="")
+            lines = screen.get().splitlines()
+            assert (len(lines), {len(line) for line in lines}) == (height, {width})
+            assert (
+                f"{record.turn} {record.transition.before.location.name} > {record.transition.action}" in screen.get()
+            )
+
+
+def test_the_end_of_an_episode_stays_on_the_screen(tmp_path):
+    console = Console(width=80, height=24, file=io.StringIO(), force_terminal=True, color_system=None)
+    pace = RunProgress(2, 5)
+    display = ScreenDisplay(line_on(console), "A story", pace, "rules", linger_s=0)
+    with a_run(tmp_path, turns=5, watchers=(pace, display)) as run:
+        run.play_episode()
+        with console.capture() as screen:
+            console.print(display.frame())
+    display.close()
+    assert "Episode 1 ended: turn limit, score 0/100, 5 turns" in screen.get()
+    assert "scores so far: 0" in screen.get()
 
 
 def test_the_panels_show_position_rate_and_time_left(tmp_path):
     console = Console(width=130, height=40, file=io.StringIO(), force_terminal=True, color_system=None)
     clock = Clock()
     pace = RunProgress(2, 20, clock)
-    display = PanelDisplay(line_on(console), "A story", pace, "rules", linger_s=0)
+    display = ScreenDisplay(line_on(console), "A story", pace, "rules", linger_s=0)
     with a_run(tmp_path, turns=20, watchers=(pace,)) as run:
         run.reset_episode()
         for _ in range(8):
@@ -137,11 +171,11 @@ def test_turns_that_repeat_an_earlier_episode_are_labelled_wherever_they_show(tm
     lines = Console(width=100, file=io.StringIO())
     panels = Console(width=130, height=40, file=io.StringIO(), force_terminal=True, color_system=None)
     pace = RunProgress(2, 30)
-    shown = PanelDisplay(line_on(panels), "A story", pace, "rules", linger_s=0)
+    shown = ScreenDisplay(line_on(panels), "A story", pace, "rules", linger_s=0)
     config = GameConfiguration(
         zork_game_workdir=str(tmp_path), max_turns_per_episode=30, embedding_provider="none", explore="return"
     )
-    watchers = (pace, LineDisplay(lines, "A story", pace, "rules"))
+    watchers = (pace, LineDisplay(lines, "A story", "rules"))
     with assemble(config, RunOptions(PlayerChoice("rules", "a test", None)), watchers) as run:
         run.play_episode()
         assert "(returning)" not in lines.file.getvalue()
@@ -170,12 +204,12 @@ def test_a_turn_that_the_rules_chose_says_so_wherever_it_shows(tmp_path):
     lines = Console(width=100, file=io.StringIO())
     panels = Console(width=130, height=40, file=io.StringIO(), force_terminal=True, color_system=None)
     pace = RunProgress(1, 30)
-    shown = PanelDisplay(line_on(panels), "A story", pace, "model", linger_s=0)
+    shown = ScreenDisplay(line_on(panels), "A story", pace, "model", linger_s=0)
     with a_run(tmp_path) as run:
         record = run.process_turn()
     for player, said in (("rules", True), ("model", False)):
         shown.turn_played(replace(record, player=player))
-        LineDisplay(lines, "A story", pace, "model").turn_played(replace(record, player=player))
+        LineDisplay(lines, "A story", "model").turn_played(replace(record, player=player))
         with panels.capture() as screen:
             panels.print(shown.frame())
         assert screen.get().count("(chosen by the rules") == 1
@@ -185,15 +219,15 @@ def test_a_turn_that_the_rules_chose_says_so_wherever_it_shows(tmp_path):
 def test_the_panels_show_score_before_and_after_and_whose_memories_they_show(tmp_path):
     console = Console(width=140, height=45, file=io.StringIO(), force_terminal=True, color_system=None)
     pace = RunProgress(1, 60)
-    display = PanelDisplay(line_on(console), "A story", pace, "walkthrough", linger_s=0)
+    display = ScreenDisplay(line_on(console), "A story", pace, "walkthrough", linger_s=0)
     with a_walkthrough(tmp_path, "north", "north", "east", "take clapper", watchers=(pace,)) as run:
         for _ in range(4):
             display.turn_played(run.process_turn())
     with console.capture() as screen:
         console.print(display.frame())
     assert "4 Orchard > take clapper  score 0 → 2 (+2)" in screen.get()
-    assert "known of Orchard before turn 4" in screen.get()
-    assert "now at Orchard" in screen.get()
+    assert "(Orchard)" in screen.get()
+    assert "─ Orchard ─" in screen.get()
 
 
 def test_a_long_response_keeps_its_end_where_the_event_stands():

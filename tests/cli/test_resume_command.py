@@ -44,8 +44,8 @@ def test_by_its_number_with_more_episodes_after_it(interrupted):
         "--workdir", str(interrupted), "--resume", "1", "--episodes", "2", "--max-turns", "12", "--delay", "0"
     )
     assert done.returncode == 0, done.stderr
-    assert "── Episode 1 goes on after turn" in done.stdout
-    assert "── Episode 2 ──" in done.stdout
+    assert "Episode 1 resumed after turn" in done.stdout
+    assert "[2.1]" in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,7 @@ def test_a_memory_file_that_its_owner_deleted_is_back_and_said_so(tmp_path):
     note = f"Note: a file was recovered from its backup: {path}\n"
     # When it happens, and in the summary.
     assert live.stdout.count(note) == 2
-    assert live.stdout.index(note) < live.stdout.index("── Episode 3 ──")
+    assert live.stdout.index(note) < live.stdout.index("[3.1]")
     path.unlink()
     looked_at = command("memories", "stats", "--workdir", str(tmp_path))
     assert looked_at.returncode == 0

@@ -24,16 +24,21 @@ def test_of_a_run_without_a_model_no_model_is_spoken_of():
     assert "model" not in " ".join(usage_report([an_episode()])).lower()
 
 
-@pytest.mark.parametrize("count", [1, 2])
-def test_what_contradicted_a_known_memory_is_said(count):
-    said = list(usage_report([an_episode()] * count))
-    assert said[-1] == (
-        f"{count} of the memories contradicted one that was known; both are kept, see `memories undo --list`."
-    )
+@pytest.mark.parametrize(("count", "subject"), [(1, "1 new memory contradicts"), (2, "2 new memories contradict")])
+def test_contradictions_between_memories_are_reported(count, subject):
+    assert list(usage_report([an_episode()] * count))[-1] == f"{subject} an existing one; both were kept."
 
 
 def test_a_memory_model_that_takes_later_visits_for_first_ones_is_told():
     said = list(usage_report([an_episode(memory=TOOK)]))
-    assert said[0].startswith("Model as memory: 3 calls")
-    assert said[1].startswith("2 of 10 memories were called core on a later visit")
-    assert said[1].endswith("the prompt does not fit the memory model. Try another memory_model.")
+    assert said[0] == "Model (memory): 3 calls, 9 tokens in, 6 tokens out, 0.1 s per call"
+    assert said[1].startswith("2 of 10 memories were marked core on a later visit")
+    assert said[1].endswith("try another memory_model.")
+
+
+def test_token_counts_that_the_server_does_not_report_are_not_zeros():
+    unreported = TOOK | {"calls": 6, "uncounted": 6, "prompt_tokens": 0, "completion_tokens": 0, "latency_s": 3}
+    said = next(usage_report([an_episode(agent=unreported)]))
+    assert said == "Model (agent): token counts not reported by the server (6 calls), 0.5 s per call"
+    partly = next(usage_report([an_episode(agent=TOOK | {"uncounted": 1})]))
+    assert "3 calls, 9 tokens in, 6 tokens out, token counts not reported by the server (1 call)" in partly

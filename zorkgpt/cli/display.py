@@ -1,5 +1,6 @@
-"""What a person sees while episodes are played: panels where there is room, else lines."""
+"""The displays of a running game: a live screen on a large enough terminal, otherwise one line per turn."""
 
+import os
 import re
 import time
 from collections import deque
@@ -17,7 +18,6 @@ from rich.table import Table
 from rich.text import Text
 
 from orchestration.players import PlayerChoice
-from orchestration.zork_orchestrator_v2 import Watcher
 from session.history import Rejection, TurnRecord
 from zorkgpt.cli.progress import RunProgress
 from zorkgpt.cli.status import Status, StatusLine
@@ -26,18 +26,24 @@ from zorkgpt.memory.models import MemoryEvent
 from zorkgpt.returning import RETURN
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, EpisodeStarted
 from zorkgpt.stand_in import RULES
-from zorkgpt.text import number_of, printable
+from zorkgpt.text import number_of, printable, visible
 
-_WIDE, _HIGH = 100, 26
+_MIN_WIDTH, _MIN_HEIGHT = 80, 24
+"""The smallest terminal with a live screen."""
+_FULL_WIDTH, _FULL_HEIGHT = 100, 26
+"""The smallest terminal with the side panels beside the story."""
+_HEADER_HEIGHT = 3
+_COMPACT_PANEL_HEIGHT = 5
 _NARROWEST = 20
-_PROGRESS_EVERY_TURNS = 50
 _FRAMES_PER_S = 10
 LINGER_S = 0.5
-"""How long a turn that scores or ends the game stays on the panels: players without a model are too fast to watch."""
+"""How long a turn that scores or ends the game stays on the screen: the rules are too fast to watch."""
 RESPONSE_LIMIT = 600
 """Characters of the game's response that a display shows."""
 _LEFT_OUT = " […] "
 _CHOOSERS = {RETURN: "returning", RULES: "chosen by the rules: the model gave no usable answer"}
+_NOTHING_NEW = ("seen again", "ignored")
+"""Kinds of memory events that taught the player nothing."""
 _SIGN = {
     "added": "+",
     "seen again": "=",
@@ -51,8 +57,15 @@ _SIGN = {
 
 
 def console_for(stream: TextIO) -> Console:
-    """Return a console without markup or highlighting, since what it prints is data. Honours NO_COLOR."""
-    console = Console(file=stream, markup=False, highlight=False, soft_wrap=not stream.isatty())
+    """Return a console that prints text as it is, without markup. Honors NO_COLOR; a dumb terminal counts as a pipe."""
+    dumb = os.environ.get("TERM") in ("dumb", "unknown")
+    console = Console(
+        file=stream,
+        markup=False,
+        highlight=False,
+        soft_wrap=not stream.isatty(),
+        force_terminal=False if dumb else None,
+    )
     if console.width < _NARROWEST:
         console.width = _NARROWEST
     return console
@@ -60,86 +73,62 @@ def console_for(stream: TextIO) -> Console:
 
 def display_for(
     line: StatusLine, title: str, choice: PlayerChoice, progress: RunProgress, *, linger_s: float = LINGER_S
-) -> Watcher:
+) -> "LineDisplay | ScreenDisplay":
     """Return the display that fits the terminal.
 
     Args:
-        line: shows what goes on, where the display does not.
-        progress: a watcher that is told of every turn before the display is.
+        line: Shows the status where the display doesn't.
+        progress: A watcher that follows every turn before the display does.
     """
-    heading = f"{title} — player: {choice.kind} ({_description(choice)})"
     console = line.console
-    if console.is_terminal and console.width >= _WIDE and console.height >= _HIGH:
-        return PanelDisplay(line, heading, progress, choice.kind, linger_s=linger_s)
-    return LineDisplay(console, heading, progress, choice.kind)
-
-
-def _description(choice: PlayerChoice) -> str:
-    if choice.kind == "model" and choice.models:
-        return choice.models.of(Role.AGENT).model
-    return "rules, no language model" if choice.kind == "rules" else choice.why
+    model = choice.models.of(Role.AGENT).model if choice.kind == "model" and choice.models else None
+    heading = f"{title} — player: {f'{choice.kind} {model}' if model else choice.kind}"
+    if console.is_terminal and console.width >= _MIN_WIDTH and console.height >= _MIN_HEIGHT:
+        return ScreenDisplay(line, heading, progress, choice.kind, linger_s=linger_s)
+    return LineDisplay(console, heading, choice.kind)
 
 
 class LineDisplay:
-    """Prints a few lines for each turn."""
+    """Prints one line for each turn and one for each episode."""
 
-    def __init__(self, console: Console, heading: str, progress: RunProgress, player: str) -> None:
+    def __init__(self, console: Console, heading: str, player: str) -> None:
         self._console = console
-        self._heading: str | None = heading
-        self._progress = progress
+        self._heading = heading
         self._player = player
 
     def episode_started(self, event: EpisodeStarted) -> None:
-        self._begin(f"Episode {event.episode}")
-        self._console.print(printable(event.opening))
+        self._print_heading()
 
     def episode_resumed(self, event: EpisodeResumed) -> None:
-        self._begin(f"Episode {event.episode} goes on after turn {event.turn}")
+        self._print_heading()
+        self._print(f"Episode {event.episode} resumed after turn {event.turn}", "bold")
 
-    def _begin(self, what: str) -> None:
-        if self._heading:
-            self._console.print(Text(printable(self._heading), "bold"))
-            self._heading = None
-        self._console.print(Text(f"\n── {what} ──", "bold"))
+    def _print_heading(self) -> None:
+        self._print(self._heading, "bold")
+        self._heading = ""
 
     def turn_played(self, record: TurnRecord) -> None:
-        step, console = record.transition, self._console
+        step = record.transition
         place = step.before.location.name if step.before.location else "?"
-        for rejection in record.rejections:
-            console.print(Text("    " + printable(rejection_line(rejection)), "yellow"))
-        head = f"[{record.episode}.{record.turn}] {place} ({score_change(record)})"
-        console.print(
-            Text.assemble(
-                (printable(head), score_style(record)),
-                " > ",
-                (printable(step.action), "bold"),
-                (printable(chooser_label(record, self._player)), "dim"),
-            )
-        )
-        console.print(Text(shortened(step.response.strip(), RESPONSE_LIMIT)))
-        if record.memory_shown:
-            known = number_of(record.memory_shown.count("\n") + 1, "thing", "things")
-            console.print(Text(f"    knew {known} about {printable(place)}", "dim"))
-        for event in record.memory_events:
-            console.print(Text("    " + printable(memory_line(event)), style_of(event)))
-        if record.turn % _PROGRESS_EVERY_TURNS == 0:
-            console.print(Text(f"── {self._progress.position()}  {self._progress.speed()} ──", "dim"))
+        scored = f"  score {score_change(record)}" if step.before.score != step.after.score else ""
+        label = chooser_label(record, self._player)
+        self._print(f"[{record.episode}.{record.turn}] {place} > {step.action}{label}{scored}", score_style(record))
 
     def episode_ended(self, event: EpisodeEnded) -> None:
-        score = score_line(event.score, event.max_score)
-        self._console.print(
-            Text(
-                f"── Episode {event.episode} ends: {event.reason}, score {score}, "
-                f"{number_of(event.turns, 'turn', 'turns')} ──",
-                "bold",
-            )
-        )
-        if event.message and event.reason != "interrupted":
-            self._console.print(Text(printable(event.message), "red"))
+        self._print(ending_line(event), "bold")
+
+    def close(self) -> None:
+        """Do nothing: nothing stays on the screen."""
+
+    def _print(self, line: str, style: str) -> None:
+        if line:
+            # On a terminal, a longer line would take more than one.
+            text = Text(visible(line), style)
+            self._console.print(text, no_wrap=True, overflow="ellipsis" if self._console.is_terminal else "ignore")
 
 
 class BarDisplay:
-    """Draws a progress bar that disappears at the end, for a run of which only the summary is wanted."""
+    """Draws a progress bar that disappears at the end, for a run that only prints its summary."""
 
     def __init__(self, line: StatusLine, progress: RunProgress) -> None:
         self._line = line
@@ -178,7 +167,7 @@ class BarDisplay:
 
 
 class _StatusColumn(ProgressColumn):
-    """What goes on, beside a progress bar."""
+    """The status beside a progress bar."""
 
     def __init__(self, status: Status) -> None:
         super().__init__()
@@ -188,13 +177,15 @@ class _StatusColumn(ProgressColumn):
         return Text(printable(self._status.line()), "yellow")
 
 
-class PanelDisplay:
-    """Redraws one screen: the story on the left; on the right what is known of the place and what was learned.
+class ScreenDisplay:
+    """Redraws one screen: the story, the memories that the player was shown, and what it learned.
+
+    The side panels are beside the story on a large terminal, and below it on a small one.
 
     Args:
-        line: shows what goes on between the episodes; the panels show it during one.
-        player: who plays the run; a turn that another one chose says so.
-        linger_s: how long a turn that scores or ends the game stays on the screen.
+        line: Shows the status before the first episode.
+        player: The run's player; a turn that another one chose is labeled.
+        linger_s: How long a turn that scores or ends the game stays on the screen.
     """
 
     def __init__(
@@ -204,11 +195,13 @@ class PanelDisplay:
         self._console = line.console
         self._player = player
         self._linger_s = linger_s
-        self._heading = printable(heading)
+        self._heading = visible(heading)
         self._progress = progress
         self._turns: deque[TurnRecord] = deque(maxlen=12)
         self._learned: deque[MemoryEvent] = deque(maxlen=14)
-        self._opening = ""
+        self._scores: list[str] = []
+        """The final scores of the episodes that have ended."""
+        self._opening = self._ending = ""
         self._live: Live | None = None
         self._changing = Lock()
 
@@ -216,129 +209,134 @@ class PanelDisplay:
         self._begin(event.opening)
 
     def episode_resumed(self, event: EpisodeResumed) -> None:
-        self._begin(f"Episode {event.episode} goes on after turn {event.turn}.")
+        self._begin(f"Episode {event.episode} resumed after turn {event.turn}.")
 
     def _begin(self, text: str) -> None:
         with self._changing:
             self._turns.clear()
             self._learned.clear()
-            self._opening = text
-        self._line.hide()
-        self._live = Live(
-            get_renderable=self.frame,
-            console=self._console,
-            refresh_per_second=_FRAMES_PER_S,
-            screen=True,
-            redirect_stdout=False,
-            redirect_stderr=False,
-        )
-        self._live.start(refresh=True)
+            self._opening, self._ending = text, ""
+        if self._live is None:
+            self._line.hide()
+            self._live = Live(
+                get_renderable=self.frame,
+                console=self._console,
+                refresh_per_second=_FRAMES_PER_S,
+                screen=True,
+                redirect_stdout=False,
+                redirect_stderr=False,
+            )
+            self._live.start(refresh=True)
 
     def turn_played(self, record: TurnRecord) -> None:
         with self._changing:
             self._turns.append(record)
-            self._learned.extend(record.memory_events)
+            self._learned.extend(event for event in record.memory_events if event.kind not in _NOTHING_NEW)
         step = record.transition
-        if self._live and self._linger_s and (step.before.score != step.after.score or step.finished):
+        if step.before.score != step.after.score or step.finished:
+            self._linger()
+
+    def episode_ended(self, event: EpisodeEnded) -> None:
+        with self._changing:
+            self._ending = ending_line(event)
+            self._scores.append("?" if event.score is None else str(event.score))
+        self._linger()
+
+    def _linger(self) -> None:
+        if self._live and self._linger_s:
             self._live.refresh()
             time.sleep(self._linger_s)
 
-    def episode_ended(self, event: EpisodeEnded) -> None:
+    def close(self) -> None:
+        """Give the terminal back."""
         if self._live:
-            self._live.refresh()
             self._live.stop()
             self._live = None
-        score = score_line(event.score, event.max_score)
-        self._console.print(
-            Text(
-                f"Episode {event.episode}: {event.reason}, score {score}, {number_of(event.turns, 'turn', 'turns')}, "
-                f"{number_of(event.places, 'place', 'places')}, "
-                f"{number_of(sum(event.memories.values()), 'memory', 'memories')}"
-            )
-        )
-        if event.message and event.reason != "interrupted":
-            self._console.print(Text(printable(event.message), "red"))
-        self._line.show()
 
     def frame(self) -> RenderableType:
         """Return the screen as it is now."""
         with self._changing:
             turns, learned = list(self._turns), list(self._learned)
-        height = self._console.height
-        layout = Layout()
-        layout.split_column(Layout(self._header(turns), size=3), Layout(name="body"))
-        layout["body"].split_row(Layout(self._story(turns, height - 5), ratio=3), Layout(name="memory", ratio=2))
-        room = (height - 3) // 2 - 2
-        layout["memory"].split_column(Layout(self._known(turns, room)), Layout(self._made(learned, room)))
+        width, height = self._console.size
+        layout, body, side = Layout(), Layout(), Layout()
+        layout.split_column(Layout(self._header(turns, width), size=_HEADER_HEIGHT), body)
+        height -= _HEADER_HEIGHT
+        if width >= _FULL_WIDTH and height + _HEADER_HEIGHT >= _FULL_HEIGHT:
+            story_size, side_size = (width * 3 // 5, height), (width - width * 3 // 5, height // 2)
+            body.split_row(Layout(self._story(turns, *story_size), size=story_size[0]), side)
+        else:
+            story_size, side_size = (width, height - 2 * _COMPACT_PANEL_HEIGHT), (width, _COMPACT_PANEL_HEIGHT)
+            body.split_column(Layout(self._story(turns, *story_size), size=story_size[1]), side)
+        side.split_column(Layout(self._shown(turns, *side_size)), Layout(self._made(learned, *side_size)))
         return layout
 
-    def _header(self, turns: Sequence[TurnRecord]) -> RenderableType:
-        last = turns[-1] if turns else None
-        line = Table.grid(expand=True, padding=(0, 2))
-        line.add_column(ratio=1, no_wrap=True)
-        line.add_column(justify="right", no_wrap=True)
+    def _header(self, turns: Sequence[TurnRecord], width: int) -> RenderableType:
         progress = self._progress
-        score = score_line(last.transition.after.score, None) if last else "0"
-        bar = ProgressBar(
-            total=max(1, progress.turns_played + progress.turns_left), completed=progress.turns_played, width=20
-        )
-        position = Table.grid(padding=(0, 1))
-        position.add_row(Text(f"{progress.position()}  score {score}", "bold"), bar)
-        line.add_row(Text(self._heading, overflow="ellipsis"), position)
-        return Panel(line, subtitle=Text(progress.speed()), subtitle_align="right")
+        score = score_line(turns[-1].transition.after.score, None) if turns else "0"
+        cells: list[RenderableType] = [
+            Text(self._heading, overflow="ellipsis"),
+            Text(f"{progress.position()}  score {score}", "bold"),
+        ]
+        if width >= _FULL_WIDTH:
+            total = max(1, progress.turns_played + progress.turns_left)
+            cells.append(ProgressBar(total=total, completed=progress.turns_played, width=20))
+        line = Table.grid(expand=True, padding=(0, 1))
+        line.add_column(ratio=1, no_wrap=True)
+        line.add_row(*cells)
+        scores = Text(f"scores so far: {', '.join(self._scores)}") if self._scores else None
+        return Panel(line, title=scores, title_align="right", subtitle=Text(progress.speed()), subtitle_align="right")
 
-    def _story(self, turns: Sequence[TurnRecord], height: int) -> RenderableType:
-        """Return as many of the last turns as fit."""
-        width = max(20, self._console.width * 3 // 5 - 6)
-        blocks: deque[Text] = deque()
-        room = height
-        for record in reversed(turns):
-            block = _turn_block(record, self._player)
-            room -= len(block.wrap(self._console, width)) + 1
-            if room < 0 and blocks:
-                break
-            blocks.appendleft(block)
-        if not turns:
-            blocks.append(Text(printable(self._opening)))
+    def _story(self, turns: Sequence[TurnRecord], width: int, height: int) -> RenderableType:
+        """Return the last lines that fit; a last turn that doesn't fit loses its middle."""
+        room = height - 2
+        blocks = [_turn_block(record, self._player) for record in turns] or [Text(printable(self._opening).strip())]
+        if self._ending:
+            blocks.append(Text(printable(self._ending), "bold yellow"))
+        wrapped = [list(block.wrap(self._console, width - 4)) for block in blocks]
+        newest = wrapped[-1]
+        if len(newest) > room:
+            lines = [newest[0], Text("[…]", "dim"), *newest[2 - room :]]
+        else:
+            lines = [line for block in wrapped for line in (Text(), *block)][1:][-room:]
         last = turns[-1].transition.after.location if turns else None
-        title = f"now at {printable(last.name)}" if last else "the story"
-        goes_on = self._line.status.line()
+        status = self._line.status.line()
         return Panel(
-            Group(*(Group(block, Text("")) for block in blocks)),
-            title=Text(title),
-            subtitle=Text(f" {printable(goes_on)} … ", "bold yellow") if goes_on else None,
+            Group(*lines),
+            title=Text(printable(last.name) if last else "Story"),
+            subtitle=Text(f" {printable(status)} … ", "bold yellow") if status else None,
             subtitle_align="left",
             border_style="cyan",
+            height=height,
         )
 
-    def _known(self, turns: Sequence[TurnRecord], room: int) -> RenderableType:
-        """Return what the player knew of the place where it chose the last action."""
+    def _shown(self, turns: Sequence[TurnRecord], width: int, height: int) -> RenderableType:
+        """Return the memories that the player was shown before the last action."""
         last = turns[-1] if turns else None
         place = last.transition.before.location if last else None
-        shown = printable(last.memory_shown) if last else ""
-        title = f"known of {printable(place.name)} before turn {last.turn}" if place and last else "known of this place"
-        lines = [Text(line) for line in shown.splitlines()]
-        return self._side_panel(lines, title, "green", room, newest_last=False)
+        lines = printable(last.memory_shown).splitlines() if last else []
+        title = number_of(len(lines), "memory shown", "memories shown") if lines else "No memories shown"
+        title = f"{title} ({printable(place.name)})" if place else title
+        return self._side_panel([Text(line) for line in lines], title, "green", width, height)
 
-    def _made(self, learned: Sequence[MemoryEvent], room: int) -> RenderableType:
-        lines = [Text(printable(memory_line(event)), style_of(event)) for event in learned]
-        return self._side_panel(lines, "what was remembered", "magenta", room, newest_last=True)
+    def _made(self, learned: Sequence[MemoryEvent], width: int, height: int) -> RenderableType:
+        lines = [Text(printable(memory_line(event)), style_of(event)) for event in reversed(learned)]
+        return self._side_panel(lines, "Learned in this episode (newest first)", "magenta", width, height)
 
-    def _side_panel(
-        self, lines: Sequence[Text], title: str, style: str, room: int, *, newest_last: bool
-    ) -> RenderableType:
-        """Return a panel with the lines that fit whole, and how many do not."""
-        width = max(20, self._console.width - self._console.width * 3 // 5 - 4)
-        shown: list[Text] = []
-        for line in reversed(lines) if newest_last else lines:
-            room -= len(line.wrap(self._console, width))
-            if room < (1 if len(shown) + 1 < len(lines) else 0) and shown:
+    def _side_panel(self, lines: Sequence[Text], title: str, style: str, width: int, height: int) -> RenderableType:
+        """Return a panel with the first lines, and the number of those that don't fit."""
+        room, compact = height - 2, height <= _COMPACT_PANEL_HEIGHT
+        rows: list[Text] = []
+        for number, line in enumerate(lines):
+            wrapped = [line] if compact else list(line.wrap(self._console, width - 4))
+            is_last = number == len(lines) - 1
+            if rows and len(rows) + len(wrapped) > (room if is_last else room - 1):
+                rows.append(Text(f"({len(lines) - number} more)", "dim"))
                 break
-            shown.append(line)
-        rest = len(lines) - len(shown)
-        more = [Text(f"({rest} earlier)" if newest_last else f"({rest} more)", "dim")] if rest else []
-        body = [*more, *reversed(shown)] if newest_last else [*shown, *more]
-        return Panel(Group(*(body or [Text("nothing yet", "dim")])), title=Text(title), border_style=style)
+            rows += wrapped
+        for row in rows:
+            row.no_wrap, row.overflow = True, "ellipsis"
+        body = rows or [Text("none", "dim")]
+        return Panel(Group(*body), title=Text(title), border_style=style, height=height)
 
 
 def _turn_block(record: TurnRecord, player: str) -> Text:
@@ -357,15 +355,27 @@ def _turn_block(record: TurnRecord, player: str) -> Text:
     )
 
 
+def ending_line(event: EpisodeEnded) -> str:
+    """Return one line about an episode that has ended."""
+    counts = (
+        number_of(event.turns, "turn", "turns"),
+        number_of(event.places, "place", "places"),
+        number_of(sum(event.memories.values()), "memory", "memories"),
+    )
+    problem = f" ({event.message})" if event.message and event.reason != "interrupted" else ""
+    score = score_line(event.score, event.max_score)
+    return f"Episode {event.episode} ended: {event.reason}{problem}, score {score}, {', '.join(counts)}"
+
+
 def score_line(score: int | None, most: int | None) -> str:
-    """Return a score with the highest possible one, as far as they are known."""
+    """Return a score and the maximum, such as `35/100`; without the maximum if it is unknown."""
     if score is None:
         return "score unknown"
     return f"{score}" if most is None else f"{score}/{most}"
 
 
 def score_change(record: TurnRecord) -> str:
-    """Return the score after a turn, and the one before if that was another: `4`, `4 → 6 (+2)`."""
+    """Return the score after a turn, with the change if there is one: `4`, `4 → 6 (+2)`."""
     before, after = record.transition.before.score, record.transition.after.score
     if before is None or after is None or before == after:
         return score_line(after, None)
@@ -373,43 +383,43 @@ def score_change(record: TurnRecord) -> str:
 
 
 def score_style(record: TurnRecord) -> str:
-    """Return the style of a turn's score: a gain and a loss stand out."""
+    """Return the style of a turn: gains are green, losses red."""
     change = (record.transition.after.score or 0) - (record.transition.before.score or 0)
     return "bold green" if change > 0 else "bold red" if change < 0 else "dim"
 
 
 def chooser_label(record: TurnRecord, player: str) -> str:
-    """Return who chose a turn's action, if that was not the run's own player."""
+    """Return a label with the player that chose the turn, or "" if it was the run's player."""
     if record.player in (player, ""):
         return ""
     return f"  ({_CHOOSERS.get(record.player, f'chosen by {record.player}')})"
 
 
 def shortened(text: str, limit: int) -> str:
-    """Return the text without control characters and empty space; of a long one its beginning and end."""
+    """Return the text without control characters and repeated blank lines; a long one loses its middle."""
     clean = re.sub(r"\n\s*\n", "\n\n", printable(text))
     if len(clean) <= limit:
         return clean
-    # What an action brings about stands at the end of a response.
+    # The effect of an action is at the end of the response.
     half = limit // 2 - len(_LEFT_OUT)
     head, tail = clean[:half], clean[-half:]
     return f"{head[: head.rfind(' ')] if ' ' in head else head}{_LEFT_OUT}{tail[tail.find(' ') + 1 :]}"
 
 
 def rejection_line(rejection: Rejection) -> str:
-    """Return a line about a proposal that was not played, and why."""
-    return f"! not played: {rejection.action} — {rejection.reason}"
+    """Return a line about a rejected action."""
+    return f"! rejected: {rejection.action} ({rejection.reason})"
 
 
 def memory_line(event: MemoryEvent) -> str:
-    """Return a line about what happened to a memory."""
-    kind = f"{event.category} {event.persistence}".strip().lower()
-    detail = f" — {event.detail}" if event.detail else ""
+    """Return a line about a change of a memory."""
+    detail = f" ({event.detail})" if event.detail else ""
     text = f": {event.text}" if event.kind in ("added", "seen again") and event.text else ""
-    return f"{_SIGN.get(event.kind, ' ')} {event.kind}: {event.title} [{kind}]{text}{detail}"
+    kind = "" if event.kind == "added" else f"{event.kind}: "
+    return f"{_SIGN.get(event.kind, ' ')} {kind}{event.title}{text}{detail}"
 
 
 def style_of(event: MemoryEvent) -> str:
-    """Return the style that a line about a memory is printed in."""
+    """Return the style of a line about a memory."""
     styles = {"added": "green", "seen again": "dim", "superseded": "yellow", "invalidated": "red"}
     return styles.get(event.kind, "dim")

@@ -12,7 +12,7 @@ from zorkgpt.memory.storage.changes import is_current, seen_first
 from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.shelves import read_document
 from zorkgpt.memory.storage.trials import Trial, TrialFile
-from zorkgpt.runlog.episodes import FailureCount, count_failures, episodes_in, last_end, read_episode, turns_to_scores
+from zorkgpt.runlog.episodes import FailureCount, count_failures, episodes_in, last_end, read_episode
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeStarted, Event, TurnPlayed
 from zorkgpt.stand_in import RULES
 
@@ -27,14 +27,8 @@ class PlayedEpisode:
 
     end: EpisodeEnded
     failures: FailureCount
-    scored: dict[int, int]
-    """Each score that it reached, with the turn."""
     rules_turns: int = 0
     """The turns that the rules chose, since the model gave no usable answer."""
-
-    def turns_to(self, score: int) -> int | None:
-        """Return the turn in which it had this score or a higher one for the first time; None: it never had."""
-        return min((turn for reached, turn in self.scored.items() if reached >= score), default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,19 +53,27 @@ class Learning:
 
     episodes: tuple[PlayedEpisode, ...]
     memories: tuple[UsefulMemory, ...]
-    """Those that gained the most, the best first."""
+    """The most useful memories, best first."""
+    control: FailureCount | None = None
+    """The failures of the control episode as a second episode without memory of the first; None if none was played."""
 
 
-def learning_of(workdir: Path, log_name: str, memories: Path | str) -> Learning:
-    """Read the logs of a folder, and the trials and the memories, from a file or the address of a PostgreSQL."""
+def learning_of(workdir: Path, log_name: str, memories: Path | str, control: Sequence[Event] = ()) -> Learning:
+    """Read what the episodes of a folder show of learning.
+
+    Args:
+        memories: The memory file, or the address of a PostgreSQL database.
+        control: The events of the control episode, if there was one.
+    """
     document, trials = _remembered(memories)
+    numbers = episodes_in(workdir)
     shown: Counter[Key] = Counter()
     gains: dict[tuple[int | str, int], int] = {}
     followed = {(one.location_id, one.title) for one in trials}
     ends: list[tuple[EpisodeEnded, str, list[TurnPlayed]]] = []
 
     def logs() -> Iterable[Sequence[Event]]:
-        for number in episodes_in(workdir):
+        for number in numbers:
             events = read_episode(workdir, number, log_name)
             turns = [event for event in events if isinstance(event, TurnPlayed)]
             for turn in turns:
@@ -87,12 +89,18 @@ def learning_of(workdir: Path, log_name: str, memories: Path | str) -> Learning:
         PlayedEpisode(
             end,
             failures.get(end.episode) or FailureCount(end.episode, 0, 0, 0),
-            turns_to_scores(turns),
             sum(turn.player == RULES != player for turn in turns),
         )
         for end, player, turns in ends
     )
-    return Learning(episodes, _useful_memories(document, trials, gains, shown))
+    compared = _control_failures(read_episode(workdir, numbers[0], log_name), control) if numbers else None
+    return Learning(episodes, _useful_memories(document, trials, gains, shown), compared)
+
+
+def _control_failures(first: Sequence[Event], control: Sequence[Event]) -> FailureCount | None:
+    """Count the failures of the control episode as if it were the second one, after the first of the folder."""
+    counts = list(count_failures([first, control]))
+    return counts[-1] if control and len(counts) > 1 else None
 
 
 def _remembered(memories: Path | str) -> tuple[Document, list[Trial]]:
@@ -106,13 +114,6 @@ def _remembered(memories: Path | str) -> tuple[Document, list[Trial]]:
     except MemoryStoreError:
         # The run has told of it; what it has scored can be shown all the same.
         return Document(), []
-
-
-def levels_to_compare(episodes: Sequence[PlayedEpisode], most: int) -> list[int]:
-    """Return the highest scores that more than one episode reached, ascending."""
-    levels = {score for one in episodes for score in one.scored}
-    reached = [level for level in sorted(levels) if sum(one.turns_to(level) is not None for one in episodes) > 1]
-    return reached[-most:]
 
 
 def _is_shown(title: str, turn: TurnPlayed) -> bool:

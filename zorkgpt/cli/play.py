@@ -3,6 +3,8 @@
 import json
 import shlex
 import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -21,7 +23,8 @@ from orchestration.zork_orchestrator_v2 import Watcher
 from session.checkpoint import Run
 from session.game_configuration import LOG_FILE, GameConfiguration
 from session.history import TurnRecord
-from zorkgpt.cli.display import LINGER_S, BarDisplay, console_for, display_for
+from zorkgpt.cli.control import ControlEpisode
+from zorkgpt.cli.display import LINGER_S, BarDisplay, LineDisplay, ScreenDisplay, console_for, display_for
 from zorkgpt.cli.human import HumanPlayer
 from zorkgpt.cli.learning import learning_of
 from zorkgpt.cli.paths import run_paths, story_folder
@@ -35,10 +38,12 @@ from zorkgpt.errors import ConfigurationError
 from zorkgpt.llm.client import LLMClient, ModelStatus
 from zorkgpt.llm.progress import CurrentCall
 from zorkgpt.llm.settings import LLMSettings
-from zorkgpt.log import logging_to
-from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, EpisodeStarted
+from zorkgpt.log import get_logger, logging_to
+from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, EpisodeStarted, Event
 from zorkgpt.runlog.story_folder import StoryMark, read_mark
 from zorkgpt.text import printable
+
+log = get_logger(__name__)
 
 _EPISODES = 2
 _USUAL_EPISODES = {"rules": 5, "human": 1}
@@ -118,8 +123,9 @@ def _play_episodes(options: PlayOptions, line: StatusLine, watcher: "_RunWatcher
         person=(lambda: person) if person else None,
         observer=status.calls,
     )
-    # Last, so that the displays have shown a turn before the run is interrupted after it.
-    watchers = (*_displays(options, config, story, choice, line, person), watcher)
+    display, followers = _display(options, config, story, choice, line, person)
+    # The run watcher is last, so that a turn is shown before the run is interrupted after it.
+    watchers = (*followers, watcher)
     log = Path(config.zork_game_workdir) / LOG_FILE
     line.hide()
     with logging_to(log) as damaged, page_during_run(config, enabled=options.view) as keep_serving:
@@ -127,9 +133,19 @@ def _play_episodes(options: PlayOptions, line: StatusLine, watcher: "_RunWatcher
         if options.display == "live":
             damaged.tell = partial(_print_damage, line.console)
         resumed = saved.checkpoint.episode if saved else None
-        interrupted = _play(config, run_options, watchers, _episodes(options, choice), resumed)
+        episodes = _episodes(options, choice)
+        is_compared = choice.kind == "rules" and options.remember and episodes > 1 and saved is None
+        with _control_episode(config, run_options, enabled=is_compared) as control:
+            try:
+                interrupted = _play(config, run_options, watchers, episodes, resumed)
+            finally:
+                if display is not None:
+                    display.close()
+            line.show()
+            status.begin("finishing the control episode")
+            control_events = control.events() if control is not None and not interrupted else ()
         line.hide()
-        _sum_up(options, config, story, choice, watcher.endings, damaged.found)
+        _sum_up(options, config, story, choice, watcher.endings, damaged.found, control_events)
         cut_short = interrupted or (watcher.endings and watcher.endings[-1].reason in _RESUMABLE_REASONS)
         if cut_short and options.display != "json":
             typer.echo(_how_to_go_on(original, watcher))
@@ -268,22 +284,39 @@ class _RunWatcher:
         self._status.begin("")
 
 
-def _displays(
+def _display(
     options: PlayOptions,
     config: GameConfiguration,
     story: Story,
     choice: PlayerChoice,
     line: StatusLine,
     person: HumanPlayer | None,
-) -> tuple[Watcher, ...]:
+) -> tuple[LineDisplay | ScreenDisplay | None, tuple[Watcher, ...]]:
+    """Return the display of the turns, None if only the summary is printed, and all watchers that show the run."""
     progress = RunProgress(_episodes(options, choice), config.max_turns_per_episode)
     if person is not None:
-        return (person,)
+        return None, (person,)
     if options.display != "live":
-        return (progress, BarDisplay(line, progress)) if line.console.is_terminal else ()
+        return None, ((progress, BarDisplay(line, progress)) if line.console.is_terminal else ())
     title = story.title or story.path.stem
     linger_s = LINGER_S if options.delay_s is None else 0.0
-    return (progress, display_for(line, title, choice, progress, linger_s=linger_s))
+    display = display_for(line, title, choice, progress, linger_s=linger_s)
+    return display, (progress, display)
+
+
+@contextmanager
+def _control_episode(config: GameConfiguration, run: RunOptions, *, enabled: bool) -> Iterator[ControlEpisode | None]:
+    if not enabled or run.story is None:
+        yield None
+        return
+    try:
+        control = ControlEpisode(run.story.path, run.seed, config.max_turns_per_episode, config.episode_log_file)
+    except OSError as error:
+        log.warning("control episode failed", extra={"problem": str(error)})
+        yield None
+        return
+    with control:
+        yield control
 
 
 def _print_damage(console: Console, damaged: dict[str, str]) -> None:
@@ -317,12 +350,13 @@ def _sum_up(
     choice: PlayerChoice,
     ended: list[EpisodeEnded],
     damaged: list[dict[str, str]],
+    control: Sequence[Event],
 ) -> None:
     workdir = Path(config.zork_game_workdir)
     memories = config.memory_address if options.remember else None
-    learning = learning_of(workdir, config.episode_log_file, memories or workdir / config.memory_file)
+    learning = learning_of(workdir, config.episode_log_file, memories or workdir / config.memory_file, control)
     summary = summary_of(config, story, choice, ended, remembered=options.remember, damaged=damaged, learning=learning)
     if options.display == "json":
         sys.stdout.write(json.dumps(summary, ensure_ascii=False, indent=1) + "\n")
     else:
-        write_summary(console_for(sys.stdout), summary, learning)
+        write_summary(console_for(sys.stdout), summary)

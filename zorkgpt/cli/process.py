@@ -33,8 +33,8 @@ def prepare_streams() -> None:
 
 
 def announce_start() -> None:
-    """Say on a terminal that something goes on; what is printed next takes the line's place."""
-    if sys.stdout.isatty():
+    """Print a line on a terminal that the next output replaces."""
+    if sys.stdout.isatty() and os.environ.get("TERM") != "dumb":
         sys.stdout.write("starting …\r")
         sys.stdout.flush()
 

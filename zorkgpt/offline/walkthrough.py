@@ -22,11 +22,15 @@ class WalkthroughPlayer(Player):
         """
         try:
             lines = path.read_text(encoding="utf-8").splitlines()
-        except (OSError, UnicodeDecodeError) as error:
-            raise ZorkGPTError(f"The walkthrough {path} can't be read: {error}") from None
+        except OSError as error:
+            raise ZorkGPTError(f"The walkthrough {path} can't be read: {error.strerror}.") from None
+        except UnicodeDecodeError:
+            raise ZorkGPTError(
+                f"The walkthrough {path} is not a text file. It needs one command per line, in UTF-8."
+            ) from None
         commands = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
         if not commands:
-            raise ZorkGPTError(f"The walkthrough {path} holds no command: write one a line.")
+            raise ZorkGPTError(f"The walkthrough {path} has no commands. Write one per line.")
         return cls(commands)
 
     def get_action_with_reasoning(self, context: PlayerContext) -> AgentDecision:
