@@ -70,7 +70,7 @@ def _model_player(services: "Services") -> Player:
 
 def _rules_player(services: "Services") -> Player:
     senses = services.game if services.config.enable_critic else None
-    return OfflineExplorer(services.map.graph, services.recall, senses, _experience(services))
+    return OfflineExplorer(services.map.graph, services.recall, senses, _experience(services), services.options.seed)
 
 
 def _experience(services: "Services") -> Experiences:

@@ -211,7 +211,7 @@ def candidates(
     in_hand = {item.num for item in now.inventory or ()}
     inside = [item for item in now.carried or () if item.num not in in_hand]
     told, understood = traits or {}, _understood(nouns)
-    for items, how in ((_innermost_first(now), "seen"), (now.inventory, "held"), (inside, "inside")):
+    for items, how in ((now.visible, "seen"), (now.inventory, "held"), (inside, "inside")):
         for item in items or ():
             # What a creature holds is guarded.
             if (noun := nouns.name(item)) and not told.get(item.parent, _UNTOLD).get("animate"):
@@ -265,13 +265,6 @@ def _gifts(now: Observation, held: list[str], nouns: Nouns, traits: Traits) -> I
 def _may(told: Mapping[str, bool], needed: tuple[str, ...]) -> bool:
     known = [told[bare] is (bare == name) for name in needed if (bare := name.removeprefix("!")) in told]
     return not known or any(known)
-
-
-def _innermost_first(now: Observation) -> list[Item]:
-    """Return visible things, contents before containers: once a container is carried, its contents are out of sight."""
-    seen = now.visible or ()
-    numbers = {item.num for item in seen}
-    return sorted(seen, key=lambda item: item.parent not in numbers)
 
 
 def _names(items: tuple[Item, ...] | None, nouns: Nouns) -> list[str]:

@@ -7,6 +7,7 @@ everything else without one.
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from hashlib import blake2b
 from itertools import chain, islice
 from typing import Any, Protocol
 
@@ -90,6 +91,7 @@ class OfflineExplorer:
         recall: returns the memories of a place; None: only this episode's experience is used.
         senses: rules out actions by the story's own grammar and objects; None: nothing is ruled out.
         experience: called once an episode; what scored takes priority over exploration, and what was tried comes last.
+        seed: decides the order of equally promising actions, so that runs with other seeds are different games.
     """
 
     def __init__(
@@ -98,8 +100,10 @@ class OfflineExplorer:
         recall: Recall | None = None,
         senses: Senses | None = None,
         experience: Experiences = Experience,
+        seed: int = 1,
     ) -> None:
         self._graph = graph
+        self._seed = seed
         self._experiences = experience
         self._recall = recall or (lambda location_id: ())
         self._senses = senses
@@ -348,7 +352,7 @@ class OfflineExplorer:
         at_hand = chain(notes.mentioned, filter(None, map(self._nouns.name, now.visible or ())))
         barring = (Candidate(Tier.OPEN, f"open {noun}") for noun in at_hand if notes.bars_an_exit(noun))
         untried = (one for one in chain(advice, barring, offers, meant) if self._is_untried(here, one.action))
-        notes.offer(one for one in untried if self._is_valid(one.action, context))
+        notes.offer(self._shuffled(one for one in untried if self._is_valid(one.action, context)))
         if next(notes.untried, None) is None and not now.dark:
             notes.offer_more(self._by_grammar(here, notes, now, language))
         self._give_up_target(here, notes)
@@ -398,6 +402,10 @@ class OfflineExplorer:
         told = {name: scene.attributes.get(number, {}) for name, number in named.items() if name not in spared}
         usual = (name for name, has in told.items() if not (has.get("animate") or has.get("light")))
         return {name: scene.set_attributes.get(named[name], frozenset()) for name in usual}
+
+    def _shuffled(self, offers: Iterable[Candidate]) -> list[Candidate]:
+        """Return the candidates in the order of this seed."""
+        return sorted(offers, key=lambda one: blake2b(f"{self._seed} {one.action}".encode()).digest())
 
     def _is_untried(self, room: int, action: str) -> bool:
         return action not in self._graph.exits(room) and action not in self._done_everywhere
@@ -665,7 +673,7 @@ class OfflineExplorer:
                 ways = exit_candidates(self._nouns, self._graph.rooms[room].exits)
                 left = self._experience.left.get(room)
                 offers = chain(ways, [left] if left else [])
-                notes.offer_beforehand(each for each in offers if self._is_untried(room, each.action))
+                notes.offer_beforehand(self._shuffled(each for each in offers if self._is_untried(room, each.action)))
             notes.barren = self._experience.barren_at(room)
             notes.barren_places = self._experience.barren_places
             notes.learn(self._recall(room))
