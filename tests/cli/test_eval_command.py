@@ -135,9 +135,9 @@ def test_a_run_that_fails_ends_none_of_the_others(tmp_path):
     assert [(run["ablation"], run["metrics"]["places"]) for run in told["runs"]] == [("on", 3)]
     [failure] = told["failures"]
     assert failure["ablation"] == "off"
-    assert failure["why"].startswith("Episode 1 ended (player stopped): ")
-    assert failure["why"] in done.stderr
-    assert failure["why"] in (out / "report.html").read_text()
+    assert failure["reason"].startswith("Episode 1 ended (player stopped): ")
+    assert failure["reason"] in done.stderr
+    assert failure["reason"] in (out / "report.html").read_text()
 
 
 def test_the_results_are_stored_and_fetched_where_a_url_says(tmp_path):

@@ -21,7 +21,7 @@ from zorkgpt.evals.metrics import METRICS, Group, figures_of
 from zorkgpt.evals.plots import plots
 from zorkgpt.evals.protocols import EvaluationProtocol
 from zorkgpt.evals.report import report
-from zorkgpt.evals.results import as_csv, as_json_text, results_of, tables
+from zorkgpt.evals.results import Sample, as_csv, as_json_text, results_of, tables
 
 HOSTILE = "=1+1|<img src=x onerror=alert(1)>`[a](b)$x_$\"'&"
 """The name of a file: no slash can be in it."""
@@ -123,7 +123,7 @@ def test_what_the_models_took_is_told_by_role(tmp_path):
     assert (row["agent_calls"], row["agent_tokens"]) == ("3", str(episode.usage["agent"].tokens))
     [parts] = ms_by_part(results.runs).values()
     assert parts["model, agent"] == pytest.approx(episode.usage["agent"].seconds * 1000 / 3)
-    assert "<h2>Models, by role</h2>" in report(results, {})
+    assert "<h2>Model usage by role</h2>" in report(results, {})
 
 
 def test_the_time_by_part_adds_up_to_the_whole(played):
@@ -161,6 +161,32 @@ def test_pairs_are_compared_by_seed(played):
     assert gap.high < 0
 
 
+def test_identical_games_count_once(tmp_path):
+    runs = [
+        a_run(tmp_path, "learning-1x3", ablation, commands=("north", "south", "north"), seed=seed)
+        for seed in (1, 2)
+        for ablation in (Ablation.ON, Ablation.OFF)
+    ]
+    other = a_run(tmp_path, "learning-1x3", seed=3)
+    for run in (*runs, other):
+        run.play()
+    results = results_of(list(map(RunOutcome, (*runs, other))))
+    [story] = results.stories
+    assert story.samples == {Ablation.ON: Sample(3, 2), Ablation.OFF: Sample(2, 1)}
+    assert story.means[Ablation.ON, "last_score"].count == 2
+    assert story.differences[Ablation.OFF, "last_score"].count == 1
+    assert "| different games | 2 of 3 runs | 1 of 2 runs |" in tables(results)
+    assert "<td>2 of 3 runs</td><td>1 of 2 runs</td>" in report(results, {})
+
+
+def test_the_seed_varies_the_game_of_the_rules_player(tmp_path):
+    runs = [a_run(tmp_path, "learning-1x30", seed=seed) for seed in (1, 2, 3)]
+    for run in runs:
+        run.play()
+    [story] = results_of(list(map(RunOutcome, runs))).stories
+    assert story.samples == {Ablation.ON: Sample(3, 3)}
+
+
 def test_several_stories_are_also_summed_up_together(tmp_path):
     run = a_run(tmp_path, "learning-2x25")
     run.play()
@@ -180,7 +206,7 @@ def test_what_counts_comes_first(tmp_path):
     protocol = EvaluationProtocol("a-test", "A test", 1, 5, (1,), "best")
     run = a_run(tmp_path, protocol)
     run.play()
-    assert tables(results_of([RunOutcome(run)])).splitlines()[5].startswith("| highest score, share of the maximum |")
+    assert tables(results_of([RunOutcome(run)])).splitlines()[6].startswith("| highest score, share of the maximum |")
 
 
 def test_no_cell_of_the_table_ends_it(played):
@@ -248,5 +274,5 @@ def test_the_json_has_every_run_with_its_figures(played):
         ("off", 2, 2),
     ]
     assert told["runs"][0]["metrics"].keys() == {metric.name for metric in METRICS}
-    assert told["failures"][0]["why"] == "a `|` <b>reason</b>"
-    assert told["stories"][0]["on_above"]["off"]["repeated"]["mean"] < 0
+    assert told["failures"][0]["reason"] == "a `|` <b>reason</b>"
+    assert told["stories"][0]["differences"]["off"]["repeated"]["mean"] < 0

@@ -5,7 +5,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from hashlib import sha256
 
+from zorkgpt.encoding import as_json
 from zorkgpt.errors import EvaluationFailed
 from zorkgpt.evals.runs import EpisodeFiles, EvaluationRun
 from zorkgpt.evals.truth import Key, ShownMemories, read_shown
@@ -130,6 +132,9 @@ class EpisodeFigures:
     worked: int
     """Of those, the ones that came out as the memory says."""
     truth: "TruthCounts"
+    transcript: str = ""
+    """SHA-256 of the action, location and score of each turn. Responses don't count: a story's random remarks would
+    make identical games look different."""
     returned: int = 0
     """1 if it began with going back to what an earlier episode had reached."""
     arrived: int = 0
@@ -165,6 +170,11 @@ class RunFigures:
     def last(self) -> int:
         """The number of the last episode; 0 if there is none."""
         return max((one.episode for one in self.episodes), default=0)
+
+    @property
+    def transcript(self) -> tuple[str, ...]:
+        """The transcripts of the episodes: equal for identical games."""
+        return tuple(episode.transcript for episode in self.episodes)
 
 
 class Group(StrEnum):
@@ -261,6 +271,7 @@ def _episode(run: EvaluationRun, files: EpisodeFiles, events: Sequence[Event], f
         returned=len(returns),
         arrived=sum(event.arrived for event in returns),
         truth=TruthCounts.of(shown),
+        transcript=sha256(as_json([(turn.action, turn.location_after_id, turn.score) for turn in turns])).hexdigest(),
         usage=_usage(files),
         parts_s=_parts(turns),
         seconds=_seconds(begun, end),

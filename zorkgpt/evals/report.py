@@ -12,6 +12,7 @@ from zorkgpt.errors import ConfigurationError
 from zorkgpt.evals.ablations import Ablation
 from zorkgpt.evals.metrics import EpisodeFigures, Metric, RunFigures
 from zorkgpt.evals.results import (
+    SAMPLE_LABEL,
     USAGE_HEADER,
     EvaluationResults,
     StorySummary,
@@ -92,6 +93,8 @@ def _story(story: StorySummary, metrics: Sequence[Metric]) -> dict[str, Any]:
         "sha256": story.sha256,
         "ablations": [ablation.value for ablation in story.ablations],
         "others": [ablation.value for ablation in others] if story.differences else [],
+        "samples": [str(sample) for sample in story.samples.values()],
+        "sample_label": SAMPLE_LABEL,
         "groups": groups,
     }
 

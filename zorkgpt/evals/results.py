@@ -2,6 +2,7 @@
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
@@ -15,7 +16,7 @@ from zorkgpt.evals.costs import ms_by_part, usage_by_role
 from zorkgpt.evals.metrics import METRICS, EpisodeFigures, Group, Metric, RoleUsage, RunFigures, TruthCounts, figures_of
 from zorkgpt.evals.protocols import Headline
 from zorkgpt.evals.statistics import Interval, interval
-from zorkgpt.text import printable
+from zorkgpt.text import number_of, printable
 
 _MOST_ROWS = 12
 """Episodes in the table of the learning curve; of more, as many are shown, evenly spread."""
@@ -24,9 +25,23 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """With one of these a cell of a spreadsheet begins that is calculated."""
 
 
+SAMPLE_LABEL = "different games"
+
 Means = dict[tuple[Ablation, str], Interval]
 _COUNTS: dict[Headline, str] = {"area": "area", "best": "best_share"}
 """The metric that counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """The size of the sample behind the figures of an ablation."""
+
+    runs: int
+    games: int
+    """Different games: runs with the same actions, locations and scores are one."""
+
+    def __str__(self) -> str:
+        return f"{self.games} of {number_of(self.runs, 'run', 'runs')}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +51,19 @@ class StorySummary:
     title: str
     sha256: str
     """"" for all stories together."""
-    ablations: tuple[Ablation, ...]
+    samples: dict[Ablation, "Sample"]
     means: Means
-    """By ablation and the name of the metric; what is not known is left out."""
+    """Mean over the different games by ablation and name of the metric; without unknown metrics."""
     differences: Means
-    """How much more it is with the whole memory, over the seeds that both have."""
+    """Whole memory minus the ablation, over the different pairs of games with the same seed."""
     scores: dict[Ablation, list[Interval | None]] = field(default_factory=dict)
     """The final score of each episode; empty for all stories together, as is `repeated`."""
     repeated: dict[Ablation, list[Interval | None]] = field(default_factory=dict)
     """The share of repeated failures in each episode's actions."""
+
+    @property
+    def ablations(self) -> tuple[Ablation, ...]:
+        return tuple(self.samples)
 
     @property
     def has_curve(self) -> bool:
@@ -75,7 +94,7 @@ def results_of(outcomes: Sequence[RunOutcome]) -> EvaluationResults:
     stories = [_summary(some) for some in by_story.values()]
     if len(stories) > 1:
         means, differences = _compared(runs, [metric for metric in METRICS if metric.unit == "%"])
-        stories.append(StorySummary("All stories", "", stories[0].ablations, means, differences))
+        stories.append(StorySummary("All stories", "", _samples(runs), means, differences))
     failures = tuple(one for one in read if isinstance(one, RunOutcome))
     counts = _COUNTS[outcomes[0].run.protocol.headline]
     metrics = tuple(sorted(METRICS, key=lambda metric: metric.name != counts))
@@ -101,44 +120,64 @@ def name_of(run: RunFigures) -> str:
 
 def _summary(runs: Sequence[RunFigures]) -> StorySummary:
     means, differences = _compared(runs, METRICS)
-    ablations = tuple(dict.fromkeys(one.run.ablation for one in runs))
-    of = {ablation: [one for one in runs if one.run.ablation is ablation] for ablation in ablations}
+    games = _by_ablation(runs)
     return StorySummary(
         title=name_of(runs[0]),
         sha256=runs[0].run.story.sha256,
-        ablations=ablations,
+        samples=_samples(runs),
         means=means,
         differences=differences,
-        scores={ablation: _curve(some, "score") for ablation, some in of.items()},
-        repeated={ablation: _curve(some, "repeated_share") for ablation, some in of.items()},
+        scores={ablation: _curve(some, "score") for ablation, some in games.items()},
+        repeated={ablation: _curve(some, "repeated_share") for ablation, some in games.items()},
     )
 
 
+def _by_ablation(runs: Iterable[RunFigures]) -> dict[Ablation, list[RunFigures]]:
+    """Return the different games of each ablation; of identical ones, only the first."""
+    games: dict[Ablation, dict[tuple[str, tuple[str, ...]], RunFigures]] = {}
+    for one in runs:
+        games.setdefault(one.run.ablation, {}).setdefault((one.run.story.sha256, one.transcript), one)
+    return {ablation: list(some.values()) for ablation, some in games.items()}
+
+
+def _samples(runs: Sequence[RunFigures]) -> dict[Ablation, Sample]:
+    counts = Counter(one.run.ablation for one in runs)
+    return {ablation: Sample(counts[ablation], len(games)) for ablation, games in _by_ablation(runs).items()}
+
+
 def _compared(runs: Sequence[RunFigures], metrics: Iterable[Metric]) -> tuple[Means, Means]:
-    """Return the mean of each metric, and how much more it is with the whole memory, paired by story and seed."""
+    """Return the mean of each metric, and the whole memory minus each ablation, paired by story and seed."""
+    whole = {(one.run.story.sha256, one.run.seed): one for one in runs if one.run.ablation is Ablation.ON}
+    pairs = {
+        (one.run.ablation, one.run.story.sha256, on.transcript, one.transcript): (on, one)
+        for one in runs
+        if one.run.ablation is not Ablation.ON and (on := whole.get((one.run.story.sha256, one.run.seed)))
+    }
+    different = _by_ablation(runs)
     means: Means = {}
     differences: Means = {}
     for metric in metrics:
-        values: dict[Ablation, dict[tuple[str, int], float]] = {}
-        for one in runs:
-            value = metric.of(one.episodes)
-            if value is not None:
-                values.setdefault(one.run.ablation, {})[one.run.story.sha256, one.run.seed] = float(value)
-        whole = values.get(Ablation.ON, {})
-        for ablation, by_seed in values.items():
-            if found := interval(list(by_seed.values())):
+        for ablation, games in different.items():
+            values = [float(value) for one in games if (value := metric.of(one.episodes)) is not None]
+            gaps = [
+                float(first) - float(second)
+                for (other, *_), (on, one) in pairs.items()
+                if other is ablation
+                and (first := metric.of(on.episodes)) is not None
+                and (second := metric.of(one.episodes)) is not None
+            ]
+            if found := interval(values):
                 means[ablation, metric.name] = found
-            gaps = [whole[seed] - value for seed, value in by_seed.items() if seed in whole]
-            if ablation is not Ablation.ON and (found := interval(gaps)):
+            if found := interval(gaps):
                 differences[ablation, metric.name] = found
     return means, differences
 
 
-def _curve(runs: Sequence[RunFigures], field: str) -> list[Interval | None]:
-    longest = max(one.last for one in runs)
+def _curve(games: Sequence[RunFigures], field: str) -> list[Interval | None]:
+    longest = max(one.last for one in games)
     curve = []
     for number in range(1, longest + 1):
-        values = [getattr(each, field) for one in runs for each in one.episodes if each.episode == number]
+        values = [getattr(each, field) for one in games for each in one.episodes if each.episode == number]
         curve.append(interval([float(value) for value in values if value is not None]))
     return curve
 
@@ -152,19 +191,19 @@ def tables(results: EvaluationResults) -> str:
     for story in results.stories:
         parts += [f"## {escaped(story.title)}", _means(story, results.metrics)]
         if story.has_curve:
-            parts += ["By episode, means over the seeds:", _by_episode(story)]
+            parts += ["Mean by episode:", _by_episode(story)]
         if story.differences:
-            parts += ["With the whole memory above without, paired by seed:", _differences(story, results.metrics)]
+            parts += ["Difference to the whole memory, paired by seed:", _differences(story, results.metrics)]
     if rows := usage_rows(results):
-        parts += ["## Models, by role", markdown_table(USAGE_HEADER, rows)]
+        parts += ["## Model usage by role", markdown_table(USAGE_HEADER, rows)]
     if times := time_rows(results):
-        parts += ["## Time by part, in ms a turn", markdown_table(*times)]
+        parts += ["## Time by part (ms per turn)", markdown_table(*times)]
     if results.failures:
         rows = [
             [escaped(one.run.game.stem), one.run.ablation.value, str(one.run.seed), escaped(one.failure)]
             for one in results.failures
         ]
-        parts += ["## Not finished", markdown_table(["story", "ablation", "seed", "why"], rows)]
+        parts += ["## Unfinished runs", markdown_table(["story", "ablation", "seed", "reason"], rows)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -188,7 +227,7 @@ def usage_rows(results: EvaluationResults) -> list[list[str]]:
 
 
 def _cost(one: RoleUsage) -> str:
-    return "not known" if one.cost is None else f"{one.cost:.4f}"
+    return "unknown" if one.cost is None else f"{one.cost:.4f}"
 
 
 def time_rows(results: EvaluationResults) -> tuple[list[str], list[list[str]]] | None:
@@ -198,12 +237,13 @@ def time_rows(results: EvaluationResults) -> tuple[list[str], list[list[str]]] |
         return None
     names = dict.fromkeys(name for parts in times.values() for name in parts)
     rows = [[name, *(f"{parts.get(name, 0):,.2f}" for parts in times.values())] for name in names]
-    rows.append(["together", *(f"{sum(parts.values()):,.2f}" for parts in times.values())])
+    rows.append(["total", *(f"{sum(parts.values()):,.2f}" for parts in times.values())])
     return ["part", *times], rows
 
 
 def _means(story: StorySummary, metrics: Sequence[Metric]) -> str:
-    return markdown_table(["", *story.ablations], _grouped(story.means, story.ablations, metrics))
+    samples = [SAMPLE_LABEL, *map(str, story.samples.values())]
+    return markdown_table(["", *story.ablations], [samples, *_grouped(story.means, story.ablations, metrics)])
 
 
 def _differences(story: StorySummary, metrics: Sequence[Metric]) -> str:
@@ -285,15 +325,20 @@ def as_values(results: EvaluationResults) -> dict[str, Any]:
             for one in results.runs
         ],
         "failures": [
-            {**one.run.recorded(), "folder": one.run.folder.relative_to(one.run.root).as_posix(), "why": one.failure}
+            {**one.run.recorded(), "folder": one.run.folder.relative_to(one.run.root).as_posix(), "reason": one.failure}
             for one in results.failures
         ],
         "stories": [
             {
                 "title": story.title,
                 "sha256": story.sha256,
+                "samples": {ablation.value: asdict(sample) for ablation, sample in story.samples.items()},
                 "means": _nested(story.means),
-                "on_above": _nested(story.differences),
+                "differences": _nested(story.differences),
+                "episodes": {
+                    name: {ablation.value: [one and asdict(one) for one in curve] for ablation, curve in curves.items()}
+                    for name, curves in (("score", story.scores), ("repeated", story.repeated))
+                },
             }
             for story in results.stories
         ],
