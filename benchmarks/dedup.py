@@ -1,15 +1,13 @@
-"""How often merging goes wrong, and how much of what is said twice is found, without a language model.
+"""Error rates of deduplication on labeled pairs of memories, without a language model.
 
-    python benchmarks/dedup.py [pairs.jsonl ...]
+    uv run python -m benchmarks.dedup [--publish]
 
-Every pair is decided in three ways side by side: cosine similarity alone from 0.85 and from 0.95 on, and candidates
-from cosine 0.55 on that pass the contrast check. Nothing is fitted to the pairs here; the spread over groups (all
-pairs about one fact) says how much the figures hang on the facts chosen.
+Each pair is decided in three ways: cosine similarity of at least 0.85, of at least 0.95, and the contrast check on
+candidates with a cosine of at least 0.55.
 """
 
 import json
 import sys
-import time
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
@@ -17,12 +15,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from benchmarks.publish import Table, markdown, publish
 from zorkgpt.embeddings.choose import choose_provider
 from zorkgpt.memory.entailment.compare import Relation, compare
 
 DATA = Path(__file__).parent / "data"
+SETS = {"pairs": "dedup_dev.jsonl", "other domains": "dedup_new_domain.jsonl"}
 MERGES = ("duplicate", "refinement")
 CANDIDATE = 0.55
+OURS = "contrast check"
 
 
 class Pair(NamedTuple):
@@ -36,9 +37,9 @@ class Pair(NamedTuple):
 
 
 WAYS: dict[str, Callable[[Pair], bool]] = {
-    "cosine >= 0.85": lambda pair: pair.cosine >= 0.85,
-    "cosine >= 0.95": lambda pair: pair.cosine >= 0.95,
-    "contrast check": lambda pair: pair.cosine >= CANDIDATE and pair.relation in ("same", "adds"),
+    "cosine ≥ 0.85": lambda pair: pair.cosine >= 0.85,
+    "cosine ≥ 0.95": lambda pair: pair.cosine >= 0.95,
+    OURS: lambda pair: pair.cosine >= CANDIDATE and pair.relation in ("same", "adds"),
 }
 
 
@@ -62,78 +63,69 @@ def pairs_in(path: Path) -> list[Pair]:
 
 
 def interval(found: int, of: int) -> str:
-    """A share with its 95 % interval, in percent; Wilson, "Probable Inference", 1927."""
+    """Return a share in percent with its 95 % Wilson interval (Wilson, "Probable Inference", 1927)."""
     if of == 0:
         return "-"
     share, z = found / of, 1.96
     middle = (share + z * z / (2 * of)) / (1 + z * z / of)
     reach = z / (1 + z * z / of) * (share * (1 - share) / of + z * z / (4 * of * of)) ** 0.5
-    return f"{100 * share:5.1f} [{100 * max(middle - reach, 0):.1f}, {100 * min(middle + reach, 1):.1f}]"
+    return f"{100 * share:.1f} [{100 * max(middle - reach, 0):.1f}, {100 * min(middle + reach, 1):.1f}]"
 
 
-def row(name: str, pairs: list[Pair]) -> str:
+def row(name: str, pairs: list[Pair]) -> list[str]:
     cells = [interval(sum(way(pair) for pair in pairs), len(pairs)) for way in WAYS.values()]
-    return f"| {name} | {len(pairs)} | {' | '.join(cells)} |"
+    return [name, str(len(pairs)), *cells]
 
 
-def table(pairs: list[Pair]) -> str:
-    """What share of each kind is merged."""
-    lines = [f"| merged, % | pairs | {' | '.join(WAYS)} |", f"| --- | --- |{' --- |' * len(WAYS)}"]
-    right = [pair for pair in pairs if pair.label in MERGES]
-    wrong = [pair for pair in pairs if pair.label not in MERGES]
-    for title, some in (("right to merge", right), ("wrong to merge", wrong)):
-        lines.append(row(f"**{title}, all**", some))
+def parts(pairs: list[Pair]) -> tuple[list[Pair], list[Pair]]:
+    """Return the pairs that should be merged and those that must not."""
+    return [pair for pair in pairs if pair.label in MERGES], [pair for pair in pairs if pair.label not in MERGES]
+
+
+def summary(pairs: list[Pair], prefix: str = "") -> list[list[str]]:
+    right, wrong = parts(pairs)
+    return [
+        row(f"{prefix}contradicting or distinct pairs merged (errors), %", wrong),
+        row(f"{prefix}duplicates and refinements merged, %", right),
+    ]
+
+
+def by_kind(pairs: list[Pair]) -> list[list[str]]:
+    """Return a row for each kind of pair."""
+    rows = []
+    for some in parts(pairs):
         kinds = defaultdict(list)
         for pair in some:
             kinds[f"{pair.label}: {pair.kind}"].append(pair)
-        lines += [row(name, kinds[name]) for name in sorted(kinds)]
-    return "\n".join(lines)
+        rows += [row(name, kinds[name]) for name in sorted(kinds)]
+    return rows
 
 
-def spread(pairs: list[Pair], folds: int = 5) -> str:
-    """The contrast check on five parts that share no group."""
-    groups = sorted({pair.group for pair in pairs})
-    lines = []
-    for fold in range(folds):
-        held = set(groups[fold::folds])
-        some = [pair for pair in pairs if pair.group in held]
-        right = [pair for pair in some if pair.label in MERGES]
-        wrong = [pair for pair in some if pair.label not in MERGES]
-        merged = WAYS["contrast check"]
-        lines.append(
-            f"| {fold + 1} | {len(held)} | {interval(sum(map(merged, right)), len(right))} "
-            f"| {interval(sum(map(merged, wrong)), len(wrong))} |"
-        )
-    return "\n".join(["| part | groups | found, % | merged wrongly, % |", "| --- | --- | --- | --- |", *lines])
+def tables_of(sets: dict[str, list[Pair]]) -> dict[str, Table]:
+    """Return the published tables of the two sets of pairs."""
+    first, other = sets.values()
+    columns = ["", "pairs", *WAYS]
+    return {
+        "summary": Table(columns=columns, rows=summary(first)),
+        "domains": Table(columns=columns, rows=[*summary(first), *summary(other, "other domains: ")]),
+        "kinds": Table(columns=["merged, %", *columns[1:]], rows=by_kind(first)),
+    }
 
 
 def mistakes(pairs: list[Pair]) -> str:
-    wrong = [pair for pair in pairs if WAYS["contrast check"](pair) and pair.label not in MERGES]
+    wrong = [pair for pair in pairs if WAYS[OURS](pair) and pair.label not in MERGES]
     agreeing = [pair for pair in pairs if pair.relation == "conflict" and pair.label in MERGES]
     lines = [f"merged wrongly: {pair.a!r} and {pair.b!r} ({pair.kind})" for pair in wrong]
     lines += [f"called a conflict: {pair.a!r} and {pair.b!r} ({pair.kind})" for pair in agreeing]
     return "\n".join(lines) or "nothing merged wrongly, no conflict between two that agree"
 
 
-def microseconds(pairs: list[Pair]) -> tuple[float, float]:
-    """One check, with texts read for the first time and with texts read before."""
-    texts = [(f"{pair.a} ", f"{pair.b} ") for pair in pairs]
-    took = []
-    for _ in range(2):
-        start = time.perf_counter()
-        for older, newer in texts:
-            compare(older, newer)
-        took.append((time.perf_counter() - start) / len(texts) * 1e6)
-    return took[0], took[1]
-
-
 def main() -> None:
-    paths = [Path(name) for name in sys.argv[1:]] or [DATA / "dedup_dev.jsonl", DATA / "dedup_new_domain.jsonl"]
-    for path in paths:
-        pairs = pairs_in(path)
-        first, again = microseconds(pairs)
-        print(f"## {path.name}: {len(pairs)} pairs\n\n{table(pairs)}\n\n{spread(pairs)}\n\n{mistakes(pairs)}\n")
-        print(f"one check: {first:.0f} µs for new texts, {again:.0f} µs for known ones\n")
+    sets = {name: pairs_in(DATA / file) for name, file in SETS.items()}
+    tables = tables_of(sets)
+    print("\n\n".join([*map(markdown, tables.values()), *map(mistakes, sets.values())]))
+    if "--publish" in sys.argv:
+        publish("dedup", "uv run python -m benchmarks.dedup", tables)
 
 
 if __name__ == "__main__":

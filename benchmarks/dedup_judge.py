@@ -1,6 +1,6 @@
 """Deduplication with a judge, on labelled pairs and in whole stores.
 
-    uv run python benchmarks/dedup_judge.py
+    uv run python -m benchmarks.dedup_judge [--publish]
 
 The judge is simulated, no model is asked: it knows the labels, and is right on 95 % of the pairs that say the same and
 on 98 % of those that differ. Store level: 200 places with ten memories each, five facts and what contradicts each of
@@ -9,12 +9,14 @@ them; then every fact is learned once more in other words.
 
 import json
 import random
+import sys
 import tempfile
 from pathlib import Path
 
 import numpy as np
-from dedup import CANDIDATE, DATA, MERGES, Pair, pairs_in
 
+from benchmarks.dedup import CANDIDATE, DATA, MERGES, SETS, Pair, pairs_in
+from benchmarks.publish import Table, markdown, publish
 from zorkgpt.embeddings.cache import VectorCache
 from zorkgpt.embeddings.choose import choose_provider
 from zorkgpt.embeddings.provider import EmbeddingProvider
@@ -27,28 +29,6 @@ from zorkgpt.memory.upkeep.exchange import with_memories
 
 SAME, DIFFERENT = 0.95, 0.98
 SEEDS, PLACES, FACTS = 200, 200, 5
-TRAP_DOOR = """
-The trap door bars shut behind you after you go down.
-The trap door bars shut behind you after going down.
-After you go down, the trap door bars shut behind you.
-When you descend, the trap door closes and is barred.
-Going down makes the trap door slam and lock above you.
-The trap door is barred from above once you have descended.
-Once below, you can't leave by the trap door: it has been barred.
-The trap door bars shut behind you after you go down, so take another way up.
-Descending through the trap door gets it barred behind you.
-"""
-WINDOW = """
-The window is slightly ajar.
-The window is slightly ajar!
-A small window is slightly open.
-The window is slightly ajar, so it can be opened further.
-The window stands a little open.
-There is a window here that is open a crack.
-The window has been left slightly ajar.
-One window is not fully closed.
-The small window is ajar.
-"""
 
 
 class Once:
@@ -87,7 +67,8 @@ def is_asked(pair: Pair) -> bool:
     return pair.relation == "unsure" and pair.cosine >= CANDIDATE and is_worth_asking(pair.a, pair.b)
 
 
-def pairs_with_judge(pairs: list[Pair]) -> str:
+def judged(pairs: list[Pair], prefix: str = "") -> list[list[str]]:
+    """Return rows with the rates without a judge, and the mean and range over the seeds of the judge."""
     sure = np.array([pair.cosine >= CANDIDATE and pair.relation in ("same", "adds") for pair in pairs])
     asked = np.array([is_asked(pair) for pair in pairs])
     merge = np.array([pair.label in MERGES for pair in pairs])
@@ -97,27 +78,24 @@ def pairs_with_judge(pairs: list[Pair]) -> str:
         merged = sure | (asked & (draws < np.where(merge, SAME, 1 - DIFFERENT)))
         found.append((merged & merge).sum() / merge.sum())
         wrong.append((merged & ~merge).sum() / (~merge).sum())
-    return "\n".join(
-        [
-            "| | without a judge | with the judge: mean | 5 % to 95 % of seeds |",
-            "| --- | --- | --- | --- |",
-            f"| duplicates and refinements found | {(sure & merge).sum() / merge.sum():.1%} | {spread(found)} |",
-            f"| merged wrongly | {(sure & ~merge).sum() / (~merge).sum():.1%} | {spread(wrong)} |",
-            f"| pairs that need the judge | - | {asked.mean():.1%} | - |",
-        ]
-    )
+    errors, finds = (sure & ~merge).sum() / (~merge).sum(), (sure & merge).sum() / merge.sum()
+    return [
+        [f"{prefix}contradicting or distinct pairs merged (errors)", f"{errors:.1%}", spread(wrong)],
+        [f"{prefix}duplicates and refinements merged", f"{finds:.1%}", spread(found)],
+        [f"{prefix}pairs that the judge is asked about", "", f"{asked.mean():.1%}"],
+    ]
 
 
 def spread(shares: list[float]) -> str:
     low, high = np.percentile(shares, (5, 95))
-    return f"{np.mean(shares):.2%} | {low:.1%} to {high:.1%}"
+    return f"{np.mean(shares):.1%} [{low:.1%}, {high:.1%}]"
 
 
 def memory(text: str, number: int) -> Memory:
     return Memory("NOTE", "…", 1, str(number), 0, text, "permanent")
 
 
-def stores(provider) -> str:
+def stores(provider) -> Table:
     rows = [json.loads(line) for line in (DATA / "dedup_dev.jsonl").read_text(encoding="utf-8").splitlines()]
     facts = [(row["group"], row["a"], row["b"]) for row in rows if row["label"] == "contradiction"]
     again = [(row["group"], row["a"], row["b"]) for row in rows if row["label"] == "duplicate" and row["a"] != row["b"]]
@@ -126,13 +104,12 @@ def stores(provider) -> str:
         words = [b for other, a, b in again if other == group and a == fact]
         if words:
             cases.setdefault(group, []).append((fact, contrary, words))
-    lines = ["| judge | merged into the right one | kept beside | merged into its contradiction or another |"]
-    lines.append("| --- | --- | --- | --- |")
+    lines = []
     for name, judge in (("none", None), ("always right", (1.0, 1.0)), ("95 % and 98 %", (SAME, DIFFERENT))):
         counts = store_outcomes(cases, provider, judge)
         total = sum(counts.values())
-        lines.append(f"| {name} | " + " | ".join(f"{counts[key] / total:.1%} ({counts[key]})" for key in counts) + " |")
-    return "\n".join(lines)
+        lines.append([name, *(f"{counts[key] / total:.1%}" for key in counts)])
+    return Table(columns=["judge", "merged correctly", "kept as separate memories", "merged wrongly"], rows=lines)
 
 
 def store_outcomes(cases, provider, accuracy) -> dict[str, int]:
@@ -160,31 +137,16 @@ def store_outcomes(cases, provider, accuracy) -> dict[str, int]:
     return counts
 
 
-def sentences(provider) -> str:
-    lines = ["| nine ways to say | stay without a judge | stay with one that is right | observations kept |"]
-    lines.append("| --- | --- | --- | --- |")
-    for name, block in (("the trap door is barred", TRAP_DOOR), ("the window is ajar", WINDOW)):
-        texts = block.strip().splitlines()
-        stay = []
-        for judge in (None, LabelJudge(dict.fromkeys(texts, name))):
-            with (
-                tempfile.TemporaryDirectory() as folder,
-                SimpleMemoryManager.open(Path(folder) / "m.md", embeddings=provider, judge=judge) as manager,
-            ):
-                for number, text in enumerate(texts):
-                    manager.add_memory(1, "Place", memory(text, number))
-                current = [one for one in manager.memory_cache[1] if one.status != "SUPERSEDED"]
-                stay.append([len(current), sum(one.observation_count for one in manager.memory_cache[1])])
-        lines.append(f"| {name} | {stay[0][0]} | {stay[1][0]} | {stay[0][1]} and {stay[1][1]} of {len(texts)} |")
-    return "\n".join(lines)
-
-
 def main() -> None:
-    provider = Once(choose_provider())
-    for name in ("dedup_dev.jsonl", "dedup_new_domain.jsonl"):
-        print(f"## {name}, {SEEDS} seeds of the judge\n\n{pairs_with_judge(pairs_in(DATA / name))}\n")
-    print(f"## {PLACES} places with {2 * FACTS} memories\n\n{stores(provider)}\n")
-    print(f"## Nine variants\n\n{sentences(provider)}")
+    first, other = (pairs_in(DATA / file) for file in SETS.values())
+    rows = [*judged(first), *judged(other, "other domains: ")]
+    tables = {
+        "pairs": Table(columns=["", "without a judge", "with the judge: mean [5 %, 95 % of seeds]"], rows=rows),
+        "stores": stores(Once(choose_provider())),
+    }
+    print("\n\n".join(map(markdown, tables.values())))
+    if "--publish" in sys.argv:
+        publish("dedup_judge", "uv run python -m benchmarks.dedup_judge", tables)
 
 
 if __name__ == "__main__":
