@@ -107,24 +107,24 @@ def test_a_place_can_be_a_text(workdir, address, open_page):
 @pytest.mark.parametrize(
     ("sight", "told"),
     [
-        ("#9:1", "there is no episode 9 here"),
+        ("#9:1", "there is no episode 9"),
         ("#1:41", "episode 1 has no turn 41; its last one is 40"),
         ("#1:30", "episode 1 has no turn 30"),
-        ("#1:5&tab=nonsense", "there is no tab “nonsense”"),
-        ("#1:5&panel=5", "there is no panel “5”"),
-        ("#1:5&place=11", "there is no place 11 here"),
+        ("#1:5&tab=nonsense", "unknown tab “nonsense”"),
+        ("#1:5&panel=5", "unknown panel “5”"),
+        ("#1:5&place=11", "there is no place 11"),
         ("#1:5&place=%7B", "there is no place {"),
         ("#1:5&place=%22constructor%22", "there is no place"),
         ("#1:5&beside=7", "there is no episode 7"),
         ("#1:5&x=%E0%A4%A", "can't be read"),
-        ("#1:5&__proto__=1", "“__proto__” means nothing here"),
-        ("#<img src=x>", "an address is an episode and a turn"),
+        ("#1:5&__proto__=1", "“__proto__” is not a known option"),
+        ("#<img src=x>", "use an episode and a turn"),
     ],
 )
 def test_an_address_that_leads_nowhere_says_so(address, open_page, sight, told):
     page = open_page(f"{address}{sight}")
     expect(page.locator("#notice")).to_contain_text(told)
-    expect(page.locator("#notice")).to_contain_text("There is nothing at “#")
+    expect(page.locator("#notice")).to_contain_text("Can’t open “#")
     expect(page.locator("#notice")).to_have_attribute("role", "alert")
     page.goto(f"{address}#1:7")
     looks_at(page, 1, 7)

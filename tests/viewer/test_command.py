@@ -24,13 +24,25 @@ def zorkgpt(*words: str) -> subprocess.CompletedProcess:
 
 
 @pytest.mark.parametrize(
-    ("name", "told"), [("nowhere", "There is no run at"), (".", "is empty: no episode was played there")]
+    ("name", "message"),
+    [
+        ("deleted", "{folder} is not a folder. "),
+        ("file.txt", "{folder} is not a folder. "),
+        ("empty", "There is no run in {folder}. "),
+        ("other", "There is no run in {folder}. "),
+    ],
 )
-def test_what_cannot_be_shown_is_said(tmp_path, name, told):
+def test_a_folder_without_a_run_is_named_with_the_fix(tmp_path, name, message):
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "other").mkdir()
+    for file in ("file.txt", "other/notes.txt"):
+        (tmp_path / file).write_text("Not a run.")
+    folder = tmp_path / name
     for words in ((), ("--workdir",)):
-        done = zorkgpt("view", *words, str(tmp_path / name))
+        done = zorkgpt("view", *words, str(folder))
         assert done.returncode == 2
-        assert told in done.stderr
+        assert done.stderr.startswith(f"zorkgpt: {message.format(folder=folder)}")
+        assert "such as game_files/slack-water" in done.stderr
         assert "Traceback" not in done.stderr
 
 
@@ -41,7 +53,7 @@ def test_a_port_that_is_taken_is_said(tmp_path):
         taken.listen()
         done = zorkgpt("view", str(tmp_path), "--port", str(taken.getsockname()[1]))
     assert done.returncode == 2
-    assert "Name another with --port." in done.stderr
+    assert "Choose another port with --port." in done.stderr
 
 
 @pytest.mark.parametrize("host", ["no-such-host.invalid", "192.0.2.1", "2001:db8::1"])
@@ -49,11 +61,13 @@ def test_an_address_that_is_not_this_machine_s_is_said(tmp_path, host):
     write_log(tmp_path, started(), turn(1))
     done = zorkgpt("view", str(tmp_path), "--host", host)
     assert done.returncode == 2
-    assert done.stderr.startswith(f"zorkgpt: The viewer can't listen at {host}: ")
-    assert done.stderr.endswith(". Name another with --host.\n")
+    assert done.stderr.startswith(f"zorkgpt: The viewer can't listen on {host}: ")
+    assert done.stderr.endswith(". Choose another address with --host.\n")
 
 
-@pytest.mark.parametrize(("file", "told"), [("no/run.html", "Name another file with --export."), ("", "a file")])
+@pytest.mark.parametrize(
+    ("file", "told"), [("no/run.html", "Choose another file with --export."), ("", "Name a file for the export")]
+)
 def test_an_export_that_cannot_be_written_is_said(tmp_path, file, told):
     write_log(tmp_path, started(), turn(1))
     done = zorkgpt("view", str(tmp_path), "--export", file and str(tmp_path / file))

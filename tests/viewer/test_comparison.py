@@ -72,7 +72,7 @@ def test_episodes_are_aligned_by_place_and_meet_again_after_they_part(address, o
     ]
     summary = page.locator("#beside .summary")
     expect(summary).to_contain_text(
-        "Alike for 3 turns. In turn 4 they do different things: 1:4 2:4. Together again at Hall"
+        "Identical for 3 turns. In turn 4, the actions differ: 1:4 2:4. Same place again at Hall"
     )
     expect(page.locator("tr.parting th")).to_have_text("Cellar")
     expect(page.locator("tr.looked-at th")).to_have_text("Cellar")
@@ -82,12 +82,12 @@ def test_episodes_are_aligned_by_place_and_meet_again_after_they_part(address, o
 
 def test_more_than_two_are_compared_and_each_can_be_taken_out_again(address, open_page):
     page = open_page(f"{address}#1:4&beside=2")
-    page.get_by_label("Compare with one more episode").select_option("3")
+    page.get_by_label("Add another episode").select_option("3")
     expect(page).to_have_url(re.compile("#1:4&beside=2,3$"))
     expect(page.locator("table.beside thead th")).to_have_count(4)
     assert rows_of(page)[-2:] == [["Loft", "1:7", "2:10", "3:2 to 3"], ["Hall", "–", "–", "3:4"]]
     expect(page.locator("#beside .summary")).to_have_count(2)
-    page.get_by_role("button", name="Take episode 2 out").click()
+    page.get_by_role("button", name="Remove episode 2").click()
     expect(page).to_have_url(re.compile("#1:4&beside=3$"))
     expect(page.locator("table.beside thead th")).to_have_count(3)
 
@@ -100,10 +100,10 @@ def test_episodes_are_compared_by_what_changed_the_score_whenever_it_did(address
     assert cells == [
         ["+5 take lamp Hall", "1:2", "2:2", "3:4"],
         ["+10 pull rope Loft", "1:7", "2:10", "3:2"],
-        ["+3 take axe Shed", "not in this episode", "2:6", "not in this episode"],
-        ["The end", "1:7 15 points", "2:10 18 points", "3:4 15 points"],
+        ["+3 take axe Shed", "never", "2:6", "never"],
+        ["End", "1:7 15 points", "2:10 18 points", "3:4 15 points"],
     ]
-    expect(page.locator("table.beside")).to_contain_text("15 points, 5 turns after the points before")
+    expect(page.locator("table.beside")).to_contain_text("15 points, 5 turns after the last points")
 
 
 def test_rows_lead_into_each_episode_and_back_leads_to_the_comparison(address, open_page):

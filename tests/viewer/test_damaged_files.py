@@ -93,9 +93,7 @@ def test_what_the_history_tells_later_is_not_a_second_memory(workdir):
     assert [[version["kind"] for version in thread] for thread in threads] == [["added", "edited", "edited"], ["added"]]
 
 
-@pytest.mark.parametrize(
-    ("data", "trouble"), [(b"", "it is empty"), (b"\0" * 300, "it is empty"), (b"<p>", "it is damaged")]
-)
+@pytest.mark.parametrize(("data", "trouble"), [(b"", "empty"), (b"\0" * 300, "empty"), (b"<p>", "damaged")])
 def test_a_damaged_memory_file_is_told_and_its_history_stands(workdir, data, trouble):
     (workdir / "Memories.md").write_bytes(data)
     assert shown(workdir) == BOTH
@@ -128,7 +126,7 @@ def test_links_and_folders_in_the_place_of_files_are_told_and_not_followed(workd
     (workdir / "Memories.trials.jsonl").mkdir()
     write_log(workdir, started(2), turn(1), episode=2)
     (workdir / "runs" / "2" / "model_calls.jsonl").mkdir()
-    trouble = "it is no regular file"
+    trouble = "not a regular file"
     assert damage(workdir) == [
         ("runs/2/model_calls.jsonl", 0, trouble),
         ("Memories.trials.jsonl", 0, trouble),
@@ -139,7 +137,7 @@ def test_links_and_folders_in_the_place_of_files_are_told_and_not_followed(workd
 
 def test_a_log_that_is_a_folder_is_named(tmp_path):
     (tmp_path / "runs" / "1" / "episode_log.jsonl").mkdir(parents=True)
-    with pytest.raises(RunLogError, match="episode_log.jsonl: it is no regular file"):
+    with pytest.raises(RunLogError, match="episode_log.jsonl: not a regular file"):
         open_run(tmp_path)
 
 
@@ -155,13 +153,13 @@ def test_a_later_version_an_empty_log_and_damage_are_told_apart(workdir, open_pa
         standing, notice = page.locator("#standing"), page.locator("#notice")
         expect(notice).to_have_text("1 line of runs/1/episode_log.jsonl is damaged and not shown.")
         page.locator("#episodes select").select_option("2")
-        expect(standing).to_contain_text("Written by a later version")
+        expect(standing).to_contain_text("Written by a newer version")
         expect(notice).to_contain_text("format 7")
         page.locator("#episodes select").select_option("3")
-        expect(standing).to_contain_text("Its log is missing or empty")
+        expect(standing).to_contain_text("Log missing or empty")
         expect(notice).to_be_hidden()
         page.locator("#episodes select").select_option("4")
-        expect(standing).to_contain_text("Its log can’t be read")
+        expect(standing).to_contain_text("Log unreadable")
 
 
 @pytest.mark.slow

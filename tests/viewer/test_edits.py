@@ -58,6 +58,8 @@ def test_a_mark_is_readable_in_the_file_and_can_be_taken_away(workdir, mark):
     assert mark in (workdir / "Memories.md").read_text()
     assert getattr(kept(workdir)[0], mark)
     assert ask(workdir, **{mark: False}).status_code == 200
+    [row] = client(workdir).get("/api/memories").json()["memories"]
+    assert not row[mark]
     assert mark not in (workdir / "Memories.md").read_text()
 
 
@@ -124,7 +126,7 @@ def test_editing_in_the_browser_while_another_process_adds(workdir, open_page):
         page = open_page(address)
         assert "token" not in page.url
         adding.start()
-        page.get_by_role("button", name="Correct").click()
+        page.get_by_role("button", name="Edit").click()
         page.get_by_label("Text").fill("The troll attacks <b>everybody</b>.")
         page.get_by_label("Category").select_option("DANGER")
         page.get_by_role("button", name="Save").click()
@@ -132,8 +134,8 @@ def test_editing_in_the_browser_while_another_process_adds(workdir, open_page):
         page.get_by_role("button", name="Pin").click()
         expect(page.locator("#memories .chip.pinned")).to_be_visible()
         adding.join()
-        page.get_by_role("button", name="Veto").click()
-        expect(page.locator("#memories summary").filter(has_text="Not shown to the player any more")).to_be_visible()
+        page.get_by_role("button", name="Hide").click()
+        expect(page.locator("#memories summary").filter(has_text="No longer shown")).to_be_visible()
     assert adding.exitcode == 0
     memories = {one.title: one for one in kept(workdir)}
     assert set(memories) == {WRONG.title, *(f"Fact {number}" for number in range(ADDED))}
@@ -144,14 +146,14 @@ def test_editing_in_the_browser_while_another_process_adds(workdir, open_page):
 def test_a_change_by_somebody_else_is_told_in_the_browser(workdir, open_page):
     with served(workdir, "--edit") as address:
         page = open_page(address)
-        page.get_by_role("button", name="Correct").click()
+        page.get_by_role("button", name="Edit").click()
         body = {"title": WRONG.title, "expected": WRONG.text, "text": "The troll sleeps."}
         assert client(workdir, RULES).post(PATH, content=json.dumps(body), headers=SHOWN).status_code == 200
         page.get_by_label("Text").fill("The troll attacks.")
         page.get_by_role("button", name="Save").click()
         expect(page.get_by_role("alert").filter(has_text="somebody else")).to_be_visible()
         page.get_by_role("button", name="Cancel").click()
-        page.get_by_role("button", name="Throw away").click()
+        page.get_by_role("button", name="Discard").click()
         expect(page.locator("#memories .fact")).to_have_text("The troll sleeps.")
 
 
@@ -172,7 +174,7 @@ def test_a_memory_of_any_length_can_be_corrected(workdir, open_page):
     assert ask(workdir, text=long).status_code == 200
     with served(workdir, "--edit") as address:
         page = open_page(address)
-        page.get_by_role("button", name="Correct").click()
+        page.get_by_role("button", name="Edit").click()
         assert page.get_by_label("Text").input_value() == long
         page.get_by_label("Text").fill(long + " of it")
         page.get_by_role("button", name="Save").click()
@@ -188,17 +190,17 @@ def test_an_edit_in_the_past_stays_there_and_holds_from_now_on(workdir, open_pag
         page = open_page(f"{url}#1:2&{token}")
         memory = page.locator("#memories .fact")
         expect(memory).to_have_text(WRONG.text)
-        page.get_by_role("button", name="Correct").click()
-        # What is corrected is what stands now.
+        page.get_by_role("button", name="Edit").click()
+        # The current version is edited.
         expect(page.get_by_label("Text")).to_have_value("The troll sleeps.")
         page.get_by_label("Text").fill("The troll attacks.")
         page.get_by_role("button", name="Save").click()
-        expect(page.locator("#notice")).to_contain_text("What is shown is turn 2 of episode 1, before that.")
-        expect(page.locator("#memories summary").first).to_have_text("History, 1 and 2 later")
+        expect(page.locator("#notice")).to_contain_text("You are viewing turn 2 of episode 1")
+        expect(page.locator("#memories summary").first).to_have_text("History (1, 2 later)")
         expect(page.locator("#when")).to_contain_text("Turn 2 of 4")
         expect(memory).to_have_text(WRONG.text)
         page.get_by_role("button", name="Pin").click()
-        expect(page.get_by_role("button", name="Pinned")).to_be_visible()
+        expect(page.get_by_role("button", name="Unpin")).to_be_visible()
         page.keyboard.press("End")
         expect(page.locator("#notice")).to_be_hidden()
     assert (kept(workdir)[0].text, kept(workdir)[0].pinned) == ("The troll attacks.", True)
@@ -207,18 +209,18 @@ def test_an_edit_in_the_past_stays_there_and_holds_from_now_on(workdir, open_pag
 def test_escape_asks_before_it_throws_text_away(workdir, open_page):
     with served(workdir, "--edit") as address:
         page = open_page(address)
-        page.get_by_role("button", name="Correct").click()
+        page.get_by_role("button", name="Edit").click()
         dialog = page.get_by_role("dialog")
         page.get_by_label("Text").fill("Something long that took a while.")
         for _ in range(3):
             page.keyboard.press("Escape")
-            expect(dialog.get_by_role("alert").filter(has_text="Throw away")).to_be_visible()
-        page.get_by_role("button", name="Keep writing").click()
+            expect(dialog.get_by_role("alert").filter(has_text="Discard")).to_be_visible()
+        page.get_by_role("button", name="Keep editing").click()
         expect(page.get_by_label("Text")).to_have_value("Something long that took a while.")
         page.keyboard.press("Escape")
-        page.get_by_role("button", name="Throw away").click()
+        page.get_by_role("button", name="Discard").click()
         expect(dialog).to_have_count(0)
-        page.get_by_role("button", name="Correct").click()
+        page.get_by_role("button", name="Edit").click()
         page.keyboard.press("Escape")
         expect(dialog).to_have_count(0)
     assert kept(workdir) == [WRONG]
@@ -229,16 +231,16 @@ def test_only_with_a_valid_token_can_anything_be_changed(workdir, open_page):
         url, token = address.split("#")
         page = open_page(f"{url}#token=wrong")
         expect(page.locator("#memories .memory")).to_have_count(1)
-        expect(page.get_by_role("button", name="Correct")).to_have_count(0)
+        expect(page.get_by_role("button", name="Edit")).to_have_count(0)
         page = open_page(f"{url}#{token}")
-        expect(page.get_by_role("button", name="Correct")).to_be_visible()
+        expect(page.get_by_role("button", name="Edit")).to_be_visible()
     # The next viewer has another token.
     with served(workdir, "--edit", "--port", str(urlsplit(url).port)):
-        expect(page.get_by_role("button", name="Correct")).to_have_count(0, timeout=20_000)
+        expect(page.get_by_role("button", name="Edit")).to_have_count(0, timeout=20_000)
 
 
 def test_without_edit_the_page_offers_no_change(workdir, open_page):
     with served(workdir) as address:
         page = open_page(address)
         expect(page.locator("#memories .memory")).to_have_count(1)
-        expect(page.get_by_role("button", name="Correct")).to_have_count(0)
+        expect(page.get_by_role("button", name="Edit")).to_have_count(0)

@@ -29,9 +29,9 @@ def test_episodes_are_chosen_by_number_and_range(workdir, wanted, found):
 @pytest.mark.parametrize(
     ("wanted", "told"),
     [
-        ("all", "'all' names no episodes"),
-        ("1,", "'' names no episodes"),
-        ("9-12", "none is in this run; there are: 1, 2"),
+        ("all", "'all' is not a list of episodes"),
+        ("1,", "'' is not a list of episodes"),
+        ("9-12", "has no episodes 9-12. Episodes: 1, 2"),
     ],
 )
 def test_what_names_no_episode_is_refused(workdir, wanted, told):
@@ -52,7 +52,7 @@ def test_the_page_saves_such_a_file_too(workdir, open_page):
         page = open_page(f"{url}#overview")
         page.get_by_label("Episodes to save").fill("7")
         page.get_by_role("button", name="Save").click()
-        expect(page.locator("#notice")).to_contain_text("none is in this run")
+        expect(page.locator("#notice")).to_contain_text("has no episodes")
         page.get_by_label("Episodes to save").fill("4-5")
         with page.expect_download() as saved:
             page.get_by_role("button", name="Save").click()

@@ -21,7 +21,7 @@ def test_a_tab_that_follows_the_recipe_shows_the_turn_that_is_looked_at(tmp_path
     command = [sys.executable, "main.py", "view", "--workdir", str(run), "--export", str(page_file)]
     subprocess.run(command, cwd=project, check=True, capture_output=True)
     page = open_page(f"{page_file.as_uri()}#1:1")
-    page.get_by_role("group", name="What it knows").get_by_role("button", name="Score").click()
+    page.get_by_role("group", name="Memory tabs").get_by_role("button", name="Score").click()
     page.keyboard.press("Home")
     expect(page.locator("#score .score")).to_have_text("Score: 0")
     page.keyboard.press("End")

@@ -9,7 +9,7 @@ from tests.fixtures.viewer import served, started, turn, write_log
 
 pytestmark = pytest.mark.slow
 
-NO_ANSWER = "The viewer does not answer"
+NO_ANSWER = "The viewer is not responding"
 AWAY = {"location_id": 20, "location": "Cellar", "location_after_id": 20, "location_after": "Cellar"}
 
 
@@ -26,7 +26,7 @@ def workdir(tmp_path):
 def test_what_it_can_not_tell_is_said_and_told_once_the_viewer_is_back(workdir, open_page):
     with served(workdir) as url:
         page = open_page(f"{url}#1:1")
-        expect(page.locator("#memories")).to_contain_text("Nothing is remembered of this place yet.")
+        expect(page.locator("#memories")).to_contain_text("No memories of this place yet.")
     expect(page.locator("#standing")).to_contain_text("Connection lost")
     page.keyboard.press("End")
     expect(page.locator("#notice")).to_contain_text(NO_ANSWER)

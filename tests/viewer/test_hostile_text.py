@@ -125,7 +125,7 @@ def test_hostile_text_in_every_field_stays_text(address, open_page, width):
 def test_so_does_that_of_two_episodes_side_by_side(address, open_page, width):
     page = open_page(f"{address}#1:1", width=width, height=850)
     page.get_by_label("Compare with another episode").select_option("2")
-    expect(page.locator("#beside .summary")).to_contain_text("Alike for")
+    expect(page.locator("#beside .summary")).to_contain_text("Identical for")
     _unharmed(page, width)
 
 

@@ -65,7 +65,7 @@ def test_nothing_that_is_not_known_yet_takes_space(two_hundred, open_page):
     page.keyboard.press("End")
     expect(page.locator(".map .room")).to_have_count(200)
     assert len({tuple(spot) for spot in page.evaluate(SPOTS).values()}) == 200
-    expect(page.locator(".map .level-name")).to_have_text(["1 up", "Where it began", "1 down"])
+    expect(page.locator(".map .level-name")).to_have_text(["1 up", "Starting level", "1 down"])
 
 
 def test_every_room_is_tied_to_the_one_from_which_it_was_reached(two_hundred, open_page):
@@ -96,7 +96,7 @@ def test_a_room_that_a_command_reached_is_tied_to_where_it_was_given(tmp_path):
 def test_on_request_it_is_as_large_as_the_window(two_hundred, open_page, width, height):
     page = open_page(f"{two_hundred}#1:90&panel=world", width=width, height=height)
     expect(page.locator(".map .room.here")).to_be_visible()
-    page.get_by_role("button", name="As large as the window").click()
+    page.get_by_role("button", name="Enlarge the map").click()
     expect(page).to_have_url(re.compile("&large=1$"))
     shown = page.locator("#world").bounding_box()
     assert shown == {"x": 0, "y": 0, "width": width, "height": height}
@@ -172,13 +172,13 @@ def test_heat_tells_visits_deaths_and_points_of_all_episodes_so_far(tmp_path, op
     with served(tmp_path) as url:
         page = open_page(f"{url}#2:2")
         for measure, words in told.items():
-            page.get_by_label("Colour the rooms by").select_option(measure)
+            page.get_by_label("Color rooms by").select_option(measure)
             expect(page).to_have_url(re.compile(f"&heat={measure}$"))
             expect(page.locator(".legend")).to_contain_text("in all episodes up to this turn")
             for room, said in zip(("10", "20"), words, strict=True):
                 name = {"10": "Hall", "20": "Cellar"}[room] + (said and f", {said}")
                 expect(page.locator(f".map [data-room='{room}']")).to_have_attribute("aria-label", name)
-        page.get_by_label("Colour the rooms by").select_option("visits")
+        page.get_by_label("Color rooms by").select_option("visits")
         page.keyboard.press("Escape")
         page.locator("#scrubber").fill("0")
         expect(page.locator(".map [data-room='20'] .heat")).to_have_text("1")

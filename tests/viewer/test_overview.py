@@ -6,7 +6,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.fixtures.viewer import client, played, served, started, turn, write_log
+from tests.fixtures.viewer import added, client, disproved, played, served, started, turn, write_history, write_log
 from tests.viewer.test_page import SIZES
 from tests.viewer.test_reading import CONTRAST
 from zorkgpt.runlog.episodes import count_failures, read_episode
@@ -16,28 +16,24 @@ pytestmark = pytest.mark.slow
 CELLAR = {"location_after_id": 20, "location_after": "Cellar"}
 
 
-def event(kind: str, persistence: str) -> dict:
-    return {"kind": kind, "persistence": persistence, "location_id": 10, "title": kind, "category": "NOTE"}
-
-
 @pytest.fixture(scope="module")
 def workdir(tmp_path_factory):
     path = tmp_path_factory.mktemp("overview")
-    added = [event("added", "core"), event("added", "permanent"), event("added", "ephemeral")]
-    wrong = [event("invalidated", "permanent"), event("invalidated", "ephemeral"), event("seen again", "core")]
     first = [
-        turn(1, action="take lamp", score_before=0, score=5, memory_events=added, duration_s=1.5),
+        turn(1, action="take lamp", score_before=0, score=5, duration_s=1.5),
         turn(2, action="push wall", score_before=5, score=5, failed=True, duration_s=30),
         turn(3, action="Push  wall", score_before=5, score=5, failed=True, duration_s=40),
     ]
     second = [
         turn(1, action="take lamp", score_before=0, score=5, **CELLAR),
         turn(2, action="push wall", score_before=5, score=5, failed=True),
-        turn(3, action="jump", score_before=5, score=3, died=True, memory_events=wrong),
+        turn(3, action="jump", score_before=5, score=3, died=True),
     ]
     ended = {"event": "episode_ended", "reason": "death", "max_score": 50}
     write_log(path, started(), *first, ended | {"score": 5})
     write_log(path, started(2), *second, ended | {"score": 3}, episode=2)
+    lamp = added(1, 1, "Lamp")
+    write_history(path, lamp, added(1, 1, "Wall", "core"), disproved(lamp, 2, 3))
     call = {"v": 1, "event": "model_called", "turn": 1, "role": "agent", "model": "m", "latency_s": 1, "messages": []}
     calls = [call | {"prompt_tokens": 1000, "completion_tokens": 20, "cost": 0.25}, call | {"prompt_tokens": 500}]
     file = path / "runs" / "2" / "model_calls.jsonl"
@@ -52,7 +48,7 @@ def test_every_episode_has_its_row(address, open_page):
     cells = [row.locator("th, td").all_inner_texts() for row in rows.all()]
     assert cells == [
         ["Episode 1", "death", "5", "3", "1 (1)", "0", "1", "2", "0", "–", "–", "1 min 12 s"],
-        ["Episode 2", "death", "3", "3", "2 (1)", "1", "1", "0", "1", "1,520", "at least $0.2500", "time not known"],
+        ["Episode 2", "death", "3", "3", "2 (1)", "1", "1", "0", "1", "1,520", "at least $0.2500", "time unknown"],
     ]
     expect(page.locator("#overview .summary")).to_contain_text("2 episodes, 6 turns")
     expect(page.locator("#overview .summary")).to_contain_text("5 of 50 points in episode 1")

@@ -145,9 +145,9 @@ def test_two_episodes_side_by_side(address, open_page):
     page = open_page(f"{address}#2:10")
     page.get_by_label("Compare with another episode").select_option("1")
     expect(page.locator("#beside")).to_be_visible()
-    expect(page.locator("#beside .summary")).to_contain_text("Alike for")
+    expect(page.locator("#beside .summary")).to_contain_text("Identical for")
     expect(page.locator("tr.parting")).to_have_count(1)
-    expect(page.locator("#beside h3")).to_contain_text("What episode 2 knew of")
+    expect(page.locator("#beside h3")).to_contain_text("that only episode 2 had")
     page.get_by_role("button", name="Close comparison").click()
     expect(page.locator("#transcript")).to_be_visible()
 
@@ -162,7 +162,7 @@ def test_an_exported_run_opens_from_disk(run, tmp_path, open_page):
     page.keyboard.press("[")
     expect(page.locator("#episodes select")).to_have_value("1")
     page.get_by_label("Compare with another episode").select_option("2")
-    expect(page.locator("#beside .summary")).to_contain_text("Alike for")
+    expect(page.locator("#beside .summary")).to_contain_text("Identical for")
 
 
 def test_objectives_and_knowledge_are_those_of_the_turn(tmp_path, open_page):
@@ -230,6 +230,6 @@ def test_a_turn_that_somebody_else_chose_says_so(tmp_path, open_page):
         page = open_page(url)
         turns = [page.locator(f"article.turn[data-at='{at}']") for at in range(1, 5)]
         expect(turns[1]).to_contain_text("chosen by the rules")
-        expect(turns[2]).to_contain_text("going back")
+        expect(turns[2]).to_contain_text("returning")
         expect(turns[3]).to_contain_text("chosen by given")
         expect(turns[0].locator(".badge")).to_have_count(0)

@@ -41,11 +41,13 @@ def workdir(tmp_path_factory):
     with SimpleMemoryManager.open(workdir / "Memories.md") as memory:
         for one in (LAMP, TROLL):
             memory.add_memory(10, "Hall", one)
+        memory.invalidate_memory(10, TROLL.title, "It struck.")
     history = workdir / "Memories.history.jsonl"
     rows = [json.loads(line) for line in history.read_text().splitlines()]
     for row in rows:
         if row.get("after"):
-            row |= {"episode": row["after"]["episode"], "turn": 1}
+            is_wrong = row["kind"] == "invalidated"
+            row |= {"episode": 4, "turn": 3} if is_wrong else {"episode": row["after"]["episode"], "turn": 1}
     history.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return workdir
 
@@ -74,7 +76,7 @@ QUESTIONS = {
     ),
     "What turned out to be wrong?": (
         ["/", "[data-event=disproved]", ".hit"],
-        lambda page: expect(page.locator("#turn")).to_contain_text("Found to be wrong"),
+        lambda page: expect(page.locator("#memories .fate")).to_have_text("Marked as wrong: It struck."),
     ),
     "Where did it die?": (
         ["/", "[data-event=death]", ".hit"],
@@ -86,7 +88,7 @@ QUESTIONS = {
     ),
     "What does it know of a place?": (
         ["t", ".map .room:not(.unknown)"],
-        lambda page: expect(page.locator("#memories .memory")).to_have_count(2),
+        lambda page: expect(page.locator("#memories .memory h4")).to_have_text([LAMP.title]),
     ),
     "What was the model asked, word for word?": (
         ["#overview .points a:first-child", "#turn .calls summary"],

@@ -86,5 +86,5 @@ def test_all_of_a_long_text_can_be_read(tmp_path, open_page, way):
         page.locator("#memories").get_by_text("What the player was told").click()
         places = {"reasoning": "#turns .why", "response": "#turns [data-at='1'] > div", "memory_shown": "#memories"}
         for name, place in places.items():
-            page.locator(place).get_by_role("button", name="Show all of it").click()
+            page.locator(place).get_by_role("button", name="Show all").click()
             expect(page.locator(place)).to_contain_text(f"the end of {name}")

@@ -6,7 +6,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.fixtures.viewer import client, served, started, turn, write_log
+from tests.fixtures.viewer import added, client, disproved, served, started, turn, write_history, write_log
 from tests.viewer.test_page import SIZES, until
 from tests.viewer.test_reading import CONTRAST
 
@@ -30,9 +30,7 @@ def workdir(tmp_path_factory):
     path = tmp_path_factory.mktemp("search")
     special = {
         3: {"score_before": 0, "score": 5, "response": "The brass LANTERN <b>shines</b>."},
-        7: {"memory_events": [event("added")]},
         9: {"memory_events": [event("contested")]},
-        11: {"memory_events": [event("invalidated")]},
         12: {"memory_events": [event("added", "ephemeral"), event("invalidated", "ephemeral")]},
         20: {"died": True},
         30: {"refused": "This command is not passed on."},
@@ -45,9 +43,9 @@ def workdir(tmp_path_factory):
     calls = [call(at, f"Prompt {at}.\nLook, ÉTOILE {'needle' if at == 42 else 'straw'}.") for at in (5, 42)]
     calls.append(call(50, "Nothing.", error="The server failed.", answer=""))
     (path / "runs" / "2" / "model_calls.jsonl").write_text("".join(calls))
-    memory = {"title": "A lantern", "text": "The lantern hangs here.", "category": "NOTE", "persistence": "core"}
-    history = {"kind": "added", "location_id": 10, "location_name": "Hall", "before": None, "after": memory}
-    (path / "Memories.history.jsonl").write_text(json.dumps(history | {"episode": 1, "turn": 15}) + "\n")
+    rope = added(1, 7, "A rope")
+    lantern = added(1, 15, "A lantern", "core", "The lantern hangs here.")
+    write_history(path, rope, disproved(rope, 1, 11), lantern)
     return path
 
 
@@ -69,7 +67,10 @@ def where(page) -> list[str]:
         ("only=score", ["Episode 1, turn 3"]),
         ("only=death", ["Episode 1, turn 20"]),
         ("only=refusal", ["Episode 1, turn 30", "Episode 1, turn 31"]),
-        ("only=learned", ["Episode 1, turn 7"]),
+        ("only=learned", ["Episode 1, turn 7", "Episode 1, turn 15"]),
+        ("find=hangs&only=learned", ["Episode 1, turn 15"]),
+        ("find=rope&only=disproved,death", ["Episode 1, turn 11"]),
+        ("only=disproved,death", ["Episode 1, turn 11", "Episode 1, turn 20"]),
         ("only=contradiction", ["Episode 1, turn 9"]),
         ("only=disproved", ["Episode 1, turn 11"]),
         ("only=error", ["Episode 2, turn 50"]),
@@ -80,7 +81,7 @@ def where(page) -> list[str]:
 )
 def test_everything_is_found_where_it_stands(address, open_page, sight, hits):
     page = open_page(f"{address}#1:1&{sight}")
-    expect(page.locator("#found [role=status]")).to_have_text(re.compile("^(Found|Nothing)"))
+    expect(page.locator("#found [role=status]")).to_have_text(re.compile("result"))
     assert where(page) == hits
 
 
@@ -101,7 +102,7 @@ def test_hits_are_shown_with_what_is_around_them_and_lead_to_their_turn(address,
     until(page, "CSS.highlights.get('found').size === 1")
     page.locator(".hit").nth(1).click()
     expect(page.locator("#when")).to_contain_text("Turn 15")
-    page.get_by_role("button", name="Close the search").click()
+    page.get_by_role("button", name="Close search").click()
     expect(page.locator("#memories h3")).to_have_text("Hall")
 
 
@@ -129,18 +130,18 @@ def test_a_filter_is_a_button_and_stands_in_the_address(address, open_page):
     page.get_by_role("button", name="Death", exact=True).click()
     expect(page).to_have_url(re.compile("#1:1&only=death$|panel=found&only=death$"))
     expect(page.locator(".hit")).to_have_count(1)
-    page.get_by_role("button", name="Next hit").click()
+    page.get_by_role("button", name="Next result").click()
     expect(page.locator("#when")).to_contain_text("Turn 20")
     page.reload()
     expect(page.locator(".hit")).to_have_count(1)
     expect(page.get_by_role("button", name="Death", exact=True)).to_have_attribute("aria-pressed", "true")
     page.goto(f"{address}#1:1&only=luck")
-    expect(page.locator("#notice")).to_contain_text("there is no filter “luck”; there are score, death")
+    expect(page.locator("#notice")).to_contain_text("unknown filter “luck”. Filters: score, death")
 
 
 def test_of_many_hits_the_rest_comes_on_request(address, open_page):
     page = open_page(f"{address}#1:1&find=look")
-    expect(page.locator("#found [role=status]")).to_have_text("Found 122 times")
+    expect(page.locator("#found [role=status]")).to_have_text("122 results")
     expect(page.locator(".hit")).to_have_count(100)
     page.get_by_role("button", name="Show more").click()
     expect(page.locator(".hit")).to_have_count(122)
@@ -165,7 +166,7 @@ def test_what_was_asked_to_be_shown_is_shown_though_the_run_goes_on(tmp_path, op
         with page.expect_request("**/api/search*from=100"):
             page.get_by_role("button", name="Show more").click()
         write_log(tmp_path, turn(131, response="Another lamp."))
-        expect(page.locator("#found [role=status]")).to_have_text("Found 131 times")
+        expect(page.locator("#found [role=status]")).to_have_text("131 results")
         held[0].continue_()
         expect(page.locator(".hit")).to_have_count(131)
         write_log(tmp_path, turn(132, response="One more lamp."))

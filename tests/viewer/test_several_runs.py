@@ -84,7 +84,7 @@ def test_the_learning_curves_lead_to_the_ends_of_episodes_and_points_to_where_th
     ways = page.get_by_role("table", name="Points by run").locator("tbody tr")
     expect(ways).to_have_count(3)
     expect(ways.first.locator("td")).to_have_text(["1:2", "1:2"])
-    expect(ways.nth(1).locator("td")).to_have_text(["never", "2:2 and 1 more time"])
+    expect(ways.nth(1).locator("td")).to_have_text(["never", "2:2, 1 more"])
 
 
 def test_a_run_that_is_still_played_is_kept_up_with(tmp_path, open_page):
@@ -92,7 +92,7 @@ def test_a_run_that_is_still_played_is_kept_up_with(tmp_path, open_page):
     write_log(going, started(), turn(1))
     with served(done, going) as url:
         page = open_page(url)
-        expect(page.locator("#standing")).to_have_text("2 runs, 1 still played")
+        expect(page.locator("#standing")).to_have_text("2 runs, 1 in progress")
         write_log(going, turn(2, score=30), ENDED)
         expect(page.get_by_role("link", name="going, episode 1: 30 points")).to_be_visible()
         expect(page.locator("#standing")).to_have_text("2 runs")
@@ -127,5 +127,5 @@ def test_an_export_of_several_runs_is_refused_and_one_named_twice_is_one(runs, t
     out = tmp_path / "run.html"
     done = zorkgpt("view", str(runs[0]), str(runs[1]), "--export", str(out))
     assert (done.returncode, out.exists()) == (2, False)
-    assert "An export holds one run, and 2 are named" in done.stderr
+    assert "--export writes one run, but 2 were given" in done.stderr
     assert zorkgpt("view", str(runs[0]), f"{runs[0]}/.", "--export", str(out)).returncode == 0

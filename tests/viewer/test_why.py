@@ -56,18 +56,18 @@ def workdir(tmp_path_factory):
     ("number", "relied"),
     [
         (1, []),
-        (2, [("Memory", "Brass lamp burns", "the reason names it")]),
-        (3, [("Memory", "“take bottle” scores", "the reason quotes its command")]),
+        (2, [("Memory", "Brass lamp burns", "mentioned in the reason")]),
+        (3, [("Memory", "“take bottle” scores", "its command is quoted in the reason")]),
         (4, []),
         (
             5,
             [
-                ("Objective", "Open the iron grating", "its words stand in the reason"),
-                ("Knowledge", "Lanterns scare grues underground.", "its words stand in the reason"),
+                ("Objective", "Open the iron grating", "mentioned in the reason"),
+                ("Knowledge", "Lanterns scare grues underground.", "mentioned in the reason"),
             ],
         ),
         (6, []),
-        (7, [("Memory", "Trap door creaks", "the action followed it, and it did not hold")]),
+        (7, [("Memory", "Trap door creaks", "followed, but the outcome did not match")]),
     ],
 )
 def test_what_the_action_relied_on_is_told(address, open_page, number, relied):
@@ -84,7 +84,7 @@ def test_what_the_action_relied_on_is_told(address, open_page, number, relied):
 def test_it_is_marked_where_it_stands(address, open_page):
     page = open_page(f"{address}#1:2")
     expect(page.locator("#memories .memory.relied h4")).to_have_text(["Brass lamp burns"])
-    expect(page.locator("#memories .relied-on")).to_have_text("Relied on: the reason names it")
+    expect(page.locator("#memories .relied-on")).to_have_text("Used: mentioned in the reason")
     page.goto(f"{address}#1:5&tab=objectives")
     expect(page.locator("#objectives .relied-on")).to_have_count(1)
     expect(page.locator(".objective", has_text="iron grating").locator(".relied-on")).to_be_visible()
@@ -116,7 +116,7 @@ def test_one_that_leads_nowhere_says_so(address, open_page):
     expect(page.locator("#turn .reasoning a")).to_have_count(1)
     page.locator("#turn .reasoning a").evaluate("(one) => one.setAttribute('href', '#9:5')")
     page.locator("#turn .reasoning a").click()
-    expect(page.locator("#notice")).to_have_text("There is no turn 5 of an episode 9 here.")
+    expect(page.locator("#notice")).to_have_text("Episode 9 has no turn 5.")
 
 
 def test_the_rows_of_a_comparison_lead_into_both_episodes(tmp_path, open_page):

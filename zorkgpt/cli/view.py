@@ -1,4 +1,4 @@
-"""The command `view`, and the page that shows a run while it is played."""
+"""The command `view`, and the live view of a run."""
 
 import sys
 import threading
@@ -29,13 +29,13 @@ def view_run(
     export: Path | None,
     episodes: str | None,
 ) -> None:
-    """Serve the page of one run, or of several side by side, until Ctrl-C, or write that of one into a file.
+    """Serve one or more runs until Ctrl-C, or export one to a file.
 
     Raises:
-        ZorkGPTError: there is nothing to show, or it can't be served or written.
+        ZorkGPTError: If there is no run, or it can't be served or written.
     """
     if episodes is not None and export is None:
-        raise ViewerError(f"--episodes {episodes} chooses what --export writes: name a file with --export, too.")
+        raise ViewerError(f"--episodes {episodes} needs --export FILE.")
     given = dict.fromkeys(path.resolve() for path in runs)
     found = [run_paths(path, game) for path in given] or [run_paths(workdir, game)]
     folders, names = [paths.workdir for paths in found], _names(found[0])
@@ -43,9 +43,9 @@ def view_run(
         from zorkgpt.viewer.export import export_run
 
         if len(folders) > 1:
-            raise ViewerError(f"An export holds one run, and {len(folders)} are named: export each into its own file.")
+            raise ViewerError(f"--export writes one run, but {len(folders)} were given. Export each to its own file.")
         size = export_run(folders[0], export, episodes=episodes, names=names)
-        typer.echo(f"Written to {export} ({size / 1e6:.1f} MB). It opens from disk, without a server.")
+        typer.echo(f"Exported to {export} ({size / 1e6:.1f} MB). Open it in a browser.")
         return
     from zorkgpt.viewer.server import serve
 
@@ -54,10 +54,10 @@ def view_run(
 
 @contextmanager
 def page_during_run(config: "GameConfiguration", *, enabled: bool) -> Iterator[Callable[[], None]]:
-    """Serve the page while a run is played; the function that is yielded keeps it up until Ctrl-C on a terminal.
+    """Serve the page during a run; yield a function that, on a terminal, keeps serving it until Ctrl-C.
 
     Raises:
-        ViewerError: the page can't be served.
+        ViewerError: If the page can't be served.
     """
     if not enabled:
         yield lambda: None
@@ -65,22 +65,22 @@ def page_during_run(config: "GameConfiguration", *, enabled: bool) -> Iterator[C
     from zorkgpt.viewer.server import BackgroundPage
 
     with BackgroundPage(Path(config.zork_game_workdir), names=_names(RunPaths.of(config))) as page:
-        typer.echo(f"The run is shown at {page.address}", err=True)
+        typer.echo(f"Live view: {page.address}", err=True)
         yield lambda: _keep_serving(page.address)
 
 
 def _keep_serving(address: str) -> None:
     if sys.stdin.isatty() and sys.stdout.isatty():
-        typer.echo(f"It is still shown at {address}; Ctrl-C ends that.", err=True)
+        typer.echo(f"Still serving {address} (press Ctrl-C to stop).", err=True)
         with suppress(KeyboardInterrupt):
             threading.Event().wait()
 
 
 def _report_address(host: str | None, address: str) -> None:
-    typer.echo(f"The run is shown at {address}")
+    typer.echo(f"Viewer: {address}")
     if host in ("0.0.0.0", "::"):
-        typer.echo("On another machine, write this one's name or address in the place of that between // and the port.")
-    typer.echo("Ctrl-C stops showing it.")
+        typer.echo("From another machine, replace the host in this address with the name or address of this machine.")
+    typer.echo("Press Ctrl-C to stop.")
 
 
 def _names(paths: RunPaths) -> RunFileNames:

@@ -1,1 +1,1 @@
-"""The page that shows a run: live, afterwards, and as it was at any turn. It reads only the run's files."""
+"""The viewer: a web page that shows a run, live or finished, at any turn. It only reads the files of the run."""

@@ -1,4 +1,4 @@
-"""What the page can ask, and the answers: plain values for JSON, the same live and in an exported file."""
+"""Answers to the requests of the page, as plain values for JSON. The exported file contains the same answers."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -81,7 +81,7 @@ class Answers:
         self._map: tuple[Any, dict[str, Any]] | None = None
 
     def run(self) -> dict[str, Any]:
-        """Return an overview: every episode in brief."""
+        """Return a summary of every episode."""
         files = self._files
         with files.lock:
             files.refresh()
@@ -97,11 +97,12 @@ class Answers:
             }
 
     def overview(self) -> dict[str, Any]:
-        """Return what each episode came to."""
+        """Return the results of each episode."""
         files = self._files
         with files.lock:
             numbers = sorted(files.episodes)
-            rows = overview((files.episodes[number], files.calls_of(number)) for number in numbers)
+            episodes = ((files.episodes[number], files.calls_of(number)) for number in numbers)
+            rows = overview(episodes, files.threads.counts())
             return {"episodes": rows, "damage": files.damage()}
 
     def memories(self) -> dict[str, Any]:
@@ -110,7 +111,7 @@ class Answers:
             return {"memories": memory_list(self._files)}
 
     def search(self, query: str, events: list[str], start: int = 0) -> dict[str, Any]:
-        """Return where the words stand, in turns on which one of the events happened; none: in all."""
+        """Return the turns, prompts and memories with these words that match one of the filters, if any."""
         with self._files.lock:
             return Search(self._files, query, events).answer(start)
 
@@ -192,7 +193,7 @@ class Answers:
     def _episode(self, number: int) -> EpisodeIndex:
         index = self._files.episodes.get(number)
         if index is None:
-            raise NotInRun(f"There is no episode {number} here.")
+            raise NotInRun(f"This run has no episode {number}.")
         return index
 
 

@@ -109,7 +109,7 @@ def _exporting(files: RunFiles) -> "Callable[[Request], Response]":
 
     def export(request: "Request") -> "Response":
         if not busy.acquire(blocking=False):
-            return JSONResponse({"error": "Another file is being written; try again in a moment."}, 503)
+            return JSONResponse({"error": "Another export is in progress. Try again in a moment."}, 503)
         try:
             page = exported(files, chosen_episodes(files, request.query_params.get("episodes")))
         except ViewerError as error:
@@ -165,8 +165,8 @@ def _place_of(request: "Request") -> PlaceKey:
     """
     try:
         return parse_place(request.path_params["place"])
-    except ValueError:
-        raise NotInRun("There is no such place here.") from None
+    except (ValueError, RecursionError):
+        raise NotInRun("No such place in this run.") from None
 
 
 def _from_path(ask: Callable[..., dict[str, Any]]) -> "Callable[[Request], dict[str, Any]]":
@@ -185,7 +185,7 @@ def _answering(ask: "Callable[[Request], dict[str, Any]]") -> "Callable[[Request
         except NotInRun as error:
             return JSONResponse({"error": str(error)}, 404)
         except OSError as error:
-            return JSONResponse({"error": f"A file of the run can't be read: {error.strerror}."}, 503)
+            return JSONResponse({"error": f"Can't read a file of the run: {error.strerror}."}, 503)
 
     return answer
 
@@ -202,7 +202,7 @@ def _page(name: str) -> "Callable[[Request], Response]":
 def _not_there(request: "Request", error: Exception) -> "Response":
     from starlette.responses import JSONResponse
 
-    return JSONResponse({"error": "There is nothing at this address."}, 404)
+    return JSONResponse({"error": "Not found."}, 404)
 
 
 async def _as_events(news: AsyncIterator[str]) -> AsyncIterator[dict[str, str]]:

@@ -33,13 +33,13 @@ class EditRequest(BaseModel):
 def change(files: RunFiles, place: PlaceKey, body: bytes) -> tuple[int, dict[str, Any]]:
     """Return the HTTP status and the answer: the memory as it is now, or why nothing was changed."""
     if len(body) > LONGEST_BYTES:
-        return 413, {"error": "This is more than a memory can hold."}
+        return 413, {"error": "The request is too large."}
     try:
         wanted = EditRequest.model_validate_json(body)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "the request"
-        return 400, {"error": f"Not understood: {where}: {first['msg']}."}
+        return 400, {"error": f"Invalid request: {where}: {first['msg']}."}
     asked = Edit(**wanted.model_dump(exclude={"title", "expected"}))
     try:
         # Opened for each edit, so that nothing of the file is kept in memory otherwise.

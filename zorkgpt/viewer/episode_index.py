@@ -149,10 +149,9 @@ def _brief(record: dict[str, Any], index: int, turn: int) -> dict[str, Any]:
 
 
 FAILED, DIED, VICTORY, REFUSED, REJECTED, WROTE, REPEATED, CONTESTED = (1 << bit for bit in range(8))
-SCORED, DISPROVED, LEARNED = 1 << 8, 1 << 9, 1 << 10
+SCORED = 1 << 8
 """Bits of the column `marks`."""
 _REPEATS = ("seen again", "merged")
-_LASTING = tuple(one.value for one in Persistence if one.outlives_episode)
 COLUMNS = ("turns", "places", "places_after", "scores", "marks", "seconds")
 NOTED = ("objectives_updated", "knowledge_updated", "returned", "episode_resumed")
 """Kinds of events, other than turns, that the page shows the latest of."""
@@ -191,9 +190,6 @@ class EpisodeIndex:
         self.actions: list[str] = []
         self.gains: list[int] = []
         """By how much each turn changed the score."""
-        self.learned: list[int] = []
-        """How many lasting memories each turn added; so for `disproved`."""
-        self.disproved: list[int] = []
         self.searched: list[str] = []
         """The texts of each turn in lower case, for the search."""
         self.shown: dict[tuple[PlaceKey | None, str], list[int]] = {}
@@ -207,7 +203,7 @@ class EpisodeIndex:
         self.ephemeral_changes = 0
         """The number of those events."""
         self._where: list[tuple[int, int]] = []
-        self._beside = (self.searched, self.actions, self.gains, self.learned, self.disproved, self.steps, self._where)
+        self._beside = (self.searched, self.actions, self.gains, self.steps, self._where)
         """What, beside the columns, has a value for each turn."""
 
     def __len__(self) -> int:
@@ -312,9 +308,6 @@ class EpisodeIndex:
         self.actions.append(text(record.get("action"))[:500])
         self.searched.append("\n".join(searched_texts(record)).lower())
         self.gains.append(_gain(record))
-        lasting = [one for one in objects(record.get("memory_events")) if one.get("persistence") in _LASTING]
-        self.learned.append(sum(one.get("kind") == "added" for one in lasting))
-        self.disproved.append(sum(one.get("kind") == "invalidated" for one in lasting))
         self.steps.append(_map_step(record, before, after))
         self._where.append(where)
         for title in _shown_titles(text(record.get("memory_shown"))):
@@ -381,9 +374,7 @@ def _gain(record: dict[str, Any]) -> int:
 
 
 def _marks(record: dict[str, Any]) -> int:
-    events = objects(record.get("memory_events"))
-    kinds = {text(event.get("kind")) for event in events}
-    lasting = {text(event.get("kind")) for event in events if event.get("persistence") in _LASTING}
+    kinds = {text(event.get("kind")) for event in objects(record.get("memory_events"))}
     marks = (
         (FAILED, record.get("failed")),
         (DIED, record.get("died")),
@@ -394,7 +385,5 @@ def _marks(record: dict[str, Any]) -> int:
         (REPEATED, kinds & {*_REPEATS}),
         (CONTESTED, "contested" in kinds),
         (SCORED, _gain(record)),
-        (DISPROVED, "invalidated" in lasting),
-        (LEARNED, "added" in lasting),
     )
     return sum(mark for mark, holds in marks if holds)

@@ -43,13 +43,13 @@ def export_run(given: Path, out: Path, *, episodes: str | None = None, names: Ru
         ZorkGPTError: there is no run, or the file can't be written.
     """
     if not out.name:
-        raise ViewerError("The export needs the name of a file: --export run.html.")
+        raise ViewerError("Name a file for the export, such as --export run.html.")
     files = open_run(given, names=names)
     page = exported(files, chosen_episodes(files, episodes)).encode("utf-8", "backslashreplace")
     try:
         write_file(out, page)
     except FileError as error:
-        raise ViewerError(f"{error} Name another file with --export.") from None
+        raise ViewerError(f"{error} Choose another file with --export.") from None
     return len(page)
 
 
@@ -65,12 +65,12 @@ def chosen_episodes(files: RunFiles, wanted: str | None) -> list[int]:
     for part in wanted.split(","):
         found = _RANGE.fullmatch(part.strip())
         if found is None:
-            raise ViewerError(f"{part.strip()!r} names no episodes: write them as 3, as 3-7, or as 1,4-6.")
+            raise ViewerError(f"{part.strip()!r} is not a list of episodes. Examples: 3, 3-7 or 1,4-6.")
         ranges.append((int(found[1]), int(found[2] or found[1])))
     chosen = [number for number in sorted(files.episodes) if any(first <= number <= last for first, last in ranges)]
     if not chosen:
         there = ", ".join(map(str, sorted(files.episodes)[:20]))
-        raise ViewerError(f"Of the episodes {wanted} none is in this run; there are: {there}.")
+        raise ViewerError(f"This run has no episodes {wanted}. Episodes: {there}.")
     return chosen
 
 

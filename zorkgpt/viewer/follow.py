@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from collections import ChainMap
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -99,11 +98,10 @@ class Follower:
 
     def _frame(self, grown: dict[int, Any]) -> dict[str, Any]:
         files = self._files
-        names = ChainMap(*(files.episodes[number].names for number in grown))
         return {
             "episodes": {number: [*_fingerprint(one)[:2], _is_over(one)] for number, one in files.episodes.items()},
             "grown": grown,
-            "names": place_names(names),
+            "names": place_names(files.room_names()) if grown else {},
             "map": files.map.changes,
             "memory": files.memory_changes(),
             "damage": files.damage(),

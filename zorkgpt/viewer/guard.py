@@ -82,17 +82,17 @@ class Guard:
         headers, rules = Headers(scope=scope), self._rules
         hosts = headers.getlist("host")
         if len(hosts) != 1 or not self._knows(hosts[0]):
-            return 403, "This page is served under another name."
+            return 403, "Unknown host name. Open the address that the viewer printed."
         if not _same_origin(headers, hosts[0], scope["path"]):
-            return 403, "Another page may not ask this one."
+            return 403, "Requests from other sites are not allowed."
         if len(scope["path"]) > _MAX_PATH_CHARS:
-            return 404, "There is nothing at this address."
+            return 404, "Not found."
         changes = scope["method"] not in ("GET", "HEAD")
         wanted = rules.edit_token if changes else rules.token
         if changes and wanted is None:
-            return 405, "Nothing can be changed here; start the viewer with --edit for that."
+            return 405, "Read-only. Start the viewer with --edit to make changes."
         if wanted is not None and scope["path"].startswith(_ANSWERS) and not _shows(headers, wanted):
-            return 401, "The token is missing or wrong: open the address that the viewer printed, as a whole."
+            return 401, "Missing or wrong token. Open the complete address that the viewer printed."
         return None
 
     def _knows(self, host: str) -> bool:

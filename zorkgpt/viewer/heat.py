@@ -1,4 +1,4 @@
-"""How often each place was visited, how often the player died there, and how many points it brought."""
+"""Visits, deaths and points of each place."""
 
 from zorkgpt.viewer.episode_index import DIED, EpisodeIndex
 from zorkgpt.viewer.json_lines import place_address, whole_number

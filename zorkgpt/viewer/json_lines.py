@@ -22,6 +22,11 @@ def turn_key(episode: int, turn: int) -> int:
     return episode * _SPAN + turn
 
 
+def episode_of(key: int) -> int:
+    """Return the episode of a turn's key."""
+    return key // _SPAN
+
+
 def whole_number(value: Any) -> int | None:
     """Return an integer that JavaScript numbers can hold; None for any other value."""
     fits = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**53
@@ -134,12 +139,12 @@ class JsonLines:
         """Yield (first byte, length, object) of every line since the last call."""
         if self.size() <= self.end:
             is_there = not self.end and os.path.lexists(self.path)
-            self.trouble = "it is no regular file" if is_there and self._state() is None else ""
+            self.trouble = "not a regular file" if is_there and self._state() is None else ""
             return
         try:
             yield from self._new()
         except OSError as error:
-            self.trouble = f"it can't be read: {error.strerror}"
+            self.trouble = f"can't be read ({error.strerror})"
         else:
             self.trouble = ""
 

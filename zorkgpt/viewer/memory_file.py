@@ -1,4 +1,4 @@
-"""What `Memories.md` says, for where its history is missing, damaged or behind a person's edit."""
+"""The content of `Memories.md`, used where its history is missing, damaged or older than a manual edit."""
 
 import os
 import stat
@@ -39,7 +39,7 @@ class MemoryFile:
         try:
             self._take()
         except OSError as error:
-            self.trouble = f"it can't be read: {error.strerror}"
+            self.trouble = f"can't be read ({error.strerror})"
         return True
 
     def _take(self) -> None:
@@ -47,13 +47,13 @@ class MemoryFile:
             return
         # Links may lead out of the run, devices never end.
         if not _is_regular(self.path) or self._folder.is_symlink():
-            self.trouble = "it is no regular file"
+            self.trouble = "not a regular file"
             return
         data = self.path.read_bytes()
         if strange := [name for name in listed(data) if not _is_regular(self._folder / name)]:
-            self.trouble = f"of the files that it lists, {len(strange)} are missing or no regular files"
+            self.trouble = f"{len(strange)} of the files that it lists are missing or not regular files"
         elif not is_memory_file(data) and not listed(data):
-            self.trouble = "it is damaged" if data.strip(b"\x00 \t\r\n") else "it is empty"
+            self.trouble = "damaged" if data.strip(b"\x00 \t\r\n") else "empty"
         else:
             self.document = read_document(self.path)
             self.unreadable = sum(problem.is_broken for problem in self.document.problems())

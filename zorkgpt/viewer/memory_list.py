@@ -1,10 +1,10 @@
-"""All memories of a run in one list, each as it stands now, with what became of it."""
+"""The table of all memories of a run, in their current state."""
 
 from typing import Any
 
 from zorkgpt.memory.models import PlaceKey
 from zorkgpt.viewer.json_lines import cut, turn_key
-from zorkgpt.viewer.memory_threads import Thread
+from zorkgpt.viewer.memory_threads import Thread, disproved_at
 from zorkgpt.viewer.run_files import RunFiles
 
 _SHOWN_TURNS = 40
@@ -31,7 +31,7 @@ def _row(files: RunFiles, place: PlaceKey, number: int, thread: Thread) -> dict[
         "thread": number,
         "title": cut(memory.get("title"), 300),
         "contested": sum(version["kind"] == "contested" for version in thread),
-        "disproved": any(version["kind"] == "invalidated" for version in thread),
+        "disproved": disproved_at(thread) is not None,
         "gone": bool(thread[-1].get("gone")),
         "first": thread[0]["at"],
         "last": thread[-1]["at"],

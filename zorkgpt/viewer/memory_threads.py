@@ -1,6 +1,8 @@
 """The versions of each memory with the turn each came from: lasting ones from the history, ephemeral from the log."""
 
 import re
+from collections import Counter
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -9,7 +11,7 @@ from zorkgpt.memory.places import place_order
 from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.history import differences, row_of
 from zorkgpt.memory.turn_span import TurnSpan
-from zorkgpt.viewer.json_lines import JsonLines, cut, json_safe, place_key, text, turn_key, whole_number
+from zorkgpt.viewer.json_lines import JsonLines, cut, episode_of, json_safe, place_key, text, turn_key, whole_number
 from zorkgpt.viewer.memory_file import MemoryFile
 
 _END = 999_999
@@ -24,6 +26,15 @@ FROM_FILE = "file"
 """The source of a change that is known from the memory file alone."""
 MemoryEvent = tuple[int, dict[str, Any]]
 """A turn, and its change of a memory as it was logged."""
+
+
+def disproved_at(thread: Thread) -> int | None:
+    """Return when a memory was marked as wrong; None if it was not, or if that was reverted."""
+    at = None
+    for version in thread:
+        if "superseded_by" in version["set"]:
+            at = version["at"] if version["set"]["superseded_by"] == INVALIDATION_MARKER else None
+    return at
 
 
 def ephemeral_threads(episode: int, events: list[MemoryEvent]) -> list[Thread]:
@@ -139,6 +150,14 @@ class MemoryThreads:
     def places(self) -> list[PlaceKey]:
         return sorted(self._threads, key=place_order)
 
+    def counts(self) -> tuple[Counter[int], Counter[int]] | None:
+        """Return the number of memories learned and disproved in each episode; None if there are no memory files."""
+        if self.lines.size() == 0 and self.file.document is None:
+            return None
+        threads = list(chain.from_iterable(self._threads.values()))
+        disproved = filter(None, map(disproved_at, threads))
+        return Counter(episode_of(thread[0]["at"]) for thread in threads), Counter(map(episode_of, disproved))
+
     def _follow_file(self, document: Document, latest: tuple[int, int]) -> None:
         """Bring the memories up to what the file says."""
         recorded: dict[PlaceKey, list[Memory]] = {}
@@ -214,7 +233,10 @@ def _version(row: dict[str, Any], at: int, known: dict[str, Any]) -> dict[str, A
     if isinstance(other, dict):
         version["other"] = {"title": cut(other.get("title")), "text": cut(other.get("text"))}
     version["set"] = {name: value for name, value in now.items() if name not in known or known[name] != value}
-    if not isinstance(after, dict):
+    if isinstance(after, dict):
+        # The history omits fields that are back at their default.
+        version["set"] |= {name: None for name in known if name not in now}
+    else:
         version["gone"] = True
     return version
 

@@ -1,5 +1,6 @@
-"""The overview of a run: what each episode came to, and where its points came from."""
+"""The overview of a run: the results and the scoring actions of each episode."""
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -10,11 +11,23 @@ from zorkgpt.viewer.json_lines import cut
 _ACTION_CHARACTERS = 120
 
 
-def overview(episodes: Iterable[tuple[EpisodeIndex, CallIndex]]) -> list[dict[str, Any]]:
-    """Return a row for each episode; they are given in order, from the first one on."""
+def overview(
+    episodes: Iterable[tuple[EpisodeIndex, CallIndex]], memories: tuple[Counter[int], Counter[int]] | None
+) -> list[dict[str, Any]]:
+    """Return a row for each episode.
+
+    Args:
+        episodes: In order, from the first one on.
+        memories: The number of lasting memories learned and disproved in each episode; None if unknown.
+    """
     failed_before: set[tuple[int | None, str]] = set()
     seen_before: set[PlaceKey] = set()
-    return [_row(index, calls, failed_before, seen_before) for index, calls in episodes]
+    rows = []
+    for index, calls in episodes:
+        learned, disproved = (counts[index.episode] for counts in memories) if memories else (None, None)
+        row = _row(index, calls, failed_before, seen_before)
+        rows.append(row | {"learned": learned, "disproved": disproved})
+    return rows
 
 
 def _row(
@@ -32,8 +45,6 @@ def _row(
         "deaths": sum(bool(mark & DIED) for mark in marks),
         "failed": sum(bool(mark & FAILED) for mark in marks),
         "repeated": _repeated(index, failed_before),
-        "learned": sum(index.learned),
-        "disproved": sum(index.disproved),
         "seconds": sum(seconds) if seconds else None,
         "scored": [_scored(index, at) for at, gain in enumerate(index.gains) if gain],
     }

@@ -1,6 +1,7 @@
 """The files of a run, read incrementally on request: one reader for any number of watchers."""
 
 import threading
+from collections import Counter
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -115,10 +116,12 @@ class RunFiles:
         return sorted({*self.threads.places(), *passing}, key=place_order)
 
     def room_names(self) -> dict[PlaceKey, str]:
+        """Return the name of each place; places that share a name have their key after it."""
         names = dict(self.threads.names)
         for episode in self.episodes.values():
             names |= episode.names
-        return names
+        places_with = Counter(names.values())
+        return {key: f"{name} ({key})" if name and places_with[name] > 1 else name for key, name in names.items()}
 
     def _open(self, number: int) -> None:
         directory = run_directory(self.workdir, number)
@@ -160,6 +163,12 @@ class RunFiles:
         return sorted(found)
 
 
+_HOW_TO_NAME_A_RUN = (
+    "Give the folder of a played story, such as game_files/slack-water, or of one of its episodes, such as "
+    "game_files/slack-water/runs/1. `zorkgpt play` starts a new run."
+)
+
+
 def open_run(given: Path, *, names: RunFileNames | None = None, may_be_empty: bool = False) -> RunFiles:
     """Open the run of a working directory, or a single episode of a folder below `runs/`.
 
@@ -167,10 +176,7 @@ def open_run(given: Path, *, names: RunFileNames | None = None, may_be_empty: bo
         RunLogError: there is nothing to show; the message says why.
     """
     if not given.is_dir():
-        raise RunLogError(
-            f"There is no run at {given}: name a story's folder, such as game_files/slack-water, "
-            "or one of the folders below its runs/."
-        )
+        raise RunLogError(f"{given} is not a folder. {_HOW_TO_NAME_A_RUN}")
     given = given.resolve()
     single = given.name.isdecimal() and given.parent.name == RUNS
     only = int(given.name) if single else None
@@ -178,7 +184,7 @@ def open_run(given: Path, *, names: RunFileNames | None = None, may_be_empty: bo
     try:
         files.refresh()
     except OSError as error:
-        raise RunLogError(f"The run at {given} can't be read: {error}.") from None
+        raise RunLogError(f"Can't read the run in {given}: {error}.") from None
     if not may_be_empty:
         _check(files, given)
     return files
@@ -186,17 +192,16 @@ def open_run(given: Path, *, names: RunFileNames | None = None, may_be_empty: bo
 
 def _check(files: RunFiles, given: Path) -> None:
     if not files.episodes:
-        raise RunLogError(f"{given} is empty: no episode was played there. `play --workdir {given}` plays one.")
+        raise RunLogError(f"There is no run in {given}. {_HOW_TO_NAME_A_RUN}")
     episodes = files.episodes.values()
     if any(episode.started or len(episode) for episode in episodes):
         return
     if later := [episode.later_version for episode in episodes if episode.later_version]:
         raise RunLogError(
-            f"The run at {given} was written by a later version of this program: its log has format {max(later)}. "
-            "Use that version; nothing was changed."
+            f"The run in {given} was written by a newer version (log format {max(later)}). Update ZorkGPT to view it."
         )
     if any(episode.unreadable or episode.half_written for episode in episodes):
-        raise RunLogError(f"The log of the run at {given} is damaged or half written: no line of it can be read.")
+        raise RunLogError(f"The log of the run in {given} is damaged: it has no readable line.")
     if trouble := [f"{one['file']}: {one['trouble']}" for one in files.damage() if one["trouble"]]:
-        raise RunLogError(f"The run at {given} can't be read. {trouble[0]}.")
-    raise RunLogError(f"The run at {given} is empty: its episodes left no line in their logs.")
+        raise RunLogError(f"Can't read the run in {given}. {trouble[0]}.")
+    raise RunLogError(f"The run in {given} has no turns: the logs of its episodes are empty.")

@@ -5,12 +5,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from zorkgpt.memory.models import PlaceKey
+from zorkgpt.memory.models import INVALIDATION_MARKER, Persistence, PlaceKey
 from zorkgpt.viewer.episode_index import (
     CONTESTED,
     DIED,
-    DISPROVED,
-    LEARNED,
     REFUSED,
     REJECTED,
     SCORED,
@@ -18,6 +16,7 @@ from zorkgpt.viewer.episode_index import (
     searched_texts,
 )
 from zorkgpt.viewer.json_lines import cut, text, turn_key, whole_number
+from zorkgpt.viewer.memory_threads import Thread, disproved_at
 from zorkgpt.viewer.run_files import RunFiles
 
 SHOWN = 100
@@ -30,12 +29,12 @@ EVENTS = {
     "score": SCORED,
     "death": DIED,
     "refusal": REFUSED | REJECTED,
-    "learned": LEARNED,
     "contradiction": CONTESTED,
-    "disproved": DISPROVED,
     "error": _MODEL_ERROR,
 }
-"""The names of what happened in a turn → the bits of the column `marks` that tell it."""
+"""Filters for turns → bits of the column `marks`."""
+LEARNED, DISPROVED = "learned", "disproved"
+"""Filters for lasting memories, by their history."""
 
 
 class _Hit(NamedTuple):
@@ -63,6 +62,7 @@ class Search:
         self._wanted = 0
         for name in events:
             self._wanted |= EVENTS.get(name, 0)
+        self._fates = {LEARNED, DISPROVED} & {*events}
         self._memories: list[_Found] = []
 
     def answer(self, start: int) -> dict[str, Any]:
@@ -75,12 +75,18 @@ class Search:
         }
 
     def _hits(self) -> Iterator[_Hit]:
-        if not self._query and not self._wanted:
+        if not self._query and not self._wanted and not self._fates:
             return
-        wanted: dict[int, dict[int, int]] = {}
+        marks = {number: self._marks(number, index) for number, index in self._files.episodes.items()}
+        if self._wanted or not self._fates:
+            yield from self._turn_hits(marks)
+        if self._query or self._fates:
+            yield from self._memory_hits(marks)
+
+    def _turn_hits(self, marks_of: dict[int, dict[int, int]]) -> Iterator[_Hit]:
+        """Yield the turns and prompts that contain the words, of turns with one of the wanted events."""
         for number, index in self._files.episodes.items():
-            wanted[number] = marks = self._marks(number, index)
-            turns = index.columns["turns"]
+            marks, turns = marks_of[number], index.columns["turns"]
             if self._query and not self._wanted and self._query in text(index.started.get("opening")).lower():
                 yield _Hit(number, 0, "turn", _OPENING)
             for at, words in enumerate(index.searched):
@@ -92,8 +98,6 @@ class Search:
                     turn = calls.calls[call]["turn"]
                     if self._holds(marks.get(turn, 0)):
                         yield _Hit(number, turn, "prompt", call)
-        if self._query:
-            yield from self._memory_hits(wanted)
 
     def _marks(self, number: int, index: EpisodeIndex) -> dict[int, int]:
         """Return turn → its marks; nothing where no event is asked for."""
@@ -109,28 +113,41 @@ class Search:
     def _holds(self, marks: int) -> bool:
         return not self._wanted or bool(marks & self._wanted)
 
-    def _memory_hits(self, wanted: dict[int, dict[int, int]]) -> Iterator[_Hit]:
+    def _memory_hits(self, marks: dict[int, dict[int, int]]) -> Iterator[_Hit]:
         """Yield the versions of memories whose title, text or reason contains the words."""
         for place in self._files.places():
             for thread in self._files.memories_of(place):
                 memory: dict[str, Any] = {}
                 for version in thread:
                     memory |= version["set"]
-                    said = [
-                        text(version.get("reason")),
-                        *(text(version["set"].get(name)) for name in ("text", "title")),
-                    ]
+                    has_fate = self._has_fate(thread, version, memory)
+                    if not has_fate and (not self._query or (self._fates and not self._wanted)):
+                        continue
+                    # A memory that was learned or disproved is searched as a whole, another version by its changes.
+                    fields = memory if has_fate else version["set"]
+                    said = [text(version.get("reason")), *(text(fields.get(name)) for name in ("text", "title"))]
                     episode, turn = divmod(version["at"], turn_key(1, 0))
                     found = any(self._query in words.lower() for words in said)
-                    if found and self._holds(wanted.get(episode, {}).get(turn, 0)):
+                    if found and (has_fate or self._holds(marks.get(episode, {}).get(turn, 0))):
                         self._memories.append(_Found(place, text(memory.get("title")), said))
                         yield _Hit(episode, turn, "memory", len(self._memories) - 1)
+
+    def _has_fate(self, thread: Thread, version: dict[str, Any], memory: dict[str, Any]) -> bool:
+        """Return whether a lasting memory was learned or disproved with this version, if that is asked for."""
+        if not self._fates or memory.get("persistence") == Persistence.EPHEMERAL:
+            return False
+        disproved = memory.get("superseded_by") == INVALIDATION_MARKER and version["at"] == disproved_at(thread)
+        return (LEARNED in self._fates and version is thread[0]) or (
+            DISPROVED in self._fates and disproved and "superseded_by" in version["set"]
+        )
 
     def _row(self, hit: _Hit) -> dict[str, Any]:
         row: dict[str, Any] = {"episode": hit.episode, "turn": hit.turn, "kind": hit.kind}
         if hit.kind == "memory":
             found = self._memories[hit.number]
-            return row | {"place": found.place, "title": cut(found.title, 200)} | self._snippet(found.texts)
+            reason_or_text = found.texts[0] or found.texts[1]
+            texts = found.texts if self._query else [reason_or_text]
+            return row | {"place": found.place, "title": cut(found.title, 200)} | self._snippet(texts)
         index = self._files.episodes[hit.episode]
         if hit.kind == "prompt":
             call = self._files.calls_of(hit.episode).whole(hit.number) or {"messages": []}

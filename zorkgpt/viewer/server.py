@@ -1,4 +1,4 @@
-"""Serve the page until it is stopped, in this process or in one beside the run."""
+"""Serve the page until it is stopped, in this process or in the background of a run."""
 
 import errno
 import logging
@@ -91,8 +91,10 @@ def _listen(host: str, port: int | None) -> socket.socket:
             listening.close()
             reason = getattr(error, "strerror", None) or error
             if isinstance(error, socket.gaierror) or getattr(error, "errno", None) == errno.EADDRNOTAVAIL:
-                raise ViewerError(f"The viewer can't listen at {host}: {reason}. Name another with --host.") from None
-    raise ViewerError(f"The viewer can't listen at {host}, port {number}: {reason}. Name another with --port.")
+                raise ViewerError(
+                    f"The viewer can't listen on {host}: {reason}. Choose another address with --host."
+                ) from None
+    raise ViewerError(f"The viewer can't listen on {host}, port {number}: {reason}. Choose another port with --port.")
 
 
 def _address(listening: socket.socket, token: str | None) -> str:
@@ -135,7 +137,7 @@ class BackgroundPage:
         address = self._output.readline().strip()
         if not address.startswith("http"):
             self.close()
-            raise ViewerError(address or "The page can't be served; `zorkgpt view` says why.")
+            raise ViewerError(address or "The viewer did not start. Run `zorkgpt view` to see why.")
         self.address = address
         self.process_id = self._process.pid
 

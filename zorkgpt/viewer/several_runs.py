@@ -1,4 +1,4 @@
-"""What several runs came to, side by side."""
+"""The results of several runs, side by side."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,7 +9,7 @@ from zorkgpt.viewer.run_files import RunFiles
 
 
 def several_runs(runs: Sequence[RunFiles]) -> dict[str, Any]:
-    """Return each run with its episodes: how each began and ended, and what it came to."""
+    """Return each run with the results of its episodes."""
     names = run_names([files.workdir for files in runs])
     return {
         "runs": [_run(number, name, files) for number, (name, files) in enumerate(zip(names, runs, strict=True), 1)]
@@ -26,7 +26,7 @@ def _run(number: int, name: str, files: RunFiles) -> dict[str, Any]:
 
 
 def run_names(folders: Sequence[Path]) -> list[str]:
-    """Return the last parts of each path, as many as tell it from the others."""
+    """Return the shortest ends of the paths that are unique."""
     names = []
     for folder in folders:
         parts, others = folder.parts, {other for other in folders if other != folder}

@@ -45,7 +45,7 @@ export async function openAddress() {
   } catch (error) {
     if (!(error instanceof NoSuchSight)) throw error;
     await openUsual();
-    run.lost = `There is nothing at “#${shorten(asked, 80)}”: ${error.message}`;
+    run.lost = `Can’t open “#${shorten(asked, 80)}”: ${error.message}`;
   }
   lostAt = run.lost && address();
   if (run.episodes.size) history.replaceState(null, "", `#${address()}`);
@@ -79,16 +79,16 @@ function sightOf(asked) {
 
 async function open({ head, tab = known.tabs[0], panel = "transcript", place, beside, by = BY[0], heat = known.heats[0], large = "", find = null, only = "", sort = known.sorts[0], from, ...others }) {
   const [stranger] = Object.keys(others);
-  if (stranger !== undefined) throw new NoSuchSight(`“${shorten(stranger, 40)}” means nothing here.`);
-  if (!known.tabs.includes(tab)) throw new NoSuchSight(`there is no tab “${shorten(tab, 40)}”.`);
-  if (!known.panels.includes(panel)) throw new NoSuchSight(`there is no panel “${shorten(panel, 40)}”.`);
-  if (!known.sorts.includes(sort.replace(/^-/, ""))) throw new NoSuchSight(`nothing is sorted by “${shorten(sort, 40)}”; there are ${known.sorts.join(", ")}.`);
+  if (stranger !== undefined) throw new NoSuchSight(`“${shorten(stranger, 40)}” is not a known option.`);
+  if (!known.tabs.includes(tab)) throw new NoSuchSight(`unknown tab “${shorten(tab, 40)}”.`);
+  if (!known.panels.includes(panel)) throw new NoSuchSight(`unknown panel “${shorten(panel, 40)}”.`);
+  if (!known.sorts.includes(sort.replace(/^-/, ""))) throw new NoSuchSight(`can’t sort by “${shorten(sort, 40)}”. Columns: ${known.sorts.join(", ")}.`);
   const events = only.split(",").filter(Boolean);
   const strange = events.find((name) => !known.events.includes(name));
-  if (strange !== undefined) throw new NoSuchSight(`there is no filter “${shorten(strange, 40)}”; there are ${known.events.join(", ")}.`);
-  if (!BY.includes(by)) throw new NoSuchSight(`episodes are compared by ${BY.join(" or by ")}, not by “${shorten(by, 40)}”.`);
-  if (!known.heats.includes(heat)) throw new NoSuchSight(`the map has no heat “${shorten(heat, 40)}”; there are ${known.heats.join(", ")}.`);
-  if (!["", "1"].includes(large)) throw new NoSuchSight("the map is large with large=1.");
+  if (strange !== undefined) throw new NoSuchSight(`unknown filter “${shorten(strange, 40)}”. Filters: ${known.events.join(", ")}.`);
+  if (!BY.includes(by)) throw new NoSuchSight(`can’t compare by “${shorten(by, 40)}”. Use ${BY.join(" or ")}.`);
+  if (!known.heats.includes(heat)) throw new NoSuchSight(`unknown map colors “${shorten(heat, 40)}”. Use ${known.heats.join(", ")}.`);
+  if (!["", "1"].includes(large)) throw new NoSuchSight("use large=1 for the large map.");
   const compared = beside === undefined ? null : beside.split(",").map(episodeOf);
   const learnedIn = from === undefined ? null : episodeOf(from);
   const room = place === undefined ? null : placeOf(place);
@@ -98,7 +98,7 @@ async function open({ head, tab = known.tabs[0], panel = "transcript", place, be
   }
   else {
     const found = /^(\d{1,9}):(\d{1,9})$/.exec(head);
-    if (!found) throw new NoSuchSight(`an address is an episode and a turn, such as #1:20, or one of ${known.screens.map((name) => `#${name}`).join(", ")}.`);
+    if (!found) throw new NoSuchSight(`use an episode and a turn, such as #1:20, or ${known.screens.map((name) => `#${name}`).join(", ")}.`);
     const [episode, turn] = [episodeOf(found[1]), Number(found[2])];
     const at = await positionOf(episode, turn);
     if (at === null) throw new NoSuchSight(`episode ${episode} has no turn ${turn}; its last one is ${run.episodes.get(episode).last_turn}.`);
@@ -109,7 +109,7 @@ async function open({ head, tab = known.tabs[0], panel = "transcript", place, be
 
 function episodeOf(words) {
   const number = /^\d{1,9}$/.test(words) ? Number(words) : NaN;
-  if (!run.episodes.has(number)) throw new NoSuchSight(`there is no episode ${shorten(words, 20)} here.`);
+  if (!run.episodes.has(number)) throw new NoSuchSight(`there is no episode ${shorten(words, 20)}.`);
   return number;
 }
 
@@ -120,7 +120,7 @@ function placeOf(words) {
   } catch {
     // No key of a place is written like this.
   }
-  throw new NoSuchSight(`there is no place ${shorten(words, 60)} here.`);
+  throw new NoSuchSight(`there is no place ${shorten(words, 60)}.`);
 }
 
 function address() {

@@ -1,4 +1,4 @@
-// All memories of all places in one table: which were tried and worked, which were never shown, which contradict others.
+// All memories of all places in one sortable table.
 import { button, count, el, fill, folded, prose, shorten, turnLink } from "./dom.js";
 import { askOnce } from "./api.js";
 import { announce, attempt, openPlace, parted, place, roomName, run, view } from "./run.js";
@@ -12,19 +12,18 @@ let box;
 let limit = STEP;
 
 const number = (value) => (Number.isFinite(value) ? value : 0);
-// Nobody can follow what nobody was shown.
 const COLUMNS = [
-  { id: "place", name: "Place", value: (row) => roomName(row.place), cell: (row) => button(shorten(roomName(row.place), 60), () => attempt(() => openPlace(row.place)), { class: "small", title: "On the map, with its memories" }) },
+  { id: "place", name: "Place", value: (row) => roomName(row.place), cell: (row) => button(shorten(roomName(row.place), 60), () => attempt(() => openPlace(row.place)), { class: "small", title: "Show on the map" }) },
   { id: "title", name: "Memory", class: "name", value: (row) => row.title, cell: (row) => folded(shorten(row.title, 160) || "(no title)", () => opened(row)) },
   { id: "category", name: "Category", value: (row) => shorten(row.category, 24) },
   { id: "class", name: "Class", value: (row) => shorten(row.persistence, 24) },
   { id: "status", name: "Status", value: status },
   { id: "seen", name: "Seen", number: true, value: (row) => Math.max(1, number(row.observation_count)) },
-  { id: "shown", name: "Shown", number: true, title: "Turns on which the player was shown it", value: (row) => row.shown, cell: (row) => (row.shown ? row.shown.toLocaleString("en") : "never") },
-  { id: "tried", name: "Tried", number: true, title: "Times that the player did what it speaks of, having been shown it", value: (row) => number(row.tried), cell: (row) => (number(row.tried) ? row.tried.toLocaleString("en") : LASTING.has(row.persistence) && row.shown ? "unused" : "–") },
-  { id: "worked", name: "Worked", number: true, title: "How many of these times came out as it says", value: (row) => (number(row.tried) ? number(row.worked) / row.tried : null), cell: (row) => (number(row.tried) ? `${number(row.worked)} of ${row.tried}` : "–") },
-  { id: "misled", name: "Misled", number: true, title: "How many of these times did not", value: (row) => (number(row.tried) ? number(row.tried) - number(row.worked) : null) },
-  { id: "contested", name: "Contested", number: true, title: "Contradictions that were kept apart from it", value: (row) => row.contested },
+  { id: "shown", name: "Shown", number: true, title: "Turns in which the player was shown it", value: (row) => row.shown, cell: (row) => (row.shown ? row.shown.toLocaleString("en") : "never") },
+  { id: "tried", name: "Tried", number: true, title: "Times the player followed it after it was shown", value: (row) => number(row.tried), cell: (row) => (number(row.tried) ? row.tried.toLocaleString("en") : LASTING.has(row.persistence) && row.shown ? "unused" : "–") },
+  { id: "worked", name: "Worked", number: true, title: "Times the outcome matched", value: (row) => (number(row.tried) ? number(row.worked) / row.tried : null), cell: (row) => (number(row.tried) ? `${number(row.worked)} of ${row.tried}` : "–") },
+  { id: "misled", name: "Misled", number: true, title: "Times the outcome did not match", value: (row) => (number(row.tried) ? number(row.tried) - number(row.worked) : null) },
+  { id: "contested", name: "Contested", number: true, title: "Memories that contradict it", value: (row) => row.contested },
   { id: "first", name: "First", number: true, value: (row) => row.first, cell: (row) => link(row.first) },
   { id: "last", name: "Last change", number: true, value: (row) => row.last, cell: (row) => link(row.last) },
 ];
@@ -44,7 +43,7 @@ export async function updateEverything() {
   const rows = sorted(COLUMNS, memories, view.sort);
   const more = rows.length > limit && button(`Show ${STEP} more of ${rows.length - limit}`, () => { limit += STEP; announce(); }, { class: "small" });
   fill(box, key, memories.length ? [...chosen(), summary(memories), table(COLUMNS, rows.slice(0, limit), { sort: view.sort, label: "All memories", choose: (wanted) => { view.sort = wanted; announce(); }, more })]
-    : [...chosen(), el("p", { class: "empty" }, view.from === null ? "Nothing is remembered yet." : "No lasting memory is from it.")]);
+    : [...chosen(), el("p", { class: "empty" }, view.from === null ? "No memories yet." : "This episode added no lasting memories.")]);
 }
 
 function isFrom(row, episode) {
@@ -53,21 +52,20 @@ function isFrom(row, episode) {
 
 function chosen() {
   if (view.from === null) return [];
-  return [el("p", {}, `Those that episode ${view.from} learned: the episode after it began with them. `, button("Show all", () => { view.from = null; announce(); }, { class: "small" }))];
+  return [el("p", {}, `Lasting memories from episode ${view.from}. `, button("Show all", () => { view.from = null; announce(); }, { class: "small" }))];
 }
 
 function summary(rows) {
   const lasting = rows.filter((row) => LASTING.has(row.persistence));
   const [tried, wrong, unseen] = [(row) => number(row.tried) > 0, (row) => row.disproved, (row) => !row.shown].map((holds) => lasting.filter(holds).length);
-  return el("p", { class: "summary" }, `${count(lasting.length, "lasting memory", "lasting memories")}, of which ${tried} were tried, ${wrong} disproved and ${unseen} never shown; ${rows.length - lasting.length} of one episode only.`);
+  return el("p", { class: "summary" }, `${count(lasting.length, "lasting memory", "lasting memories")}: ${tried} tried, ${wrong} disproved, ${unseen} never shown. ${count(rows.length - lasting.length, "memory", "memories")} of a single episode.`);
 }
 
 function status(row) {
-  // What held in one episode only was true while it lasted.
   if (row.persistence === "ephemeral") return row.gone ? "ended" : "this episode";
   if (row.disproved) return "disproved";
-  if (row.vetoed === true) return "vetoed";
-  if (row.gone) return "gone";
+  if (row.vetoed === true) return "hidden";
+  if (row.gone) return "removed";
   return `${shorten(row.status, 20).toLowerCase()}${row.pinned === true ? ", pinned" : ""}`;
 }
 
@@ -79,7 +77,7 @@ function link(at) {
 }
 
 function opened(row) {
-  const inner = el("div", {}, el("p", { class: "quiet" }, "Asking…"));
+  const inner = el("div", {}, el("p", { class: "quiet" }, "Loading…"));
   place(row.place).then(({ threads }) => {
     const thread = threads[row.thread] ?? [];
     const memory = Object.assign({}, ...thread.map((version) => version.set));
@@ -89,8 +87,8 @@ function opened(row) {
 }
 
 function turns(row) {
-  if (!row.shown) return [el("p", { class: "quiet" }, "Never shown to the player.")];
+  if (!row.shown) return [el("p", { class: "quiet" }, "Never shown to the player")];
   const rest = row.shown - row.shown_turns.length;
-  return [el("p", { class: "quiet" }, `Shown to the player on ${count(row.shown, "turn")}`), el("p", { class: "times" },
+  return [el("p", { class: "quiet" }, `Shown to the player in ${count(row.shown, "turn")}`), el("p", { class: "times" },
     row.shown_turns.flatMap(([episode, turn]) => [turnLink(episode, turn, `${episode}:${turn}`), " "]), rest > 0 && `and ${rest} more`)];
 }

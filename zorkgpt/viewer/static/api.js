@@ -3,7 +3,7 @@ import { shown } from "./dom.js";
 
 const KEPT = 400;
 const KEPT_MS = 60_000;
-const GONE = "The viewer does not answer: it may have been stopped.";
+const GONE = "The viewer is not responding. It may have been stopped.";
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 8000;
 const index = document.getElementById("run-index");
@@ -64,7 +64,7 @@ export class Unanswered extends Error {}
 export async function ask(path) {
   if (exported) {
     const number = (await chunk("run-index"))[path];
-    if (number === undefined) throw new Unanswered("This was left out of the exported file.");
+    if (number === undefined) throw new Unanswered("Not included in the exported file.");
     return (await chunk(`run-data-${number}`))[path];
   }
   return answered(path, { headers: headers(), cache: "no-store" });
@@ -96,7 +96,7 @@ async function answered(path, options) {
   // A body can break off, and what stands between can answer with a page of its own.
   const answer = await response.json().catch(() => null);
   if (!response.ok) throw Object.assign(new Unanswered(shown(answer?.error ?? `The viewer answered ${response.status}.`)), { status: response.status });
-  if (answer === null) throw new Unanswered("The viewer's answer broke off.");
+  if (answer === null) throw new Unanswered("The response was incomplete.");
   return answer;
 }
 

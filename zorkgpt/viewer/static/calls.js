@@ -1,9 +1,9 @@
-// Questions to models: what each took, and, when it is opened, word for word what was asked and answered.
+// Model calls: tokens, cost and latency, with the exact prompt and answer on request.
 import { el, folded, prose, shorten } from "./dom.js";
 import { ask } from "./api.js";
 import { promptBudget } from "./prompt_budget.js";
 
-// The role that chooses the actions; what its prompt held is shown with the turn.
+// The role that chooses actions; its prompt sections are shown with the turn.
 export const PLAYER = "agent";
 
 export function callList(calls, episode) {
@@ -18,7 +18,7 @@ function title(call) {
 }
 
 function whole(call, episode) {
-  const box = el("div", { class: "call" }, el("p", { class: "quiet" }, "Asking…"));
+  const box = el("div", { class: "call" }, el("p", { class: "quiet" }, "Loading…"));
   ask(`episodes/${episode}/calls/${call.call}`).then((answer) => box.replaceChildren(
     ...(call.role === PLAYER ? [] : [promptBudget(answer)]),
     ...answer.messages.map((message) => said(message.speaker, message.content)),

@@ -5,7 +5,7 @@ const SAID_MS = 1500;
 
 export function copyButton(words, content) {
   const one = button(words, async () => {
-    // What is not to be had is told on the button itself.
+    // Errors are shown on the button itself.
     const done = await content().then(copy).then(() => "Copied", (error) => shown(error.message));
     one.textContent = done;
     setTimeout(() => { one.textContent = words; }, SAID_MS);
@@ -22,6 +22,6 @@ async function copy(text) {
   box.select();
   const done = document.execCommand("copy");
   box.remove();
-  if (!done) throw new Error("Not copied: the browser does not allow it");
+  if (!done) throw new Error("Not copied: blocked by the browser");
   return undefined;
 }

@@ -1,4 +1,4 @@
-// What episodes have in common, as values: where they part and meet again, by place and by score.
+// Compares episodes: where they diverge and meet again, by place and by score.
 import { aligned } from "./alignment.js";
 import { MARK } from "./run.js";
 

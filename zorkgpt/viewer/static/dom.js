@@ -107,7 +107,7 @@ function linked(words) {
 }
 
 function revealed(words) {
-  return words.split(HIDDEN).map((part, index) => (index % 2 === 0 ? part : el("span", { class: "hidden-characters", title: "Characters that are not seen" }, named(part))));
+  return words.split(HIDDEN).map((part, index) => (index % 2 === 0 ? part : el("span", { class: "hidden-characters", title: "Invisible characters" }, named(part))));
 }
 
 // The characters of a run by their numbers; those that repeat ASCII invisibly, by what they say.

@@ -1,4 +1,4 @@
-// Changing memories by hand, where the viewer was started with --edit: correct, pin or veto.
+// Editing memories, if the viewer was started with --edit: edit, pin or hide.
 import { button, el, shorten } from "./dom.js";
 import { hasToken, send } from "./api.js";
 import { announce, atNewest, placeKey, run, turnNumber, view } from "./run.js";
@@ -16,9 +16,9 @@ const NAMES = { category: "Category", persistence: "Class", status: "Status" };
 export function editTools(place, thread) {
   const { memory, gone } = stateAt(thread, Infinity);
   if (!run.edit || !hasToken() || gone || memory.persistence === "ephemeral") return [];
-  const mark = (name, words, undo) => button(memory[name] ? undo : words, () => change(place, memory, { [name]: !memory[name] }), { class: "small", "aria-pressed": Boolean(memory[name]) });
-  return [el("span", { class: "tools" }, button("Correct", () => correct(place, memory), { class: "small" }),
-    memory.status !== "SUPERSEDED" && mark("pinned", "Pin", "Pinned"), mark("vetoed", "Veto", "Vetoed"))];
+  const mark = (name, words, undo) => button(memory[name] ? undo : words, () => change(place, memory, { [name]: !memory[name] }), { class: "small" });
+  return [el("span", { class: "tools" }, button("Edit", () => correct(place, memory), { class: "small" }),
+    memory.status !== "SUPERSEDED" && mark("pinned", "Pin", "Unpin"), mark("vetoed", "Hide", "Unhide"))];
 }
 
 async function change(place, memory, wanted, tell = complain) {
@@ -33,13 +33,13 @@ async function change(place, memory, wanted, tell = complain) {
     return false;
   }
   if (atNewest()) view.place = place;
-  else run.done = `Changed from now on. What is shown is turn ${turnNumber()} of episode ${view.episode}, before that.`;
+  else run.done = `Saved. You are viewing turn ${turnNumber()} of episode ${view.episode}, which is from before this change.`;
   announce();
   return true;
 }
 
 function complain(message) {
-  const dialog = el("dialog", { "aria-label": "Nothing was changed", on: { close: () => dialog.remove() } },
+  const dialog = el("dialog", { "aria-label": "Not saved", on: { close: () => dialog.remove() } },
     el("p", { role: "alert" }, shorten(message, 1200)), button("Close", () => dialog.close()));
   document.body.append(dialog);
   dialog.showModal();
@@ -48,7 +48,7 @@ function complain(message) {
 function correct(place, memory) {
   const text = el("textarea", { rows: 5, required: true, id: "edit-text", dir: "auto" });
   text.value = memory.text;
-  const reason = el("input", { id: "edit-reason", maxlength: 500, placeholder: "for the history; may be left out" });
+  const reason = el("input", { id: "edit-reason", maxlength: 500, placeholder: "optional; saved in the history" });
   const selects = Object.entries(CHOICES).map(([name, values]) => [name, el("select", { id: `edit-${name}` },
     values.map((value) => el("option", { value, selected: value === memory[name] }, value.toLowerCase())))]);
   const trouble = el("p", { role: "alert", class: "fault" });
@@ -63,8 +63,8 @@ function correct(place, memory) {
   // What was written is not thrown away by a slip.
   const leave = () => {
     if (!changed().length) return dialog.close();
-    const back = button("Keep writing", () => { usual(); text.focus(); }, { class: "main" });
-    ends.replaceChildren(el("p", { role: "alert" }, "Throw away what you have written?"), button("Throw away", () => dialog.close()), back);
+    const back = button("Keep editing", () => { usual(); text.focus(); }, { class: "main" });
+    ends.replaceChildren(el("p", { role: "alert" }, "Discard your changes?"), button("Discard", () => dialog.close()), back);
     return back.focus();
   };
   const labelled = (name, field) => el("label", { for: field.id }, el("span", {}, name), field);

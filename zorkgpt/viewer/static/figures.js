@@ -1,4 +1,4 @@
-// The figures of an episode, as the columns of a table, and what several episodes come to.
+// The figures of an episode as table columns, and their totals.
 import { el } from "./dom.js";
 
 export function sum(rows, name) {
@@ -7,16 +7,16 @@ export function sum(rows, name) {
 }
 
 export function duration(seconds) {
-  if (seconds === null) return "time not known";
+  if (seconds === null) return "time unknown";
   if (seconds < 60) return `${seconds.toFixed(seconds < 10 ? 1 : 0)} s`;
   const minutes = Math.floor(seconds / 60);
   return minutes < 60 ? `${minutes} min ${Math.round(seconds % 60)} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-// Of calls whose price is not known the cost is a lower bound.
+// The cost is a lower bound if the price of some calls is unknown.
 export function money(rows) {
   const cost = sum(rows, "cost");
-  if (cost === null) return "cost not known";
+  if (cost === null) return "cost unknown";
   return `${sum(rows, "unpriced") ? "at least " : ""}$${cost.toFixed(cost < 1 ? 4 : 2)}`;
 }
 
@@ -25,17 +25,17 @@ export function tokens(row) {
 }
 
 export const FIGURES = [
-  { id: "end", name: "End", value: (row) => row.reason ?? "not over" },
+  { id: "end", name: "Ended by", value: (row) => row.reason ?? "not finished" },
   { id: "score", name: "Score", value: (row) => row.score, number: true },
   { id: "turns", name: "Turns", value: (row) => row.turns, number: true },
-  { id: "rooms", name: "Rooms", title: "Different rooms; in brackets those that no earlier episode had seen", value: (row) => row.rooms, cell: (row) => `${row.rooms} (${row.new_rooms})`, number: true },
+  { id: "rooms", name: "Rooms", title: "Rooms visited (rooms not visited in an earlier episode)", value: (row) => row.rooms, cell: (row) => `${row.rooms} (${row.new_rooms})`, number: true },
   { id: "deaths", name: "Deaths", value: (row) => row.deaths, number: true },
-  { id: "repeated", name: "Repeated failures", title: "Actions without effect that had had none at the same place before, in this or an earlier episode", value: (row) => row.repeated, number: true },
-  { id: "learned", name: "Learned", title: "Lasting memories that were added", value: (row) => row.learned, number: true },
-  { id: "disproved", name: "Disproved", title: "Lasting memories that were found to be wrong", value: (row) => row.disproved, number: true },
-  { id: "tokens", name: "Tokens", title: "Of all questions to models and their answers, as far as the server told", value: tokens, number: true },
+  { id: "repeated", name: "Repeated failures", title: "Failed actions that had already failed at the same place", value: (row) => row.repeated, number: true },
+  { id: "learned", name: "Learned", title: "Lasting memories added", value: (row) => row.learned, number: true },
+  { id: "disproved", name: "Disproved", title: "Lasting memories marked as wrong", value: (row) => row.disproved, number: true },
+  { id: "tokens", name: "Tokens", title: "Tokens of all model calls, as reported by the server", value: tokens, number: true },
   { id: "cost", name: "Cost", value: (row) => row.cost, cell: (row) => (row.calls ? money([row]) : "–"), number: true },
-  { id: "seconds", name: "Time", title: "Of the turns, with their questions to models", value: (row) => row.seconds, cell: (row) => duration(row.seconds), number: true },
+  { id: "seconds", name: "Time", title: "Time spent on turns, including model calls", value: (row) => row.seconds, cell: (row) => duration(row.seconds), number: true },
 ];
 
 export function change(gain) {

@@ -1,4 +1,4 @@
-// Objectives and knowledge, as they stood at the turn.
+// Objectives and knowledge at the selected turn.
 import { el, fill, folded, prose, shorten, shown, turnLink } from "./dom.js";
 import { objectiveRelied } from "./reasons.js";
 import { askOnce } from "./api.js";
@@ -18,13 +18,13 @@ export function startKnowledge(box) {
 export async function updateObjectives() {
   await refill(objectives, "objectives_updated", false, (found, row) => found
     ? [since(found), el("ul", { class: "objectives" }, listed(found.note.objectives).map((one) => objective(one, row)))]
-    : [none("No objectives are written down up to this turn.")]);
+    : [none("No objectives yet.")]);
 }
 
 export async function updateKnowledge() {
   await refill(knowledge, "knowledge_updated", true, (found) => found
     ? [since(found), ...learned(found)]
-    : [none("Nothing beyond single places is written down up to this turn.")]);
+    : [none("No knowledge yet.")]);
 }
 
 async function refill(box, kind, outlives, content) {
@@ -36,7 +36,7 @@ async function refill(box, kind, outlives, content) {
   if (before === key()) fill(box, before, content(found, row));
 }
 
-// The last of its kind up to the turn; knowledge outlives its episode.
+// The latest of its kind up to the turn; knowledge is kept across episodes.
 export async function latest(kind, outlives, until = turnNumber()) {
   for (const number of [...run.episodes.keys()].reverse()) {
     const row = run.episodes.get(number);
@@ -60,12 +60,12 @@ function objective(one, row) {
   if (one === null || typeof one !== "object") return el("li", { dir: "auto" }, shorten(one, 600));
   const status = shorten(one.status ?? "open", 20);
   const kind = { open: "note", reached: "good", stale: "warn" }[status] ?? "quiet";
-  const more = [["Done when", one.done_when], ["at", places(one.places)], ["given up in episode", listed(one.given_up).map(shown).join(", ")]].filter(([, value]) => value);
+  const more = [["Done when", one.done_when], ["at", places(one.places)], ["abandoned in episode", listed(one.given_up).map(shown).join(", ")]].filter(([, value]) => value);
   const origin = moments([one.origin]);
   const relied = row ? objectiveRelied(one, row) : "";
   return el("li", { class: `objective ${kind === "quiet" ? "past" : ""}`, dir: "auto" }, el("span", { class: `badge ${kind}` }, status), el("b", {}, shorten(one.text, 600)),
     el("span", { class: "quiet" }, more.map(([name, value]) => `${name} ${shorten(value, 300)}`).join(" · "), ...(origin.length ? [more.length ? " · since " : "since ", ...origin] : [])),
-    relied && el("span", { class: "relied-on" }, `Relied on: ${relied}`),
+    relied && el("span", { class: "relied-on" }, `Used: ${relied}`),
     ...listed(one.reached).map((proof) => el("span", { class: "proof" }, "✓ ", ...moments([proof]), ` ${shorten(proof?.words, 300)}`)));
 }
 
@@ -83,5 +83,5 @@ function listed(given) {
 
 function learned({ note }) {
   const news = [...listed(note.added).map((line) => el("li", { class: "new", dir: "auto" }, shorten(line, 600))), ...listed(note.struck).map((line) => el("li", { class: "lost", dir: "auto" }, shorten(line, 600)))];
-  return [news.length > 0 && el("ul", { class: "news" }, news), note.text && folded("All of it", () => prose(note.text, "verbatim"), { open: news.length === 0 })];
+  return [news.length > 0 && el("ul", { class: "news" }, news), note.text && folded("Full text", () => prose(note.text, "verbatim"), { open: news.length === 0 })];
 }

@@ -1,4 +1,4 @@
-// The line above: which run, which episode, whether it is still played.
+// The header: run, episode and status.
 import { button, count, el, fill, shorten } from "./dom.js";
 import { exported } from "./api.js";
 import { attempt, isOver, run, show, view } from "./run.js";
@@ -24,24 +24,24 @@ export function updateHeader() {
     const words = label(Number(option.value));
     if (option.textContent !== words) option.textContent = words;
   }
-  fill(places.tools, `${numbers.length}.${view.episode}.${view.beside}.${run.undone}`, [numbers.length > 1 && comparer(numbers), button("?", showHelp, { class: "round", "aria-label": "Keys and help", title: "Keys (?)" })]);
+  fill(places.tools, `${numbers.length}.${view.episode}.${view.beside}.${run.undone}`, [numbers.length > 1 && comparer(numbers), button("?", showHelp, { class: "round", "aria-label": "Keyboard shortcuts", title: "Keyboard shortcuts (?)" })]);
   notice(row);
 }
 
 function standing(row) {
-  if (!row) return [run.connected ? "live" : "over", run.connected ? "Waiting for the first episode" : exported ? "No episode" : "Not connected"];
+  if (!row) return [run.connected ? "live" : "over", run.connected ? "Waiting for the first episode" : exported ? "No episodes" : "Not connected"];
   const player = row.player ? `${shorten(row.player, 30)} player` : "";
   const [kind, words] = progress(row);
   if (run.connected !== false) return [kind, words, player];
-  return ["lost", "Connection lost, trying again", kind === "live" ? player : words];
+  return ["lost", "Connection lost, reconnecting", kind === "live" ? player : words];
 }
 
 function progress(row) {
   if (row.reason !== null) return ["over", `Ended: ${shorten(row.reason, 40)}`];
-  if (!row.started && !row.count) return ["over", row.later_version ? "Written by a later version" : damaged(row.episode).length ? "Its log can’t be read" : "Its log is missing or empty"];
-  if (exported) return ["over", "Not over when this was exported"];
-  if (row.cut_short) return ["over", "Cut short: its log has no end"];
-  if (row.quiet) return ["over", "No end in its log: interrupted, or waiting"];
+  if (!row.started && !row.count) return ["over", row.later_version ? "Written by a newer version" : damaged(row.episode).length ? "Log unreadable" : "Log missing or empty"];
+  if (exported) return ["over", "Not finished when exported"];
+  if (row.cut_short) return ["over", "Interrupted"];
+  if (row.quiet) return ["over", "Interrupted or waiting"];
   return ["live", "Playing"];
 }
 
@@ -71,9 +71,9 @@ function comparer(numbers) {
 
 function notice(row) {
   const words = [...new Set([run.lost, run.undone, run.missing, run.done].filter(Boolean))];
-  if (row?.later_version) words.push(`A later version of this program wrote parts of this log (format ${row.later_version}); they are not shown.`);
+  if (row?.later_version) words.push(`Parts of this log were written by a newer version (format ${row.later_version}) and are not shown.`);
   for (const one of run.damage) if (view.screen === "overview" || [null, view.episode].includes(one.episode)) words.push(...told(one));
-  if (run.differing) words.push(`${count(run.differing, "memory", "memories")} stand${run.differing === 1 ? "s" : ""} in the memory file otherwise than in its history: shown as the file has them.`);
+  if (run.differing) words.push(`${count(run.differing, "memory", "memories")} differ${run.differing === 1 ? "s" : ""} between the memory file and its history; the file is shown.`);
   places.notice.hidden = words.length === 0;
   places.notice.textContent = words.join(" ");
 }
@@ -82,5 +82,5 @@ function told({ file, unreadable, trouble, half_written: half }) {
   const name = shorten(file, 80);
   if (trouble) return [`${name} is not shown: ${shorten(trouble, 200)}.`];
   const lines = unreadable ? [`${count(unreadable, "line")} of ${name} ${unreadable === 1 ? "is" : "are"} damaged and not shown.`] : [];
-  return half && isOver() ? [...lines, `${name} ends in the midst of a line: what wrote it was cut off.`] : lines;
+  return half && isOver() ? [...lines, `${name} ends with an incomplete line.`] : lines;
 }

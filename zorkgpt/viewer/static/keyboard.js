@@ -1,4 +1,4 @@
-// The keys, and the page that tells of them.
+// Keyboard shortcuts and their help dialog.
 import { button, el } from "./dom.js";
 import { current, go, openScreen, view } from "./run.js";
 import { toggleLarge } from "./map.js";
@@ -6,15 +6,15 @@ import { openSearch, toHit } from "./search.js";
 import { follow, neighbour, play, stepBy, stop } from "./timeline.js";
 
 const KEYS = [
-  ["←  →", "one turn back, one turn on"], ["PgUp  PgDn", "ten turns"], ["Home  End", "the opening, the last turn"], ["[  ]", "the episode before, the next one"],
-  ["Space", "play the turns one after the other"], ["F", "follow the newest turn"], ["/", "search all episodes"], ["N  Shift+N", "the next hit of the search, the one before"], ["O  T  M", "the overview of the run, its turns, all memories"], ["L", "the map as large as the window, and back"], ["?", "this page"],
+  ["←  →", "previous or next turn"], ["PgUp  PgDn", "ten turns back or forward"], ["Home  End", "first or last turn"], ["[  ]", "previous or next episode"],
+  ["Space", "play turns automatically"], ["F", "follow the newest turn"], ["/", "search all episodes"], ["N  Shift+N", "next or previous search result"], ["O  T  M", "overview, turns, all memories"], ["L", "enlarge or shrink the map"], ["?", "keyboard shortcuts"],
 ];
 const ACTS = {
   ArrowLeft: () => stepBy(-1), ArrowRight: () => stepBy(1), PageUp: () => go(view.at - 10), PageDown: () => go(view.at + 10), Home: () => go(0),
   End: () => go(current()?.columns?.turns.length ?? 0), "[": () => neighbour(-1, true), "]": () => neighbour(1, true), " ": play, f: follow, F: follow, "?": showHelp, o: () => openScreen("overview"), t: () => openScreen("turn"), m: () => openScreen("memories"), l: toggleLarge, L: toggleLarge, "/": openSearch, n: () => toHit(1), N: () => toHit(-1),
 };
 
-// What does not step through the turns works on every screen.
+// These work on every screen.
 const EVERYWHERE = ["?", "/", "o", "t", "m"];
 
 export function startKeyboard() {
@@ -27,7 +27,7 @@ export function startKeyboard() {
   });
 }
 
-// Where something is typed, chosen or pressed, a key means what it means there.
+// Controls handle their own keys.
 function taken({ target, key }) {
   if (!(target instanceof Element)) return false;
   if (target.closest("input:not([type=range]), textarea, select, dialog")) return true;
@@ -36,9 +36,9 @@ function taken({ target, key }) {
 }
 
 export function showHelp() {
-  const dialog = el("dialog", { "aria-labelledby": "help-title", on: { close: () => dialog.remove() } }, el("h2", { id: "help-title" }, "Keys"),
+  const dialog = el("dialog", { "aria-labelledby": "help-title", on: { close: () => dialog.remove() } }, el("h2", { id: "help-title" }, "Keyboard shortcuts"),
     el("dl", { class: "facts" }, KEYS.flatMap(([key, meaning]) => [el("dt", {}, el("kbd", {}, key)), el("dd", {}, meaning)])),
-    el("p", {}, "In the map: drag or arrow keys to move, wheel, pinch or + and − to zoom; from a room the arrow keys go to the next one; a room shows its memories. Escape makes a large map small."), button("Close", () => dialog.close()));
+    el("p", {}, "Map: drag or use the arrow keys to move; use the wheel, pinch, + or − to zoom. Select a room to see its memories. Escape closes the large map."), button("Close", () => dialog.close()));
   document.body.append(dialog);
   dialog.showModal();
 }

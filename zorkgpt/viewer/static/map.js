@@ -1,4 +1,4 @@
-// The map: what is known by the turn that is looked at, with where the player is and how it came there.
+// The map known at the selected turn, with the player's position and recent path.
 import { button, el, shorten, shown, svg } from "./dom.js";
 import { askOnce } from "./api.js";
 import { announce, columnsOf, current, now, placesOf, roomName, run, view } from "./run.js";
@@ -27,13 +27,13 @@ let legend;
 export function startMap(element) {
   canvas = svg("svg", { class: "map", tabindex: 0, role: "group", "aria-label": "Map" });
   camera = new Camera(canvas, thinOut);
-  heatChooser = el("select", { class: "small", "aria-label": "Colour the rooms by", on: { change: () => { view.heat = heatChooser.value; announce(); } } }, HEATS.map(([id, name]) => el("option", { value: id }, name)));
-  largeButton = button(svg("svg", { viewBox: "0 0 16 16", class: "icon", "aria-hidden": "true" }, svg("path", { d: "M2 6V2h4M10 2h4v4M14 10v4h-4M6 14H2v-4" })), toggleLarge, { class: "round", "aria-label": "As large as the window", title: "As large as the window (L)" });
+  heatChooser = el("select", { class: "small", "aria-label": "Color rooms by", on: { change: () => { view.heat = heatChooser.value; announce(); } } }, HEATS.map(([id, name]) => el("option", { value: id }, name)));
+  largeButton = button(svg("svg", { viewBox: "0 0 16 16", class: "icon", "aria-hidden": "true" }, svg("path", { d: "M2 6V2h4M10 2h4v4M14 10v4h-4M6 14H2v-4" })), toggleLarge, { class: "round", "aria-label": "Enlarge the map", title: "Enlarge the map (L)" });
   const tools = el("div", { class: "map-tools" }, heatChooser,
     button("+", () => camera.zoom(1.3), { class: "round", "aria-label": "Zoom in" }),
     button("−", () => camera.zoom(1 / 1.3), { class: "round", "aria-label": "Zoom out" }),
-    button("⤢", () => camera.fit(), { class: "round", "aria-label": "Show the whole map", title: "Whole map" }),
-    button("◎", () => { camera.free = false; look(); }, { class: "round", "aria-label": "Centre on the player", title: "Centre on the player" }), largeButton);
+    button("⤢", () => camera.fit(), { class: "round", "aria-label": "Show the whole map", title: "Show the whole map" }),
+    button("◎", () => { camera.free = false; look(); }, { class: "round", "aria-label": "Center on the player", title: "Center on the player" }), largeButton);
   legend = el("p", { class: "legend" });
   canvas.addEventListener("pointerover", (event) => name(roomOf(event.target)));
   canvas.addEventListener("pointerleave", () => name(roomOf(document.activeElement)));
@@ -82,7 +82,7 @@ function arrow() {
 }
 
 function addLevel({ level, left, right, top, bottom }) {
-  const words = level === 0 ? "Where it began" : `${Math.abs(level)} ${level > 0 ? "up" : "down"}`;
+  const words = level === 0 ? "Starting level" : `${Math.abs(level)} ${level > 0 ? "up" : "down"}`;
   layers.levels.append(svg("rect", { class: "level", x: left, y: top, width: right - left, height: bottom - top, rx: 16 }));
   layers.titles.append(svg("text", { class: "level-name", x: left + 4, y: top - 6 }, words));
 }
@@ -120,7 +120,7 @@ function addLine(line) {
 
 function addEnd(end) {
   layers.ends.append(svg("g", { class: "open" }, svg("path", { d: `M${end.x} ${end.y}l${end.dx} ${end.dy}` }), svg("circle", { cx: end.x + end.dx, cy: end.y + end.dy, r: 3.5 }),
-    svg("title", {}, `${roomName(end.room)}: ${end.way} was not tried`)));
+    svg("title", {}, `${roomName(end.room)}: ${end.way} not tried`)));
 }
 
 function nameOf(room) {
@@ -214,7 +214,7 @@ function look() {
     if (!reached) group.setAttribute("tabindex", id === here ? 0 : -1);
   }
   trail();
-  canvas.setAttribute("aria-label", `Map: ${drawn.spots.size} rooms are known, the player is in ${roomName(here)}`);
+  canvas.setAttribute("aria-label", `Map: ${drawn.spots.size} known rooms, player in ${roomName(here)}`);
   camera.follow(drawn.spots.get(here), [...drawn.spots.values()], BOX);
   if (view.place !== asked) {
     asked = view.place;
@@ -234,7 +234,7 @@ function warm(heat) {
     group.querySelector(".heat").textContent = amount ? amount.toLocaleString("en") : "";
     group.setAttribute("aria-label", `${shorten(nameOf(drawn.spots.get(id).room), 80)}${heat && amount ? `, ${said(view.heat, amount)}` : ""}`);
   }
-  const words = heat ? `${HEATS.find(([one]) => one === view.heat)[2]}, in all episodes up to this turn · at most ${said(view.heat, most)}` : "○ not tried · dashed: up, down, by a command · arrow: one way · red: died there";
+  const words = heat ? `${HEATS.find(([one]) => one === view.heat)[2]}, in all episodes up to this turn · maximum ${said(view.heat, most)}` : "○ exit not tried · dashed: up, down or a command · arrow: one-way · red: death";
   if (legend.textContent !== words) legend.textContent = words;
 }
 

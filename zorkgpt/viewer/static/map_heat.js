@@ -1,10 +1,10 @@
-// What is counted at each room up to the turn that is looked at: visits, deaths or points, over all episodes.
+// Visits, deaths or points of each room up to the selected turn, over all episodes.
 import { count } from "./dom.js";
 import { askOnce } from "./api.js";
 import { MARK, columnsOf, placesOf, run, view } from "./run.js";
 
 // The name of a measure in the address, in the list to choose from, and in words.
-export const HEATS = [["none", "No heat", ""], ["visits", "Visits", "Visits"], ["deaths", "Deaths", "Deaths"], ["score", "Score", "Points"]];
+export const HEATS = [["none", "Colors: none", ""], ["visits", "Visits", "Visits"], ["deaths", "Deaths", "Deaths"], ["score", "Score", "Points"]];
 const MEASURES = ["visits", "deaths", "score"];
 const WORDS = { visits: "visit", deaths: "death", score: "point" };
 

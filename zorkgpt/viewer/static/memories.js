@@ -1,4 +1,4 @@
-// The memories of a place: as the player had them when it chose, or, for a room that was asked for, as they stood then.
+// The memories of a place: before the player's choice at its own place, after the turn at a selected one.
 import { button, el, fill, folded, shorten } from "./dom.js";
 import { announce, moment, now, place, placesOf, roomName, run, turnNumber, turnRow, view } from "./run.js";
 import { believed, memoriesAt } from "./memory_state.js";
@@ -17,7 +17,7 @@ export async function updateMemories() {
   const asked = view.place;
   const id = asked ?? placesOf()[0];
   const at = asked !== null || view.at === 0 ? now() : moment(view.episode, turnNumber() - 1);
-  const key = `${view.episode}.${view.at}.${id}.${asked !== null}.${run.memory}.${run.edit}.${roomName(id)}`;
+  const key = `${view.episode}.${view.at}.${id}.${asked !== null}.${run.memory}.${run.edit}.${view.find !== null}.${roomName(id)}`;
   if (id === null || id === undefined || box.dataset.key === key) return;
   const [answer, row] = await Promise.all([place(id), turnRow(view.episode, view.at)]);
   if (id !== (view.place ?? placesOf()[0])) return;
@@ -27,9 +27,9 @@ export async function updateMemories() {
 }
 
 function heading(id, asked) {
-  const words = asked !== null ? "as they stood after this turn" : view.at ? "as the player had them when it chose" : "at the start";
-  const head = el("header", {}, el("h3", { dir: "auto" }, shorten(roomName(id), 80)), el("p", { class: "quiet" }, `Memories of this place, ${words}`));
-  if (asked !== null) head.append(button("Back to this turn’s place", () => { view.place = null; announce(); }, { class: "small" }));
+  const words = asked !== null ? "after this turn" : view.at ? "before this turn" : "at the start";
+  const head = el("header", {}, el("h3", { dir: "auto" }, shorten(roomName(id), 80)), el("p", { class: "quiet" }, `Memories ${words}`));
+  if (asked !== null) head.append(button("Back to the current place", () => { view.place = null; announce(); }, { class: "small" }));
   return head;
 }
 
@@ -37,13 +37,13 @@ function list(states, id, relied) {
   const current = states.filter(believed);
   const past = states.filter((state) => !believed(state));
   const cards = current.map((state) => memoryCard(state, editTools(id, state.thread), relied(state.memory)));
-  if (!cards.length) cards.push(el("p", { class: "empty" }, "Nothing is remembered of this place yet."));
+  if (!cards.length) cards.push(el("p", { class: "empty" }, "No memories of this place yet."));
   if (past.length) {
-    cards.push(folded(`Not shown to the player any more, ${past.length}`, () => el("div", {}, past.map((state) => memoryCard(state, editTools(id, state.thread)))), { class: "past" }));
+    cards.push(folded(`No longer shown (${past.length})`, () => el("div", {}, past.map((state) => memoryCard(state, editTools(id, state.thread)))), { class: "past", open: view.find !== null }));
   }
   return cards;
 }
 
 function told(row) {
-  return row?.memory_shown ? [folded("What the player was told, word for word", () => wholly(row, "memory_shown", view.episode, "verbatim"))] : [];
+  return row?.memory_shown ? [folded("Memory text in the prompt", () => wholly(row, "memory_shown", view.episode, "verbatim"))] : [];
 }

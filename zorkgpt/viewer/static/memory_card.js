@@ -1,25 +1,27 @@
-// One memory: what it says, how long it holds, how far it is believed, and how it came to be so.
+// One memory: its text, class, status and history.
 import { el, folded, prose, shorten, shown, turnLink } from "./dom.js";
 import { parted, run } from "./run.js";
 import { timesSeen } from "./memory_state.js";
 
 const CLASSES = new Map(Object.entries({
-  core: ["core", "Seen at first sight: true at the start of every episode"],
+  core: ["core", "True at the start of every episode"],
   permanent: ["permanent", "How the game works: true in every episode"],
-  ephemeral: ["this episode", "What the player did to the world: gone with the restart"],
+  ephemeral: ["this episode", "Changed by the player: forgotten after this episode"],
 }));
-// On it the memories of one episode end.
+// Ephemeral memories end on this turn.
 const LAST_TURN = 999_999;
+const KIND_NAMES = { added: "added", "seen again": "seen again", invalidated: "marked as wrong", vetoed: "hidden", unvetoed: "shown again", contested: "contradicted", qualified: "limited to a state", credited: "followed" };
+const SOURCES = { hand: "edited in the file", person: "edited by a person", baseline: "present at the start", recovered: "recovered after a crash", file: "from the memory file" };
 const KINDS = new Set(["SUCCESS", "FAILURE", "DISCOVERY", "DANGER", "NOTE"]);
 
-// `relied` says in words why the action of the turn counts as relying on it.
+// `relied` is the reason why the action of this turn counts as based on it.
 export function memoryCard({ memory, versions, later }, tools = [], relied = "") {
   const kind = KINDS.has(memory.category) ? memory.category.toLowerCase() : "note";
   const card = el("article", { class: `memory ${kind} ${memory.status === "ACTIVE" ? "" : shorten(memory.status, 20).toLowerCase()}${relied && " relied"}` });
-  if (relied) card.append(el("p", { class: "relied-on" }, `Relied on: ${relied}`));
+  if (relied) card.append(el("p", { class: "relied-on" }, `Used: ${relied}`));
   card.append(el("h4", { dir: "auto" }, shorten(memory.title, 200)), chips(memory), prose(memory.text, "fact"));
   if (memory.status === "SUPERSEDED") card.append(fate(memory));
-  card.append(el("footer", {}, folded(`History, ${versions.length}${later ? ` and ${later} later` : ""}`, () => history(versions)), ...tools));
+  card.append(el("footer", {}, folded(`History (${versions.length}${later ? `, ${later} later` : ""})`, () => history(versions)), ...tools));
   return card;
 }
 
@@ -31,7 +33,7 @@ function chips(memory) {
     el("span", { class: `chip class ${shorten(memory.persistence, 12)}`, title: meaning }, name),
     memory.status !== "ACTIVE" && el("span", { class: "chip status" }, shorten(memory.status, 16).toLowerCase()),
     memory.pinned && el("span", { class: "chip pinned" }, "pinned"),
-    memory.vetoed && el("span", { class: "chip vetoed" }, "vetoed"),
+    memory.vetoed && el("span", { class: "chip vetoed" }, "hidden"),
     Number.isFinite(memory.tried) && memory.tried > 0 && el("span", { class: "chip" }, `worked ${shorten(memory.worked ?? 0, 12)} of ${memory.tried}`),
     el("span", { class: "chip quiet" }, seen > 1 ? `seen ${seen}×` : "seen once"),
     el("span", { class: "chip quiet" }, seenWhen(memory)),
@@ -51,7 +53,7 @@ function seenWhen(memory) {
 
 function fate(memory) {
   const wrong = memory.superseded_by === "INVALIDATED";
-  const words = wrong ? "Found to be wrong" : "Superseded by";
+  const words = wrong ? "Marked as wrong" : "Superseded by";
   const by = wrong ? "" : ` “${shorten(memory.superseded_by, 200)}”`;
   const reason = memory.invalidation_reason ? `: ${shorten(memory.invalidation_reason, 500)}` : "";
   return el("p", { class: "fate", dir: "auto" }, `${words}${by}${reason}`);
@@ -60,15 +62,15 @@ function fate(memory) {
 export function history(versions) {
   return el("ol", { class: "versions" }, versions.map((version) => {
     const [episode, turn] = parted(version.at);
-    const item = el("li", {}, el("span", { class: "when" }, turn < LAST_TURN ? turnLink(episode, turn, `${episode}:${turn}`) : `${episode}`), el("b", {}, ` ${shorten(version.kind, 40)}`));
-    if (version.source) item.append(el("span", { class: "quiet" }, ` (${version.source === "hand" ? "by hand" : shorten(version.source, 30)})`));
+    const item = el("li", {}, el("span", { class: "when" }, turn < LAST_TURN ? turnLink(episode, turn, `${episode}:${turn}`) : `${episode}`), el("b", {}, ` ${shorten(KIND_NAMES[version.kind] ?? version.kind, 40)}`));
+    if (version.source) item.append(el("span", { class: "quiet" }, ` (${SOURCES[version.source] ?? shorten(version.source, 30)})`));
     if (version.reason) item.append(prose(version.reason, "reason"));
     if (version.other) item.append(el("p", { class: "quiet", dir: "auto" }, `Compared with “${shorten(version.other.title, 120)}”: ${shown(version.other.text)}`));
     return item;
   }));
 }
 
-// Two texts beside each other, for who wants to judge the judgement.
+// Two texts side by side.
 export function beside(title, text, otherTitle, otherText, names) {
   const side = (name, heading, words) => el("div", { class: "side" }, el("span", { class: "quiet" }, name),
     el("b", { dir: "auto" }, shorten(heading, 160)), prose(words, "fact"));

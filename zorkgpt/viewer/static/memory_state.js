@@ -1,4 +1,4 @@
-// What a memory was at a turn: its versions up to then, one upon the other.
+// The state of a memory at a turn, from its versions up to then.
 export function stateAt(thread, at) {
   const versions = thread.filter((version) => version.at <= at);
   if (!versions.length) return null;
@@ -9,7 +9,7 @@ export function memoriesAt(threads, at) {
   return threads.map((thread) => ({ ...stateAt(thread, at), thread })).filter((state) => state.memory && !state.gone).sort(byWeight);
 }
 
-// What the player may be shown.
+// Whether the player may be shown it.
 export function believed(state) {
   return state.memory.status !== "SUPERSEDED" && !state.memory.vetoed;
 }

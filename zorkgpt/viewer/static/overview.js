@@ -1,4 +1,4 @@
-// What the run came to: its episodes, whether the later ones did better, and where the points came from.
+// The overview of a run: its episodes, the learning curve and the actions that scored.
 import { button, count, el, fill, shorten, svg, turnLink } from "./dom.js";
 import { askOnce, download, exported } from "./api.js";
 import { announce, attempt, roomName, run, view } from "./run.js";
@@ -23,7 +23,7 @@ export async function updateOverview() {
   const version = [...run.episodes.values()].map((row) => `${row.generation}.${row.count}.${row.reason}`).join();
   const key = `${version}.${run.memory}.${sort}`;
   if (box.dataset.key === key) return;
-  const { episodes, damage } = await askOnce("overview", version);
+  const { episodes, damage } = await askOnce("overview", `${version}.${run.memory}`);
   if (JSON.stringify(damage) !== JSON.stringify(run.damage)) {
     // The questions to models are read only now.
     run.damage = damage;
@@ -38,14 +38,14 @@ function summary(rows) {
   const tokens = sum(rows, "prompt_tokens");
   return el("p", { class: "summary" }, `${count(rows.length, "episode")}, ${count(sum(rows, "turns"), "turn")}, ${duration(sum(rows, "seconds"))}. `,
     ...(best ? ["Best: ", turnLink(best.episode, best.last_turn, `${best.score}${best.max_score ? ` of ${best.max_score}` : ""} points in episode ${best.episode}`), ". "] : []),
-    `${count(sum(rows, "learned"), "lasting memory", "lasting memories")} learned, ${sum(rows, "disproved")} disproved. `,
+    sum(rows, "learned") === null ? "" : `${count(sum(rows, "learned"), "lasting memory", "lasting memories")} learned, ${sum(rows, "disproved")} disproved. `,
     tokens === null ? "" : `${count(sum(rows, "calls"), "model call")}, ${money(rows)}.`);
 }
 
 // Leads to what the episode learned.
 function learnedCell(row) {
   const open = () => { Object.assign(view, { screen: "memories", from: row.episode }); announce(); };
-  return row.learned ? button(row.learned, open, { class: "small", title: `What episode ${row.episode} learned` }) : 0;
+  return row.learned === null ? "–" : row.learned ? button(row.learned, open, { class: "small", title: `Memories from episode ${row.episode}` }) : 0;
 }
 
 const COLUMNS = [
@@ -74,13 +74,13 @@ function curve(rows) {
   });
   const every = Math.ceil(rows.length / 20);
   const names = rows.map((row, index) => [row, index]).filter(([, index]) => index % every === 0).map(([row, index]) => svg("text", { x: x(index), y: HEIGHT - 6 }, row.episode));
-  return [el("h3", {}, "Learning curve: the score of each episode, and the best so far"),
+  return [el("h3", {}, "Learning curve (score per episode and best so far)"),
     el("div", { class: "wide" }, svg("svg", { class: "learning", width, viewBox: `0 0 ${width} ${HEIGHT}`, role: "group", "aria-label": "Learning curve" },
       svg("path", { class: "axis", d: `M${EDGE} ${y(0)}H${width - EDGE}` }), svg("path", { class: "best", d: `M${bests.join("L")}` }),
       svg("path", { class: "line", d: `M${known.map(([row, index]) => `${x(index).toFixed(1)} ${y(row.score).toFixed(1)}`).join("L")}` }), ...names, ...dots))];
 }
 
-// The same action at the same place is one way to points, however often it was taken.
+// The same action at the same place is listed once, with all its turns.
 function points(rows) {
   const ways = new Map();
   for (const { episode, scored } of rows) {
@@ -90,8 +90,8 @@ function points(rows) {
       ways.get(key).times.push([episode, event.turn]);
     }
   }
-  const heading = el("h3", {}, "Where the points came from");
-  if (!ways.size) return [heading, el("p", { class: "empty" }, "No turn changed the score.")];
+  const heading = el("h3", {}, "Scoring actions");
+  if (!ways.size) return [heading, el("p", { class: "empty" }, "The score never changed.")];
   const all = [...ways.values()].sort((one, other) => other.times.length - one.times.length || other.gain - one.gain);
   return [heading, el("ul", { class: "points" }, all.map((way) => el("li", {},
     change(way.gain),
@@ -101,8 +101,8 @@ function points(rows) {
 }
 
 function saving() {
-  const field = el("input", { id: "save-episodes", maxlength: 200, placeholder: "all, or such as 3-7", on: { input: () => { wanted = field.value; } } });
+  const field = el("input", { id: "save-episodes", maxlength: 200, placeholder: "all, or 3-7", on: { input: () => { wanted = field.value; } } });
   field.value = wanted;
-  return [el("h3", {}, "One file that opens from disk"), el("p", { class: "saving" }, el("label", { for: field.id }, "Episodes to save"), field,
+  return [el("h3", {}, "Save as a file"), el("p", { class: "saving" }, el("label", { for: field.id }, "Episodes"), field,
     button("Save", () => attempt(() => download(`export?episodes=${encodeURIComponent(field.value.trim())}`)), { class: "small" }))];
 }

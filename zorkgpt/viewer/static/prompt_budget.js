@@ -1,7 +1,7 @@
-// What a prompt held, section by section, as a picture of its tokens with a table of them.
+// The sections of a prompt with their tokens, as a chart and a table.
 import { el, folded, prose, shorten, svg } from "./dom.js";
 
-const NAMES = { system: "Instructions", user: "The question", assistant: "An earlier answer" };
+const NAMES = { system: "Instructions", user: "User message", assistant: "Earlier answer" };
 const TINTS = 6;
 const WIDTH = 1000;
 
@@ -10,14 +10,14 @@ export function promptBudget(call) {
   const sections = withTexts(call);
   const total = sections.reduce((sum, section) => sum + section.tokens, 0);
   if (!total) return el("p", { class: "empty" }, "The prompt was empty.");
-  const counted = call.prompt_tokens === null ? "" : `; the server counted ${call.prompt_tokens.toLocaleString("en")}`;
+  const counted = call.prompt_tokens === null ? "" : `; the server reported ${call.prompt_tokens.toLocaleString("en")}`;
   const heaviest = sections.reduce((most, section) => Math.max(most, section.tokens), 0);
   const row = (section, index) => el("tr", {},
     el("th", { scope: "row" }, folded(el("span", { dir: "auto" }, svg("svg", { class: "swatch", viewBox: "0 0 1 1", "aria-hidden": "true" }, svg("rect", { class: tint(index), width: 1, height: 1 })), shorten(section.name, 80)), () => prose(section.text, "verbatim"))),
     el("td", { class: "number" }, section.tokens.toLocaleString("en")), el("td", { class: "number" }, `${((100 * section.tokens) / total).toFixed(0)} %`),
     el("td", { class: "bar" }, picture([[section, index]], heaviest)));
   return el("figure", { class: "budget" },
-    el("figcaption", { class: "quiet" }, `About ${total.toLocaleString("en")} tokens, as the agent counts them${counted}`),
+    el("figcaption", { class: "quiet" }, `About ${total.toLocaleString("en")} tokens (estimate)${counted}`),
     picture(sections.map((section, index) => [section, index]), total),
     el("table", { "aria-label": "Sections of the prompt" }, el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "Section"), el("th", { scope: "col", class: "number" }, "Tokens"), el("th", { scope: "col", class: "number" }, "Share"), el("td"))),
       el("tbody", {}, sections.map(row))));

@@ -1,4 +1,4 @@
-// What an action relied on, by what was counted and by the words of its reason; whether a player thought of it nobody can see.
+// What an action was based on: recorded trials, and memories and goals that its reason mentions.
 import { roomName, run } from "./run.js";
 
 const MOST_PLACES = 3;
@@ -18,47 +18,47 @@ function reasonOf(row) {
   return plain(row.reasoning);
 }
 
-// How many of the words stand in the reason, as whole words.
+// How many of the words occur in the reason as whole words.
 function share(words, row) {
   const said = new Set(contentWords(row.reasoning));
   const wanted = contentWords(words);
   return { wanted: wanted.length, found: wanted.filter((word) => said.has(word)).length };
 }
 
-// A command that a title quotes, quoted in the reason as well.
+// Whether the reason quotes a command that the title quotes.
 function quotes(title, row) {
   const reason = reasonOf(row);
   const commands = [...plain(title).matchAll(/[“"'‘]([^“”"‘’']{3,})[”"'’]/g)].map((match) => match[1]);
   return commands.some((command) => ["''", "“”", "\"\"", "‘’"].some(([before, after]) => reason.includes(before + command + after)));
 }
 
-// The place of the turn, and those that its reason names, where only one is called that.
+// The place of the turn, and places with a unique name that its reason mentions.
 export function placesInReason(row) {
   const reason = reasonOf(row);
   const names = Object.keys(run.names).map((key) => [JSON.parse(key), plain(roomName(JSON.parse(key)))]);
-  const named = names.filter(([id, name]) => id !== row.location_id && name.length > 3 && reason.includes(name) && names.filter(([, other]) => other === name).length === 1).map(([id]) => id);
+  const named = names.filter(([id, name]) => id !== row.location_id && name.length > 3 && reason.includes(name)).map(([id]) => id);
   return [row.location_id, ...named.slice(0, MOST_PLACES)].filter((id) => id !== null);
 }
 
-// Why a memory counts as relied on, in words; "" if nothing shows it.
+// Why the action counts as based on a memory; "" if nothing shows that it was.
 export function memoryRelied(memory, id, row) {
   const trial = row.trials?.find((one) => one.place === id && one.title === memory.title);
-  if (trial) return trial.worked ? "the action followed it, and it held" : "the action followed it, and it did not hold";
+  if (trial) return trial.worked ? "followed, and the outcome matched" : "followed, but the outcome did not match";
   const here = id === row.location_id;
   if (here && !String(row.memory_shown ?? "").includes(`] ${memory.title}:`)) return "";
   if (here && memory.action && plain(memory.action) === plain(row.action)) return "the action is its command";
-  if (quotes(memory.title, row)) return "the reason quotes its command";
+  if (quotes(memory.title, row)) return "its command is quoted in the reason";
   const { wanted, found } = share(memory.title, row);
-  return here && wanted > 1 && found === wanted ? "the reason names it" : "";
+  return here && wanted > 1 && found === wanted ? "mentioned in the reason" : "";
 }
 
 export function objectiveRelied(one, row) {
   if (one === null || typeof one !== "object") return "";
   const { wanted, found } = share(one.text, row);
-  return wanted > 1 && found === wanted ? "its words stand in the reason" : "";
+  return wanted > 1 && found === wanted ? "mentioned in the reason" : "";
 }
 
-// The lines of the knowledge most of whose words stand in the reason.
+// Lines of the knowledge whose words mostly occur in the reason.
 export function knowledgeLines(text, row) {
   if (!row.reasoning) return [];
   return String(text ?? "").split("\n").filter((line) => /^\s*[-*] /.test(line)).map((line) => line.replace(/^\s*[-*] /, "").replace(/\s*\*\([^()]*\)\*\s*$/, "")).filter((line) => {

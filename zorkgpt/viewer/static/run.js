@@ -1,18 +1,17 @@
-// What is known of the run, and which turn is looked at. Panels are told when either changes.
+// The state of the run and of the page. Panels are updated when either changes.
 import { Unanswered, ask, askOnce, exported, follow, offer } from "./api.js";
 
 const SPAN = 1_000_000;
-export const MARK = { failed: 1, died: 2, victory: 4, refused: 8, rejected: 16, wrote: 32, repeated: 64, contested: 128, scored: 256, disproved: 512 };
+export const MARK = { failed: 1, died: 2, victory: 4, refused: 8, rejected: 16, wrote: 32, repeated: 64, contested: 128, scored: 256 };
 
-// `connected` is null until it is known. `missing` says in words what the panels lack, `undone` why what a person asked for last was not done, `done` what was.
-// `damage` lists the files of which something can't be shown, `differing` is how many memories their file has otherwise than its history.
-// `lost` says why the address that was opened leads nowhere.
+// `connected` is null if unknown. `missing`, `undone`, `done` and `lost` are messages: failed updates, the last failed and the last successful action,
+// and an address that can't be opened. `damage` lists damaged files, `differing` counts memories that differ between the file and its history.
 export const run = { name: "", episodes: new Map(), names: {}, map: 0, memory: 0, pageTurns: 20, edit: false, connected: null, damage: [], differing: 0, missing: "", undone: "", done: "", lost: "" };
-// `at` counts the turns that were played: 0 is the opening. `place` is a place that was asked for, null the turn's own.
-// `screen` is what the page shows: one of "turn", "overview", "memories", which `sort` orders, and which are kept to those that the episode `from` learned. `panel` is the one that is open where there is room for one, `tab` the one of what is known.
-// `beside` are the episodes that the one that is looked at is compared with, or null, `by` says whether by place or by score.
-// `heat` says what the rooms of the map are coloured by, `large` whether it fills the window.
-// `find` are the words that are searched for, null where nobody searches, `only` the events that the hits are kept to.
+// `at` is the number of turns played: 0 is the opening. `place` is the selected place, null for the place of the turn.
+// `screen` is "turn", "overview" or "memories"; `sort` and `from` (an episode) order and filter the memories. `panel` is the open panel on a narrow screen, `tab` the memory tab.
+// `beside` are the episodes to compare with, or null; `by` is "place" or "score".
+// `heat` is the measure that colors the map, `large` whether the map fills the window.
+// `find` is the search text, null if the search is closed; `only` are its filters.
 export const view = { screen: "turn", episode: 0, at: 0, following: true, place: null, beside: null, panel: "transcript", tab: "memories", find: null, only: [], sort: "place", by: "place", heat: "none", large: false, from: null };
 const listeners = [];
 const finishers = [];
@@ -38,7 +37,7 @@ export function announce() {
   });
 }
 
-// A panel that gets no answer stays as it was, and is brought up to date by a later round.
+// A panel that gets no answer keeps its content until a later round.
 async function updateAll() {
   const round = ++rounds;
   const ends = await Promise.allSettled(listeners.map(async (update) => update()));
@@ -57,7 +56,7 @@ function words(error) {
   return error.message;
 }
 
-// What a person asked for; if it can't be done, they are told.
+// Runs a user's action and shows why it failed, if it does.
 export async function attempt(act) {
   const undone = await act().then(() => "", words);
   if (undone === run.undone) return;
@@ -79,7 +78,7 @@ export function placeKey(id) {
 }
 
 export function roomName(id) {
-  if (id === null || id === undefined) return "somewhere";
+  if (id === null || id === undefined) return "unknown place";
   return run.names[placeKey(id)] || (typeof id === "string" ? id : `Room ${id}`);
 }
 
@@ -188,7 +187,7 @@ export async function positionOf(episode, turn) {
 // A turn that something refers to by its number.
 export async function openTurn(episode, turn) {
   const at = run.episodes.has(episode) ? await positionOf(episode, turn) : null;
-  if (at === null) throw new Unanswered(`There is no turn ${turn} of an episode ${episode} here.`);
+  if (at === null) throw new Unanswered(`Episode ${episode} has no turn ${turn}.`);
   await show(episode, at);
   Object.assign(view, { panel: "transcript", beside: null });
 }
@@ -272,7 +271,7 @@ async function keepRows(episode, grown) {
   offer(path, `${grown.generation}.${grown.from + grown.rows.length}`, answer);
 }
 
-// Who follows is shown the newest turn, of the newest episode.
+// Moves a following page to the newest turn of the newest episode.
 async function keepUp() {
   const last = [...run.episodes.keys()].at(-1);
   if (last === undefined) return;

@@ -1,4 +1,4 @@
-// Several runs side by side: what each came to, their learning curves, where their points came from, and all their episodes.
+// Several runs side by side: results, learning curves, scoring actions and all episodes.
 import { count, el, fill, shorten, svg } from "./dom.js";
 import { ask } from "./api.js";
 import { FIGURES, change, duration, money, sum, tokens } from "./figures.js";
@@ -34,7 +34,7 @@ function isPlayed({ episodes }) {
 function show() {
   if (!runs.length) return;
   const played = runs.filter(isPlayed).length;
-  byId("standing").textContent = `${count(runs.length, "run")}${played ? `, ${played} still played` : ""}`;
+  byId("standing").textContent = `${count(runs.length, "run")}${played ? `, ${played} in progress` : ""}`;
   fill(byId("runs-body"), JSON.stringify([runs, sorts, byId("runs-body").clientWidth]), [sorting("runs", "Runs", RUN_COLUMNS, runs.map(totals)), ...curves(), ...points(), el("h3", {}, "All episodes"),
     sorting("episodes", "Episodes of all runs", EPISODE_COLUMNS, runs.flatMap((run) => run.episodes.map((row) => ({ ...row, run }))))]);
 }
@@ -65,7 +65,7 @@ const RUN_COLUMNS = [
   { id: "episodes", name: "Episodes", value: (row) => row.rows.length, number: true },
   { id: "turns", name: "Turns", value: total("turns"), number: true },
   { id: "best", name: "Best", value: (row) => row.best?.score ?? null, cell: (row) => (row.best ? link(row.run, row.best.episode, row.best.last_turn, `${row.best.score}`) : "–"), number: true },
-  { id: "average", name: "Average", title: "Average score of its episodes", value: (row) => row.average, cell: (row) => row.average?.toFixed(1) ?? "–", number: true },
+  { id: "average", name: "Average", title: "Average score per episode", value: (row) => row.average, cell: (row) => row.average?.toFixed(1) ?? "–", number: true },
   { id: "last", name: "Last", value: (row) => row.last?.score ?? null, cell: (row) => (row.last ? link(row.run, row.last.episode, row.last.last_turn, `${row.last.score ?? "–"}`) : "–"), number: true },
   { id: "rooms", name: "Rooms", value: total("new_rooms"), number: true },
   { id: "deaths", name: "Deaths", value: total("deaths"), number: true },
@@ -91,7 +91,7 @@ function line(run) {
   return svg("svg", { class: "key", viewBox: "0 0 24 8", "aria-hidden": "true" }, svg("path", { class: colour(run), d: "M0 4H24" }));
 }
 
-// The score of each episode of each run, by how many it had played before.
+// The score of each episode of each run, in playing order.
 function curves() {
   const width = Math.max(340, byId("runs-body").clientWidth - 32);
   const longest = Math.max(...runs.map(({ episodes }) => episodes.length));
@@ -102,7 +102,7 @@ function curves() {
   const every = Math.ceil(longest / NAMED_POINTS);
   const marks = Array.from({ length: longest }, (_, index) => index).filter((index) => index % every === 0).map((index) => svg("text", { x: x(index), y: HEIGHT - 8 }, index + 1));
   const heights = [least, most].map((score) => svg("text", { class: "height", x: EDGE - 8, y: y(score) + 4 }, score));
-  return [el("h3", {}, "Learning curves: the score of each run’s first, second, third … episode"),
+  return [el("h3", {}, "Learning curves (score per episode)"),
     el("ul", { class: "keys" }, runs.map((run) => el("li", {}, line(run), shorten(run.name, 80)))),
     el("div", { class: "wide" }, svg("svg", { class: "learning", width, viewBox: `0 0 ${width} ${HEIGHT}`, role: "group", "aria-label": "Learning curves" },
       svg("path", { class: "axis", d: `M${EDGE} ${y(0)}H${width - EDGE}` }), ...heights, ...marks, ...runs.map((run) => curve(run, x, y))))];
@@ -118,7 +118,7 @@ function curve(run, x, y) {
   return svg("g", {}, path && svg("path", { class: colour(run), d: `M${path}` }), ...dots);
 }
 
-// Which run found a way to points, when first, and in how many turns.
+// The first turn of each scoring action in each run.
 function points() {
   const ways = new Map();
   for (const run of runs) {
@@ -134,12 +134,12 @@ function points() {
   const rows = [...ways.values()].sort((one, other) => other.found.size - one.found.size || other.gain - one.gain);
   const cell = (way, run) => {
     const [first, ...others] = way.found.get(run) ?? [];
-    return el("td", {}, first ? [link(run, ...first, first.join(":")), others.length > 0 && el("span", { class: "quiet" }, ` and ${count(others.length, "more time")}`)] : el("span", { class: "quiet" }, "never"));
+    return el("td", {}, first ? [link(run, ...first, first.join(":")), others.length > 0 && el("span", { class: "quiet" }, `, ${others.length} more`)] : el("span", { class: "quiet" }, "never"));
   };
-  const heading = el("h3", {}, "Where the points came from: the first time in each run");
-  if (!rows.length) return [heading, el("p", { class: "empty" }, "No turn changed the score.")];
+  const heading = el("h3", {}, "Scoring actions (first occurrence in each run)");
+  if (!rows.length) return [heading, el("p", { class: "empty" }, "The score never changed.")];
   return [heading, el("div", { class: "wide" }, el("table", { class: "sortable points-by-run", "aria-label": "Points by run" },
-    el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "Way"), runs.map((run) => el("th", { scope: "col" }, shorten(run.name, 40))))),
+    el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "Action"), runs.map((run) => el("th", { scope: "col" }, shorten(run.name, 40))))),
     el("tbody", {}, rows.map((way) => el("tr", {}, el("th", { scope: "row", class: "name" }, change(way.gain), " ", el("span", { class: "action", dir: "auto" }, shorten(way.action, 120)), " ", el("bdi", { class: "quiet" }, shorten(way.place, 60))), runs.map((run) => cell(way, run)))))))];
 }
 

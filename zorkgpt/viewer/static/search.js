@@ -1,10 +1,10 @@
-// Search over all episodes, and filters by what happened; keys lead from one place that was found to the next.
+// Search over all episodes, with filters by event.
 import { button, count, el, shorten, shown } from "./dom.js";
 import { ask, exported } from "./api.js";
 import { announce, attempt, finish, moment, now, openTurn, parted, roomName, run, view } from "./run.js";
 import { searchExported } from "./search_exported.js";
 
-export const EVENTS = [["score", "Score"], ["death", "Death"], ["refusal", "Refusal"], ["learned", "Learned"],
+export const EVENTS = [["score", "Score"], ["death", "Death"], ["refusal", "Rejected action"], ["learned", "Learned"],
   ["contradiction", "Contradiction"], ["disproved", "Disproved"], ["error", "Model error"]];
 const KINDS = { turn: "Turn", memory: "Memory", prompt: "Prompt" };
 const PAUSE_MS = 60;
@@ -24,24 +24,24 @@ let wanted = 0;
 export function startSearch(element) {
   section = element.closest("section");
   finish(highlight);
-  field = el("input", { type: "search", id: "find", maxlength: 200, placeholder: "Words in transcript, memories, prompts", "aria-label": "Search all episodes", on: {
+  field = el("input", { type: "search", id: "find", maxlength: 200, placeholder: "Search all episodes", "aria-label": "Search all episodes", on: {
     input: () => { clearTimeout(timer); timer = setTimeout(typed, PAUSE_MS); },
     keydown: (event) => { if (event.key === "Enter") { typed(); toHit(event.shiftKey ? -1 : 1); } },
   } });
-  chips = el("div", { class: "events", role: "group", "aria-label": "Only turns with" },
+  chips = el("div", { class: "events", role: "group", "aria-label": "Filters" },
     EVENTS.map(([id, name]) => button(name, () => toggle(id), { class: "small", "data-event": id })));
   standing = el("p", { class: "quiet", role: "status" });
   list = el("ol", { class: "hits" });
   element.append(el("div", { class: "asking" }, field,
-    button("‹", () => toHit(-1), { class: "round", "aria-label": "Previous hit", title: "Previous (Shift+N)" }),
-    button("›", () => toHit(1), { class: "round", "aria-label": "Next hit", title: "Next (N)" }),
-    button("✕", closeSearch, { class: "round", "aria-label": "Close the search", title: "Close" })), chips, standing, list);
+    button("‹", () => toHit(-1), { class: "round", "aria-label": "Previous result", title: "Previous (Shift+N)" }),
+    button("›", () => toHit(1), { class: "round", "aria-label": "Next result", title: "Next (N)" }),
+    button("✕", closeSearch, { class: "round", "aria-label": "Close search", title: "Close" })), chips, standing, list);
 }
 
 export function openSearch() {
   Object.assign(view, { screen: "turn", find: view.find ?? "", panel: "found" });
   announce();
-  // The panel is there with the next frame.
+  // The panel is rendered with the next frame.
   requestAnimationFrame(() => requestAnimationFrame(() => field.focus()));
 }
 
@@ -102,7 +102,7 @@ function request(start) {
 
 function draw() {
   const asked = view.find.trim() || view.only.length;
-  standing.textContent = !asked ? "Type words, or choose what happened." : found.hits.length ? `Found ${count(found.hits.length, "time")}` : "Nothing found.";
+  standing.textContent = !asked ? "Enter words or choose a filter." : found.hits.length ? count(found.hits.length, "result") : "No results.";
   list.replaceChildren(...found.rows.map(item));
   if (found.rows.length < found.hits.length) list.append(el("li", {}, button("Show more", () => attempt(more), { class: "small" })));
 }
@@ -113,7 +113,7 @@ async function more() {
 }
 
 function item(row) {
-  const where = row.turn > 99_999 ? `Episode ${row.episode}, its end` : `Episode ${row.episode}, turn ${row.turn}`;
+  const where = row.turn > 99_999 ? `Episode ${row.episode}, end` : `Episode ${row.episode}, turn ${row.turn}`;
   const words = [shown(row.before), row.match && el("mark", {}, row.match), shown(row.after)];
   return el("li", { "data-at": moment(row.episode, row.turn) }, button(el("span", {}, el("b", {}, where), el("span", { class: "quiet" }, ` ${KINDS[row.kind]}${row.place === undefined ? "" : `, ${shorten(roomName(row.place), 40)}`}`),
     row.title && el("span", { class: row.kind === "turn" ? "action" : "what", dir: "auto" }, shorten(row.title, 120)), el("span", { class: "words", dir: "auto" }, words)), () => attempt(() => openHit(row)), { class: "hit" }));
@@ -130,7 +130,7 @@ export function toHit(by) {
   const at = now();
   const next = by > 0 ? found.hits.find((one) => one > at) : found.hits.findLast((one) => one < at);
   if (next !== undefined) attempt(() => openTurn(...parted(next)));
-  else if (view.find !== null) standing.textContent = by > 0 ? "No further hit." : "No earlier hit.";
+  else if (view.find !== null) standing.textContent = by > 0 ? "No more results." : "No earlier results.";
 }
 
 function mark() {
@@ -139,7 +139,7 @@ function mark() {
   list.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
 }
 
-// The words in the turn that is looked at, without touching its text.
+// Highlights the words in the selected turn without changing its text.
 function highlight() {
   if (!CSS.highlights) return;
   const wanted = (view.find ?? "").trim().toLowerCase();

@@ -6,15 +6,18 @@ const AROUND = 60;
 const SPAN = 1_000_000;
 const FIELDS = ["action", "location", "location_after", "reasoning", "refused", "fault", "response"];
 const KINDS = ["memory", "prompt", "turn"];
-const lasting = (kind) => (row) => row.memory_events.some((event) => event.kind === kind && ["core", "permanent"].includes(event.persistence));
 const HOLDS = {
   score: (row) => row.score !== null && row.score_before !== null && row.score !== row.score_before,
   death: (row) => row.died,
   refusal: (row) => Boolean(row.refused || row.fault || row.rejections.length),
-  learned: lasting("added"),
   contradiction: (row) => row.memory_events.some((event) => event.kind === "contested"),
-  disproved: lasting("invalidated"),
   error: (row) => row.calls.some((call) => call.error !== null),
+};
+
+// Filters for lasting memories, by their history.
+const FATES = {
+  learned: (thread, version) => version === thread[0],
+  disproved: (thread, version, memory) => memory.superseded_by === "INVALIDATED" && version === thread.findLast(({ set }) => "superseded_by" in set),
 };
 
 let answers = null;
@@ -24,7 +27,10 @@ export async function searchExported(query, only, start) {
   answers ??= await allAnswers();
   const words = query.trim().toLowerCase();
   if (!words && !only.length) return { from: start, hits: [], rows: [] };
-  const found = [...turns(words, only), ...(words ? [...prompts(words, only), ...memories(words, only)] : [])];
+  const fates = only.filter((name) => FATES[name]);
+  const events = only.filter((name) => HOLDS[name]);
+  const withTurns = events.length > 0 || !fates.length;
+  const found = [...(withTurns ? turns(words, events) : []), ...(withTurns && words ? prompts(words, events) : []), ...memories(words, events, fates)];
   found.sort((one, other) => one.episode - other.episode || one.turn - other.turn || KINDS.indexOf(one.kind) - KINDS.indexOf(other.kind));
   return { from: start, hits: found.map((hit) => hit.episode * SPAN + hit.turn), rows: found.slice(start, start + SHOWN).map((hit) => ({ ...hit, ...snippet(hit.texts, words) })) };
 }
@@ -67,18 +73,23 @@ function prompts(words, only) {
   return found;
 }
 
-function memories(words, only) {
+function memories(words, events, fates) {
   const found = [];
+  if (!words && !fates.length) return found;
   for (const [path, place] of Object.entries(answers)) {
     if (!path.startsWith("places/")) continue;
     for (const thread of place.threads) {
       let memory = {};
       for (const version of thread) {
         memory = { ...memory, ...version.set };
-        const said = [version.set.title, version.set.text, version.reason].map((words) => words ?? "").map(String);
+        const hasFate = memory.persistence !== "ephemeral" && fates.some((name) => FATES[name](thread, version, memory));
+        if (!hasFate && (!words || (fates.length && !events.length))) continue;
+        // A memory that was learned or disproved is searched as a whole, another version by its changes.
+        const fields = hasFate ? memory : version.set;
+        const said = [version.reason, fields.text, fields.title].map((value) => String(value ?? ""));
         const [episode, turn] = [Math.floor(version.at / SPAN), version.at % SPAN];
-        if (said.some((text) => text.toLowerCase().includes(words)) && holds(all().get(`${episode}:${turn}`), only)) {
-          found.push({ episode, turn, kind: "memory", place: place.id, title: memory.title ?? "", texts: said.toReversed() });
+        if (said.some((text) => text.toLowerCase().includes(words)) && (hasFate || holds(all().get(`${episode}:${turn}`), events))) {
+          found.push({ episode, turn, kind: "memory", place: place.id, title: memory.title ?? "", texts: words ? said : [said[0] || said[1]] });
         }
       }
     }

@@ -1,7 +1,7 @@
-// Episodes beside each other, by place or by score: where they part and meet again, and what the later one knew by then.
+// Compares episodes by place or by score, and shows what the later one knew where they diverge.
 import { button, count, el, fill, shorten, turnLink } from "./dom.js";
 import { askOnce } from "./api.js";
-import { announce, current, load, moment, place, placeKey, roomName, run, view } from "./run.js";
+import { announce, current, load, moment, place, roomName, run, view } from "./run.js";
 import { believed, memoriesAt } from "./memory_state.js";
 import { memoryCard } from "./memory_card.js";
 import { change } from "./figures.js";
@@ -13,7 +13,7 @@ const FEW = 8;
 const FOLDED = 3;
 const PLACE_REM = 5;
 const EPISODE_REM = 7.5;
-const HOW = { action: "they do different things", outcome: "the same action has another outcome", end: "one of them is over" };
+const HOW = { action: "the actions differ", outcome: "the same action has different outcomes", end: "one episode ends" };
 
 let box;
 let panel;
@@ -81,9 +81,9 @@ async function episodeOf(number) {
 function tools(numbers) {
   const by = (id, name) => button(name, () => { view.by = id; announce(); }, { class: "small", "aria-pressed": String(view.by === id) });
   const others = [...run.episodes.keys()].filter((number) => !numbers.includes(number));
-  const add = el("select", { class: "small", "aria-label": "Compare with one more episode", on: { change: () => besideOthers([...view.beside, Number(add.value)]) } },
+  const add = el("select", { class: "small", "aria-label": "Add another episode", on: { change: () => besideOthers([...view.beside, Number(add.value)]) } },
     el("option", { value: "" }, "Add…"), others.map((number) => el("option", { value: number }, `Episode ${number}`)));
-  const drop = numbers.filter((number) => number !== view.episode).map((number) => button(`Episode ${number} ✕`, () => besideOthers(view.beside.filter((one) => one !== number)), { class: "small", "aria-label": `Take episode ${number} out of the comparison` }));
+  const drop = numbers.filter((number) => number !== view.episode).map((number) => button(`Episode ${number} ✕`, () => besideOthers(view.beside.filter((one) => one !== number)), { class: "small", "aria-label": `Remove episode ${number} from the comparison` }));
   return el("p", { class: "comparers" }, el("span", { role: "group", "aria-label": "Compare by" }, by("place", "By place"), by("score", "By score")), ...drop, others.length > 0 && add);
 }
 
@@ -93,12 +93,12 @@ function partings(episodes) {
   return others.map((other) => {
     const names = episodes.length > 2 ? `Episodes ${first.number} and ${other.number}: ` : "";
     const parted = parting(first, other);
-    if (!parted) return el("p", { class: "summary" }, `${names}They are the same from beginning to end.`);
+    if (!parted) return el("p", { class: "summary" }, `${names}Identical.`);
     const at = parted.same + 1;
     const together = byPlace([first, other]).find(({ cells: [mine, theirs] }) => mine && theirs && mine.first > at && theirs.first > at);
     const turns = [first, other].flatMap((episode) => (episode.columns.turns[at - 1] === undefined ? [] : [" ", to(episode, at)]));
-    return el("p", { class: "summary" }, `${names}Alike for ${count(parted.same, "turn")}. In turn ${at} ${HOW[parted.by]}:`, turns,
-      ...(together && parted.by !== "end" ? [`. Together again at ${shorten(roomName(together.place), 60)}: `, to(first, together.cells[0].first), " ", to(other, together.cells[1].first)] : []), ".");
+    return el("p", { class: "summary" }, `${names}Identical for ${count(parted.same, "turn")}. In turn ${at}, ${HOW[parted.by]}:`, turns,
+      ...(together && parted.by !== "end" ? [`. Same place again at ${shorten(roomName(together.place), 60)}: `, to(first, together.cells[0].first), " ", to(other, together.cells[1].first)] : []), ".");
   });
 }
 
@@ -108,7 +108,7 @@ function to({ number, columns }, at, words = `${number}:${columns.turns[at - 1]}
 }
 
 function table(label, episodes, first, rows) {
-  const title = ({ number }) => `Episode ${number}, ${shorten(run.episodes.get(number).reason ?? "not over", 40)}`;
+  const title = ({ number }) => `Episode ${number}, ${shorten(run.episodes.get(number).reason ?? "not finished", 40)}`;
   const head = el("thead", {}, el("tr", {}, el("th", { scope: "col" }, first), episodes.map((episode) => el("th", { scope: "col" }, title(episode)))));
   const whole = el("table", { class: "beside", "aria-label": label }, head, el("tbody", {}, rows));
   whole.style.minWidth = `${PLACE_REM + episodes.length * EPISODE_REM}rem`;
@@ -128,16 +128,10 @@ function placeRows({ episodes, rows: all }) {
 
 function placeTable(episodes, rows) {
   const more = (words, act) => button(words, () => { act(); announce(); }, { class: "small" });
-  return el("div", {}, el("p", { class: "quiet" }, "A row is a place, as long as the player stayed there. ◆ marks what no other of these episodes did at that time."),
-    shownFrom > 0 && more(`Show ${count(Math.min(STEP, shownFrom), "row")} before these`, () => { shownFrom = Math.max(0, shownFrom - STEP); }),
+  return el("div", {}, el("p", { class: "quiet" }, "Each row is one stay at a place. ◆ marks actions that no other episode took during that stay."),
+    shownFrom > 0 && more(`Show ${count(Math.min(STEP, shownFrom), "earlier row")}`, () => { shownFrom = Math.max(0, shownFrom - STEP); }),
     table("Episodes by place", episodes, "Place", rows.slice(shownFrom, shownTo).map((row) => placeRow(row, episodes))),
-    rows.length > shownTo && more(`Show ${count(Math.min(STEP, rows.length - shownTo), "row")} after these`, () => { shownTo += STEP; }));
-}
-
-// Mazes have many rooms of one name.
-function isAmbiguous(id) {
-  const name = run.names[placeKey(id)];
-  return Object.values(run.names).filter((other) => other === name).length > 1;
+    rows.length > shownTo && more(`Show ${count(Math.min(STEP, rows.length - shownTo), "later row")}`, () => { shownTo += STEP; }));
 }
 
 // Many rows alike become one, until they are opened.
@@ -152,10 +146,10 @@ function folded(rows) {
 
 function placeRow(row, episodes) {
   if (!row.fold) {
-    return el("tr", { class: row.marks }, el("th", { scope: "row", dir: "auto" }, shorten(roomName(row.place), 60), isAmbiguous(row.place) && el("span", { class: "quiet" }, ` ${row.place}`)), row.cells.map((stay, number) => stayCell(stay, row.done[number], episodes[number])));
+    return el("tr", { class: row.marks }, el("th", { scope: "row", dir: "auto" }, shorten(roomName(row.place), 60)), row.cells.map((stay, number) => stayCell(stay, row.done[number], episodes[number])));
   }
   const [first, last] = [row.fold[0], row.fold.at(-1)];
-  const open = button(`${row.fold.length} places alike`, () => { opened.add(first.cells[0].first); announce(); }, { class: "small", title: "Show them" });
+  const open = button(`${row.fold.length} identical places`, () => { opened.add(first.cells[0].first); announce(); }, { class: "small", title: "Show them" });
   return el("tr", { class: row.marks }, el("th", { scope: "row" }, open), episodes.map((episode, number) => el("td", {}, to(episode, first.cells[number].first, span(episode, first.cells[number].first, last.cells[number].last)))));
 }
 
@@ -167,7 +161,7 @@ function span({ number, columns }, first, last) {
 function stayCell(stay, done, episode) {
   if (!stay) return el("td", { class: "over" }, "–");
   const item = (one) => el("li", {}, to(episode, one.at, one.turn), " ", el("span", { class: "action", dir: "auto" }, shorten(one.action, 120)), " ",
-    one.own && el("span", { class: "own", title: "No other of these episodes did this here" }, "◆"), ...badges(one));
+    one.own && el("span", { class: "own", title: "Only this episode did this here" }, "◆"), ...badges(one));
   const rest = done.length > FEW && el("li", { class: "quiet" }, `and ${done.length - FEW} more, until `, to(episode, stay.last));
   return el("td", {}, el("p", { class: "where" }, to(episode, stay.first, span(episode, stay.first, stay.last))), el("ul", { class: "deeds" }, done.slice(0, FEW).map(item), rest));
 }
@@ -177,12 +171,12 @@ function badges({ gain, died }) {
 }
 
 function scoreTable({ episodes, rows: all }) {
-  const cell = (one, episode) => (one ? el("td", {}, el("p", { class: "where" }, to(episode, one.at)), `${count(one.score, "point")}, ${count(one.since, "turn")} after ${one.since === one.turn ? "the beginning" : "the points before"}`) : el("td", { class: "over" }, "not in this episode"));
+  const cell = (one, episode) => (one ? el("td", {}, el("p", { class: "where" }, to(episode, one.at)), `${count(one.score, "point")}, ${count(one.since, "turn")} after ${one.since === one.turn ? "the start" : "the last points"}`) : el("td", { class: "over" }, "never"));
   const rows = all.map((row) => el("tr", { class: row.cells.every(Boolean) ? "" : "differs" },
     el("th", { scope: "row" }, change(row.gain), " ", el("span", { class: "action", dir: "auto" }, shorten(row.action, 80)), " ", el("bdi", { class: "quiet" }, shorten(roomName(row.place), 60))),
     row.cells.map((one, number) => cell(one, episodes[number]))));
   const end = (episode) => el("td", {}, episode.columns.turns.length ? to(episode, episode.columns.turns.length) : "–", ` ${episode.columns.scores.at(-1) ?? "?"} points`);
-  return table("Episodes by score", episodes, "What changed the score", [...rows, el("tr", {}, el("th", { scope: "row" }, "The end"), episodes.map(end))]);
+  return table("Episodes by score", episodes, "Action", [...rows, el("tr", {}, el("th", { scope: "row" }, "End"), episodes.map(end))]);
 }
 
 // The row of the turn that is looked at comes into sight.
@@ -208,6 +202,6 @@ async function whatTheLaterKnew(one, other) {
 
 function explained(knew) {
   if (knew === null) return [];
-  const heading = el("h3", { dir: "auto" }, `What episode ${knew.other} knew of ${shorten(roomName(knew.id), 60)}, where they part, and episode ${knew.one} did not`);
-  return [heading, ...(knew.fresh.length ? knew.fresh.map((state) => memoryCard(state)) : [el("p", { class: "empty" }, "Nothing more: both knew the same of this place.")])];
+  const heading = el("h3", { dir: "auto" }, `Memories of ${shorten(roomName(knew.id), 60)} that only episode ${knew.other} had when they diverged (not episode ${knew.one})`);
+  return [heading, ...(knew.fresh.length ? knew.fresh.map((state) => memoryCard(state)) : [el("p", { class: "empty" }, "None. Both had the same memories of this place.")])];
 }

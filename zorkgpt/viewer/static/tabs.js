@@ -1,4 +1,4 @@
-// The tabs of the panel "What it knows", in their order. A new one is a module and a row here.
+// The tabs of the memory panel, in order. To add one, write a module and add a row here.
 import { startMemories, updateMemories } from "./memories.js";
 import { startKnowledge, startObjectives, updateKnowledge, updateObjectives } from "./goals_and_knowledge.js";
 

@@ -1,4 +1,4 @@
-// The scrubber: every turn of an episode, over the curve of its score, with what stood out.
+// The timeline: a slider over the turns and the score curve, with marks for events.
 import { button, el, fill, shorten, svg } from "./dom.js";
 import { exported } from "./api.js";
 import { MARK, attempt, current, go, placesOf, roomName, run, show, turnNumber, turnRow, view } from "./run.js";
@@ -24,8 +24,8 @@ export function startTimeline(element) {
     go(Number(slider.value), Number(slider.value) === Number(slider.max));
   } } });
   label = el("p", { id: "when" });
-  playButton = button("▶", play, { class: "round", "aria-label": "Play the turns one after the other", title: "Play (space)" });
-  followButton = button("Follow", () => follow(), { id: "follow", title: "Stay with the newest turn (F)" });
+  playButton = button("▶", play, { class: "round", "aria-label": "Play turns automatically", title: "Play (Space)" });
+  followButton = button("Follow", () => follow(), { id: "follow", title: "Follow the newest turn (F)" });
   const step = (by, sign, name) => button(sign, () => { stop(); stepBy(by); }, { class: "round", "aria-label": name, title: name });
   element.append(
     el("div", { class: "steps" }, step(-1, "‹", "Previous turn"), playButton, step(1, "›", "Next turn")),
@@ -53,7 +53,7 @@ export function updateTimeline() {
   drawCurve(row.columns, length, best);
 }
 
-// Stepping is told to those who listen, once they rest on a turn.
+// Announces the turn to screen readers once stepping pauses.
 function say(words) {
   const key = `${view.episode}.${view.at}`;
   if (key === said) return;
@@ -65,7 +65,7 @@ function say(words) {
   }, REST_MS);
 }
 
-// All episodes are drawn to the scale of the best, so that their curves can be compared.
+// All episodes use the scale of the best one, so that curves can be compared.
 function drawCurve(columns, length, best) {
   const key = `${view.episode}.${length}.${best}`;
   if (curve.dataset.key === key) return;

@@ -1,7 +1,7 @@
-// The transcript: pages of turns, of which only those near the window are there.
+// The transcript: only pages of turns near the window are rendered.
 import { button, el, folded, pieces, prose, shorten } from "./dom.js";
 import { ask } from "./api.js";
-import { MARK, announce, attempt, current, go, page, roomName, run, view } from "./run.js";
+import { announce, attempt, current, go, page, roomName, run, view } from "./run.js";
 
 const GUESSED_HEIGHT = 150;
 const AHEAD = "500px 0px";
@@ -106,20 +106,20 @@ function drop(sheet) {
 
 function turn(row, at, episode) {
   const head = el("header", {}, button(row.turn, () => select(at), { class: "number", "aria-label": `Go to turn ${row.turn}` }));
-  head.append(el("bdi", { class: "where" }, shorten(row.location || roomName(row.location_id), 60)), ...badges(row));
+  head.append(el("bdi", { class: "where" }, shorten(row.location_id === null ? row.location : roomName(row.location_id), 60)), ...badges(row));
   const article = el("article", { class: `turn${row.failed ? " failed" : ""}`, "data-at": at }, head);
   article.append(el("p", { class: "action", dir: "auto" }, shorten(row.action, 300)));
-  if (row.reasoning) article.append(folded("Why", () => wholly(row, "reasoning", episode, "reasoning"), { class: "why" }));
+  if (row.reasoning) article.append(folded("Reasoning", () => wholly(row, "reasoning", episode, "reasoning"), { class: "why" }));
   for (const word of ["refused", "fault"]) if (row[word]) article.append(prose(row[word], "fault"));
   article.append(wholly(row, "response", episode, "story"));
   return article;
 }
 
-// Of a long text the rest is fetched once somebody wants it.
+// The rest of a long text is loaded on request.
 export function wholly(row, name, episode, className) {
   const text = prose(row[name], className);
   if (!row.cut.includes(name)) return text;
-  const more = button("Show all of it", () => attempt(async () => {
+  const more = button("Show all", () => attempt(async () => {
     text.replaceChildren(...pieces((await ask(`episodes/${episode}/turns/${row.turn}`))[name], className));
     more.remove();
   }), { class: "small" });
@@ -141,11 +141,11 @@ export function badges(row) {
   ].filter(Boolean);
 }
 
-// Who chose the action, if that was not the player of the episode.
+// Who chose the action, if not the player of the episode.
 function chooser(row) {
   const usual = run.episodes.get(view.episode)?.player;
   if (!row.player || !usual || row.player === usual) return [];
-  if (row.player === "return") return [el("span", { class: "badge quiet" }, "going back")];
+  if (row.player === "return") return [el("span", { class: "badge quiet" }, "returning")];
   if (row.player === "rules") return [el("span", { class: "badge warn", title: "The model gave no usable answer" }, "chosen by the rules")];
   return [el("span", { class: "badge quiet" }, `chosen by ${shorten(row.player, 30)}`)];
 }
@@ -189,8 +189,4 @@ function topOf(element) {
 function within(element) {
   const top = topOf(element);
   return top < box.scrollTop + box.clientHeight && top + element.offsetHeight > box.scrollTop;
-}
-
-export function hasMark(marks, name) {
-  return (marks & MARK[name]) !== 0;
 }

@@ -1,4 +1,4 @@
-// Everything about the turn that is looked at: where, what it carried, what it learned, who objected, which models were asked.
+// Details of the selected turn: place, inventory, memory changes, critic and model calls.
 import { count, el, fill, folded, prose, shorten, shown, turnLink } from "./dom.js";
 import { announce, current, moment, place, placesOf, roomName, run, turnRow, view } from "./run.js";
 import { badges, wholly } from "./transcript.js";
@@ -13,8 +13,8 @@ import { copyButton } from "./clipboard.js";
 import { linkTo } from "./address.js";
 
 const WORDS = {
-  added: "Learned", "seen again": "Known already, counted once more", merged: "Known in other words, not written again",
-  superseded: "Superseded", contested: "Contradicts what was known: both are kept apart", qualified: "Holds in a certain state only", invalidated: "Found to be wrong", ignored: "Not kept",
+  added: "Learned", "seen again": "Already known", merged: "Already known in other words",
+  superseded: "Superseded", contested: "Contradicts another memory; both are kept", qualified: "Limited to a certain state", invalidated: "Marked as wrong", ignored: "Not saved",
 };
 const REFUSED = new Set(["seen again", "merged", "ignored"]);
 
@@ -41,11 +41,11 @@ export async function updateTurn() {
 }
 
 function opening(row) {
-  const facts = [["Player", row.player], ["Story", row.title], ["Seed", row.seed], ["Turns at most", row.max_turns], ["Began", row.started]];
+  const facts = [["Player", row.player], ["Story", row.title], ["Seed", row.seed], ["Maximum turns", row.max_turns], ["Started", row.started.replace(/^(.{10})T(.{5}).*\+00:00$/, "$1 $2 UTC")]];
   return [el("dl", { class: "facts" }, facts.filter(([, value]) => value !== null && value !== "").flatMap(([name, value]) => [el("dt", {}, name), el("dd", { dir: "auto" }, shorten(value, 120))]))];
 }
 
-// Which of what it knew the action relied on, as far as that can be told.
+// Memories, objectives and knowledge that the action was based on, as far as known.
 async function reliances(turn, episode) {
   const found = [];
   for (const id of placesInReason(turn)) {
@@ -59,8 +59,8 @@ async function reliances(turn, episode) {
     const why = objectiveRelied(one, turn);
     if (why) found.push(reliance("Objective", one.text, why, turnLink(objectives.episode, objectives.note.turn)));
   }
-  for (const line of knowledgeLines(knowledge?.note.text, turn)) found.push(reliance("Knowledge", line, "its words stand in the reason", turnLink(knowledge.episode, knowledge.note.turn)));
-  return found.length ? [el("h3", {}, "What it relied on"), el("ul", { class: "reliances" }, found)] : [];
+  for (const line of knowledgeLines(knowledge?.note.text, turn)) found.push(reliance("Knowledge", line, "mentioned in the reason", turnLink(knowledge.episode, knowledge.note.turn)));
+  return found.length ? [el("h3", {}, "Based on"), el("ul", { class: "reliances" }, found)] : [];
 }
 
 function reliance(kind, words, why, source) {
@@ -78,7 +78,7 @@ function asText(turn, episode) {
   const score = turn.score === null ? "" : `, score ${turn.score}${gained ? ` (${gained > 0 ? "+" : ""}${gained})` : ""}`;
   const lines = [`Episode ${episode}, turn ${turn.turn}, ${turn.location}${turn.location_after_id === turn.location_id ? "" : ` → ${turn.location_after}`}${score}`,
     ...(turn.reasoning ? [`Why: ${turn.reasoning}`] : []), `> ${turn.action}`, "", ...["refused", "fault"].filter((name) => turn[name]).map((name) => turn[name]), turn.response ?? "", "",
-    `Carried: ${turn.inventory.join(", ") || "nothing"}`,
+    `Inventory: ${turn.inventory.join(", ") || "empty"}`,
     ...turn.memory_events.map((event) => `${WORDS[event.kind] ?? event.kind}: ${event.title}${event.text ? `: ${event.text}` : ""}`)];
   return `${lines.join("\n").trim()}\n`;
 }
@@ -94,7 +94,7 @@ function whereabouts(turn, before) {
     el("p", { class: "action", dir: "auto" }, shorten(turn.action, 300)),
     el("p", { class: "way", dir: "auto" }, shorten(way, 160), " ", ...badges(turn)),
     turn.reasoning && wholly(turn, "reasoning", view.episode, "reasoning"),
-    el("h3", {}, "Carried"), items.length ? el("ul", { class: "items" }, items) : el("p", { class: "empty" }, "Nothing."));
+    el("h3", {}, "Inventory"), items.length ? el("ul", { class: "items" }, items) : el("p", { class: "empty" }, "Empty"));
 }
 
 async function writings(turn) {
@@ -103,7 +103,7 @@ async function writings(turn) {
   const places = new Map();
   for (const id of new Set(events.map((event) => event.location_id))) if (id !== null) places.set(id, await place(id));
   const at = moment(view.episode, turn.turn);
-  return [el("h3", {}, "What it made of this turn"), el("ul", { class: "writings" }, events.map((event) => writing(event, places.get(event.location_id), at)))];
+  return [el("h3", {}, "Memory changes"), el("ul", { class: "writings" }, events.map((event) => writing(event, places.get(event.location_id), at)))];
 }
 
 function writing(event, answer, at) {
@@ -133,7 +133,7 @@ function versionOf(event, answer, at) {
 }
 
 function verdicts(turn) {
-  const all = turn.rejections.map((one) => [one, one.obeyed ? "rejected" : "rejected, played all the same"]);
+  const all = turn.rejections.map((one) => [one, one.obeyed ? "rejected" : "rejected, but played anyway"]);
   if (turn.critic_score !== null) all.push([{ action: turn.action, judge: "model", score: turn.critic_score }, "played"]);
   if (!all.length) return [];
   return [el("h3", {}, "The critic"), el("ul", { class: "verdicts" }, all.map(([one, what]) => el("li", {},
@@ -142,20 +142,20 @@ function verdicts(turn) {
     one.reason && prose(one.reason, "reason"))))];
 }
 
-// What was read in the answer: only what there was to read.
+// Extracted fields that are not empty.
 function read(extraction) {
   const found = Object.entries(extraction ?? {}).filter(([name, value]) => name !== "by" && (Array.isArray(value) ? value.length : value && typeof value !== "object"));
   if (!found.length) return [];
   const words = (value) => shorten(Array.isArray(value) ? value.map(shown).join(", ") : value === true ? "yes" : value, 300);
-  return [el("h3", {}, "Read in the answer"), el("dl", { class: "facts" }, found.flatMap(([name, value]) => [el("dt", {}, shorten(name.replaceAll("_", " "), 40)), el("dd", { dir: "auto" }, words(value))]))];
+  return [el("h3", {}, "Extracted from the response"), el("dl", { class: "facts" }, found.flatMap(([name, value]) => [el("dt", {}, shorten(name.replaceAll("_", " "), 40)), el("dd", { dir: "auto" }, words(value))]))];
 }
 
-// What the player was told before it chose, the last time that it was asked.
+// The sections of the player's last prompt in this turn.
 async function promptOf(turn, episode) {
   const call = turn.calls.filter(({ role }) => role === PLAYER).at(-1);
   if (!call) return [];
   const held = await askOnce(`episodes/${episode}/calls/${call.call}`).then(promptBudget, (error) => el("p", { class: "empty" }, error.message));
-  return [el("h3", {}, "What its prompt held"), held];
+  return [el("h3", {}, "Prompt sections"), held];
 }
 
 function calls(turn, episode) {
@@ -165,5 +165,5 @@ function calls(turn, episode) {
 
 function ending(row, at) {
   if (at < row.columns.turns.length || row.reason === null) return [];
-  return [el("p", { class: "ending" }, `The episode ended: ${shorten(row.reason, 60)}.`), row.message && folded("Why", () => prose(row.message))];
+  return [el("p", { class: "ending" }, `Episode ended: ${shorten(row.reason, 60)}`), row.message && folded("Details", () => prose(row.message))];
 }
