@@ -48,8 +48,19 @@ def test_show_tells_every_room(folder, capsys):
         "3 Pit\n"
         "  up → 1 Hall (40% sure, pruned)\n"
         "  say plugh ⇢ 1 Hall (transported, 1x)\n"
-        "Rooms: 3. Ways: 3. Rooms with something left to try: 1.\n"
+        "Rooms: 3. Exits: 3. Rooms with untried exits: 1.\n"
     )
+
+
+def test_the_group_alone_lists_the_rooms(folder, tmp_path, capsys):
+    assert run(["map", "--workdir", str(folder)]) == 0
+    listed = capsys.readouterr().out
+    run(["map", "show", "--workdir", str(folder)])
+    assert listed == capsys.readouterr().out
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    assert run(["map", "--workdir", str(empty)]) == 0
+    assert capsys.readouterr().out.startswith("No map yet")
 
 
 def test_svg_and_graphml_are_written_to_a_file(folder, capsys):

@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 from tests.fixtures.memory import memory
 from zorkgpt.cli.memory_changes import app
+from zorkgpt.memory.ids import id_of_title
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.storage.shelves import ShelfSizes
 
@@ -28,20 +29,21 @@ def run(folder, *arguments):
 
 
 TROLL = (
-    "[DANGER permanent, superseded: It killed me] Troll is friendly (episode 1, turn 3): The text of Troll is friendly."
+    f"{id_of_title(5, 'Troll is friendly')}  [DANGER permanent, superseded: It killed me] "
+    "Troll is friendly (episode 1, turn 3): The text of Troll is friendly."
 )
-SWORD = "[NOTE core] Sword (episode 1, turn 3): A [bold]sword[/bold] \ufffd[31mhangs here."
-ROPE = "[NOTE permanent] Rope (episode 1, turn 3): The text of Rope."
+SWORD = f"{id_of_title(5, 'Sword')}  [NOTE core] Sword (episode 1, turn 3): A [bold]sword[/bold] \ufffd[31mhangs here."
+ROPE = f"{id_of_title(6, 'Rope')}  [NOTE permanent] Rope (episode 1, turn 3): The text of Rope."
 
 
 def test_show_prints_what_is_known_as_it_is(folder):
-    hall = f"Location 5: Hall [red]\n  {SWORD}\n  {TROLL}\n"
+    hall = f"Hall [red] (5)\n  {SWORD}\n  {TROLL}\n"
     assert run(folder, "show", 5) == (0, hall, "")
-    assert run(folder, "show") == (0, f"{hall}Location 6: Attic\n  {ROPE}\n", "")
+    assert run(folder, "show") == (0, f"{hall}Attic (6)\n  {ROPE}\n", "")
 
 
 def test_check_lists_what_was_not_understood(folder):
-    assert run(folder, "check") == (0, "3 memories read, 0 not understood and kept as found.\n", "")
+    assert run(folder, "check") == (0, "3 memories read, 0 lines not parsed and left unchanged.\n", "")
     file = folder / "Memories.md"
     file.write_text(file.read_text() + "\nMy own note.\n\n**[NOTE - CORE] Half an entry\n")
     code, said, _ = run(folder, "check")
@@ -50,7 +52,7 @@ def test_check_lists_what_was_not_understood(folder):
         [
             "line 27: text that is no memory: 'My own note.'",
             "line 29: not a memory: the header has no *(Ep…, T…)* at its end",
-            "3 memories read, 2 not understood and kept as found.",
+            "3 memories read, 2 lines not parsed and left unchanged.",
         ],
     )
 
@@ -68,18 +70,18 @@ def test_stats_counts(folder):
 
 
 def test_search_finds_words(folder):
-    assert run(folder, "search", "ropes") == (0, f"6 Attic: {ROPE}\n", "")
-    assert run(folder, "search", "xyzzy") == (0, "Nothing found.\n", "")
+    assert run(folder, "search", "ropes") == (0, f"Attic (6): {ROPE}\n", "")
+    assert run(folder, "search", "xyzzy") == (0, "No matches.\n", "")
 
 
 def test_search_can_be_kept_to_some_memories(folder):
-    assert run(folder, "search", "rope sword", "--location", 6) == (0, f"6 Attic: {ROPE}\n", "")
-    assert run(folder, "search", "rope", "--class", "core") == (0, "Nothing found.\n", "")
+    assert run(folder, "search", "rope sword", "--location", 6) == (0, f"Attic (6): {ROPE}\n", "")
+    assert run(folder, "search", "rope", "--class", "core") == (0, "No matches.\n", "")
     assert run(folder, "search", "troll", "--status", "superseded", "--category", "danger")[1].endswith(f"{TROLL}\n")
 
 
 def test_the_history_can_be_compacted(folder):
-    assert run(folder, "compact") == (0, "5 lines of history, now 4.\n", "")
+    assert run(folder, "compact") == (0, "History shortened from 5 lines to 4.\n", "")
 
 
 def test_a_memory_on_shelves_is_checked_exported_and_imported_like_any(folder, tmp_path):
@@ -88,7 +90,7 @@ def test_a_memory_on_shelves_is_checked_exported_and_imported_like_any(folder, t
         assert manager.add_memory(7, "Cellar", memory("Barrel"))
         everything = manager.memory_cache
     assert len(list((folder / "Memories").glob("*.md"))) == 3
-    assert run(folder, "check") == (0, "4 memories read, 0 not understood and kept as found.\n", "")
+    assert run(folder, "check") == (0, "4 memories read, 0 lines not parsed and left unchanged.\n", "")
     shelf = folder / "Memories" / "0001.md"
     shelf.write_text(shelf.read_text() + "\n**[NOTE\n")
     code, said, _ = run(folder, "check")
@@ -121,7 +123,7 @@ def test_export_without_json_is_the_file(folder):
 
 def test_a_location_can_be_given_another_number(folder):
     assert run(folder, "move", 6, 60) == (0, "1 memory moved from location 6 to 60.\n", "")
-    assert run(folder, "show", 60) == (0, f"Location 60: Attic\n  {ROPE}\n", "")
+    assert run(folder, "show", 60) == (0, f"Attic (60)\n  {ROPE}\n", "")
     assert "## Location 60: Attic\n" in (folder / "Memories.md").read_text()
 
 
@@ -129,8 +131,8 @@ def test_history_says_what_became_of_a_memory_and_why(folder):
     code, said, _ = run(folder, "history", "troll is friendly")
     assert code == 0
     assert [line[20:] for line in said.splitlines() if line.startswith("20")] == [
-        "added at 5 Hall [red] (agent)",
-        "invalidated at 5 Hall [red] (agent)",
+        "added, Hall [red] (5) (by the player)",
+        "invalidated, Hall [red] (5) (by the player)",
     ]
     assert f"    {TROLL}\n" in said
 
@@ -138,13 +140,13 @@ def test_history_says_what_became_of_a_memory_and_why(folder):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["show", 99], "Nothing is remembered of location 99."),
+        (["show", 99], "No memories of location 99."),
         (["move", 7, 8], "There is no location 7 in "),
-        (["move", 5, 5], "Location 5 has that number already."),
-        (["history", "No such"], "There is no memory titled 'No such' in the history."),
+        (["move", 5, 5], "Location 5 already has this number."),
+        (["history", "No such"], "No memory has the id or title 'No such'."),
         (["import", "/nowhere/at-all"], "Can't read /nowhere/at-all: No such file or directory"),
-        (["show", "five"], "Nothing is remembered of location five."),
-        (["show", " "], "a text must not be blank"),
+        (["show", "Atics"], "No location is called 'Atics'. Did you mean\n  Attic (6)"),
+        (["show", " "], "The location is blank."),
     ],
 )
 def test_bad_input_is_a_message_and_exit_code_2(folder, arguments, message):
@@ -198,18 +200,87 @@ def test_a_nesting_too_deep_to_read_is_not_imported(folder, tmp_path):
     assert run(folder, "import", tmp_path / "deep.json")[0] == 2
 
 
-def test_why_tells_the_story_of_a_memory(folder):
-    code, said, _ = run(folder, "why", "troll is friendly")
+def test_explain_tells_origin_and_changes_of_a_memory(folder):
+    code, said, _ = run(folder, "explain", "troll is friendly")
     lines = said.splitlines()
-    assert (code, lines[:2]) == (0, ["Location 5: Hall [red]", f"  {TROLL}"])
-    assert lines[2].startswith("  made on 20")
-    assert lines[3].startswith("  invalidated on 20")
-    assert lines[3].endswith(": It killed me")
-    [told] = json.loads(run(folder, "why", "Troll is friendly", "--location", 5, "--json")[1])
+    assert (code, lines[:3]) == (0, ["Hall [red] (5)", f"  {TROLL}", "  Origin"])
+    assert lines[3].startswith("    learned on 20")
+    assert lines[4] == "  Changes"
+    assert lines[5].startswith("    invalidated on 20")
+    assert lines[5].endswith(": It killed me")
+    [told] = json.loads(run(folder, "explain", "Troll is friendly", "--location", 5, "--json")[1])
     assert [change["kind"] for change in told["changes"]] == ["added", "invalidated"]
     assert told["memory"]["status"] == "SUPERSEDED"
-    assert run(folder, "why", "Axe") == (2, "", "zorkgpt: There never was a memory titled 'Axe'.\n")
-    assert run(folder, "why", "Rope", "--location", 5)[0] == 2
+    assert run(folder, "explain", "Axe")[0] == 2
+    assert run(folder, "explain", "Rope", "--location", 5)[0] == 2
+
+
+@pytest.mark.parametrize("place", ["5", "hall [RED]", "hall"])
+def test_a_place_is_found_by_number_name_or_unique_prefix(folder, place):
+    assert run(folder, "show", place) == (0, f"Hall [red] (5)\n  {SWORD}\n  {TROLL}\n", "")
+    assert run(folder, "search", "sword rope", "--location", place)[1] == f"Hall [red] (5): {SWORD}\n"
+    assert run(folder, "pin", "Sword", "--location", place)[0] == 0
+
+
+def test_places_of_one_name_are_told_apart_by_number(folder):
+    with SimpleMemoryManager.open(folder) as manager:
+        manager.add_memory(7, "Attic", memory("Barrel"))
+    assert run(folder, "show", "att") == (
+        2,
+        "",
+        "zorkgpt: Several locations fit 'att'. Give the number of one:\n  Attic (6)\n  Attic (7)\n",
+    )
+    assert [line for line in run(folder, "show")[1].splitlines() if line[0] != " "] == [
+        "Hall [red] (5)",
+        "Attic (6)",
+        "Attic (7)",
+    ]
+
+
+@pytest.fixture
+def quoted(folder):
+    with SimpleMemoryManager.open(folder) as manager:
+        manager.add_memory(6, "Attic", memory("“open trunk” works"))
+        manager.add_memory(6, "Attic", memory("“open chest” fails"))
+    return folder
+
+
+@pytest.mark.parametrize("command", ["explain", "history", "pin", "hide"])
+@pytest.mark.parametrize("given", [id_of_title(6, "“open trunk” works"), '"OPEN trunk" works', "trunk"])
+def test_a_memory_is_found_by_id_title_or_part_of_it(quoted, command, given):
+    code, said, error = run(quoted, command, given)
+    assert (code, error) == (0, "")
+    assert "“open trunk” works" in said
+    assert "chest" not in said
+
+
+@pytest.mark.parametrize("command", ["explain", "history", "pin", "hide"])
+def test_what_fits_several_memories_or_none_names_candidates(quoted, command):
+    trunk, chest = (f"{id_of_title(6, title)}  {title}" for title in ("“open trunk” works", "“open chest” fails"))
+    several = f"Several memories fit 'open'. Give the id of one:\n  {trunk}, Attic (6)\n  {chest}, Attic (6)\n"
+    assert run(quoted, command, "open") == (2, "", f"zorkgpt: {several}")
+    code, said, error = run(quoted, command, '"opne trunk" work')
+    assert (code, said) == (2, "")
+    assert error.startswith(f"zorkgpt: No memory has the id or title '\"opne trunk\" work'. Did you mean\n  {trunk}")
+
+
+def test_a_memory_that_is_gone_can_still_be_explained(folder):
+    with SimpleMemoryManager.open(folder) as manager:
+        manager.delete("Rope", 6)
+    code, said, _ = run(folder, "explain", "rope")
+    assert (code, said.splitlines()[1]) == (0, "  Rope: no longer in the file")
+
+
+def test_the_group_alone_shows_statistics_and_how_to_go_on(folder, tmp_path):
+    code, said, error = run(folder)
+    assert (code, error) == (0, "")
+    assert said.startswith("2 locations, 3 memories\n")
+    assert "memories explain MEMORY" in said
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    code, said, error = run(empty)
+    assert (code, error) == (0, "")
+    assert said.startswith("No memories yet")
 
 
 @pytest.fixture
@@ -222,15 +293,16 @@ def two_turns(tmp_path):
 
 
 def test_show_goes_back_to_a_turn(two_turns):
-    sword = "[NOTE permanent] Sword (episode 1, turn 3): The text of Sword."
-    assert run(two_turns, "show", "--as-of", "3:8") == (0, f"Location 5: Hall\n  {sword}\n", "")
-    assert run(two_turns, "show", 5, "--as-of", "3:9")[1] == f"Location 5: Hall\n  {sword}\n  {ROPE}\n"
-    assert run(two_turns, "show", "--as-of", "3:3") == (2, "", "zorkgpt: Nothing is remembered as of 3:3.\n")
+    sword = f"{id_of_title(5, 'Sword')}  [NOTE permanent] Sword (episode 1, turn 3): The text of Sword."
+    rope = f"{id_of_title(5, 'Rope')}  [NOTE permanent] Rope (episode 1, turn 3): The text of Rope."
+    assert run(two_turns, "show", "--as-of", "3:8") == (0, f"Hall (5)\n  {sword}\n", "")
+    assert run(two_turns, "show", 5, "--as-of", "3:9")[1] == f"Hall (5)\n  {sword}\n  {rope}\n"
+    assert run(two_turns, "show", "--as-of", "3:3") == (2, "", "zorkgpt: No memories as of 3:3.\n")
 
 
 @pytest.mark.parametrize("episode", ["4", "0", "nosuch", "../runs", "3:8"])
 def test_a_turn_of_an_episode_that_nobody_knows_is_no_turn(two_turns, episode):
-    told = f"zorkgpt: --as-of {episode}:9: nothing is on record of an episode {episode}.\n"
+    told = f"zorkgpt: --as-of {episode}:9: there is no episode {episode}.\n"
     assert run(two_turns, "show", "--as-of", f"{episode}:9") == (2, "", told)
 
 
@@ -238,28 +310,35 @@ def test_show_goes_back_to_an_episode_that_changed_nothing(two_turns):
     log = two_turns / "runs" / "4" / "episode_log.jsonl"
     log.parent.mkdir(parents=True)
     log.touch()
-    assert run(two_turns, "show", 5, "--as-of", "4:1")[1].endswith(f"{ROPE}\n")
+    assert run(two_turns, "show", 5, "--as-of", "4:1")[1].endswith("The text of Rope.\n")
 
 
 @pytest.mark.parametrize("given", ["3", ":3", "3:", "3:x", "3:-1", "", "3:" + "9" * 5000, "9" * 5000 + ":3"])
 def test_a_turn_that_is_none_is_named(two_turns, given):
-    told = f"zorkgpt: --as-of {given} is no turn of an episode. Give both, as in --as-of 3:120.\n"
+    told = f"zorkgpt: --as-of {given} is not EPISODE:TURN, such as 3:120.\n"
     assert run(two_turns, "show", "--as-of", given) == (2, "", told)
 
 
-def test_a_person_pins_vetoes_and_edits(folder):
+def test_a_person_pins_hides_and_edits(folder):
     code, said, _ = run(folder, "pin", "sword", "--reason", "true")
-    assert (code, said) == (0, f"Location 5: {SWORD.replace('[NOTE core]', '[NOTE core, pinned]')}\n")
+    assert (code, said) == (0, f"Hall [red] (5): {SWORD.replace('[NOTE core]', '[NOTE core, pinned]')}\n")
     assert "*(Ep1, T3, +0, pinned)*" in (folder / "Memories.md").read_text()
-    assert run(folder, "pin", "Sword", "--undo")[1] == f"Location 5: {SWORD}\n"
-    assert run(folder, "veto", "Rope")[1] == f"Location 6: {ROPE.replace('permanent]', 'permanent, vetoed]')}\n"
-    assert run(folder, "veto", "Rope", "--undo")[1] == f"Location 6: {ROPE}\n"
+    assert run(folder, "pin", "Sword", "--undo")[1] == f"Hall [red] (5): {SWORD}\n"
+    assert run(folder, "hide", "Rope")[1] == f"Attic (6): {ROPE.replace('permanent]', 'permanent, hidden]')}\n"
+    assert run(folder, "hide", "Rope", "--undo")[1] == f"Attic (6): {ROPE}\n"
     arguments = ("--text", "It is long.", "--category", "discovery", "--class", "Core", "--status", "tentative")
     said = run(folder, "edit", "Rope", *arguments)[1]
-    assert said == "Location 6: [DISCOVERY core, tentative] Rope (episode 1, turn 3): It is long.\n"
-    story = run(folder, "why", "Rope")[1]
-    assert [line.split()[0] for line in story.splitlines()[3:]] == ["vetoed", "unvetoed", "edited"]
-    assert "(person)" in story
+    assert (
+        said
+        == f"Attic (6): {id_of_title(6, 'Rope')}  [DISCOVERY core, tentative] Rope (episode 1, turn 3): It is long.\n"
+    )
+    story = run(folder, "explain", "Rope")[1]
+    assert [line.split(" on ")[0].strip() for line in story.splitlines()[5:]] == [
+        "hidden",
+        "no longer hidden",
+        "edited",
+    ]
+    assert "(by a person)" in story
 
 
 def test_edits_that_are_not_to_be_are_told(folder):
@@ -270,9 +349,9 @@ def test_edits_that_are_not_to_be_are_told(folder):
         (("edit", "Rope"), "Nothing to change"),
         (("edit", "Rope", "--status", "gone"), "it must be one of ACTIVE, TENTATIVE, SUPERSEDED"),
         (("edit", "Rope", "--text", "Mine.", "--expect", "Another text."), "changed by somebody else meanwhile"),
-        (("pin", "Axe"), "There is no memory titled 'Axe'."),
-        (("pin", "Sword"), "say which with --location: 5 Hall [red], 6 Attic."),
-        (("pin", "Rope", "--location", 5), "There is no memory titled 'Rope' at location 5"),
+        (("pin", "Axe"), "No memory has the id or title 'Axe'."),
+        (("pin", "Sword"), f"{id_of_title(6, 'Sword')}  Sword, Attic (6)"),
+        (("pin", "Rope", "--location", 5), "No memory at location 5 has the id or title 'Rope'."),
     ]
     for arguments, told in wrong:
         code, _, complaint = run(folder, *arguments)

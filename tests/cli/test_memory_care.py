@@ -55,8 +55,8 @@ def classify(file, *options):
 def test_without_a_yes_nothing_is_changed(file, capsys):
     assert classify(file) == ExitCode.BAD_INPUT
     said = capsys.readouterr()
-    assert "permanent 5 Hall: Sword on the wall" in said.out
-    assert "permanent 5 Hall: Rug moves" in said.out
+    assert "permanent Hall (5): Sword on the wall" in said.out
+    assert "permanent Hall (5): Rug moves" in said.out
     assert "give --yes" in said.err
     assert file.read_text() == OLD
 
@@ -64,7 +64,7 @@ def test_without_a_yes_nothing_is_changed(file, capsys):
 def test_after_a_yes_every_memory_is_marked_and_the_old_file_is_kept(file, capsys):
     assert classify(file, "--yes") == ExitCode.OK
     said = capsys.readouterr().out
-    assert "4 memories marked" in said
+    assert "4 memories classified" in said
     assert "as it is read without a mark; no model was asked" in said
     assert file.with_name("Memories.md.unclassified.backup").read_text() == OLD
     marked = file.read_text()
@@ -80,7 +80,7 @@ def test_after_a_yes_every_memory_is_marked_and_the_old_file_is_kept(file, capsy
     before, after = (parse(text.encode()).memories(5) for text in (OLD, marked))
     assert [(one.title, one.text, one.status) for one in before] == [(one.title, one.text, one.status) for one in after]
     assert classify(file, "--yes") == ExitCode.OK
-    assert "Every memory has its mark." in capsys.readouterr().out
+    assert "Every memory has a class." in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_the_audit_marks_what_a_fresh_world_contradicts(file, capsys):
     assert run(["memories", "audit", "--file", str(file)]) == ExitCode.OK
     assert file.read_text() == before
     said = capsys.readouterr().out
-    assert "1 confirmed, 1 contradicted, 0 not checkable. Mark what is contradicted with --apply." in said
+    assert "1 confirmed, 1 contradicted, 0 not checkable. Invalidate them with --apply." in said
     assert run(["memories", "audit", "--file", str(file), "--apply"]) == ExitCode.OK
     said = capsys.readouterr().out
     assert said.endswith("1 confirmed, 1 contradicted, 0 not checkable.\n")

@@ -79,7 +79,7 @@ def test_what_was_forgotten_does_not_come_back_and_nothing_else_is_lost(manager,
     assert again.get("Password") is None
     assert again.get("Judged").memory.text == f"The door says {SECRET}."
     assert again.get("Voucher").id == before
-    assert again.why("Password") == []
+    assert again.explain("Password") == []
     again.remember(CART, "A fact.", title="Fact")
     replayed = ChangeHistory(tmp_path / "Memories.history.jsonl").replayed()
     assert {place: [one.title for one in kept] for place, kept in replayed.items() if kept} == {
@@ -119,7 +119,7 @@ def test_one_of_several_is_named_by_its_id_and_nothing_is_forgotten_by_mistake(m
             manager.forget(**given)
     manager.forget("Password", 5)
     assert manager.get("Password").location_id == CART
-    assert manager.why("Password")[0].made.change.after.title == "Password"
+    assert manager.explain("Password")[0].made.change.after.title == "Password"
 
 
 def test_a_text_is_taken_out_of_shelves_and_index(tmp_path):

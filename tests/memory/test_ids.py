@@ -147,7 +147,7 @@ def test_what_can_not_be_done_is_an_error_that_says_why(manager):
         with pytest.raises(MemoryEditError, match=said):
             door()
     manager.update(found, pinned=False, vetoed=True)
-    with pytest.raises(MemoryEditError, match="a person has vetoed it"):
+    with pytest.raises(MemoryEditError, match="a person has hidden it"):
         manager.remember(5, "The gate is shut.", title="Gate")
 
 

@@ -122,7 +122,7 @@ def test_what_is_vetoed_is_never_kept_again(open_, persistence, text):
     assert manager.get_location_memory(5) == ""
     assert manager.get_status()["metrics"]["vetoes_obeyed"] == 1
     [event] = manager.drain_events()
-    assert (event.kind, event.detail, event.text) == ("ignored", "vetoed: Lever", text)
+    assert (event.kind, event.detail, event.text) == ("ignored", "hidden by a person: Lever", text)
 
 
 def test_what_is_vetoed_does_not_come_in_the_place_of_another(open_):

@@ -173,7 +173,7 @@ def test_the_origin_is_in_the_history_and_goes_through_export_and_import(path, t
     with opened(path) as manager:
         manager.add_memory(5, "Hall", memory("Gate", episode=1, turns="132"))
         manager.add_memory(5, "Hall", memory("Gate", episode=3, turns="17"))
-        assert [seen(record.change.after) for record in manager.why("gate")[0].records] == [
+        assert [seen(record.change.after) for record in manager.explain("gate")[0].records] == [
             (None, 1, "132", 1),
             (1, 3, "132→17", 2),
         ]

@@ -143,7 +143,7 @@ def test_everything_beside_the_file_keeps_texts_and_numbers_apart(tmp_path):
         manager.record_action_outcome(place, f"Name of {place!r}", "wait", "Time passes.", {"turn": 4})
     assert set(ChangeHistory(tmp_path / "Memories.history.jsonl").replayed()) == {5, "5"}
     assert set(manager.as_of(2, 4)) == {5, "5"}
-    assert [one.location_id for one in manager.why("Lasting of '5'")] == ["5"]
+    assert [one.location_id for one in manager.explain("Lasting of '5'")] == ["5"]
 
     saved = json.loads(json.dumps(manager.snapshot()))
     resumed = SimpleMemoryManager.open(path, game_state=state)

@@ -217,7 +217,7 @@ def test_the_past_and_the_compacted_history_tell_the_same(postgres):
         assert [record.change.kind for record in records] == ["added", "seen again", "invalidated"]
         assert records[1].change.after == before
         assert replayed(records) == manager.memory_cache
-        assert [record.change.kind for record in manager.why("Rug")[0].records][-1] == "invalidated"
+        assert [record.change.kind for record in manager.explain("Rug")[0].records][-1] == "invalidated"
 
 
 def test_without_psycopg_the_extra_is_named():

@@ -31,7 +31,7 @@ def test_what_taught_it_and_what_became_of_it(path):
     play.turn(6, "pull lever", **FAILS)
     play.turn(9, "pull rope", **WORKS)
     play.manager.reset_episode()
-    [told] = play.manager.why("lever")
+    [told] = play.manager.explain("lever")
     assert (told.location_id, told.location_name, told.title) == (5, "Hall", "Lever")
     assert told.made.turn_stamp == TurnStamp(2, 3, "pull lever", "Click.")
     kinds = [record.change.kind for record in told.records]
@@ -46,12 +46,12 @@ def test_a_title_at_several_places_is_told_place_by_place(path):
     with SimpleMemoryManager.open(path) as manager:
         for place in (7, 5):
             manager.add_memory(place, f"Room {place}", memory("Sword"))
-        assert [(told.location_id, told.location_name) for told in manager.why("SWORD")] == [
+        assert [(told.location_id, told.location_name) for told in manager.explain("SWORD")] == [
             (5, "Room 5"),
             (7, "Room 7"),
         ]
-        assert [told.location_id for told in manager.why("Sword", 7)] == [7]
-        assert manager.why("Axe") == manager.why("Sword", 6) == []
+        assert [told.location_id for told in manager.explain("Sword", 7)] == [7]
+        assert manager.explain("Axe") == manager.explain("Sword", 6) == []
 
 
 def test_a_memory_without_a_history_is_told_as_it_stands(path):
@@ -59,7 +59,7 @@ def test_a_memory_without_a_history_is_told_as_it_stands(path):
         manager.add_memory(5, "Hall", memory("Sword"))
     path.with_suffix(".history.jsonl").unlink()
     with SimpleMemoryManager.open(path) as manager:
-        [told] = manager.why("Sword")
+        [told] = manager.explain("Sword")
     assert (told.made, told.records, told.memory.title) == (None, (), "Sword")
 
 
@@ -68,7 +68,7 @@ def test_one_that_was_deleted_is_told_from_the_history(path):
         manager.add_memory(5, "Hall", memory("Sword"))
     path.write_text(path.read_text().replace("**[NOTE - PERMANENT] Sword** *(Ep1, T3, +0)*\nThe text of Sword.\n", ""))
     with SimpleMemoryManager.open(path) as manager:
-        [told] = manager.why("Sword")
+        [told] = manager.explain("Sword")
     assert (told.memory, [record.change.kind for record in told.records]) == (None, ["added", "removed"])
 
 
@@ -78,7 +78,7 @@ def test_long_texts_are_cut_in_the_history(path):
     play.state.turn_count = 3
     context = {"score_delta": 5, "turn": 3}
     play.manager.record_action_outcome(5, "Hall", "pull " * 100, "A long\nstory. " * 10_000, context)
-    [told] = play.manager.why("Lever")
+    [told] = play.manager.explain("Lever")
     assert len(told.made.turn_stamp.response) == 400
     assert told.made.turn_stamp.response.startswith("A long story. A long")
     assert told.made.turn_stamp.response.endswith("…")
@@ -93,7 +93,7 @@ def test_of_a_real_run_it_tells_when_it_was_shown(tmp_path):
         turns = [event for n in (1, 2) for event in read_episode(tmp_path, n) if isinstance(event, TurnPlayed)]
         shown = [turn for turn in turns if "] At first sight: " in turn.memory_shown]
         place = shown[0].location_id
-        [told] = run.simple_memory.why("At first sight", place)
+        [told] = run.simple_memory.explain("At first sight", place)
     expected = []
     for episode in (1, 2):
         its = [turn.turn for turn in shown if (turn.episode, turn.location_id) == (episode, place)]
@@ -107,13 +107,13 @@ def test_lines_that_nobody_can_have_written_cost_only_themselves(tmp_path):
         run.play_episode()
         memory = run.simple_memory
         place = min(memory.memory_cache)
-        before = memory.why("At first sight", place)
+        before = memory.explain("At first sight", place)
     for name in ("Memories.history.jsonl", "Memories.trials.jsonl", "runs/1/episode_log.jsonl"):
         with (tmp_path / name).open("a") as file:
             file.write("[" * 100_000 + "] At first sight:\n")
     (tmp_path / "runs" / "1" / "ephemeral_session.json").write_text("[" * 100_000)
     with SimpleMemoryManager.open(tmp_path / "Memories.md") as manager:
-        assert manager.why("At first sight", place) == before
+        assert manager.explain("At first sight", place) == before
     then = AsOf.of(tmp_path / "Memories.md")
     then.refresh()
     assert place in then.all_memories(1, 8)

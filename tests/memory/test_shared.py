@@ -62,7 +62,7 @@ def test_trials_of_all_machines_are_counted_and_shown_though_their_episodes_have
         play.manager.close()
     with postgres.open() as manager:
         assert credited(manager) == {"Lever": (2, 2)}
-        [told] = manager.why("Lever")
+        [told] = manager.explain("Lever")
         assert [(trial.episode, trial.turn, trial.after) for trial in told.trials] == [(2, 4, (1, 1)), (2, 4, (2, 2))]
         assert len(list(manager.store.trials.own_trials())) == 1
 

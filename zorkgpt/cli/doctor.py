@@ -50,7 +50,7 @@ def _findings(workdir: Path | None, game: str | None) -> Iterator[Finding]:
     except ZorkGPTError as error:
         yield Finding("settings", False, str(error))
         return
-    yield Finding("settings", True, "pyproject.toml and the environment are understood")
+    yield Finding("settings", True, "pyproject.toml and the environment were read")
     story, finding = _story(game)
     yield finding
     yield _model(config)
@@ -78,7 +78,7 @@ def _model(config: GameConfiguration) -> Finding:
     try:
         choice = choose_player("auto", config)
         if choice.models is None:
-            return Finding("model", False, f"{choice.why}. Name one with --model, see docs/models.md", needed=False)
+            return Finding("model", False, f"{choice.why}. Choose one with --model, see docs/models.md", needed=False)
         served = LLMClient(choice.models).check()
     except ZorkGPTError as error:
         return Finding("model", False, str(error))
@@ -92,9 +92,7 @@ def _told(status: ModelStatus) -> str:
 def _embeddings() -> Finding:
     installed = [name for name in ("onnxruntime", "tokenizers", "sentence_transformers") if find_spec(name)]
     if not installed:
-        return Finding(
-            "embeddings", False, "no package for them is installed: memories are compared as text", needed=False
-        )
+        return Finding("embeddings", False, "not installed: memories are compared by words only", needed=False)
     return Finding("embeddings", True, f"{', '.join(installed)} installed", needed=False)
 
 
@@ -103,7 +101,9 @@ def _memories(config: GameConfiguration) -> Finding:
         with SimpleMemoryManager(path=config.memory_address) as manager:
             store, count = manager.store, manager.get_persistent_count()
             store.vectors()
-            kept = f"{store.name} holds {number_of(count, 'memory', 'memories')}; vectors are kept {store.vectors_kept}"
+            kept = (
+                f"{store.name} holds {number_of(count, 'memory', 'memories')}; vectors are stored {store.vectors_kept}"
+            )
     except ZorkGPTError as error:
         return Finding("memories", False, str(error))
     return Finding("memories", True, kept)
@@ -123,4 +123,4 @@ def _files(config: GameConfiguration, story: Story | None, *, is_given: bool) ->
         return Finding("files", False, str(error))
     memories = workdir / config.memory_file
     there = f"{memories} holds {memories.stat().st_size} bytes" if memories.exists() else "no memories yet"
-    return Finding("files", True, f"{workdir} can be written; {there}")
+    return Finding("files", True, f"{workdir} is writable; {there}")

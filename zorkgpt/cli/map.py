@@ -13,21 +13,33 @@ from zorkgpt.files import write_file
 if TYPE_CHECKING:
     from zorkgpt.world.graph import MapGraph
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+app = typer.Typer(
+    invoke_without_command=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None
+)
 
 Workdir = Annotated[
     Path | None,
-    typer.Option("--workdir", help="Where map_state.json is kept. [default: the story's folder in game_files]"),
+    typer.Option("--workdir", help="Folder of map_state.json. [default: the story's folder in game_files]"),
 ]
-Game = Annotated[
-    str | None, typer.Option("--game", help="The story: its file or its name. [default: the one played last]")
-]
-Out = Annotated[Path | None, typer.Option("--out", help="A file to write; without one, the standard output.")]
+Game = Annotated[str | None, typer.Option("--game", help="Story file or name. [default: the last one played]")]
+Out = Annotated[Path | None, typer.Option("--out", help="File to write. [default: standard output]")]
+
+
+@app.callback()
+def overview(context: typer.Context, workdir: Workdir = None, game: Game = None) -> None:
+    """Show, draw or export the map. Without a command: list the rooms."""
+    if context.invoked_subcommand is not None:
+        return
+    paths = run_paths(workdir, game)
+    if not (paths.workdir / paths.map).exists():
+        typer.echo(f"No map yet: there is no file {paths.workdir / paths.map}. The map is drawn while playing.")
+        return
+    show(workdir, game)
 
 
 @app.command()
 def show(workdir: Workdir = None, game: Game = None, out: Out = None) -> None:
-    """Every room, where its ways lead and how sure they are, and what is left to try."""
+    """List every room with its exits, their certainty, and untried directions."""
     paths = run_paths(workdir, game)
     graph, here = _graph(paths), _here(paths)
     lines = [line for room_id in sorted(graph.rooms) for line in _room(graph, room_id, room_id == here)]
@@ -36,7 +48,7 @@ def show(workdir: Workdir = None, game: Game = None, out: Out = None) -> None:
 
 @app.command()
 def svg(workdir: Workdir = None, game: Game = None, out: Out = None) -> None:
-    """The map as a picture, laid out by the compass."""
+    """Draw the map as an SVG picture."""
     from zorkgpt.world.export import draw
 
     paths = run_paths(workdir, game)
@@ -46,7 +58,7 @@ def svg(workdir: Workdir = None, game: Game = None, out: Out = None) -> None:
 
 @app.command()
 def graphml(workdir: Workdir = None, game: Game = None, out: Out = None) -> None:
-    """The map as GraphML, for programs that analyse graphs."""
+    """Write the map as GraphML, for graph programs."""
     from zorkgpt.world.export import graphml as rendered
 
     _write(rendered(_graph(run_paths(workdir, game))), out)
@@ -63,12 +75,12 @@ def _graph(paths: RunPaths) -> "MapGraph":
     path = paths.workdir / paths.map
     graph = read_map(path)
     if graph is None:
-        raise MapFileError(f"There is no map at {path}. Name its story with --game, or its folder with --workdir.")
+        raise MapFileError(f"There is no map at {path}. Choose a story with --game, or a folder with --workdir.")
     return graph
 
 
 def _here(paths: RunPaths) -> int | None:
-    """Return the location where the last episode stands or ended; None if that is not recorded."""
+    """Return the location of the player at the end of the last episode, or None if unknown."""
     try:
         here: int | None = json.loads((paths.workdir / paths.state).read_text(encoding="utf-8"))["location"]["id"]
         return here
@@ -99,7 +111,7 @@ def _room(graph: "MapGraph", room_id: int, here: bool) -> list[str]:
 
 def _summary(graph: "MapGraph") -> str:
     ways, frontiers = sum(1 for _ in graph.all_connections()), len(graph.frontiers())
-    return f"Rooms: {len(graph.rooms)}. Ways: {ways}. Rooms with something left to try: {frontiers}."
+    return f"Rooms: {len(graph.rooms)}. Exits: {ways}. Rooms with untried exits: {frontiers}."
 
 
 def _percent(part: float) -> str:

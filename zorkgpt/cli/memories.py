@@ -1,4 +1,4 @@
-"""`memories`: look at what is remembered; `memory_changes` has the commands that change it."""
+"""`memories`: inspect memories. `memory_changes` has the commands that change them."""
 
 import json
 import logging
@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
+from zorkgpt.cli.lookup import ambiguous, find_memories, find_place
 from zorkgpt.cli.paths import run_paths
 from zorkgpt.cli.process import ExitCode
 from zorkgpt.errors import MemoryEditError, MemoryStoreError
+from zorkgpt.memory.ids import memory_id
+from zorkgpt.memory.places import place_label
 from zorkgpt.text import number_of
 
 if TYPE_CHECKING:
@@ -24,129 +27,158 @@ if TYPE_CHECKING:
     from zorkgpt.memory.storage.trials import Trial
     from zorkgpt.memory.world import World
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+app = typer.Typer(
+    invoke_without_command=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None
+)
 
 Workdir = Annotated[
     Path | None,
-    typer.Option("--workdir", help="Where Memories.md is kept. [default: the story's folder in game_files]"),
+    typer.Option("--workdir", help="Folder of Memories.md. [default: the story's folder in game_files]"),
 ]
-Game = Annotated[
-    str | None, typer.Option("--game", help="The story: its file or its name. [default: the one played last]")
-]
+Game = Annotated[str | None, typer.Option("--game", help="Story file or name. [default: the last one played]")]
 File = Annotated[
     str | None,
-    typer.Option("--file", help="The memory file itself, where it has another name; or a postgresql:// address."),
+    typer.Option("--file", help="Memory file, or a postgresql:// address."),
 ]
-Title = Annotated[str, typer.Argument(help="A memory's title.")]
-Location = Annotated[
-    str | None, typer.Option("--location", help="Its location's number or text, where others have one too.")
-]
+Title = Annotated[str, typer.Argument(metavar="MEMORY", help="Id, title or unique part of a title.")]
+Location = Annotated[str | None, typer.Option("--location", help="Only memories of this location: its name or number.")]
 _LONGEST_AS_OF = 100
 """Characters of an episode and a turn; Python reads no number of thousands of digits."""
 _MOST_TRIALS, _MOST_CHANGES = 10, 10
 """How many of each are shown, the last ones; --json has all of them."""
 
 
+@app.callback()
+def overview(context: typer.Context, workdir: Workdir = None, file: File = None, game: Game = None) -> None:
+    """Inspect and edit memories. Without a command: show statistics."""
+    if context.invoked_subcommand is not None:
+        return
+    path = memory_path(workdir, file, game)
+    if isinstance(path, Path) and not path.exists():
+        say(f"No memories yet: there is no memory file at {path}. Memories are made while playing.")
+        return
+    stats(workdir, file, game)
+    say("")
+    for command, what in (
+        ("show [LOCATION]", "list memories"),
+        ("search WORDS", "find memories"),
+        ("explain MEMORY", "origin, use and changes of a memory"),
+        ("edit, pin, hide", "correct, keep or hide a memory"),
+        ("--help", "all commands"),
+    ):
+        say(f"  memories {command:<16} {what}")
+
+
 @app.command()
 def show(
     location: Annotated[
-        str | None, typer.Argument(help="A location's number or text; without one, all of them.")
+        str | None, typer.Argument(help="Name or number of a location. [default: all locations]")
     ] = None,
     as_of: Annotated[
-        str | None, typer.Option("--as-of", help="As it stood at the end of this episode's turn: 3:120")
+        str | None,
+        typer.Option("--as-of", metavar="EPISODE:TURN", help="State after this turn, such as 3:120."),
     ] = None,
     workdir: Workdir = None,
     file: File = None,
     game: Game = None,
 ) -> None:
-    """What is known of a location, or of all: every memory, with what became of it."""
+    """List the memories of a location, or of all locations."""
     with opened(workdir, file, game) as manager:
         memories = manager.all_memories() if as_of is None else _as_of(manager, as_of)
-        wanted = None if location is None else place_given(location)
+        wanted = None if location is None else place_given(manager, location)
         located = [one for one in memories if wanted in (None, one.location_id)]
         if not located:
             then = "" if as_of is None else f" as of {as_of}"
-            fail(f"Nothing is remembered{'' if location is None else f' of location {location}'}{then}.")
+            fail(f"No memories{'' if location is None else f' of location {location}'}{then}.")
         place = None
         for one in located:
             if one.location_id != place:
                 place = one.location_id
-                say(f"Location {place}: {one.location_name}".rstrip(": "))
-            say(f"  {described(one.memory)}")
+                say(place_label(place, one.location_name))
+            say(f"  {described(one.location_id, one.memory)}")
 
 
 @app.command()
-def why(
-    title: Title,
+def explain(
+    memory: Title,
     location: Location = None,
-    json_: Annotated[bool, typer.Option("--json", help="All of it, as one JSON array.")] = False,
+    json_: Annotated[bool, typer.Option("--json", help="Print everything as a JSON array.")] = False,
     workdir: Workdir = None,
     file: File = None,
     game: Game = None,
 ) -> None:
-    """What taught a memory, when the player was shown it, what came of following it, what became of it."""
+    """Show where a memory comes from, when it was shown, its results, and its changes."""
     with opened(workdir, file, game) as manager:
         with suppress(MemoryStoreError):
             manager.store.reconcile()
-        found = manager.why(title, None if location is None else place_given(location))
-        if not found:
-            fail(f"There never was a memory titled {title!r}{'' if location is None else f' at location {location}'}.")
+        place = None if location is None else place_given(manager, location)
+        found = find_memories(manager, memory, place, also_removed=True)
+        if len({one.title.casefold() for one in found}) > 1:
+            raise ambiguous(memory, found)
+        explained = [
+            each
+            for one in dict.fromkeys((one.place, one.title) for one in found)
+            for each in manager.explain(one[1], one[0])
+        ]
         if json_:
-            typer.echo(json.dumps([one.to_dict() for one in found], indent=1))
+            typer.echo(json.dumps([one.to_dict() for one in explained], indent=1))
             return
-        for one in found:
+        for one in explained:
             for line in _provenance_lines(one):
                 say(line)
 
 
+app.command("why", hidden=True)(explain)
+
+
 @app.command()
-def history(title: Title, workdir: Workdir = None, file: File = None, game: Game = None) -> None:
-    """What became of the memories of this title: what replaced what, when and why."""
+def history(memory: Title, workdir: Workdir = None, file: File = None, game: Game = None) -> None:
+    """List every change of a memory, also those that replaced it."""
     with opened(workdir, file, game) as manager:
         # A read-only folder has a history too.
         with suppress(MemoryStoreError):
             manager.store.reconcile()
-        wanted = title.casefold().strip()
-        found = False
+        found = find_memories(manager, memory, also_removed=True)
+        titles = {one.title.casefold() for one in found}
+        if len(titles) > 1:
+            raise ambiguous(memory, found)
         for record in manager.store.history.records():
             change = record.change
-            both = [memory for memory in (change.before, change.after) if memory is not None]
-            names = {memory.title.casefold() for memory in both} | {(m.superseded_by or "").casefold() for m in both}
-            if wanted in names:
-                found = True
-                say(f"{record.at[:19]} {change.kind} at {change.location_id} {change.location_name} ({record.source})")
+            both = [one for one in (change.before, change.after) if one is not None]
+            names = {one.title.casefold() for one in both} | {(one.superseded_by or "").casefold() for one in both}
+            if titles & names:
+                place = place_label(change.location_id, change.location_name)
+                say(f"{record.at[:19]} {_kind(change.kind)}, {place} ({_SOURCES.get(record.source, record.source)})")
                 if change.before and change.after and change.before.text != change.after.text:
-                    say(f"    was: {described(change.before)}")
-                say(f"    {described(both[-1])}")
+                    say(f"    before: {described(change.location_id, change.before)}")
+                say(f"    {described(change.location_id, both[-1])}")
                 if change.reason and change.reason != both[-1].invalidation_reason:
-                    say(f"    why: {change.reason}")
-        if not found:
-            fail(f"There is no memory titled {title!r} in the history.")
+                    say(f"    reason: {change.reason}")
 
 
 @app.command()
 def search(
-    text: Annotated[str, typer.Argument(help="Words to look for.")],
-    limit: Annotated[int, typer.Option("--limit", min=1, help="At most so many.")] = 10,
-    location: Annotated[int | None, typer.Option("--location", help="Of this location only.")] = None,
+    text: Annotated[str, typer.Argument(help="Words to search for.")],
+    limit: Annotated[int, typer.Option("--limit", min=1, help="Maximum number of results.")] = 10,
+    location: Location = None,
     persistence: Annotated[str | None, typer.Option("--class", help="core or permanent.")] = None,
     status: Annotated[
-        str | None, typer.Option("--status", help="active, tentative or superseded. [default: what is believed]")
+        str | None, typer.Option("--status", help="active, tentative or superseded. [default: active and tentative]")
     ] = None,
     category: Annotated[
         str | None, typer.Option("--category", help="SUCCESS, FAILURE, DISCOVERY, DANGER or NOTE.")
     ] = None,
-    episode: Annotated[str | None, typer.Option("--episode", help="Seen first or last in this one.")] = None,
+    episode: Annotated[str | None, typer.Option("--episode", help="First or last seen in this episode.")] = None,
     workdir: Workdir = None,
     file: File = None,
     game: Game = None,
 ) -> None:
-    """Memories of any location that share words with the text, best first."""
+    """Search all memories, best match first."""
     with opened(workdir, file, game) as manager:
         found = manager.search(
             text,
             limit,
-            location_id=location,
+            location_id=None if location is None else place_given(manager, location),
             persistence=persistence,
             status=status,
             category=category,
@@ -154,14 +186,15 @@ def search(
         )
         for result in found:
             place = result.located
-            say(f"{place.location_id} {place.location_name}: {described(place.memory)}")
+            label = place_label(place.location_id, place.location_name)
+            say(f"{label}: {described(place.location_id, place.memory)}")
         if not found:
-            say("Nothing found.")
+            say("No matches.")
 
 
 @app.command()
 def stats(workdir: Workdir = None, file: File = None, game: Game = None) -> None:
-    """How many memories there are, of which kinds."""
+    """Show how many memories there are, by class, status and category."""
     with opened(workdir, file, game) as manager:
         located = manager.all_memories()
         say(f"{number_of(len({one.location_id for one in located}), 'location', 'locations')}, ", end="")
@@ -174,7 +207,7 @@ def stats(workdir: Workdir = None, file: File = None, game: Game = None) -> None
 
 @app.command()
 def check(workdir: Workdir = None, file: File = None, game: Game = None) -> None:
-    """List what in the file was not understood, with line numbers. Exits with 1 if there is anything."""
+    """List lines of the file that can't be parsed. Exits with 1 if there are any."""
     with opened(workdir, file, game) as manager:
         from zorkgpt.memory.storage.document import parse
         from zorkgpt.memory.storage.shelves import joined, read_document
@@ -186,19 +219,20 @@ def check(workdir: Workdir = None, file: File = None, game: Game = None) -> None
         for name, problem in found:
             say(f"{name and f'{name}, '}line {problem.line}: {problem.message}")
         memories = sum(map(len, document.all_memories().values()))
-        say(f"{number_of(memories, 'memory', 'memories')} read, {len(found)} not understood and kept as found.")
+        unparsed = number_of(len(found), "line", "lines")
+        say(f"{number_of(memories, 'memory', 'memories')} read, {unparsed} not parsed and left unchanged.")
     if found:
         raise typer.Exit(ExitCode.NOT_UNDERSTOOD)
 
 
 @app.command()
 def export(
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON array; without this, one Markdown file.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="JSON array instead of Markdown.")] = False,
     workdir: Workdir = None,
     file: File = None,
     game: Game = None,
 ) -> None:
-    """Write all memories to the standard output."""
+    """Print all memories."""
     with opened(workdir, file, game) as manager:
         from zorkgpt.memory.storage.shelves import joined
         from zorkgpt.memory.upkeep.exchange import rows
@@ -214,54 +248,68 @@ def _as_of(manager: "SimpleMemoryManager", given: str) -> "list[LocatedMemory]":
 
     episode, colon, turn = given.rpartition(":")
     if not colon or not turn.isdecimal() or not episode or len(given) > _LONGEST_AS_OF:
-        fail(f"--as-of {given} is no turn of an episode. Give both, as in --as-of 3:120.")
+        fail(f"--as-of {given} is not EPISODE:TURN, such as 3:120.")
     with suppress(MemoryStoreError):
         manager.store.reconcile()
     names = {section.location_id: section.name for section in manager.store.document.sections}
     which = int(episode) if episode.isdecimal() else episode
     if not manager.knows_episode(which):
-        fail(f"--as-of {given}: nothing is on record of an episode {episode}.")
+        fail(f"--as-of {given}: there is no episode {episode}.")
     memories = manager.as_of(which, int(turn))
     return [LocatedMemory(place, names.get(place, ""), one) for place, kept in memories.items() for one in kept]
 
 
 def _provenance_lines(one: "Provenance") -> Iterator[str]:
-    yield f"Location {one.location_id}: {one.location_name}".rstrip(": ")
-    yield f"  {described(one.memory)}" if one.memory else f"  {one.title}: not in the file any more"
+    yield place_label(one.location_id, one.location_name)
+    if one.memory:
+        yield f"  {described(one.location_id, one.memory)}"
+    else:
+        yield f"  {one.title}: no longer in the file"
+    yield "  Origin"
     yield from _origin_lines(one)
+    if one.shown:
+        yield "  Shown to the player"
     for seen in one.shown:
         times = number_of(seen.times, "time", "times")
-        yield f"  shown {times} in episode {seen.episode}, from turn {seen.first_turn} to turn {seen.last_turn}"
-    yield from _at_most([_trial_line(trial) for trial in one.trials], _MOST_TRIALS, "earlier trials")
+        yield f"    {times} in episode {seen.episode}, turns {seen.first_turn} to {seen.last_turn}"
+    if one.trials:
+        yield "  Results when followed"
+    yield from _at_most([_trial_line(trial) for trial in one.trials], _MOST_TRIALS, "earlier results")
     changes = [record for record in one.records if record is not one.made and record.change.kind != "credited"]
+    if changes:
+        yield "  Changes"
     yield from _at_most([_change_line(record) for record in changes], _MOST_CHANGES, "earlier changes")
 
 
 def _origin_lines(one: "Provenance") -> Iterator[str]:
     if one.made is None:
-        yield "  made before the history begins"
+        yield "    unknown: it is older than the history"
         return
     moment = one.made.turn_stamp
     action = f" after “{moment.action}”" if moment and moment.action else ""
-    yield f"  made {_written(one.made)}{action}"
+    yield f"    learned {_written(one.made)}{action}"
     if moment and moment.response:
-        yield f"    the game said: {moment.response}"
+        yield f"    game response: {moment.response}"
 
 
 def _trial_line(trial: "Trial") -> str:
     verdict = "worked" if trial.worked else "did not work"
-    return f"  followed in episode {trial.episode}, turn {trial.turn}: “{trial.action}” {verdict}: {trial.result}"
+    return f"    episode {trial.episode}, turn {trial.turn}: “{trial.action}” {verdict}: {trial.result}"
 
 
 def _change_line(record: "HistoryRecord") -> str:
     change = record.change
     reason = change.reason or (change.after.superseded_by if change.after else None)
-    return f"  {change.kind} {_written(record)}{f': {reason}' if reason else ''}"
+    return f"    {_kind(change.kind)} {_written(record)}{f': {reason}' if reason else ''}"
+
+
+def _kind(kind: str) -> str:
+    return {"vetoed": "hidden", "unvetoed": "no longer hidden"}.get(kind, kind)
 
 
 def _at_most(lines: list[str], most: int, what: str) -> Iterator[str]:
     if len(lines) > most:
-        yield f"  ({len(lines) - most} {what}; --json has them)"
+        yield f"    ({len(lines) - most} {what}; use --json to see all)"
     yield from lines[-most:]
 
 
@@ -274,7 +322,7 @@ def opened(
     must_exist: bool = True,
     provider: str | None = None,
 ) -> "Iterator[SimpleMemoryManager]":
-    """Open the memory; errors of ours end the command with a message."""
+    """Open the memory file. Errors end the command with a message."""
     from zorkgpt.memory.manager import SimpleMemoryManager
     from zorkgpt.memory.storage.database import is_postgres
 
@@ -288,7 +336,7 @@ def opened(
             if must_exist and not is_postgres(path) and not manager.store.path.exists():
                 fail(
                     f"There is no memory file at {path}. "
-                    "Name its story with --game, its folder with --workdir, or itself with --file."
+                    "Choose a story with --game, a folder with --workdir, or a file with --file."
                 )
             yield manager
     except (MemoryStoreError, MemoryEditError) as error:
@@ -326,8 +374,8 @@ def _comparison(provider: str | None, world: "World") -> dict[str, Any]:
     return {"config": config, "judge": ModelJudge(LLMClient(models), world) if models else None}
 
 
-def described(memory: "Memory") -> str:
-    """Return a memory with all that is known of it, in one line."""
+def described(place: "PlaceKey", memory: "Memory") -> str:
+    """Return a memory in one line, with its id."""
     state = "" if memory.status == "ACTIVE" else f", {memory.status.lower()}"
     if memory.superseded_by and memory.superseded_by != "INVALIDATED":
         state += f" by {memory.superseded_by!r}"
@@ -335,8 +383,8 @@ def described(memory: "Memory") -> str:
         state += f": {memory.invalidation_reason}"
     seen = f", seen {memory.observation_count}x" if memory.observation_count > 1 else ""
     seen += f", worked {memory.worked}/{memory.tried}" if memory.tried else ""
-    marks = "".join(f", {mark}" for mark in ("pinned", "vetoed") if getattr(memory, mark))
-    head = f"[{memory.category} {memory.persistence}{state}{marks}] {memory.title}"
+    marks = ", pinned" * memory.pinned + ", hidden" * memory.vetoed
+    head = f"{memory_id(place, memory)}  [{memory.category} {memory.persistence}{state}{marks}] {memory.title}"
     return f"{head} ({_seen(memory)}{seen}): {memory.text}"
 
 
@@ -350,16 +398,25 @@ def _seen(memory: "Memory") -> str:
     return f"episode {first.episode}, turn {first.turn} → episode {last.episode}, turn {last.turn}"
 
 
+_SOURCES = {"agent": "by the player", "person": "by a person", "hand": "edited in the file"}
+
+
 def _written(record: "HistoryRecord") -> str:
-    """Return when a record of the history was written, and by whom."""
+    """Return when a change was made, and by whom if not by the player."""
     moment = record.turn_stamp
     turn = f"in episode {moment.episode}, turn {moment.turn}" if moment else ""
-    source = "" if record.source == "agent" else f"({record.source})"
+    source = "" if record.source == "agent" else f"({_SOURCES.get(record.source, record.source)})"
     return " ".join(filter(None, [turn, f"on {record.at[:10]} at {record.at[11:16]}", source]))
 
 
-def place_given(text: str) -> "PlaceKey":
-    """Return the place that is meant by a word of the command line: a number, or a text, with or without quotes."""
+def place_given(manager: "SimpleMemoryManager", text: str) -> "PlaceKey":
+    """Return the place that a word of the command line names: see `find_place`."""
+    sections = manager.store.document.sections
+    return find_place({one.location_id: one.name for one in sections if one.location_id is not None}, text)
+
+
+def place_key(text: str) -> "PlaceKey":
+    """Return the key of a place that need not exist: a number, or a text with or without quotes."""
     from zorkgpt.memory.places import checked_place, parse_place
 
     try:
@@ -373,7 +430,7 @@ def place_given(text: str) -> "PlaceKey":
 
 
 def say(text: str, end: str = "\n") -> None:
-    """Print data: nothing in it controls the terminal."""
+    """Print data. Control characters are replaced, so that they can't control the terminal."""
     typer.echo("".join(char if char.isprintable() else "\ufffd" for char in text) + end, nl=False)
 
 

@@ -1,4 +1,4 @@
-"""The commands of `memories` that change what is remembered."""
+"""The commands of `memories` that change memories."""
 
 import sys
 from pathlib import Path
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from zorkgpt.cli.lookup import contains, find_memory
 from zorkgpt.cli.memories import (
     File,
     Game,
@@ -18,35 +19,34 @@ from zorkgpt.cli.memories import (
     memory_path,
     opened,
     place_given,
+    place_key,
     say,
     world_of,
 )
 from zorkgpt.cli.paths import configured_paths
 from zorkgpt.files import write_file
+from zorkgpt.memory.ids import MemoryId
+from zorkgpt.memory.places import place_label
 from zorkgpt.runlog.story_folder import StoryMark, stories_of
 from zorkgpt.text import number_of
 
 if TYPE_CHECKING:
     from game_interface.story import Story
     from zorkgpt.memory.editing import Edit
-    from zorkgpt.memory.manager import SimpleMemoryManager
-    from zorkgpt.memory.models import PlaceKey
     from zorkgpt.memory.storage.protocol import Store
     from zorkgpt.memory.upkeep.classification import Classifier
 
 __all__ = ["app"]
 
 BACKUP_SUFFIX = ".unclassified.backup"
-Expected = Annotated[
-    str | None, typer.Option("--expect", help="Change it only if this is its text, or the fingerprint it had.")
-]
-Reason = Annotated[str | None, typer.Option("--reason", help="For the history.")]
+Expected = Annotated[str | None, typer.Option("--expect", help="Change it only if this is its current text.")]
+Reason = Annotated[str | None, typer.Option("--reason", help="Reason, kept in the history.")]
 
 
 @app.command()
 def edit(
     title: Title,
-    text: Annotated[str | None, typer.Option("--text", help="What it shall say.")] = None,
+    text: Annotated[str | None, typer.Option("--text", help="New text.")] = None,
     category: Annotated[
         str | None, typer.Option("--category", help="SUCCESS, FAILURE, DISCOVERY, DANGER or NOTE.")
     ] = None,
@@ -59,7 +59,7 @@ def edit(
     file: File = None,
     game: Game = None,
 ) -> None:
-    """Correct a memory: its text, its category, how long it stays true, how far it is believed."""
+    """Change the text, category, class or status of a memory. No model changes it afterwards."""
     from zorkgpt.memory.editing import Edit
 
     if (text, category, persistence, status) == (None, None, None, None):
@@ -77,52 +77,54 @@ def edit(
 @app.command()
 def pin(
     title: Title,
-    undo: Annotated[bool, typer.Option("--undo", help="Take the mark away.")] = False,
+    undo: Annotated[bool, typer.Option("--undo", help="Remove the mark.")] = False,
     reason: Reason = None,
     location: Location = None,
     workdir: Workdir = None,
     file: File = None,
     game: Game = None,
 ) -> None:
-    """Keep a memory as it is, and show it first: no model and no rule replaces it or marks it as wrong."""
+    """Show a memory first, and never let a model or rule replace or invalidate it."""
     from zorkgpt.memory.editing import Edit
 
     _apply_edit(title, location, Edit(pinned=not undo, reason=reason), workdir, file, game)
 
 
 @app.command()
-def veto(
+def hide(
     title: Title,
-    undo: Annotated[bool, typer.Option("--undo", help="Take the mark away.")] = False,
+    undo: Annotated[bool, typer.Option("--undo", help="Remove the mark.")] = False,
     reason: Reason = None,
     location: Location = None,
     workdir: Workdir = None,
     file: File = None,
     game: Game = None,
 ) -> None:
-    """Never show a memory, and never learn it again."""
+    """Never show a memory to the player, and never learn it again."""
     from zorkgpt.memory.editing import Edit
 
     _apply_edit(title, location, Edit(vetoed=not undo, reason=reason), workdir, file, game)
 
 
+app.command("veto", hidden=True)(hide)
+
+
 @app.command()
 def undo(
-    list_: Annotated[bool, typer.Option("--list", help="Only show what could be undone, the last first.")] = False,
-    title: Annotated[str | None, typer.Option("--title", help="The last one that has to do with this title.")] = None,
+    list_: Annotated[bool, typer.Option("--list", help="List what can be undone, latest first.")] = False,
+    title: Annotated[str | None, typer.Option("--title", help="The latest one with this in a title.")] = None,
     workdir: Workdir = None,
     file: File = None,
     game: Game = None,
 ) -> None:
-    """Take back the last merge, refinement or verdict on a contradiction; the two are kept apart from then on."""
+    """Undo the last merge or replacement. The two memories are kept apart from then on."""
     with opened(workdir, file, game) as manager:
         from zorkgpt.memory.dedup.consolidation import undo, undoable
 
         manager.store.reconcile()
         found = undoable(manager.store.history)
         if title is not None:
-            wanted = title.casefold().strip()
-            found = [one for one in found if wanted in one.titles()]
+            found = [one for one in found if any(contains(each, title) for each in one.titles())]
         if not found:
             fail("There is nothing to undo.")
         if list_:
@@ -130,40 +132,40 @@ def undo(
                 say(one.describe())
             return
         if not undo(manager.store, found[0]):
-            fail(f"It was changed since, so it can't be undone: {found[0].describe()}")
+            fail(f"Can't be undone, because it was changed since: {found[0].describe()}")
         say(f"Undone: {found[0].describe()}")
 
 
 @app.command()
 def move(
-    old: Annotated[str, typer.Argument(help="The location's number or text until now.")],
-    new: Annotated[str, typer.Argument(help="Its number or text from now on.")],
+    old: Annotated[str, typer.Argument(help="Current name or number of the location.")],
+    new: Annotated[str, typer.Argument(help="New number or key.")],
     workdir: Workdir = None,
     file: File = None,
     game: Game = None,
 ) -> None:
-    """Give a location another number or text, with all that is known of it."""
+    """Move all memories of a location to another number or key."""
     with opened(workdir, file, game) as manager:
         from zorkgpt.memory.storage import changes
 
-        place, wanted = place_given(old), place_given(new)
+        place, wanted = place_given(manager, old), place_key(new)
         if not manager.store.document.sections_of(place):
             fail(f"There is no location {old} in {manager.store.name}.")
         if place == wanted:
-            fail(f"Location {old} has that number already.")
-        outcome = manager.store.apply(lambda document: changes.moved(document, place, wanted))
+            fail(f"Location {old} already has this number.")
+        outcome = manager.store.apply(lambda document: changes.moved(document, place, wanted), source="person")
         moved = len(outcome.changes) // 2 if outcome else 0
         say(f"{number_of(moved, 'memory', 'memories')} moved from location {old} to {new}.")
 
 
 @app.command("import")
 def import_(
-    source: Annotated[Path, typer.Argument(help="What export --json wrote, or another memory file.")],
+    source: Annotated[Path, typer.Argument(help="Output of export --json, or another memory file.")],
     workdir: Workdir = None,
     file: File = None,
     game: Game = None,
 ) -> None:
-    """Add the memories of another file; those that are known already are left out."""
+    """Add the memories of another file, except those already known."""
     with opened(workdir, file, game, must_exist=False) as manager:
         from zorkgpt.memory.upkeep.exchange import take_in
 
@@ -173,31 +175,31 @@ def import_(
 
 @app.command()
 def compact(workdir: Workdir = None, file: File = None, game: Game = None) -> None:
-    """Shorten the history: observations and trials of a memory that follow one another become one line."""
+    """Shorten the history by joining consecutive observations of the same memory."""
     with opened(workdir, file, game) as manager:
         before, after = manager.store.compact_history()
-        say(f"{number_of(before, 'line', 'lines')} of history, now {after}.")
+        say(f"History shortened from {number_of(before, 'line', 'lines')} to {after}.")
 
 
 @app.command()
 def dedupe(
-    apply: Annotated[bool, typer.Option("--apply", help="Merge; without this, only show.")] = False,
+    apply: Annotated[bool, typer.Option("--apply", help="Merge them. [default: only list them]")] = False,
     threshold: Annotated[
-        float | None, typer.Option("--threshold", min=0, max=1, help="Cosine below which nothing is merged.")
+        float | None, typer.Option("--threshold", min=0, max=1, help="Minimum cosine similarity.")
     ] = None,
-    provider: Annotated[str, typer.Option("--provider", help="Of vectors: auto, onnx, none ...")] = "auto",
+    provider: Annotated[str, typer.Option("--provider", help="Embedding provider: auto, onnx, none ...")] = "auto",
     workdir: Workdir = None,
     file: File = None,
     game: Game = None,
 ) -> None:
-    """Show which memories say the same, place by place and why, and merge them if asked to."""
+    """List duplicate memories by location with the reason, and merge them with --apply."""
     with opened(workdir, file, game, provider=provider) as manager:
         merges = manager.consolidate(apply=False, threshold=threshold)
         place = None
         for merge in merges:
             if merge.location_id != place:
                 place = merge.location_id
-                say(f"Location {place}: {merge.location_name}".rstrip(": "))
+                say(place_label(place, merge.location_name))
             for line in merge.describe().splitlines():
                 say(f"  {line}")
         repeats = number_of(len(merges), "memory repeats another", "memories repeat others")
@@ -206,7 +208,7 @@ def dedupe(
             return
         before = _backup_of(manager.store)
         made = manager.merge(merges)
-        say(f"{repeats}, {made} merged. The file as it was: {before}. `memories undo` takes one back.")
+        say(f"{repeats}, {made} merged. Backup: {before}. Undo one with `memories undo`.")
 
 
 @app.command()
@@ -214,20 +216,21 @@ def classify(
     workdir: Workdir = None,
     file: File = None,
     game: Game = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Write the marks without asking.")] = False,
-    rules: Annotated[bool, typer.Option("--rules", help="Propose by rules, also where a model is configured.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Write without asking.")] = False,
+    rules: Annotated[bool, typer.Option("--rules", help="Use rules even if a model is configured.")] = False,
 ) -> None:
-    """Propose core or permanent for each memory that has no mark yet, and write the marks after a yes."""
+    """Propose core or permanent for each memory without a class, and write them after confirmation."""
     with opened(workdir, file, game) as manager:
         from zorkgpt.memory.upkeep.classification import proposals, with_marks
 
         proposed = list(proposals(manager.store.document, _classifier(rules, file)))
         if not proposed:
-            say("Every memory has its mark.")
+            say("Every memory has a class.")
             return
         for proposal in proposed:
             located = proposal.located
-            say(f"{proposal.persistence:<9} {located.location_id} {located.location_name}: {located.memory.title}")
+            label = place_label(located.location_id, located.location_name)
+            say(f"{proposal.persistence:<9} {label}: {located.memory.title}")
             say(f"          {located.memory.text} ({proposal.why})")
         if not yes and not _confirmed(len(proposed)):
             say("Nothing was changed.")
@@ -236,7 +239,7 @@ def classify(
         _copy(manager.store, backup)
         outcome = manager.store.apply(lambda document: with_marks(document, proposed))
         marked = len(outcome.changes) if outcome else 0
-        say(f"{number_of(marked, 'memory', 'memories')} marked. The file as it was: {backup}")
+        say(f"{number_of(marked, 'memory', 'memories')} classified. Backup: {backup}")
 
 
 @app.command()
@@ -244,10 +247,10 @@ def audit(
     workdir: Workdir = None,
     file: File = None,
     game: Game = None,
-    seed: Annotated[int, typer.Option("--seed", min=1, help="Of the interpreter's random generator.")] = 1,
-    apply: Annotated[bool, typer.Option("--apply", help="Mark them as wrong; without this, only show.")] = False,
+    seed: Annotated[int, typer.Option("--seed", min=1, help="Random seed for the interpreter.")] = 1,
+    apply: Annotated[bool, typer.Option("--apply", help="Invalidate wrong ones. [default: only list them]")] = False,
 ) -> None:
-    """Show which core memories a fresh world contradicts, and mark them as wrong if asked to."""
+    """Check remembered starting facts against a new game, and invalidate wrong ones with --apply."""
     path = memory_path(workdir, file, game)
     with opened(None, str(path)) as manager:
         from game_interface.core.jericho_interface import JerichoInterface
@@ -259,12 +262,13 @@ def audit(
             findings = manager.audit(audited_things(fresh), apply=apply)
         for finding in findings:
             located = finding.located
-            say(f"{finding.verdict.value}: {located.location_id} {located.location_name}: {described(located.memory)}")
+            label = place_label(located.location_id, located.location_name)
+            say(f"{finding.verdict.value}: {label}: {described(located.location_id, located.memory)}")
             if finding.evidence:
                 say(f"    {finding.evidence}")
         counts = tally(findings)
         told = ", ".join(f"{count} {verdict}" for verdict, count in counts.items()) + "."
-        say(told if apply or not counts.get("contradicted") else f"{told} Mark what is contradicted with --apply.")
+        say(told if apply or not counts.get("contradicted") else f"{told} Invalidate them with --apply.")
 
 
 def _apply_edit(
@@ -277,22 +281,9 @@ def _apply_edit(
     expected: str | None = None,
 ) -> None:
     with opened(workdir, file, game) as manager:
-        place = _location_of(manager, title) if location is None else place_given(location)
-        memory = manager.edit_memory(place, title, wanted, expected=expected)
-        say(f"Location {place}: {described(memory)}")
-
-
-def _location_of(manager: "SimpleMemoryManager", title: str) -> "PlaceKey":
-    wanted = " ".join(title.split()).casefold()
-    places = {
-        one.location_id: one.location_name for one in manager.all_memories() if one.memory.title.casefold() == wanted
-    }
-    if not places:
-        fail(f"There is no memory titled {title!r}.")
-    if len(places) > 1:
-        some = ", ".join(f"{place} {name}".rstrip() for place, name in places.items())
-        fail(f"There are memories titled {title!r} at several locations; say which with --location: {some}.")
-    return next(iter(places))
+        found = find_memory(manager, title, None if location is None else place_given(manager, location))
+        memory = manager.edit_memory(found.place, MemoryId(found.id), wanted, expected=expected)
+        say(f"{place_label(found.place, found.place_name)}: {described(found.place, memory)}")
 
 
 def _backup_of(store: "Store") -> Path:
@@ -310,30 +301,30 @@ def _copy(store: "Store", to: Path) -> None:
 
 
 def _story_of(folder: Path | None, game: str | None) -> "Story":
-    """Return the story that the memories of a folder are about; None: only the player can say."""
+    """Return the story that the memories in a folder belong to."""
     from game_interface.story import find_story, list_stories
 
     if folder is None:
         if game is None:
-            fail("Memories in a database may be of any story: name the story file with --game.")
+            fail("Memories in a database can belong to any story. Choose the story with --game.")
         return find_story(game)
     theirs = stories_of(folder, configured_paths().log)
     named = " and of ".join(map(str, theirs.values()))
     if game is None and theirs:
         there = [each.story for each in list_stories() if each.story and each.story.sha256 in theirs]
         if len(there) != 1 or len(theirs) != 1:
-            fail(f"{folder} keeps the memories of {named}: name the story file with --game.")
+            fail(f"{folder} has the memories of {named}. Choose the story with --game.")
         return there[0]
     story = find_story(game)
     if theirs and story.sha256 not in theirs:
-        fail(f"{folder} keeps the memories of {named}, not of {StoryMark.of(story.summary())}.")
+        fail(f"{folder} has the memories of {named}, not of {StoryMark.of(story.summary())}.")
     return story
 
 
 def _confirmed(count: int) -> bool:
     if not sys.stdin.isatty():
-        fail(f"{number_of(count, 'mark', 'marks')} proposed, and nobody to say yes: give --yes to write them.")
-    return typer.confirm(f"Write {number_of(count, 'mark', 'marks')}?")
+        fail(f"{number_of(count, 'class', 'classes')} proposed. Confirm with --yes.")
+    return typer.confirm(f"Write {number_of(count, 'class', 'classes')}?")
 
 
 def _classifier(rules: bool, file: str | None) -> "Classifier":

@@ -75,15 +75,15 @@ def run_paths(workdir: Path | None = None, game: str | None = None, *, make: boo
         story = _story_named(game, folders)
         folder = _folder_of(story, root, folders, found.log) or (_new_folder(story) if make else None)
         if folder is None:
-            raise WorkdirError(f"Nothing is kept of {story} in {root}: it was not played yet. Elsewhere: --workdir.")
+            raise WorkdirError(f"{story} was not played yet in {root}. Choose another folder with --workdir.")
         return replace(found, workdir=folder)
     if not folders:
         nothing_there = not (root / found.memory).exists()
         return replace(found, workdir=_new_folder()) if make and nothing_there else found
     last = folders[0]
     if len({folder.mark.sha256 for folder in folders}) > 1:
-        played = f"the one played last is {last.mark.name} ({last.path})"
-        typer.echo(f"zorkgpt: of the stories in {root}, {played}. Name another with --game.", err=True)
+        played = f"{last.mark.name} ({last.path}) was played last"
+        typer.echo(f"zorkgpt: of the stories in {root}, {played}. Choose another with --game.", err=True)
     return replace(found, workdir=last.path)
 
 
@@ -132,7 +132,7 @@ def _story_named(game: str, folders: list[StoryFolder]) -> StoryMark:
         if len(found) == 1:
             return next(iter(found.values())).mark
         known = ", ".join(folder.path.name for folder in found.values() or folders) or "nothing yet"
-        what = "Several stories that were played are" if found else "No story that was played, and no story file, is"
+        what = "Several played stories are" if found else "No played story and no story file is"
         raise StoryFileNotFound(f"{what} called {game!r}. Played: {known}.") from None
 
 

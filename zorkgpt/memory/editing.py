@@ -49,7 +49,7 @@ class Edit:
             if (value := getattr(self, name)) not in (None, True, False):
                 raise MemoryEditError(f"{name} is {value!r}; it must be True or False.")
         if self.text is not None and not one_line(self.text):
-            raise MemoryEditError("The text is blank. To have a memory never shown again, veto it.")
+            raise MemoryEditError("The text is blank. To never show a memory again, hide it.")
         for name, valid in (("persistence", LASTING), ("status", tuple(MemoryStatus))):
             value = getattr(self, name)
             if value is not None and value not in valid:
@@ -62,7 +62,7 @@ class Edit:
         if self.title is not None and not one_line(self.title):
             raise MemoryEditError("The title is blank.")
         if self.pinned and self.vetoed:
-            raise MemoryEditError("A memory is pinned or vetoed, not both.")
+            raise MemoryEditError("A memory is either pinned or hidden.")
 
 
 def fingerprint(memory: Memory) -> str:

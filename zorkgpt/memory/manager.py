@@ -413,7 +413,7 @@ class SimpleMemoryManager:
         )
         found = self._writer.keep(place, place_name, memory)
         if not found:
-            raise self._why_not(f"{memory.title!r} was not kept: a person has vetoed it at this place.")
+            raise self._why_not(f"{memory.title!r} was not kept: a person has hidden it at this place.")
         return found
 
     def get(self, memory: str, place: PlaceKey | None = None) -> LocatedMemory | None:
@@ -975,14 +975,14 @@ class SimpleMemoryManager:
         self._as_of.refresh()
         return self._as_of
 
-    def why(self, title: str, location_id: PlaceKey | None = None) -> "list[Provenance]":
+    def explain(self, title: str, location_id: PlaceKey | None = None) -> "list[Provenance]":
         """Return what taught the memories of this title, when they were shown, and what came of it, by location."""
-        from zorkgpt.memory.provenance import why
+        from zorkgpt.memory.provenance import explain
 
         self._writer.refresh()
         with self.store.guard:
             place = None if location_id is None else checked_place(location_id)
-            return why(self.store, title, location_id=place, runs=self._runs)
+            return explain(self.store, title, location_id=place, runs=self._runs)
 
     # The episode
 

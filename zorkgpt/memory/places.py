@@ -52,6 +52,11 @@ def render_place(key: PlaceKey) -> str:
     return _HIDDEN.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(key, ensure_ascii=False))
 
 
+def place_label(key: PlaceKey, name: str = "") -> str:
+    """Return a place as people read it: `Kitchen (79)`. The number tells places of the same name apart."""
+    return f"{name} ({key})" if name else str(key)
+
+
 def parse_place(text: str) -> PlaceKey:
     """Parse what `render_place` has written.
 

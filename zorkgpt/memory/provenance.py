@@ -74,7 +74,9 @@ class Provenance:
         }
 
 
-def why(store: Store, title: str, *, location_id: PlaceKey | None = None, runs: Path | None = None) -> list[Provenance]:
+def explain(
+    store: Store, title: str, *, location_id: PlaceKey | None = None, runs: Path | None = None
+) -> list[Provenance]:
     """Return the story of each memory with this title, whatever its case, by location.
 
     Args:

@@ -545,7 +545,7 @@ class MemoryWriter:
 
     def _obey(self, location_id: PlaceKey, memory: Memory, vetoed: Memory) -> bool:
         self.vetoes_obeyed += 1
-        self.ignore(location_id, memory, f"vetoed: {vetoed.title}")
+        self.ignore(location_id, memory, f"hidden by a person: {vetoed.title}")
         return True
 
     def _is_settled_by_person(self, location_id: PlaceKey, olds: Sequence[Memory]) -> bool:
