@@ -57,7 +57,7 @@ def test_without_a_yes_nothing_is_changed(file, capsys):
     said = capsys.readouterr()
     assert "permanent Hall (5): Sword on the wall" in said.out
     assert "permanent Hall (5): Rug moves" in said.out
-    assert "give --yes" in said.err
+    assert "Confirm with --yes" in said.err
     assert file.read_text() == OLD
 
 

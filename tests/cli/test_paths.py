@@ -12,8 +12,8 @@ pytestmark = pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("memories", "show"), "Location 30: Causeway End"),
-        (("memories", "check"), "0 not understood"),
+        (("memories", "show"), "Causeway End (30)"),
+        (("memories", "check"), "0 lines not parsed"),
         (("map", "show"), "30 Causeway End"),
         (("view", "--export", "page.html"), "Written to page.html"),
     ],

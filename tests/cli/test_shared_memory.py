@@ -37,18 +37,18 @@ def run(*arguments):
 def test_every_command_that_looks_takes_the_address(address):
     expected = {
         ("show", 5): "[NOTE core] Sword (episode 1, turn 3): A sword hangs here.",
-        ("why", "Troll"): "invalidated",
+        ("explain", "Troll"): "invalidated",
         ("history", "Troll"): "It killed me",
-        ("search", "voucher"): "https://shop/cart Cart: [NOTE permanent] Voucher",
+        ("search", "voucher"): "Cart (https://shop/cart): ",
         ("stats",): "2 locations, 3 memories",
-        ("check",): "3 memories read, 0 not understood and kept as found.",
+        ("check",): "3 memories read, 0 lines not parsed and left unchanged.",
         ("export",): "## Location 5: Hall\n",
         ("export", "--json"): '"title": "Voucher"',
         ("undo", "--list"): "There is nothing to undo.",
-        ("classify",): "Every memory has its mark.",
+        ("classify",): "Every memory has a class.",
         ("dedupe", "--provider", "none"): "0 memories repeat others.",
-        ("show", "--as-of", "9:1"): "nothing is on record of an episode 9",
-        ("audit",): "name the story file with --game",
+        ("show", "--as-of", "9:1"): "there is no episode 9",
+        ("audit",): "Choose the story with --game",
     }
     for arguments, said in expected.items():
         assert said in run(*arguments, "--file", address)[1], arguments
@@ -77,8 +77,8 @@ def test_a_file_is_taken_in_and_classified_with_a_copy_of_what_it_was(postgres, 
     file.write_text(FILE)
     assert run("import", file, "--file", postgres.address) == (0, "1 of 1 memory added.\n")
     code, said = run("classify", "--rules", "--yes", "--file", postgres.address)
-    assert (code, "1 memory marked." in said) == (0, True)
-    backup = re.search(r"The file as it was: (.*)\n", said)[1]
+    assert (code, "1 memory classified." in said) == (0, True)
+    backup = re.search(r"Backup: (.*)\n", said)[1]
     with open(backup, encoding="utf-8") as copy:
         assert copy.read() == FILE
     assert "PERMANENT] Rope" in run("export", "--file", postgres.address)[1]
@@ -123,7 +123,7 @@ def test_a_run_is_played_with_the_memory_of_many_machines(address, postgres, tmp
         monkeypatch.setenv(name, value)
     assert in_process(["doctor", "--workdir", str(tmp_path / "run0")]) == 0
     doctor = capsys.readouterr().out
-    assert re.search(r"memories +ok +postgresql://postgres@\S+ holds \d+ memories; vectors are kept in the dat", doctor)
+    assert re.search(r"memories +ok +postgresql://postgres@\S+ holds \d+ memories; vectors are stored in the d", doctor)
     assert in_process(["eval", "tales-100"]) == 2
     assert "unset memory_address" in capsys.readouterr().err
 

@@ -87,7 +87,7 @@ def test_the_commands_show_merge_and_undo(old_file):
     code, said, _ = run(old_file, "dedupe", "--provider", "none")
     assert (code, said) == (
         0,
-        "Location 1: Gate\n"
+        "Gate (1)\n"
         f"  “…”: {AGAIN}\n"
         f"    is said by “…”: {GATE}\n"
         "    says the same (no vectors, by the words)\n"

@@ -171,7 +171,7 @@ def show_page(
         str | None, typer.Option("--host", help="Serve other machines too, at this address; they need the token.")
     ] = None,
     port: Annotated[int | None, typer.Option("--port", min=0, max=65535, help="[default: 8765, or a free one]")] = None,
-    edit: Annotated[bool, typer.Option("--edit", help="Let the page correct, pin and veto memories.")] = False,
+    edit: Annotated[bool, typer.Option("--edit", help="Let the page edit, pin and hide memories.")] = False,
     export: Annotated[Path | None, typer.Option("--export", help="Write one HTML file instead of serving.")] = None,
     episodes: Annotated[
         str | None, typer.Option("--episodes", help="With --export: only these, such as 3-7 or 1,4-6.")
