@@ -173,7 +173,7 @@ def _plain(verdicts: Iterable[Verdict]) -> list[Judged]:
         memory, place = verdict.located.memory, verdict.located.location_id
         saying = saying_of(memory)
         fact = (
-            (saying.action, saying.kind, normalized_action(memory.text))
+            (saying.action, saying.outcome, normalized_action(memory.text))
             if saying
             else ("", "", normalized_action(memory.text))
         )

@@ -1,18 +1,17 @@
 """What each believed memory of a run is worth, by trying what it says in the states of the recorded play.
 
-A memory speaks of an action by its field `action`, else by the command that its title quotes. The action is tried on
-the first arrival at the memory's place, in the state that taught it (by the history, else by the header), and in every
-other state of the recorded play in which it was taken there. What comes about by itself, with three actions that do
-nothing, does not count. A score is given once: states are left out in which the action has scored there before in the
-same episode.
+A memory is about the action in its field `action`. The action is tried on the first arrival at the memory's place, in
+the state that taught it (by the history, else by the header), and in every other state of the recorded play in which it
+was taken there. What comes about by itself, with three actions that do nothing, does not count. A score is given once:
+states are left out in which the action has scored there before in the same episode.
 
 A memory is counted once, as the first of these that it is:
 
 `false`
     What it says happens neither on the first arrival nor in the state that taught it (or, where nothing tells which
     that was, in no state that was tried). Or it would mislead on the first arrival: it says that nothing comes of the
-    action (then the first arrivals of all episodes count), or what the one answer is, and something does, or the
-    answer is another; it does not say that the player dies, and they do; it blames the action for a death in a state
+    action (then the first arrivals of all episodes count), and something does; it does not say that the player dies,
+    and they do; it blames the action for a death in a state
     where doing nothing, or a step in most other directions, kills too, and does not name the dark. Or it names with
     `when` a state in which it holds, and in one of that kind it does not. Or it is core, and the object tree of a
     fresh world is against one of its claims; or it is permanent, names no state, and claims of a thing to be where it
@@ -56,7 +55,6 @@ from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.storage.changes import is_current
 from zorkgpt.memory.storage.history import ChangeHistory
 from zorkgpt.offline.candidates import Nouns, words_of
-from zorkgpt.offline.phrases import ActionOutcome, parse_title
 from zorkgpt.text import normalized_action
 from zorkgpt.world.directions import DIRECTIONS, canonical_direction
 from zorkgpt.world.graph import MapGraph
@@ -99,49 +97,23 @@ class Saying:
 
     action: str
     outcome: str
-    """ "died", "to 12", "to" (elsewhere), "changed", "nothing", "told" (an answer, and no more), "" (not said)."""
+    """ "died", "to 12", "changed", "nothing", "" (not said)."""
     score: int = 0
-    gains: bool = False
-    """Something is taken."""
     in_the_dark: bool = False
     """Where it is dark: that is the state that it names."""
 
-    @property
-    def kind(self) -> str:
-        """For comparing two: an answer alone is nothing, a score is not held against what else is said."""
-        return "nothing" if self.outcome == "told" else self.outcome
-
 
 _WHEREABOUTS = (Relation.HERE, Relation.IN, Relation.ON)
-_BY_TITLE = {
-    ActionOutcome.KILLS: "died",
-    ActionOutcome.KILLS_UNLIT: "died",
-    ActionOutcome.SCORES: "",
-    ActionOutcome.TAKES: "changed",
-    ActionOutcome.WORKS: "changed",
-    ActionOutcome.LEADS: "to",
-    ActionOutcome.TELLS: "told",
-    ActionOutcome.FAILS: "nothing",
-}
-_DARK = (ActionOutcome.KILLS_UNLIT,)
 _BY_CATEGORY = {"FAILURE": "nothing", "DANGER": "died"}
-_LEADS_TO = re.compile(r"\bleads to (?P<name>[^.]+)\.", re.IGNORECASE)
 
 
 def saying_of(memory: Memory) -> Saying | None:
     """None: it is of no action."""
-    score = memory.score_change or 0
-    title = parse_title(memory)
-    if memory.action:
-        outcome = memory.outcome or (_BY_TITLE[title[1]] if title else _BY_CATEGORY.get(memory.category, ""))
-        if outcome == "nothing" and title and title[1] is ActionOutcome.TELLS:
-            outcome = "told"
-        return Saying(normalized_action(memory.action), outcome, score, in_the_dark=bool(title) and title[1] in _DARK)
-    if title is None:
+    if not memory.action:
         return None
-    action, outcome = title
-    told = _BY_TITLE[outcome] or ("to" if _LEADS_TO.search(memory.text) else "changed")
-    return Saying(action, told, score, gains=outcome is ActionOutcome.TAKES, in_the_dark=outcome in _DARK)
+    outcome = memory.outcome or _BY_CATEGORY.get(memory.category, "")
+    dark = any(claim.relation is Relation.DARK for claim in memory.claims)
+    return Saying(normalized_action(memory.action), outcome, memory.score_change or 0, in_the_dark=dark)
 
 
 def difference(saying: Saying, memory: Memory, tried: Tried) -> str:
@@ -151,20 +123,11 @@ def difference(saying: Saying, memory: Memory, tried: Tried) -> str:
         return "" if tried.outcome == "died" else came
     if saying.score > 0 and tried.score != saying.score:
         return f"{came}, {tried.score:+d}"
-    if saying.gains and not tried.gained:
-        return f"{came}, nothing taken"
     match saying.outcome:
-        case "told":
-            same = tried.outcome not in ("died",) and not tried.outcome.startswith("to ")
-            return "" if same and _is_answer(memory.text, tried.response) else f"{came}: {_other(memory.text, tried)}"
         case "nothing":
             return "" if tried.outcome == "nothing" and not tried.score else came
         case "changed":
             return "" if tried.outcome == "changed" or (tried.outcome == "nothing" and tried.unnamed) else came
-        case "to":
-            named = _LEADS_TO.search(memory.text)
-            there = tried.outcome.startswith("to ") and (not named or named["name"] == tried.destination)
-            return "" if there else came
         case "":
             return came if memory.category == "SUCCESS" and tried.outcome == "nothing" and not tried.unnamed else ""
     return "" if tried.outcome == saying.outcome else came
@@ -198,14 +161,14 @@ def contradictions(memories: Iterable[LocatedMemory]) -> list[tuple[LocatedMemor
     """Pairs of the same place and action, with different outcomes in the same state."""
     by_action: dict[tuple[int, str], list[tuple[LocatedMemory, Saying]]] = defaultdict(list)
     for one in memories:
-        if (saying := saying_of(one.memory)) and saying.kind:
+        if (saying := saying_of(one.memory)) and saying.outcome:
             by_action[one.location_id, saying.action].append((one, saying))
     return [
         (one, other)
         for group in by_action.values()
         for at, (one, first) in enumerate(group)
         for other, second in group[at + 1 :]
-        if _state_of(one.memory) == _state_of(other.memory) and not _agree(first.kind, second.kind)
+        if _state_of(one.memory) == _state_of(other.memory) and first.outcome != second.outcome
     ]
 
 
@@ -246,8 +209,8 @@ class _Judge:
                 continue
             theirs = saying_of(other.memory)
             if mine and theirs:
-                same = mine.action == theirs.action and bool(mine.kind) and _agree(mine.kind, theirs.kind)
-                if same and mine.kind == "nothing":
+                same = mine.action == theirs.action and bool(mine.outcome) and mine.outcome == theirs.outcome
+                if same and mine.outcome == "nothing":
                     same = _covers(one.memory.text, other.memory.text)
             else:
                 same = relation_of(_line(other.memory), _line(one.memory)) == "same"
@@ -321,10 +284,7 @@ class _Judge:
             return first
         if saying.outcome == "died" and not saying.in_the_dark and any(each.anyway for each in tried):
             return f"doing nothing, or going most other ways, kills there too; {first}"
-        only_answered = all(each.outcome == "nothing" for each in so)
-        if saying.outcome == "nothing" or (saying.outcome == "told" and only_answered and tried[0].understood):
-            return first
-        return ""
+        return first if saying.outcome == "nothing" else ""
 
     def _false_later(self, one: LocatedMemory, saying: Saying) -> str:
         """Where something comes of an action on the arrival of a later episode, of which it says that nothing does."""
@@ -356,7 +316,7 @@ class _Judge:
             not_at_first: what happens on the first arrival instead, if it is not true there.
         """
         memory, action = one.memory, saying.action
-        if saying.kind == "nothing" and not (memory.when and self._has_another_outcome(one, saying)):
+        if saying.outcome == "nothing" and not (memory.when and self._has_another_outcome(one, saying)):
             if all(not each.understood for each in so):
                 return "the game did not understand it"
             for text in (memory.text, *(each.response for each in so)):
@@ -372,7 +332,7 @@ class _Judge:
     def _has_another_outcome(self, one: LocatedMemory, saying: Saying) -> bool:
         """Whether another memory says that the action comes out otherwise here, in another state."""
         others = (saying_of(other.memory) for other in self.believed if other.location_id == one.location_id)
-        return any(other and other.action == saying.action and other.kind != saying.kind for other in others)
+        return any(other and other.action == saying.action and other.outcome != saying.outcome for other in others)
 
     # What is said of things
 
@@ -504,10 +464,6 @@ def _verb(action: str) -> str:
     return canonical_direction(action) or action.split(" ", 1)[0]
 
 
-def _agree(one: str, other: str) -> bool:
-    return one == other or ("to" in (one, other) and one.startswith("to") and other.startswith("to"))
-
-
 def _covers(one: str, other: str) -> bool:
     """Whether one of two texts says all that the other says."""
     return any(relation_of(*pair) in ("same", "adds") for pair in ((one, other), (other, one)))
@@ -520,19 +476,6 @@ def _state_of(memory: Memory) -> frozenset[str]:
 def _first(text: str) -> str:
     """The first sentence: the game's answer; what else goes on is told after it."""
     return re.split(r"(?<=[.!?])[\"”’')\]]*\s+", " ".join(text.split()), maxsplit=1)[0]
-
-
-def _other(text: str, tried: Tried) -> str:
-    """From the first sentence on that the text does not have."""
-    left = " ".join(tried.response.split())
-    while left and (first := _first(left)) in text and first != left:
-        left = left.removeprefix(first).strip()
-    return left[:120]
-
-
-def _is_answer(text: str, response: str) -> bool:
-    told, answered = words_of(text.removesuffix("…")), words_of(response)
-    return bool(told) and (answered[: len(told)] == told or " ".join(told) in " ".join(answered))
 
 
 def _tells(saying: Saying, tried: Tried) -> str:

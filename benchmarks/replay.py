@@ -47,8 +47,6 @@ class Tried:
     response: str
     destination: str
     """Name of the place that it leads to; "" where it leads nowhere."""
-    gained: bool
-    """Something is in hand that was not before."""
     unnamed: bool
     """The game understood it, and a global variable changed that is no bookkeeping: there may be an effect that shows
     nowhere else."""
@@ -142,7 +140,6 @@ class Replay:
         step = self.game.act(action)
         changed = _differing(before, _globals(self.game)) - idle.globals - self._bookkeeping
         origin, end = step.before.location, step.after.location
-        held = {item.num for item in step.before.inventory or ()}
         effects = _effects(step, scene) - idle.effects
         if step.died:
             outcome = "died"
@@ -160,7 +157,6 @@ class Replay:
             score=_gain(step),
             response=step.response,
             destination=end.name if outcome.startswith("to ") else "",
-            gained=any(item.num not in held for item in step.after.inventory or ()),
             unnamed=bool(changed) and understood,
             understood=understood,
             anyway=step.died and (idle.died or self._is_deadly_ground(state, action)),

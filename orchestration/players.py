@@ -15,8 +15,8 @@ from zorkgpt.llm.roles import Role
 from zorkgpt.llm.settings import LLMSettings
 from zorkgpt.offline.experience import Experience
 from zorkgpt.offline.explorer import Experiences, OfflineExplorer
+from zorkgpt.offline.outcomes import remembered_outcome
 from zorkgpt.offline.scoring_plan import ScoringStep
-from zorkgpt.offline.state import remembered_outcome
 from zorkgpt.offline.walkthrough import WalkthroughPlayer
 from zorkgpt.player import Player
 from zorkgpt.stand_in import StandIn

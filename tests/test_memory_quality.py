@@ -13,6 +13,9 @@ from zorkgpt.world.graph import MapGraph
 SEED = 1
 TO_THE_GARDEN = ["north", "north", "east", "take wooden clapper", "northwest"]
 INTO_THE_HOUSE = ["south", "examine small window", "open small window", "south", "south", "open sea chest"]
+NOTHING = "Ep1, T1, +0, action: {} → nothing"
+CLAPPER = "Ep1, T4, +2, action: take wooden clapper → changed"
+TAKEN = "Ep1, T1, +0, action: take copper penny → changed"
 ON_THE_GREEN = ["north", "west", "west", "west", "west"]
 
 
@@ -77,26 +80,23 @@ def worths(found) -> list[Worth]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("title", "told"),
+    ("category", "meta"),
     [
-        pytest.param("“north” does nothing", "You can't go that way.", id="a way that is there"),
-        pytest.param("“take copper penny” scores", "+5 points.", id="what gives no points"),
-        pytest.param("“up” leads on", "Leads to Hollow Lane.", id="a way that is not there"),
-        pytest.param("“north” leads on", "Leads to Kitchen.", id="another destination"),
-        pytest.param("“north” kills", "You are dead.", id="what kills nobody"),
-        pytest.param("“examine milestone” tells more", "It says that the sea is made of milk.", id="another answer"),
+        pytest.param("FAILURE", "+0, action: north → nothing", id="a way that is there"),
+        pytest.param("SUCCESS", "+5, action: take copper penny → changed", id="what gives no points"),
+        pytest.param("SUCCESS", "+0, action: up → to 36", id="a way that is not there"),
+        pytest.param("SUCCESS", "+0, action: north → to 65", id="another destination"),
+        pytest.param("DANGER", "+0, action: north → died", id="what kills nobody"),
     ],
 )
-def test_what_the_game_does_otherwise_is_false(verdicts, title, told):
-    meta = "Ep1, T1, +5" if title.endswith("scores") else "Ep1, T1, +0"
-
-    (verdict,) = verdicts(Causeway_End=entry("SUCCESS - PERMANENT", title, told, meta))
+def test_what_the_game_does_otherwise_is_false(verdicts, category, meta):
+    (verdict,) = verdicts(Causeway_End=entry(f"{category} - PERMANENT", "A title", "A text.", f"Ep1, T1, {meta}"))
 
     assert verdict.worth is Worth.FALSE, verdict.why
 
 
 def test_the_fields_of_a_memory_count_more_than_its_title(verdicts, places):
-    meta = f"Ep1, T1, +0, do: north → to {places['Front Yard']}"
+    meta = f"Ep1, T1, +0, action: north → to {places['Front Yard']}"
 
     (verdict,) = verdicts(Causeway_End=entry("SUCCESS - PERMANENT", "The way to the house", "Go north.", meta))
 
@@ -106,8 +106,8 @@ def test_the_fields_of_a_memory_count_more_than_its_title(verdicts, places):
 
 def test_a_missing_exit_and_a_refusal_are_trivial(verdicts):
     found = verdicts(
-        Causeway_End=entry("FAILURE - PERMANENT", "“up” does nothing", "You can't go that way.")
-        + entry("FAILURE - PERMANENT", "“push milestone” does nothing", "You're unable to."),
+        Causeway_End=entry("FAILURE - PERMANENT", "No way up", "You can't go that way.", NOTHING.format("up"))
+        + entry("FAILURE - PERMANENT", "Push it", "You're unable to.", NOTHING.format("push milestone")),
     )
 
     assert worths(found) == [Worth.TRIVIAL, Worth.TRIVIAL]
@@ -115,30 +115,37 @@ def test_a_missing_exit_and_a_refusal_are_trivial(verdicts):
 
 def test_a_refusal_of_this_thing_alone_is_a_hint(verdicts):
     (verdict,) = verdicts(
-        Front_Yard=entry("FAILURE - PERMANENT", "“north” does nothing", "The front door is nailed shut.")
+        Front_Yard=entry("FAILURE - PERMANENT", "The front door", "It is nailed shut.", NOTHING.format("north"))
     )
 
     assert (verdict.worth, verdict.why) == (Worth.USEFUL, "hint")
 
 
-def test_a_plain_way_that_the_map_knows_is_trivial(verdicts):
-    (verdict,) = verdicts(Causeway_End=entry("SUCCESS - PERMANENT", "“north” leads on", "Leads to Hollow Lane."))
+def plain_way(places) -> str:
+    meta = f"Ep1, T1, +0, action: north → to {places['Hollow Lane']}"
+    return entry("SUCCESS - PERMANENT", "north → Hollow Lane", "A lane.", meta)
+
+
+def test_a_plain_way_that_the_map_knows_is_trivial(verdicts, places):
+    (verdict,) = verdicts(Causeway_End=plain_way(places))
 
     assert verdict.worth is Worth.TRIVIAL
 
 
-def test_a_plain_way_that_the_map_does_not_know_is_useful(verdicts, graph):
+def test_a_plain_way_that_the_map_does_not_know_is_useful(verdicts, graph, places):
     graph.clear()
 
-    (verdict,) = verdicts(Causeway_End=entry("SUCCESS - PERMANENT", "“north” leads on", "Leads to Hollow Lane."))
+    (verdict,) = verdicts(Causeway_End=plain_way(places))
 
     assert (verdict.worth, verdict.why) == (Worth.USEFUL, "way")
 
 
 def test_two_outcomes_of_one_action_contradict_each_other(verdicts):
     found = verdicts(
-        Orchard=entry("SUCCESS - PERMANENT", "“take wooden clapper” scores", "+2 points. Taken.", "Ep1, T4, +2")
-        + entry("NOTE - PERMANENT", "The clapper", "It is out of reach.", "Ep1, T4, +0, do: take wooden clapper → to 3")
+        Orchard=entry("SUCCESS - PERMANENT", "The clapper: +2 points", "Taken.", CLAPPER)
+        + entry(
+            "NOTE - PERMANENT", "The clapper", "It is out of reach.", "Ep1, T4, +0, action: take wooden clapper → to 3"
+        )
     )
 
     assert worths(found) == [Worth.CONTRADICTING, Worth.FALSE]
@@ -149,9 +156,9 @@ def test_two_outcomes_in_two_states_do_not(verdicts, things):
     window = things["small window"]
     found = verdicts(
         Back_Garden=entry(
-            "NOTE - PERMANENT", "Shut", "It is shut.", f"Ep1, T6, +0, do: south → nothing, when: {window} closed"
+            "NOTE - PERMANENT", "Shut", "It is shut.", f"Ep1, T6, +0, action: south → nothing, when: {window} closed"
         )
-        + entry("NOTE - PERMANENT", "In", "The way in.", f"Ep1, T9, +5, do: south, when: {window} open"),
+        + entry("NOTE - PERMANENT", "In", "The way in.", f"Ep1, T9, +5, action: south, when: {window} open"),
     )
 
     assert worths(found) == [Worth.USEFUL, Worth.USEFUL]
@@ -159,7 +166,7 @@ def test_two_outcomes_in_two_states_do_not(verdicts, things):
 
 
 def test_what_comes_out_otherwise_in_the_state_that_it_names_is_false(verdicts, things):
-    meta = f"Ep1, T6, +0, do: south → nothing, when: {things['small window']} open"
+    meta = f"Ep1, T6, +0, action: south → nothing, when: {things['small window']} open"
 
     (verdict,) = verdicts(Back_Garden=entry("FAILURE - PERMANENT", "No way in", "The window is shut.", meta))
 
@@ -168,7 +175,7 @@ def test_what_comes_out_otherwise_in_the_state_that_it_names_is_false(verdicts, 
 
 
 def test_a_true_action_that_scores_is_useful(verdicts):
-    written = entry("SUCCESS - PERMANENT", "“take wooden clapper” scores", "+2 points. Taken.", "Ep1, T4, +2")
+    written = entry("SUCCESS - PERMANENT", "The clapper: +2 points", "Taken.", CLAPPER)
 
     (verdict,) = verdicts(Orchard=written)
 
@@ -176,7 +183,9 @@ def test_a_true_action_that_scores_is_useful(verdicts):
 
 
 def test_what_needs_a_preparation_that_it_does_not_name_is_conditional(verdicts):
-    written = entry("SUCCESS - PERMANENT", "“south” scores", "+5 points. Leads to Kitchen.", "Ep1, T9, +5")
+    written = entry(
+        "SUCCESS - PERMANENT", "South: +5 points", "Leads to Kitchen.", "Ep1, T9, +5, action: south → to 65"
+    )
 
     (verdict,) = verdicts(Back_Garden=written)
 
@@ -186,8 +195,8 @@ def test_what_needs_a_preparation_that_it_does_not_name_is_conditional(verdicts)
 
 def test_the_same_action_with_the_same_outcome_is_repeated(verdicts):
     found = verdicts(
-        Causeway_End=entry("SUCCESS - PERMANENT", "“take copper penny” takes it", "Taken.")
-        + entry("SUCCESS - PERMANENT", "“take copper penny” works", "You have it now.")
+        Causeway_End=entry("SUCCESS - PERMANENT", "The penny", "Taken.", TAKEN)
+        + entry("SUCCESS - PERMANENT", "A coin", "You have it now.", TAKEN)
     )
 
     assert worths(found) == [Worth.USEFUL, Worth.REPEATED]
@@ -197,9 +206,9 @@ def test_core_claims_are_held_against_a_fresh_world(verdicts, things):
     penny, milestone, clapper = things["copper penny"], things["milestone"], things["wooden clapper"]
     found = verdicts(
         Causeway_End=entry(
-            "DISCOVERY - CORE", "A penny", "It lies on the milestone.", f"Ep1, T0, +0, says: {penny} on {milestone}"
+            "DISCOVERY - CORE", "A penny", "It lies on the milestone.", f"Ep1, T0, +0, claims: {penny} on {milestone}"
         )
-        + entry("DISCOVERY - CORE", "A clapper", "It lies here.", f"Ep1, T0, +0, says: {clapper} here")
+        + entry("DISCOVERY - CORE", "A clapper", "It lies here.", f"Ep1, T0, +0, claims: {clapper} here")
     )
 
     assert worths(found) == [Worth.USEFUL, Worth.FALSE]
@@ -208,7 +217,7 @@ def test_core_claims_are_held_against_a_fresh_world(verdicts, things):
 
 def test_where_a_thing_is_only_later_on_is_false_without_the_state(verdicts, things):
     penny = things["copper penny"]
-    meta = f"Ep1, T1, +0, do: take copper penny → changed, says: {penny} here"
+    meta = f"Ep1, T1, +0, action: take copper penny → changed, claims: {penny} here"
 
     (verdict,) = verdicts(Causeway_End=entry("SUCCESS - PERMANENT", "Penny", "The penny lies on the ground.", meta))
 
@@ -218,15 +227,15 @@ def test_where_a_thing_is_only_later_on_is_false_without_the_state(verdicts, thi
 
 def test_a_first_sight_that_names_nothing_is_trivial(verdicts):
     found = verdicts(
-        Causeway_End=entry("DISCOVERY - CORE", "At first sight", "The sea is grey, and a lane leads north.")
-        + entry("DISCOVERY - CORE", "At first sight", "There is a penny.")
+        Causeway_End=entry("DISCOVERY - CORE", "Initial contents", "The sea is grey, and a lane leads north.")
+        + entry("DISCOVERY - CORE", "Initial contents", "There is a penny.")
     )
 
     assert worths(found) == [Worth.TRIVIAL, Worth.NOT_CHECKABLE]
 
 
 def test_what_is_not_believed_is_not_judged(verdicts):
-    assert verdicts(Causeway_End=entry("FAILURE - PERMANENT - SUPERSEDED", "“north” does nothing", "~~No way.~~")) == []
+    assert verdicts(Causeway_End=entry("FAILURE - PERMANENT - SUPERSEDED", "North", "~~No way.~~")) == []
 
 
 @pytest.mark.slow

@@ -108,9 +108,9 @@ def test_the_audit_marks_what_a_fresh_world_contradicts(file, capsys):
     hall, kitchen = numbers["Hall"], numbers["Kitchen"]
     file.write_text(
         f"# Location Memories\n\n## Location {hall}: Hall\n**Visits:** 1 | **Episodes:** 1\n\n### Memories\n\n"
-        f"**[DISCOVERY - CORE] Sword** *(Ep1, T2, +0, says: {sword} here)*\nA short sword hangs here.\n\n---\n\n"
+        f"**[DISCOVERY - CORE] Sword** *(Ep1, T2, +0, claims: {sword} here)*\nA short sword hangs here.\n\n---\n\n"
         f"## Location {kitchen}: Kitchen\n**Visits:** 1 | **Episodes:** 1\n\n### Memories\n\n"
-        f"**[DISCOVERY - CORE] Sword in the Kitchen** *(Ep1, T4, +0, says: {sword} here)*\nThe sword is here.\n\n---\n"
+        f"**[DISCOVERY - CORE] Sword in the Kitchen** *(Ep1, T4, +0, claims: {sword} here)*\nHere it is.\n\n---\n"
     )
     before = file.read_text()
     assert run(["memories", "audit", "--file", str(file)]) == ExitCode.OK

@@ -12,7 +12,7 @@ from zorkgpt.knowledge.revision import Revision
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.retrieval import LocatedMemory
 
-PUSH = "“push wall” tells more"
+PUSH = "push wall: tells more"
 
 
 def at(number: int, *memories: Memory, name: str = "") -> list[LocatedMemory]:
@@ -72,7 +72,7 @@ def test_less_is_no_pattern(others):
 
 
 def test_where_ways_lead_is_of_the_place():
-    up = told("“up” leads on", "Leads to Forest.")
+    up = told("up → Forest", "It is steep.", action="up")
     assert found(at(1, up), at(2, up), at(3, up)) == []
 
 
@@ -85,7 +85,7 @@ def taken_in(document: KnowledgeDocument, memories: list[LocatedMemory]) -> Know
 @pytest.mark.parametrize(
     "elsewhere",
     [
-        memory("“push wall” works", text="It opens."),
+        memory("push wall: works", text="It opens."),
         memory("Wall", text="The wall is not warm."),
         told(status="SUPERSEDED"),
     ],

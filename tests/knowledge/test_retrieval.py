@@ -88,8 +88,8 @@ def test_what_a_person_wrote_is_shown_and_what_they_struck_is_not():
 
 
 def test_a_pattern_found_here_comes_first_and_is_what_the_place_leaves_out():
-    here = a_line("“push wall” does nothing: No.", KnowledgeSection.SYNTAX, places=places(3, 4, 5))
-    there = a_line("“pull rope” does nothing: No.", KnowledgeSection.SYNTAX, places=places(1, 2, 3), borne_out=9)
+    here = a_line("push wall: nothing happens", KnowledgeSection.SYNTAX, places=places(3, 4, 5))
+    there = a_line("pull rope: nothing happens", KnowledgeSection.SYNTAX, places=places(1, 2, 3), borne_out=9)
     document = a_document(a_line("The old stove burns.", KnowledgeSection.DANGERS), there, here)
     assert shown(document)[0] == here.text
     assert patterns_at(document, 5, 300) == (here,)

@@ -356,14 +356,14 @@ def test_the_zork_walkthrough_teaches_where_the_points_are(tmp_path, zork1):
 
 def test_what_holds_at_many_places_is_shown_once_and_not_where_it_is_believed_no_more(tmp_path):
     run, _ = a_run(tmp_path, *[NOTHING] * 20, turns=10)
-    push = memory("“push wall” works", category="SUCCESS", text="It gives way a little.")
+    push = memory("push wall: works", category="SUCCESS", text="It gives way a little.")
     with run:
         store = run.simple_memory
         for number in (901, 902, 903):
             store.add_memory(number, f"Cave {number}", push)
         store.add_memory(901, "Cave 901", memory("Drips", text="Water drips."))
         run.play_episode()
-        assert "“push wall” works: It gives way a little." in texts(tmp_path)
+        assert "push wall: works: It gives way a little." in texts(tmp_path)
         shown = store.get_location_memory(901)
         assert "push wall" not in shown
         assert shown.splitlines() == [

@@ -76,15 +76,15 @@ def test_the_header_tells_what_a_memory_is_about():
         when=(Claim(Relation.CLOSED, 12, "trap door"),),
     )
     header = render_entry(made).raw.splitlines()[0]
-    assert header.endswith("do: move rug → changed, says: 44 here, when: trap door #12 closed)*")
+    assert header.endswith("action: move rug → changed, claims: 44 here, when: trap door #12 closed)*")
 
 
 def test_a_part_of_the_header_that_says_something_else_is_kept_as_it_stands():
-    raw = "**[NOTE - CORE] Rug** *(Ep1, T2, says: 44 glows, do: look)*\nText.\n"
+    raw = "**[NOTE - CORE] Rug** *(Ep1, T2, claims: 44 glows, action: look)*\nText.\n"
     entry = parse_entry(raw.splitlines(keepends=True))
     assert entry.memory.claims == ()
     assert entry.memory.action == "look"
-    assert entry.extras == ("says: 44 glows",)
+    assert entry.extras == ("claims: 44 glows",)
 
 
 @pytest.mark.parametrize(

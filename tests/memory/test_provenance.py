@@ -91,9 +91,9 @@ def test_of_a_real_run_it_tells_when_it_was_shown(tmp_path):
         run.play_episode()
         run.play_episode()
         turns = [event for n in (1, 2) for event in read_episode(tmp_path, n) if isinstance(event, TurnPlayed)]
-        shown = [turn for turn in turns if "] At first sight: " in turn.memory_shown]
+        shown = [turn for turn in turns if "] Initial contents: " in turn.memory_shown]
         place = shown[0].location_id
-        [told] = run.simple_memory.explain("At first sight", place)
+        [told] = run.simple_memory.explain("Initial contents", place)
     expected = []
     for episode in (1, 2):
         its = [turn.turn for turn in shown if (turn.episode, turn.location_id) == (episode, place)]
@@ -107,13 +107,13 @@ def test_lines_that_nobody_can_have_written_cost_only_themselves(tmp_path):
         run.play_episode()
         memory = run.simple_memory
         place = min(memory.memory_cache)
-        before = memory.explain("At first sight", place)
+        before = memory.explain("Initial contents", place)
     for name in ("Memories.history.jsonl", "Memories.trials.jsonl", "runs/1/episode_log.jsonl"):
         with (tmp_path / name).open("a") as file:
-            file.write("[" * 100_000 + "] At first sight:\n")
+            file.write("[" * 100_000 + "] Initial contents:\n")
     (tmp_path / "runs" / "1" / "ephemeral_session.json").write_text("[" * 100_000)
     with SimpleMemoryManager.open(tmp_path / "Memories.md") as manager:
-        assert manager.explain("At first sight", place) == before
+        assert manager.explain("Initial contents", place) == before
     then = AsOf.of(tmp_path / "Memories.md")
     then.refresh()
     assert place in then.all_memories(1, 8)

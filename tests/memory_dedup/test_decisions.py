@@ -83,6 +83,12 @@ def test_under_titles_that_name_two_facts_the_same_text_is_not_the_same(one, oth
     assert compared(older, newer, 1.0).relation == ("unsure" if differs else "same")
 
 
+def test_the_same_text_about_two_actions_is_not_the_same():
+    open_box, open_chest = (fact("It is locked.", "Locked", action=action) for action in ("open box", "open chest"))
+    assert compared(open_box, open_chest, 1.0).relation == "unsure"
+    assert compared(open_box, fact("It is locked.", "Locked", action="Open box"), 1.0).relation == "same"
+
+
 @pytest.mark.parametrize(
     ("older", "newer", "asked"),
     [

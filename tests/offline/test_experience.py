@@ -16,7 +16,6 @@ from zorkgpt.offline.dangers import closed, dangerous_rooms, lost_fights
 from zorkgpt.offline.experience import Experience
 from zorkgpt.offline.explorer import OfflineExplorer
 from zorkgpt.offline.grammar_tries import commands, meant_commands
-from zorkgpt.offline.phrases import ActionOutcome, title_of
 from zorkgpt.offline.scoring_plan import ScoringPlan
 from zorkgpt.offline.state import ExplorerState, PlaceNotes
 from zorkgpt.player import PlayerContext
@@ -63,7 +62,7 @@ def test_what_was_rejected_is_not_worth_a_walk_until_it_was_done_again():
     rejected = replace(FIRST, refused=((1, "rub Lamp"), (2, "dig")))
     assert Experience.of([FIRST, rejected]).refused == {1: {"rub lamp"}, 2: {"dig"}}
     assert Experience.of([rejected, SECOND]).refused == {1: set(), 2: {"dig"}}
-    dug = [Memory("SUCCESS", "“dig” scores", 1, "1", 0, "Scores 2 points.", "permanent")]
+    dug = [Memory("SUCCESS", "dig: +2 points", 1, "1", 2, "A hole.", "permanent", action="dig")]
     walks = []
     for refused in ({}, {2: frozenset({"dig"})}):
         known = Experience(left={1: None, 2: None}, refused=refused)
@@ -180,9 +179,8 @@ def test_commands_of_the_grammar_are_spread_over_the_places():
 
 
 def test_what_a_memory_made_the_player_come_for_is_tried_first_even_if_it_seems_impossible():
-    dug = Memory("SUCCESS", "“dig” works", 1, "1", 0, "A hole.", "permanent")
-    titles = (title_of(way, ActionOutcome.FAILS) for way in DIRECTIONS)
-    stuck = [Memory("FAILURE", title, 1, "1", 0, "A wall.", "permanent") for title in titles]
+    dug = Memory("SUCCESS", "dig: works", 1, "1", 0, "A hole.", "permanent", action="dig")
+    stuck = [Memory("FAILURE", way, 1, "1", 0, "A wall.", "permanent", action=way) for way in DIRECTIONS]
     senses = SimpleNamespace(language=LANGUAGE, scene=lambda: None)
     known = Experience(barren={(2, "dig"): 1}, left={1: None, 2: None})
     explorer = OfflineExplorer(a_map(), lambda place: [dug, *stuck] if place == 2 else stuck, senses, lambda: known)
@@ -257,7 +255,7 @@ def test_an_exit_that_killed_is_tried_again_if_play_goes_on_after_a_death(surviv
     graph = a_map()
     graph.add_move(Move(1, "west", 1, MoveKind.DIED))
     known = Experience.of([replace(SECOND, deadly=True, survived=survived, left={1: [], 2: []})])
-    killed = Memory("DANGER", "“west” kills", 1, "1", 0, "A pit.", "permanent")
+    killed = Memory("DANGER", "west: kills you", 1, "1", 0, "A pit.", "permanent", action="west")
     explorer = OfflineExplorer(graph, lambda place: [killed] if place == 1 else [], experience=lambda: known)
     turns = (replace(CONTEXT, turn=turn) for turn in range(1, 60))
     tried = [explorer.get_action_with_reasoning(turn).action for turn in turns]

@@ -7,8 +7,8 @@ import pytest
 from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.models import AttributeChanged, Memory, ObjectMoved, ThingAtHand, ZMachineContext
 from zorkgpt.memory.synthesis import SynthesisRequest
-from zorkgpt.offline.memory_synthesizer import FIRST_SIGHT, RuleSynthesizer
-from zorkgpt.offline.phrases import ActionOutcome, title_of, whole_sentences
+from zorkgpt.offline.memory_synthesizer import INITIAL_CONTENTS, RuleSynthesizer
+from zorkgpt.offline.phrases import whole_sentences
 
 LAMP = ThingAtHand(7, "brass lamp", states=("unlit",))
 DOOR = ThingAtHand(8, "oak door", fixed=True, states=("closed",))
@@ -21,6 +21,7 @@ TOOK = replace(
     inventory_after=("brass lamp",),
     moved=(ObjectMoved(7, "brass lamp", 1, "Hall", 20, "you"),),
 )
+ANSWER = "All is well in here."
 OPENED = replace(TRUTH, changed=(AttributeChanged(8, "oak door", "open", True),))
 
 
@@ -29,41 +30,84 @@ def taught(action: str, response: str, truth: ZMachineContext = TRUTH, **more):
 
 
 @pytest.mark.parametrize(
-    ("truth", "category", "outcome", "text"),
+    ("truth", "category", "title", "text"),
     [
-        (replace(TRUTH, died=True), "DANGER", ActionOutcome.KILLS, "Doing this here is deadly. All is well in here."),
-        (replace(TRUTH, score_delta=5), "SUCCESS", ActionOutcome.SCORES, "Scores 5 points. All is well in here."),
-        (OPENED, "SUCCESS", ActionOutcome.WORKS, "The oak door is then open. All is well in here."),
+        (replace(TRUTH, died=True), "DANGER", "kills you", ANSWER),
+        (replace(TRUTH, score_delta=5), "SUCCESS", "+5 points", ANSWER),
+        (replace(OPENED, score_delta=1), "SUCCESS", "+1 point", f"Opens the oak door. {ANSWER}"),
+        (OPENED, "SUCCESS", "opens the oak door", ANSWER),
         (
             replace(TRUTH, changed=(AttributeChanged(7, "brass lamp", "on", True),)),
             "SUCCESS",
-            ActionOutcome.WORKS,
-            "The brass lamp is then lit. All is well in here.",
+            "turns on the brass lamp",
+            ANSWER,
         ),
         (
             replace(TRUTH, moved=(ObjectMoved(11, "troll", 1, "Hall", None, "nowhere"),)),
             "SUCCESS",
-            ActionOutcome.WORKS,
-            "The troll is then gone. All is well in here.",
+            "makes the troll disappear",
+            ANSWER,
         ),
         (
-            replace(TRUTH, moved=(ObjectMoved(7, "the bell", 1, "The Hall", 40, "a Dark Yard"),)),
+            replace(
+                TRUTH,
+                things=(WALL, DOOR),
+                moved=(
+                    ObjectMoved(10, "wall", None, "", 1, "The Hall"),
+                    ObjectMoved(8, "oak door", 9, "box", 1, "The Hall"),
+                    ObjectMoved(12, "coin", 1, "The Hall", 2, "The Yard"),
+                    ObjectMoved(13, "key", 1, "The Hall", 8, "oak door"),
+                ),
+            ),
             "SUCCESS",
-            ActionOutcome.WORKS,
-            "The bell moves from The Hall to a Dark Yard. All is well in here.",
+            "makes the wall appear",
+            f"Brings the oak door here. Moves the coin to The Yard. Moves the key to the oak door. {ANSWER}",
         ),
-        (TOOK, "SUCCESS", ActionOutcome.TAKES, "The brass lamp is here. It can be taken. All is well in here."),
+        (TOOK, "SUCCESS", "you get the brass lamp", f"Found here. {ANSWER}"),
     ],
 )
-def test_ground_truth_decides_what_a_turn_teaches(truth, category, outcome, text):
-    answer = taught("rub lamp", "[One remark.] All is well in here.", truth)
+def test_ground_truth_decides_what_a_turn_teaches(truth, category, title, text):
+    answer = taught("rub statue", f"[One remark.] {ANSWER}", truth)
     assert (answer.category, answer.memory_title, answer.memory_text, answer.persistence, answer.action) == (
         category,
-        title_of("rub lamp", outcome),
+        f"rub statue: {title}",
         text,
         "permanent",
-        "rub lamp",
+        "rub statue",
     )
+
+
+@pytest.mark.parametrize(
+    ("action", "truth", "title", "text"),
+    [
+        ("take lamp", replace(TOOK, score_delta=2), "take lamp: +2 points", "You get the brass lamp."),
+        ("open door", OPENED, "open door: works", "Opens the oak door."),
+        ("wait", replace(TRUTH, score_delta=2), "wait: +2 points", "+2 points."),
+        ("wait", replace(TRUTH, died=True), "wait: kills you", "Kills you."),
+    ],
+)
+def test_a_short_answer_of_the_game_gives_way_to_the_facts(action, truth, title, text):
+    answer = taught(action, "Done.", truth)
+    assert (answer.memory_title, answer.memory_text) == (title, text)
+
+
+def test_a_way_that_scores_says_where_it_leads():
+    walked = replace(TRUTH, score_delta=5, location_changed=True, location_after=2, destination_name="The Yard")
+    answer = taught("north", f"The Yard\n{ANSWER}", walked)
+    assert (answer.memory_title, answer.memory_text) == ("north: +5 points", "Leads to The Yard.")
+
+
+def test_a_death_in_the_dark_claims_that_it_is_dark():
+    answer = taught("north", "It is pitch black. Something bites you.", replace(TRUTH, died=True))
+    assert (answer.memory_title, answer.claims) == ("north: kills you in the dark", (Claim(Relation.DARK),))
+
+
+def test_a_known_outcome_keeps_its_title_and_text_whoever_worded_it():
+    known = Memory("SUCCESS", "The door", 1, "1", 0, "It creaks.", "permanent", action="Open door", outcome="changed")
+    again = taught("open door", ANSWER, OPENED, memories=(known,))
+    assert (again.memory_title, again.memory_text) == ("The door", "It creaks.")
+    scored = taught("open door", ANSWER, replace(OPENED, score_delta=5), memories=(known,))
+    assert scored.memory_title == "open door: +5 points"
 
 
 @pytest.mark.parametrize(
@@ -97,8 +141,13 @@ def test_a_way_that_led_nowhere_before_is_told_with_what_is_open_now():
     state = (Claim(Relation.OPEN, 12, "trap door"), Claim(Relation.CARRIED, 7, "brass lamp"))
     walked = replace(TRUTH, location_changed=True, location_after=2, destination_name="Cellar", state=state)
     answer = taught("down", "Cellar", replace(walked, failed_before=True))
-    assert answer.memory_text == ("Leads to Cellar, though not always. It did in this state: the trap door is open.")
+    assert (answer.memory_title, answer.memory_text) == ("down → Cellar", "Only with the trap door open.")
     assert answer.claims == (Claim(Relation.LEADS, None, "down", 2, "Cellar"),)
+    unlocked = (*state, Claim(Relation.OPEN, 8, "gate"), Claim(Relation.UNLOCKED, 8, "gate"))
+    answer = taught("down", "Cellar", replace(walked, failed_before=True, state=unlocked))
+    assert answer.memory_text == "Only with the trap door open and the gate open and unlocked."
+    answer = taught("down", "Cellar", replace(walked, failed_before=True, state=()))
+    assert answer.memory_text == "Led nowhere on an earlier try."
 
 
 def test_what_is_put_down_is_of_this_episode_and_taking_it_again_teaches_nothing():
@@ -109,29 +158,34 @@ def test_what_is_put_down_is_of_this_episode_and_taking_it_again_teaches_nothing
         moved=(ObjectMoved(7, "brass lamp", 20, "you", 1, "Hall"),),
     )
     dropped = taught("drop lamp", "Dropped.", put)
-    assert (dropped.persistence, dropped.memory_text) == ("ephemeral", "The brass lamp is here.")
+    assert (dropped.persistence, dropped.memory_text) == ("ephemeral", "Leaves the brass lamp here.")
+    assert dropped.memory_title == "drop lamp: leaves the brass lamp here"
+    given = replace(put, things=(ThingAtHand(7, "brass lamp", 11, "troll"), TROLL))
+    assert taught("give lamp to troll", "He nods.", given).memory_text == "Gives the brass lamp to the troll."
     kept = Memory("NOTE", "Lamp", 1, "3", 0, "x", "ephemeral", claims=dropped.claims)
     again = taught("take lamp", "Taken.", TOOK, memories=(kept,), moved=frozenset({7}))
     assert again.should_remember is False
 
 
 def test_where_a_thing_lies_is_not_said_twice():
-    seen = Memory("DISCOVERY", FIRST_SIGHT, 1, "0", 0, "x", "core", claims=(Claim(Relation.HERE, 7),))
+    seen = Memory("DISCOVERY", INITIAL_CONTENTS, 1, "0", 0, "x", "core", claims=(Claim(Relation.HERE, 7),))
     assert taught("take lamp", "Taken.", TOOK, memories=(seen,)).should_remember is False
 
 
 def test_a_first_sight_names_the_things_that_lie_there():
     box = ThingAtHand(9, "coin", 8, "box")
-    truth = replace(TRUTH, things=(LAMP, DOOR, WALL, TROLL, box))
+    axe = ThingAtHand(14, "axe", 11, "troll")
+    truth = replace(TRUTH, things=(LAMP, DOOR, WALL, TROLL, box, axe))
     answer = taught("", "Hall\nA tall room.", truth, arrival=True)
     assert answer.memory_text == (
-        "Here are the brass lamp (unlit), the oak door (closed) and the troll. In the box is the coin."
+        "Brass lamp (unlit), oak door (closed), troll. In the box: coin. Carried by the troll: axe."
     )
     assert (answer.persistence, answer.category) == ("core", "DISCOVERY")
     assert [str(claim) for claim in answer.claims] == [
         "brass lamp #7 here",
         "brass lamp #7 unlit",
         "coin #9 in box #8",
+        "axe #14 in troll #11",
         "oak door #8 here",
         "oak door #8 closed",
         "troll #11 here",
@@ -147,21 +201,16 @@ def test_a_first_sight_leaves_out_what_the_player_has_handled_carries_or_has_jus
 def test_a_place_without_things_leaves_no_memory_and_a_dark_one_says_so():
     assert taught("", "Hall\nA tall room.", replace(TRUTH, things=(WALL,)), arrival=True).should_remember is False
     dark = taught("", "It is pitch black.", TRUTH, arrival=True)
-    assert (dark.memory_text, dark.claims) == ("It is dark here without a light.", (Claim(Relation.DARK),))
+    assert (dark.memory_text, dark.claims) == ("You can't see anything here without a light.", (Claim(Relation.DARK),))
 
 
 def test_a_first_sight_that_is_known_stays_as_it_is_and_one_that_shows_more_replaces_it():
-    known = Memory("DISCOVERY", FIRST_SIGHT, 1, "0", 0, "Known.", "core", claims=LAMP.claims() + DOOR.claims())
+    known = Memory("DISCOVERY", INITIAL_CONTENTS, 1, "0", 0, "Known.", "core", claims=LAMP.claims() + DOOR.claims())
     fewer = taught("", "Hall", replace(TRUTH, things=(DOOR,)), arrival=True, memories=(known,))
     assert (fewer.memory_text, fewer.supersedes_memory_titles) == ("Known.", set())
     more = taught("", "Hall", replace(TRUTH, things=(LAMP, DOOR, TROLL)), arrival=True, memories=(known,))
-    assert more.supersedes_memory_titles == {FIRST_SIGHT}
+    assert more.supersedes_memory_titles == {INITIAL_CONTENTS}
     assert "troll" in more.memory_text
-
-
-def test_a_failure_of_an_older_file_that_is_overcome_is_superseded():
-    failed = Memory("FAILURE", title_of("open door", ActionOutcome.FAILS), 1, "1", 0, "text", "permanent")
-    assert taught("open door", "It opens.", OPENED, memories=(failed,)).supersedes_memory_titles == {failed.title}
 
 
 @pytest.mark.parametrize(

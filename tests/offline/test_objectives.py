@@ -9,7 +9,6 @@ from zorkgpt.memory.models import Memory
 from zorkgpt.objectives.finder import Situation
 from zorkgpt.objectives.models import ObjectiveStatus, Scope
 from zorkgpt.offline.objectives import RuleObjectiveFinder
-from zorkgpt.offline.phrases import ActionOutcome, title_of
 
 EMPTY = at(visible=())
 
@@ -59,7 +58,7 @@ def test_what_was_refused():
 
 
 def scored(action: str, episode: int) -> Memory:
-    return Memory("SUCCESS", title_of(action, ActionOutcome.SCORES), episode, "4", 5, "+5 points.", "permanent")
+    return Memory("SUCCESS", f"{action}: +5 points", episode, "4", 5, "Done.", "permanent", action=action)
 
 
 def test_where_earlier_episodes_scored_and_this_one_has_not():

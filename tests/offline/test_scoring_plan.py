@@ -9,9 +9,8 @@ from tests.fixtures.runs import CtrlC, a_run
 from tests.fixtures.trails import a_step, a_trail
 from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.models import Memory
-from zorkgpt.offline.phrases import ActionOutcome
+from zorkgpt.offline.outcomes import ActionOutcome, remembered_outcome
 from zorkgpt.offline.scoring_plan import Need, ScoringPlan, ScoringStep, scoring_steps
-from zorkgpt.offline.state import remembered_outcome
 from zorkgpt.runlog.episodes import count_failures, read_episode
 from zorkgpt.runlog.events import LeftToTry, TurnPlayed
 
@@ -142,6 +141,10 @@ DARK = (Claim(Relation.DARK),)
         ({"outcome": "changed"}, ActionOutcome.WORKS),
         ({"outcome": "to 12"}, ActionOutcome.LEADS),
         ({"outcome": "nothing", "category": "FAILURE"}, ActionOutcome.FAILS),
+        ({"category": "FAILURE"}, ActionOutcome.FAILS),
+        ({"category": "DANGER"}, ActionOutcome.KILLS),
+        ({"category": "SUCCESS"}, ActionOutcome.WORKS),
+        ({"category": "SUCCESS", "score_change": 5}, ActionOutcome.SCORES),
     ],
 )
 def test_a_memory_is_read_by_its_fields_whoever_worded_it(fields, outcome):

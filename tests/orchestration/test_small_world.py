@@ -46,16 +46,16 @@ def test_a_walkthrough_wins_and_every_memory_stands_where_it_belongs(tmp_path):
         end = run.play_episode()
         kept = remembered(run)
     assert (end.reason, end.score, end.max_score, end.turns) == ("victory", MAX_SCORE, MAX_SCORE, len(WALKTHROUGH))
-    first_sight = ("At first sight", "core")
+    contents = ("Initial contents", "core")
     assert kept == {
-        JETTY: [first_sight],
+        JETTY: [contents],
         COTTAGE: [
-            first_sight,
-            ("“unlock door with key” works", "permanent"),
-            ("“open door” works", "permanent"),
+            contents,
+            ("unlock door with key: works", "permanent"),
+            ("open door: works", "permanent"),
         ],
-        PANTRY: [first_sight, ("“open box” works", "permanent"), ("“take oil” scores", "permanent")],
-        LAMP_ROOM: [first_sight, ("“turn on beacon” scores", "permanent")],
+        PANTRY: [contents, ("open box: works", "permanent"), ("take oil: +5 points", "permanent")],
+        LAMP_ROOM: [contents, ("turn on beacon: +10 points", "permanent")],
     }
 
 
@@ -77,8 +77,8 @@ def test_the_next_episode_is_told_what_the_first_one_learned_also_in_another_pro
         end = run.play_episode()
     assert (end.episode, end.reason) == (2, "victory")
     shown = {action: memory for _, action, _, memory, _ in turns_of(tmp_path, 2)}
-    assert "“take oil” scores: Scores 5 points." in shown["open box"]
-    assert "“unlock door with key” works" in shown["unlock door with key"]
+    assert "take oil: +5 points: You get the" in shown["open box"]
+    assert "unlock door with key: works" in shown["unlock door with key"]
 
 
 def test_what_was_dropped_is_forgotten_and_what_killed_is_not(tmp_path):
@@ -88,9 +88,9 @@ def test_what_was_dropped_is_forgotten_and_what_killed_is_not(tmp_path):
         dropped = [memory.title for memory in run.simple_memory.ephemeral_cache[COTTAGE]]
         run.reset_episode()
         assert (end.reason, end.deaths) == ("death", 1)
-        assert dropped == ["“drop key” works"]
+        assert dropped == ["drop key: leaves the brass key here"]
         assert "drop key" not in run.simple_memory.get_location_memory(COTTAGE)
-        assert "“down” kills" in run.simple_memory.get_location_memory(CLIFF)
+        assert "down: kills you" in run.simple_memory.get_location_memory(CLIFF)
 
 
 def test_a_memory_that_the_fresh_world_contradicts_is_marked_as_wrong(tmp_path):

@@ -10,13 +10,14 @@ from tests.fixtures.viewer import served, started, turn, write_log
 pytestmark = pytest.mark.slow
 
 MEMORIES = [
-    (10, "Hall", "Brass lamp burns", "The lamp burns."),
-    (10, "Hall", "Trap door creaks", "It creaks."),
-    (10, "Hall", "Hidden panel rattles", "Never shown."),
-    (20, "Salt Cote", "“take bottle” scores", "Scores 2 points."),
-    (30, "Marsh", "“north” kills", "Deadly."),
-    (31, "Marsh", "“north” kills", "Deadly."),
+    (10, "Hall", "Brass lamp burns", "The lamp burns.", ""),
+    (10, "Hall", "Trap door creaks", "It creaks.", ""),
+    (10, "Hall", "Hidden panel rattles", "Never shown.", ""),
+    (20, "Salt Cote", "take bottle: +2 points", "You get the bottle.", "take bottle"),
+    (30, "Marsh", "north: kills you", "Deadly.", "north"),
+    (31, "Marsh", "north: kills you", "Deadly.", "north"),
 ]
+NOTE = {"category": "NOTE", "persistence": "permanent", "status": "ACTIVE"}
 SHOWN = "[NOTE] Brass lamp burns: The lamp burns.\n[NOTE] Trap door creaks: It creaks."
 GOAL = {"text": "Open the iron grating", "status": "open", "origin": {"episode": 1, "turn": 1}, "reached": []}
 KNOWN = "# Knowledge\n\n- Lanterns scare grues underground. *(Ep1, T1; borne out 0)*\n- Nothing else matters here.\n"
@@ -42,8 +43,8 @@ def workdir(tmp_path_factory):
     write_log(path, started(), turn(1), *notes, *rows, ended)
     history = [
         {"kind": "added", "location_id": place, "location_name": name, "before": None, "episode": 1, "turn": 0}
-        | {"after": {"title": title, "text": text, "category": "NOTE", "persistence": "permanent", "status": "ACTIVE"}}
-        for place, name, title, text in MEMORIES
+        | {"after": NOTE | {"title": title, "text": text, "action": action}}
+        for place, name, title, text, action in MEMORIES
     ]
     history[0]["after"] |= {"episode": 1, "turns": "1"}
     (path / "Memories.history.jsonl").write_text("".join(json.dumps(one) + "\n" for one in history))
@@ -57,7 +58,7 @@ def workdir(tmp_path_factory):
     [
         (1, []),
         (2, [("Memory", "Brass lamp burns", "mentioned in the reason")]),
-        (3, [("Memory", "“take bottle” scores", "its command is quoted in the reason")]),
+        (3, [("Memory", "take bottle: +2 points", "its command is quoted in the reason")]),
         (4, []),
         (
             5,

@@ -18,7 +18,6 @@ _SECTIONS = {
     Category.DANGER.value: KnowledgeSection.DANGERS,
     Category.SUCCESS.value: KnowledgeSection.STRATEGIES,
 }
-_COMMAND = re.compile("“(?P<action>[^”]+)” ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,15 +59,8 @@ def is_general(memory: Memory, is_way: Callable[[str], bool]) -> bool:
         and memory.category != Category.FAILURE
         and not memory.is_settled_by_person
         and not memory.vetoed
-        and not ((command := _command(memory.title)) and is_way(command))
+        and not (memory.action and is_way(memory.action))
     )
-
-
-@lru_cache(4096)
-def _command(title: str) -> str | None:
-    """Return the quoted command that the title begins with; None if there is none."""
-    found = _COMMAND.match(title)
-    return found["action"] if found else None
 
 
 def find_patterns(memories: Sequence[LocatedMemory], is_way: Callable[[str], bool]) -> list[Pattern]:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
-from zorkgpt.offline.phrases import ActionOutcome
+from zorkgpt.offline.outcomes import ActionOutcome
 from zorkgpt.offline.scoring_plan import ScoringPlan
 from zorkgpt.offline.state import ExplorerState, PlaceNotes
 from zorkgpt.world.directions import canonical_direction

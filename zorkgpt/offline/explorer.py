@@ -28,7 +28,8 @@ from zorkgpt.offline.immediate_actions import (
     update_after_last_turn,
     weapon_in_sight,
 )
-from zorkgpt.offline.phrases import ActionOutcome, is_dark, is_laden
+from zorkgpt.offline.outcomes import ActionOutcome
+from zorkgpt.offline.phrases import is_dark, is_laden
 from zorkgpt.offline.questions import answers_to
 from zorkgpt.offline.scoring_plan import ScoringPlan, ScoringStep
 from zorkgpt.offline.state import DEADLY, ExplorerState, LastTurn, PlaceNotes

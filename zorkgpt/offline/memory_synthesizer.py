@@ -5,28 +5,37 @@ that led nowhere before. What the parser refuses and exits that don't exist are 
 """
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 
 from zorkgpt.memory.answers import MemorySynthesisResponse
 from zorkgpt.memory.claims import Claim, Relation
-from zorkgpt.memory.models import AttributeChanged, Category, ObjectMoved, Persistence, ThingAtHand
+from zorkgpt.memory.models import (
+    AttributeChanged,
+    Category,
+    Memory,
+    ObjectMoved,
+    Persistence,
+    ThingAtHand,
+    outcome_of,
+)
 from zorkgpt.memory.synthesis import SynthesisRequest
-from zorkgpt.offline.phrases import ActionOutcome, is_dark, title_of, whole_sentences
-from zorkgpt.text import sentence_case, with_article
+from zorkgpt.offline.outcomes import ActionOutcome, remembered_outcome
+from zorkgpt.offline.phrases import is_dark, whole_sentences
+from zorkgpt.text import normalized_action, number_of, sentence_case, with_article
 
 _TEXT_LIMIT = 200
 _MAX_THINGS = 10
-"""The most things named in a memory of a first sight."""
-FIRST_SIGHT = "At first sight"
+"""The most things named in a memory of initial contents."""
+INITIAL_CONTENTS = "Initial contents"
+_DARK_PLACE = "Dark without a light"
 _REMARK = re.compile(r"\[[^\]]*\]")
 """Remarks of the game's library in brackets, which are no part of the story."""
 _TELLING_WORDS = 4
 """A shorter response ("Taken.") adds nothing to the facts."""
-_DARK_PLACE = "Dark at first sight"
-_GAINED = {("open", True): "open", ("locked", False): "unlocked", ("on", True): "lit"} | {
-    ("concealed", False): "in sight"
+_GAINED = {("open", True): "opens", ("locked", False): "unlocks", ("on", True): "turns on"} | {
+    ("concealed", False): "reveals"
 }
-"""Attribute and value → the new state in words; the opposite changes teach nothing."""
+"""Attribute and value → what the action does to the thing; the opposite changes teach nothing."""
 
 NOTHING = MemorySynthesisResponse(should_remember=False, reasoning="rule: nothing new")
 
@@ -46,41 +55,58 @@ def _memory_of_action(request: SynthesisRequest) -> MemorySynthesisResponse:
         # The player dies there whatever they do, so nothing is learned about this action.
         return NOTHING
     if truth.died:
-        unlit = is_dark(request.response) or any(is_dark(turn.response) for turn in request.history)
-        outcome = ActionOutcome.KILLS_UNLIT if unlit else ActionOutcome.KILLS
-        return _fact(request, Category.DANGER, outcome, "Doing this here is deadly.")
+        return _memory_of_death(request)
     if truth.score_delta > 0:
-        text = f"{_points(truth.score_delta)} {_effects(request)}"
-        return _fact(request, Category.SUCCESS, ActionOutcome.SCORES, text)
+        return _memory_of_points(request)
     if truth.location_changed:
         # Ordinary connections are on the map.
-        return _conditional_way(request) if truth.failed_before else NOTHING
+        return _conditional_exit(request) if truth.failed_before else NOTHING
     if gained := _gained(request):
         return _memory_of_finding(request, gained)
     if lost := _lost(request):
         claims = tuple(claim for thing in lost for claim in thing.claims()[:1])
-        text = _sentence(claim.in_words() for claim in claims)
-        episode = Persistence.EPHEMERAL
-        return _fact(request, Category.NOTE, ActionOutcome.WORKS, text, persistence=episode, claims=claims)
+        effects, episode = _left(request, lost), Persistence.EPHEMERAL
+        return _fact(request, Category.NOTE, ActionOutcome.WORKS, effects, persistence=episode, claims=claims)
     if effects := _effects(request):
-        return _fact(request, Category.SUCCESS, ActionOutcome.WORKS, effects)
+        summary = "works" if _is_expected(effects[0], request.action) else effects[0]
+        return _fact(request, Category.SUCCESS, ActionOutcome.WORKS, [summary, *effects[1:]], otherwise=effects[0])
     return NOTHING
 
 
-def _points(count: int) -> str:
-    return f"Scores {count} point{'' if count == 1 else 's'}."
+def _memory_of_death(request: SynthesisRequest) -> MemorySynthesisResponse:
+    if is_dark(request.response) or any(is_dark(turn.response) for turn in request.history):
+        claims, effects = (Claim(Relation.DARK),), ["kills you in the dark"]
+        return _fact(request, Category.DANGER, ActionOutcome.KILLS_UNLIT, effects, claims=claims)
+    return _fact(request, Category.DANGER, ActionOutcome.KILLS, ["kills you"])
 
 
-def _conditional_way(request: SynthesisRequest) -> MemorySynthesisResponse:
+def _memory_of_points(request: SynthesisRequest) -> MemorySynthesisResponse:
+    truth = request.context
+    way = [f"leads to {_destination(request)}"] if truth.location_changed else []
+    effects = [f"+{number_of(truth.score_delta, 'point', 'points')}", *way, *_effects(request)]
+    carried = [*_taken(_gained(request)), *_left(request, _lost(request))]
+    return _fact(request, Category.SUCCESS, ActionOutcome.SCORES, effects, otherwise=_listed(carried))
+
+
+def _destination(request: SynthesisRequest) -> str:
+    return request.context.destination_name or "another place"
+
+
+def _conditional_exit(request: SynthesisRequest) -> MemorySynthesisResponse:
     """Remember an exit that led nowhere before."""
     truth = request.context
-    place = truth.destination_name or "another place"
-    states = [claim.in_words() for claim in truth.state if claim.relation in (Relation.OPEN, Relation.UNLOCKED)]
-    when = f" It did in this state: {', '.join(states)}." if states else ""
-    text = f"Leads to {place}, though not always.{when}"
-    number = truth.location_after
+    states: dict[str, list[str]] = {}
+    for claim in truth.state:
+        if claim.relation in (Relation.OPEN, Relation.UNLOCKED):
+            states.setdefault(claim.name, []).append(claim.relation.value)
+    opened = [f"{with_article(name)} {_listed(values)}" for name, values in states.items()]
+    detail = f"only with {_listed(opened)}" if opened else "led nowhere on an earlier try"
+    place, number = _destination(request), truth.location_after
     claims = (Claim(Relation.LEADS, None, request.action, number, place),) if isinstance(number, int) else ()
-    return _fact(request, Category.SUCCESS, ActionOutcome.LEADS, text, claims=claims)
+    title = f"{normalized_action(request.action)} → {place}"
+    return _fact(
+        request, Category.SUCCESS, ActionOutcome.LEADS, [f"leads to {place}", detail], title=title, claims=claims
+    )
 
 
 def _gained(request: SynthesisRequest) -> list[ObjectMoved]:
@@ -89,12 +115,31 @@ def _gained(request: SynthesisRequest) -> list[ObjectMoved]:
     return [move for move in truth.moved if move.name in new]
 
 
+def _taken(gained: Sequence[ObjectMoved]) -> list[str]:
+    return [f"you get {_listed([with_article(move.name) for move in gained])}"] if gained else []
+
+
 def _lost(request: SynthesisRequest) -> list[ThingAtHand]:
     """Return what was carried before and is at hand now."""
     truth = request.context
     gone = set(truth.inventory_before) - set(truth.inventory_after)
     moved = {move.number for move in truth.moved if move.name in gone}
     return [thing for thing in truth.things if thing.number in moved and not thing.carried]
+
+
+def _left(request: SynthesisRequest, lost: Sequence[ThingAtHand]) -> list[str]:
+    """Return for each thing that was carried where it is now."""
+    alive = {thing.number for thing in request.context.things if thing.alive}
+    return [
+        f"gives {with_article(thing.name)} to {with_article(thing.holder)}"
+        if thing.holder_number in alive
+        else f"leaves {with_article(thing.name)} {_where(thing.claims()[0])}"
+        for thing in lost
+    ]
+
+
+def _where(claim: Claim) -> str:
+    return f"{claim.relation} {with_article(claim.other_name)}" if claim.other_name else "here"
 
 
 def _memory_of_finding(request: SynthesisRequest, gained: Sequence[ObjectMoved]) -> MemorySynthesisResponse:
@@ -108,8 +153,9 @@ def _memory_of_finding(request: SynthesisRequest, gained: Sequence[ObjectMoved])
     if not found:
         return NOTHING
     claims = tuple(_lay(request, move) for move in found)
-    text = _sentence(claim.in_words() for claim in claims)
-    return _fact(request, Category.SUCCESS, ActionOutcome.TAKES, f"{text} It can be taken.", claims=claims)
+    places = _listed(list(dict.fromkeys(map(_where, claims))))
+    effects = [*_taken(found), f"found {places}"]
+    return _fact(request, Category.SUCCESS, ActionOutcome.WORKS, effects, claims=claims)
 
 
 def _lay(request: SynthesisRequest, move: ObjectMoved) -> Claim:
@@ -120,32 +166,35 @@ def _lay(request: SynthesisRequest, move: ObjectMoved) -> Claim:
     return Claim(relation, move.number, move.name, move.origin_number, move.origin)
 
 
-def _effects(request: SynthesisRequest) -> str:
-    """Return in sentences what the action itself opened, unlocked, lit or moved; "" if nothing."""
+def _effects(request: SynthesisRequest) -> list[str]:
+    """Return what the action itself opened, unlocked, lit or moved, in words; empty if nothing."""
     truth = request.context
     near = {thing.number for thing in truth.things}
-    said = [_changed(one) for one in truth.changed if not one.by_itself and one.number in near]
-    alive = {thing.number for thing in truth.things if thing.alive}
+    effects = [_changed(one) for one in truth.changed if not one.by_itself and one.number in near]
     moves = [one for one in truth.moved if not one.by_itself and _is_in_sight(one, request)]
-    said += [_moved(one, alive=one.number in alive) for one in moves]
-    return " ".join(dict.fromkeys(filter(None, said)))
+    effects += [_moved(one, request) for one in moves]
+    return list(dict.fromkeys(filter(None, effects)))
 
 
 def _changed(change: AttributeChanged) -> str:
-    state = _GAINED.get((change.attribute, change.value))
-    return f"{sentence_case(with_article(change.name))} is then {state}." if state else ""
+    effect = _GAINED.get((change.attribute, change.value))
+    return f"{effect} {with_article(change.name)}" if effect else ""
 
 
-def _moved(move: ObjectMoved, *, alive: bool) -> str:
-    if alive and move.destination_number is not None:
+def _moved(move: ObjectMoved, request: SynthesisRequest) -> str:
+    things = {thing.number: thing for thing in request.context.things}
+    moved = things.get(move.number)
+    if moved is not None and moved.alive and move.destination_number is not None:
         # Creatures move by themselves.
         return ""
-    name = sentence_case(with_article(move.name))
+    name = with_article(move.name)
     if move.origin_number is None:
-        return f"{name} appears."
+        return f"makes {name} appear"
     if move.destination_number is None:
-        return f"{name} is then gone."
-    return f"{name} moves from {with_article(move.origin)} to {with_article(move.destination)}."
+        return f"makes {name} disappear"
+    if move.destination_number == request.location_id:
+        return f"brings {name} here"
+    return f"moves {name} to {with_article(move.destination)}"
 
 
 def _is_in_sight(move: ObjectMoved, request: SynthesisRequest) -> bool:
@@ -158,7 +207,7 @@ def _is_in_sight(move: ObjectMoved, request: SynthesisRequest) -> bool:
 def _memory_of_arrival(request: SynthesisRequest) -> MemorySynthesisResponse:
     """Remember what is at a place when it is first seen in an episode, except what the player has moved."""
     if is_dark(request.response):
-        return _sight(_DARK_PLACE, "It is dark here without a light.", (Claim(Relation.DARK),))
+        return _sight(_DARK_PLACE, "You can't see anything here without a light.", (Claim(Relation.DARK),))
     # A thing that has just arrived does not belong to the place's initial state.
     elsewhere = request.handled | {move.number for move in request.context.moved}
     things = [
@@ -170,33 +219,31 @@ def _memory_of_arrival(request: SynthesisRequest) -> MemorySynthesisResponse:
         and (not thing.fixed or thing.states or thing.alive)
     ]
     things = sorted(things, key=lambda thing: thing.fixed)[:_MAX_THINGS]
-    standing = next((memory for memory in request.memories if memory.title == FIRST_SIGHT), None)
+    standing = next((memory for memory in request.memories if memory.title == INITIAL_CONTENTS), None)
     if standing is not None and {thing.number for thing in things} <= {claim.number for claim in standing.claims}:
-        return _sight(FIRST_SIGHT, standing.text, standing.claims)
+        return _sight(INITIAL_CONTENTS, standing.text, standing.claims)
     if not things:
         return NOTHING
     claims = tuple(claim for thing in things for claim in thing.claims())
-    replaced = (FIRST_SIGHT,) if standing is not None else ()
-    return _sight(FIRST_SIGHT, _described(things), claims, replaced)
+    replaced = (INITIAL_CONTENTS,) if standing is not None else ()
+    return _sight(INITIAL_CONTENTS, _described(things), claims, replaced)
 
 
 def _described(things: Sequence[ThingAtHand]) -> str:
-    """Return sentences that list the things by where they are."""
+    """Return lists of the things by where they are."""
     groups: dict[str, list[str]] = {}
     alive = {thing.number for thing in things if thing.alive}
     for thing in things:
-        held = "On" if thing.on_top else "With" if thing.holder_number in alive else "In"
-        where = f"{held} {with_article(thing.holder)}" if thing.holder_number is not None else "Here"
+        held = "On" if thing.on_top else "Carried by" if thing.holder_number in alive else "In"
+        where = f"{held} {with_article(thing.holder)}: " if thing.holder_number is not None else ""
         states = f" ({', '.join(thing.states)})" if thing.states else ""
-        groups.setdefault(where, []).append(f"{with_article(thing.name)}{states}")
-    groups = dict(sorted(groups.items(), key=lambda group: group[0] != "Here"))
-    return " ".join(
-        f"{where} {'is' if len(names) == 1 else 'are'} {_listed(names)}." for where, names in groups.items()
-    )
+        groups.setdefault(where, []).append(f"{thing.name}{states}")
+    groups = dict(sorted(groups.items(), key=lambda group: group[0] != ""))
+    return " ".join(_sentence(f"{where}{', '.join(names)}") for where, names in groups.items())
 
 
 def _listed(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
 def _sight(title: str, text: str, claims: tuple[Claim, ...], replaced: Collection[str] = ()) -> MemorySynthesisResponse:
@@ -217,36 +264,61 @@ def _fact(
     request: SynthesisRequest,
     category: Category,
     outcome: ActionOutcome,
-    text: str,
+    effects: Sequence[str],
     *,
+    title: str = "",
+    otherwise: str = "",
     persistence: Persistence = Persistence.PERMANENT,
     claims: tuple[Claim, ...] = (),
 ) -> MemorySynthesisResponse:
-    title = title_of(request.action, outcome)
-    standing = {memory.title: memory for memory in request.memories}
-    known = standing.get(title)
-    overcome = title_of(request.action, ActionOutcome.FAILS)
+    """Return the memory of an action. One that is known already is repeated as it is.
+
+    Args:
+        effects: the first is named in the title, the others in the text.
+        otherwise: the text if there is nothing else to say; defaults to the first effect.
+    """
+    known = _known(request, category, outcome)
     return MemorySynthesisResponse(
         should_remember=True,
         category=category,
-        memory_title=title,
-        memory_text=known.text if known is not None else _with_what_was_said(text, request),
+        memory_title=known.title if known else title or f"{normalized_action(request.action)}: {effects[0]}",
+        memory_text=known.text if known else _text(request, effects[1:]) or _sentence(otherwise or effects[0]),
         persistence=persistence,
         action=request.action,
         claims=claims,
-        supersedes_memory_titles={overcome} if outcome is not ActionOutcome.KILLS and overcome in standing else set(),
         reasoning=f"rule: the action {outcome}",
     )
 
 
-def _with_what_was_said(text: str, request: SynthesisRequest) -> str:
-    """Return the facts, with as many whole sentences of the response as fit unless the player left the place."""
+def _known(request: SynthesisRequest, category: Category, outcome: ActionOutcome) -> Memory | None:
+    """Return the memory of this action with this outcome, if there is one."""
+    wanted, came_to = (normalized_action(request.action), outcome), outcome_of(request.context)
+    return next(
+        (
+            memory
+            for memory in request.memories
+            if memory.category == category and memory.outcome in ("", came_to) and remembered_outcome(memory) == wanted
+        ),
+        None,
+    )
+
+
+def _text(request: SynthesisRequest, effects: Sequence[str]) -> str:
+    """Return sentences about the effects, then the response unless it is short or describes another place."""
+    details = " ".join(map(_sentence, effects))
     walked = request.context.location_changed and not request.context.died
     answer = _REMARK.sub("", request.response)
-    said = "" if walked or len(answer.split()) < _TELLING_WORDS else whole_sentences(answer, _TEXT_LIMIT - len(text))
-    return " ".join(filter(None, (text.strip(), said)))
+    is_telling = not walked and len(answer.split()) >= _TELLING_WORDS
+    said = whole_sentences(answer, _TEXT_LIMIT - len(details)) if is_telling else ""
+    return " ".join(filter(None, (details, said)))
 
 
-def _sentence(parts: Iterator[str]) -> str:
-    text = ", ".join(parts)
-    return f"{text[:1].upper()}{text[1:]}."
+def _is_expected(effect: str, action: str) -> bool:
+    """Return whether an effect says no more than the action: "open box" opens the box."""
+    words = normalized_action(action).split()
+    verb, *_, noun = effect.split()
+    return verb.removesuffix("s") in words and noun in words
+
+
+def _sentence(text: str) -> str:
+    return f"{sentence_case(text)}."

@@ -9,7 +9,7 @@ from zorkgpt.memory.models import Memory
 from zorkgpt.objectives.conditions import Condition, ConditionKind, normalized_text
 from zorkgpt.objectives.finder import Findings, ObjectiveProposal, Situation
 from zorkgpt.objectives.models import Objective, ObjectiveStatus, Scope
-from zorkgpt.offline.phrases import ActionOutcome, parse_title
+from zorkgpt.offline.outcomes import ActionOutcome, remembered_outcome
 
 _MAX_PER_RULE = 2
 _OPENING = frozenset({"open", "unlock"})
@@ -84,9 +84,9 @@ class RuleObjectiveFinder:
 
 
 def _scoring_action(memory: Memory) -> str | None:
-    """Return the action that scored according to the memory; None if it tells of none."""
-    title = parse_title(memory)
-    return title[0] if title is not None and title[1] is ActionOutcome.SCORES else None
+    """Return the action that scored according to the memory; None if none did."""
+    known = remembered_outcome(memory)
+    return known[0] if known is not None and known[1] is ActionOutcome.SCORES else None
 
 
 def _priority(one: Objective) -> int:

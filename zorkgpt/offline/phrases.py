@@ -1,32 +1,6 @@
-"""Titles of memories made by rules, and phrases by which rules recognize what the game says."""
+"""Phrases by which rules recognize what the game says, and the shortening of its texts."""
 
 import re
-from enum import StrEnum
-from functools import lru_cache
-
-from zorkgpt.memory.models import Memory
-from zorkgpt.text import normalized_action
-
-
-class ActionOutcome(StrEnum):
-    """The outcome of an action at a place; of several that are remembered, the first in this order counts."""
-
-    KILLS = "kills"
-    KILLS_UNLIT = "kills in the dark"
-    SCORES = "scores"
-    TAKES = "takes it"
-    WORKS = "works"
-    LEADS = "leads on"
-    TELLS = "tells more"
-    """Only in older files."""
-    FAILS = "does nothing"
-    """Only in older files."""
-
-
-_TITLE = re.compile(
-    r"“(?P<action>[^”]+)” (?P<outcome>" + "|".join(re.escape(outcome) for outcome in ActionOutcome) + ")$"
-)
-
 
 # Phrases that stories use for darkness, and for hostile creatures.
 _DARK = re.compile(
@@ -64,21 +38,6 @@ def is_dark(text: str) -> bool:
 def is_hostile(text: str) -> bool:
     """Return whether the text says that somebody fights, threatens or blocks an exit."""
     return bool(_HOSTILE.search(text.lower()))
-
-
-def title_of(action: str, outcome: ActionOutcome) -> str:
-    return f"“{normalized_action(action).replace('”', '')}” {outcome}"
-
-
-def parse_title(memory: Memory) -> tuple[str, ActionOutcome] | None:
-    """Return the action and its outcome; None if the title was not made by `title_of`."""
-    return _read(memory.title)
-
-
-@lru_cache(4096)
-def _read(title: str) -> tuple[str, ActionOutcome] | None:
-    found = _TITLE.match(title)
-    return (normalized_action(found["action"]), ActionOutcome(found["outcome"])) if found else None
 
 
 def shortened(text: str, limit: int) -> str:

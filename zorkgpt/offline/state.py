@@ -7,11 +7,10 @@ from functools import cached_property
 from operator import itemgetter
 from typing import Any
 
-from zorkgpt.memory.claims import Relation
-from zorkgpt.memory.models import Category, Memory, Persistence
+from zorkgpt.memory.models import Memory, Persistence
 from zorkgpt.offline.candidates import COST, Candidate, Tier, words_of
-from zorkgpt.offline.phrases import ActionOutcome, is_dark, is_unlocked, parse_title
-from zorkgpt.text import normalized_action
+from zorkgpt.offline.outcomes import ActionOutcome, is_dark_place, remembered_outcome
+from zorkgpt.offline.phrases import is_unlocked
 from zorkgpt.world.directions import canonical_direction
 
 
@@ -146,27 +145,6 @@ _REWARDING = frozenset({ActionOutcome.SCORES, ActionOutcome.TAKES})
 DEADLY = frozenset({ActionOutcome.KILLS, ActionOutcome.KILLS_UNLIT})
 
 
-def remembered_outcome(memory: Memory) -> tuple[str, ActionOutcome] | None:
-    """Return the action that a memory is about, and its outcome; None if it is about none.
-
-    The memory's fields decide; for a memory of an older file without them, its title.
-    """
-    if not (memory.action and memory.outcome):
-        return parse_title(memory)
-    action = normalized_action(memory.action)
-    if memory.outcome == "died":
-        unlit = any(claim.relation is Relation.DARK for claim in (*memory.when, *memory.claims)) or is_dark(memory.text)
-        return action, ActionOutcome.KILLS_UNLIT if unlit else ActionOutcome.KILLS
-    if (memory.score_change or 0) > 0:
-        return action, ActionOutcome.SCORES
-    if memory.outcome == "changed":
-        taken = any(claim.relation is Relation.CARRIED for claim in memory.claims)
-        return action, ActionOutcome.TAKES if taken else ActionOutcome.WORKS
-    if memory.outcome == "nothing":
-        return action, ActionOutcome.FAILS if memory.category == Category.FAILURE else ActionOutcome.TELLS
-    return action, ActionOutcome.LEADS
-
-
 @dataclass
 class PlaceNotes:
     """Notes about one place. Actions are normalized."""
@@ -263,7 +241,7 @@ class PlaceNotes:
                 self.dark = self.dark or outcome is ActionOutcome.KILLS_UNLIT
                 if outcome is ActionOutcome.FAILS:
                     self.refusals.setdefault(action, memory.text)
-            elif memory.persistence is Persistence.CORE and is_dark(memory.text):
+            elif memory.persistence is Persistence.CORE and is_dark_place(memory):
                 self.dark = True
         self._renew("deadly", "left")
 

@@ -9,6 +9,7 @@ from zorkgpt.memory.entailment.compare import Contrast, compare, is_plainly_open
 from zorkgpt.memory.entailment.lexicon import forms_of
 from zorkgpt.memory.entailment.text import read
 from zorkgpt.memory.models import Memory
+from zorkgpt.text import normalized_action
 
 # In a title these say nothing that the text does not.
 _SMALL = (
@@ -48,8 +49,10 @@ _SAID = {"same": "says the same", "conflict": "says the contrary"}
 
 
 def compared(known: Memory, new: Memory, cosine: float | None) -> Comparison:
-    """Compare two memories by their words. Under "go north" and "go south" the same text is another fact."""
+    """Compare two memories by their words. The same text about different actions is never the same fact."""
     contrast = _contrast_of_long(known.text, new.text) or compare(known.text, new.text)
+    if contrast.relation != "unsure" and _actions_differ(known, new):
+        return Comparison(known, cosine, "unsure", f"the actions differ: {known.action}, {new.action}")
     other = titles_differ((known.title, new.title), (known.text, new.text)) if contrast.relation != "unsure" else []
     if other:
         return Comparison(known, cosine, "unsure", f"the titles differ in: {', '.join(other)}")
@@ -61,7 +64,13 @@ def compared(known: Memory, new: Memory, cosine: float | None) -> Comparison:
 
 def is_open(known: Memory, new: Memory) -> bool:
     """Return whether `compared` would say "unsure", which it takes longer to say."""
-    return is_plainly_open(known.text, new.text) or _is_open(known.title, known.text, new.title, new.text)
+    if is_plainly_open(known.text, new.text) or _actions_differ(known, new):
+        return True
+    return _is_open(known.title, known.text, new.title, new.text)
+
+
+def _actions_differ(known: Memory, new: Memory) -> bool:
+    return bool(known.action and new.action) and normalized_action(known.action) != normalized_action(new.action)
 
 
 # At the end of each episode all of a place are compared with one another, and few of them are new.

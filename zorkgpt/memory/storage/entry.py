@@ -43,7 +43,7 @@ _ID = re.compile(r"id ([0-9a-f]{8})")
 _MARKS = ("pinned", "vetoed")
 _EPISODES = re.compile(r"(.*?)\s*(?:→|->)\s*Ep(.*)", re.IGNORECASE)
 """First seen in one episode, last in another: `1→Ep3`. In a name that contains such a thing, the arrow is escaped."""
-_DOES, _CAME_TO, _SAYS, _WHEN = "do: ", " → ", "says: ", "when: "
+_ACTION, _CAME_TO, _CLAIMS, _WHEN = "action: ", " → ", "claims: ", "when: "
 _SPAN = re.compile(r"([0-9]+)\s*(?:→|->)\s*T?([0-9]+)")
 _STRUCK = re.compile(r"~~(.*)~~")
 
@@ -142,10 +142,10 @@ def _fields_told(memory: Memory) -> list[str]:
     told = []
     if memory.action:
         told.append(
-            f"{_DOES}{memory.action}{_CAME_TO}{memory.outcome}" if memory.outcome else f"{_DOES}{memory.action}"
+            f"{_ACTION}{memory.action}{_CAME_TO}{memory.outcome}" if memory.outcome else f"{_ACTION}{memory.action}"
         )
     if memory.claims:
-        told.append(_SAYS + "; ".join(claim.short for claim in memory.claims))
+        told.append(_CLAIMS + "; ".join(claim.short for claim in memory.claims))
     if memory.when:
         told.append(_WHEN + "; ".join(map(str, memory.when)))
     return told
@@ -153,10 +153,10 @@ def _fields_told(memory: Memory) -> list[str]:
 
 def _field_read(part: str) -> dict[str, Any] | None:
     """Parse one such part; None: it is none, or says something that is not understood."""
-    if part.startswith(_DOES):
-        action, _, outcome = part.removeprefix(_DOES).partition(_CAME_TO)
+    if part.startswith(_ACTION):
+        action, _, outcome = part.removeprefix(_ACTION).partition(_CAME_TO)
         return {"action": action.strip(), "outcome": outcome.strip()}
-    for name, sign in (("claims", _SAYS), ("when", _WHEN)):
+    for name, sign in (("claims", _CLAIMS), ("when", _WHEN)):
         if part.startswith(sign):
             claims = _claims(part.removeprefix(sign).split(";"))
             return None if claims is None else {name: claims}

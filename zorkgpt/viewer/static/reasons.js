@@ -25,11 +25,10 @@ function share(words, row) {
   return { wanted: wanted.length, found: wanted.filter((word) => said.has(word)).length };
 }
 
-// Whether the reason quotes a command that the title quotes.
-function quotes(title, row) {
+// Whether the reason quotes a command.
+function quotes(command, row) {
   const reason = reasonOf(row);
-  const commands = [...plain(title).matchAll(/[“"'‘]([^“”"‘’']{3,})[”"'’]/g)].map((match) => match[1]);
-  return commands.some((command) => ["''", "“”", "\"\"", "‘’"].some(([before, after]) => reason.includes(before + command + after)));
+  return command !== "" && ["''", "“”", "\"\"", "‘’"].some(([before, after]) => reason.includes(before + command + after));
 }
 
 // The place of the turn, and places with a unique name that its reason mentions.
@@ -47,7 +46,7 @@ export function memoryRelied(memory, id, row) {
   const here = id === row.location_id;
   if (here && !String(row.memory_shown ?? "").includes(`] ${memory.title}:`)) return "";
   if (here && memory.action && plain(memory.action) === plain(row.action)) return "the action is its command";
-  if (quotes(memory.title, row)) return "its command is quoted in the reason";
+  if (quotes(plain(memory.action), row)) return "its command is quoted in the reason";
   const { wanted, found } = share(memory.title, row);
   return here && wanted > 1 && found === wanted ? "mentioned in the reason" : "";
 }
