@@ -1,4 +1,4 @@
-"""The players, and the choice among them by what was asked for and what is configured."""
+"""The players, and how a run chooses one."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -29,27 +29,27 @@ _HOW_TO_NAME_ONE = "Name one with --model, or in pyproject.toml as agent_model u
 
 @dataclass(frozen=True, slots=True)
 class PlayerChoice:
-    """The player that was asked for, or that fits the configuration."""
+    """The player of a run, and the reason for the choice."""
 
     kind: str
     """A key of `PLAYERS`."""
     why: str
     models: LLMSettings | None
-    """The models that serve all roles; None if rules do."""
+    """The models of all roles; None for the rules."""
     servers: tuple[ModelStatus, ...] = ()
-    """What a check of these models found."""
+    """The servers of the models, as checked at the start."""
 
 
 def choose_player(asked: str, config: GameConfiguration) -> PlayerChoice:
-    """Return who plays: a key of `PLAYERS`, or `auto`. A model that is configured is never passed over in silence.
+    """Choose the player: `asked` is a key of `PLAYERS`, or `auto` for the configured model, otherwise the rules.
 
     Raises:
-        ConfigurationError: A model was asked for, and none is named; or a server is named without a model.
+        ConfigurationError: `asked` needs a model and none is named, or a server is named without a model.
     """
     models = model_settings(config)
     if models is None and config.llm.client_base_url and asked in ("auto", "model"):
         raise ConfigurationError(
-            f"The server {config.llm.client_base_url} is configured, but no model. {_HOW_TO_NAME_ONE}"
+            f"The server {config.llm.client_base_url} is configured without a model. {_HOW_TO_NAME_ONE}"
         )
     if asked == "auto":
         if models is not None:
@@ -74,7 +74,7 @@ def _rules_player(services: "Services") -> Player:
 
 
 def _experience(services: "Services") -> Experiences:
-    """Return a function for what earlier episodes tell, without the scoring steps that a person has vetoed."""
+    """Return a function that reads the experience of earlier episodes, without vetoed scoring steps."""
     config, memory = services.config, services.memory
     if memory is None:
         return Experience
@@ -89,13 +89,13 @@ def _experience(services: "Services") -> Experiences:
 
 def _walkthrough_player(services: "Services") -> Player:
     if services.options.walkthrough is None:
-        raise ConfigurationError("The walkthrough player needs a file of commands: name one with --walkthrough.")
+        raise ConfigurationError("The walkthrough player needs a file of commands. Pass one with --walkthrough.")
     return WalkthroughPlayer.from_file(services.options.walkthrough)
 
 
 def _person(services: "Services") -> Player:
     if services.options.person is None:
-        raise ConfigurationError("There is nobody at a keyboard here: choose another player with --player.")
+        raise ConfigurationError("The human player needs a terminal. Choose another player with --player.")
     return services.options.person()
 
 
@@ -105,4 +105,4 @@ PLAYERS: dict[str, Callable[["Services"], Player]] = {
     "walkthrough": _walkthrough_player,
     "human": _person,
 }
-"""What makes each player; `--player` takes these names, and `auto`."""
+"""A factory for each player. `--player` takes these names and `auto`."""

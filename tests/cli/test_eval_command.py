@@ -201,7 +201,7 @@ def test_a_model_plays_in_processes_of_their_own(tmp_path):
         (["learning-1x2", "--ablate", "everything"], "There is no ablation 'everything'. There are: on, off, shuffled"),
         (["generations-2x2x2", "--ablate", "frozen"], "With generations-2x2x2 there are: on, off, no-audit."),
         (["learning-1x2", "--player", "human"], "'human' plays no evaluation."),
-        (["learning-1x2", "--player", "walkthrough"], "name one with --walkthrough"),
+        (["learning-1x2", "--player", "walkthrough"], "Pass one with --walkthrough"),
         (["learning-1x2", "--games", "no such story"], "No story file at no such story"),
     ],
 )

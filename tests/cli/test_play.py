@@ -65,7 +65,7 @@ def test_a_damaged_file_is_set_aside_and_said_so(tmp_path, name, said):
 
 def test_a_story_that_does_not_tell_where_one_is_says_so_once(tmp_path):
     done = command("--game", str(own_stories.compiled("keypress")), "--workdir", str(tmp_path), "--max-turns", "3")
-    assert done.stdout.count("The story does not tell where the player is") == 1
+    assert done.stdout.count("The player's location is unknown") == 1
 
 
 def test_quiet_shows_the_summary_only(tmp_path):
@@ -78,7 +78,7 @@ def test_quiet_shows_the_summary_only(tmp_path):
     ("arguments", "said"),
     [
         (["--game", "nowhere.z5"], "No story file at nowhere.z5"),
-        (["--player", "nobody"], "There is no player 'nobody'"),
+        (["--player", "nobody"], "Unknown player 'nobody'"),
         (["--player", "model"], "--model"),
         (["--player", "walkthrough"], "--walkthrough"),
         (["--walkthrough", "missing.txt"], "missing.txt"),
@@ -137,9 +137,9 @@ def test_a_working_directory_that_cannot_be_made_is_refused(tmp_path):
 def test_a_person_sees_on_request_what_the_agent_would_see(tmp_path):
     done = command("--player", "human", "--workdir", str(tmp_path), stdin="north\nsouth\n\\x\n/see\n/dance\nquit\n")
     assert done.returncode == 0
-    assert done.stdout.count("known ways: north to ") == 1
-    assert done.stdout.count("remembered of this place:") == 1
-    assert "There is no /dance" in done.stdout
+    assert done.stdout.count("known exits: north to ") == 1
+    assert done.stdout.count("memories of this location:") == 1
+    assert "Unknown command /dance" in done.stdout
     assert "You stopped." in done.stdout
     assert f"--resume 1 --workdir {tmp_path}" in done.stdout
 
@@ -148,9 +148,9 @@ def test_a_person_takes_turns_back_and_the_record_keeps_them(tmp_path):
     commands = "take penny\nnorth\nundo\n/undo\nundo\ni\nlook\n"
     done = command("--player", "human", "--workdir", str(tmp_path), stdin=commands)
     assert done.returncode == 0
-    assert "Taken back: north." in done.stdout
-    assert "Taken back: take penny. You are back at Causeway End." in done.stdout
-    assert "There is nothing to take back." in done.stdout
+    assert "Undone: north." in done.stdout
+    assert "Undone: take penny. You are back at Causeway End." in done.stdout
+    assert "There is nothing to undo." in done.stdout
     log = (tmp_path / "runs" / "1" / "episode_log.jsonl").read_text("utf-8").splitlines()
     turns = [event for event in map(json.loads, log) if event["event"] == "turn_played"]
     assert [turn["action"] for turn in turns] == ["take penny", "north", "i", "look"]
@@ -163,7 +163,7 @@ def test_a_person_takes_turns_back_and_the_record_keeps_them(tmp_path):
 def test_a_person_who_took_a_turn_back_goes_on_from_there_later(tmp_path):
     command("--player", "human", "--workdir", str(tmp_path), stdin="north\nundo\nquit\n")
     done = command("--resume", "--workdir", str(tmp_path), stdin="look\n/see\nquit\n")
-    assert "goes on after 1 turn." in done.stdout
+    assert "resumed after turn 1." in done.stdout
     assert "turn 3 of 500: Causeway End" in done.stdout
 
 

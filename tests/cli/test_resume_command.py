@@ -33,7 +33,7 @@ def test_it_finishes_the_episode_as_it_was_begun_and_ends(interrupted):
     assert done.returncode == 0, done.stderr
     summary = json.loads(done.stdout)
     assert [(one["episode"], one["ending"], one["turns"]) for one in summary["episodes"]] == [(1, "turn limit", 30)]
-    assert (summary["player"], summary["why"]) == ("rules", "it has played the episode so far")
+    assert (summary["player"], summary["why"]) == ("rules", "resumed")
     again = command("--workdir", str(interrupted), "--resume", "--json")
     assert again.returncode == 2
     assert "its limit of 30 turns is reached; allow more with --max-turns" in again.stderr
@@ -52,8 +52,8 @@ def test_by_its_number_with_more_episodes_after_it(interrupted):
     ("options", "said"),
     [
         (["--resume", "5"], "Episode 5 can't go on: there is no"),
-        (["--resume", "9" * 5000], "--resume takes the number of an episode, not '999"),
-        (["--resume=nonsense"], "--resume takes the number of an episode, not 'nonsense'"),
+        (["--resume", "9" * 5000], "--resume takes an episode number, not '999"),
+        (["--resume=nonsense"], "--resume takes an episode number, not 'nonsense'"),
         (["--resume", "--seed", "4"], "begun with seed 3, not 4"),
         (["--resume", "--no-memory"], "begun with remember True, not False"),
         (["--resume", "--player", "human"], "begun with player rules, not human"),

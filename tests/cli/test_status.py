@@ -44,7 +44,7 @@ def test_a_phase_has_its_seconds_once_it_is_a_wait(status, clock):
 
 
 @pytest.mark.parametrize(
-    ("role", "said"), [(Role.AGENT, "the model thinks (6 s)"), (Role.CRITIC, "asking the critic (6 s)")]
+    ("role", "said"), [(Role.AGENT, "waiting for the model (6 s)"), (Role.CRITIC, "reviewing the action (6 s)")]
 )
 def test_a_call_is_named_by_what_it_is_for(status, clock, role, said):
     status.calls.call_began(role, "m")
@@ -64,7 +64,7 @@ def test_tokens_are_counted_where_the_client_tells_of_them(status, clock):
     status.calls.call_began(Role.AGENT, "m")
     clock.time += 2
     status.calls.tokens_received(412)
-    assert status.line() == "the model thinks (2 s, 412 tokens)"
+    assert status.line() == "waiting for the model (2 s, 412 tokens)"
 
 
 def test_a_retry_says_how_many_there_are_and_how_long_it_may_take(status, clock):

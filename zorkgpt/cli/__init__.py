@@ -24,7 +24,7 @@ def main(arguments: list[str] | None = None) -> None:
         code = flush_stdout(run(sys.argv[1:] if arguments is None else arguments))
     except KeyboardInterrupt:
         if sys.stderr is not None:
-            sys.stderr.write("zorkgpt: Interrupted; files are only ever replaced as a whole.\n")
+            sys.stderr.write("zorkgpt: Interrupted. No file was left half-written.\n")
         code = ExitCode.INTERRUPTED
     finally:
         # The process ends in a moment.

@@ -11,20 +11,20 @@ from zorkgpt.cli.process import ExitCode, announce_start
 from zorkgpt.errors import LLMUnreachable, ZorkGPTError
 from zorkgpt.text import printable
 
-_FIRST_STEPS = """A player of interactive fiction that learns across episodes.
+_FIRST_STEPS = """Play interactive fiction with an agent that learns across episodes.
 
 \b
 First steps:
-  {command}                          play five fast episodes, without a model
-  {command} --view                   the same, shown in the browser too
+  {command}                          play five fast episodes without a model
+  {command} --view                   the same, with a live view in the browser
   {command} --player human           play yourself
-  {command} --model M --base-url URL let a model play
+  {command} --model M --base-url URL play with a model
   {command} --game FILE              play another story
-  {command} doctor                   what works, and what is missing"""
+  {command} doctor                   check the installation"""
 
 
 class _Group(TyperGroup):
-    """The commands; without one, `play`, and so its options are listed too."""
+    """The commands. `play` is the default, so the help lists its options too."""
 
     # Typer has its own copy of Click or the real one, by its version: the contexts are of either.
 
@@ -36,7 +36,7 @@ class _Group(TyperGroup):
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
         rows = [option.get_help_record(ctx) for option in self.commands["play"].get_params(ctx)]
-        with formatter.section("Options of play, also without naming it"):
+        with formatter.section("Options of play (the default command)"):
             formatter.write_dl([row for row in rows if row and not row[0].startswith("-h")])
 
 
@@ -60,11 +60,9 @@ app = typer.Typer(
 
 Workdir = Annotated[
     Path | None,
-    typer.Option(
-        "--workdir", help="Where memories, map and runs are kept. [default: the story's own folder in game_files]"
-    ),
+    typer.Option("--workdir", help="Folder for memories, map and runs. [default: the story's folder in game_files]"),
 ]
-Game = Annotated[str | None, typer.Option("--game", help="A story file, or the name of one that `games` lists.")]
+Game = Annotated[str | None, typer.Option("--game", help="Story file, or a name listed by `games`.")]
 PLAY_WORDS = ("-h", "--help", "--version")
 _OF_THE_EXTRA_GAME = ("jericho", "networkx", "numpy")
 _NEEDS_THE_EXTRA = "Playing and maps need {} too, which is not installed: pip install 'zorkgpt[game]'."
@@ -80,7 +78,7 @@ def options(
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    """Options of the program itself."""
+    """Global options."""
 
 
 @app.command()
@@ -90,46 +88,48 @@ def play(
         typer.Option(
             "--episodes",
             min=1,
-            help="How many episodes. [default: 5 without a model, 1 by hand, else 2; with --resume: that one]",
+            help="Number of episodes. [default: 5 for rules, 1 for human and --resume, otherwise 2]",
         ),
     ] = None,
-    max_turns: Annotated[int | None, typer.Option("--max-turns", help="Turns an episode at most.")] = None,
+    max_turns: Annotated[int | None, typer.Option("--max-turns", help="Maximum turns per episode.")] = None,
     game: Game = None,
     seed: Annotated[
-        int | None, typer.Option("--seed", min=1, help="Of the interpreter's random generator. [default: 1]")
+        int | None, typer.Option("--seed", min=1, help="Random seed for the interpreter. [default: 1]")
     ] = None,
     player: Annotated[
         str | None,
         typer.Option(
-            "--player", callback=_player_kind, help="auto, model, rules, walkthrough or human. [default: auto]"
+            "--player",
+            callback=_player_kind,
+            help="auto, model, rules (no model), walkthrough or human. [default: auto]",
         ),
     ] = None,
-    model: Annotated[str | None, typer.Option("--model", help="The model that plays, as its server calls it.")] = None,
+    model: Annotated[str | None, typer.Option("--model", help="Model name on the server.")] = None,
     base_url: Annotated[
-        str | None, typer.Option("--base-url", help="The model's server, OpenAI-compatible: http://localhost:11434/v1")
+        str | None, typer.Option("--base-url", help="OpenAI-compatible server, such as http://localhost:11434/v1")
     ] = None,
     walkthrough: Annotated[
-        Path | None, typer.Option("--walkthrough", help="Commands for --player walkthrough, one a line.")
+        Path | None, typer.Option("--walkthrough", help="File with one command per line, for --player walkthrough.")
     ] = None,
     workdir: Workdir = None,
     explore: Annotated[
-        str | None, typer.Option("--explore", help="none, or return: go on from where an earlier episode was.")
+        str | None, typer.Option("--explore", help="none, or return: start from a state reached in an earlier episode.")
     ] = None,
-    no_memory: Annotated[bool, typer.Option("--no-memory", help="Remember nothing, know nothing.")] = False,
+    no_memory: Annotated[bool, typer.Option("--no-memory", help="Disable memory and knowledge.")] = False,
     max_cost: Annotated[
-        float | None, typer.Option("--max-cost", help="What all models may cost in this run, as priced.")
+        float | None, typer.Option("--max-cost", help="Maximum cost of all model calls in this run.")
     ] = None,
     max_tokens: Annotated[
-        int | None, typer.Option("--max-tokens", help="Tokens that all models may read and write in this run.")
+        int | None, typer.Option("--max-tokens", help="Maximum tokens of all model calls in this run.")
     ] = None,
-    delay: Annotated[float | None, typer.Option("--delay", help="Seconds to wait after each turn.")] = None,
-    view: Annotated[bool, typer.Option("--view", help="Show the run in the browser while it is played.")] = False,
+    delay: Annotated[float | None, typer.Option("--delay", help="Pause after each turn, in seconds.")] = None,
+    view: Annotated[bool, typer.Option("--view", help="Open a live view in the browser.")] = False,
     resume: Annotated[
         str | None,
-        typer.Option("--resume", metavar="[N]", help="Go on with the last episode that was cut short, or with N."),
+        typer.Option("--resume", metavar="[N]", help="Resume the last interrupted episode, or episode N."),
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Only the summary.")] = False,
-    json_: Annotated[bool, typer.Option("--json", help="Only the summary, as JSON.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print only the summary.")] = False,
+    json_: Annotated[bool, typer.Option("--json", help="Print only the summary, as JSON.")] = False,
 ) -> None:
     """Play episodes and learn from them."""
     from zorkgpt.cli.play import PlayOptions, play_episodes
@@ -162,22 +162,27 @@ def show_page(
         list[Path] | None,
         typer.Argument(
             metavar="[RUN]...",
-            help="A story's folder, or one episode's folder below its runs/; several are shown side by side.",
+            help="Story folder, or an episode folder below runs/. Several are shown side by side.",
         ),
     ] = None,
     workdir: Workdir = None,
     game: Game = None,
     host: Annotated[
-        str | None, typer.Option("--host", help="Serve other machines too, at this address; they need the token.")
+        str | None,
+        typer.Option("--host", help="Listen on this address, so that other machines with the token can connect."),
     ] = None,
-    port: Annotated[int | None, typer.Option("--port", min=0, max=65535, help="[default: 8765, or a free one]")] = None,
-    edit: Annotated[bool, typer.Option("--edit", help="Let the page edit, pin and hide memories.")] = False,
-    export: Annotated[Path | None, typer.Option("--export", help="Write one HTML file instead of serving.")] = None,
+    port: Annotated[
+        int | None, typer.Option("--port", min=0, max=65535, help="Port. [default: 8765, or a free port]")
+    ] = None,
+    edit: Annotated[bool, typer.Option("--edit", help="Allow editing, pinning and hiding memories.")] = False,
+    export: Annotated[
+        Path | None, typer.Option("--export", help="Write a single HTML file instead of serving.")
+    ] = None,
     episodes: Annotated[
-        str | None, typer.Option("--episodes", help="With --export: only these, such as 3-7 or 1,4-6.")
+        str | None, typer.Option("--episodes", help="Episodes to export, such as 3-7 or 1,4-6.")
     ] = None,
 ) -> None:
-    """Show a run in the browser, live or as it stood at any turn."""
+    """Show a run in the browser, live or turn by turn."""
     from zorkgpt.cli.view import view_run
 
     view_run(runs or (), workdir=workdir, game=game, host=host, port=port, edit=edit, export=export, episodes=episodes)
@@ -192,53 +197,55 @@ def evaluation(
             "generations-GxE or generations-GxExT."
         ),
     ],
-    games: Annotated[
-        list[str] | None, typer.Option("--games", help="A story file or name; may be given several times.")
+    games: Annotated[list[str] | None, typer.Option("--games", help="Story file or name. Can be repeated.")] = None,
+    seeds: Annotated[
+        str | None, typer.Option("--seeds", help="Random seeds, such as 1-10 or 1,2,7. [default: set by the protocol]")
     ] = None,
-    seeds: Annotated[str | None, typer.Option("--seeds", help="1-10, or 1,2,7. [default: the protocol's]")] = None,
     ablate: Annotated[
         str | None,
         typer.Option(
-            "--ablate", help="Play these too: off, shuffled, frozen, no-classes, no-audit, separated by commas, or all."
+            "--ablate", help="Ablations to add: off, shuffled, frozen, no-classes, no-audit (comma-separated), or all."
         ),
     ] = None,
     player: Annotated[
         str | None,
         typer.Option("--player", callback=_player_kind, help="auto, model, rules or walkthrough. [default: auto]"),
     ] = None,
-    model: Annotated[str | None, typer.Option("--model", help="The model that plays, as its server calls it.")] = None,
-    base_url: Annotated[str | None, typer.Option("--base-url", help="The model's server, OpenAI-compatible.")] = None,
+    model: Annotated[str | None, typer.Option("--model", help="Model name on the server.")] = None,
+    base_url: Annotated[str | None, typer.Option("--base-url", help="OpenAI-compatible server.")] = None,
     walkthrough: Annotated[
-        Path | None, typer.Option("--walkthrough", help="Commands for --player walkthrough, one a line.")
+        Path | None, typer.Option("--walkthrough", help="File with one command per line, for --player walkthrough.")
     ] = None,
     explore: Annotated[str | None, typer.Option("--explore", help="none, or return.")] = None,
     jobs: Annotated[
         int | None,
         typer.Option(
-            "--jobs", min=1, help="Runs, or episodes of a generation, at the same time. [default: one a processor]"
+            "--jobs",
+            min=1,
+            help="Number of parallel runs, or of parallel episodes per generation. [default: number of CPUs]",
         ),
     ] = None,
     ray: Annotated[
         str | None,
-        typer.Option("--ray", help="Play on the Ray cluster at this address; local: begin one on this machine."),
+        typer.Option("--ray", help="Address of a Ray cluster; `local` starts one on this machine."),
     ] = None,
     limit: Annotated[
         float | None,
-        typer.Option("--limit", min=1, help="Seconds after which a run, or an episode of a generation, is given up."),
+        typer.Option("--limit", min=1, help="Timeout of a run, or of an episode of a generation, in seconds."),
     ] = None,
     out: Annotated[
         str | None,
         typer.Option(
-            "--out", help="A folder, or the URL of a store, for runs and results. [default: game_files/evaluations/…]"
+            "--out", help="Folder or object store URL for runs and results. [default: game_files/evaluations/…]"
         ),
     ] = None,
-    no_pages: Annotated[bool, typer.Option("--no-pages", help="Write no page for each run.")] = False,
+    no_pages: Annotated[bool, typer.Option("--no-pages", help="Skip the HTML page of each run.")] = False,
     json_: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
 ) -> None:
-    """Measure what memory is worth: many runs by a frozen protocol, with and without parts of it."""
+    """Measure the effect of memory with a fixed protocol and ablations."""
     for package in _OF_THE_EXTRA_GAME:
         if find_spec(package) is None:
-            # Said once, and not by each of the runs.
+            # Report it once instead of once per run.
             raise ModuleNotFoundError(name=package)
     from zorkgpt.cli.evaluate import EvalOptions, evaluate
 
@@ -264,7 +271,7 @@ def evaluation(
 
 @app.command()
 def games() -> None:
-    """What can be played, and how to bring a story of your own."""
+    """List available stories."""
     from zorkgpt.cli.games import show_games
 
     show_games()
@@ -272,7 +279,7 @@ def games() -> None:
 
 @app.command()
 def doctor(workdir: Workdir = None, game: Game = None) -> None:
-    """What works, what is missing, and what to do about it."""
+    """Check the installation and suggest fixes."""
     from zorkgpt.cli.doctor import examine
 
     raise typer.Exit(examine(workdir, game))
@@ -282,30 +289,28 @@ def doctor(workdir: Workdir = None, game: Game = None) -> None:
 def serve_memories(
     memories: Annotated[
         str,
-        typer.Option("--memories", help="The memory file, the folder that holds it, or a postgresql:// address."),
+        typer.Option("--memories", help="Memory file, its folder, or a postgresql:// address."),
     ],
-    host: Annotated[
-        str | None, typer.Option("--host", help="Serve HTTP at this address, instead of standard input and output.")
-    ] = None,
-    port: Annotated[int, typer.Option("--port", min=1, max=65535, help="With --host.")] = 8766,
+    host: Annotated[str | None, typer.Option("--host", help="Serve HTTP on this address instead of stdio.")] = None,
+    port: Annotated[int, typer.Option("--port", min=1, max=65535, help="HTTP port, with --host.")] = 8766,
     token: Annotated[
         str | None,
         typer.Option(
             "--token",
             envvar="ZORKGPT_MCP_TOKEN",
-            help="What requests carry; needed beyond this machine. Only with --host.",
+            help="Bearer token that HTTP requests need. Required unless --host is local.",
         ),
     ] = None,
-    read_only: Annotated[bool, typer.Option("--read-only", help="Let nobody change anything.")] = False,
+    read_only: Annotated[bool, typer.Option("--read-only", help="Reject all changes.")] = False,
 ) -> None:
-    """Serve a memory to agents, by the Model Context Protocol."""
+    """Serve memories to agents over the Model Context Protocol (MCP)."""
     from zorkgpt.cli.mcp import serve_memory
 
     serve_memory(memories, host=host, port=port, token=token, read_only=read_only)
 
 
 def run(arguments: list[str]) -> int:
-    """Run a command and return its exit code; an error of ours is a message, never a traceback."""
+    """Run a command and return its exit code. Our own errors are printed without a traceback."""
     _mount_groups()
     if not arguments or (arguments[0].startswith("-") and arguments[0] not in PLAY_WORDS):
         arguments = ["play", *arguments]
@@ -324,7 +329,7 @@ def run(arguments: list[str]) -> int:
             raise
         return _complain(_NEEDS_THE_EXTRA.format(error.name), ExitCode.BAD_INPUT)
     except OSError as error:
-        # It is about the output: errors of other files are errors of ours that name the file.
+        # Writing to the output failed: errors of other files are ours and name the file.
         return _complain(str(error), ExitCode.EPISODE_FAILED)
     return ExitCode.OK
 
@@ -342,8 +347,8 @@ def _mount_groups() -> None:
     from zorkgpt.cli.map import app as map_
     from zorkgpt.cli.memory_changes import app as memories
 
-    app.add_typer(memories, name="memories", help="Look at what is remembered, and care for it.")
-    app.add_typer(map_, name="map", help="Look at the map of what was walked.")
+    app.add_typer(memories, name="memories", help="Inspect and edit memories.")
+    app.add_typer(map_, name="map", help="Show and export the map.")
 
 
 def _complain(message: str, code: int) -> int:

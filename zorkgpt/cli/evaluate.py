@@ -1,4 +1,4 @@
-"""The command `eval`: from options to runs, a bar while they are played, and the results."""
+"""The command `eval`: play the runs of an evaluation and print the results."""
 
 import os
 import re
@@ -64,7 +64,7 @@ class EvalOptions:
 
 
 def evaluate(options: EvalOptions) -> int:
-    """Play what is left of an evaluation and tell what came of it. Returns the exit code.
+    """Play the remaining runs of an evaluation and print the results. Returns the exit code.
 
     Raises:
         ZorkGPTError: the input can't be used, or the configured model can't be reached; nothing was played.
@@ -80,14 +80,16 @@ def evaluate(options: EvalOptions) -> int:
         root.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise ConfigurationError(
-            f"{root} can't be used as a folder: {error.strerror}. Name another with --out."
+            f"{root} can't be used as a folder: {error.strerror}. Choose another with --out."
         ) from None
     executor = _executor(options)
     try:
         with _shown(runs, store) as display:
             outcomes = play_all(runs, executor=executor, watcher=display, limit_s=options.limit_s)
     except KeyboardInterrupt:
-        typer.echo(f"zorkgpt: Interrupted. What was played is kept in {root}; the same command goes on.", err=True)
+        typer.echo(
+            f"zorkgpt: Interrupted. Finished runs are kept in {root}. Run the same command to continue.", err=True
+        )
         return ExitCode.INTERRUPTED
     results = results_of(outcomes)
     _write(results, root, pages=options.pages)
@@ -103,7 +105,9 @@ def evaluate(options: EvalOptions) -> int:
         try:
             store.keep(root, root)
         except FileError as error:
-            _to_stderr(printable(f"zorkgpt: {error}. Everything is kept in {root}; the same command stores it."))
+            _to_stderr(
+                printable(f"zorkgpt: {error}. The results are kept in {root}. Run the same command to upload them.")
+            )
             return ExitCode.EPISODE_FAILED
         if not options.json:
             console_for(sys.stdout).print(f"Stored: {store.shown}", soft_wrap=True)
@@ -124,7 +128,7 @@ def _planned(options: EvalOptions) -> list[EvaluationRun]:
         arguments={"agent_model": options.model, "client_base_url": options.base_url, "explore": options.explore}
     )
     if config.memory_address:
-        raise ConfigurationError("An evaluation begins with empty memories, in files: unset memory_address for it.")
+        raise ConfigurationError("An evaluation starts with empty memory files. Unset memory_address.")
     stories = list({story.sha256: story for story in map(find_story, options.games or (None,))}.values())
     seeds = list(protocol.seeds) if options.seeds is None else _seeds(options.seeds)
     choice = _choice(options, config)

@@ -1,4 +1,4 @@
-"""The command `games`: what can be played, what was played, and how to bring more."""
+"""The command `games`: list stories and the folders of those already played."""
 
 import sys
 from collections.abc import Iterable
@@ -13,9 +13,9 @@ from zorkgpt.runlog.episodes import episodes_in
 from zorkgpt.runlog.story_folder import StoryFolder, story_folders
 from zorkgpt.text import number_of, printable
 
-_FOLDER = "put its file (.z3, .z5, .z8) into infrastructure/, or " if IS_CHECKOUT else ""
-_BRING = f"""To bring a story of your own: {_FOLDER}name it with --game.
-Zork I to III are their publisher's; who owns a copy finds the story file in it."""
+_FOLDER = "copy its file (.z3, .z5, .z8) to infrastructure/, or " if IS_CHECKOUT else ""
+_BRING = f"""To play your own story, {_FOLDER}pass it with --game.
+Zork I to III are not included. If you own a copy, use its story file."""
 
 
 def show_games() -> None:
@@ -31,7 +31,7 @@ def show_games() -> None:
 def _line(found: FoundStory) -> str:
     where = "bundled" if found.bundled else "found"
     if found.story is None:
-        return f"{found.path.stem} ({where}, {found.path}): can't be played. {found.problem}"
+        return f"{found.path.stem} ({where}, {found.path}): not playable. {found.problem}"
     story = found.story
     title = story.title or found.path.stem
     made = f"{title}, version {story.version}, release {story.release}, serial {story.serial}"
@@ -43,11 +43,11 @@ def _facts(story: Story) -> str:
         with JerichoInterface(story=story) as game:
             return told(game.facts)
     except (ZorkGPTError, ImportError) as error:
-        return f"it does not start: {error}"
+        return f"does not start: {error}"
 
 
 def told(facts: Iterable[StoryFact]) -> str:
-    """Return in one line what is known of a story, and what follows from what is not."""
+    """Return one line on the known facts of a story, and the effects of unknown ones."""
     facts = tuple(facts)
     known = "; ".join(f"{fact.subject}: {fact.known}" for fact in facts if fact.known is not None)
     unknown = "; ".join(f"{fact.subject} ({fact.consequence})" for fact in facts if fact.known is None)

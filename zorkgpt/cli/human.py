@@ -13,13 +13,13 @@ from zorkgpt.player import AgentDecision, Player, PlayerContext, PlayerStopped, 
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, EpisodeStarted
 from zorkgpt.text import normalized_action, number_of, printable
 
-_HELP = """These are for this program, everything else is for the game:
-  /see    what the agent would be shown here
-  /undo   take back the last turn; also: undo
-  /quit   stop, with everything saved; also: quit, Ctrl-D
-  /help   this; a game may have its own: help"""
-_WELCOME = "You play. /help lists what helps: /see, /undo, /quit."
-# The game's own words of this kind never reach it: they would change the world behind the record's back.
+_HELP = """Commands of this program (everything else goes to the game):
+  /see    show what the agent would see
+  /undo   undo the last turn (also: undo)
+  /quit   save and stop (also: quit, Ctrl-D)
+  /help   show this list (`help` goes to the game)"""
+_WELCOME = "You are playing. Type /help for commands: /see, /undo, /quit."
+# The game's own versions would change its state without a recorded turn.
 _SAME_AS = {"undo": "/undo", "quit": "/quit", "q": "/quit"}
 
 
@@ -63,7 +63,7 @@ class HumanPlayer(Player):
             elif name == "/help":
                 self._console.print(_HELP)
             elif name.startswith("/"):
-                self._console.print(printable(f"There is no {command}; /help lists what there is."))
+                self._console.print(printable(f"Unknown command {command}. Type /help for a list."))
             else:
                 reasoning = ", ".join(f"turn {one.turn} ({one.transition.action})" for one in self._undone)
                 self._undone.clear()
@@ -83,14 +83,14 @@ class HumanPlayer(Player):
 
     def _undo(self) -> None:
         if not self._played:
-            self._console.print("There is nothing to take back.")
+            self._console.print("There is nothing to undo.")
             return
         last = self._played.pop()
         self._undone.append(last)
         self._owes_response = True
         place = last.transition.before.location
         where = f" You are back at {place.name}." if place else ""
-        self._console.print(printable(f"Taken back: {last.transition.action}.{where}\n"))
+        self._console.print(printable(f"Undone: {last.transition.action}.{where}\n"))
         raise UndoRequested
 
     def _show(self, context: PlayerContext) -> None:
@@ -102,19 +102,19 @@ class HumanPlayer(Player):
         console.print(printable(f"carrying: {carried}"))
         if context.exits:
             ways = ", ".join(f"{one.way} to {one.leads_to}" if one.leads_to else one.way for one in context.exits)
-            console.print(printable(f"known ways: {ways}"))
+            console.print(printable(f"known exits: {ways}"))
         for known in context.known_points:
             points = f"+{known.points} {known.action} at {known.place}, {way_to_points(known)}"
-            console.print(printable(f"known to score: {points}"))
+            console.print(printable(f"known points: {points}"))
         for danger in context.dangers:
             console.print(printable(f"danger {danger.way}, at {danger.place}: {danger.text}"))
         if context.failed_here:
-            console.print(printable(f"tried here in vain: {', '.join(context.failed_here)}"))
+            console.print(printable(f"failed here: {', '.join(context.failed_here)}"))
         for heading, lines in (
-            ("remembered of this place", context.memories.splitlines()),
+            ("memories of this location", context.memories.splitlines()),
             ("objectives", context.objectives),
-            ("known of the game", context.knowledge),
-            ("noticed", context.notices),
+            ("knowledge", context.knowledge),
+            ("notices", context.notices),
         ):
             if lines:
                 console.print(printable("\n  ".join((f"{heading}:", *lines))))
@@ -128,7 +128,7 @@ class HumanPlayer(Player):
     def episode_resumed(self, event: EpisodeResumed) -> None:
         """Say where the episode goes on; the last response is shown with the first prompt."""
         self._begin()
-        self._console.print(f"Episode {event.episode} goes on after {number_of(event.turn, 'turn', 'turns')}.\n")
+        self._console.print(f"Episode {event.episode} resumed after turn {event.turn}.\n")
         self._owes_response = True
         self._line.show()
 

@@ -1,4 +1,4 @@
-"""The command `play`: from options to episodes to a summary."""
+"""The command `play`: play episodes and print a summary."""
 
 import json
 import shlex
@@ -55,7 +55,7 @@ _FINAL_REASONS = ("error", "player stopped", "budget")
 _RESUMABLE_REASONS = (*_FINAL_REASONS, "interrupted")
 
 
-_NO_LOCATION = "The story does not tell where the player is: until it does, " + CONSEQUENCES["location"] + "."
+_NO_LOCATION = "The player's location is unknown. Until the story shows it, " + CONSEQUENCES["location"] + "."
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ def _play_episodes(options: PlayOptions, line: StatusLine, watcher: "_RunWatcher
     if options.workdir is None:
         config = _with_story_folder(config, story, line)
     claim_workdir(config, story)
-    status.begin("beginning the game")
+    status.begin("starting the game")
     person = HumanPlayer(line) if choice.kind == "human" else None
     run_options = RunOptions(
         choice,
@@ -159,12 +159,12 @@ def _play_episodes(options: PlayOptions, line: StatusLine, watcher: "_RunWatcher
 def _how_to_go_on(options: PlayOptions, watcher: "_RunWatcher") -> str:
     """Return what is saved, and the command that goes on from there."""
     if watcher.begun is None:
-        return "Nothing was played yet, and nothing has changed."
+        return "No turn was played; nothing has changed."
     if options.workdir is not None and not options.workdir.is_dir():
-        return f"{options.workdir} is gone, and with it what was saved there."
+        return f"{options.workdir} no longer exists, so nothing is saved."
     ended = watcher.endings[-1] if watcher.endings else None
     if ended is not None and ended.episode == watcher.begun and ended.reason not in _RESUMABLE_REASONS:
-        return "Everything is saved. The next run goes on with the next episode."
+        return "Everything is saved. The next run starts the next episode."
     given = {
         "--workdir": options.workdir,
         "--game": options.game,
@@ -174,7 +174,7 @@ def _how_to_go_on(options: PlayOptions, watcher: "_RunWatcher") -> str:
     more = "".join(f" {name} {shlex.quote(str(value))}" for name, value in given.items() if value)
     # The error may be that of a full disk.
     saved = "What was learned" if ended is not None and ended.reason == "error" else "Everything"
-    return f"{saved} is saved. To go on with this episode: {COMMAND} --resume {watcher.begun}{more}"
+    return f"{saved} is saved. To resume this episode: {COMMAND} --resume {watcher.begun}{more}"
 
 
 def _with_story_folder(config: GameConfiguration, story: Story, line: StatusLine) -> GameConfiguration:
@@ -189,7 +189,7 @@ def _resumed(options: PlayOptions) -> tuple[SavedEpisode | None, PlayOptions]:
     if options.resume is None:
         return None, options
     if options.resume != "last" and not (options.resume.isdecimal() and len(options.resume) <= _MOST_DIGITS):
-        raise ConfigurationError(f"--resume takes the number of an episode, not {options.resume!r}.")
+        raise ConfigurationError(f"--resume takes an episode number, not {options.resume!r}.")
     config = _configuration(options)
     episode = None if options.resume == "last" else int(options.resume)
     workdir = run_paths(options.workdir, options.game).workdir
@@ -238,10 +238,10 @@ def _episodes(options: PlayOptions, choice: PlayerChoice) -> int:
 def _choose(options: PlayOptions, config: GameConfiguration, line: StatusLine) -> PlayerChoice:
     player = options.player or "auto"
     if player not in ("auto", *PLAYERS):
-        raise ConfigurationError(f"There is no player {player!r}. There are: {', '.join(('auto', *PLAYERS))}.")
+        raise ConfigurationError(f"Unknown player {player!r}. Choose one of: {', '.join(('auto', *PLAYERS))}.")
     choice = choose_player("walkthrough" if options.walkthrough and player == "auto" else player, config)
     if options.resume is not None:
-        choice = replace(choice, why="it has played the episode so far")
+        choice = replace(choice, why="resumed")
     if choice.models is not None:
         choice = replace(choice, servers=_check_models(choice.models, line))
     return choice
@@ -251,7 +251,7 @@ def _check_models(models: LLMSettings, line: StatusLine) -> tuple[ModelStatus, .
     client = LLMClient(models, observer=line.status.calls)
     servers = sorted({client.base_url(role) for role in models.roles})
     who = f"the server {', '.join(servers)}" if len(servers) == 1 else f"one of the servers {', '.join(servers)}"
-    line.status.begin(f"asking {who}")
+    line.status.begin(f"contacting {who}")
     with told_if_silent(line, who, models.deadline_s):
         return client.check()
 

@@ -1,4 +1,4 @@
-"""The line that says what goes on while nothing else is printed."""
+"""The status line of the command line."""
 
 import threading
 import time
@@ -23,13 +23,13 @@ _REFRESHES_PER_S = 4
 _SHOWN_AFTER_S = 1.0
 """A shorter wait has no seconds."""
 _DOING = {
-    Role.AGENT: "the model thinks",
-    Role.CRITIC: "asking the critic",
-    Role.EXTRACTOR: "reading what the game said",
-    Role.MEMORY: "asking what the turn teaches",
-    Role.OBJECTIVES: "looking for objectives",
-    Role.KNOWLEDGE: "gathering what was learned",
-    Role.SUMMARY: "summing up older turns",
+    Role.AGENT: "waiting for the model",
+    Role.CRITIC: "reviewing the action",
+    Role.EXTRACTOR: "parsing the response",
+    Role.MEMORY: "extracting memories",
+    Role.OBJECTIVES: "updating objectives",
+    Role.KNOWLEDGE: "updating knowledge",
+    Role.SUMMARY: "summarizing earlier turns",
 }
 
 
@@ -48,13 +48,13 @@ class Status:
         self._began = now()
 
     def begin(self, phase: str) -> None:
-        """Begin a phase; "" is one of which there is nothing to say."""
+        """Begin a phase; "" shows no status."""
         self._phase, self._began = phase, self._now()
 
     def line(self) -> str:
-        """Return what goes on, such as `asking the critic (6 s)`; "" if there is nothing to say."""
+        """Return the current activity, such as `reviewing the action (6 s)`, or ""."""
         if STOP.requested:
-            return "interrupted: saving what was learned"
+            return "interrupted: saving"
         call = self.calls.in_progress
         if call is not None:
             return _call_line(call, self._now(), self._phase)
@@ -139,8 +139,8 @@ def told_if_silent(line: StatusLine, who: str, limit_s: float, *, after_s: float
 
     def tell() -> None:
         line.say(
-            f"zorkgpt: {who} has not answered for {after_s:.0f} s; it may be loading the model. "
-            f"It is given {limit_s:.0f} s; Ctrl-C ends the wait, and nothing is lost."
+            f"zorkgpt: {who} has not answered for {after_s:.0f} s and may be loading the model. "
+            f"Waiting up to {limit_s:.0f} s; press Ctrl-C to stop."
         )
 
     timer = threading.Timer(after_s, tell)
