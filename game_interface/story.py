@@ -8,13 +8,12 @@ from typing import Any
 from game_interface.core.profile import Profile, read_profile, standard_profile
 from game_interface.core.zmachine import LENGTH_UNIT, Header
 from zorkgpt.errors import StoryError, StoryFileNotFound
+from zorkgpt.extras import IS_CHECKOUT
 from zorkgpt.log import get_logger
 
 log = get_logger("zorkgpt.story")
 
 INFRASTRUCTURE = Path(__file__).resolve().parents[1] / "infrastructure"
-IS_CHECKOUT = (INFRASTRUCTURE.parent / "pyproject.toml").is_file()
-"""Whether this is a checkout of the project; an installed package's folders are no place for a person's files."""
 PLAYABLE = (3, 4, 5, 7, 8)
 _LARGEST = 512 * 1024
 _LARGEST_FILE = 256 << 20

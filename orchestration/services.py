@@ -191,16 +191,21 @@ def _embeddings(config: GameConfiguration, llm: LLM | None) -> EmbeddingProvider
         return None
     # Imported only here, so that a run without embeddings does not load the libraries that make them.
     from zorkgpt.embeddings.choose import choose_provider
+    from zorkgpt.embeddings.llm_provider import LLMEmbeddingProvider
 
     # A run without a model asks no server for vectors either, unless the server is named as the provider.
     has_server = llm is not None or wanted.provider == "llm"
-    return choose_provider(
+    provider = choose_provider(
         wanted.provider,
         sentence_transformer_model=wanted.sentence_transformer_model,
         llm_embedding_model=wanted.llm_embedding_model,
         llm_client=_EmbeddingServer(config) if has_server else None,
         batch_size=wanted.batch_size,
     )
+    if provider is not None and isinstance(provider.in_use, LLMEmbeddingProvider):
+        # Many servers have no model for embeddings. Find out now, so that the run can say so at its start.
+        provider.warm_up().join()
+    return provider
 
 
 class _EmbeddingServer:

@@ -8,8 +8,9 @@ from typing import Any
 from session.game_configuration import GameConfiguration, similar_names, warn_of_unknown, without_unknown
 from session.sections import SECTIONS
 from zorkgpt.errors import ConfigurationError
+from zorkgpt.extras import importing
 
-try:
+with importing("cli"):
     from pydantic_settings import (
         BaseSettings,
         EnvSettingsSource,
@@ -17,11 +18,6 @@ try:
         PydanticBaseSettingsSource,
         SettingsConfigDict,
     )
-except ModuleNotFoundError as problem:
-    raise ModuleNotFoundError(
-        f"Reading a configuration needs {problem.name}, which is not installed: pip install 'zorkgpt[cli]'.",
-        name=problem.name,
-    ) from None
 
 ENV_PREFIX = "ZORKGPT_"
 _DELIMITER = "__"

@@ -254,7 +254,7 @@ def test_without_the_package_everything_works_and_the_extra_is_named(tmp_path):
         [sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
     )
     assert done.stdout == "False\nTrue\n"
-    assert "pip install 'zorkgpt[otel]'" in done.stderr
+    assert "uv sync --inexact --extra otel" in done.stderr
 
 
 @pytest.mark.slow

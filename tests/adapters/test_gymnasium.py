@@ -1,8 +1,6 @@
 """A story as a Gymnasium environment: what its checker says, and what an agent gets to know."""
 
 import json
-import subprocess
-import sys
 
 import gymnasium
 import pytest
@@ -157,9 +155,3 @@ def test_a_story_that_is_not_there_is_told_at_once(tmp_path):
 def test_a_long_or_strange_text_stays_within_the_observation_space(env):
     for text in ("x" * (LONGEST_OBSERVATION + 1), "a\tb\x00c\N{NO-BREAK SPACE}d\u4e2d\u00e9"):
         assert env.observation_space.contains(env._shown(text))
-
-
-def test_without_gymnasium_the_extra_is_named():
-    code = "import sys; sys.modules['gymnasium'] = None\nimport zorkgpt.adapters.gymnasium"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.stderr.splitlines()[-1].endswith("pip install 'zorkgpt[gym]'.")

@@ -1,8 +1,6 @@
 """The memory as a store of LangGraph: it answers as LangGraph's own store does, and the file stays readable."""
 
 import asyncio
-import subprocess
-import sys
 import threading
 from datetime import UTC, datetime
 
@@ -239,9 +237,3 @@ def test_it_answers_as_langgraphs_own_store_does(store, op):
         [answer] = each.batch([op])
         answers.append([getattr(one, "value", one) for one in answer])
     assert answers[0] == answers[1]
-
-
-def test_without_langgraph_the_extra_is_named():
-    code = "import sys; sys.modules['langgraph'] = None\nimport zorkgpt.adapters.langgraph"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.stderr.splitlines()[-1].endswith("pip install 'zorkgpt[langgraph]'.")

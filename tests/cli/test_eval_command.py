@@ -154,33 +154,6 @@ def test_the_results_are_stored_and_fetched_where_a_url_says(tmp_path):
     assert len(logs(other)) == 1
 
 
-@pytest.mark.parametrize(
-    ("missing", "options", "said"),
-    [
-        ("ray", ("--ray", "local"), "--ray needs Ray, which is not installed: pip install 'zorkgpt[ray]'."),
-        (
-            "fsspec",
-            ("--out", "s3://mary:hunter2@host/folder"),
-            "--out s3://…@host/folder names a store, which needs fsspec: pip install 'zorkgpt[storage]'.",
-        ),
-    ],
-)
-def test_what_is_not_installed_is_named_with_its_extra(tmp_path, missing, options, said):
-    program = (
-        f"import sys; sys.modules[{missing!r}] = None; from zorkgpt.cli.app import run; sys.exit(run(sys.argv[1:]))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program, "eval", "learning-1x2", *options],
-        cwd=tmp_path,
-        env=environment(PYTHONPATH=str(ROOT)),
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 2, done.stderr
-    assert said in " ".join(done.stderr.split())
-    assert "Traceback" not in done.stderr
-
-
 def test_a_model_plays_in_processes_of_their_own(tmp_path):
     with ChatServer(lambda asked: Answer("ACTION: look")) as server:
         done = command(

@@ -2,12 +2,15 @@
 
 import logging
 import threading
+from importlib.util import find_spec
+from types import SimpleNamespace
 
 import pytest
 
 from zorkgpt.embeddings.choose import FirstThatWorks, choose_provider
 from zorkgpt.embeddings.hashing import HashingEmbeddings
 from zorkgpt.errors import EmbeddingError
+from zorkgpt.memory.manager import SimpleMemoryManager
 
 
 class Failing(HashingEmbeddings):
@@ -39,18 +42,41 @@ class Slow(HashingEmbeddings):
 @pytest.mark.parametrize(
     ("choice", "settings", "models"),
     [
-        ("auto", {}, ["all-MiniLM-L6-v2", "all-MiniLM-L6-v2"]),
-        ("auto", {"llm_client": object()}, ["all-MiniLM-L6-v2", "all-MiniLM-L6-v2", "text-embedding-3-small"]),
-        ("auto", {"sentence_transformer_model": "other"}, ["other"]),
-        ("auto", {"sentence_transformer_model": "sentence-transformers/all-MiniLM-L6-v2"}, ["all-MiniLM-L6-v2"] * 2),
+        ("auto", {}, ["all-MiniLM-L6-v2"]),
+        ("auto", {"llm_client": object()}, ["all-MiniLM-L6-v2", "text-embedding-3-small"]),
+        ("auto", {"sentence_transformer_model": "other"}, []),
+        ("auto", {"sentence_transformer_model": "sentence-transformers/all-MiniLM-L6-v2"}, ["all-MiniLM-L6-v2"]),
         ("onnx", {"llm_client": object()}, ["all-MiniLM-L6-v2"]),
-        ("sentence-transformers", {"sentence_transformer_model": "other"}, ["other"]),
+        ("sentence-transformers", {"sentence_transformer_model": "other"}, []),
         ("llm", {"llm_client": object(), "llm_embedding_model": "small"}, ["small"]),
         ("llm", {}, []),
     ],
 )
-def test_a_setting_is_an_order_of_providers(choice, settings, models):
+@pytest.mark.skipif(find_spec("sentence_transformers") is not None, reason="sentence-transformers is installed")
+def test_a_setting_is_an_order_of_installed_providers(choice, settings, models):
     assert [provider.model for provider in choose_provider(choice, **settings).providers] == models
+
+
+@pytest.mark.skipif(find_spec("sentence_transformers") is not None, reason="sentence-transformers is installed")
+def test_without_pytorch_the_onnx_copy_of_the_model_makes_the_vectors(tmp_path, caplog):
+    config = SimpleNamespace(enable_semantic_deduplication=True, embedding_provider="sentence-transformers")
+    with SimpleMemoryManager.open(tmp_path / "Memories.md", config=config) as memory:
+        memory.remember(5, "The rug hides a trap door.", title="Rug")
+        [found] = memory.search("a hatch in the floor")
+        assert (found.method, memory.parts.vectors) == ("words and meaning", "all-MiniLM-L6-v2")
+    assert "The ONNX copy of all-MiniLM-L6-v2 runs instead." in caplog.text
+
+
+@pytest.mark.skipif(find_spec("sentence_transformers") is not None, reason="sentence-transformers is installed")
+def test_a_model_that_only_pytorch_can_run_is_reported_as_missing(tmp_path, caplog):
+    config = SimpleNamespace(
+        enable_semantic_deduplication=True,
+        embedding_provider="sentence-transformers",
+        sentence_transformer_model="another-model",
+    )
+    with SimpleMemoryManager.open(tmp_path / "Memories.md", config=config) as memory:
+        assert memory.parts.vectors == ""
+    assert "uv sync --inexact --extra embeddings-torch" in caplog.text
 
 
 def test_none_is_no_provider():

@@ -7,7 +7,7 @@ a section or a long line that stood in an earlier prompt of the same role is nam
 
 Where a prompt or a file is meant to change, write the golden files anew and read their diff before it is committed:
 
-    uv run pytest tests/golden --renew-golden
+    uv run --all-groups pytest tests/golden --renew-golden
     git diff tests/golden
 """
 
@@ -31,7 +31,7 @@ from zorkgpt.embeddings.hashing import HashingEmbeddings
 from zorkgpt.llm.roles import Role
 
 GOLDEN = Path(__file__).parent / "expected"
-RENEW = "uv run pytest tests/golden --renew-golden"
+RENEW = "uv run --all-groups pytest tests/golden --renew-golden"
 _MODELS = ("agent", "critic", "extractor", "memory", "analyst")
 _MOST_LINES = 150
 _CONFIGURATION = """

@@ -1,8 +1,6 @@
 """The memory on PostgreSQL, beyond what it promises like a file: servers that go, writers that are killed."""
 
 import os
-import subprocess
-import sys
 import time
 
 import psycopg
@@ -11,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.fixtures.memory import memory
-from tests.memory.test_processes import ADDING, ROOT, start
+from tests.memory.test_processes import ADDING, start
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.places import place_order
@@ -218,16 +216,6 @@ def test_the_past_and_the_compacted_history_tell_the_same(postgres):
         assert records[1].change.after == before
         assert replayed(records) == manager.memory_cache
         assert [record.change.kind for record in manager.explain("Rug")[0].records][-1] == "invalidated"
-
-
-def test_without_psycopg_the_extra_is_named():
-    code = (
-        "import sys; sys.modules['psycopg'] = None\n"
-        "from zorkgpt.memory.manager import SimpleMemoryManager\n"
-        "SimpleMemoryManager.open('postgresql://localhost/memories')"
-    )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
-    assert "pip install 'zorkgpt[postgres]'" in done.stderr.splitlines()[-1]
 
 
 def section(text):

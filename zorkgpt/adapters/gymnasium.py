@@ -12,15 +12,12 @@ from game_interface.core.sanitize import MAX_LENGTH
 from game_interface.models import Item, Location, Observation, Transition
 from game_interface.story import Story, find_story
 from zorkgpt.errors import ConfigurationError
+from zorkgpt.extras import importing
 from zorkgpt.text import printable
 
-try:
+with importing("gym"):
     import gymnasium
     from gymnasium import spaces
-except ModuleNotFoundError as problem:
-    raise ModuleNotFoundError(
-        f"The environment needs {problem.name}, which is not installed: pip install 'zorkgpt[gym]'.", name=problem.name
-    ) from None
 
 ENVIRONMENT_ID = "ZorkGPT/ZMachine-v0"
 LONGEST_OBSERVATION = 16_384

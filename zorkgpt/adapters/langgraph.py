@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from zorkgpt.errors import MemoryEditError
+from zorkgpt.extras import importing
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import Memory, Persistence, PlaceKey
 from zorkgpt.memory.places import checked_place, place_order
@@ -18,7 +19,7 @@ from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.escaping import one_line
 from zorkgpt.memory.storage.person_edits import HistoryFollower
 
-try:
+with importing("langgraph"):
     from langgraph.store.base import (
         BaseStore,
         GetOp,
@@ -31,10 +32,6 @@ try:
         SearchItem,
         SearchOp,
     )
-except ModuleNotFoundError as problem:
-    raise ModuleNotFoundError(
-        f"The store needs {problem.name}, which is not installed: pip install 'zorkgpt[langgraph]'.", name=problem.name
-    ) from None
 
 Namespace = tuple[str, ...]
 

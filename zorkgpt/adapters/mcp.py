@@ -8,21 +8,18 @@ from urllib.parse import quote
 
 from zorkgpt.adapters.tools import INSTRUCTIONS, MemoryTools
 from zorkgpt.errors import ConfigurationError, ZorkGPTError
+from zorkgpt.extras import importing
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import PlaceKey
 from zorkgpt.memory.places import parse_place, render_place
 
-try:
+with importing("mcp"):
     import uvicorn
     from mcp.server import MCPServer
     from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
     from mcp.server.transport_security import TransportSecuritySettings
     from mcp.types import ToolAnnotations
     from starlette.types import ASGIApp, Receive, Scope, Send
-except ModuleNotFoundError as problem:
-    raise ModuleNotFoundError(
-        f"The server needs {problem.name}, which is not installed: pip install 'zorkgpt[mcp]'.", name=problem.name
-    ) from None
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")

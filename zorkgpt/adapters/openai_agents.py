@@ -5,16 +5,12 @@ from typing import Any
 
 from zorkgpt.adapters.tools import MemoryTools, told_at
 from zorkgpt.errors import ZorkGPTError
+from zorkgpt.extras import importing
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import PlaceKey
 
-try:
+with importing("openai-agents"):
     from agents import Agent, FunctionTool, RunContextWrapper, Tool, default_tool_error_function, function_tool
-except ModuleNotFoundError as problem:
-    raise ModuleNotFoundError(
-        f"The tools need {problem.name}, which is not installed: pip install 'zorkgpt[openai-agents]'.",
-        name=problem.name,
-    ) from None
 
 
 def memory_tools(memory: SimpleMemoryManager, *, read_only: bool = False) -> list[Tool]:

@@ -4,16 +4,12 @@ from typing import Any
 
 from zorkgpt.adapters.tools import INSTRUCTIONS, MemoryTools
 from zorkgpt.errors import ZorkGPTError
+from zorkgpt.extras import importing
 from zorkgpt.memory.manager import SimpleMemoryManager
 
-try:
+with importing("pydantic-ai"):
     from pydantic_ai import ModelRetry, RunContext
     from pydantic_ai.toolsets import FunctionToolset, ToolsetTool
-except ModuleNotFoundError as problem:
-    raise ModuleNotFoundError(
-        f"The toolset needs {problem.name}, which is not installed: pip install 'zorkgpt[pydantic-ai]'.",
-        name=problem.name,
-    ) from None
 
 
 class MemoryToolset(FunctionToolset[Any]):

@@ -18,15 +18,11 @@ from orchestration.zork_orchestrator_v2 import ZorkOrchestratorV2
 from session.game_configuration import GameConfiguration
 from zorkgpt.adapters.text_game import TextGame, Told
 from zorkgpt.errors import GameClosed, ZorkGPTError
+from zorkgpt.extras import importing
 
-try:
+with importing("tales"):
     from tales import Agent
     from tales.agent import AGENTS, register
-except ModuleNotFoundError as problem:
-    raise ModuleNotFoundError(
-        f"The agent needs {problem.name}, which is not installed: pip install 'zorkgpt[tales]' (Python 3.12 or later).",
-        name=problem.name,
-    ) from None
 
 NAME = "zorkgpt"
 _RESTARTED = "\n\n-= Restarting =-\n"

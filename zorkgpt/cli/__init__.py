@@ -1,17 +1,12 @@
 """The command line, which needs the extra `cli`."""
 
 import sys
-from importlib.util import find_spec
 
 from zorkgpt.cli.process import ExitCode, flush_stdout, prepare_streams
 from zorkgpt.cli.signals import STOP
+from zorkgpt.extras import require
 
-# Looked for, not imported: that takes longer than some commands.
-for _name in ("typer", "rich", "pydantic_settings"):
-    if find_spec(_name) is None:
-        raise ModuleNotFoundError(
-            f"The command line needs {_name}, which is not installed: pip install 'zorkgpt[cli]'.", name=_name
-        )
+require("cli")
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -1,6 +1,5 @@
 """The commands and their options; the code behind a command is imported when it runs."""
 
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,6 +8,7 @@ from typer.core import TyperGroup
 
 from zorkgpt.cli.process import ExitCode, announce_start
 from zorkgpt.errors import LLMUnreachable, ZorkGPTError
+from zorkgpt.extras import IS_CHECKOUT, extra_of, require
 from zorkgpt.text import printable
 
 _FIRST_STEPS = """Play interactive fiction with an agent that learns across episodes.
@@ -29,8 +29,6 @@ class _Group(TyperGroup):
     # Typer has its own copy of Click or the real one, by its version: the contexts are of either.
 
     def format_help_text(self, ctx: Any, formatter: Any) -> None:
-        from game_interface.story import IS_CHECKOUT
-
         self.help = _FIRST_STEPS.format(command="uv run python main.py" if IS_CHECKOUT else "zorkgpt")
         super().format_help_text(ctx, formatter)
 
@@ -64,8 +62,6 @@ Workdir = Annotated[
 ]
 Game = Annotated[str | None, typer.Option("--game", help="Story file, or a name listed by `games`.")]
 PLAY_WORDS = ("-h", "--help", "--version")
-_OF_THE_EXTRA_GAME = ("jericho", "networkx", "numpy")
-_NEEDS_THE_EXTRA = "Playing and maps need {} too, which is not installed: pip install 'zorkgpt[game]'."
 
 
 def _player_kind(name: str | None) -> str | None:
@@ -243,10 +239,7 @@ def evaluation(
     json_: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
 ) -> None:
     """Measure the effect of memory with a fixed protocol and ablations."""
-    for package in _OF_THE_EXTRA_GAME:
-        if find_spec(package) is None:
-            # Report it once instead of once per run.
-            raise ModuleNotFoundError(name=package)
+    require("game")
     from zorkgpt.cli.evaluate import EvalOptions, evaluate
 
     options = EvalOptions(
@@ -325,9 +318,9 @@ def run(arguments: list[str]) -> int:
     except ZorkGPTError as error:
         return _complain(str(error), ExitCode.BAD_INPUT)
     except ModuleNotFoundError as error:
-        if error.name not in _OF_THE_EXTRA_GAME:
+        if (missing := extra_of(error)) is None:
             raise
-        return _complain(_NEEDS_THE_EXTRA.format(error.name), ExitCode.BAD_INPUT)
+        return _complain(str(missing), ExitCode.BAD_INPUT)
     except OSError as error:
         # Writing to the output failed: errors of other files are ours and name the file.
         return _complain(str(error), ExitCode.EPISODE_FAILED)

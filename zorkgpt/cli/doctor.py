@@ -16,6 +16,7 @@ from session.game_configuration import GameConfiguration
 from zorkgpt.cli.display import console_for
 from zorkgpt.cli.games import told
 from zorkgpt.cli.process import ExitCode
+from zorkgpt.embeddings.choose import without_embeddings
 from zorkgpt.errors import ZorkGPTError
 from zorkgpt.llm.client import LLMClient, ModelStatus
 from zorkgpt.memory.manager import SimpleMemoryManager
@@ -54,6 +55,7 @@ def _findings(workdir: Path | None, game: str | None) -> Iterator[Finding]:
     story, finding = _story(game)
     yield finding
     yield _model(config)
+    yield from _interpreter()
     yield _embeddings()
     yield _files(config, story, is_given=workdir is not None)
     if config.memory_address:
@@ -67,10 +69,6 @@ def _story(game: str | None) -> tuple[Story | None, Finding]:
             story, facts = interface.story, interface.facts
     except ZorkGPTError as error:
         return None, Finding("story", False, str(error))
-    except ImportError as error:
-        return None, Finding(
-            "story", False, f"{error}. Jericho is compiled when it is installed: it needs a C compiler and make."
-        )
     return story, Finding("story", True, f"{story.title or story.path.stem} starts ({story.path}); {told(facts)}")
 
 
@@ -89,10 +87,20 @@ def _told(status: ModelStatus) -> str:
     return f"{status.model} at {status.base_url} ({status.dialect})"
 
 
+def _interpreter() -> Iterator[Finding]:
+    lean = "To leave spaCy out: pip install 'zorkgpt[play]' && pip install --no-deps jericho"
+    if find_spec("jericho") is None:
+        message = f"not installed. It needs a C compiler and make, and brings spaCy (118 MB). {lean}"
+        yield Finding("jericho", False, message)
+    elif find_spec("spacy") is not None:
+        message = f"installed. It also brought spaCy (118 MB), which ZorkGPT doesn't use. {lean}"
+        yield Finding("jericho", True, message, needed=False)
+
+
 def _embeddings() -> Finding:
-    installed = [name for name in ("onnxruntime", "tokenizers", "sentence_transformers") if find_spec(name)]
+    installed = [name for name in ("onnxruntime", "sentence_transformers") if find_spec(name)]
     if not installed:
-        return Finding("embeddings", False, "not installed: memories are compared by words only", needed=False)
+        return Finding("embeddings", False, without_embeddings("auto"), needed=False)
     return Finding("embeddings", True, f"{', '.join(installed)} installed", needed=False)
 
 

@@ -5,10 +5,11 @@ from collections.abc import Iterable
 
 from game_interface.core.coverage import StoryFact
 from game_interface.core.jericho_interface import JerichoInterface
-from game_interface.story import IS_CHECKOUT, FoundStory, Story, list_stories
+from game_interface.story import FoundStory, Story, list_stories
 from zorkgpt.cli.display import console_for
 from zorkgpt.cli.paths import configured_paths
 from zorkgpt.errors import ZorkGPTError
+from zorkgpt.extras import IS_CHECKOUT
 from zorkgpt.runlog.episodes import episodes_in
 from zorkgpt.runlog.story_folder import StoryFolder, story_folders
 from zorkgpt.text import number_of, printable

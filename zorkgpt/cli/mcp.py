@@ -4,7 +4,6 @@ from functools import partial
 
 import typer
 
-from zorkgpt.errors import ConfigurationError
 from zorkgpt.memory.manager import SimpleMemoryManager
 
 
@@ -15,10 +14,8 @@ def serve_memory(path: str, *, host: str | None, port: int, token: str | None, r
         ConfigurationError: a package is missing, or others can reach the host and there is no token.
         MemoryStoreError: the file can't be read, or the server can't be reached.
     """
-    try:
-        from zorkgpt.adapters.mcp import serve
-    except ModuleNotFoundError as error:
-        raise ConfigurationError(str(error)) from None
+    from zorkgpt.adapters.mcp import serve
+
     with SimpleMemoryManager.open(path) as memory:
         # Standard output belongs to the protocol.
         serve(memory, host=host, port=port, token=token, read_only=read_only, ready=partial(typer.echo, err=True))

@@ -34,11 +34,13 @@ from zorkgpt.cli.signals import STOP
 from zorkgpt.cli.status import Status, StatusLine, told_if_silent
 from zorkgpt.cli.summary import COMMAND, damage_lines, summary_of, write_summary
 from zorkgpt.cli.view import page_during_run
+from zorkgpt.embeddings.choose import without_embeddings
 from zorkgpt.errors import ConfigurationError
 from zorkgpt.llm.client import LLMClient, ModelStatus
 from zorkgpt.llm.progress import CurrentCall
 from zorkgpt.llm.settings import LLMSettings
 from zorkgpt.log import get_logger, logging_to
+from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, EpisodeStarted, Event
 from zorkgpt.runlog.story_folder import StoryMark, read_mark
 from zorkgpt.text import printable
@@ -137,7 +139,7 @@ def _play_episodes(options: PlayOptions, line: StatusLine, watcher: "_RunWatcher
         is_compared = choice.kind == "rules" and options.remember and episodes > 1 and saved is None
         with _control_episode(config, run_options, enabled=is_compared) as control:
             try:
-                interrupted = _play(config, run_options, watchers, episodes, resumed)
+                interrupted = _play(config, run_options, watchers, episodes, resumed, line)
             finally:
                 if display is not None:
                     display.close()
@@ -330,10 +332,13 @@ def _play(
     watchers: tuple[Watcher, ...],
     episodes: int,
     resumed: int | None,
+    line: StatusLine,
 ) -> bool:
     """Play episodes, the first of which may be a resumed one. Returns whether a signal interrupted them."""
     try:
         with assemble(config, run_options, watchers) as orchestrator:
+            if run_options.choice.models and (missing := _missing_embeddings(config, orchestrator.simple_memory)):
+                line.say(f"zorkgpt: {missing}")
             for number in range(episodes):
                 ended = orchestrator.play_episode(resume=None if number else resumed)
                 if ended.reason in _FINAL_REASONS or STOP.requested:
@@ -341,6 +346,14 @@ def _play(
     except KeyboardInterrupt:
         return True
     return STOP.requested
+
+
+def _missing_embeddings(config: GameConfiguration, memory: SimpleMemoryManager | None) -> str:
+    """Return how to install embeddings; "" if there are some, or none are wanted."""
+    wanted = config.memory_deduplication
+    if memory is None or memory.parts.vectors or not wanted.enable or wanted.provider in ("none", "llm"):
+        return ""
+    return without_embeddings(wanted.provider, wanted.sentence_transformer_model)
 
 
 def _sum_up(

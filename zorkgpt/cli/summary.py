@@ -9,11 +9,12 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from game_interface.story import IS_CHECKOUT, Story
+from game_interface.story import Story
 from orchestration.players import PlayerChoice
 from session.game_configuration import LOG_FILE, GameConfiguration
 from zorkgpt.cli.display import score_line
 from zorkgpt.cli.learning import Learning, PlayedEpisode
+from zorkgpt.extras import IS_CHECKOUT
 from zorkgpt.llm.roles import Role
 from zorkgpt.runlog.episodes import FailureCount
 from zorkgpt.runlog.events import EpisodeEnded

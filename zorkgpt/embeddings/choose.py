@@ -3,15 +3,13 @@
 import logging
 import threading
 from collections.abc import Callable, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeVar
 
-from zorkgpt.embeddings.llm_provider import LLMEmbeddingProvider
-from zorkgpt.embeddings.onnx_provider import OnnxProvider
-from zorkgpt.embeddings.provider import EmbeddingProvider, ProviderChoice, Vectors
-from zorkgpt.embeddings.sentence_transformers_provider import SentenceTransformerProvider
-from zorkgpt.embeddings.weights import DEFAULT_MODEL
+from zorkgpt.embeddings.provider import DEFAULT_MODEL, EmbeddingProvider, ProviderChoice, Vectors
 from zorkgpt.errors import EmbeddingError
+from zorkgpt.extras import install_command
 
 log = logging.getLogger(__name__)
 
@@ -19,6 +17,12 @@ Answer = TypeVar("Answer")
 
 _FAILURES_IN_A_ROW = 3
 
+# Provider → the module that shows that it is installed.
+_MODULES = {"onnx": "onnxruntime", "sentence-transformers": "sentence_transformers", "llm": "numpy"}
+_ORDER = {
+    "auto": ("onnx", "sentence-transformers", "llm"),
+    "sentence-transformers": ("sentence-transformers", "onnx"),
+}
 _NAMES_OF_DEFAULT = (DEFAULT_MODEL, f"sentence-transformers/{DEFAULT_MODEL}")
 
 
@@ -32,7 +36,10 @@ def choose_provider(
     cache_dir: Path | None = None,
     hub_timeout_s: float = 10.0,
 ) -> "FirstThatWorks | None":
-    """Return the provider of a setting, for `auto` with all others to fall back on; None for `none`.
+    """Return the provider of a setting, with others to fall back on; None for `none`.
+
+    Only installed providers are taken. `sentence-transformers` falls back to the ONNX copy of the same model. If none
+    is left, that is logged, and the result has no `available` provider.
 
     Args:
         llm_client: a client of the OpenAI SDK's shape; without one no server is asked.
@@ -42,22 +49,40 @@ def choose_provider(
         return None
     is_default = sentence_transformer_model in _NAMES_OF_DEFAULT
     local_model = DEFAULT_MODEL if is_default else sentence_transformer_model
-    # `auto` takes them in this order.
-    makers: dict[str, Callable[[], EmbeddingProvider | None]] = {
-        "onnx": lambda: (
-            OnnxProvider(batch_size=batch_size, cache_dir=cache_dir, hub_timeout_s=hub_timeout_s)
-            if is_default or choice == "onnx"
-            else None
-        ),
-        "sentence-transformers": lambda: SentenceTransformerProvider(local_model, batch_size=batch_size),
-        "llm": lambda: (
-            LLMEmbeddingProvider(llm_client, llm_embedding_model, batch_size=batch_size)
-            if llm_client is not None
-            else None
-        ),
+    fits = {
+        "onnx": is_default or choice == "onnx",
+        "sentence-transformers": True,
+        "llm": llm_client is not None,
     }
-    made = [makers[name]() for name in (makers if choice == "auto" else (choice,))]
-    return FirstThatWorks([provider for provider in made if provider is not None])
+    usable = [name for name in _ORDER.get(choice, (choice,)) if fits.get(name) and find_spec(_MODULES[name])]
+    providers: list[EmbeddingProvider] = []
+    for name in usable:
+        # Imported only when chosen: each of them needs NumPy.
+        if name == "onnx":
+            from zorkgpt.embeddings.onnx_provider import OnnxProvider
+
+            providers.append(OnnxProvider(batch_size=batch_size, cache_dir=cache_dir, hub_timeout_s=hub_timeout_s))
+        elif name == "sentence-transformers":
+            from zorkgpt.embeddings.sentence_transformers_provider import SentenceTransformerProvider
+
+            providers.append(SentenceTransformerProvider(local_model, batch_size=batch_size))
+        else:
+            from zorkgpt.embeddings.llm_provider import LLMEmbeddingProvider
+
+            providers.append(LLMEmbeddingProvider(llm_client, llm_embedding_model, batch_size=batch_size))
+    if not usable:
+        log.warning(without_embeddings(choice, sentence_transformer_model))
+    elif choice == "sentence-transformers" and usable[0] == "onnx":
+        log.warning(f"sentence-transformers is not installed. The ONNX copy of {DEFAULT_MODEL} runs instead.")
+    return FirstThatWorks(providers)
+
+
+def without_embeddings(choice: ProviderChoice, sentence_transformer_model: str = DEFAULT_MODEL) -> str:
+    """Return one line that says that semantic deduplication is off, and the command that installs embeddings."""
+    needs_torch = choice != "onnx" and sentence_transformer_model not in _NAMES_OF_DEFAULT
+    extra, size = ("embeddings-torch", "several GB") if needs_torch else ("embeddings", "about 190 MB")
+    command = install_command(extra)
+    return f"Semantic deduplication is off because embeddings are not installed. To add them ({size}): {command}"
 
 
 class FirstThatWorks:
@@ -86,6 +111,11 @@ class FirstThatWorks:
     def model(self) -> str:
         """The model of the provider in use; it changes when one is dropped."""
         return self._usable[0].model if self._usable else self._last_model
+
+    @property
+    def in_use(self) -> EmbeddingProvider | None:
+        """Return the provider that is asked first; None if none is left."""
+        return self._usable[0] if self._usable else None
 
     @property
     def available(self) -> bool:

@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from zorkgpt.embeddings.arrays import np
-from zorkgpt.embeddings.provider import Vectors
+from zorkgpt.embeddings.provider import DEFAULT_MODEL, Vectors
 from zorkgpt.embeddings.vectors import cut_by_tokens, embed_whole, unit
-from zorkgpt.embeddings.weights import DEFAULT_MODEL, Weights, default_cache_dir, find_weights
+from zorkgpt.embeddings.weights import Weights, default_cache_dir, find_weights
 from zorkgpt.errors import EmbeddingError
+from zorkgpt.extras import missing_extra
 
 log = logging.getLogger(__name__)
 
@@ -55,9 +56,7 @@ class OnnxProvider:
             try:
                 self._open(find_weights(self._cache_dir, hub_timeout_s=self._hub_timeout_s))
             except ImportError as problem:
-                raise EmbeddingError(
-                    f"{problem.name} is not installed. Install zorkgpt[embeddings] for {DEFAULT_MODEL}."
-                ) from problem
+                raise EmbeddingError(str(missing_extra("embeddings", problem.name))) from problem
             except EmbeddingError:
                 raise
             except Exception as problem:  # ONNX Runtime's exceptions have no common base class

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_che
 if TYPE_CHECKING:
     import numpy as np
 
+DEFAULT_MODEL = "all-MiniLM-L6-v2"
+
 Vectors: TypeAlias = "np.ndarray[Any, np.dtype[np.float32]]"
 """One vector or rows of them; named in a string, so that numpy is not loaded for it."""
 

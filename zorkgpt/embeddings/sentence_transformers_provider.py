@@ -3,10 +3,11 @@
 import threading
 from typing import Any
 
-from zorkgpt.embeddings.provider import Vectors
+from zorkgpt.embeddings.provider import DEFAULT_MODEL, Vectors
 from zorkgpt.embeddings.vectors import cut_by_tokens, embed_whole, unit
-from zorkgpt.embeddings.weights import DEFAULT_MODEL, local_folders
+from zorkgpt.embeddings.weights import local_folders
 from zorkgpt.errors import EmbeddingError
+from zorkgpt.extras import missing_extra
 
 # Room for the special tokens, and for a word that was cut in two.
 _MARGIN = 16
@@ -44,9 +45,7 @@ class SentenceTransformerProvider:
             try:
                 from sentence_transformers import SentenceTransformer
             except ImportError as problem:
-                raise EmbeddingError(
-                    f"{problem.name} is not installed. Install zorkgpt[embeddings-torch] for {self.model}."
-                ) from problem
+                raise EmbeddingError(str(missing_extra("embeddings-torch", problem.name))) from problem
             try:
                 self._encoder = SentenceTransformer(self._source(), device="cpu")
                 self._dimension = int(self._encoder.encode(["dimension"]).shape[1])

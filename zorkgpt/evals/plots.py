@@ -4,11 +4,11 @@ import io
 from collections.abc import Sequence
 from typing import Any
 
-from zorkgpt.errors import ConfigurationError
 from zorkgpt.evals.ablations import Ablation
 from zorkgpt.evals.metrics import METRICS, RunFigures
 from zorkgpt.evals.results import EvaluationResults, StorySummary
 from zorkgpt.evals.statistics import Interval
+from zorkgpt.extras import importing
 
 _SIZE_IN = (7.0, 3.6)
 _COLORS = dict(zip(Ablation, ("#1f5fa8", "#b0413e", "#c98a1b", "#5a8a3a", "#7a4fa0", "#4a4a4a"), strict=True))
@@ -19,14 +19,10 @@ def plots(results: EvaluationResults) -> list[tuple[str, bytes]]:
     """Return pictures with their captions.
 
     Raises:
-        ConfigurationError: matplotlib is not installed.
+        MissingExtra: If matplotlib is not installed.
     """
-    try:
+    with importing("evals"):
         from matplotlib.figure import Figure
-    except ModuleNotFoundError:
-        raise ConfigurationError(
-            "Plots need matplotlib, which is not installed: pip install 'zorkgpt[evals]'."
-        ) from None
     found = []
     for story in results.stories:
         if story.has_curve:

@@ -13,12 +13,12 @@ import tempfile
 import time
 from collections.abc import Iterator
 from hashlib import sha256
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from zorkgpt.errors import ConfigurationError, reason_of
 from zorkgpt.evals.executor import Task, TaskEvent, failure_of
+from zorkgpt.extras import require
 
 LOCAL = "local"
 _BETWEEN_TURNS_S = 1.0
@@ -39,8 +39,7 @@ class RayExecutor:
     """
 
     def __init__(self, address: str, jobs: int | None = None) -> None:
-        if find_spec("ray") is None:
-            raise ConfigurationError("--ray needs Ray, which is not installed: pip install 'zorkgpt[ray]'.")
+        require("ray")
         self._ray = _connected(address, jobs)
         processors = self._ray.cluster_resources().get("CPU", 1)
         self.slots = jobs or int(processors)

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from zorkgpt.errors import ConfigurationError
 from zorkgpt.evals.ablations import Ablation
 from zorkgpt.evals.metrics import EpisodeFigures, Metric, RunFigures
 from zorkgpt.evals.results import (
@@ -22,6 +21,7 @@ from zorkgpt.evals.results import (
     told,
     usage_rows,
 )
+from zorkgpt.extras import MissingExtra
 
 Pages = Mapping[Path, Path]
 """The page of each working directory that has one."""
@@ -72,7 +72,7 @@ def _pictures(results: EvaluationResults) -> tuple[list[tuple[str, str]], str]:
 
     try:
         found = plots(results)
-    except ConfigurationError as error:
+    except MissingExtra as error:
         return [], str(error)
     return [(caption, f"data:image/svg+xml;base64,{base64.b64encode(svg).decode()}") for caption, svg in found], ""
 

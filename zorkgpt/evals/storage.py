@@ -1,11 +1,11 @@
 """Where the results of an evaluation are kept beside its folder: any store that fsspec knows, by its URL."""
 
 import re
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from zorkgpt.errors import ConfigurationError, FileError, reason_of
+from zorkgpt.extras import require
 
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _SECRET = re.compile(r"//[^/@\s]*@|(?<=[?&])[^=&\s]*=[^&\s]*")
@@ -36,10 +36,7 @@ class ResultStore:
     """
 
     def __init__(self, url: str) -> None:
-        if find_spec("fsspec") is None:
-            raise ConfigurationError(
-                f"--out {shown_url(url)} names a store, which needs fsspec: pip install 'zorkgpt[storage]'."
-            )
+        require("storage")
         import fsspec
 
         self.shown = shown_url(url)

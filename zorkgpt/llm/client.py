@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from functools import partial
-from importlib.util import find_spec
 from threading import Thread
 from typing import Any, TypeVar
 
@@ -22,6 +21,7 @@ from zorkgpt.errors import (
     LLMUnreachable,
     MalformedResponse,
 )
+from zorkgpt.extras import require
 from zorkgpt.llm import wire
 from zorkgpt.llm.messages import LLM, Answer, Completion, Message, Usage
 from zorkgpt.llm.progress import CallObserver, CurrentCall
@@ -111,8 +111,8 @@ class LLMClient:
         Raises:
             ConfigurationError: there is a ceiling on cost, and a model without a price; or the SDK is not installed.
         """
-        if connect is None and find_spec("openai") is None:
-            raise ConfigurationError("LLMClient needs openai, which is not installed: pip install 'zorkgpt[model]'.")
+        if connect is None:
+            require("model")
         self.settings = settings
         self.usage = Ledger(settings)
         self._on_call = on_call

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast, runtime_checkable
 
 from zorkgpt import telemetry
-from zorkgpt.errors import ConfigurationError, MemoryEditError, MemoryStoreError
+from zorkgpt.errors import MemoryEditError, MemoryStoreError
+from zorkgpt.extras import missing_extra
 from zorkgpt.files import LOCK_TIMEOUT_S, Disk
 from zorkgpt.llm.messages import LLM
 from zorkgpt.log import get_logger
@@ -184,7 +185,7 @@ class SimpleMemoryManager:
         self.config = config
         self.game_state = game_state
         if embeddings is not None and find_spec("numpy") is None:
-            raise ConfigurationError("Vectors need numpy, which is not installed: pip install 'zorkgpt[embeddings]'.")
+            raise missing_extra("embeddings", "numpy")
         check_parts(world, embeddings=embeddings, judge=judge, synthesizer=synthesizer)
         self.settings = settings = settings_of(config)
         self.store: Store = _store(path or settings.path, lock_timeout_s, disk)
@@ -196,7 +197,7 @@ class SimpleMemoryManager:
                 llm_client, model or settings.model, judge, synthesizer, settings.history_window, world
             )
         self._compare_words = compare_words
-        provider = embeddings or _provider(settings.deduplication, llm_client, self.logger)
+        provider = embeddings or _provider(settings.deduplication, llm_client)
         self._deduplicator = self._make_deduplicator(provider, judge, wait=wait_for_embeddings)
         self._writer = MemoryWriter(
             self.store,
@@ -311,10 +312,11 @@ class SimpleMemoryManager:
     @property
     def parts(self) -> Parts:
         """What is at work to recognise a fact that is kept already, and to learn new ones."""
-        provider = self.embedding_provider
-        judge = None if self._deduplicator is None or provider is None else self._deduplicator.judge
+        deduplicator = self._deduplicator
+        provider = None if deduplicator is None or deduplicator.index.is_lost else deduplicator.index.provider
+        judge = None if deduplicator is None or provider is None else deduplicator.judge
         return Parts(
-            words=self._deduplicator is not None,
+            words=deduplicator is not None,
             vectors="" if provider is None else provider.model,
             judge="" if judge is None else type(judge).__name__,
             synthesizer="" if self.synthesizer is None else type(self.synthesizer).__name__,
@@ -1139,19 +1141,13 @@ def _asked(
     return judge or ModelJudge(llm, world), asked
 
 
-def _provider(
-    settings: DeduplicationSettings, client: LLM | ChatClient | None, logger: logging.Logger
-) -> "EmbeddingProvider | None":
+def _provider(settings: DeduplicationSettings, client: LLM | ChatClient | None) -> "EmbeddingProvider | None":
     """Return the provider that the settings name; None: vectors are not wanted."""
     if not settings.enable or settings.provider in ("", "none"):
         return None
-    try:
-        from zorkgpt.embeddings.choose import choose_provider
-    except ModuleNotFoundError as problem:
-        logger.warning(f"{problem} Memories are compared by their words alone.")
-        return None
+    from zorkgpt.embeddings.choose import choose_provider
 
-    return choose_provider(
+    provider = choose_provider(
         # A name that it does not know gives a provider that finds nothing to work with.
         cast("ProviderChoice", settings.provider),
         sentence_transformer_model=settings.sentence_transformer_model,
@@ -1159,3 +1155,4 @@ def _provider(
         llm_client=client if isinstance(client, EmbeddingClient) else None,
         batch_size=settings.batch_size,
     )
+    return provider if provider and provider.available else None

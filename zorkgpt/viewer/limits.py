@@ -5,13 +5,11 @@ import logging
 import time
 from collections.abc import Callable
 
-try:
+from zorkgpt.extras import importing
+
+with importing("viewer"):
     import h11
     from uvicorn.protocols.http.h11_impl import H11Protocol
-except ModuleNotFoundError as problem:
-    raise ModuleNotFoundError(
-        f"The viewer needs {problem.name}, which is not installed: pip install 'zorkgpt[viewer]'.", name=problem.name
-    ) from None
 
 REQUEST_TIME_S = 10.0
 """Within which the head of a request, and its body, must have arrived."""

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import FrameType
 
 from zorkgpt.errors import ViewerError
+from zorkgpt.extras import require
 from zorkgpt.viewer.run_files import RunFileNames, open_run
 
 PORT = 8765
@@ -38,17 +39,12 @@ def serve(
     Raises:
         ZorkGPTError: there is no run to show, the port is taken, or a package is missing.
     """
-    try:
-        import uvicorn
+    require("viewer")
+    import uvicorn
 
-        from zorkgpt.viewer.app import make_app
-        from zorkgpt.viewer.limits import Throttle, connection_bound, limited_protocol
-    except ModuleNotFoundError as error:
-        raise ViewerError(
-            f"The viewer needs {error.name}, which is not installed: "
-            "pip install 'zorkgpt[viewer]', or `uv sync` in a checkout."
-        ) from None
+    from zorkgpt.viewer.app import make_app
     from zorkgpt.viewer.guard import AccessRules
+    from zorkgpt.viewer.limits import Throttle, connection_bound, limited_protocol
 
     opened = [open_run(run, may_be_empty=may_be_empty, names=names) for run in runs]
     rules = AccessRules.of(host, edit=edit)
@@ -119,6 +115,7 @@ class BackgroundPage:
     """
 
     def __init__(self, workdir: Path, *, names: RunFileNames | None = None) -> None:
+        require("viewer")
         names = names or RunFileNames()
         command = [sys.executable, "-m", __name__, str(workdir.resolve()), names.log, names.memory]
         # A session of its own: only the game receives Ctrl-C, and then ends the page.

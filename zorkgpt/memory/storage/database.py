@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from zorkgpt.errors import MemoryStoreError, reason_of
+from zorkgpt.extras import importing
 
 if TYPE_CHECKING:
     # An extra: loaded where it is used first.
@@ -81,13 +82,9 @@ class Database:
     """
 
     def __init__(self, url: str, *, lock_timeout_s: float) -> None:
-        try:
+        with importing("postgres"):
             from psycopg import ProgrammingError
             from psycopg.conninfo import conninfo_to_dict
-        except ImportError as error:
-            raise MemoryStoreError(
-                f"A memory on PostgreSQL needs psycopg, and {error}. Install it: pip install 'zorkgpt[postgres]'."
-            ) from error
         try:
             self._given = conninfo_to_dict(url)
         except (ProgrammingError, UnicodeError):

@@ -16,6 +16,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from zorkgpt.errors import FileError, MemoryStoreError
+from zorkgpt.extras import MissingExtra
 from zorkgpt.files import LOCK_TIMEOUT_S, Recovery, write_file
 from zorkgpt.log import get_logger
 from zorkgpt.memory.models import Memory, PlaceKey
@@ -163,7 +164,7 @@ class PostgresStore:
                 try:
                     self._vectors = PostgresVectors(self._database)
                     self.vectors_kept = "in the database"
-                except MemoryStoreError as error:
+                except (MemoryStoreError, MissingExtra) as error:
                     self.vectors_kept = f"on each machine, since the database can't keep them: {error}"
                     log.warning("vectors are kept on each machine", extra={"error": str(error)})
         return self._vectors

@@ -5,6 +5,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from zorkgpt.errors import MemoryStoreError
+from zorkgpt.extras import require
 from zorkgpt.log import get_logger
 from zorkgpt.memory.storage.database import Database
 
@@ -50,10 +51,7 @@ class PostgresVectors:
     """
 
     def __init__(self, database: Database) -> None:
-        try:
-            import pgvector  # noqa: F401
-        except ImportError as error:
-            raise MemoryStoreError(f"{error}: pip install 'zorkgpt[postgres]'") from error
+        require("postgres")
         self._database = database
         self._schema = _schema_of_extension(database)
         self._added = _LOOKED_AT_EVERY

@@ -1,0 +1,120 @@
+"""Features whose packages are not installed name the extra and the command that installs it."""
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tests.fixtures.chat_server import Answer, ChatServer
+from tests.fixtures.command_line import environment
+from zorkgpt import extras
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def run_without(
+    modules: tuple[str, ...], program: str, folder: Path, *arguments: str, embeddings: str = "auto"
+) -> subprocess.CompletedProcess:
+    hidden = f"import sys\nfor name in {modules!r}: sys.modules[name] = None\n"
+    return subprocess.run(
+        [sys.executable, "-c", hidden + program, *arguments],
+        cwd=folder,
+        env=environment(PYTHONPATH=str(ROOT), ZORKGPT_MEMORY_DEDUPLICATION__PROVIDER=embeddings),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+    )
+
+
+COMMAND_LINE = "from zorkgpt.__main__ import main; main()"
+
+
+@pytest.mark.parametrize(
+    ("module", "extra", "arguments"),
+    [
+        ("typer", "cli", ("doctor",)),
+        ("networkx", "game", ("play", "--episodes", "1")),
+        ("numpy", "game", ("eval", "learning-1x2")),
+        ("ray", "ray", ("eval", "learning-1x2", "--ray", "local")),
+        ("fsspec", "storage", ("eval", "learning-1x2", "--out", "s3://mary:hunter2@host/folder")),
+        ("mcp", "mcp", ("mcp", "--memories", "Memories.md")),
+        ("psycopg", "postgres", ("mcp", "--memories", "postgresql://localhost/memories")),
+        ("starlette", "viewer", ("view",)),
+        ("uvicorn", "viewer", ("play", "--view", "--episodes", "1", "--max-turns", "2")),
+        ("openai", "model", ("play", "--model", "a-model", "--base-url", "http://localhost:1/v1")),
+    ],
+)
+def test_a_command_names_the_extra_that_it_needs(module, extra, arguments, tmp_path):
+    done = run_without((module,), COMMAND_LINE, tmp_path, *arguments)
+    feature, _ = extras.EXTRAS[extra]
+    message = f"{feature} needs {module}, which is not installed. Run: uv sync --inexact --extra {extra}"
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (2, f"zorkgpt: {message}")
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("module", "extra", "adapter"),
+    [
+        ("gymnasium", "gym", "gymnasium"),
+        ("langgraph", "langgraph", "langgraph"),
+        ("mcp", "mcp", "mcp"),
+        ("agents", "openai-agents", "openai_agents"),
+        ("pydantic_ai", "pydantic-ai", "pydantic_ai"),
+        ("tales", "tales", "tales"),
+    ],
+)
+def test_an_adapter_names_the_extra_that_it_needs(module, extra, adapter, tmp_path):
+    program = (
+        f"try:\n    import zorkgpt.adapters.{adapter}\nexcept ImportError as error:\n"
+        "    print(type(error).__name__, error.name, error)"
+    )
+    done = run_without((module,), program, tmp_path)
+    assert done.stdout.startswith(f"MissingExtra {module} ")
+    assert done.stdout.endswith(f"Run: uv sync --inexact --extra {extra}\n")
+
+
+def test_a_report_without_matplotlib_says_how_to_get_the_plots(tmp_path):
+    done = run_without(
+        ("matplotlib",), COMMAND_LINE, tmp_path, "eval", "learning-1x2", "--seeds", "1", "--out", "out", "--no-pages"
+    )
+    assert done.returncode == 0, done.stderr
+    assert "uv sync --inexact --extra evals" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("provider", ["auto", "onnx", "sentence-transformers"])
+def test_a_run_with_a_model_says_once_that_embeddings_are_not_installed(provider, tmp_path):
+    options = ("--episodes", "1", "--max-turns", "2", "--quiet", "--workdir", str(tmp_path))
+    missing = ("onnxruntime", "sentence_transformers")
+    with ChatServer(lambda asked: Answer("ACTION: look")) as server:
+        model = ("--model", server.model, "--base-url", server.url)
+        done = run_without(missing, COMMAND_LINE, tmp_path, "play", *model, *options, embeddings=provider)
+    lines = [line for line in (done.stdout + done.stderr).splitlines() if "deduplication" in line]
+    assert done.returncode == 0, done.stderr
+    assert lines == [
+        "zorkgpt: Semantic deduplication is off because embeddings are not installed. "
+        "To add them (about 190 MB): uv sync --inexact --group embeddings"
+    ]
+
+
+def test_a_run_without_a_model_does_not_mention_embeddings(tmp_path):
+    options = ("--episodes", "1", "--max-turns", "2", "--quiet", "--workdir", str(tmp_path))
+    done = run_without(("onnxruntime", "sentence_transformers"), COMMAND_LINE, tmp_path, "play", *options)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "deduplication" not in done.stdout
+
+
+def test_a_server_that_makes_embeddings_replaces_the_package(tmp_path):
+    options = ("--episodes", "1", "--max-turns", "2", "--quiet", "--workdir", str(tmp_path))
+    with ChatServer(lambda asked: Answer("ACTION: look"), embed=lambda text: [1.0, 0.0]) as server:
+        model = ("--model", server.model, "--base-url", server.url)
+        done = run_without(("onnxruntime", "sentence_transformers"), COMMAND_LINE, tmp_path, "play", *model, *options)
+    assert done.returncode == 0, done.stderr
+    assert "deduplication" not in done.stdout + done.stderr
+
+
+def test_the_table_of_extras_is_that_of_the_package():
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    # `play` is `game` for those who install Jericho on their own.
+    assert set(extras.EXTRAS) == set(declared) - {"play"}
