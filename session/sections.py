@@ -228,7 +228,7 @@ class ContextSection(SettingsSection):
     certain_tokens: int = Field(default=500, ge=200)
     """What the Z-machine tells: place, score, what is carried and in sight."""
     exits_tokens: int = Field(default=300, ge=60)
-    """Ways from here, with where they lead and what is known of them."""
+    """Exits from here, with where they lead and what is known of them."""
     untried_elsewhere_tokens: int = Field(default=120, ge=60)
     """Untried ways of other places, with the way there."""
     failed_here_tokens: int = Field(default=200, ge=60)

@@ -238,29 +238,29 @@ def test_the_model_is_told_what_is_known():
 - Also at hand: "hatch" (closed)
 - Changed by the last action: "score +2", "bell: open"
 
-## Ways from here
+## Exits from here
 
 - The way to "Pit": "down"
-- No way to "Well" is known: you have seen no place of this name.
+- No way to "Well" is known: you have not seen a place with this name.
 - "south" leads to "Porch"
 - "down" leads to "Pit" (60%) or "Ledge" (40%): chance decides; you have died this way
-- "up" is unproven, the way back to "Loft"
+- "up" is unproven, but should lead back to "Loft"
 - "west" leads to "Shed", after "unlock door"
 - "east" has led to "Yard"; led nowhere when last tried: "It is shut."
 - "in" led nowhere when last tried: "It is nailed up."
-- "out" is no sure way: on it you were carried off to "Moor"
+- "out" is unreliable: it once took you to "Moor"
 - Not tried yet: "north", "northeast"
 
-## Not tried yet elsewhere, the nearest first
+## Untried exits elsewhere, nearest first
 
 - "east", "up" at "Yard": go "south", "out"
 
-## Tried here in vain
+## Tried here without effect
 
 - Deadly: "jump"
 - Changed nothing: "eat bell", "climb bell"
 
-## Remembered of this place
+## Memories of this place
 
 You've been here 5 times across 4 episodes.
 
@@ -268,7 +268,7 @@ You've been here 5 times across 4 episodes.
 [NOTE] Bell: it is cracked.
 ```
 
-## Dangers remembered ahead
+## Remembered dangers ahead
 
 - "down" leads to "Pit", on your route: "Snake: It bites."
 
@@ -276,7 +276,7 @@ You've been here 5 times across 4 episodes.
 
 - "Find the clapper."
 
-## Known of this game from earlier turns
+## Knowledge of this game from earlier turns
 
 - "Bells call people."
 
@@ -316,11 +316,11 @@ You hear nothing.
 
 ## Not accepted
 
-Your last proposal for this turn was not carried out, for this reason:
+Your last command for this turn was not played. The reason:
 ```
 The bell can't be climbed.
 ```
-Choose another command. If you are sure that the reason is wrong, give the same one again: it is then played.
+Choose another command. If you are sure that the reason is wrong, repeat it: it is then played.
 
 What do you do? Reasons first, then the last line: ACTION: and one command."""
     )
@@ -353,7 +353,7 @@ What do you do? Reasons first, then the last line: ACTION: and one command."""
 
 def test_the_model_is_told_how_to_go_on_with_a_plan():
     system = prompt_for(PlayerContext(NOTHING_KNOWN, "Welcome!"))[0].content
-    for told in ("go on with it", "revise it", "start one", "GOING TO: <name of the place>"):
+    for told in ("continue", "revise it", "make one", "GOING TO: <name of the place>"):
         assert told in system
 
 

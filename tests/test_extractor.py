@@ -104,7 +104,7 @@ def test_a_model_that_fails_is_said_once_and_counted(error, caplog):
 def test_the_prompt_tells_what_is_certain():
     said = GameText("Time passes.", HALL, "wait", dark=True, things=("lamp", "box"), known_exits=("north",))
     prompt = prompt_for(said)[1].content
-    for told in ('at: "Hall"', "It is dark", 'In sight: "lamp", "box"', 'known already: "north"', "```\nwait\n```"):
+    for told in ('at: "Hall"', "It is dark", 'In sight: "lamp", "box"', 'already known: "north"', "```\nwait\n```"):
         assert told in prompt
     assert "just arrived" not in prompt
     assert '"Hall", and has just arrived there' in prompt_for(SAID)[1].content

@@ -38,7 +38,7 @@ class Agent:
 
 
 def critic(request: Request) -> Reply:
-    action = fenced(request.prompt, "## The command to be judged")
+    action = fenced(request.prompt, "## The command to judge")
     if action == _UNJUDGED:
         return Status(500, "the server is overloaded")
     if action in _REFUSED:

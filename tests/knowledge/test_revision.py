@@ -70,7 +70,7 @@ def test_what_is_claimed_of_two_places_is_never_merged():
 
 def test_a_solution_that_is_found_again_bears_its_line_out_whatever_else_was_done():
     line = a_line("“open door” at Hall (3) scores 5 points.")
-    again = "“open door” at Hall (3) scores 5 points; before that, “push bell” was done there."
+    again = "“open door” at Hall (3) scores 5 points, after “push bell”."
     assert taken_in(a_document(line), new=(a_proposal(again),)).document.lines == (replace(line, borne_out=1),)
 
 
@@ -121,7 +121,7 @@ def test_a_pattern_grows_by_places_which_bear_it_out():
 
 def test_a_better_episode_takes_the_place_of_the_best_so_far():
     def best(points: int) -> str:
-        return f"Episode {points} ended with {points} points after 9 turns. Points came, in this order, by “take gem”."
+        return f"Episode {points} scored {points} points in 9 turns, in this order: “take gem”."
 
     document = a_document(a_line(best(5), KnowledgeSection.META_STRATEGIES, borne_out=2))
     better = taken_in(document, new=(a_proposal(best(12), KnowledgeSection.META_STRATEGIES),))

@@ -32,7 +32,7 @@ def test_what_never_comes_about_again_in_the_same_state_is_struck_with_the_turn_
     assert (line.borne_out, line.contradicted, line.struck) == (0, 2, False)
     line = over(tmp_path / "longer", (HIT,), (MISS,), (MISS,), (MISS,))
     assert (line.borne_out, line.contradicted, line.struck) == (0, 3, True)
-    assert line.reason == "Ep4, T1: “attack rat with stick” came to: You miss."
+    assert line.reason == "Ep4, T1: “attack rat with stick” gave: You miss."
 
 
 def test_what_came_about_again_even_once_is_never_struck_by_misses(tmp_path):

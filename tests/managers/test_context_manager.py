@@ -88,11 +88,11 @@ def test_what_scored_before_and_not_in_this_episode_is_told_with_the_way_there_t
     graph = a_map()
     graph.add_room(9, "Shrine")
     manager = a_manager(state, graph=graph, recall=lambda room: memories.get(room, ()))
-    section = told(manager).partition("## Known to score, and not done yet in this episode\n\n")[2].partition("\n\n")[0]
+    section = told(manager).partition("## Known points not scored yet in this episode\n\n")[2].partition("\n\n")[0]
     assert section.splitlines() == [
         '- +5 "ring bell" at "Hall" (location 1), here',
         '- +10 "go west" at "Deep" (location 3), from here: "down", "down"',
-        '- +1 "pray" at "Shrine" (location 9), no way there is known',
+        '- +1 "pray" at "Shrine" (location 9), no known route',
     ]
     state.scored_actions[3].append("west")
     shown = manager.get_agent_context(HERE)["known_points"]
@@ -124,9 +124,9 @@ def test_dangers_near_keep_to_their_budget_and_none_is_cut():
     shown = [one["danger"] for one in context["dangers"]]
     assert 0 < len(shown) < 40
     assert shown == [f"{memory.title}: {memory.text}" for memory in kept[: len(shown)]]
-    assert context["left_out"] == {"Dangers remembered ahead": 40 - len(shown)}
+    assert context["left_out"] == {"Remembered dangers ahead": 40 - len(shown)}
     section = prompt_for(manager.player_context(HERE, ""), GameConfiguration(dangers_tokens=200).context)[1].content
-    section = section[section.index("## Dangers") : section.index("What do you do?")]
+    section = section[section.index("## Remembered dangers") : section.index("What do you do?")]
     assert section.strip().endswith(f"({40 - len(shown)} more left out)")
     assert estimated_tokens(section) <= 200
 

@@ -99,4 +99,4 @@ def test_knowledge_is_drawn_from_the_turns_that_were_processed(tmp_path, turns):
     assert manager.update()
     assert manager.synthesize_inter_episode_wisdom()
     _, insights = (tmp_path / "knowledgebase.md").read_text(encoding="utf-8").split("## CROSS-EPISODE INSIGHTS")
-    assert "Episode 1 ended with 100 points after 102 turns. Points came, in this order, by “" in insights
+    assert "Episode 1 scored 100 points in 102 turns, in this order: “" in insights

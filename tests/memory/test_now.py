@@ -91,7 +91,7 @@ def test_what_is_unconfirmed_elsewhere_is_asked_about_when_its_thing_is_handled(
     prompt = prompt_for(answers.requests[0], history_window=3)[1].content
     line = '{"unconfirmed_at": "Lamp Room", "title": "Door", "text": "The door may be stuck for good."}'
     assert (line in prompt) is brought_up
-    assert ("# Unconfirmed at other places" in prompt) is brought_up
+    assert ("# Unconfirmed memories of other places" in prompt) is brought_up
     assert (now.status == "SUPERSEDED") is disproved
 
 

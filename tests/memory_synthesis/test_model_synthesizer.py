@@ -246,7 +246,7 @@ def test_an_arrival_after_a_death_is_no_way_and_its_question_not_about_the_death
 
 def test_every_relation_is_explained_and_every_example_of_a_claim_fits_the_schema():
     prompt = prompt_of(REQUEST)
-    explained = prompt.partition("# What else to say")[2].partition("# Rules")[0]
+    explained = prompt.partition("# Other fields")[2].partition("# Rules")[0]
     assert [one for one in Relation if f"`{one.value}`" not in explained] == []
     examples = [json.loads(found) for found in re.findall(r'`(\{"relation".*?\})`', explained)]
     required = json_schema(SynthesisAnswer)["$defs"]["Claim"]["required"]

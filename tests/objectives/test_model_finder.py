@@ -134,9 +134,9 @@ def test_what_others_wrote_never_becomes_structure():
         "# Certain",
         "# The objectives",
         "# Reached or given up",
-        "# What is remembered of these places",
-        "# What is known from earlier",
-        "# The turns since the last look",
+        "# Memories of these places",
+        "# Knowledge from earlier",
+        "# The turns since the last review",
         "# The question",
     ]
     assert "- Score: 999" not in outside

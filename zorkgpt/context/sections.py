@@ -47,7 +47,7 @@ _MOST_CONDITIONS = 2
 """The most actions that are named as what opened an exit."""
 _FAILED_TOKENS = 15
 """The tokens of what the game said when an exit led nowhere."""
-_NO_WAYS = "None is known: no text names one, and none was walked."
+_NO_WAYS = "None known: no text names one, and none was used."
 
 # The location
 
@@ -109,7 +109,7 @@ def last_outcome(context: PlayerContext) -> tuple[str, ...]:
 
 def exits(context: PlayerContext, budgets: ContextSection) -> PromptSection:
     """Return the route that the player is on, and the exits that the map knows or the text names."""
-    heading, route = "## Ways from here", context.route
+    heading, route = "## Exits from here", context.route
     remarked = [way for way in context.exits if not _is_plain(way)]
     plain = tuple(way for way in context.exits if _is_plain(way))
     shown: list[Route | NoRoute | Exit | tuple[Exit, ...]] = [
@@ -135,7 +135,7 @@ def exits(context: PlayerContext, budgets: ContextSection) -> PromptSection:
 def untried_elsewhere(context: PlayerContext, budgets: ContextSection) -> PromptSection:
     """Return the untried exits of other places, the nearest first, with the way there."""
     return list_section(
-        "## Not tried yet elsewhere, the nearest first",
+        "## Untried exits elsewhere, nearest first",
         context.untried_elsewhere,
         _untried,
         budgets.untried_elsewhere_tokens,
@@ -145,7 +145,7 @@ def untried_elsewhere(context: PlayerContext, budgets: ContextSection) -> Prompt
 
 def failed_here(context: PlayerContext, budgets: ContextSection) -> PromptSection:
     """Return what changed nothing here in this episode as things stand, and what was deadly in any episode."""
-    heading, share = "## Tried here in vain", budgets.failed_here_tokens // 2 - 10
+    heading, share = "## Tried here without effect", budgets.failed_here_tokens // 2 - 10
     deadly, missing = _names(context.deadly_here, share)
     failed, missing_too = _names(context.failed_here[::-1], share)
     lines = [f"- Deadly: {deadly}"] * bool(deadly) + [f"- Changed nothing: {failed}"] * bool(failed)
@@ -162,13 +162,13 @@ def memories(context: PlayerContext, budgets: ContextSection) -> PromptSection:
         "memories": context.memories,
         "visits": {"times": context.visits[0], "episodes": context.visits[1]} if context.visits else None,
     }
-    return PromptSection("## Remembered of this place", "\n\n".join(lines), values)
+    return PromptSection("## Memories of this place", "\n\n".join(lines), values)
 
 
 def dangers(context: PlayerContext, budgets: ContextSection) -> PromptSection:
     """Return the dangers one exit away and on the route, the nearest first."""
     return list_section(
-        "## Dangers remembered ahead",
+        "## Remembered dangers ahead",
         context.dangers,
         _danger,
         budgets.dangers_tokens,
@@ -188,7 +188,7 @@ def shown_dangers(context: PlayerContext, budgets: ContextSection) -> list[Dange
 def known_points(context: PlayerContext, budgets: ContextSection) -> PromptSection:
     """Return what scored in earlier episodes and not yet in this one, and the way there, the nearest first."""
     return list_section(
-        "## Known to score, and not done yet in this episode",
+        "## Known points not scored yet in this episode",
         context.known_points,
         _points,
         budgets.known_points_tokens,
@@ -209,7 +209,7 @@ def way_to_points(known: KnownPoints) -> str:
     """Return the way to where the points are, as seen from here."""
     if known.ways is None:
         unproven = ", ".join(map(one_line, known.unproven))
-        return f"no proven way there, but perhaps: {unproven}" if unproven else "no way there is known"
+        return f"no proven route, but maybe: {unproven}" if unproven else "no known route"
     return f"from here: {', '.join(map(one_line, known.ways))}" if known.ways else "here"
 
 
@@ -241,7 +241,9 @@ def objectives(context: PlayerContext, budgets: ContextSection) -> PromptSection
 
 def knowledge(context: PlayerContext, budgets: ContextSection) -> PromptSection:
     """Return the lines of the knowledge base that apply here; like memories, they may be wrong."""
-    return _lines("## Known of this game from earlier turns", "knowledge", context.knowledge, budgets.knowledge_tokens)
+    return _lines(
+        "## Knowledge of this game from earlier turns", "knowledge", context.knowledge, budgets.knowledge_tokens
+    )
 
 
 def notices(context: PlayerContext, budgets: ContextSection) -> PromptSection:
@@ -325,7 +327,7 @@ def response(context: PlayerContext, budgets: ContextSection) -> PromptSection:
     """Return what the game printed last, unless it is shown as the description of the room."""
     heading = "## What the game says now"
     if is_room_description(context):
-        return PromptSection(heading, "The description of the room, above.", {"response": context.response})
+        return PromptSection(heading, "The room description above.", {"response": context.response})
     return text_section(
         heading, context.response, budgets.response_tokens, lambda shown: {"response": shown}, part=middle_left_out
     )
@@ -337,7 +339,7 @@ def question(context: PlayerContext, budgets: ContextSection) -> PromptSection:
     if asked is None:
         return PromptSection(heading, "", {"question": None})
     told = (
-        "The game awaits an answer or a key press now; it does not read commands. Send only that: yes or no, the thing "
+        "The game is waiting for an answer or a key press, not a command. Send only that: yes or no, the thing "
         "that you mean, a number or a letter of the menu, or any word to go on."
     )
     shown = text_section(heading, asked, budgets.response_tokens, lambda shown: {"question": shown})
@@ -356,10 +358,8 @@ def refused(context: PlayerContext, budgets: ContextSection) -> PromptSection:
     reason = text_section(heading, context.refused or "", budgets.refused_tokens - 60, lambda shown: {"refused": shown})
     if not reason.text:
         return PromptSection(heading, "", {"refused": None})
-    before = "Your last proposal for this turn was not carried out, for this reason:"
-    after = (
-        "Choose another command. If you are sure that the reason is wrong, give the same one again: it is then played."
-    )
+    before = "Your last command for this turn was not played. The reason:"
+    after = "Choose another command. If you are sure that the reason is wrong, repeat it: it is then played."
     return PromptSection(heading, f"{before}\n{reason.text}\n{after}", reason.values, reason.left_out)
 
 
@@ -416,7 +416,7 @@ def _listed(quoted: Sequence[str], tokens: int) -> tuple[str, int]:
 
 def _untried(place: UntriedWays) -> str:
     untried, ways = (", ".join(map(one_line, names)) for names in (place.untried, place.ways))
-    return f"- {untried} at {one_line(place.place)}: {'unproven, but perhaps' if place.unproven else 'go'} {ways}"
+    return f"- {untried} at {one_line(place.place)}: {'unproven, but maybe' if place.unproven else 'go'} {ways}"
 
 
 def _untried_values(place: UntriedWays) -> dict[str, Any]:
@@ -444,8 +444,8 @@ def _way(way: Route | NoRoute | Exit | tuple[Exit, ...]) -> str:
 def _no_route(wanted: NoRoute) -> str:
     place = one_line(first_sentences(wanted.place, _NAME_TOKENS))
     if not wanted.on_map:
-        return f"- No way to {place} is known: you have seen no place of this name."
-    back = f" Unproven, but perhaps: {', '.join(map(one_line, wanted.unproven))}" if wanted.unproven else ""
+        return f"- No way to {place} is known: you have not seen a place with this name."
+    back = f" Unproven, but maybe: {', '.join(map(one_line, wanted.unproven))}" if wanted.unproven else ""
     return f"- No way to {place} is known: nothing that you have walked leads there from here.{back}"
 
 
@@ -465,9 +465,9 @@ def _remarks(known: Exit) -> Iterator[str]:
         if known.failures and not after and known.failed is None:
             yield f"worked {known.tries - known.failures} of {known.tries} times"
     elif known.carried_to:
-        yield f"is no sure way: on it you were carried off to {' or '.join(map(one_line, known.carried_to))}"
+        yield f"is unreliable: it once took you to {' or '.join(map(one_line, known.carried_to))}"
     elif known.failed is None:
-        yield f"is unproven, the way back to {back}" if back else _OPEN_END
+        yield f"is unproven, but should lead back to {back}" if back else _OPEN_END
     if known.failed is not None:
         said = f": {one_line(first_sentences(known.failed, _FAILED_TOKENS))}" if known.failed else ""
         yield f"led nowhere when last tried{said}"

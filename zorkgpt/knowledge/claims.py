@@ -72,13 +72,11 @@ class KnowledgeClaim:
 
 _AT = r"“(?P<action>[^”]+)” at .*? \((?P<place>\d+)\)"
 _FORMS = (
-    (ClaimKind.DEATH, re.compile(rf"The player died on {_AT}")),
+    (ClaimKind.DEATH, re.compile(rf"{_AT} is deadly\b")),
     (ClaimKind.POINTS, re.compile(rf"{_AT} scores\b")),
     (ClaimKind.REFUSED, re.compile(r"“(?P<action>[^”]+)” is not accepted\b")),
-    (ClaimKind.UNDERSTOOD, re.compile(r"Commands of the form “(?P<action>[^”]+)” work\b")),
-    (ClaimKind.BEST, re.compile(r"Episode .+? ended with (?P<action>\d+) points?\b")),
-    # The wording of earlier versions.
-    (ClaimKind.DEATH, re.compile(rf"{_AT} kills\b")),
+    (ClaimKind.UNDERSTOOD, re.compile(r"The parser understands “(?P<action>[^”]+)”")),
+    (ClaimKind.BEST, re.compile(r"Episode .+? scored (?P<action>\d+) points?\b")),
 )
 
 
@@ -94,7 +92,7 @@ def parse_claim(text: str) -> KnowledgeClaim | None:
 
 def death_line(turn: TurnPlayed) -> str:
     """Return the line about a turn on which the player died, with the game's last words before it."""
-    text = f"The player died on “{quoted_command(turn)}” at {numbered_place(turn)}: "
+    text = f"“{quoted_command(turn)}” at {numbered_place(turn)} is deadly: "
     return text + _last_sentences(turn, min(_LAST_WORDS_LIMIT, MAX_CHARS - len(text)))
 
 
@@ -106,8 +104,8 @@ def points_line(turn: TurnPlayed, earlier: Sequence[TurnPlayed]) -> str:
     before = list(dict.fromkeys(f"“{quoted_command(one)}”" for one in _preparations(turn, earlier)))[-_MAX_PREPARING:]
     while before:
         *rest, last = before
-        done = f"{', '.join(rest)} and {last} were" if rest else f"{last} was"
-        longer = f"{text}; before that, {done} done there."
+        done = f"{', '.join(rest)} and {last}" if rest else last
+        longer = f"{text}, after {done}."
         if len(longer) <= MAX_CHARS:
             return longer
         before = before[1:]
@@ -121,12 +119,12 @@ def refused_line(turn: TurnPlayed) -> str:
 
 def form_line(form: str, example: TurnPlayed) -> str:
     """Return the line about commands of one form that worked."""
-    return f"Commands of the form “{form}” work, for example “{quoted_command(example)}”."
+    return f"The parser understands “{form}”, for example “{quoted_command(example)}”."
 
 
 def best_line(episode: int | str, turns: Sequence[TurnPlayed], score: int) -> str:
     """Return the line about an episode as a whole, with the order in which it scored."""
-    text = f"Episode {episode} ended with {_points(score)} after {len(turns)} turns. Points came, in this order, by "
+    text = f"Episode {episode} scored {_points(score)} in {len(turns)} turns, in this order: "
     steps = [f"“{quoted_command(turn)}” at {numbered_place(turn)}" for turn in turns if points_gained(turn) > 0]
     told = steps
     while told and len(f"{text}{', '.join(told)} and {len(steps)} more.") > MAX_CHARS:

@@ -12,7 +12,7 @@ class World:
     """The words of a world, for the questions that a model is asked."""
 
     agent: str
-    """Whose memory it is, with its article: "a player of a text adventure"."""
+    """Whose memory it is, with its article: "a text adventure player"."""
     place: str
     """What a place is called: "page"."""
     action: str
@@ -28,7 +28,7 @@ class World:
 
 
 TEXT_ADVENTURE = World(
-    agent="a player of a text adventure",
+    agent="a text adventure player",
     place="place",
     action="command",
     outcome="response",

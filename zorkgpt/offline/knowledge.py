@@ -62,7 +62,7 @@ class RuleKnowledgeSynthesizer:
                     held.append(number)
             elif against := _against(line, claim, asked):
                 answer = shortened(against.response, _TEXT_LIMIT) or "(no response)"
-                said = f"“{quoted_command(against)}” came to: {answer}"
+                said = f"“{quoted_command(against)}” gave: {answer}"
                 denied.append(Contradiction(number=number, turns=[against.turn], reason=said))
         new = [*_deaths(asked.turns), *_rewards(asked), *_refusals(asked.turns), *_forms(asked)]
         fresh = _not_claimed_yet(new, asked.known)

@@ -58,7 +58,7 @@ class RuleObjectiveFinder:
                 continue
             earlier = (memory for memory in self._recall(room) if memory.episode != situation.episode)
             if action := next(filter(None, map(_scoring_action, earlier)), None):
-                text = f"Score again at {name}, where “{action}” did"
+                text = f"Score at {name} again with “{action}”"
                 yield ObjectiveProposal(text, ConditionKind.SCORED_AT, place=room, way=action, scope=Scope.WORLD)
 
     def _untaken(self, situation: Situation, listed: _Goals) -> Iterator[ObjectiveProposal]:
@@ -79,7 +79,7 @@ class RuleObjectiveFinder:
             openable = attributes.get("openable", item.num in refused)
             if openable and not attributes.get("open") and (ConditionKind.OPENED, item.num, None, "") not in listed:
                 yield ObjectiveProposal(
-                    f"Get {item.name} open", ConditionKind.OPENED, item.num, places=place, scope=Scope.WORLD
+                    f"Open {item.name}", ConditionKind.OPENED, item.num, places=place, scope=Scope.WORLD
                 )
 
 
@@ -122,7 +122,7 @@ def _untried(situation: Situation, listed: _Goals) -> Iterator[ObjectiveProposal
         for way in ways[:1]:
             if (ConditionKind.WAY_TRIED, None, room, normalized_text(way)) not in listed:
                 name = situation.known.rooms.get(room, str(room))
-                text = f"Find out where {way} of {name} leads"
+                text = f"Try {way} from {name}"
                 yield ObjectiveProposal(text, ConditionKind.WAY_TRIED, place=room, way=way, scope=Scope.WORLD)
 
 
