@@ -106,7 +106,6 @@ def tables_of(sets: dict[str, list[Pair]]) -> dict[str, Table]:
     first, other = sets.values()
     columns = ["", "pairs", *WAYS]
     return {
-        "summary": Table(columns=columns, rows=summary(first)),
         "domains": Table(columns=columns, rows=[*summary(first), *summary(other, "other domains: ")]),
         "kinds": Table(columns=["merged, %", *columns[1:]], rows=by_kind(first)),
     }

@@ -16,16 +16,25 @@ from benchmarks.publish import ROOT, Table, markdown, publish
 
 ARMS = ("on", "off", "shuffled")
 METRICS = {
-    "last_score": ("score of the last episode", 1, ""),
-    "repeated": ("repeated failures, of all actions", 100, " %"),
-    "failed": ("failed actions, of all actions", 100, " %"),
-    "untrue": ("untrue, of the memories shown that the game state can decide", 100, " %"),
+    "last_score": ("score of the fifth episode, of 100", 1, ""),
+    "repeated": ("repeated failures, share of all actions", 100, " %"),
+    "failed": ("failed actions, share of all actions", 100, " %"),
+    "untrue": ("untrue memories, share of those shown that the game state decides", 100, " %"),
 }
 
 
 def tables_of(story: dict[str, Any]) -> dict[str, Table]:
     """Return the published tables of one story's results."""
-    return {"episodes": _episodes(story), "figures": _figures(story)}
+    return {"summary": _summary(story), "episodes": _episodes(story), "figures": _figures(story)}
+
+
+def _summary(story: dict[str, Any]) -> Table:
+    rows = []
+    for name in ("last_score", "repeated"):
+        label, factor, unit = METRICS[name]
+        rows.append([label, *(_cell(story["means"][arm][name], factor, unit) for arm in ARMS[:2])])
+    rows.append(["different games", *(_sample(story, arm) for arm in ARMS[:2])])
+    return Table(columns=["mean [95 % interval]", "with memory", "without"], rows=rows)
 
 
 def _episodes(story: dict[str, Any]) -> Table:
@@ -43,13 +52,16 @@ def _episodes(story: dict[str, Any]) -> Table:
 
 
 def _figures(story: dict[str, Any]) -> Table:
-    samples = [f"{story['samples'][arm]['games']} of {story['samples'][arm]['runs']} runs" for arm in ARMS]
-    rows = [["different games", *samples, "", ""]]
+    rows = [["different games", *(_sample(story, arm) for arm in ARMS), "", ""]]
     for name, (label, factor, unit) in METRICS.items():
         means = [_cell(story["means"][arm].get(name), factor, unit) for arm in ARMS]
         differences = [_cell(story["differences"][arm].get(name), factor, unit, sign="+") for arm in ARMS[1:]]
         rows.append([label, *means, *differences])
     return Table(columns=["", *ARMS, *(f"on − {arm}" for arm in ARMS[1:])], rows=rows)
+
+
+def _sample(story: dict[str, Any], arm: str) -> str:
+    return f"{story['samples'][arm]['games']} of {story['samples'][arm]['runs']} runs"
 
 
 def _cell(interval: dict[str, Any] | None, factor: float, unit: str, *, sign: str = "") -> str:

@@ -1,0 +1,31 @@
+"""Pages show the published figures of the benchmarks, and nothing else between their marks."""
+
+import json
+import re
+
+import pytest
+
+from benchmarks.publish import PUBLISHED, filled, pages
+
+
+@pytest.mark.parametrize("page", pages(), ids=str)
+def test_the_page_agrees_with_the_published_figures(page):
+    text = page.read_text(encoding="utf-8")
+    assert filled(text) == text, "run: uv run python -m benchmarks.publish"
+
+
+def test_every_published_table_is_shown():
+    marks = [mark for page in pages() for mark in re.findall(r"<!-- results: (\S+) -->", page.read_text("utf-8"))]
+    files = {path.stem: json.loads(path.read_bytes()) for path in PUBLISHED.glob("*.json")}
+    assert files
+    assert {f"{name}/{table}" for name, results in files.items() for table in results["tables"]} == set(marks)
+
+
+def test_a_changed_figure_is_replaced():
+    page = pages()[0].read_text(encoding="utf-8")
+    table = page[page.index("<!-- results: ") : page.index("<!-- end -->")]
+    changed = page.replace(
+        table, re.sub(r"\d", "7", table.partition("\n")[2]).join([table.partition("\n")[0] + "\n", ""])
+    )
+    assert changed != page
+    assert filled(changed) == page
