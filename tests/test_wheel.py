@@ -187,7 +187,7 @@ def test_without_extras_every_module_imports_or_names_its_extra(environment, tmp
         "zorkgpt.adapters.pydantic_ai": "pydantic-ai",
         "zorkgpt.adapters.tales": "tales",
         "zorkgpt.cli": "cli",
-        "zorkgpt.viewer.limits": "viewer",
+        "zorkgpt.server_limits": "viewer",
     }
     # Of what makes vectors, only the choice, the protocol and the table in the database can be imported without NumPy.
     vectors = {file.stem for file in (ROOT / "zorkgpt/embeddings").glob("*.py")} - {

@@ -2,11 +2,12 @@
 
 import asyncio
 import re
+import resource
 import socket
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 import httpx
 import pytest
@@ -16,6 +17,7 @@ from mcp.client.streamable_http import streamable_http_client
 from tests.fixtures.command_line import ROOT, command, environment
 from zorkgpt.adapters.mcp import address_of, make_server
 from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.server_limits import MAX_REQUEST_BYTES
 
 CART = "https://shop.example/cart?a=1"
 READING, CHANGING = {"recall", "search"}, {"remember", "supersede", "invalidate", "reset"}
@@ -188,12 +190,14 @@ def test_an_agent_starts_it_as_a_command(tmp_path):
 
 
 @contextmanager
-def serving(folder, *options, **env):
+def serving(folder, *options, files=None, **env):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     arguments = ["mcp", "--memories", str(folder), "--host", "127.0.0.1", "--port", str(port), *options]
-    running = subprocess.Popen([sys.executable, str(ROOT / "main.py"), *arguments], env=environment(**env))
+    limit = None if files is None else lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
+    command = [sys.executable, str(ROOT / "main.py"), *arguments]
+    running = subprocess.Popen(command, env=environment(**env), preexec_fn=limit)
     try:
         for _ in range(600):
             with socket.socket() as trial:
@@ -224,6 +228,22 @@ def test_several_clients_write_at_once_over_http_and_nothing_is_lost(tmp_path):
 
 
 @pytest.mark.slow
+def test_half_open_connections_leave_the_server_to_others(tmp_path):
+    with serving(tmp_path, files=130) as address, ExitStack() as stack:
+        url = httpx.URL(address)
+        for number in range(150):
+            connection = stack.enter_context(socket.create_connection((url.host, url.port), timeout=30))
+            connection.sendall(
+                (b"", b"POST /mcp HTTP/1.1\r\nHost: 127", b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\n")[number % 3]
+            )
+        assert httpx.get(f"http://127.0.0.1:{url.port}/", timeout=30).status_code == 404
+
+
+def test_a_request_that_is_too_large_is_cut_off(tmp_path):
+    with serving(tmp_path) as address, pytest.raises((httpx.WriteError, httpx.ReadError, httpx.RemoteProtocolError)):
+        httpx.post(address, content=b"x" * (MAX_REQUEST_BYTES + 100_000), timeout=30)
+
+
 def test_a_token_is_asked_for_where_there_is_one_and_no_foreign_host_is_served(tmp_path):
     async def recalled(address):
         async with (

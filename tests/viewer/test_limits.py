@@ -1,6 +1,5 @@
 """Whoever keeps connections open takes the page from nobody else."""
 
-import json
 import logging
 import resource
 import socket
@@ -12,7 +11,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.fixtures.viewer import served, started, turn, write_log
-from zorkgpt.viewer.limits import MAX_CONNECTIONS, Throttle
+from zorkgpt.server_limits import MAX_CONNECTIONS, Throttle
 
 pytestmark = pytest.mark.slow
 
@@ -72,10 +71,7 @@ def test_neither_a_request_nor_its_body_may_take_for_ever_to_arrive(workdir):
         head = f"POST /api/places/10/memories HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {token}\r\n"
         slow = connected(stack, url, f"{head}Content-Length: 90\r\n\r\n{{".encode())
         assert is_closed(kept)
-        answer = slow.recv(10_000)
-        assert answer.startswith(b"HTTP/1.1 408")
-        body = answer.partition(b"\r\n\r\n")[2] or slow.recv(10_000)
-        assert json.loads(body)["error"] == "The request took too long to arrive."
+        assert is_closed(slow)
 
 
 def test_those_who_watch_are_bounded_too(workdir, many_files):

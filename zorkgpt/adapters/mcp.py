@@ -21,6 +21,8 @@ with importing("mcp"):
     from mcp.types import ToolAnnotations
     from starlette.types import ASGIApp, Receive, Scope, Send
 
+    from zorkgpt.server_limits import BACKLOG, connection_bound, limited_protocol
+
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
@@ -103,7 +105,16 @@ def serve(
     )
     app = server.streamable_http_app(host=host, transport_security=security)
     ready(f"http://{shown}:{port}/mcp")
-    uvicorn.run(with_token(app, token), host=host, port=port, log_level="error", access_log=False)
+    uvicorn.run(
+        with_token(app, token),
+        host=host,
+        port=port,
+        http=limited_protocol(connection_bound()),
+        backlog=BACKLOG,
+        log_level="error",
+        access_log=False,
+        ws="none",
+    )
 
 
 def with_token(app: ASGIApp, token: str | None) -> ASGIApp:

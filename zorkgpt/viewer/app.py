@@ -128,7 +128,6 @@ def _editing(files: RunFiles) -> "Route":
 
     # Imported only if editing is enabled: viewing doesn't need the memory store.
     from zorkgpt.viewer.edits import LONGEST_BYTES, change
-    from zorkgpt.viewer.limits import REQUEST_TIME_S
 
     async def edit(request: "Request") -> "Response":
         try:
@@ -136,16 +135,10 @@ def _editing(files: RunFiles) -> "Route":
         except NotInRun as error:
             return Response(json.dumps({"error": str(error)}), 404, media_type="application/json")
         body = b""
-        try:
-            async with asyncio.timeout(REQUEST_TIME_S):
-                async for part in request.stream():
-                    body += part
-                    if len(body) > LONGEST_BYTES:
-                        break
-        except TimeoutError:
-            return Response(
-                json.dumps({"error": "The request took too long to arrive."}), 408, media_type="application/json"
-            )
+        async for part in request.stream():
+            body += part
+            if len(body) > LONGEST_BYTES:
+                break
         status, answer = await asyncio.to_thread(change, files, place, body)
         return Response(json.dumps(answer), status, media_type="application/json")
 

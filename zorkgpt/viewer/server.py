@@ -17,7 +17,6 @@ from zorkgpt.extras import require
 from zorkgpt.viewer.run_files import RunFileNames, open_run
 
 PORT = 8765
-_BACKLOG = 128
 
 
 def serve(
@@ -42,16 +41,17 @@ def serve(
     require("viewer")
     import uvicorn
 
+    from zorkgpt.server_limits import BACKLOG, Throttle, connection_bound, limited_protocol
     from zorkgpt.viewer.app import make_app
     from zorkgpt.viewer.guard import AccessRules
-    from zorkgpt.viewer.limits import Throttle, connection_bound, limited_protocol
 
     opened = [open_run(run, may_be_empty=may_be_empty, names=names) for run in runs]
     rules = AccessRules.of(host, edit=edit)
-    listening = _listen(host or "127.0.0.1", port)
+    listening = _listen(host or "127.0.0.1", port, BACKLOG)
     config = uvicorn.Config(
         make_app(opened, rules),
         http=limited_protocol(connection_bound()),
+        backlog=BACKLOG,
         log_level="error",
         access_log=False,
         server_header=False,
@@ -73,7 +73,7 @@ def serve(
         server.run(sockets=[listening])
 
 
-def _listen(host: str, port: int | None) -> socket.socket:
+def _listen(host: str, port: int | None, backlog: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     for number in (PORT, 0) if port is None else (port,):
         # Only where the protocol is named, asyncio sends without delay; otherwise each answer takes 40 ms longer.
@@ -81,7 +81,7 @@ def _listen(host: str, port: int | None) -> socket.socket:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listening.bind((host, number))
-            listening.listen(_BACKLOG)
+            listening.listen(backlog)
             return listening
         except (OSError, OverflowError) as error:
             listening.close()

@@ -1,4 +1,4 @@
-"""Limits of the viewer's server: on connections, on the time that a request may take to arrive, and on its log."""
+"""Limits of our HTTP servers: connections, time and size of a request, and repeated log messages."""
 
 import asyncio
 import logging
@@ -12,18 +12,21 @@ with importing("viewer"):
     from uvicorn.protocols.http.h11_impl import H11Protocol
 
 REQUEST_TIME_S = 10.0
-"""Within which the head of a request, and its body, must have arrived."""
+"""Time in which a request, with its body, must arrive."""
+MAX_REQUEST_BYTES = 1_000_000
 MAX_CONNECTIONS = 400
-_SPARE_FILES = 100
-"""Files that the viewer opens itself."""
+BACKLOG = 64
+"""Connections that asyncio accepts at a time, before the bound on connections applies."""
+_SPARE_FILES = BACKLOG + 86
+"""File descriptors for these, and for the server itself."""
 _REPEAT_S = 60.0
 _FULL = b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 
 
 def limited_protocol(most: int) -> type[H11Protocol]:
-    """Return uvicorn's protocol with a time limit for requests and a bound on connections.
+    """Return uvicorn's protocol with limits on connections and on the time and size of a request.
 
-    Where there are more than `most`, the one that has waited longest for its request is closed; if none waits, the
+    Of more than `most` connections, the one that has waited longest for its request is closed; if none is waiting, the
     new one is.
     """
     waiting: dict[H11Protocol, asyncio.TimerHandle] = {}
@@ -39,9 +42,17 @@ def limited_protocol(most: int) -> type[H11Protocol]:
                 return
             self._wait()
 
+        _received = 0
+
         def data_received(self, data: bytes) -> None:
+            if self.conn.their_state is h11.IDLE and self not in waiting:
+                self._received = 0
+            self._received += len(data)
+            if self._received > MAX_REQUEST_BYTES:
+                self.transport.abort()
+                return
             super().data_received(data)
-            if self.conn.their_state is h11.IDLE:
+            if self.conn.their_state in (h11.IDLE, h11.SEND_BODY):
                 self._wait()
             else:
                 self._stop_waiting()
