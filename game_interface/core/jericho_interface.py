@@ -17,8 +17,8 @@ from game_interface.core.light import Light
 from game_interface.core.names import Names
 from game_interface.core.observe import ViewReader
 from game_interface.core.profile import Profile
-from game_interface.core.prompts import Prompts, as_typed, printed_question
-from game_interface.core.sanitize import SeveralCommands, clean_command
+from game_interface.core.prompts import Prompts, as_typed, printed_question, reads_key
+from game_interface.core.sanitize import SeveralCommands, clean_command, clean_key
 from game_interface.core.scene import SceneReader
 from game_interface.core.transcript import read_ending, without_status_line
 from game_interface.core.worker import InterpreterState, Worker, WorkerFailure
@@ -152,7 +152,10 @@ class JerichoInterface:
         try:
             if self.finished:
                 raise CommandRefused("The game has ended. Only a new episode goes on from here.")
-            command = clean_command(action, several=self._several, language=self.language)
+            if reads_key(before.snapshot):
+                command = clean_key(action)
+            else:
+                command = clean_command(action, several=self._several, language=self.language)
         except CommandRefused as refusal:
             self.died = False
             return self._without_effect(before, action, refused=str(refusal))

@@ -21,14 +21,29 @@ _MOST_TRIALS = 40
 _LONGEST_QUESTION = 200
 _READ_KEY = 246
 """The instruction that reads a single key: Z-Machine Standard 1.1, section 14."""
-_KEYS = {b"space": b" ", b"enter": b"", b"return": b""}
-"""Keys by name; the interpreter adds the end of the line."""
+_KEYS = {
+    b"space": b" ",
+    b"enter": b"",
+    b"return": b"",
+    b"escape": b"\x1b",
+    b"esc": b"\x1b",
+    b"up": b"\x81",
+    b"down": b"\x82",
+    b"left": b"\x83",
+    b"right": b"\x84",
+}
+"""Keys by name, as ZSCII; the interpreter adds the end of the line."""
 _PROMPT = re.compile(r"[\s>]+\Z")
+
+
+def reads_key(snapshot: InterpreterState) -> bool:
+    """Return whether the story reads a single key."""
+    return snapshot.instruction == _READ_KEY
 
 
 def as_typed(snapshot: InterpreterState, command: bytes) -> bytes:
     """Return what to send for a command: where a single key is read, the rest would go to the reads that follow."""
-    return _KEYS.get(command.lower(), command[:1]) if snapshot.instruction == _READ_KEY else command
+    return _KEYS.get(command.lower(), command[:1]) if reads_key(snapshot) else command
 
 
 class Prompts:
@@ -52,7 +67,9 @@ class Prompts:
 
     def is_question(self, snapshot: InterpreterState) -> bool:
         """Return whether the story is known to read something else than a command here."""
-        return self.is_known and not snapshot.halted and not self._awaits_command.get(snapshot.place, True)
+        if snapshot.halted:
+            return False
+        return reads_key(snapshot) or (self.is_known and not self._awaits_command.get(snapshot.place, True))
 
     def learn(self, worker: Worker, snapshot: InterpreterState) -> None:
         """Find out what the story reads here. The worker is left in another state.
@@ -90,6 +107,8 @@ class Prompts:
 
 
 def _reads_commands(worker: Worker, snapshot: InterpreterState) -> bool:
+    if reads_key(snapshot):
+        return False
     here, answers = snapshot.place, set[str]()
     for command in _COMMANDS:
         worker.load(snapshot.state)

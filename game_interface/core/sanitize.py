@@ -65,6 +65,18 @@ def clean_command(text: str, *, several: SeveralCommands = "refuse", language: L
     return command
 
 
+def clean_key(text: str) -> str:
+    """Return what a player types where the story reads a single key: a key's name or a text whose first letter counts.
+
+    Raises:
+        CommandRefused: The game can't read it.
+    """
+    if not isinstance(text, str):
+        raise CommandRefused(f"A key is text, not {type(text).__name__}. Send a letter, a digit, enter or escape.")
+    line = _ascii(_one_line(text.strip("\r\n"), "first").strip() or "enter")
+    return line[:MAX_LENGTH]
+
+
 def _one_line(text: str, several: SeveralCommands) -> str:
     lines = [line for line in re.split(r"\r\n|\r|\n", text) if line.strip()]
     if len(lines) > 1 and several == "refuse":

@@ -1,6 +1,11 @@
 """What is typed into a question, a menu or a key press is no command: nothing is learned from it as one."""
 
+import pytest
+
 from game_interface.story import find_story
+from orchestration.assembly import RunOptions, assemble
+from orchestration.players import choose_player
+from session.game_configuration import GameConfiguration
 from tests.fixtures import own_stories
 from tests.fixtures.runs import a_walkthrough
 from zorkgpt.offline.questions import answers_to
@@ -34,6 +39,29 @@ def test_what_is_typed_into_a_question_is_no_failure_no_way_and_no_memory(tmp_pa
     assert not any(tried for room in state.failed_actions.values() for tried in room.values())
     learned = {event.title for record in records for event in record.memory_events if record.transition.is_answer}
     assert learned == {"Initial contents"}  # of the room that comes to be seen after the answer
+
+
+@pytest.mark.parametrize("way_out", ["q", "escape"])
+def test_nothing_is_learned_from_the_keys_of_a_menu(tmp_path, way_out):
+    commands = ["help", "north", "n", "1", "enter", "up", "save", "", way_out, "north"]
+    with a_walkthrough(tmp_path, *commands, story=find_story(own_stories.compiled("menu"))) as run:
+        run.reset_episode()
+        for command in commands[:-1]:
+            record = run.process_turn(command)
+            assert record.transition.refused is None
+            assert record.memory_events == ()
+        graph, state = run.services.map.graph, run.services.state
+        assert (next(iter(graph.rooms.values())).name, len(graph.rooms), dict(graph.in_vain)) == ("Den", 1, {})
+        assert not any(tried for room in state.failed_actions.values() for tried in room.values())
+        assert run.process_turn("north").transition.after.location.name == "Attic"
+
+
+def test_the_rules_open_no_menu(tmp_path):
+    story = find_story(own_stories.compiled("menu"))
+    config = GameConfiguration(zork_game_workdir=str(tmp_path), embedding_provider="none")
+    with assemble(config, RunOptions(choose_player("rules", config), story)) as run:
+        played = [run.process_turn().transition.action for _ in range(12)]
+    assert not {"help", "hint", "hints", "info", "about"} & set(played)
 
 
 def test_the_player_is_told_the_question(tmp_path):

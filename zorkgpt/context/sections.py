@@ -340,7 +340,8 @@ def question(context: PlayerContext, budgets: ContextSection) -> PromptSection:
         return PromptSection(heading, "", {"question": None})
     told = (
         "The game is waiting for an answer or a key press, not a command. Send only that: yes or no, the thing "
-        "that you mean, a number or a letter of the menu, or any word to go on."
+        "that you mean, a number or a letter of the menu, or a key by its name: enter, space, escape, up, down, left "
+        "or right. q or escape leaves most menus."
     )
     shown = text_section(heading, asked, budgets.response_tokens, lambda shown: {"question": shown})
     return PromptSection(heading, "\n".join(filter(None, (told, shown.text))), {"question": asked}, shown.left_out)

@@ -7,8 +7,8 @@ from itertools import islice
 from game_interface.language import Language, Scene
 from zorkgpt.action_check import check_action
 
-HELP = ("help", "about", "hint")
-"""Commands by which many stories explain themselves."""
+_OPENS_A_MENU = frozenset({"help", "hint", "hints", "info", "about"})
+"""Commands that open a menu in many stories."""
 _URGED = re.compile(
     r"\b(?:should|must|could|might|need to|needs to|have to|has to|had to|ought to|better|try to|try)\s+(?=[a-z])"
 )
@@ -20,6 +20,11 @@ _UNFINISHED = frozenset({"the", "a", "an", "some", "your", "my", "this", "that"}
 _MOST_WORDS = 6
 _MOST_ADVICE = 4
 """Per text."""
+
+
+def opens_a_menu(action: str) -> bool:
+    """Return whether an action may open a menu that reads keys instead of commands."""
+    return not _OPENS_A_MENU.isdisjoint(action.lower().split()[:1])
 
 
 def advice_in(text: str, language: Language | None, scene: Scene | None) -> tuple[str, ...]:

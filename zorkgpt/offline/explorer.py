@@ -16,6 +16,7 @@ from game_interface.models import Item, Observation
 from zorkgpt.action_check import check_action
 from zorkgpt.memory.models import Memory
 from zorkgpt.offline import dangers
+from zorkgpt.offline.advice import opens_a_menu
 from zorkgpt.offline.candidates import COST, STEEP, Candidate, Nouns, Tier, candidates, exit_candidates
 from zorkgpt.offline.experience import Experience
 from zorkgpt.offline.grammar_tries import commands, meant_commands
@@ -347,7 +348,7 @@ class OfflineExplorer:
             traits=traits,
         )
         language = self._senses.language if self._senses else None
-        notes.advice |= dict.fromkeys(suggestions(context, language, scene, first_place=len(self._graph.rooms) <= 1))
+        notes.advice |= dict.fromkeys(suggestions(context, language, scene))
         advice = (Candidate(Tier.ADVICE, action) for action in notes.advice)
         meant = (Candidate(Tier.MEANT, action) for action in self._meant(now, language))
         at_hand = chain(notes.mentioned, filter(None, map(self._nouns.name, now.visible or ())))
@@ -409,6 +410,8 @@ class OfflineExplorer:
         return sorted(offers, key=lambda one: blake2b(f"{self._seed} {one.action}".encode()).digest())
 
     def _is_untried(self, room: int, action: str) -> bool:
+        if opens_a_menu(action):
+            return False
         return action not in self._graph.exits(room) and action not in self._done_everywhere
 
     def _scene(self) -> Scene | None:
@@ -617,6 +620,8 @@ class OfflineExplorer:
             self._newly_done.append(action)
 
     def _is_valid(self, action: str, context: PlayerContext) -> bool:
+        if opens_a_menu(action):
+            return False
         if self._senses is None:
             return True
         return check_action(action, self._senses.language, self._scene(), answering="?" in context.response).valid

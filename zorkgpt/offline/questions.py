@@ -4,7 +4,7 @@ import re
 
 _WHICH = re.compile(r"\bwhich\b[^,?]*,\s*(?:either\s+)?(?:the|an?|your)?\s*([^,?]+?)\s*(?:,|\bor\b|\?)", re.IGNORECASE)
 _NUMBER = re.compile(r"\b\d\b")
-_ANY = ("yes", "no", "1", "2", "enter", "space", "q")
+_ANY = ("yes", "no", "1", "2", "enter", "space", "q", "escape")
 
 
 def answers_to(question: str) -> tuple[str, ...]:

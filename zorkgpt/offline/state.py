@@ -8,6 +8,7 @@ from operator import itemgetter
 from typing import Any
 
 from zorkgpt.memory.models import Memory, Persistence
+from zorkgpt.offline.advice import opens_a_menu
 from zorkgpt.offline.candidates import COST, Candidate, Tier, words_of
 from zorkgpt.offline.outcomes import ActionOutcome, is_dark_place, remembered_outcome
 from zorkgpt.offline.phrases import is_unlocked
@@ -234,7 +235,8 @@ class PlaceNotes:
             return
         self._read, self.remembered = told, {}
         for memory in memories:
-            if known := remembered_outcome(memory):
+            known = remembered_outcome(memory)
+            if known and not opens_a_menu(known[0]):
                 action, outcome = known
                 known_as = self.remembered.get(action, outcome)
                 self.remembered[action] = min(known_as, outcome, key=_ORDER.index)

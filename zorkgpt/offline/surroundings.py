@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from game_interface.language import Language, Scene
 from game_interface.models import Observation
-from zorkgpt.offline.advice import HELP, advice_in
+from zorkgpt.offline.advice import advice_in
 from zorkgpt.offline.candidates import Nouns
 from zorkgpt.player import PlayerContext
 from zorkgpt.text import normalized_action
@@ -24,14 +24,6 @@ def holders(now: Observation, scene: Scene | None, nouns: Nouns) -> Iterator[str
             yield f"on {name}"
 
 
-def suggestions(
-    context: PlayerContext, language: Language | None, scene: Scene | None, *, first_place: bool
-) -> Iterator[str]:
-    """Yield what the story suggests, and at the very beginning how to ask it.
-
-    Args:
-        first_place: whether no place but this one is known.
-    """
-    if context.turn == 1 and first_place and language:
-        yield from (word for word in HELP if word in language.verbs)
+def suggestions(context: PlayerContext, language: Language | None, scene: Scene | None) -> Iterator[str]:
+    """Yield the actions that the story's text suggests."""
     yield from map(normalized_action, advice_in(context.response, language, scene))
