@@ -172,7 +172,7 @@ def test_a_turn_can_be_copied(address, open_page):
 
 def test_the_addresses_of_the_documentation_lead_somewhere(tmp_path, open_page):
     page_of_docs = (Path(__file__).parents[2] / "docs" / "viewer.md").read_text(encoding="utf-8")
-    table = page_of_docs.partition("## URLs")[2].partition("\n\nAn address")[0]
+    table = page_of_docs.partition("## Links")[2].partition("## Export")[0]
     sights = [sight for row in table.splitlines()[5:] for sight in re.findall(r"`([#&][^`]+)`", row)]
     assert len(sights) > 6
     for episode in (1, 2, 3):

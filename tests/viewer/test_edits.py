@@ -79,7 +79,7 @@ def test_what_changed_meanwhile_is_not_overwritten(workdir):
         ({"category": "a rumour"}, "a word in capitals"),
         ({"persistence": "ephemeral"}, "must be one of"),
         ({"status": 1}, "status"),
-        ({"pinned": True, "vetoed": True}, "not both"),
+        ({"pinned": True, "vetoed": True}, "either pinned or hidden"),
         ({"path": "/etc/passwd"}, "path"),
     ],
 )
@@ -165,7 +165,7 @@ def test_the_room_of_the_turn_can_be_asked_for_as_it_stands_by_now(workdir, open
         expect(fact).to_have_text(WRONG.text)
         page.locator(".map .room[data-room='10']").click()
         expect(fact).to_have_text("The troll sleeps.")
-        page.get_by_role("button", name="Back to this turn’s place").click()
+        page.get_by_role("button", name="Back to the current place").click()
         expect(fact).to_have_text(WRONG.text)
 
 
