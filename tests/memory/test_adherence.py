@@ -6,20 +6,15 @@ import pytest
 
 from tests.fixtures.memory import memory
 from zorkgpt.memory.claims import Claim, Relation
-from zorkgpt.memory.credit.adherence import borne_out, mention, outcome_in_words
+from zorkgpt.memory.credit.adherence import borne_out, outcome_in_words
 from zorkgpt.memory.models import AttributeChanged, ObjectMoved, ZMachineContext
 
-RUG = memory("Rug hides something", category="DISCOVERY", text="Moving the rug reveals a trap door.")
-LEVER = memory("Lever and gate", category="SUCCESS", text="Pulling the lever opens the gate.")
-WINDOW = memory("Way in", category="SUCCESS", text="From here, `enter window` leads to the Kitchen.")
-PATH = memory("Clearing", category="SUCCESS", text="A path leads north to the Clearing.")
-RULED = memory("“north” leads on", category="SUCCESS", text="Leads to Hall.")
-KEY = memory("Door", category="SUCCESS", text="Unlock the door with the brass key.")
-LAMP = memory("Lamp", category="SUCCESS", text="Turning the lamp on gives light.")
-LOCKED = memory("“open door” does nothing", category="FAILURE", text="It is locked.")
-TRAP = memory("Trap", category="DANGER", text="Do not open the case: it explodes.")
-DEADLY = memory("Jumping off the cliff is deadly", category="DANGER", text="You fall a long way.")
-NOTE = memory("Note", text="Move the rug.")
+PLAIN = memory("Move the rug", category="SUCCESS", text="Move the rug: it hides a trap door.")
+RUG = memory("Rug", category="DISCOVERY", text="It hides a trap door.", action="move rug")
+NORTH = memory("Clearing", category="SUCCESS", text="A path.", action="north")
+LOCKED = memory("Door", category="FAILURE", text="It is locked.", action="open door")
+DEADLY = memory("Cliff", category="DANGER", text="You fall a long way.", action="jump off cliff")
+NOTE = memory("Note", text="Dust.", action="move rug")
 
 DIED = ZMachineContext(died=True, turn=7)
 NOTHING = ZMachineContext(nothing_changed=True, turn=7)
@@ -31,74 +26,49 @@ GATE = ZMachineContext(turn=7, changed=(AttributeChanged(4, "iron gate", "open",
 
 
 @pytest.mark.parametrize(
-    ("kept", "action", "expected"),
+    ("kept", "action", "followed"),
     [
-        (RUG, "move rug", "plain"),
-        (RUG, "Move the rug", "plain"),
-        (RUG, "reveal door", None),
-        (RUG, "move trap door", None),
-        (RUG, "take rug", None),
-        (LEVER, "pull lever", "plain"),
-        (LEVER, "open gate", None),
-        (WINDOW, "enter window", "plain"),
-        (PATH, "n", "plain"),
-        (PATH, "go north", "plain"),
-        (PATH, "walk north", "plain"),
-        (PATH, "south", None),
-        (RULED, "north", "plain"),
-        (memory("Ways", category="SUCCESS", text="The path leads to the north."), "north", "plain"),
-        (memory("Ways", category="SUCCESS", text="You can go to the north and on."), "north", "plain"),
-        (memory("Ways", category="SUCCESS", text="It leads to North Street."), "north", None),
-        (memory("Ways", category="SUCCESS", text="It leads to the north gate."), "north", None),
-        (memory("Sword", category="DISCOVERY", text="A sword lies in the north corner."), "north", None),
-        (KEY, "unlock door with key", "conditional"),
-        (KEY, "unlock door with rusty key", None),
-        (LAMP, "turn on lamp", "plain"),
-        (LAMP, "turn lamp on", "plain"),
-        (LAMP, "turn off lamp", None),
-        (memory("Lamp", text="Take the lamp first."), "get lamp", "plain"),
-        (memory("Lamp", text="Take the lamp first."), "pick up the lamp", "plain"),
-        (memory("Two keys", text="Put the keys in the case."), "put key in case", "plain"),
-        (memory("Two keys", text="Put the keys in the case."), "put case in key", None),
-        (memory("Not so", category="SUCCESS", text="You can't move the rug."), "move rug", None),
-        (LOCKED, "open door", "plain"),
-        (TRAP, "open case", "plain"),
-        (RUG, "look", None),
-        (RUG, "wait", None),
-        (RUG, "", None),
+        (RUG, "move rug", True),
+        (RUG, "Move the rug", True),
+        (RUG, "take rug", False),
+        (RUG, "move trap door", False),
+        (RUG, "look", False),
+        (RUG, "", False),
+        (PLAIN, "move rug", False),
+        (NORTH, "n", True),
+        (NORTH, "go north", True),
+        (NORTH, "south", False),
+        (memory("Lamp", category="SUCCESS", text="It glows.", action="turn on lamp"), "turn lamp on", True),
+        (memory("Lamp", category="SUCCESS", text="It glows.", action="turn on lamp"), "turn off lamp", False),
+        (memory("Lamp", category="SUCCESS", text="Taken.", action="take lamp"), "pick up the lamp", True),
     ],
 )
-def test_a_memory_speaks_of_an_action_only_where_its_words_leave_no_doubt(kept, action, expected):
-    assert mention(kept, action) == expected
+def test_only_the_action_in_its_field_follows_a_memory(kept, action, followed):
+    assert (borne_out(kept, action, replace(DIED, location_changed=True)) is not None) is followed
 
 
 @pytest.mark.parametrize(
     ("kept", "action", "turn", "expected"),
     [
-        (RUG, "move rug", ZMachineContext(turn=7, moved=(ObjectMoved(3, "rug", 5, "Hall", 5, "Hall"),)), True),
+        (RUG, "move rug", GATE, True),
         (RUG, "move rug", NOTHING, False),
         (RUG, "move rug", DIED, False),
-        (RUG, "move rug", THIEF, None),
         (RUG, "move rug", UNSEEN, None),
-        (RUG, "take rug", TAKEN, None),
-        (LEVER, "pull lever", GATE, True),
-        (PATH, "north", MOVED, True),
-        (PATH, "north", NOTHING, False),
-        (PATH, "north", THIEF, False),
-        (KEY, "unlock door with key", NOTHING, None),
-        (KEY, "unlock door with key", ZMachineContext(score_delta=5, turn=7), True),
+        (RUG, "move rug", ZMachineContext(score_delta=5, turn=7), True),
+        (NORTH, "north", MOVED, True),
+        (NORTH, "north", NOTHING, False),
+        (NORTH, "north", THIEF, False),
         (LOCKED, "open door", NOTHING, True),
         (LOCKED, "open door", DIED, True),
         (LOCKED, "open door", TAKEN, False),
-        (LOCKED, "open door", THIEF, None),
+        (LOCKED, "open door", UNSEEN, None),
         (DEADLY, "jump off cliff", DIED, True),
         (DEADLY, "jump off cliff", MOVED, False),
-        (TRAP, "open case", DIED, True),
-        (TRAP, "open case", TAKEN, None),
+        (DEADLY, "jump off cliff", UNSEEN, None),
         (NOTE, "move rug", NOTHING, None),
     ],
 )
-def test_the_outcome_speaks_for_or_against_a_memory_only_by_what_it_promises(kept, action, turn, expected):
+def test_without_a_known_outcome_the_category_decides(kept, action, turn, expected):
     assert borne_out(kept, action, turn) is expected
 
 

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,8 +16,10 @@ from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.storage.trials import Trial, TrialFile
 
 ROOT = Path(__file__).parents[2]
-LEVER = memory("Lever", category="SUCCESS", text="Pulling the lever opens the gate.")
-BELL = memory("Bell", category="SUCCESS", text="Ringing the bell calls the servant.")
+LEVER = memory("Lever", category="SUCCESS", text="It opens the gate.", action="pull lever")
+BELL = memory("Bell", category="SUCCESS", text="It calls the servant.", action="ring bell")
+
+PULL = memory("Pull", category="SUCCESS", text="It rattles.", action="pull chain", episode=2, turns="9")
 
 
 @pytest.fixture
@@ -33,8 +36,11 @@ def test_what_came_of_advice_stands_in_the_file(path):
         play.turn(number, **facts)
         play.turn(number + 10, "ring bell", **FAILS)
     play.manager.reset_episode()
-    assert "**[SUCCESS - PERMANENT] Lever** *(Ep1, T3, +0, worked 2/2)*\n" in path.read_text()
-    assert "**[SUCCESS - PERMANENT] Bell** *(Ep1, T3, +0, worked 0/3)*\n" in path.read_text()
+    assert "**[SUCCESS - PERMANENT] Lever** *(Ep1, T3, +0, worked 2/2, action: pull lever)*\n" in path.read_text()
+    assert (
+        "**[SUCCESS - PERMANENT - SUPERSEDED] Bell** *(Ep1, T3, +0, worked 0/3, action: ring bell)*\n"
+        in path.read_text()
+    )
     assert play.counts() == {"Lever": (2, 2), "Bell": (0, 3)}
 
 
@@ -64,8 +70,8 @@ def test_what_worked_already_is_not_blamed_for_doing_nothing_more(path):
 def test_what_was_learned_in_this_episode_is_not_blamed_for_being_done_already_but_a_way_is(path):
     play = Play(path)
     learned = {"category": "SUCCESS", "episode": 2, "turns": "1"}
-    play.manager.add_memory(5, "Hall", memory("Box", text="Opening the box reveals a coin.", **learned))
-    play.manager.add_memory(5, "Hall", memory("Way", text="A path leads north.", **learned))
+    play.manager.add_memory(5, "Hall", memory("Box", text="It holds a coin.", action="open box", **learned))
+    play.manager.add_memory(5, "Hall", memory("Way", text="A path.", action="north", **learned))
     for number, action in enumerate(["open box", "north"], 2):
         play.turn(number, action, **FAILS)
     play.turn(4, "north", location_changed=True)
@@ -86,7 +92,7 @@ def test_a_turn_that_is_played_again_counts_once(path):
 
 def test_a_memory_did_not_advise_the_turn_that_taught_it(path):
     play = Play(path)
-    play.manager.add_memory(5, "Hall", memory("Pull", category="SUCCESS", text="Pull the chain.", episode=2, turns="9"))
+    play.manager.add_memory(5, "Hall", PULL)
     play.turn(9, "pull chain", **WORKS)
     play.turn(10, "pull chain", **WORKS)
     play.manager.reset_episode()
@@ -206,8 +212,9 @@ TURNS = st.lists(
 def test_it_counts_what_a_plain_list_would(tmp_path_factory, turns, cuts, reopened):
     path = tmp_path_factory.mktemp("evidence") / "Memories.md"
     play = Play(path)
-    play.manager.add_memory(5, "Hall", LEVER)
-    play.manager.add_memory(5, "Hall", BELL)
+    # Unpinned, they would be marked as wrong after two failures.
+    play.manager.add_memory(5, "Hall", replace(LEVER, pinned=True))
+    play.manager.add_memory(5, "Hall", replace(BELL, pinned=True))
     expected, seen, done = {}, set(), set()
     for at, (number, action, works) in enumerate(turns):
         play.turn(number, action, **(WORKS if works else FAILS))

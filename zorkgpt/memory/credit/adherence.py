@@ -1,33 +1,22 @@
 """Adherence: whether an action followed a memory, and whether its outcome bears the memory out; decided strictly.
 
-A memory is credited or blamed for an outcome only where its words leave no doubt that it speaks of the action, and the
-Z-machine's facts leave no doubt about the outcome. In all other cases nothing is said.
+A memory is credited or blamed for an outcome only if its field `action` is the action taken, and the Z-machine's facts
+leave no doubt about the outcome. In all other cases nothing is counted.
 """
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
 
 from zorkgpt.memory.claims import holds
 from zorkgpt.memory.entailment import lexicon
-from zorkgpt.memory.entailment.lexicon import forms_of
-from zorkgpt.memory.entailment.text import Text, read
-from zorkgpt.memory.models import Memory, ZMachineContext, outcome_of
+from zorkgpt.memory.models import Category, Memory, ZMachineContext, outcome_of
 from zorkgpt.memory.storage.escaping import folded
-
-Mention = Literal["plain", "conditional"]
-"""The way a memory speaks of an action: plainly, or under a condition that may not have held."""
 
 
 @lru_cache(maxsize=4096)
 def words_of(text: str) -> tuple[str, ...]:
     return tuple(re.findall(r"[^\W_]+(?:['’][^\W_]+)?", text.casefold().replace("’", "'")))
-
-
-def sentences_of(text: str) -> list[str]:
-    return re.split(r"(?<=[.!?;])\s+", text)
 
 
 def _words(text: str) -> frozenset[str]:
@@ -36,22 +25,16 @@ def _words(text: str) -> frozenset[str]:
 
 _WAYS = dict(zip(["n", "s", "e", "w", "u", "d"], ["north", "south", "east", "west", "up", "down"], strict=True))
 _WAYS |= {"ne": "northeast", "nw": "northwest", "se": "southeast", "sw": "southwest"}
-_COMPASS = frozenset(_WAYS.values())
-_DIRECTIONS = _COMPASS | {"in", "out"}
+_DIRECTIONS = frozenset(_WAYS.values()) | {"in", "out"}
 _GOING = _words("go goes going went walk walks walking head heads heading travel run climb climbs climbing")
-_LEADING = _words("lead leads leading goes")
 _SAME_VERB = {"get": "take", "grab": "take", "x": "examine", "l": "look", "shut": "close"}
 # With these the verb means another action: "turn on" and "turn off", "look under".
 _PARTICLES = _words("on off up down in out into under behind through over inside around across")
 _DROPPED = lexicon.ARTICLES | _words("this that these those my your it them to with from at of and then")
-_CONDITIONS = lexicon.CONDITIONS - {"as", "during"} | lexicon.HEDGES | lexicon.EXCEPTIONS | {"with", "need", "needs"}
-_DENYING = ("FAILURE", "DANGER")
 PROMISING = ("SUCCESS", "DISCOVERY")
 """Categories that promise that an action does something."""
 GO = "go"
 """The verb of a plain direction."""
-_NEAR, _NEAR_NOUN = 1, 3
-"""The most words between a verb and its first noun, and between one noun and the next."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,40 +67,18 @@ def parse_action(action: str) -> ParsedAction | None:
     return ParsedAction(_SAME_VERB.get(verb, verb), nouns, frozenset(rest) & _PARTICLES)
 
 
-def mention(memory: Memory, action: str) -> Mention | None:
-    """Return how the memory speaks of an action, in its title or its text; None if it does not.
-
-    A direction counts where it is gone or leads somewhere ("go north", "leads down") or opens a sentence. Any other
-    action counts where a sentence has its verb as somebody's deed ("move", "moving", "moved", not "moves"), close
-    behind it all its nouns in their order, and its particles ("on", "under") after the verb. What is denied counts for
-    failures and dangers only.
-    """
-    parsed = parse_action(action)
-    return None if parsed is None else _mention(memory.title, memory.text, memory.category, parsed)
-
-
 def borne_out(memory: Memory, action: str, turn: ZMachineContext) -> bool | None:
     """Return whether the outcome is what the memory promises; None: it says nothing for or against it.
 
-    A memory that says which action it is about speaks of that one only, and promises the outcome that it keeps. Of one
-    that says when it holds, other states say nothing.
-
-    Any other is read. SUCCESS and DISCOVERY promise that the action does something: the player gets somewhere (a
-    direction), or score, inventory, place or a thing that is named change. FAILURE promises that it does nothing, or
-    kills. DANGER promises death; who does it and lives has disproved it only if its title names the action. NOTE
-    promises nothing. Under a condition, which may not have held, a memory can only be borne out.
+    A memory is about the action in its field only. It promises the outcome that it keeps; without one, its category
+    decides: SUCCESS and DISCOVERY promise that the action does something, FAILURE that it does nothing or kills, DANGER
+    that it kills, and NOTE nothing. A memory that says when it holds promises nothing for other states.
     """
+    if not memory.action or not _is_same_action(memory.action, action):
+        return None
     if any(holds(claim, turn.state) is not True for claim in memory.when):
         return None
-    if memory.action:
-        if not _is_same_action(memory.action, action):
-            return None
-        return _as_kept(memory.outcome, turn) if memory.outcome else _verdict(memory, action, turn)
-    how = mention(memory, action)
-    if how is None:
-        return None
-    verdict = _verdict(memory, action, turn)
-    return None if verdict is False and how == "conditional" else verdict
+    return _as_kept(memory.outcome, turn) if memory.outcome else _as_category(memory.category, action, turn)
 
 
 def _is_same_action(one: str, other: str) -> bool:
@@ -149,86 +110,21 @@ def outcome_in_words(turn: ZMachineContext) -> str:
     return "; ".join(found) or ("nothing changed" if turn.nothing_changed else "nothing to see")
 
 
-def _verdict(memory: Memory, action: str, turn: ZMachineContext) -> bool | None:
-    did = _did_something(memory, action, turn)
-    match memory.category:
-        case category if category in PROMISING:
-            return False if turn.died else did
-        case "FAILURE":
-            return True if turn.died else None if did is None else not did
-        case "DANGER":
-            named = _mention(memory.title, "", memory.category, parse_action(action)) is not None
-            return True if turn.died else False if named and did is not None else None
-        case _:
-            return None
+def _as_category(category: str, action: str, turn: ZMachineContext) -> bool | None:
+    did = _did_something(action, turn)
+    if category in PROMISING:
+        return False if turn.died else did
+    if category == Category.FAILURE:
+        return True if turn.died else None if did is None else not did
+    if category == Category.DANGER:
+        return True if turn.died else None if did is None else False
+    return None
 
 
-def _did_something(memory: Memory, action: str, turn: ZMachineContext) -> bool | None:
+def _did_something(action: str, turn: ZMachineContext) -> bool | None:
     """Return whether the action had an effect, other than what happens by itself; None: nobody can tell."""
     parsed = parse_action(action)
     if parsed is not None and parsed.verb == GO:
         return turn.location_changed
-    if turn.location_changed or turn.inventory_changed or turn.score_delta > 0:
-        return True
-    named = {*words_of(action), *words_of(memory.title), *words_of(memory.text)}
-    things = [*(move.name for move in turn.moved), *(change.name for change in turn.changed)]
-    names = map(words_of, things)
-    if any(name and name[-1] in named for name in names):
-        return True
-    return False if turn.nothing_changed else None
-
-
-@lru_cache(maxsize=8192)
-def _mention(title: str, text: str, category: str, parsed: ParsedAction) -> Mention | None:
-    found: set[Mention] = set()
-    for sentence in (*sentences_of(title), *sentences_of(text)):
-        said = read(sentence.replace("`", " "))
-        words = said.words
-        spoken = _goes(said, parsed.nouns[0]) if parsed.verb == GO else _does(words, parsed)
-        if spoken and (category in _DENYING or lexicon.NEGATIONS.isdisjoint(words)):
-            found.add("plain" if _CONDITIONS.isdisjoint(words) else "conditional")
-    if not found:
-        return None
-    # One sentence with a condition qualifies all that the memory says.
-    return "conditional" if "conditional" in found else "plain"
-
-
-def _goes(said: Text, way: str) -> bool:
-    places = [place for place, word in enumerate(said.words) if _WAYS.get(word, word) == way]
-    return any(_is_gone(said, place) or (place == 0 and way in _COMPASS) for place in places)
-
-
-def _is_gone(said: Text, place: int) -> bool:
-    """Return whether a direction is a way here: "leads south", "go to the south", but not "to the south gate"."""
-    before = said.words[max(0, place - 2) : place]
-    if before[-1:] == ("to",) and said.articles[place]:
-        following = said.words[place + 1 : place + 2]
-        if following and not said.stops[place] and following[0] not in lexicon.FUNCTION_WORDS:
-            return False
-        before = before[:-1]
-    return not (_GOING | _LEADING).isdisjoint(before[-1:])
-
-
-def _does(words: tuple[str, ...], parsed: ParsedAction) -> bool:
-    return any(_follows(words[place + 1 :], parsed) for place in _verbs(words, parsed.verb))
-
-
-def _verbs(words: tuple[str, ...], verb: str) -> Iterator[int]:
-    """Yield where somebody does it: "lever opens the gate" is nobody's deed."""
-    for place, word in enumerate(words):
-        word = _SAME_VERB.get(word, word)
-        if word == verb or ({"base"} < (forms := forms_of(verb, word)) and "s" not in forms):
-            yield place
-
-
-def _follows(words: tuple[str, ...], parsed: ParsedAction) -> bool:
-    if not parsed.particles <= set(words):
-        return False
-    at, near = 0, _NEAR
-    for noun in parsed.nouns:
-        close = words[at : at + near + 1]
-        found = next((n for n, word in enumerate(close) if word == noun or forms_of(noun, word) == {"base", "s"}), None)
-        if found is None:
-            return False
-        at, near = at + found + 1, _NEAR_NOUN
-    return True
+    outcome = outcome_of(turn)
+    return None if not outcome else outcome != "nothing"
