@@ -1,8 +1,31 @@
 """What a story's parser understands, and which objects a command can refer to: frozen values."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+
+_SHORT = {
+    "north": "n",
+    "south": "s",
+    "east": "e",
+    "west": "w",
+    "northeast": "ne",
+    "northwest": "nw",
+    "southeast": "se",
+    "southwest": "sw",
+    "up": "u",
+    "down": "d",
+}
+_OTHER_SPELLING = _SHORT | {short: direction for direction, short in _SHORT.items()}
+
+
+def spelled_direction(word: str, is_known: Callable[[str], bool]) -> str:
+    """Return a direction as the story's dictionary spells it; any other word as it is.
+
+    Some dictionaries have only "ne", "nw", "se" and "sw".
+    """
+    other = _OTHER_SPELLING.get(word.lower())
+    return other if other and not is_known(word) and is_known(other) else word
 
 
 class TokenKind(StrEnum):
@@ -75,6 +98,10 @@ class Language:
     """The parser refuses a command with a word that is not in the dictionary, wherever it stands."""
     infers_omitted: bool = False
     """The parser fills in a missing last noun if only one object fits."""
+
+    def knows(self, word: str) -> bool:
+        """Return whether the dictionary has a word."""
+        return self.truncate(word) in self.words
 
     def truncate(self, word: str) -> str:
         """Return the word as the dictionary holds it.

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from game_interface.language import GrammarLine, Language, Scene, TokenKind
+from game_interface.language import GrammarLine, Language, Scene, TokenKind, spelled_direction
 from zorkgpt.action_rules import Meaning, missing, objection, picks_up
 from zorkgpt.world.directions import canonical_direction
 
@@ -76,7 +76,7 @@ def check_action(
 
 
 def _refusal(words: tuple[str, ...], language: Language, scene: Scene | None, answering: bool) -> str | None:
-    truncated = tuple(language.truncate(word) for word in words)
+    truncated = tuple(language.truncate(spelled_direction(word, language.knows)) for word in words)
     if language.rejects_unknown_words:
         for word, kept in zip(words, truncated, strict=True):
             if kept not in language.words:

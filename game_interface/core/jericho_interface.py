@@ -23,7 +23,7 @@ from game_interface.core.scene import SceneReader
 from game_interface.core.transcript import read_ending, without_status_line
 from game_interface.core.worker import InterpreterState, Worker, WorkerFailure
 from game_interface.core.zmachine import View, ZMachine
-from game_interface.language import Language, Scene
+from game_interface.language import Language, Scene, spelled_direction
 from game_interface.models import Item, Location, Observation, PlacedObject, ThingState, Transition
 from game_interface.story import Story, find_story
 from zorkgpt.errors import CommandRefused, ConfigurationError, GameClosed, InterpreterError, StateError
@@ -37,6 +37,7 @@ TIME_LIMIT_S = 5.0
 _EXPLORED_AGAIN_AT = frozenset({1, 2, 4, 8, 16, 32, 64, 128})
 """After how many actions moves are tried once more in a story whose rooms are not known."""
 LARGEST_SEED = 2**31 - 1
+_GOING = ("go", "walk", "run", "head")
 _SAVE_MAGIC = b"ZGPTSAV1"
 _SAVE_HEADER = struct.Struct(">8s32sI?")
 """Magic number, the story's sha256, CRC-32 of the interpreter's state, whether the game had ended."""
@@ -161,7 +162,7 @@ class JerichoInterface:
             return self._without_effect(before, action, refused=str(refusal))
         self._learn_bookkeeping(before)
         try:
-            snapshot = self._step(before, command.encode("ascii"))
+            snapshot = self._step(before, self._typed(before, command))
         except WorkerFailure as failure:
             return self._recover(before, action, failure)
         self._explore_again(snapshot)
@@ -186,6 +187,16 @@ class JerichoInterface:
             return step
         step = self._mark_independent_changes(step, before, after, command)
         return replace(step, fell_short=fell_short(step, self._reader.profile))
+
+    def _typed(self, before: _State, command: str) -> bytes:
+        return (command if reads_key(before.snapshot) else self._spelled(command)).encode("ascii")
+
+    def _spelled(self, command: str) -> str:
+        """Return a walk with its direction as the dictionary spells it; any other command as it is."""
+        *verb, direction = command.split(" ")
+        if len(verb) > 1 or (verb and verb[0].lower() not in _GOING):
+            return command
+        return " ".join((*verb, spelled_direction(direction, self.language.knows)))
 
     def _step(self, before: _State, command: bytes) -> InterpreterState:
         """Play a command; if the story then reads at a new place, find out what it reads there.
@@ -520,7 +531,7 @@ class JerichoInterface:
         """Play a command from a saved state; None if the interpreter did not survive it."""
         try:
             self._worker.load(start.state)
-            tried = self._worker.step(command.encode("ascii"))
+            tried = self._worker.step(self._spelled(command).encode("ascii"))
         except WorkerFailure:
             return None
         return discovery.SavedState(tried.state, self._machine.view(tried.memory))

@@ -6,7 +6,7 @@ from enum import IntEnum
 from itertools import islice
 from typing import NamedTuple
 
-from game_interface.language import Language, Scene
+from game_interface.language import Language, Scene, spelled_direction
 from game_interface.models import Item, Observation
 from zorkgpt.identity_cache import cached_by_identity
 from zorkgpt.world.directions import DIRECTIONS, canonical_direction
@@ -232,7 +232,7 @@ def exit_candidates(nouns: Nouns, named: Collection[str] | None) -> Iterator[Can
         named: those that the text of the place names; None: it names none, so that any may be an exit.
     """
     for direction in DIRECTIONS:
-        if nouns.known(direction):
+        if nouns.known(spelled_direction(direction, nouns.known)):
             other = Tier.STEEP_EXIT if direction in STEEP else Tier.OTHER_EXIT
             if named is None:
                 yield Candidate(Tier.BARE_EXIT, direction)
