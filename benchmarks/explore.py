@@ -1,6 +1,6 @@
 """What memory, map and returning are worth to a player without a language model: each on and off, same seeds.
 
-    uv run python -m benchmarks.explore --game path/to/zork1.z5 [--seeds 5] [--episodes 10] [--turns 400]
+    uv run python -m benchmarks.explore --game path/to/zork1.z5 [--seeds 5] [--episodes 10] [--turns 400] [--publish]
 
 "Off" takes away what earlier episodes left: their memories, their map, the ways to what they reached. The score is the
 one that an episode ends with, deaths subtracted; the best is the highest of a seed's episodes. The replayed commands
@@ -18,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.publish import Table, markdown, publish
 from game_interface.story import find_story
 from orchestration.assembly import RunOptions, assemble
 from orchestration.players import PlayerChoice
@@ -82,7 +83,13 @@ def play(game: str | None, setting: Setting, seed: int, episodes: int, turns: in
     )
 
 
-def row(setting: Setting, courses: list[Course]) -> str:
+COLUMNS = [
+    *("memory", "map", "return", "best", "first", "all", "last 3"),
+    *("places", "deaths", "repeated", "replayed", "arrived"),
+]
+
+
+def row(setting: Setting, courses: list[Course]) -> list[str]:
     scores = np.array([course.scores for course in courses], float)
     arrived = [one for course in courses for one in course.arrived]
     marks = ["on" if one else "off" for one in (setting.memory, setting.map, setting.returns)]
@@ -98,7 +105,7 @@ def row(setting: Setting, courses: list[Course]) -> str:
         f"{np.mean([course.replayed for course in courses]):.0f}" if arrived else "",
         f"{np.mean(arrived):.0%}" if arrived else "",
     ]
-    return "| " + " | ".join([*marks, *figures]) + " |"
+    return [*marks, *figures]
 
 
 def shown(values: np.ndarray) -> str:
@@ -114,16 +121,16 @@ def main() -> None:
     parser.add_argument("--episodes", type=int, default=10)
     parser.add_argument("--turns", type=int, default=400)
     parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--publish", action="store_true")
     parser.add_argument("--all", action="store_true", help="every combination, not each one taken away by itself")
     given = parser.parse_args()
     story = find_story(given.game)
     seeds = range(given.first_seed, given.first_seed + given.seeds)
     print(f"{story.title or story.path.name}: rules player (no language model), seeds {seeds[0]}-{seeds[-1]}")
     print(f"{given.episodes} episodes of {given.turns} turns each; means over seeds, 95 % bootstrap intervals\n")
-    print("| memory | map | return | best | first | all | last 3 | places | deaths | repeated | replayed | arrived |")
-    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |", flush=True)
     settings = [Setting(*kept) for kept in (product((True, False), repeat=3) if given.all else ONE_BY_ONE)]
     by_episode = {}
+    table = Table(columns=COLUMNS, rows=[])
     with ProcessPoolExecutor(given.processes) as pool:
         running = {
             setting: [pool.submit(play, given.game, setting, seed, given.episodes, given.turns) for seed in seeds]
@@ -132,11 +139,15 @@ def main() -> None:
         for setting, courses in running.items():
             done = [course.result() for course in courses]
             by_episode[setting] = np.array([course.scores for course in done], float)
-            print(row(setting, done), flush=True)
+            table["rows"].append(row(setting, done))
+    print(markdown(table))
     print("\nMean score by episode:\n")
     for setting, scores in by_episode.items():
         kept = [name for name in ("memory", "map", "returns") if getattr(setting, name)]
         print(f"{' + '.join(kept) or 'nothing kept'}: {', '.join(f'{score:.0f}' for score in scores.mean(axis=0))}")
+    if given.publish:
+        command = f"uv run python -m benchmarks.explore --game path/to/zork1.z5 --first-seed {given.first_seed}"
+        publish("explore", command, {"zork": table})
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """What is right about the stories at hand, and how far the player without a model comes in them.
 
-    uv run python -m benchmarks.games [--episodes 5] [--turns 300] [--jobs 2]
+    uv run python -m benchmarks.games [--episodes 5] [--turns 300] [--jobs 2] [--publish]
 
 Zork I is left out where ZORKGPT_ZORK1 doesn't name it. Rooms: at each step of the walkthrough `look` is played on a
 saved state, and the heading that it prints is compared with the room that the interface names; in the dark there is
@@ -14,6 +14,7 @@ import logging
 import os
 import tempfile
 from collections import Counter
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -22,6 +23,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.publish import Table as PublishedTable
+from benchmarks.publish import publish
 from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.core.names import heading_in
 from game_interface.story import find_story
@@ -121,6 +124,7 @@ def main() -> None:
     options.add_argument("--episodes", type=int, default=5)
     options.add_argument("--turns", type=int, default=300)
     options.add_argument("--jobs", type=int, default=2)
+    options.add_argument("--publish", action="store_true")
     given = options.parse_args()
     with ProcessPoolExecutor(given.jobs) as pool:
         rows = list(pool.map(partial(measured, episodes=given.episodes, turns=given.turns), stories()))
@@ -138,6 +142,17 @@ def main() -> None:
             *(("–" if score is None else str(score)) for score in (row.scores[0], row.scores[-1])),
         )
     Console().print(table)
+    if given.publish:
+        publish("games", "uv run python -m benchmarks.games", {"stories": published(rows)})
+
+
+def published(rows: Sequence[Row]) -> PublishedTable:
+    """Return what was recognized in each story; the scores of the rules player are left out."""
+    cells = [
+        [row.name, f"{row.rooms} of {row.headings}", f"{row.names} of {row.held}", f"{row.ends} of {row.steps}"]
+        for row in rows
+    ]
+    return PublishedTable(columns=["story", "rooms", "names", "end"], rows=cells)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """How often it is told rightly that an action changed nothing, on known ways through stories.
 
-    uv run python -m benchmarks.ground_truth [--every 1]
+    uv run python -m benchmarks.ground_truth [--every 1] [--publish]
 
 At every step of a walkthrough, commands are tried on a saved state that can change nothing: words that the parser does
 not know, ways that are not there, taking what is fixed, absent or carried already, opening what is open. The other
@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from time import perf_counter
 
+from benchmarks.publish import Table, publish
 from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.models import Transition
 from session.outcome import failed, is_passive
@@ -54,7 +55,8 @@ def came_of_nothing(step: Transition) -> bool:
     return not named and (one.location, one.inventory, one.score) == (other.location, other.inventory, other.score)
 
 
-def measure(title: str, story: Path | None, seed: int, commands: list[str], every: int) -> None:
+def measure(title: str, story: Path | None, seed: int, commands: list[str], every: int) -> list[str]:
+    """Print the results for one story, and return its row of the published table."""
     tried, told, missed = Counter(), Counter(), defaultdict(Counter)
     vain, unnamed, took = [], [], 0.0
     with JerichoInterface(story, seed=seed) as game:
@@ -82,6 +84,7 @@ def measure(title: str, story: Path | None, seed: int, commands: list[str], ever
     print(f"  {len(vain)} of {len(commands)} commands said to have changed nothing:", *vain, sep="\n    ")
     print(f"  {len(unnamed)} said to have changed nothing that can be named:", *unnamed, sep="\n    ")
     print(f"  {took / len(commands) * 1000:.2f} ms a command")
+    return [title, f"{rightly:,} of {all_of_them:,} ({rightly / all_of_them:.1%})"]
 
 
 def _said(step: Transition) -> str:
@@ -91,10 +94,14 @@ def _said(step: Transition) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--every", type=int, default=1)
+    parser.add_argument("--publish", action="store_true")
     given = parser.parse_args()
-    measure("bundled story", None, BUNDLED_SEED, get_bundled_walkthrough(), given.every)
+    rows = [measure("Slack Water", None, BUNDLED_SEED, get_bundled_walkthrough(), given.every)]
     if zork := os.environ.get("ZORKGPT_ZORK1"):
-        measure("Zork I", Path(zork), ZORK1_SEED, get_zork1_walkthrough(), given.every)
+        rows.append(measure("Zork I", Path(zork), ZORK1_SEED, get_zork1_walkthrough(), given.every))
+    if given.publish:
+        table = Table(columns=["story", "commands without effect that are recognized"], rows=rows)
+        publish("ground_truth", "uv run python -m benchmarks.ground_truth", {"commands": table})
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """How long each role's prompts are over a whole walkthrough, with a memory that fills up.
 
-`uv run python -m benchmarks.prompt_sizes` (ZORKGPT_ZORK1 names Zork I; without it the bundled story is played).
+`uv run python -m benchmarks.prompt_sizes [--publish]` plays Zork I if ZORKGPT_ZORK1 names it, else the bundled story.
 
 A model that talks at length plays the walkthrough, remembers something on every turn that it is asked about and wants
 five things whenever it is asked, so that memories and objectives are as full as their budgets let them be. Tokens are
@@ -9,12 +9,15 @@ estimated from characters, as the budgets are.
 
 import os
 import statistics
+import sys
 import tempfile
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.publish import Table as PublishedTable
+from benchmarks.publish import publish
 from tests.fixtures.chatty_model import a_chatty_run
 from tests.fixtures.walkthrough import ZORK1_SEED, bundled_story_path, get_bundled_walkthrough, get_zork1_walkthrough
 from zorkgpt.memory.retrieval import estimated_tokens
@@ -41,13 +44,17 @@ def main() -> None:
         story, commands, seed = Path(zork), get_zork1_walkthrough(), ZORK1_SEED
     else:
         story, commands, seed = bundled_story_path(), get_bundled_walkthrough(), 1
-    table = Table(
-        "role", "prompts", "p50 tokens", "p95 tokens", "longest", title=f"{story.name}, {len(commands)} turns"
-    )
+    columns = ["role", "prompts", "median", "95 %", "longest"]
+    table = Table(*columns, title=f"{story.name}, {len(commands)} turns")
+    rows = []
     for role, tokens in sorted(prompts(story, commands, seed).items()):
         p95 = statistics.quantiles(tokens, n=20, method="inclusive")[-1] if len(tokens) > 1 else tokens[0]
-        table.add_row(role, str(len(tokens)), f"{statistics.median(tokens):.0f}", f"{p95:.0f}", str(max(tokens)))
+        rows.append([role, str(len(tokens)), f"{statistics.median(tokens):.0f}", f"{p95:.0f}", str(max(tokens))])
+        table.add_row(*rows[-1])
     Console().print(table)
+    if "--publish" in sys.argv:
+        tables = {"tokens": PublishedTable(columns=columns, rows=rows)}
+        publish("prompt_sizes", "uv run python -m benchmarks.prompt_sizes", tables)
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from threading import Thread
 
+from benchmarks.publish import Table, markdown, publish
 from game_interface.story import find_story
 from orchestration.players import PlayerChoice
 from session.game_configuration import GameConfiguration
@@ -114,7 +115,7 @@ def size_of(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
-def parts(folder: Path, episodes: int, turns: int) -> None:
+def parts(folder: Path, episodes: int, turns: int) -> Table:
     run = a_run(folder, f"generations-2x{episodes}x{turns}")
     played, busy = [], []
     while tasks := run.next_tasks({}):
@@ -136,20 +137,19 @@ def parts(folder: Path, episodes: int, turns: int) -> None:
     carrying = (time.process_time() - before) / len(over)
     whole = sum(size_of(one.workdir) for one in over) / len(over)
     asked = with_a_model(folder / "model", turns)
-    print("| part of an episode | measured |\n| --- | --- |")
-    print(f"| turns | {turns} |")
-    print(f"| playing by the rules, seconds of a processor | {sum(busy) / len(busy):.2f} |")
-    print(f"| playing by the rules, seconds | {sum(played) / len(played):.2f} |")
-    print(f"| a turn with a talkative model, seconds of a processor without the model | {asked.busy_s:.3f} |")
-    print(f"| calls for each of its turns | {asked.calls:.1f} |")
-    print(f"| tokens asked for each of its turns | {asked.tokens:,.0f} |")
-    print(f"| its folder for each of its turns, KB | {asked.size / 1e3:.1f} |")
-    print(f"| merging, seconds of a processor | {merging:.3f} |")
-    print(f"| packing and unpacking, seconds of a processor | {carrying:.3f} |")
-    print(f"| its folder, KB | {whole / 1e3:.0f} |")
-    print(f"| its folder as an archive, KB | {sum(map(len, archives)) / len(archives) / 1e3:.0f} |")
-    print(f"| a snapshot, KB | {size_of(run.snapshot(2)) / 1e3:.0f} |")
-    print(f"| a worker's memory, MB | {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} |")
+    rows = [
+        [f"an episode of {turns} turns with the rules player, processor seconds", f"{sum(busy) / len(busy):.2f}"],
+        ["a turn with a model, processor seconds without the model", f"{asked.busy_s:.3f}"],
+        ["model calls per turn", f"{asked.calls:.1f}"],
+        ["prompt tokens per turn", f"{asked.tokens:,.0f}"],
+        ["folder of an episode with the rules player, KB", f"{whole / 1e3:.0f}"],
+        ["folder of an episode with a model, KB", f"{turns * asked.size / 1e3:.0f}"],
+        ["archive of an episode with the rules player, KB", f"{sum(map(len, archives)) / len(archives) / 1e3:.0f}"],
+        ["packing and unpacking an episode, processor seconds", f"{carrying:.3f}"],
+        ["merging an episode with the rules player, processor seconds", f"{merging:.3f}"],
+        ["a worker, MB", f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f}"],
+    ]
+    return Table(columns=["part", "measured value"], rows=rows)
 
 
 @dataclass(frozen=True)
@@ -244,12 +244,16 @@ def main() -> None:
     parser.add_argument("what", choices=("parts", "efficiency", "same", "shared"))
     parser.add_argument("--episodes", type=int)
     parser.add_argument("--turns", type=int)
+    parser.add_argument("--publish", action="store_true", help="the table of `parts`")
     parser.add_argument("--delay", type=float, default=0.5)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
         if options.what == "parts":
-            parts(folder, options.episodes or 16, options.turns or 110)
+            table = parts(folder, options.episodes or 16, options.turns or 110)
+            print(markdown(table))
+            if options.publish:
+                publish("scale", "uv run python -m benchmarks.scale parts", {"parts": table})
         elif options.what == "efficiency":
             efficiency(folder, options.episodes or 64, options.turns or 2, options.delay)
         elif options.what == "shared":

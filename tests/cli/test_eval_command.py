@@ -42,7 +42,7 @@ def test_it_plays_tells_and_plays_nothing_twice(tmp_path):
     assert sorted(done.stderr.splitlines()) == sorted(
         f"Slack Water, {ablation}, seed {seed}: finished" for ablation in ("on", "off") for seed in (1, 2)
     )
-    assert "| repeated failures, of all actions |" in done.stdout
+    assert "| repeated failures, share of all actions |" in done.stdout
     assert "| on − off |" in done.stdout.replace("|  | on", "| on")
     files = {path.name for path in (tmp_path / "out").iterdir()}
     assert files == {"runs", "results.json", "episodes.csv", "report.md", "report.html"}

@@ -1,4 +1,4 @@
-"""What a run comes to, by what it has left in its folder: figures of each episode, and of the run as a whole."""
+"""Figures of each episode and metrics of a whole run, computed from the files in its folder."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -182,9 +182,9 @@ class Group(StrEnum):
 
     SCORE = "Score"
     PLAY = "Play"
-    SHOWN = "What the player was shown"
-    HALUMEM = "Truth of the memory, in the terms of HaluMem; the object tree judges"
-    STALE = "Truth of the memory, in the terms of STALE; the object tree judges"
+    SHOWN = "Memories shown"
+    HALUMEM = "Memory accuracy in the terms of HaluMem, judged by the object tree"
+    STALE = "Memory accuracy in the terms of STALE, judged by the object tree"
     COST = "Cost and time"
 
 
@@ -400,7 +400,7 @@ def _resistance(episodes: Sequence[EpisodeFigures]) -> float | None:
 
 
 METRICS: tuple[Metric, ...] = (
-    Metric("area", Group.SCORE, "final scores, mean share of the maximum", _area, "%"),
+    Metric("area", Group.SCORE, "mean final score, share of the maximum", _area, "%"),
     Metric("best_share", Group.SCORE, "highest score, share of the maximum", _best_share, "%"),
     Metric("first_score", Group.SCORE, "score of the first episode", lambda all_: all_[0].score if all_ else None),
     Metric("last_score", Group.SCORE, "score of the last episode", lambda all_: all_[-1].score if all_ else None),
@@ -409,92 +409,102 @@ METRICS: tuple[Metric, ...] = (
     Metric(
         "places",
         Group.PLAY,
-        "coverage: places seen in all episodes",
+        "places visited",
         lambda all_: len({place for one in all_ for place in one.places}),
     ),
     Metric("deaths", Group.PLAY, "deaths", lambda all_: sum(one.deaths for one in all_)),
-    Metric("failed", Group.PLAY, "failed, of all actions", _ratio("failed", "turns"), "%"),
-    Metric("repeated", Group.PLAY, "repeated failures, of all actions", _ratio("repeated_failed", "turns"), "%"),
-    Metric("arrived", Group.PLAY, "arrived, of the returns to an earlier state", _ratio("arrived", "returned"), "%"),
-    Metric("shown", Group.SHOWN, "memories shown, for each turn", _ratio("shown", "turns")),
-    Metric("earlier", Group.SHOWN, "taught by an earlier episode, of the shown", _ratio("earlier", "shown"), "%"),
-    Metric("untrue", Group.SHOWN, "untrue, of the shown that can be decided", _ratio("untrue", "decided"), "%"),
+    Metric("failed", Group.PLAY, "failed actions, share of all", _ratio("failed", "turns"), "%"),
+    Metric("repeated", Group.PLAY, "repeated failures, share of all actions", _ratio("repeated_failed", "turns"), "%"),
+    Metric("arrived", Group.PLAY, "successful returns to an earlier state", _ratio("arrived", "returned"), "%"),
+    Metric("shown", Group.SHOWN, "memories shown per turn", _ratio("shown", "turns")),
+    Metric("earlier", Group.SHOWN, "shown memories from earlier episodes", _ratio("earlier", "shown"), "%"),
+    Metric(
+        "untrue", Group.SHOWN, "untrue memories, share of the decidable ones shown", _ratio("untrue", "decided"), "%"
+    ),
     Metric(
         "untrue_showings",
         Group.SHOWN,
-        "showings of an untrue memory until it is gone",
+        "times an untrue memory is shown",
         _ratio("untrue", "untrue_memories"),
     ),
     Metric(
         "untrue_turns",
         Group.SHOWN,
-        "turns of an untrue memory until it is gone",
+        "turns until an untrue memory is gone",
         _ratio("untrue_turns", "untrue_memories"),
     ),
-    Metric("undone", Group.SHOWN, "still shown, of what a restart undid", _ratio("undone_shown", "undone"), "%"),
-    Metric("followed", Group.SHOWN, "followed, of the shown", _ratio("followed", "shown"), "%"),
-    Metric("worked", Group.SHOWN, "worked, of the followed", _ratio("worked", "followed"), "%"),
+    Metric(
+        "undone", Group.SHOWN, "memories still shown after a restart undid them", _ratio("undone_shown", "undone"), "%"
+    ),
+    Metric("followed", Group.SHOWN, "shown memories that the player followed", _ratio("followed", "shown"), "%"),
+    Metric("worked", Group.SHOWN, "followed memories that worked", _ratio("worked", "followed"), "%"),
     Metric(
         "extraction_precision",
         Group.HALUMEM,
-        "extraction precision: true, of what was stored",
+        "extraction precision: stored memories that are true",
         _of_truth("stored_true", "stored"),
         "%",
     ),
     Metric(
         "extraction_recall",
         Group.HALUMEM,
-        "extraction recall: in memory, of what the turns showed",
+        "extraction recall: visible facts that were stored",
         _of_truth("points_known", "points"),
         "%",
     ),
     Metric(
         "updates_correct",
         Group.HALUMEM,
-        "updates correct: withdrawn or noted, of what became untrue",
+        "updates correct: outdated memories withdrawn or annotated",
         _of_truth("updates_correct", "updates"),
         "%",
     ),
     Metric(
         "updates_hallucinated",
         Group.HALUMEM,
-        "updates hallucinated: something else untrue was stored",
+        "updates hallucinated: another untrue memory was stored",
         _of_truth("misled", "updates"),
         "%",
     ),
-    Metric("updates_omitted", Group.HALUMEM, "updates omitted: left as it was", _of_truth("omitted", "updates"), "%"),
+    Metric(
+        "updates_omitted",
+        Group.HALUMEM,
+        "updates omitted: outdated memories left unchanged",
+        _of_truth("omitted", "updates"),
+        "%",
+    ),
     Metric(
         "false_memory_resistance",
         Group.HALUMEM,
-        "false memory resistance: not shown, of what a restart undid",
+        "false memory resistance: undone memories not shown",
         _resistance,
         "%",
     ),
     Metric(
         "state_resolution",
         Group.STALE,
-        "state resolution: not shown as true, of the stale memories of a place",
+        "state resolution: stale memories not shown as true",
         _of_truth("resolved", "stale"),
         "%",
     ),
     Metric(
         "premise_resistance",
         Group.STALE,
-        "premise resistance: turns without a vain action on one, of those with a stale memory",
+        "premise resistance: turns with a stale memory and no failed action on it",
         _of_truth("resisted_turns", "stale_turns"),
         "%",
     ),
     Metric(
         "policy_adaptation",
         Group.STALE,
-        "policy adaptation: did something, of the actions on a thing of a stale memory",
+        "policy adaptation: actions on a thing of a stale memory that had an effect",
         _of_truth("adapted", "acted_on_stale"),
         "%",
     ),
-    Metric("calls", Group.COST, "calls to models", _total("calls")),
+    Metric("calls", Group.COST, "model calls", _total("calls")),
     Metric("tokens", Group.COST, "tokens", _total("tokens")),
     Metric("cost", Group.COST, "cost", _cost),
     Metric("seconds", Group.COST, "seconds", lambda all_: sum(one.seconds for one in all_)),
-    Metric("model_seconds", Group.COST, "of them waiting for models", _total("seconds")),
+    Metric("model_seconds", Group.COST, "seconds waiting for models", _total("seconds")),
 )
-"""Everything that is told of a run."""
+"""All metrics of a run."""

@@ -86,7 +86,7 @@ def _origins(runs: Sequence[RunFigures]) -> list[tuple[float, float]]:
 
 
 def _by_origin(make: Any, origins: Sequence[tuple[float, float]]) -> bytes:
-    figure, axes = _axes(make, "episode", "memories shown, for each turn")
+    figure, axes = _axes(make, "episode", "memories shown per turn")
     episodes = range(1, len(origins) + 1)
     earlier = [two for _, two in origins]
     axes.bar(episodes, earlier, color=_COLORS[Ablation.ON], label="earlier episodes")
