@@ -61,6 +61,7 @@ def test_the_public_names_are_these():
     assert set(zorkgpt.__all__) == {
         "INVALIDATION_MARKER",
         "EmbeddingProvider",
+        "GameConfiguration",
         "LLMClient",
         "Memory",
         "MemoryStatus",

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from zorkgpt.configuration import GameConfiguration
     from zorkgpt.embeddings.provider import EmbeddingProvider
     from zorkgpt.errors import ZorkGPTError
     from zorkgpt.llm.client import LLMClient
@@ -24,6 +25,7 @@ _MODULES = {
     "ZMachineContext": "zorkgpt.memory.models",
     "LLMClient": "zorkgpt.llm.client",
     "ScriptedLLM": "zorkgpt.llm.scripted",
+    "GameConfiguration": "zorkgpt.configuration",
     "EmbeddingProvider": "zorkgpt.embeddings.provider",
     "ZorkGPTError": "zorkgpt.errors",
 }
@@ -31,6 +33,7 @@ _MODULES = {
 __all__ = [
     "INVALIDATION_MARKER",
     "EmbeddingProvider",
+    "GameConfiguration",
     "LLMClient",
     "Memory",
     "MemoryStatus",
