@@ -58,5 +58,5 @@ def test_a_comparison_opens_once_the_viewer_is_back(workdir, open_page):
     page.locator("#tools select").select_option("2")
     expect(page.locator("#notice")).to_contain_text(NO_ANSWER)
     with served(workdir, "--port", str(urlsplit(url).port)):
-        expect(page.locator("#beside-body")).to_contain_text("they do different things", timeout=20_000)
+        expect(page.locator("#beside-body")).to_contain_text("the actions differ", timeout=20_000)
         expect(page.locator("#notice")).to_be_hidden()

@@ -53,7 +53,7 @@ def test_they_are_shown_by_their_numbers(address, open_page, name):
     said = page.locator("#turn .said .prose")
     expect(said).to_have_count(2)
     assert [one.text_content() for one in said.all()] == [shown, shown]
-    page.locator("#memories").get_by_text("What the player was told").click()
+    page.locator("#memories").get_by_text("Memory text in the prompt").click()
     assert page.locator("#memories .verbatim").text_content() == shown
     assert page.locator("article[aria-current] .story").text_content() == shown
     assert page.locator("#turn .hidden-characters").count() == 2 * shown.count("⟨")

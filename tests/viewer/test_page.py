@@ -120,7 +120,7 @@ def test_a_room_of_the_map_shows_its_memories(address, open_page):
     room.press("Enter")
     expect(page.locator("#memories h3")).to_have_text(name)
     expect(page.locator("#memories > header")).to_contain_text("after this turn")
-    page.get_by_role("button", name="Back to this turn’s place").click()
+    page.get_by_role("button", name="Back to the current place").click()
     expect(page.locator("#memories > header")).to_contain_text("when it chose")
 
 
@@ -137,7 +137,7 @@ def test_the_map_can_be_moved_and_zoomed(address, open_page):
     page.mouse.up()
     assert page.locator("svg.map").get_attribute("viewBox") != closer
     page.get_by_role("button", name="Show the whole map").click()
-    page.get_by_role("button", name="Centre on the player").click()
+    page.get_by_role("button", name="Center on the player").click()
     expect(page.locator("svg.map")).to_have_attribute("viewBox", seen)
 
 
@@ -188,7 +188,7 @@ def test_objectives_and_knowledge_are_those_of_the_turn(tmp_path, open_page):
         expect(page.locator("#knowledge .new")).to_have_text("Doors open.")
         page.keyboard.press("Home")
         expect(page.locator("#knowledge .new")).to_have_count(0)
-        expect(page.locator("#knowledge")).to_contain_text("Nothing beyond single places")
+        expect(page.locator("#knowledge")).to_contain_text("No knowledge yet")
 
 
 def test_what_a_model_was_asked_is_there_word_for_word(tmp_path, open_page):
@@ -220,7 +220,7 @@ def test_every_control_has_a_name_and_the_keyboard_reaches_it(address, open_page
     page.keyboard.press("Escape")
     page.locator("#known-body").focus()
     page.keyboard.press("?")
-    expect(page.get_by_role("dialog")).to_contain_text("one turn back")
+    expect(page.get_by_role("dialog")).to_contain_text("previous or next turn")
 
 
 def test_a_turn_that_somebody_else_chose_says_so(tmp_path, open_page):

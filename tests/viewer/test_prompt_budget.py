@@ -53,7 +53,7 @@ def test_a_turn_shows_what_its_prompt_held(address, open_page):
     budget = page.locator("#turn .budget")
     total = sum(one["tokens"] for one in prompt_sections(MESSAGES))
     expect(budget.locator("figcaption")).to_contain_text(f"About {total:,} tokens")
-    expect(budget.locator("figcaption")).to_contain_text("the server counted 812")
+    expect(budget.locator("figcaption")).to_contain_text("the server reported 812")
     table = budget.get_by_role("table", name="Sections of the prompt")
     sections = prompt_sections(MESSAGES)
     expect(table.locator("tbody tr")).to_have_count(len(sections))

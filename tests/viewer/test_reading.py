@@ -83,7 +83,7 @@ def test_all_of_a_long_text_can_be_read(tmp_path, open_page, way):
             url = (tmp_path / "run.html").as_uri()
         page = open_page(f"{url}#1:1")
         page.locator("#turns .why summary").click()
-        page.locator("#memories").get_by_text("What the player was told").click()
+        page.locator("#memories").get_by_text("Memory text in the prompt").click()
         places = {"reasoning": "#turns .why", "response": "#turns [data-at='1'] > div", "memory_shown": "#memories"}
         for name, place in places.items():
             page.locator(place).get_by_role("button", name="Show all").click()

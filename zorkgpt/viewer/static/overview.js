@@ -103,6 +103,6 @@ function points(rows) {
 function saving() {
   const field = el("input", { id: "save-episodes", maxlength: 200, placeholder: "all, or 3-7", on: { input: () => { wanted = field.value; } } });
   field.value = wanted;
-  return [el("h3", {}, "Save as a file"), el("p", { class: "saving" }, el("label", { for: field.id }, "Episodes"), field,
+  return [el("h3", {}, "Save as a file"), el("p", { class: "saving" }, el("label", { for: field.id }, "Episodes to save"), field,
     button("Save", () => attempt(() => download(`export?episodes=${encodeURIComponent(field.value.trim())}`)), { class: "small" }))];
 }
