@@ -121,7 +121,7 @@ def test_a_room_of_the_map_shows_its_memories(address, open_page):
     expect(page.locator("#memories h3")).to_have_text(name)
     expect(page.locator("#memories > header")).to_contain_text("after this turn")
     page.get_by_role("button", name="Back to the current place").click()
-    expect(page.locator("#memories > header")).to_contain_text("when it chose")
+    expect(page.locator("#memories > header")).to_contain_text("before this turn")
 
 
 def test_the_map_can_be_moved_and_zoomed(address, open_page):
