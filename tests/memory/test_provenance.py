@@ -21,8 +21,8 @@ def path(tmp_path):
 
 def test_what_taught_it_and_what_became_of_it(path):
     play = Play(path)
-    answer = remember("Lever", text="Pulling the lever opens the gate.")
-    better = remember("Rope", text="The rope opens the gate.", supersedes_memory_titles={"Lever"})
+    answer = remember("Lever", text="It opens the gate.", action="pull lever", category="SUCCESS")
+    better = remember("Rope", text="It opens the gate.", supersedes_memory_titles={"Lever"})
     play.manager = SimpleMemoryManager(
         game_state=play.state, path=path, synthesizer=Answers(answer, answer, None, better)
     )

@@ -54,7 +54,7 @@ def credited(manager):
 
 def test_trials_of_all_machines_are_counted_and_shown_though_their_episodes_have_the_same_number(postgres, machine):
     with postgres.open() as manager:
-        manager.add_memory(5, "Hall", memory("Lever", category="SUCCESS", text="Pull the lever."))
+        manager.add_memory(5, "Hall", memory("Lever", category="SUCCESS", text="It clicks.", action="pull lever"))
     for name in ("one", "other"):
         machine(name)
         play = Play(postgres.address)
@@ -69,7 +69,7 @@ def test_trials_of_all_machines_are_counted_and_shown_though_their_episodes_have
 
 def test_a_turn_that_is_played_again_after_a_kill_counts_once_and_what_was_learned_stays(postgres, tmp_path):
     with postgres.open() as manager:
-        manager.add_memory(5, "Hall", memory("Lever", category="SUCCESS", text="Pull the lever."))
+        manager.add_memory(5, "Hall", memory("Lever", category="SUCCESS", text="It clicks.", action="pull lever"))
     killed = Play(postgres.address)
     for number in (1, 2, 3):
         killed.turn(number, "pull lever", **WORKS)
@@ -92,7 +92,7 @@ def test_a_turn_that_is_played_again_after_a_kill_counts_once_and_what_was_learn
 
 def test_trials_whose_counts_could_not_be_committed_are_counted_the_next_time(postgres):
     play = Play(postgres.address)
-    play.manager.add_memory(5, "Hall", memory("Lever", category="SUCCESS", text="Pull the lever."))
+    play.manager.add_memory(5, "Hall", memory("Lever", category="SUCCESS", text="It clicks.", action="pull lever"))
     with psycopg.connect(postgres.address, autocommit=True) as connection:
         connection.execute("ALTER TABLE zorkgpt_history ADD CONSTRAINT none CHECK (id < 0) NOT VALID")
         play.turn(4, "pull lever", **WORKS)
