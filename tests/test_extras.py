@@ -94,7 +94,7 @@ def test_a_run_with_a_model_says_once_that_embeddings_are_not_installed(provider
     assert done.returncode == 0, done.stderr
     assert lines == [
         "zorkgpt: Semantic deduplication is off because embeddings are not installed. "
-        "To add them (about 190 MB): uv sync --inexact --group embeddings"
+        "To add them (about 220 MB): uv sync --inexact --group embeddings"
     ]
 
 

@@ -237,7 +237,7 @@ def test_without_extras_what_is_asked_for_and_missing_is_named_with_its_extra(en
     ]
     assert done.stderr == (
         "Semantic deduplication is off because embeddings are not installed. "
-        "To add them (about 190 MB): pip install 'zorkgpt[embeddings]'\n"
+        "To add them (about 220 MB): pip install 'zorkgpt[embeddings]'\n"
     )
 
 
