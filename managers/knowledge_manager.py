@@ -212,11 +212,11 @@ class KnowledgeManager(Manager):
     def restore(self, state: dict[str, Any]) -> None:
         """Take on what `snapshot` returned."""
         self._played = {}
-        self._begun = bool(state.get("begun", False))
-        self._not_before = int(state.get("not_before", 0))
-        self._updates = int(state.get("updates", 0))
+        self._begun = bool(state["begun"])
+        self._not_before = int(state["not_before"])
+        self._updates = int(state["updates"])
         self._keeper.counts.clear()
-        self._keeper.counts.update({str(name): int(count) for name, count in state.get("counts", {}).items()})
+        self._keeper.counts.update({str(name): int(count) for name, count in state["counts"].items()})
 
     def get_status(self) -> dict[str, Any]:
         """Return the size of the knowledge base, and how it was updated."""

@@ -98,8 +98,7 @@ class ReturnManager(Manager):
     def restore(self, state: dict[str, Any]) -> None:
         """Go on with the journey that `snapshot` returned."""
         way = _WAY.validate_python(state["way"]) if state["way"] else None
-        # Checkpoints of earlier versions lack the last three.
-        mended = list(state.get("detour", ())), state.get("repairs", 0), state.get("score")
+        mended = list(state["detour"]), state["repairs"], state["score"]
         self.journey = Journey(way, self._find_way, state["done"], state["difference"], *mended) if way else None
         self._counts |= state["counts"]
 

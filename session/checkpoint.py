@@ -16,14 +16,6 @@ FILE_NAME = "checkpoint.json"
 VERSION = 2
 _HEAD = b'{"crc32": "%08x", "checkpoint": '
 _HEAD_LENGTH = len(_HEAD % 0)
-_MANAGERS_IN_VERSION_1 = {
-    "KnowledgeManager": "knowledge",
-    "ModelCalls": "model_calls",
-    "ObjectiveManager": "objectives",
-    "RejectionManager": "rejections",
-    "ReturnManager": "returns",
-}
-"""The names of snapshots by the names of classes, under which version 1 kept them."""
 
 
 class Snapshot(Protocol):
@@ -74,7 +66,7 @@ class Checkpoint(BaseModel):
     """The interpreter's saved state, random generator included, as base64."""
     log_bytes: int = Field(ge=0)
     """The length of the episode's log."""
-    snapshots: dict[str, dict[str, Any]] = {}
+    snapshots: dict[str, dict[str, Any]]
     """The state of every `Snapshot`, by its name in `orchestration.assembly`."""
 
     @property
@@ -96,7 +88,6 @@ def write_checkpoint(path: Path, content: dict[str, Any]) -> None:
 
 def remove_checkpoint(path: Path) -> None:
     """Delete the checkpoint, and what a killed writer left of the next one."""
-    # An earlier version left `.spare` too.
     for name in (path, *path.parent.glob(f"{path.name}.*")):
         name.unlink(missing_ok=True)
 
@@ -121,24 +112,13 @@ def read_checkpoint(path: Path) -> Checkpoint:
                 f"The checkpoint {path} was written by a later version of this program: its format is "
                 f"{content['version']}, and formats up to {VERSION} are known here. Use that version."
             )
-        return Checkpoint.model_validate(_from_version_1(content) if content["version"] == 1 else content)
+        return Checkpoint.model_validate(content)
     except ValidationError as error:
         problem = error.errors(include_url=False)[0]
         where = ".".join(str(part) for part in problem["loc"])
         raise CheckpointError(f"The checkpoint {path} lacks a part: {where}: {problem['msg']}.") from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise CheckpointError(f"The checkpoint {path} is no checkpoint: {reason_of(error)}.") from None
-
-
-def _from_version_1(content: dict[str, Any]) -> dict[str, Any]:
-    """Return the same checkpoint with everything that version 1 kept in fields of its own among the snapshots."""
-    snapshots = {_MANAGERS_IN_VERSION_1[name]: state for name, state in content.pop("managers", {}).items()}
-    text, up_to, asked = content.pop("summary", ("", 0, 0))
-    snapshots["history_summary"] = {"text": text, "up_to": up_to, "asked": asked}
-    if (memory := content.pop("memory", None)) is not None:
-        snapshots["memory"] = memory
-    snapshots["files"] = content.pop("files", {})
-    return content | {"snapshots": snapshots}
 
 
 def as_text(state: bytes) -> str:

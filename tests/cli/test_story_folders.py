@@ -11,12 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from managers.resumable import playing_lock
 from tests.fixtures.stories import of_another_build
 from zorkgpt.cli.app import run
 from zorkgpt.cli.process import ExitCode
 from zorkgpt.errors import WorkdirError
-from zorkgpt.runlog.episodes import episodes_in, run_directory
+from zorkgpt.runlog.episodes import episodes_in
 from zorkgpt.runlog.story_folder import MARKER, StoryMark, mark_folder, read_mark, story_folders
 
 pytestmark = pytest.mark.slow
@@ -60,13 +59,7 @@ def folders() -> list[str]:
     return sorted(path.name for path in ROOT.iterdir() if path.is_dir())
 
 
-def as_an_earlier_version_left_it(*options: str, turns: int = 12) -> None:
-    """Played directly in the working directory, which no marker says to be of one story."""
-    assert play("--workdir", str(ROOT), *options, turns=turns) == ExitCode.OK
-    (ROOT / MARKER).unlink()
-
-
-def test_two_stories_played_one_after_the_other_share_nothing(other, capsys):
+def test_two_stories_played_one_after_the_other_share_nothing(other):
     assert play() == ExitCode.OK
     before = contents(SLACK_WATER)
     assert play("--game", other) == ExitCode.OK
@@ -77,7 +70,6 @@ def test_two_stories_played_one_after_the_other_share_nothing(other, capsys):
         assert (OTHER / name).read_text() == (Path("alone") / name).read_text()
     shown = [rooms(folder / "map_state.json") for folder in (OTHER, Path("alone"))]
     assert shown[0] == shown[1]
-    assert "game_files/other/Memories.md" in capsys.readouterr().out
 
 
 def rooms(path: Path) -> dict:
@@ -164,108 +156,6 @@ def test_a_folder_that_a_person_made_for_the_story_is_its_own():
     assert play() == ExitCode.OK
     assert folders() == ["slack-water"]
     assert len(Path(SLACK_WATER, "Memories.md").read_text()) >= len(Path("before/Memories.md").read_text())
-
-
-def test_old_files_of_the_story_are_moved_into_its_folder_and_that_is_said_once(said):
-    as_an_earlier_version_left_it()
-    (ROOT / "notes.txt").write_text("My own.")
-    before = {path.relative_to(ROOT): path.read_bytes() for path in ROOT.rglob("*") if path.is_file()}
-    assert play(turns=1) == ExitCode.OK
-    assert said() == f"zorkgpt: What was kept in {ROOT} is Slack Water's: it has been moved to {SLACK_WATER}.\n"
-    assert episodes_in(SLACK_WATER) == [1, 2]
-    assert sorted(path.name for path in ROOT.iterdir()) == [".stories.lock", "notes.txt", "slack-water"]
-    for path, data in before.items():
-        if path.parts[0] == "runs":
-            assert (SLACK_WATER / path).read_bytes() == data
-    assert play(turns=1) == ExitCode.OK
-    assert said() == ""
-
-
-def test_a_move_that_was_cut_short_goes_on_the_next_time(said):
-    as_an_earlier_version_left_it()
-    memories = (ROOT / "Memories.md").read_bytes()
-    runs = (ROOT / "runs").rename(ROOT / "aside")
-    mark = json.loads((runs / "1" / "episode_log.jsonl").read_text().splitlines()[0])["story"]
-    SLACK_WATER.mkdir()
-    mark_folder(SLACK_WATER, StoryMark.of(mark))
-    (ROOT / "Memories.md").rename(SLACK_WATER / "Memories.md")
-    runs.rename(ROOT / "runs")
-    assert play("--no-memory", turns=1) == ExitCode.OK
-    assert "it has been moved to" in said()
-    assert (SLACK_WATER / "Memories.md").read_bytes() == memories
-    assert episodes_in(SLACK_WATER) == [1, 2]
-    assert not (ROOT / "runs").exists()
-
-
-def test_an_episode_among_the_old_files_goes_on_in_the_story_s_folder(said):
-    as_an_earlier_version_left_it(turns=5)
-    assert run(["play", "--resume", "--max-turns", "12", "--quiet"]) == ExitCode.OK
-    assert "it has been moved to" in said()
-    assert episodes_in(SLACK_WATER) == [1]
-    assert play("--workdir", "uncut") == ExitCode.OK
-    assert Path(SLACK_WATER, "Memories.md").read_text() == Path("uncut", "Memories.md").read_text()
-
-
-def test_old_files_that_do_not_tell_their_story_stay_and_can_be_adopted(said):
-    as_an_earlier_version_left_it()
-    shutil.rmtree(ROOT / "runs")
-    before = contents(ROOT)
-    assert play() == ExitCode.OK
-    told = said()
-    assert "Memories.md" in told
-    assert "don't tell which story they are of" in told
-    assert f"begins afresh in {SLACK_WATER}. To go on with them instead: --workdir {ROOT}" in told
-    after = contents(ROOT)
-    assert {path: after.get(path) for path in before} == before
-    assert episodes_in(SLACK_WATER) == [1]
-    assert play() == ExitCode.OK
-    assert said() == ""
-    assert play("--workdir", str(ROOT)) == play() == ExitCode.OK
-    assert episodes_in(ROOT) == [1, 2]
-    assert read_mark(ROOT).title == "Slack Water"
-
-
-def test_old_files_of_another_story_wait_for_it(other, said):
-    as_an_earlier_version_left_it()
-    memories = (ROOT / "Memories.md").read_bytes()
-    assert play("--game", other) == ExitCode.OK
-    assert "they are of Slack Water. They stay there, and Other! begins afresh in game_files/other." in said()
-    assert (ROOT / "Memories.md").read_bytes() == memories
-    assert play("--no-memory") == ExitCode.OK
-    assert "it has been moved to game_files/slack-water" in said()
-    assert (SLACK_WATER / "Memories.md").read_bytes() == memories
-
-
-def test_old_files_of_several_stories_stay(other, said):
-    as_an_earlier_version_left_it()
-    assert play("--workdir", "beside", "--game", other) == ExitCode.OK
-    shutil.move("beside/runs/1", ROOT / "runs" / "2")
-    assert play() == ExitCode.OK
-    told = said()
-    assert "they are of several stories: Slack Water, Other!. They stay there" in told
-    assert episodes_in(ROOT) == [1, 2]
-    assert episodes_in(SLACK_WATER) == [1]
-
-
-def test_old_files_with_a_link_among_them_stay(said):
-    as_an_earlier_version_left_it()
-    (ROOT / "Memories.md").rename("kept.md")
-    (ROOT / "Memories.md").symlink_to("../kept.md")
-    assert play() == ExitCode.OK
-    assert "can't be moved: a link is among them" in said()
-    assert (ROOT / "Memories.md").exists()
-    assert episodes_in(SLACK_WATER) == [1]
-
-
-def test_old_files_are_not_moved_while_somebody_plays_among_them(said):
-    as_an_earlier_version_left_it()
-    with playing_lock(run_directory(ROOT, 1)):
-        before = contents(ROOT)
-        assert play() == ExitCode.BAD_INPUT
-        assert "Episode 1 in game_files is being played" in said()
-        after = contents(ROOT)
-    assert {path: after.get(path) for path in before} == before
-    assert not SLACK_WATER.exists()
 
 
 def test_a_root_that_is_a_story_s_folder_keeps_others_below_it(other):
@@ -365,7 +255,7 @@ def test_games_and_doctor_say_where_a_story_s_world_is(other, capsys):
     assert ", 1 episode in game_files/other\n" in listed
     assert listed.index("in game_files/other") < listed.index("in game_files/slack-water")
     assert run(["doctor", "--game", other]) == ExitCode.OK
-    assert "game_files/other can be written" in capsys.readouterr().out
+    assert "game_files/other is writable" in capsys.readouterr().out
     assert run(["doctor", "--game", other, "--workdir", str(SLACK_WATER)]) == ExitCode.BAD_INPUT
     assert contents(OTHER)
 

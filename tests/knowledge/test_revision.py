@@ -76,8 +76,8 @@ def test_a_solution_that_is_found_again_bears_its_line_out_whatever_else_was_don
 
 def test_commands_in_quotes_are_meant_to_the_letter():
     revision = taken_in(
-        a_document(a_line("“open door” at Hall (3) kills: Snap.")),
-        new=(a_proposal("“close door” at Hall (3) kills: Snap."),),
+        a_document(a_line("“open door” at Hall (3) is deadly: Snap.")),
+        new=(a_proposal("“close door” at Hall (3) is deadly: Snap."),),
     )
     assert [(line.contradicted, line.borne_out) for line in revision.document.lines] == [(0, 0), (0, 0)]
 

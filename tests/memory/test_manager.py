@@ -270,19 +270,6 @@ def test_a_persistence_outside_the_three_is_a_clear_error():
         Memory("NOTE", "T", 1, "1", 0, "x", "forever")
 
 
-@pytest.mark.parametrize(
-    ("part", "name", "known"), [("recorder", "counts", "turns"), ("keeper", "deduplication", "compared")]
-)
-def test_a_count_that_this_version_does_not_keep_is_passed_over(tmp_path, state, part, name, known):
-    config = SimpleNamespace(zork_game_workdir=str(tmp_path), embedding_provider="none")
-    managers = [SimpleMemoryManager(None, config, state) for _ in range(2)]
-    saved = managers[0].snapshot()
-    counts = saved["under_way"][part][name]
-    saved["under_way"][part][name] = {known: 3, "kept_by_another_version": 7}
-    managers[1].restore(saved)
-    assert managers[1].snapshot()["under_way"][part][name] == counts | {known: 3}
-
-
 def test_the_session_of_an_episode_is_restored_into_that_episode_only(tmp_path, state, manager):
     manager.add_memory(5, "Hall", memory("Dropped", "ephemeral"))
     manager.record_action_outcome(5, "Hall", "look", "x", {"turn": 7})

@@ -207,10 +207,3 @@ def test_a_mind_comes_back_as_it_was():
     state.blows, state.holders = {"attack ogre with club": 2}, {1: ["in box"]}
     state.replies, state.commands, state.repeats, state.proposed = {"ogre": ("It shrugs.", 2)}, 6, [3, 5], "north"
     assert ExplorerState.from_dict(json.loads(json.dumps(state.to_dict()))) == state
-
-
-def test_a_mind_of_an_earlier_version_comes_back():
-    told = ExplorerState(7).to_dict() | {"draws": {"2": 1}}
-    for name in ("replies", "commands", "repeats", "proposed"):
-        del told[name]
-    assert ExplorerState.from_dict(told) == ExplorerState(7)

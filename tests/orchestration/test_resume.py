@@ -223,27 +223,6 @@ def test_parts_that_are_no_such_parts_are_refused_before_a_file_is_touched(tmp_p
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
-IN_VERSION_1 = {"objectives": "ObjectiveManager", "rejections": "RejectionManager", "knowledge": "KnowledgeManager"}
-
-
-@pytest.mark.slow
-def test_a_checkpoint_of_version_1_is_resumed_as_one_of_today(tmp_path):
-    an_interrupted_one(tmp_path / "today")
-    shutil.copytree(tmp_path / "today", tmp_path / "then")
-    path = tmp_path / "then" / "runs" / "1" / "checkpoint.json"
-    content = json.loads(path.read_text("utf-8"))["checkpoint"]
-    snapshots = content.pop("snapshots")
-    summary = snapshots.pop("history_summary")
-    content |= {"version": 1, "memory": snapshots.pop("memory"), "files": snapshots.pop("files")}
-    content["summary"] = [summary["text"], summary["up_to"], summary["asked"]]
-    content["managers"] = {IN_VERSION_1[name]: state for name, state in snapshots.items()}
-    write(path, content)
-    for workdir in (tmp_path / "today", tmp_path / "then"):
-        with a_run(workdir, turns=8) as run:
-            run.play_episode(resume=1)
-    assert turns_of(tmp_path / "then") == turns_of(tmp_path / "today")
-
-
 @pytest.fixture(scope="module")
 def an_episode(tmp_path_factory) -> Path:
     workdir = tmp_path_factory.mktemp("episode")

@@ -80,41 +80,15 @@ def test_what_is_written_is_read_back_and_routes_are_the_same(map_changes):
     assert all(again.routes(room) == graph.routes(room) for room in graph.rooms)
 
 
-OLD = {
+SMALL = {
     "rooms": {"1": {"id": 1, "name": "Hall", "exits": ["north"]}, "2": {"id": 2, "name": "Attic", "exits": []}},
     "connections": {"1": {"north": 2}},
 }
 
 
-@pytest.mark.parametrize(
-    ("rest", "confidence", "failures"),
-    [
-        ({}, 2 / 3, {}),
-        ({"connection_verifications": {"1_north": [3, 1]}, "exit_failure_counts": {"1": {"up": 2}}}, 4 / 6, {"up": 2}),
-        (
-            {
-                "connection_confidence": {"1_north": 0.95},
-                "connection_verifications": {"1_north": 3},
-                "exit_failure_counts": {"1_up": 1},
-                "pruned_exits": {"1": ["up"]},
-                "metadata": {"version": "1.0", "total_rooms": 2},
-            },
-            4 / 5,
-            {"up": 2},
-        ),
-    ],
-)
-def test_older_files_are_read(rest, confidence, failures):
-    graph = MapGraph.from_dict(OLD | rest)
-    assert graph.connections == {1: {"north": 2}}
-    assert graph.confidence(1, "north") == pytest.approx(confidence)
-    assert graph.exit_failure_counts.get(1, {}) == failures
-    assert graph.is_pruned(1, "up") is bool(failures)
-
-
 @pytest.mark.parametrize("version", [3, "2.1", 1e400])
 def test_a_later_versions_file_is_refused_and_kept(tmp_path, version):
-    text = json.dumps(OLD | {"metadata": {"version": version}})
+    text = json.dumps(SMALL | {"metadata": {"version": version}})
     (tmp_path / FILE).write_text(text)
     with pytest.raises(MapFileError, match="later version"):
         load_map(tmp_path / FILE)

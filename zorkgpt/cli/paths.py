@@ -12,13 +12,11 @@ from zorkgpt.runlog.story_folder import (
     MAP_FILE,
     MARKER,
     STATE_FILE,
-    FoundFolder,
     StoryFolder,
     StoryMark,
     check_story,
     folder_for,
     read_mark,
-    stories_of,
     story_folders,
 )
 
@@ -73,7 +71,7 @@ def run_paths(workdir: Path | None = None, game: str | None = None, *, make: boo
     folders = story_folders(root)
     if game is not None:
         story = _story_named(game, folders)
-        folder = _folder_of(story, root, folders, found.log) or (_new_folder(story) if make else None)
+        folder = _folder_of(story, folders) or (_new_folder(story) if make else None)
         if folder is None:
             raise WorkdirError(f"{story} was not played yet in {root}. Choose another folder with --workdir.")
         return replace(found, workdir=folder)
@@ -98,7 +96,7 @@ def configured_paths() -> RunPaths:
     return RunPaths.of(GameConfiguration.load())
 
 
-def story_folder(config: "GameConfiguration", story: StoryMark) -> FoundFolder:
+def story_folder(config: "GameConfiguration", story: StoryMark) -> Path:
     """Find the story's own folder in the configured working directory, and make it if there is none.
 
     Raises:
@@ -118,7 +116,7 @@ def _new_folder(story: StoryMark | None = None) -> Path:
     from game_interface.story import find_story
     from session.game_configuration import GameConfiguration
 
-    return story_folder(GameConfiguration.load(), story or StoryMark.of(find_story().summary())).path
+    return story_folder(GameConfiguration.load(), story or StoryMark.of(find_story().summary()))
 
 
 def _story_named(game: str, folders: list[StoryFolder]) -> StoryMark:
@@ -141,9 +139,5 @@ def _names(folder: StoryFolder) -> set[str]:
     return {name.casefold() for name in (folder.path.name, mark.title or "", mark.file, Path(mark.file).stem) if name}
 
 
-def _folder_of(story: StoryMark, root: Path, folders: list[StoryFolder], log_name: str) -> Path | None:
-    for folder in folders:
-        if folder.mark.sha256 == story.sha256:
-            return folder.path
-    # What an earlier version kept in the root is moved when the story is played again.
-    return root if set(stories_of(root, log_name)) == {story.sha256} else None
+def _folder_of(story: StoryMark, folders: list[StoryFolder]) -> Path | None:
+    return next((folder.path for folder in folders if folder.mark.sha256 == story.sha256), None)

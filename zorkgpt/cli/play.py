@@ -42,7 +42,7 @@ from zorkgpt.llm.settings import LLMSettings
 from zorkgpt.log import get_logger, logging_to
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, EpisodeStarted, Event
-from zorkgpt.runlog.story_folder import StoryMark, read_mark
+from zorkgpt.runlog.story_folder import StoryMark
 from zorkgpt.text import printable
 
 log = get_logger(__name__)
@@ -112,7 +112,7 @@ def _play_episodes(options: PlayOptions, line: StatusLine, watcher: "_RunWatcher
     story = find_story(options.game)
     choice = _choose(options, config, line)
     if options.workdir is None:
-        config = _with_story_folder(config, story, line)
+        config = config.with_workdir(story_folder(config, StoryMark.of(story.summary())))
     claim_workdir(config, story)
     status.begin("starting the game")
     person = HumanPlayer(line) if choice.kind == "human" else None
@@ -179,13 +179,6 @@ def _how_to_go_on(options: PlayOptions, watcher: "_RunWatcher") -> str:
     return f"{saved} is saved. To resume this episode: {COMMAND} --resume {watcher.begun}{more}"
 
 
-def _with_story_folder(config: GameConfiguration, story: Story, line: StatusLine) -> GameConfiguration:
-    found = story_folder(config, StoryMark.of(story.summary()))
-    if found.note:
-        line.say(f"zorkgpt: {found.note}")
-    return config.with_workdir(found.path)
-
-
 def _resumed(options: PlayOptions) -> tuple[SavedEpisode | None, PlayOptions]:
     """Return the checkpoint of the episode to resume, and the options with its folder; None: a new one begins."""
     if options.resume is None:
@@ -196,9 +189,7 @@ def _resumed(options: PlayOptions) -> tuple[SavedEpisode | None, PlayOptions]:
     episode = None if options.resume == "last" else int(options.resume)
     workdir = run_paths(options.workdir, options.game).workdir
     saved = find_resumable(workdir, config.episode_log_file, episode=episode, max_turns=options.max_turns)
-    # An earlier version kept all stories in one folder, which has yet to become the story's.
-    has_own_folder = options.workdir is not None or read_mark(workdir) is not None
-    return saved, replace(options, workdir=workdir if has_own_folder else None)
+    return saved, replace(options, workdir=workdir)
 
 
 def resumed_options(options: PlayOptions, run: Run) -> PlayOptions:

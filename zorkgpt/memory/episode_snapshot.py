@@ -25,11 +25,8 @@ class EpisodeSnapshot:
     memories: dict[PlaceKey, list[Memory]]
     first_turns: dict[PlaceKey, int]
     """At which turn each location visited so far had its first one."""
-    under_way: dict[str, Any] | None = None
-    """What else is of the episode only: the learner's under "recorder", the writer's under "keeper".
-
-    None: an earlier version did not save it.
-    """
+    under_way: dict[str, Any]
+    """Other state of the episode: the learner's under "recorder", the writer's under "keeper"."""
 
 
 def to_dict(snapshot: EpisodeSnapshot) -> dict[str, Any]:
@@ -54,8 +51,8 @@ def from_dict(content: dict[str, Any]) -> EpisodeSnapshot:
     return EpisodeSnapshot(
         content["episode"],
         {parse_place(place): [memory_of(fields) for fields in kept] for place, kept in content["memories"].items()},
-        {parse_place(place): int(turn) for place, turn in content.get("first_turns", {}).items()},
-        content.get("under_way"),
+        {parse_place(place): int(turn) for place, turn in content["first_turns"].items()},
+        content["under_way"],
     )
 
 

@@ -21,7 +21,6 @@ from zorkgpt.memory.models import (
     PlaceKey,
     ZMachineContext,
     episode_key,
-    known_fields,
     outcome_of,
 )
 from zorkgpt.memory.object_locations import HandledThings
@@ -230,17 +229,16 @@ class Learner:
             "last_asked_turn": self._last_asked_turn,
         }
 
-    def restore(self, first_turns: dict[PlaceKey, int], saved: dict[str, Any] | None) -> None:
-        """Go on with an interrupted episode; None: nothing more is known of it than its visits."""
-        self._visits.restore(first_turns, saved and saved["visits"])
-        if saved is not None:
-            self.recalled.restore(saved["recalled"])
-            strayed = [(number, origin) for number, origin in saved.get("strayed", ())]
-            self._handled.restore(saved["handled"], saved.get("at_hand", ()), saved.get("in_sight"), strayed)
-            self.counts = LearningCounts(**known_fields(LearningCounts, saved["counts"]))
-            turn, action = saved["last_action"]
-            self._last_action = int(turn), str(action)
-            self._last_asked_turn = int(saved["last_asked_turn"])
+    def restore(self, first_turns: dict[PlaceKey, int], saved: dict[str, Any]) -> None:
+        """Continue an interrupted episode from what `snapshot` returned."""
+        self._visits.restore(first_turns, saved["visits"])
+        self.recalled.restore(saved["recalled"])
+        strayed = [(number, origin) for number, origin in saved["strayed"]]
+        self._handled.restore(saved["handled"], saved["at_hand"], saved["in_sight"], strayed)
+        self.counts = LearningCounts(**saved["counts"])
+        turn, action = saved["last_action"]
+        self._last_action = int(turn), str(action)
+        self._last_asked_turn = int(saved["last_asked_turn"])
 
     # Taking a turn in
 

@@ -1098,10 +1098,9 @@ class SimpleMemoryManager:
         return EpisodeSnapshot(self._state.episode, dict(self._writer.ephemeral), self._visits.first_turns(), under_way)
 
     def _resume(self, found: EpisodeSnapshot) -> None:
-        under_way = found.under_way or {}
         with self.store.guard:
-            self._writer.restore(found.memories, under_way.get("keeper"))
-            self._learner.restore(found.first_turns, under_way.get("recorder"))
+            self._writer.restore(found.memories, found.under_way["keeper"])
+            self._learner.restore(found.first_turns, found.under_way["recorder"])
 
     def _name(self, location_id: PlaceKey) -> str:
         return self._writer.name_of(location_id)

@@ -159,12 +159,6 @@ def same_episode(one: int | str, other: int | str) -> bool:
     return one == other or episode_key(one) == episode_key(other)
 
 
-def known_fields(kind: type[Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return those of the values that a dataclass has a field for: what another version saved may hold more or less."""
-    names = {each.name for each in fields(kind)}
-    return {name: value for name, value in given.items() if name in names}
-
-
 def memory_of(fields: dict[str, Any]) -> Memory:
     """Build a memory from stored fields; those that a later version added are passed over.
 
@@ -303,7 +297,8 @@ class ZMachineContext:
         """
         if isinstance(given, ZMachineContext):
             return given
-        told = known_fields(cls, given or {})
+        names = {each.name for each in fields(cls)}
+        told = {name: value for name, value in (given or {}).items() if name in names}
         return cls(**_derived(told) | told)
 
 

@@ -120,11 +120,9 @@ class Visits:
         stays = [[place, count] for place, count in self._stays.items()]
         return {"here": self._here, "just_reached": self._just_reached, "uncounted": uncounted, "stays": stays}
 
-    def restore(self, first_turns: dict[PlaceKey, int], saved: dict[str, Any] | None = None) -> None:
-        """Go on with an episode that was interrupted."""
+    def restore(self, first_turns: dict[PlaceKey, int], saved: dict[str, Any]) -> None:
+        """Continue an interrupted episode from its first turns and what `snapshot` returned."""
         self._processed = dict(first_turns)
-        if saved is not None:
-            self._here, self._just_reached = saved["here"], saved.get("just_reached")
-            self._uncounted = {place: list(of) for place, of in saved["uncounted"]}
-            # What an earlier version saved does not tell.
-            self._stays = {place: int(count) for place, count in saved.get("stays", ())}
+        self._here, self._just_reached = saved["here"], saved["just_reached"]
+        self._uncounted = {place: list(of) for place, of in saved["uncounted"]}
+        self._stays = {place: int(count) for place, count in saved["stays"]}

@@ -427,16 +427,15 @@ class MemoryWriter:
         }
         return saved if self.deduplicator is None else saved | self.deduplicator.snapshot()
 
-    def restore(self, memories: dict[PlaceKey, list[Memory]], saved: dict[str, Any] | None = None) -> None:
-        """Go on with an interrupted episode that had these memories, and of which `snapshot` gave these values."""
+    def restore(self, memories: dict[PlaceKey, list[Memory]], saved: dict[str, Any]) -> None:
+        """Continue an interrupted episode with its memories and what `snapshot` returned."""
         self.forget_episode()
         self.ephemeral.update(memories)
-        if saved is not None:
-            self.names.update((checked_place(place), str(name)) for place, name in saved["names"])
-            self.write_failures = int(saved["write_failures"])
-            self.evidence.restore(saved["evidence"])
-            if self.deduplicator is not None:
-                self.deduplicator.restore(saved)
+        self.names.update((checked_place(place), str(name)) for place, name in saved["names"])
+        self.write_failures = int(saved["write_failures"])
+        self.evidence.restore(saved["evidence"])
+        if self.deduplicator is not None:
+            self.deduplicator.restore(saved)
         if self._debug:
             self._log.info("ephemeral memories restored", extra={"count": sum(map(len, memories.values()))})
 

@@ -114,20 +114,15 @@ class ExplorerState:
 
     @classmethod
     def from_dict(cls, state: dict[str, Any]) -> "ExplorerState":
-        known = {each.name for each in fields(cls)}
-        # Checkpoints of earlier versions have more.
-        told = {name: value for name, value in state.items() if name in known}
+        told = dict(state)
         told |= {name: set(told[name]) for name in ("valued", "useful", "given_up")}
         told["walking"] = tuple(told["walking"]) if told["walking"] else None
         told["held"] = tuple(told["held"])
-        told["target"] = tuple(told["target"]) if told.get("target") else None
+        told["target"] = tuple(told["target"]) if told["target"] else None
         told["last"] = LastTurn(*told["last"]) if told["last"] else None
-        told["replies"] = {name: (said, times) for name, (said, times) in told.get("replies", {}).items()}
-        # Checkpoints of earlier versions lack it.
-        told["foes"] = {int(room): list(names) for room, names in told.get("foes", {}).items()}
-        # Checkpoints of earlier versions have the last turn alone.
-        fled = ((room, [turns] if isinstance(turns, int) else turns) for room, turns in told["fled_from"].items())
-        told["fled_from"] = {int(room): list(turns) for room, turns in fled}
+        told["replies"] = {name: (said, times) for name, (said, times) in told["replies"].items()}
+        told["foes"] = {int(room): list(names) for room, names in told["foes"].items()}
+        told["fled_from"] = {int(room): list(turns) for room, turns in told["fled_from"].items()}
         told["holders"] = {int(room): list(names) for room, names in told["holders"].items()}
         return cls(**told)
 
@@ -213,17 +208,16 @@ class PlaceNotes:
             remembered={action: ActionOutcome(outcome) for action, outcome in state["remembered"].items()},
             known_before=frozenset(state["known_before"]),
             failed_before=dict(state["failed_before"]),
-            barren=dict(state.get("barren", {})),
+            barren=dict(state["barren"]),
             refusals=dict(state["refusals"]),
             in_vain=set(state["in_vain"]),
             reopened=Counter(state["reopened"]),
             offered={action: Tier(tier) for action, tier in state["offered"].items()},
             mentioned=dict.fromkeys(state["mentioned"]),
-            # Checkpoints of earlier versions lack these, and `barren`.
-            portable=frozenset(state.get("portable", ())),
-            grammar_tries=state.get("grammar_tries", 0),
-            advice=dict.fromkeys(state.get("advice", ())),
-            walked=Counter(state.get("walked", {})),
+            portable=frozenset(state["portable"]),
+            grammar_tries=state["grammar_tries"],
+            advice=dict.fromkeys(state["advice"]),
+            walked=Counter(state["walked"]),
             dark=state["dark"],
         )
 

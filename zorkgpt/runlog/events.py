@@ -57,14 +57,13 @@ class TurnPlayed:
     memory_events: list[dict[str, Any]] = field(default_factory=list)
     duration_s: float = 0.0
     parts_s: dict[str, float] = field(default_factory=dict, compare=False)
-    """Seconds by part of the loop, see `session.stopwatch.Part`, since the same point of the turn before; empty in
-    logs that did not record it."""
+    """Seconds by part of the loop, see `session.stopwatch.Part`, since the same point of the turn before."""
     rejections: list[dict[str, Any]] = field(default_factory=list)
     """Proposals that were turned down before the action: action, reason, judge, score, obeyed."""
     critic_score: float | None = None
     """The critic's score of the action, -1 to 1; None: no model judged it."""
     effective: bool = True
-    """The action changed something beside the player's location; True in logs that did not record it."""
+    """The action changed something beside the player's location."""
     extraction: dict[str, Any] | None = None
     """What was extracted from the response: is_room_description, exits, combat, enemies, by; None: nothing was."""
     notices: list[str] = field(default_factory=list)

@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from zorkgpt.encoding import as_json
 from zorkgpt.errors import WorkdirError
 from zorkgpt.files import create_file
-from zorkgpt.runlog.episodes import RUNS, episodes_in, is_played, read_events, run_directory
+from zorkgpt.runlog.episodes import RUNS, episodes_in, read_events, run_directory
 from zorkgpt.runlog.events import EpisodeStarted
 
 MARKER = "story.json"
@@ -30,8 +30,6 @@ _LOCK = ".stories.lock"
 _LOCK_TIMEOUT_S = 30
 _MOST_CHARACTERS = 60
 """The limit of a folder's name."""
-_DISPOSABLE = (".lock", ".log")
-"""Suffixes of files that hold nothing worth keeping."""
 
 
 class StoryMark(BaseModel):
@@ -83,15 +81,6 @@ class StoryFolder:
 
     path: Path
     mark: StoryMark
-
-
-@dataclass(frozen=True)
-class FoundFolder:
-    """The folder where a story's files are kept from now on."""
-
-    path: Path
-    note: str = ""
-    """What to tell people about files that were there before; "" if there is nothing to tell."""
 
 
 def read_mark(folder: Path) -> StoryMark | None:
@@ -204,12 +193,8 @@ def kept_folder(root: Path, story: StoryMark, *, may_share: bool = True) -> Path
     return None
 
 
-def folder_for(
-    root: Path, story: StoryMark, *, files: Sequence[str], log_name: str, may_share: bool = True
-) -> FoundFolder:
+def folder_for(root: Path, story: StoryMark, *, files: Sequence[str], log_name: str, may_share: bool = True) -> Path:
     """Return the story's folder in `root`, made if there is none yet.
-
-    What an earlier version kept directly in the root is moved into it if its logs show that it is this story's.
 
     Args:
         files: names of the files that a story's folder holds.
@@ -217,22 +202,15 @@ def folder_for(
         may_share: see `kept_folder`.
 
     Raises:
-        WorkdirError: see `kept_folder`; or something can't be read, written or moved.
+        WorkdirError: see `kept_folder`; or something can't be read or written.
     """
-    kept = kept_folder(root, story, may_share=may_share)
-    if kept and (kept == root or (kept / RUNS).is_dir()):
-        return FoundFolder(kept)
+    if kept := kept_folder(root, story, may_share=may_share):
+        return kept
     try:
         root.mkdir(parents=True, exist_ok=True)
         with _locked(root):
             kept = kept_folder(root, story, may_share=may_share)
-            old = _OldFiles.of(root, files, log_name)
-            old.check_not_played()
-            folder = kept or _new_folder(root, story, files, log_name)
-            if old.are_of(story) and old.can_move_to(folder):
-                old.move_to(folder)
-                return FoundFolder(folder, f"What was kept in {root} is {story.name}'s: it has been moved to {folder}.")
-            return FoundFolder(folder, "" if kept else old.explained(story, folder))
+            return kept or _new_folder(root, story, files, log_name)
     except OSError as error:
         where = error.filename or root
         raise WorkdirError(
@@ -278,74 +256,6 @@ def _is_free(folder: Path, story: StoryMark, files: Sequence[str], log_name: str
     played = _stories_played(folder, log_name)
     if played:
         return set(played) == {story.sha256}
-    return bool(_story_files_in(folder, files)) or next(folder.iterdir(), None) is None
-
-
-def _story_files_in(folder: Path, files: Sequence[str]) -> list[Path]:
-    """Return the files of a story that are directly in a folder, the runs last."""
     begun = tuple(f"{Path(name).stem}." for name in files)
-    found = [path for path in folder.iterdir() if path.name in (*files, RUNS) or path.name.startswith(begun)]
-    return sorted(found, key=lambda path: (path.name == RUNS, path.name))
-
-
-@dataclass(frozen=True)
-class _OldFiles:
-    """Files directly in the root, kept there by an earlier version that had one folder for all stories."""
-
-    root: Path
-    found: list[Path]
-    """The runs last: only they tell whose the files are, so an interrupted move goes on the next time."""
-    played: dict[str, StoryMark]
-
-    @classmethod
-    def of(cls, root: Path, files: Sequence[str], log_name: str) -> "_OldFiles":
-        # A root with a marker is the folder of a story.
-        found = [] if read_mark(root) else _story_files_in(root, files)
-        if all(path.suffix in _DISPOSABLE for path in found):
-            found = []
-        return cls(root, found, _stories_played(root, log_name) if found else {})
-
-    def are_of(self, story: StoryMark) -> bool:
-        """Whether all of them are this story's."""
-        return set(self.played) == {story.sha256}
-
-    def check_not_played(self) -> None:
-        """Raise an error if one of their episodes is being played.
-
-        Raises:
-            WorkdirError: an episode is being played.
-        """
-        for episode in episodes_in(self.root) if self.found else ():
-            if is_played(run_directory(self.root, episode)):
-                raise WorkdirError(f"Episode {episode} in {self.root} is being played: wait until it is over.")
-
-    def can_move_to(self, folder: Path) -> bool:
-        """Whether a move would overwrite nothing and break no symbolic link."""
-        return not any(path.is_symlink() or os.path.lexists(folder / path.name) for path in self.found)
-
-    def move_to(self, folder: Path) -> None:
-        """Move all files to a folder.
-
-        Raises:
-            OSError: one can't be moved; no file is damaged, and the next try goes on.
-        """
-        for path in self.found:
-            os.rename(path, folder / path.name)
-
-    def explained(self, story: StoryMark, folder: Path) -> str:
-        """Explain why the files stay where they are; "" if there are none."""
-        if not self.found:
-            return ""
-        names = ", ".join(path.name for path in self.found if path.suffix not in _DISPOSABLE)
-        stay = f"Files of an earlier run are directly in {self.root} ({_plain(names)})"
-        begins = f"They stay there, and {story.name} begins afresh in {folder}."
-        adopt = f"To go on with them instead: --workdir {self.root}"
-        if not self.played:
-            return f"{stay} and don't tell which story they are of. {begins} {adopt}"
-        if story.sha256 not in self.played:
-            others = ", ".join(mark.name for mark in self.played.values())
-            return f"{stay}; they are of {others}. {begins}"
-        if len(self.played) > 1:
-            several = ", ".join(mark.name for mark in self.played.values())
-            return f"{stay}; they are of several stories: {several}. {begins} {adopt}"
-        return f"{stay} and can't be moved: a link is among them, or {folder} has such a file. {begins} {adopt}"
+    names = [path.name for path in folder.iterdir()]
+    return not names or any(name in (*files, RUNS) or name.startswith(begun) for name in names)

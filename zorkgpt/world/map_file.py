@@ -52,27 +52,27 @@ def to_dict(graph: MapGraph) -> dict[str, Any]:
 
 
 def from_dict(state: dict[str, Any], exit_failure_threshold: int | None) -> MapGraph:
-    """Return the map that `to_dict` was given, or that an earlier version wrote.
+    """Return the map that `to_dict` was given.
 
     Raises:
         KeyError, TypeError, ValueError, AttributeError: `state` has another form.
     """
     graph = MapGraph(exit_failure_threshold=exit_failure_threshold)
     for number, room in state["rooms"].items():
-        graph.add_room(int(number), str(room["name"])).exits.update(map(str, room.get("exits", ())))
+        graph.add_room(int(number), str(room["name"])).exits.update(map(str, room["exits"]))
     _read_failures(graph, state)
     for number, ends in state["connections"].items():
         graph.add_room(int(number), "")
         for name, leads_to in ends.items():
             graph.restore_connection(int(number), str(name), _connection(state, f"{number}_{name}", int(leads_to)))
-    after = state.get("in_vain_after", {})
-    for number, tried in state.get("in_vain", {}).items():
+    for number, tried in state["in_vain"].items():
+        after = state["in_vain_after"].get(number, {})
         for action, said in tried.items():
-            graph.add_attempt(int(number), str(action), str(said), map(str, after.get(number, {}).get(action, ())))
-    for number, ways in state.get("opened_by", {}).items():
+            graph.add_attempt(int(number), str(action), str(said), map(str, after.get(action, ())))
+    for number, ways in state["opened_by"].items():
         for way, actions in ways.items():
             graph.note_opening(int(number), str(way), map(str, actions))
-    for move in state.get("other_moves", ()):
+    for move in state["other_moves"]:
         kept = Move(int(move["from"]), str(move["way"]), int(move["to"]), MoveKind(move["kind"]))
         graph.add_move(kept)
         graph.moves[kept] = int(move["times"])
@@ -81,26 +81,19 @@ def from_dict(state: dict[str, Any], exit_failure_threshold: int | None) -> MapG
 
 
 def _connection(state: dict[str, Any], key: str, leads_to: int) -> Connection:
-    verified = state.get("connection_verifications", {}).get(key, 1)
-    kind = MoveKind(state.get("connection_kinds", {}).get(key, MoveKind.WALKED))
-    # Version 1 wrote [walks, contradictions].
-    if isinstance(verified, list):
-        return Connection({leads_to: max(1, int(verified[0]))}, int(verified[1]), kind)
-    walks = max(1, int(verified))
-    shares = state.get("connection_shares", {}).get(key, {})
+    kind = MoveKind(state["connection_kinds"].get(key, MoveKind.WALKED))
+    walks = int(state["connection_verifications"][key])
+    shares = state["connection_shares"].get(key, {})
     ends = {int(room): int(count) for room, count in shares.items()} or {leads_to: walks}
-    confidence = float(state.get("connection_confidence", {}).get(key, 1.0))
-    elsewhere = sum(ends.values()) - walks
-    return Connection(ends, failures_from_confidence(confidence, walks, elsewhere) if confidence > 0 else 0, kind)
+    confidence = float(state["connection_confidence"][key])
+    return Connection(ends, failures_from_confidence(confidence, walks, sum(ends.values()) - walks), kind)
 
 
 def _read_failures(graph: MapGraph, state: dict[str, Any]) -> None:
-    for key, count in state.get("exit_failure_counts", {}).items():
-        # Version 1 wrote {room: {way: count}}.
-        counts = count if isinstance(count, dict) else {key.partition("_")[2]: count}
-        kept = graph.exit_failure_counts.setdefault(int(key.partition("_")[0]), {})
-        kept.update((str(name), int(number)) for name, number in counts.items())
-    for number, names in state.get("pruned_exits", {}).items():
+    for key, count in state["exit_failure_counts"].items():
+        number, _, name = key.partition("_")
+        graph.exit_failure_counts.setdefault(int(number), {})[name] = int(count)
+    for number, names in state["pruned_exits"].items():
         counts = graph.exit_failure_counts.setdefault(int(number), {})
         for name in names:
             counts[str(name)] = max(counts.get(str(name), 0), graph.exit_failure_threshold or 1)
@@ -223,7 +216,7 @@ def _parsed_or_set_aside(file: AtomicFile, data: bytes, exit_failure_threshold: 
 
 def _parsed(data: bytes, path: Path, exit_failure_threshold: int | None) -> MapGraph:
     state = json.loads(data.decode("utf-8"))
-    version = state.get("metadata", {}).get("version", VERSION)
+    version = state["metadata"]["version"]
     if float(version) > VERSION:
         raise MapFileError(
             f"{path} was written by a later version of this program: its format is {version}, "

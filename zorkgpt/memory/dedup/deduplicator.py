@@ -16,7 +16,7 @@ from zorkgpt.memory.dedup.decision import NEW, Decision, decide
 from zorkgpt.memory.dedup.embedding_index import EmbeddingIndex
 from zorkgpt.memory.entailment.compare import compare
 from zorkgpt.memory.entailment.comparison import Comparison, compared, is_open, is_worth_asking, share_a_subject
-from zorkgpt.memory.models import Memory, MemoryStatus, PlaceKey, known_fields
+from zorkgpt.memory.models import Memory, MemoryStatus, PlaceKey
 from zorkgpt.memory.storage.changes import DocumentChange, is_current, same_words
 from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.storage.protocol import History, Store
@@ -342,7 +342,7 @@ class Deduplicator:
     def restore(self, saved: dict[str, Any]) -> None:
         """Take over what `snapshot` gave; nothing, where it was saved without deduplication."""
         if "deduplication" in saved:
-            self.counts = DeduplicationCounts(**known_fields(DeduplicationCounts, saved["deduplication"]))
+            self.counts = DeduplicationCounts(**saved["deduplication"])
             self._errors = int(saved["errors"])
 
 
