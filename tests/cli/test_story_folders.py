@@ -243,7 +243,7 @@ def test_memories_are_held_only_against_their_own_story_s_world(other, said):
     assert "Other!" in said()
     assert run(["memories", "audit", "--game", other]) == ExitCode.OK
     assert run(["memories", "audit", "--game", other, "--file", str(SLACK_WATER / "Memories.md")]) == ExitCode.BAD_INPUT
-    assert "keeps the memories of Slack Water" in said()
+    assert "has the memories of Slack Water" in said()
     assert run(["memories", "audit", "--file", str(SLACK_WATER / "Memories.md")]) == ExitCode.OK
 
 
