@@ -15,10 +15,11 @@ REQUEST_TIME_S = 10.0
 """Time in which a request, with its body, must arrive."""
 MAX_REQUEST_BYTES = 1_000_000
 MAX_CONNECTIONS = 400
-BACKLOG = 64
+BACKLOG = 32
 """Connections that asyncio accepts at a time, before the bound on connections applies."""
-_SPARE_FILES = BACKLOG + 86
-"""File descriptors for these, and for the server itself."""
+_SPARE_FILES = 5 * BACKLOG + 100
+"""File descriptors for connections that are being accepted or closed, which takes asyncio some passes of its loop, and
+for the server itself."""
 _REPEAT_S = 60.0
 _FULL = b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 
@@ -29,13 +30,16 @@ def limited_protocol(most: int) -> type[H11Protocol]:
     Of more than `most` connections, the one that has waited longest for its request is closed; if none is waiting, the
     new one is.
     """
-    waiting: dict[H11Protocol, asyncio.TimerHandle] = {}
+    waiting: "dict[LimitedProtocol, asyncio.TimerHandle]" = {}
 
     class LimitedProtocol(H11Protocol):
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
             super().connection_made(transport)
             if len(self.connections) > most and waiting:
-                next(iter(waiting)).transport.abort()
+                oldest = next(iter(waiting))
+                # At once, so that the next connection in this pass of the loop closes another one.
+                oldest._stop_waiting()
+                oldest.transport.abort()
             elif len(self.connections) > most:
                 transport.write(_FULL)
                 transport.close()

@@ -229,9 +229,9 @@ def test_several_clients_write_at_once_over_http_and_nothing_is_lost(tmp_path):
 
 @pytest.mark.slow
 def test_half_open_connections_leave_the_server_to_others(tmp_path):
-    with serving(tmp_path, files=200) as address, ExitStack() as stack:
+    with serving(tmp_path, files=300) as address, ExitStack() as stack:
         url = httpx.URL(address)
-        for number in range(250):
+        for number in range(350):
             connection = stack.enter_context(socket.create_connection((url.host, url.port), timeout=30))
             connection.sendall((b"", b"POST /mcp HTTP/1.1\r\nHost: 127")[number % 2])
         assert httpx.get(f"http://127.0.0.1:{url.port}/", timeout=30).status_code == 404
