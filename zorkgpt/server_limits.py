@@ -30,7 +30,7 @@ def limited_protocol(most: int) -> type[H11Protocol]:
     Of more than `most` connections, the one that has waited longest for its request is closed; if none is waiting, the
     new one is.
     """
-    waiting: "dict[LimitedProtocol, asyncio.TimerHandle]" = {}
+    waiting: dict[LimitedProtocol, asyncio.TimerHandle] = {}
 
     class LimitedProtocol(H11Protocol):
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]

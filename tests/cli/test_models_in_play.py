@@ -239,6 +239,20 @@ def test_rules_choose_for_a_model_without_commands_and_every_record_says_so(play
     assert (code, [turn.player for turn in turns]) == (ExitCode.OK, ["rules"] * 4)
 
 
+def test_without_a_stand_in_an_unusable_answer_ends_the_episode(tmp_path):
+    with ChatServer(lambda request: "No." if "You are playing" in request.prompt else reply(request)) as server:
+        config = GameConfiguration(
+            zork_game_workdir=str(tmp_path),
+            agent_model=server.model,
+            client_base_url=server.url,
+            embedding_provider="none",
+        )
+        with assemble(config, RunOptions(choose_player("model", config), stand_in=False)) as run:
+            end = run.play_episode()
+    assert (end.reason, end.turns) == ("error", 0)
+    assert not any(isinstance(event, TurnPlayed) for event in read_episode(tmp_path, 1))
+
+
 @pytest.mark.slow
 def test_a_weak_model_that_answers_by_schema_plays_itself(play, tmp_path):
     def typed(request):
