@@ -30,7 +30,6 @@ def limited_protocol(most: int) -> type[H11Protocol]:
     Of more than `most` connections, the one that has waited longest for its request is closed; if none is waiting, the
     new one is.
     """
-    waiting: dict[LimitedProtocol, asyncio.TimerHandle] = {}
 
     class LimitedProtocol(H11Protocol):
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -77,6 +76,7 @@ def limited_protocol(most: int) -> type[H11Protocol]:
             del waiting[self]
             self.transport.abort()
 
+    waiting: dict[LimitedProtocol, asyncio.TimerHandle] = {}
     return LimitedProtocol
 
 

@@ -240,7 +240,9 @@ def test_rules_choose_for_a_model_without_commands_and_every_record_says_so(play
 
 
 def test_without_a_stand_in_an_unusable_answer_ends_the_episode(tmp_path):
-    with ChatServer(lambda request: "No." if "You are playing" in request.prompt else reply(request)) as server:
+    with ChatServer(
+        lambda request: "Let me think!" if "You are playing" in request.prompt else reply(request)
+    ) as server:
         config = GameConfiguration(
             zork_game_workdir=str(tmp_path),
             agent_model=server.model,

@@ -65,7 +65,10 @@ def parse_place(text: str) -> PlaceKey:
     """
     if _NUMBER.fullmatch(text):
         return int(text)
-    key = json.loads(text)
+    try:
+        key = json.loads(text)
+    except RecursionError:
+        raise ValueError("The place is nested too deeply to be a key.") from None
     if not isinstance(key, str):
         raise ValueError(f"{text} is neither a whole number nor a string in quotation marks.")
     return checked_place(key)
