@@ -68,8 +68,6 @@ class JerichoInterface:
         rom_path: a story file, or the name of one that `find_story` knows; None: the first one that it finds.
         seed: seed of the interpreter's random generator, 1 or more. Same seed, same commands: same text.
         time_limit_s: after this long without an answer the interpreter is killed.
-        allow_lookahead: permit questions that try moves on a saved state. That is a handicap in the sense of the
-            literature: whoever uses it says so in the report.
         several_commands: what becomes of "open door. go north": "refuse", or "first" to play only the first command.
         story: the story, if it was loaded already.
 
@@ -84,7 +82,6 @@ class JerichoInterface:
         *,
         seed: int = 1,
         time_limit_s: float = TIME_LIMIT_S,
-        allow_lookahead: bool = False,
         several_commands: SeveralCommands = "refuse",
         story: Story | None = None,
     ) -> None:
@@ -92,9 +89,6 @@ class JerichoInterface:
         if not time_limit_s > 0:
             raise ConfigurationError(f"The time limit of a command is {time_limit_s!r} s; it must be above 0.")
         self.story = story or find_story(rom_path)
-        self.allow_lookahead = allow_lookahead
-        self.fault_count = 0
-        """How often the interpreter was replaced."""
         self._several = several_commands
         self._machine = ZMachine(self.story.data)
         self._reader = ViewReader(self.story.profile, Names(self._machine), Light())
@@ -268,7 +262,6 @@ class JerichoInterface:
         Raises:
             InterpreterError: that failed too.
         """
-        self.fault_count += 1
         self.died = False
         log.warning("interpreter replaced", extra={"action": str(action)[:80], "failure": str(failure)})
         self._load(before.snapshot.state)
@@ -321,17 +314,6 @@ class JerichoInterface:
         self._current()
         return self._reader.profile.max_score
 
-    def is_dead(self) -> bool:
-        """Return whether the player died on the last turn."""
-        return self.died
-
-    @property
-    def world_state(self) -> bytes:
-        """A digest of the object tree and the room: if it is equal, nothing moved and no attribute changed."""
-        now = self._current()
-        room = now.observation.location
-        return now.view.fingerprint() + (room.num if room else 0).to_bytes(2, "big")
-
     @property
     def memory(self) -> View:
         """The story's memory as it is now, for questions that no method answers."""
@@ -354,14 +336,6 @@ class JerichoInterface:
         self._worker.seed = seed
 
     @property
-    def unknowns(self) -> tuple[str, ...]:
-        """What this story does not tell, and is therefore None or empty."""
-        now, profile = self.observe(), self.profile
-        known = {name: getattr(now, name) for name in ("location", "inventory", "visible", "score", "moves")}
-        known |= {"attributes": profile.attributes or None, "max_score": profile.max_score}
-        return tuple(name for name, value in known.items() if value is None)
-
-    @property
     def facts(self) -> tuple[StoryFact, ...]:
         """What is known of this story where it stands now, and what follows where it is not."""
         now = self._current()
@@ -380,11 +354,6 @@ class JerichoInterface:
     def vocabulary(self) -> tuple[str, ...]:
         """Every word that the story's parser knows, truncated to six (version 3) or nine letters."""
         return grammar.vocabulary(self._machine)
-
-    def get_valid_verbs(self) -> tuple[str, ...]:
-        """Return the parser's verbs, without those that `clean_command` refuses."""
-        self._check_open()
-        return grammar.verbs(self._machine)
 
     @cached_property
     def language(self) -> Language:
@@ -434,29 +403,6 @@ class JerichoInterface:
         self._state = self._read(self._load(state))
         self.died = self.victory = False
         self.finished = finished
-
-    # Lookahead
-
-    def get_valid_exits(self) -> list[str]:
-        """Return the directions that lead to another room, found by trying each on a saved state.
-
-        Raises:
-            ConfigurationError: the game was opened without `allow_lookahead`.
-        """
-        if not self.allow_lookahead:
-            raise ConfigurationError(
-                "get_valid_exits tries moves before they are made, which is a handicap; "
-                "open the game with allow_lookahead=True to have it."
-            )
-        here = self._current()
-        try:
-            return [direction for direction in discovery.DIRECTIONS if self._leads_elsewhere(here, direction)]
-        finally:
-            self._load(here.snapshot.state)
-
-    def _leads_elsewhere(self, here: _State, direction: str) -> bool:
-        there = self._try(discovery.SavedState(here.snapshot.state, here.view), direction)
-        return there is not None and self._reader.room(there.view) not in (None, self._reader.room(here.view))
 
     # The interpreter
 

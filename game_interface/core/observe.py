@@ -103,9 +103,6 @@ class ViewReader:
             circumstances=self._circumstances(view, room, carried, visible, (dark, held_by)),
         )
 
-    def _vehicle(self, view: View, number: int) -> Location:
-        return Location(number, self.names.of_thing(view, number))
-
     def moves_between(self, before: View, after: View) -> int | None:
         """Return how many moves passed between two views; None if the story does not tell."""
         index = self.profile.moves_global

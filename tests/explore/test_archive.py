@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from tests.fixtures.trails import a_step, a_trail
-from zorkgpt.explore.archive import SAFE_TURNS, Archive, archive_of, most_promising
+from zorkgpt.explore.archive import SAFE_TURNS, Archive, most_promising
 from zorkgpt.explore.trail import Trail, observed_state
 from zorkgpt.runlog.events import Returned
 
@@ -16,7 +16,10 @@ def untried(room: int) -> int:
 
 
 def an_archive(*trails: Trail) -> Archive:
-    return archive_of((trail, None) for trail in trails)
+    archive = Archive()
+    for trail in trails:
+        archive.add(trail, None)
+    return archive
 
 
 def test_a_cell_keeps_the_shortest_way_of_all_episodes():

@@ -1,7 +1,7 @@
 """The states that were reached, one cell for all that look the same, and the choice of the cell to return to."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from zorkgpt.explore.replay import ReplayFailures, ReplayRoute, route_along, route_length
@@ -84,13 +84,6 @@ class Archive:
 
     def _failures_of(self, episode: int) -> ReplayFailures:
         return self._failures.setdefault(episode, ReplayFailures())
-
-
-def archive_of(episodes: Iterable[tuple[Trail, Returned | None]]) -> Archive:
-    archive = Archive()
-    for trail, returned in episodes:
-        archive.add(trail, returned)
-    return archive
 
 
 # Go-Explore and its successors choose by chance, with weights that fall with the number of choices; with tens of

@@ -92,10 +92,6 @@ class UsageSnapshot:
     by_role: Mapping[str, Tally]
     by_episode: Mapping[str, Tally]
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the sums as plain values."""
-        return asdict(self)
-
 
 def price_of(model: str, prices: Mapping[str, Price]) -> Price | None:
     """Return the first price whose pattern matches the model's name, list prices last; None if there is none."""
