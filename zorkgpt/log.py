@@ -66,13 +66,13 @@ class DamagedFiles(logging.Handler):
 
 
 @contextmanager
-def logging_to(path: Path, level: int = logging.INFO) -> Iterator[DamagedFiles]:
+def logging_to(path: Path) -> Iterator[DamagedFiles]:
     """Send all logging below `zorkgpt` to a file, and none to the screen."""
     handler = LogFile(path, encoding="utf-8", delay=True)
     handler.setFormatter(FieldFormatter())
     root = logging.getLogger("zorkgpt")
     before = root.level, root.propagate
-    root.setLevel(level)
+    root.setLevel(logging.INFO)
     root.propagate = False
     damaged = DamagedFiles()
     root.addHandler(handler)

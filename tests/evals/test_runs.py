@@ -137,15 +137,6 @@ def test_other_settings_can_not_go_on_with_a_run_unless_they_change_nothing(tmp_
         a_run(tmp_path, "learning-1x4").check()
 
 
-def test_a_run_of_an_earlier_version_goes_on(tmp_path):
-    run = a_run(tmp_path, "learning-1x4")
-    run.play()
-    told = json.loads((run.folder / "run.json").read_bytes())
-    del told["settings"]
-    (run.folder / "run.json").write_text(json.dumps(told))
-    run.check()
-
-
 def test_a_run_file_without_versions_is_damaged(tmp_path):
     run = a_run(tmp_path, "learning-1x4")
     run.play()

@@ -151,13 +151,6 @@ def test_not_damaged(data):
     assert not is_damaged(data)
 
 
-def test_a_note_with_the_fingerprint_of_an_earlier_version_is_read_and_loses_it():
-    note = "<!-- taken in: Ep1, until T10, left as 7de17a77; Ep2, until T9, concluded at T9, left as 00ffaa11 -->\n"
-    document = parse(f"# Knowledge\n\n{note}".encode())
-    assert document.processed == {"1": ProcessedTurns(10), "2": ProcessedTurns(9, concluded=9)}
-    assert b"left as" not in render(document.with_processed(1, ProcessedTurns(12)))
-
-
 def test_two_notes_of_what_was_taken_in_become_one():
     note = "<!-- taken in: Ep{}, until T{} -->\n"
     document = parse(f"## Mine\n{note.format(1, 5)}{note.format(2, 7)}".encode()).with_processed(2, ProcessedTurns(9))

@@ -168,7 +168,6 @@ def test_routes_go_around_dangers_unless_asked():
     assert graph.route(1, 3, dangers={(1, "east")}) == ["north", "east", "south"]
     assert graph.route(1, 3, dangers={3}) is None
     assert graph.route(1, 3, dangers={2, (4, "east")}) is None
-    assert graph.route(1, 3, dangers={2, (4, "east")}, through_dangers=True) == ["east", "east"]
 
 
 def test_a_second_way_to_the_same_room_serves_where_the_first_may_not():
@@ -201,4 +200,5 @@ def test_a_frontier_is_a_room_with_a_way_that_nobody_tried():
         graph.add_exit(1, way)
     graph.add_failure(1, "up")
     assert graph.frontiers() == {1: ("northeast", "enter window")}
-    assert graph.frontiers({2: ["w"], 7: ["n"]}) == {1: ("northeast", "enter window"), 2: ("west",)}
+    graph.add_exit(2, "w")
+    assert graph.frontiers() == {1: ("northeast", "enter window"), 2: ("west",)}

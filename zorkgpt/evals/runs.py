@@ -236,8 +236,6 @@ class EvaluationRun:
         wanted = json.loads(as_json(self.described()))
         try:
             begun = json.loads(path.read_bytes())
-            # Earlier versions did not write them down.
-            begun.setdefault("settings", wanted["settings"])
             differing = [key for key in _IDENTITY if begun.get(key) != wanted[key]]
             if not differing and not isinstance(begun.get("versions"), dict):
                 raise ValueError("no versions")

@@ -15,7 +15,7 @@ from zorkgpt.runlog.events import SCHEMA_VERSION
 from zorkgpt.viewer.json_lines import JsonLines, cut, number, objects, place_key, text, texts, whole_number
 from zorkgpt.viewer.memory_threads import MemoryEvent
 from zorkgpt.viewer.prompt_sections import prompt_sections
-from zorkgpt.world.directions import directions_in, exit_name
+from zorkgpt.world.directions import exit_name
 
 _CHARACTERS = 400_000
 _SEARCHED_CHARACTERS = 100_000
@@ -342,12 +342,9 @@ def _map_step(record: dict[str, Any], before: int | None, after: int | None) -> 
 
 def _exits(record: dict[str, Any]) -> tuple[str, ...]:
     extraction = record.get("extraction")
-    if isinstance(extraction, dict):
-        return tuple(exit_name(name) for name in texts(extraction.get("exits"), 40, 40))
-    # Older logs have no extraction: the compass directions in the text on arrival are used.
-    if record.get("location_id") == record.get("location_after_id"):
+    if not isinstance(extraction, dict):
         return ()
-    return directions_in(text(record.get("response"))[:20_000].replace(text(record.get("location_after")), "", 1))
+    return tuple(exit_name(name) for name in texts(extraction.get("exits"), 40, 40))
 
 
 def _shown_titles(told: str) -> set[str]:

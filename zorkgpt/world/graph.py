@@ -1,7 +1,7 @@
 """The map: rooms by number, the connections between them, other moves, failed actions, and routes."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -380,42 +380,30 @@ class MapGraph:
         """(room, action) of every death."""
         return {(move.from_id, move.way) for move in self.moves if move.kind is MoveKind.DIED}
 
-    def untried(self, room_id: int, candidates: Iterable[str] = ()) -> tuple[str, ...]:
-        """Return the known exits of a room, and those of `candidates`, that were never tried."""
+    def untried(self, room_id: int) -> tuple[str, ...]:
+        """Return the known exits of a room that were never tried."""
         room = self.rooms.get(room_id)
-        offered = {*(room.exits if room else ()), *map(exit_name, candidates)}
+        offered = set(room.exits) if room else set()
         tried = {*self._connections.get(room_id, {}), *self.exit_failure_counts.get(room_id, {})}
         tried |= {move.way for move in self.moves if move.from_id == room_id and move.kind is MoveKind.CARRIED}
         return tuple(sorted(offered - tried, key=compass_order))
 
-    def frontiers(self, candidates: Mapping[int, Iterable[str]] | None = None) -> dict[int, tuple[str, ...]]:
-        """Return room → its untried exits, for the rooms that have any.
-
-        Args:
-            candidates: Room → exits that it may have, besides the known ones.
-        """
-        found = ((room, self.untried(room, (candidates or {}).get(room, ()))) for room in self.rooms)
+    def frontiers(self) -> dict[int, tuple[str, ...]]:
+        """Return room → its untried exits, for the rooms that have any."""
+        found = ((room, self.untried(room)) for room in self.rooms)
         return {room: untried for room, untried in found if untried}
 
-    def route(
-        self, from_id: int, to_id: int, *, dangers: Collection[Danger] = (), through_dangers: bool = False
-    ) -> list[str] | None:
+    def route(self, from_id: int, to_id: int, *, dangers: Collection[Danger] = ()) -> list[str] | None:
         """Return the actions that lead to a room on the most reliable route; None if no route is known."""
-        return self.routes(from_id, dangers=dangers, through_dangers=through_dangers).get(to_id)
+        return self.routes(from_id, dangers=dangers).get(to_id)
 
-    def routes(
-        self,
-        from_id: int,
-        *,
-        dangers: Collection[Danger] = (),
-        through_dangers: bool = False,
-    ) -> dict[int, list[str]]:
+    def routes(self, from_id: int, *, dangers: Collection[Danger] = ()) -> dict[int, list[str]]:
         """Return every reachable room → the actions that lead there, nearest first; the room itself with none.
 
         Args:
-            dangers: rooms, and (room, exit), that no route may touch, unless `through_dangers`.
+            dangers: rooms, and (room, exit), that no route may touch.
         """
-        return self._routes.routes(from_id, () if through_dangers else dangers)
+        return self._routes.routes(from_id, dangers)
 
     def _failed(self) -> list[tuple[int, str]]:
         return [(room, name) for room, counts in self.exit_failure_counts.items() for name in counts]
