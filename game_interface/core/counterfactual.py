@@ -5,6 +5,10 @@ is the action's doing. A control such as `look`, played from the very same state
 too; only the rest was done by the action. Both are followed by the same settling commands, which overwrite most of what
 a parser keeps. The remainder, and what stories keep to vary their answers, is learned once for each story, by trying
 every verb on the player object at the opening: its bookkeeping.
+
+An action that drew random numbers and did nothing is repeated with other random numbers: if one of these has an effect,
+chance decided. With a creature in sight, chance is assumed. If a control hangs or dies, the turn counts as an unnamed
+change. Attributes that a story keeps for itself, such as `visited`, are not changes.
 """
 
 from collections.abc import Iterator, Mapping

@@ -2,9 +2,7 @@
 
 import argparse
 import json
-import re
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -15,8 +13,6 @@ from tests.fixtures.tales_suite import evaluate, is_installed, loaded, stand_in
 from zorkgpt.adapters.text_game import headings_in, location_of
 from zorkgpt.errors import ZorkGPTError
 from zorkgpt.runlog.episodes import last_end, read_episode
-
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -94,14 +90,6 @@ def test_a_model_that_can_not_be_asked_ends_the_game_with_its_reason(agent_class
         pytest.raises(ZorkGPTError, match="no such key"),
     ):
         evaluate(agent_class, 5, player="model", llm=server.model, base_url=server.url)
-
-
-def test_the_snippet_of_the_page_runs(suite, monkeypatch):
-    monkeypatch.delitem(sys.modules, "zorkgpt.adapters.tales", raising=False)
-    monkeypatch.delitem(sys.modules["tales.agent"].AGENTS, "zorkgpt")
-    page = (ROOT / "docs" / "tales.md").read_text(encoding="utf-8")
-    [snippet] = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    exec(compile(snippet, "tales.md", "exec"), {})
 
 
 def test_to_act_before_a_game_has_begun_is_refused(agent_class):
