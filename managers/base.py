@@ -1,17 +1,17 @@
-"""The life that every manager has, with plain defaults for what it has no use for."""
+"""The lifecycle that all managers share."""
 
 import logging
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import TurnRecord
 
 
-class Manager:
-    """Connects an engine with episodes and turns: the engine knows nothing of them, the manager knows little else.
+class BaseManager:
+    """Connects an engine in `zorkgpt` with the episodes and turns of a run.
 
-    A manager that is also a `session.checkpoint.Snapshot` and listed as one in `orchestration.assembly` is restored
+    A manager that is also a `session.checkpoint.Snapshot`, and listed as one in `orchestration.assembly`, is restored
     from the checkpoint when an episode is resumed. All others process the turns of the episode again.
     """
 
@@ -20,23 +20,24 @@ class Manager:
         self._config = config
         self._state = game_state
 
-    def reset_episode(self) -> None:
-        """Begin a new episode: forget what was only true of the old one."""
-
     def reset(self) -> None:
-        """Do the same as `reset_episode`."""
-        self.reset_episode()
-
-    def resume_episode(self) -> None:
-        """Get ready to go on with an interrupted episode; its turns or the snapshot follow."""
-        self.reset_episode()
+        """Forget what belongs to the last episode and begin a new one."""
 
     def process_turn(self, record: TurnRecord) -> None:
         """Learn from a turn. When an episode is resumed, its turns are processed again."""
 
     def process_periodic_update(self) -> None:
-        """Do what is only due now and then; called after every turn."""
+        """Do periodic work if it is due. Called after every turn."""
 
     def get_status(self) -> dict[str, Any]:
         """Return `{"type": ..., "state": ..., "metrics": {...}}`, for people and reports."""
         raise NotImplementedError
+
+
+@runtime_checkable
+class ResumableManager(Protocol):
+    """A manager for which an interrupted episode begins differently from a new one."""
+
+    def resume(self) -> None:
+        """Prepare to continue an interrupted episode. Called instead of `BaseManager.reset`, before its turns."""
+        ...

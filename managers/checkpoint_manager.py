@@ -10,7 +10,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from game_interface.game import Game
-from managers.base import Manager
+from managers.base import BaseManager
 from managers.resumable import SavedEpisode, playing_lock, read_saved
 from session import checkpoint, journal
 from session.checkpoint import Run, Snapshot
@@ -90,7 +90,7 @@ class FileSnapshots:
         return run_directory(self._workdir, self._state.episode_id) / "undo"
 
 
-class CheckpointManager(Manager):
+class CheckpointManager(BaseManager):
     """Writes the journal and the checkpoints of the running episode, and restores an interrupted one from them.
 
     It is the last of the managers: a turn is over when its checkpoint is written. On resuming, what was written after
@@ -136,7 +136,7 @@ class CheckpointManager(Manager):
         self._ephemeral = b""
         """The ephemeral memories as they were last written beside the checkpoint."""
 
-    def reset_episode(self) -> None:
+    def reset(self) -> None:
         """Begin a new episode, which no other process may play.
 
         Raises:
@@ -148,7 +148,7 @@ class CheckpointManager(Manager):
         self._last_turn = -1
         self._is_saving = False
 
-    def resume_episode(self) -> None:
+    def resume(self) -> None:
         """Do nothing: `load` has claimed the episode already."""
 
     def begin(self, opening: Opening) -> None:

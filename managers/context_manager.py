@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from game_interface.models import Item, Location, Observation, ThingState
-from managers.base import Manager
+from managers.base import BaseManager
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import TurnRecord
@@ -36,7 +36,7 @@ _SHORTEST_LINE_TOKENS = 10
 """The tokens of the shortest line about a turn, which limits the turns that can fit into the history."""
 
 
-class ContextManager(Manager):
+class ContextManager(BaseManager):
     """Composes the player's view of the game from the state, the map and the memories.
 
     Args:
@@ -84,9 +84,9 @@ class ContextManager(Manager):
         self._summarizer = summarizer
         self._clock = now
         self._turns = EpisodeTurns(game_state)
-        self.reset_episode()
+        self.reset()
 
-    def reset_episode(self) -> None:
+    def reset(self) -> None:
         """Begin a new episode: forget its turns."""
         self._turns.clear()
         self._last_response = ""

@@ -1,16 +1,19 @@
-"""The log of the running episode: an event a line, written by everything that has something to log."""
+"""The log of the running episode: one event a line."""
 
 import logging
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
+from managers.resumable import SavedEpisode
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from zorkgpt.errors import WorkdirError
 from zorkgpt.runlog.episodes import RunLogWriter, read_events, run_directory
-from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, EpisodeStarted, Event
+from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, EpisodeStarted, Event, LeftToTry
 
 _SESSION_EVENTS = (EpisodeResumed, EpisodeEnded)
 
@@ -21,66 +24,111 @@ class EpisodeLog:
     def __init__(self, logger: logging.Logger, config: GameConfiguration, game_state: GameState) -> None:
         self._log = logger
         self._state = game_state
+        self._max_turns = config.max_turns_per_episode
         self._workdir = Path(config.zork_game_workdir)
         self._file_name = config.episode_log_file
         self._writer: RunLogWriter | None = None
 
-    def begin(self, event: EpisodeStarted) -> None:
-        """Start the log of an episode.
+    def begin(self, *, player: str, story: dict[str, Any], seed: int, opening: str) -> EpisodeStarted:
+        """Start the log of an episode and return its first event.
 
         Raises:
-            WorkdirError: It can't be written.
+            WorkdirError: The log can't be written.
         """
+        state = self._state
+        event = EpisodeStarted(
+            episode=state.episode_id,
+            time=_now(),
+            player=player,
+            story=story,
+            seed=seed,
+            max_turns=self._max_turns,
+            opening=opening,
+            location_id=state.current_room_id,
+            location=state.current_room_name,
+        )
         with self._raising_workdir_error():
             self._writer = RunLogWriter(self._directory / self._file_name)
             self._writer.write(event)
+        return event
 
-    def resume(self, event: EpisodeResumed, kept_bytes: int) -> None:
-        """Go on with a log after its first `kept_bytes`; of the rest, only how the episode was cut short is kept.
+    def resume(self, saved: SavedEpisode) -> EpisodeResumed:
+        """Continue the log of an interrupted episode and return the event that says so.
+
+        Of what was written after the checkpoint, only the events about interruptions are kept.
 
         Raises:
-            WorkdirError: It can't be written.
+            WorkdirError: The log can't be written.
         """
-        path = self._directory / self._file_name
+        event = EpisodeResumed(
+            episode=self._state.episode_id, time=_now(), turn=saved.checkpoint.turn, max_turns=self._max_turns
+        )
+        path, kept_bytes = self._directory / self._file_name, saved.checkpoint.log_bytes
         with self._raising_workdir_error():
             tail = [each for each in read_events(path, after=kept_bytes) if isinstance(each, _SESSION_EVENTS)]
             os.truncate(path, min(kept_bytes, path.stat().st_size))
             self._writer = RunLogWriter(path)
             for each in (*tail, event):
                 self._writer.write(each)
+        return event
 
     def write(self, event: Event) -> None:
-        """Write an event; nothing while no episode runs.
+        """Write an event, if an episode is running.
 
         Raises:
-            WorkdirError: It can't be written.
+            WorkdirError: The log can't be written.
         """
         if self._writer:
             with self._raising_workdir_error():
                 self._check_place()
                 self._writer.write(event)
 
-    def end(self, event: EpisodeEnded) -> None:
-        """Write the last event and close the log; log a warning if that is not possible."""
-        if self._writer is None:
-            return
+    def end(
+        self,
+        reason: str,
+        message: str,
+        *,
+        memories: dict[str, int],
+        metrics: dict[str, Any],
+        left_to_try: Mapping[int, Sequence[str]],
+    ) -> EpisodeEnded:
+        """Write the last events, close the log and return the last one; log a warning if they can't be written."""
+        state = self._state
+        event = EpisodeEnded(
+            episode=state.episode_id,
+            time=_now(),
+            reason=reason,
+            turns=state.turn_count,
+            score=state.current_score,
+            max_score=state.max_score,
+            places=len(state.visited_locations),
+            deaths=state.deaths,
+            memories=memories,
+            message=message,
+            metrics=metrics,
+        )
         try:
-            with self._raising_workdir_error(), self._writer as writer:
-                self._check_place()
-                writer.write(event)
+            if left_to_try:
+                actions = {str(place): list(untried) for place, untried in left_to_try.items()}
+                self.write(LeftToTry(state.episode_id, actions))
+            self.write(event)
         except WorkdirError as error:
             self._log.warning("the log lacks how the episode ended", extra={"reason": str(error)})
+        if self._writer:
+            with suppress(OSError):
+                self._writer.close()
         self._writer = None
+        return event
 
     @property
     def _directory(self) -> Path:
         return run_directory(self._workdir, self._state.episode_id)
 
     def _check_place(self) -> None:
-        """Check that the log is still there: a deleted file can be written to, and nobody will ever read it.
+        """Check that the log still exists: writing to a deleted file would succeed and be lost.
 
         Raises:
-            WorkdirError: It was deleted or moved.
+            WorkdirError: The log was deleted or moved.
         """
         if not (self._directory / self._file_name).exists():
             gone = f"log in {self._directory}" if self._workdir.is_dir() else f"working directory {self._workdir}"
@@ -97,3 +145,7 @@ class EpisodeLog:
                 f"The log of the episode, in {self._directory}, can't be written: {error.strerror}. "
                 "Make room, or name another folder with --workdir."
             ) from None
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

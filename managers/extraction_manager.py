@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from game_interface.models import Observation, Transition
-from managers.base import Manager
+from managers.base import BaseManager
 from session.extraction import NOTHING, Extraction, GameText, has_nothing_to_extract, text_of_opening, text_of_turn
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
@@ -17,7 +17,7 @@ _Text = tuple[int | None, str]
 """A location id, and what was printed there."""
 
 
-class ExtractionManager(Manager):
+class ExtractionManager(BaseManager):
     """Asks the extractor about the text of a turn, if there is anything to find out.
 
     Args:
@@ -36,9 +36,9 @@ class ExtractionManager(Manager):
         super().__init__(logger, config, game_state)
         self._extractor = extractor
         self._known_exits = known_exits
-        self.reset_episode()
+        self.reset()
 
-    def reset_episode(self) -> None:
+    def reset(self) -> None:
         """Begin a new episode: forget the texts."""
         self._read: dict[_Text, Extraction] = {}
         self._counts: Counter[str] = Counter()

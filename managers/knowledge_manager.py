@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from game_interface.models import Observation
-from managers.base import Manager
+from managers.base import BaseManager
 from managers.episode_log import EpisodeLog
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
@@ -74,7 +74,7 @@ def shown_tokens(config: GameConfiguration) -> int:
     return max(0, tokens - _HEADING_TOKENS)
 
 
-class KnowledgeManager(Manager):
+class KnowledgeManager(BaseManager):
     """Updates `knowledgebase.md` every `knowledge_update_interval` turns and at the end of each episode.
 
     Args:
@@ -126,7 +126,7 @@ class KnowledgeManager(Manager):
         self._failures = 0
         self._updates = 0
 
-    def reset_episode(self) -> None:
+    def reset(self) -> None:
         """Begin a new episode, after whose first turn those before it are concluded that could not be until now."""
         self._begun = False
         self._not_before = 0

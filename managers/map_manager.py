@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from game_interface.models import Transition
-from managers.base import Manager
+from managers.base import BaseManager
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import TurnRecord
@@ -27,7 +27,7 @@ _MOST_RESPONSE_CHARACTERS = 120
 """Characters that are kept of the game's response to an action that came to nothing."""
 
 
-class MapManager(Manager):
+class MapManager(BaseManager):
     """Keeps the map of all episodes in this working directory.
 
     Args:
@@ -51,17 +51,17 @@ class MapManager(Manager):
         self._successes: dict[tuple[int, str], None] = {}
         """The actions that came to something in the running episode, as pairs of room and action, in their order."""
 
-    def reset_episode(self) -> None:
+    def reset(self) -> None:
         """Begin a new episode; the map outlives the old one, unless nothing is to be remembered."""
         for known in (self.graph.contains, self.graph.learned):
             known.pop(self._state.episode_id, None)
-        self.resume_episode()
+        self.resume()
 
     def rollback(self) -> FileRestorer:
         """Return what can put the map file back to a checkpoint, from now on."""
         return FileRestorer(self._file, on_restored=self._reread)
 
-    def resume_episode(self) -> None:
+    def resume(self) -> None:
         """Get ready to learn the turns of an episode that the map file does not contain yet."""
         if not self._remember:
             self.graph.clear()
@@ -154,7 +154,7 @@ class MapManager(Manager):
         if self.graph.file_version is None or self.graph.file_version == (self._file.path, self._file.stamp()):
             return
         self.graph.replace_with(self._saved())
-        self.resume_episode()
+        self.resume()
 
     def get_status(self) -> dict[str, Any]:
         """Return the size of the map."""

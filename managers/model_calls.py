@@ -5,7 +5,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from managers.base import Manager
+from managers.base import BaseManager
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import UsageTotals
@@ -20,7 +20,7 @@ from zorkgpt.runlog.events import ModelCalled
 _ASKED_BEFORE_THE_TURN = ("agent", "critic")
 
 
-class ModelCalls(Manager):
+class ModelCalls(BaseManager):
     """Makes the client of all roles and logs each of its calls in `model_calls.jsonl` in the episode's directory.
 
     Args:
@@ -44,7 +44,7 @@ class ModelCalls(Manager):
         self._workdir = Path(config.zork_game_workdir)
         self._failures = 0
 
-    def reset_episode(self) -> None:
+    def reset(self) -> None:
         """Count the calls from here on for the new episode."""
         self.client.usage.episode = str(self._state.episode_id)
 
@@ -61,10 +61,9 @@ class ModelCalls(Manager):
         return UsageTotals(*self.client.usage.spent)
 
     def usage(self) -> dict[str, dict[str, Any]]:
-        """Return what the calls of the running episode have used, by role: the fields of `Tally`."""
-        return {
-            role: asdict(tally) for role, tally in self.client.usage.of_episode(str(self._state.episode_id)).items()
-        }
+        """Return what the calls of the running episode have used, by role, with the fields of `Tally`."""
+        used = self.client.usage.of_episode(str(self._state.episode_id))
+        return {role: asdict(tally) for role, tally in used.items()}
 
     def snapshot(self) -> dict[str, Any]:
         """Return the usage so far and the length of the log that it is told in."""
@@ -85,7 +84,7 @@ class ModelCalls(Manager):
 
     def get_status(self) -> dict[str, Any]:
         """Return the usage of the running episode."""
-        return {"type": "model_calls", "state": "ready", "metrics": self.usage()}
+        return {"type": "model_usage", "state": "ready", "metrics": self.usage()}
 
     def _log_call(self, call: CallRecord) -> None:
         state = self._state

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from game_interface.models import Observation
-from managers.base import Manager
+from managers.base import BaseManager
 from managers.episode_log import EpisodeLog
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
@@ -26,7 +26,7 @@ from zorkgpt.world.graph import MapGraph
 Recall = Callable[[int], Iterable[Memory]]
 
 
-class ObjectiveManager(Manager):
+class ObjectiveManager(BaseManager):
     """Keeps the objectives that the player pursues.
 
     Args:
@@ -79,7 +79,7 @@ class ObjectiveManager(Manager):
         self._warned: set[str] = set()
         self.tracker.start_episode(self._file.load() if remember else ())
 
-    def reset_episode(self) -> None:
+    def reset(self) -> None:
         """Begin a new episode with the objectives that outlive one, other processes' included."""
         found, problem = self._load()
         self.tracker.start_episode(found, remember=self._remember)

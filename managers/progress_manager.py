@@ -3,14 +3,14 @@
 import logging
 from typing import Any
 
-from managers.base import Manager
+from managers.base import BaseManager
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import TurnRecord
 from zorkgpt.world.progress import Loop, NoveltyTracker, RecurrenceDetector
 
 
-class ProgressManager(Manager):
+class ProgressManager(BaseManager):
     """Watches the turns of an episode for loops and lack of progress, by their records alone."""
 
     def __init__(self, logger: logging.Logger, config: GameConfiguration, game_state: GameState) -> None:
@@ -19,9 +19,9 @@ class ProgressManager(Manager):
         self._stuck_after_turns = config.stuck_after_turns
         self._recurrences = RecurrenceDetector(self._window_turns)
         self._newness = NoveltyTracker()
-        self.reset_episode()
+        self.reset()
 
-    def reset_episode(self) -> None:
+    def reset(self) -> None:
         """Begin a new episode: forget its turns."""
         self._recurrences.clear()
         self._newness.clear()

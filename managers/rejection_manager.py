@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from managers.base import Manager
+from managers.base import BaseManager
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import Rejection, TurnRecord
@@ -30,7 +30,7 @@ class _TrackRecord:
         return (self.right + 3) / (self.right + self.wrong + 4)
 
 
-class RejectionManager(Manager):
+class RejectionManager(BaseManager):
     """Mediates between the critic and the player.
 
     The player overrules by proposing the same action again in the same turn. After `max_rejections_per_turn` whatever
@@ -45,7 +45,7 @@ class RejectionManager(Manager):
         self._scores: dict[str, float | None] = {}
         self._counts = {"rejected": 0, "overruled": 0}
 
-    def reset_episode(self) -> None:
+    def reset(self) -> None:
         """Begin a new episode; how far a judge can be trusted is known across episodes."""
         self._rejections, self._scores = [], {}
 

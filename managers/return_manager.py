@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from managers.base import Manager
+from managers.base import BaseManager
 from managers.episode_log import EpisodeLog
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
@@ -23,7 +23,7 @@ _VERBATIM_SHARE = 0.25
 """A way that takes at most this part of an episode is taken word for word."""
 
 
-class ReturnManager(Manager):
+class ReturnManager(BaseManager):
     """Provides the commands that lead back, as long as they lead where they did before.
 
     Args:
@@ -56,7 +56,7 @@ class ReturnManager(Manager):
         """A way and its plain values, made once: a checkpoint asks for them after every turn."""
         self._counts = {"returns": 0, "arrived": 0, "diverged": 0, "repaired": 0, "turns_replayed": 0}
 
-    def reset_episode(self) -> None:
+    def reset(self) -> None:
         """Choose what this episode returns to, from all episodes that were played before it."""
         self.journey = None
         archive = self._reader.refresh(before=self._state.episode_id)
@@ -72,7 +72,7 @@ class ReturnManager(Manager):
             extra = {"place": way.place_name, "score": way.goal.score, "commands": len(way.steps)}
             self._log.info("returning", extra=extra | {"from_episode": way.episode, "from_turn": way.turn})
 
-    def resume_episode(self) -> None:
+    def resume(self) -> None:
         """Leave the journey to `restore`: it was chosen when the episode began."""
         self.journey = None
         self._reader.refresh(before=self._state.episode_id)

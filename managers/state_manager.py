@@ -4,7 +4,7 @@ import logging
 from pathlib import Path
 from typing import Any
 
-from managers.base import Manager
+from managers.base import BaseManager
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from zorkgpt.encoding import as_json
@@ -14,7 +14,7 @@ from zorkgpt.files import write_file
 _EXPORT_EVERY_TURNS = 10
 
 
-class StateManager(Manager):
+class StateManager(BaseManager):
     """Writes `current_state.json`, which is replaced as a whole, so that a reader never sees half of it."""
 
     def __init__(self, logger: logging.Logger, config: GameConfiguration, game_state: GameState) -> None:

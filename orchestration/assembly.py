@@ -6,7 +6,7 @@ from pathlib import Path
 from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.game import Game
 from game_interface.story import find_story
-from managers.base import Manager
+from managers.base import BaseManager
 from managers.checkpoint_manager import CheckpointManager, FileSnapshots
 from managers.context_manager import ContextManager
 from managers.episode_synthesizer import EpisodeSynthesizer
@@ -68,12 +68,9 @@ def assemble(
     managers = _managers(services, knowledge, returns)
     episodes = EpisodeSynthesizer(
         *services.for_manager("episodes"),
-        history=services.history,
-        memory=services.memory,
         managers=managers.in_order,
         episode_log=services.episode_log,
-        checkpoints=managers.checkpoints,
-        models=services.models,
+        memory=services.memory,
         knowledge=knowledge,
         objectives=managers.objectives,
     )
@@ -102,7 +99,7 @@ def _managers(services: Services, knowledge: KnowledgeManager | None, returns: R
     }
     snapshots = {name: each for name, each in possible.items() if each is not None}
     checkpoints = _checkpoints(services, knowledge, snapshots)
-    always: tuple[Manager, ...] = (extraction, progress, services.map, objectives, rejections, context, export)
+    always: tuple[BaseManager, ...] = (extraction, progress, services.map, objectives, rejections, context, export)
     optional = (manager for manager in (services.models, knowledge, returns) if manager is not None)
     return Managers(
         extraction=extraction,

@@ -9,7 +9,7 @@ from time import perf_counter
 from typing import Any
 
 from game_interface.models import Observation, ThingState, Transition
-from managers.base import Manager
+from managers.base import BaseManager
 from managers.checkpoint_manager import CheckpointManager
 from managers.context_manager import ContextManager
 from managers.extraction_manager import ExtractionManager
@@ -58,7 +58,7 @@ class Managers:
     context: ContextManager
     export: StateManager
     checkpoints: CheckpointManager
-    in_order: tuple[Manager, ...]
+    in_order: tuple[BaseManager, ...]
     """All managers, the checkpoints' last."""
 
 
@@ -101,7 +101,7 @@ class TurnCycle:
             self._memory.drain_events()
         return opening
 
-    def resume(self, saved: SavedEpisode, learning: Sequence[Manager]) -> None:
+    def resume(self, saved: SavedEpisode, learning: Sequence[BaseManager]) -> None:
         """Go on from the checkpoint, at which the game stands already; its turns are processed again.
 
         Args:
@@ -139,6 +139,7 @@ class TurnCycle:
         now = self._now = opening.observation
         self._response = opening.text
         self._earlier.clear()
+        self._services.history.clear()
         self._state.observe(now)
         self._managers.context.open_with(opening.text, now)
         self._arrive(opening)
@@ -323,7 +324,7 @@ class TurnCycle:
                 return True
         return False
 
-    def _process(self, record: TurnRecord, managers: Sequence[Manager]) -> None:
+    def _process(self, record: TurnRecord, managers: Sequence[BaseManager]) -> None:
         self._services.history.add(record)
         self._state.record(record)
         writing = (self._managers.export, self._managers.checkpoints)

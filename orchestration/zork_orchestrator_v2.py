@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Protocol
 
 from managers.episode_synthesizer import EpisodeSynthesizer
-from managers.resumable import SavedEpisode
+from managers.resumable import FINAL_ENDINGS, SavedEpisode
 from orchestration.services import Services
 from orchestration.turn import Managers, TurnCycle
 from session.game_state import GameState
@@ -77,14 +77,14 @@ class ZorkOrchestratorV2:
         """Begin a new episode in a fresh world: the next number, the ephemeral memories gone."""
         if self._open:
             self._close("abandoned")
-        self._episodes.reset_episode()
+        self._episodes.reset()
         game, options, memory = self.services.game, self.services.options, self.services.memory
         text = game.reset()
         if memory and self.services.config.simple_memory.audit:
             memory.audit(audited_things(game))
         opening = self._cycle.open(text)
         self._open = True
-        event = self._episodes.open(
+        event = self.services.episode_log.begin(
             player=options.choice.kind, story=game.story.summary(), seed=options.seed, opening=text
         )
         self.managers.checkpoints.begin(opening)
@@ -115,7 +115,7 @@ class ZorkOrchestratorV2:
                 memory.drop_episode()
             raise
         self._open = True
-        event = self._episodes.reopen(saved)
+        event = self.services.episode_log.resume(saved)
         for watcher in self._watchers:
             watcher.episode_resumed(event)
         self._watch.begin()
@@ -204,6 +204,7 @@ class ZorkOrchestratorV2:
         self.services.map.save_map_state()
         self.managers.export.export()
         event = self._episodes.close(reason, message, self._cycle.left_to_try())
+        self.managers.checkpoints.end(final=reason in FINAL_ENDINGS)
         # Set only now, so that an episode whose closing is interrupted by Ctrl-C is closed again.
         self._open = False
         for watcher in self._watchers:

@@ -48,7 +48,7 @@ def test_the_same_text_at_the_same_place_is_read_once_an_episode(bundled_story):
     assert [said.action for said in reader.asked][:3] == ["inventory", "look", "north"]
     assert reader.asked[0].known_exits == ("north",)
     asked = len(reader.asked)
-    manager.reset_episode()
+    manager.reset()
     manager.of_turn(steps[0])
     assert len(reader.asked) == asked + 1
 

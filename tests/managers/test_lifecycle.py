@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from managers.base import Manager
+from managers.base import BaseManager
 from managers.context_manager import ContextManager
 from managers.knowledge_manager import KnowledgeManager
 from managers.map_manager import MapManager
@@ -32,7 +32,7 @@ MADE_OF_THREE = {
     "rejection": RejectionManager,
     "state": StateManager,
 }
-LIFECYCLE = ("reset_episode", "reset", "process_turn", "process_periodic_update", "get_status")
+LIFECYCLE = ("reset", "process_turn", "process_periodic_update", "get_status")
 
 
 @pytest.fixture(scope="module")
@@ -43,12 +43,12 @@ def turns(tmp_path_factory) -> list[TurnRecord]:
         return list(run.services.history.recent(len(commands)))
 
 
-def live(workdir: Path, turns: list[TurnRecord], make: Callable[..., Manager]) -> tuple[Manager, GameState]:
+def live(workdir: Path, turns: list[TurnRecord], make: Callable[..., BaseManager]) -> tuple[BaseManager, GameState]:
     """A manager by itself, through an episode."""
     state = GameState()
     manager = make(logging.getLogger("tests"), GameConfiguration(zork_game_workdir=str(workdir)), state)
     state.reset_episode(1)
-    manager.reset_episode()
+    manager.reset()
     for record in turns:
         state.turn_count = record.turn
         state.record(record)

@@ -22,7 +22,7 @@ def test_calls_before_and_after_the_checkpoint_count_against_the_ceiling(tmp_pat
 
         def calls() -> ModelCalls:
             made = ModelCalls(logging.getLogger("test"), config, GameState(episode_id=1), model_settings(config))
-            made.reset_episode()
+            made.reset()
             return made
 
         killed = calls()

@@ -76,7 +76,7 @@ def test_who_fights_is_not_told_that_blows_repeat(bundled_story):
         game.start()
         steps = [game.act("jump") for _ in range(9)]
     for fighting in (True, False):
-        manager.reset_episode()
+        manager.reset()
         told = []
         for turn, step in enumerate(steps, 1):
             extraction = Extraction(combat=fighting, by="model")

@@ -85,7 +85,7 @@ def test_a_judge_that_was_wrong_too_often_is_heard_but_not_obeyed():
 def test_trust_is_each_judge_s_own_outlives_the_episode_and_can_be_won_back():
     manager = a_manager()
     overruled(manager, 4, in_vain=False)
-    manager.reset_episode()
+    manager.reset()
     assert manager.trust("model") < LEAST_TRUST < manager.trust("story")
     overruled(manager, 6, in_vain=True)
     assert manager.trust("model") >= LEAST_TRUST

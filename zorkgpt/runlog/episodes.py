@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Self
 
 from zorkgpt.encoding import as_json
+from zorkgpt.errors import WorkdirError
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, Event, TurnPlayed, from_record, to_record
 
 log = logging.getLogger("zorkgpt.runlog")
@@ -35,6 +36,23 @@ def episodes_in(workdir: Path) -> list[int]:
     if not runs.is_dir():
         return []
     return sorted(int(entry.name) for entry in runs.iterdir() if entry.is_dir() and entry.name.isdecimal())
+
+
+def claim_run_directory(workdir: Path, episode: int) -> bool:
+    """Create the folder of an episode and return True; False if it exists, because another process has claimed it.
+
+    Raises:
+        WorkdirError: The working directory can't be written.
+    """
+    try:
+        run_directory(workdir, episode).mkdir(parents=True)
+    except FileExistsError:
+        return False
+    except OSError as error:
+        raise WorkdirError(
+            f"The working directory {workdir} can't be written: {error.strerror}. Name another with --workdir."
+        ) from None
+    return True
 
 
 def read_events(path: Path, *, after: int = 0) -> Iterator[Event]:
