@@ -1,1 +1,4 @@
-"""Puts the parts of a run together and plays it: turns in `turn`, episodes in `zork_orchestrator_v2`."""
+"""Control flow: `turn.py` plays a turn, `zork_orchestrator_v2.py` an episode, `assembly.py` creates the real parts.
+
+`players.py` lists the players and chooses one. `services.py` defines what managers and players are built from.
+"""

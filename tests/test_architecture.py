@@ -52,6 +52,13 @@ def test_every_module_that_the_page_names_is_there():
     ] == []
 
 
+@pytest.mark.parametrize("package", [path.parent for path in MODULES if path.name == "__init__.py"], ids=str)
+def test_every_module_that_a_package_docstring_names_exists(package):
+    docstring = ast.get_docstring(ast.parse((package / "__init__.py").read_text(encoding="utf-8"))) or ""
+    named = re.findall(r"`([\w/]+\.py)`", docstring)
+    assert [name for name in named if not (package / name).exists() and not (ROOT / name).exists()] == []
+
+
 def test_a_turn_reaches_the_memory_file_in_ten_frames_of_ours(tmp_path):
     frames = measured(tmp_path)
     assert list(frames) == ["new", "seen again", "replaced"]

@@ -1,1 +1,5 @@
-"""The project's parts behind the interfaces of other frameworks, one module for each framework."""
+"""The game and the memory behind the interfaces of other frameworks, one module per framework.
+
+`tools.py` offers the memory as functions for models; `mcp.py`, `openai_agents.py` and `pydantic_ai.py` build on it.
+`text_game.py` is a `Game` that knows only text; `tales.py` builds on it.
+"""

@@ -1,1 +1,5 @@
-"""The prompt of the agent and the critic: sections in a fixed order, each within its own budget."""
+"""The prompt of the agent and the critic: sections in a fixed order, each with a token budget.
+
+`prompt.py` puts the sections of `sections.py` in order. `navigation.py` computes exits, routes and dangers from the
+map. `history.py` keeps recent turns and the summary of older ones. `prompt_section.py` fits items into a budget.
+"""

@@ -1,1 +1,5 @@
-"""Returning to states that were reached before, by playing again the commands that led there."""
+"""Returning to states of earlier episodes by replaying their commands.
+
+`archive.py` groups the states of all episodes into cells and chooses one, `replay.py` replays the commands that lead
+to it, and `trail.py` and `trail_file.py` read episodes from their logs.
+"""

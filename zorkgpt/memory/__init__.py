@@ -1,1 +1,13 @@
-"""A memory keyed by place, that knows how long each fact stays true."""
+"""A memory keyed by place that knows how long each fact stays true. It knows no game.
+
+`manager.py` is the interface and `models.py` defines the values. A turn becomes memories in three steps:
+
+1. `learning.py` decides whether to ask what the turn teaches (`triggers.py`), asks a synthesizer (`synthesis.py`),
+   and checks the answer against the ground truth.
+2. `dedup/` compares the new memory with existing ones; the word check is in `entailment/`.
+3. `writer.py` applies the change: lasting memories go to a store (`storage/`), ephemeral ones to the episode.
+
+`retrieval.py` selects what is shown at a place, and `search.py` searches all places. `credit/` counts whether
+memories were followed and worked. `upkeep/` audits, classifies, imports, exports and erases. `provenance.py` explains
+where a memory came from.
+"""

@@ -1,1 +1,1 @@
-"""The prompts of all roles."""
+"""Prompt templates, one per question to a model, and `render.py`, which fills them."""

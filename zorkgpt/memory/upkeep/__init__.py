@@ -1,1 +1,1 @@
-"""Upkeep of a whole memory file: audit against a fresh world, classification, import and export."""
+"""Upkeep of all memories: audit against a new world, classification, import, export and erasure."""
