@@ -128,7 +128,7 @@ def test_the_snippet_of_the_readme_prints_what_it_says(tmp_path, monkeypatch):
     assert shown == [coupon, "[NOTE] Milk in the cart: I put it there. [session]", coupon]
 
 
-@pytest.mark.parametrize("page", ["configuration.md", "environments.md", "langgraph.md", "telemetry.md", "toolsets.md"])
+@pytest.mark.parametrize("page", ["configuration.md", "environments.md", "integrations.md", "telemetry.md"])
 def test_the_snippets_of_the_pages_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     snippets = blocks((ROOT / "docs" / page).read_text(encoding="utf-8"), "python")

@@ -173,7 +173,7 @@ def test_read_only_means_that_nothing_can_be_changed(memory):
 
 
 def test_the_page_lists_the_tools(memory):
-    page = (ROOT / "docs" / "mcp.md").read_text("utf-8")
+    page = (ROOT / "docs" / "integrations.md").read_text("utf-8")
     assert set(re.findall(r"^\| `(\w+)\(", page, re.MULTILINE)) == READING | CHANGING
 
 
