@@ -63,8 +63,8 @@ class Trial:
     @property
     def effects(self) -> set[tuple]:
         step = self.step
-        moved = {("moved", move.item.num, move.destination) for move in step.moved}
-        changed = {("changed", change.item.num, change.attribute, change.value) for change in step.changed}
+        moved = {("moved", move.number, move.destination_number) for move in step.moved}
+        changed = {("changed", change.number, change.attribute, change.value) for change in step.changed}
         went, scored = step.before.location != step.after.location, step.before.score != step.after.score
         flags = (("went", went), ("score", scored), ("died", step.died))
         return moved | changed | {(name,) for name, true in flags if true}

@@ -48,6 +48,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from benchmarks.replay import Replay, State, Tried
+from game_interface.models import Item
 from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.entailment.compare import relation_of
 from zorkgpt.memory.models import Memory
@@ -377,12 +378,12 @@ class _Judge:
         said = {word.removesuffix("s") for word in words_of(f"{one.memory.title} {one.memory.text}")}
         self.replay.enter(first)
         things = self.replay.game.things()
-        holders = {thing.holder.num for thing in things if thing.holder}
+        holders = {thing.holder_number for thing in things}
         return any(
             words[-1].removesuffix("s") in said
             for thing in things
-            if (words := words_of(thing.item.name)) and not thing.carried
-            if not thing.fixed or thing.states or thing.alive or thing.item.num in holders
+            if (words := words_of(thing.name)) and not thing.carried
+            if not thing.fixed or thing.states or thing.alive or thing.number in holders
         )
 
 
@@ -442,7 +443,7 @@ class _Stock:
         return answers
 
     def _on_things(self, verb: str, state: State) -> list[str]:
-        names = (self._nouns.name(thing.item) for thing in self._replay.things_at(state))
+        names = (self._nouns.name(Item(thing.number, thing.name)) for thing in self._replay.things_at(state))
         return [f"{verb} {name}" for name in dict.fromkeys(names) if name]
 
     def _note(self, answers: dict[str, set], verb: str, place: int | None, action: str, tried: Tried) -> None:

@@ -8,10 +8,11 @@ from pathlib import Path
 
 from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.language import Scene
-from game_interface.models import ThingState, Transition
+from game_interface.models import Transition
 from session.outcome import affected_objects
 from zorkgpt.action_check import check_action
 from zorkgpt.memory.claims import OPPOSITE, Claim, Relation
+from zorkgpt.memory.objects import ThingState
 from zorkgpt.offline.phrases import is_dark
 from zorkgpt.runlog.episodes import episodes_in, read_episode
 from zorkgpt.runlog.events import TurnPlayed
@@ -260,9 +261,9 @@ class Replay:
 
     def _is_part_of_the_place(self, number: int) -> bool:
         """At hand and fixed, like a door, which the story keeps in no room."""
-        things = {thing.item.num: thing for thing in self.game.things()}
+        things = {thing.number: thing for thing in self.game.things()}
         thing = things.get(number)
-        return thing is not None and thing.fixed and (thing.holder is None or thing.holder.num not in things)
+        return thing is not None and thing.fixed and thing.holder_number not in things
 
     def is_movable(self, number: int) -> bool:
         """Known to be something that can be taken, or that moves by itself."""
@@ -327,8 +328,8 @@ def _effects(step: Transition, scene: Scene | None) -> set[tuple]:
     else:
         seen = (step.before.visible, step.before.carried, step.after.visible, step.after.carried)
         near = scene.in_scope | {item.num for items in seen for item in items or ()}
-    moved = {("moved", move.item.num, move.item.parent) for move in step.moved if move.item.num in near}
-    flips = {("flip", flip.item.num, flip.attribute, flip.value) for flip in step.changed if flip.item.num in near}
+    moved = {("moved", move.number, move.destination_number) for move in step.moved if move.number in near}
+    flips = {("flip", flip.number, flip.attribute, flip.value) for flip in step.changed if flip.number in near}
     held = {("held", item.num) for item in {*(step.before.inventory or ())} ^ {*(step.after.inventory or ())}}
     aboard = {("aboard", step.after.vehicle)} if step.before.vehicle != step.after.vehicle else set()
     return moved | flips | held | aboard

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from game_interface.language import Language, Scene
-from game_interface.models import Observation, PlacedObject, ThingState, Transition
+from game_interface.models import Observation, Transition
+from zorkgpt.memory.objects import PlacedObject, ThingState
 
 
 class StoryIdentity(Protocol):

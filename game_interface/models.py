@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from zorkgpt.memory.objects import AttributeChange, ObjectMove
+
 
 @dataclass(frozen=True, slots=True)
 class Location:
@@ -18,66 +20,7 @@ class Item:
     num: int
     name: str
     parent: int = 0
-    """Object number of its holder: the player, a container, the room; 0 for none."""
-
-
-@dataclass(frozen=True, slots=True)
-class ThingState:
-    """An object with its holder and its state."""
-
-    item: Item
-    holder: Item | None = None
-    """The container or supporter that holds it; None: the room or the player does, or it is not known."""
-    on_top: bool = False
-    """It is on its holder, not in it."""
-    carried: bool = False
-    worn: bool = False
-    fixed: bool = False
-    """It can't be taken, as far as the story tells."""
-    alive: bool = False
-    states: tuple[str, ...] = ()
-    """Its known states out of "open", "closed", "locked", "unlocked", "lit" and "unlit"."""
-
-
-@dataclass(frozen=True, slots=True)
-class PlacedObject:
-    """An object anywhere in the world, with the room that it is in."""
-
-    item: Item
-    room: Location | None
-    """The room that it is in, through whatever holds it; None: it is in no room."""
-    holder: int | None = None
-    """Object number of its holder; None where the room itself holds it."""
-    movable: bool = False
-    """It is known to be takeable or alive."""
-    states: tuple[str, ...] = ()
-    """See `ThingState.states`."""
-
-
-@dataclass(frozen=True, slots=True)
-class ObjectMove:
-    """An object changed its parent in the object tree."""
-
-    item: Item
-    """The object after the move."""
-    origin: Item | None
-    """Its parent before; None: it had none."""
-    destination: Item | None
-    """Its parent now; None: it has none."""
-    by_itself: bool = False
-    """It would have happened without the action too, or can't be the player's doing: a creature roams elsewhere."""
-
-
-@dataclass(frozen=True, slots=True)
-class AttributeChange:
-    """An attribute of an object was set or cleared."""
-
-    item: Item
-    attribute: str
-    """Its name if the meaning of the number is known ("open"), else "attribute 11"."""
-    value: bool
-    by_itself: bool = False
-    """As in `ObjectMove`: a lamp burns down."""
+    """Object number of its holder: the player, a container, the room; 0 if none or unknown."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from game_interface.models import Item, Location, Observation, ThingState
+from game_interface.models import Item, Location, Observation
 from managers.base import BaseManager
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
@@ -28,6 +28,7 @@ from zorkgpt.context.prompt import agent_values, critic_values
 from zorkgpt.context.sections import REASONED_TURNS, reasoning_formatted, shown_dangers, shown_points
 from zorkgpt.errors import LLMError
 from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.objects import ThingState
 from zorkgpt.memory.synthesis import RecentTurn
 from zorkgpt.player import Danger, PlayerContext, Route
 from zorkgpt.world.graph import MapGraph

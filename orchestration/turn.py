@@ -8,7 +8,7 @@ from functools import partial
 from time import perf_counter
 from typing import Any
 
-from game_interface.models import Observation, ThingState, Transition
+from game_interface.models import Observation, Transition
 from managers.base import BaseManager
 from managers.checkpoint_manager import CheckpointManager
 from managers.context_manager import ContextManager
@@ -26,6 +26,7 @@ from session.outcome import shows_outcome
 from session.stopwatch import Part, Stopwatch
 from zorkgpt.critic import Critic
 from zorkgpt.memory.models import MemoryEvent
+from zorkgpt.memory.objects import ThingState
 from zorkgpt.player import AgentDecision, Player, UndoRequested
 from zorkgpt.world.directions import OPPOSITE, canonical_direction, exit_name
 

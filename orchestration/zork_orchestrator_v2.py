@@ -11,7 +11,6 @@ from managers.resumable import FINAL_ENDINGS, SavedEpisode
 from orchestration.services import Services
 from orchestration.turn import Managers, TurnCycle
 from session.game_state import GameState
-from session.ground_truth import audited_things
 from session.history import TurnRecord
 from session.stopwatch import Part, Stopwatch
 from zorkgpt.critic import Critic
@@ -81,7 +80,7 @@ class ZorkOrchestratorV2:
         game, options, memory = self.services.game, self.services.options, self.services.memory
         text = game.reset()
         if memory and self.services.config.simple_memory.audit:
-            memory.audit(audited_things(game))
+            memory.audit(game.all_objects())
         opening = self._cycle.open(text)
         self._open = True
         event = self.services.episode_log.begin(

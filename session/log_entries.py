@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from game_interface.models import Item
 from session.history import TurnRecord
-from session.outcome import failed, had_effect
+from session.outcome import failed, had_effect, worked
 from zorkgpt.identity_cache import cached_by_identity
 from zorkgpt.llm.messages import Message, Usage
 from zorkgpt.llm.roles import Role
@@ -46,14 +46,14 @@ def turn_played(record: TurnRecord) -> TurnPlayed:
         parts_s=dict(record.parts_s),
         rejections=[_plain(rejection) for rejection in record.rejections],
         critic_score=record.critic_score,
-        effective=had_effect(step) and not (step.is_answer or step.fell_short),
+        effective=had_effect(step) and worked(step),
         extraction=_plain(record.extraction) if record.extraction else None,
         notices=list(record.notices),
         carried_before=_things(step.before.inventory if step.before.carried is None else step.before.carried),
         visible_before=_things(step.before.visible),
         dark=step.before.dark,
         vehicle_id=step.before.vehicle.num if step.before.vehicle else None,
-        changed=[[flip.item.num, flip.item.name, flip.attribute, flip.value] for flip in step.changed],
+        changed=[[flip.number, flip.name, flip.attribute, flip.value] for flip in step.changed],
     )
 
 

@@ -3,8 +3,9 @@
 import re
 from collections.abc import Iterator
 
-from game_interface.models import AttributeChange, Item, Observation, Transition
+from game_interface.models import Item, Observation, Transition
 from zorkgpt.identity_cache import cached_by_identity
+from zorkgpt.memory.objects import STATES
 
 # Verbs that are not meant to change anything: finding nothing changed says nothing about them.
 _LOOKING = {"look", "l", "examine", "x", "inspect", "describe", "read", "search", "inventory", "i", "inv"}
@@ -13,8 +14,6 @@ _WAITING = {"wait", "z"}
 _PASSIVE = _LOOKING | _SENSING | _WAITING
 
 
-_STATES = {"open": ("closed", "open"), "locked": ("unlocked", "locked"), "on": ("unlit", "lit")}
-"""Attribute → the state of a thing without it and with it."""
 _WORD = re.compile(r"[^\W_]+")
 
 
@@ -58,28 +57,23 @@ def _seen_changes(step: Transition) -> Iterator[str]:
     said = {word for text in (step.action, step.response) for word in _WORD.findall(text.lower())}
     told: set[int] = set()
     for change in step.changed:
-        words = _WORD.findall(change.item.name.lower())
-        in_sight = change.item.num in before | after or (bool(words) and words[-1] in said)
-        if in_sight and not change.by_itself and (state := _state(change)):
-            told.add(change.item.num)
-            yield f"{change.item.name}: {state}"
+        words = _WORD.findall(change.name.lower())
+        in_sight = change.number in before | after or (bool(words) and words[-1] in said)
+        if in_sight and not change.by_itself and change.attribute in STATES:
+            told.add(change.number)
+            yield f"{change.name}: {STATES[change.attribute][change.value]}"
     if step.before.location != step.after.location:
         return
     for move in step.moved:
-        number = move.item.num
+        number = move.number
         if number in held | told or move.by_itself:
             continue
         if number in after - before:
-            yield f"{move.item.name}: now in sight"
+            yield f"{move.name}: now in sight"
         elif number in before - after:
-            yield f"{move.item.name}: gone"
-        elif number in after and move.destination is not None:
-            yield f"{move.item.name}: now at {move.destination.name}"
-
-
-def _state(change: AttributeChange) -> str | None:
-    pair = _STATES.get(change.attribute)
-    return pair[change.value] if pair else None
+            yield f"{move.name}: gone"
+        elif number in after and move.destination_number is not None:
+            yield f"{move.name}: now at {move.destination}"
 
 
 def is_passive(action: str) -> bool:
@@ -139,9 +133,9 @@ def affected_objects(step: Transition) -> tuple[Item, ...]:
     """
     if step.before.location != step.after.location:
         return ()
-    moved = (move.item for move in step.moved if not move.by_itself)
-    changed = (change.item for change in step.changed if not change.by_itself)
-    return tuple({item.num: item for item in (*moved, *changed)}.values())
+    affected = {move.number: move.name for move in step.moved if not move.by_itself}
+    affected |= {change.number: change.name for change in step.changed if not change.by_itself}
+    return tuple(Item(number, name) for number, name in affected.items())
 
 
 @cached_by_identity

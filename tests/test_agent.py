@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from game_interface.models import Item, Location, Observation, ThingState
+from game_interface.models import Item, Location, Observation
 from tests.fixtures.chat_server import Answer, ChatServer, Status
 from zorkgpt.agent import Agent, AgentAnswer, parse_action, prompt_for
 from zorkgpt.errors import BudgetExceeded, InvalidAnswer, LLMError, LLMUnreachable
@@ -13,6 +13,7 @@ from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.llm.settings import LLMSettings
 from zorkgpt.llm.structured import form_of
 from zorkgpt.memory.models import Memory
+from zorkgpt.memory.objects import ThingState
 from zorkgpt.memory.synthesis import RecentTurn
 from zorkgpt.player import AgentDecision, Danger, Exit, NoRoute, Player, PlayerContext, Route, UntriedWays
 from zorkgpt.stand_in import StandIn
@@ -221,7 +222,7 @@ def test_the_model_is_told_what_is_known():
         route=Route("Pit", 14, ("down",)),
         failed_here=("climb bell", "eat bell"),
         deadly_here=("jump",),
-        things=(ThingState(Item(5, "bell", 12), states=("open",)), ThingState(Item(9, "hatch"), states=("closed",))),
+        things=(ThingState(5, "bell", states=("open",)), ThingState(9, "hatch", states=("closed",))),
         refused="The bell can't be climbed.",
         objectives=("Find the clapper.",),
         knowledge=("Bells call people.",),
@@ -329,7 +330,12 @@ What do you do? Reasons first, then the last line: ACTION: and one command."""
 def test_what_somebody_holds_is_not_told_as_in_them():
     ogre, club, sack, bread = Item(6, "ogre", 12), Item(7, "club", 6), Item(8, "sack", 12), Item(9, "bread", 8)
     seen = Observation(Location(12, "Hall"), (), (), (ogre, club, sack, bread), 0, 0)
-    things = (ThingState(ogre, alive=True), ThingState(club, ogre), ThingState(sack), ThingState(bread, sack))
+    things = (
+        ThingState(6, "ogre", alive=True),
+        ThingState(7, "club", 6, "ogre"),
+        ThingState(8, "sack"),
+        ThingState(9, "bread", 8, "sack"),
+    )
     assert '- Objects here: "ogre" (holds: "club"), "sack" (in it: "bread")\n' in told(
         PlayerContext(seen, "Hall", things=things)
     )

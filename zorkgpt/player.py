@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from game_interface.models import Item, Observation, ThingState
+from game_interface.models import Item, Observation
 from zorkgpt.errors import ZorkGPTError
 from zorkgpt.memory.models import Memory
+from zorkgpt.memory.objects import ThingState
 from zorkgpt.memory.synthesis import RecentTurn
 
 

@@ -21,8 +21,9 @@ from game_interface.core.observe import ViewReader
 from game_interface.core.worker import BranchComparison, Worker, WorkerFailure
 from game_interface.core.zmachine import View, changes
 from game_interface.language import GrammarLine, Language, TokenKind
-from game_interface.models import AttributeChange, ObjectMove, Transition
+from game_interface.models import Transition
 from zorkgpt.log import get_logger
+from zorkgpt.memory.objects import AttributeChange, ObjectMove
 
 log = get_logger("zorkgpt.game")
 
@@ -365,8 +366,8 @@ def _marked(after_action: Changes, after_control: Changes) -> Changes:
 
 
 def _move_key(move: ObjectMove) -> tuple[int, int | None]:
-    return move.item.num, move.destination.num if move.destination else None
+    return move.number, move.destination_number
 
 
 def _change_key(change: AttributeChange) -> tuple[int, str, bool]:
-    return change.item.num, change.attribute, change.value
+    return change.number, change.attribute, change.value

@@ -5,12 +5,13 @@ A refusal may set a flag or count how often it was given: the object tree then d
 
 from game_interface.core.profile import Profile
 from game_interface.models import Transition
+from zorkgpt.memory.objects import STATES
 
 _SHOWN_BY = {"open": "open", "close": "open", "shut": "open", "lock": "locked", "unlock": "locked"}
 """Verb → the attribute that shows whether it was done."""
 _HANDLING = frozenset({"take", "get", "drop", "put", "insert", "give"})
 """Verbs that move a thing."""
-_STATES = frozenset({"open", "locked", "on", "worn", "light"})
+_STATES = frozenset({*STATES, "worn", "light"})
 
 
 def fell_short(step: Transition, profile: Profile) -> bool:

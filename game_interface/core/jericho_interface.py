@@ -24,11 +24,12 @@ from game_interface.core.transcript import read_ending, without_status_line
 from game_interface.core.worker import InterpreterState, Worker, WorkerFailure
 from game_interface.core.zmachine import View, ZMachine
 from game_interface.language import Language, Scene, spelled_direction
-from game_interface.models import Item, Location, Observation, PlacedObject, ThingState, Transition
+from game_interface.models import Item, Location, Observation, Transition
 from game_interface.story import Story, find_story
 from zorkgpt.errors import CommandRefused, ConfigurationError, GameClosed, InterpreterError, StateError
 from zorkgpt.extras import require
 from zorkgpt.log import get_logger
+from zorkgpt.memory.objects import PlacedObject, ThingState
 
 log = get_logger("zorkgpt.game")
 

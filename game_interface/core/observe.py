@@ -8,13 +8,12 @@ from game_interface.core.light import Light, RoomState, state_of
 from game_interface.core.names import Names, is_shown
 from game_interface.core.profile import Profile
 from game_interface.core.zmachine import View, changes
-from game_interface.models import AttributeChange, Item, Location, ObjectMove, Observation
+from game_interface.models import Item, Location, Observation
+from zorkgpt.memory.objects import STATES, AttributeChange, ObjectMove
 
 _SEE_INTO = ("open", "transparent", "supporter", "animate")
 _BOOKKEEPING = ("visited", "moved", "workflag")
-"""Attributes for the story's own use: that they were set says nothing about the world."""
-_STATE_ATTRIBUTES = ("open", "locked", "on")
-"""Attributes of things at hand that decide whether an action works."""
+"""Attributes that stories keep for their own use. A change of one says nothing about the world."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +30,11 @@ class ViewReader:
 
     def item(self, view: View, number: int) -> Item:
         """Return an object as a value."""
-        name = view.name(number) if number == self.profile.player else self.names.of_thing(view, number)
-        return Item(number, name, view.parent(number))
+        return Item(number, self.name(view, number), view.parent(number))
+
+    def name(self, view: View, number: int) -> str:
+        """Return the name of an object."""
+        return view.name(number) if number == self.profile.player else self.names.of_thing(view, number)
 
     def place(self, view: View, number: int) -> Location:
         """Return a room as a value."""
@@ -119,7 +121,7 @@ class ViewReader:
         """Return `Observation.circumstances`."""
         numbers = sorted(item.num for item in carried or ())
         at_hand = {*numbers, *(item.num for item in visible or ()), *(self._doors(view, room) if room else ())}
-        state_attributes = self.profile.numbers_of(*_STATE_ATTRIBUTES)
+        state_attributes = self.profile.numbers_of(*STATES)
         states = sorted(
             (number, *sorted(found)) for number in at_hand if (found := view.attributes(number) & state_attributes)
         )
@@ -208,9 +210,10 @@ class ViewReader:
 
         moves = tuple(
             ObjectMove(
-                self.item(after, number),
-                self.item(before, origin) if origin else None,
-                self.item(after, destination) if destination else None,
+                number,
+                self.name(after, number),
+                *self._parent(before, origin),
+                *self._parent(after, destination),
                 by_itself=any(self._roams(before, after, each, at_hand) for each in (number, origin, destination)),
             )
             for number, origin, destination in difference.moved
@@ -218,7 +221,8 @@ class ViewReader:
         )
         flips = tuple(
             AttributeChange(
-                self.item(after, number),
+                number,
+                self.name(after, number),
                 self.profile.attribute_name(attribute),
                 value,
                 by_itself=any(
@@ -230,6 +234,9 @@ class ViewReader:
             if attribute not in ignored and counts(number)
         )
         return moves, flips
+
+    def _parent(self, view: View, number: int) -> tuple[int | None, str]:
+        return (number, self.name(view, number)) if number else (None, "nowhere")
 
     def hidden_changes(self, before: View, after: View) -> frozenset[tuple[int, ...]]:
         """Return the changes of the player object and of what is in closed containers before and after."""

@@ -8,7 +8,9 @@ from game_interface.core.grammar import property_words, word_addresses
 from game_interface.core.observe import ViewReader
 from game_interface.core.zmachine import View
 from game_interface.language import Language, Scene
-from game_interface.models import Item, Observation, PlacedObject, ThingState
+from game_interface.models import Item, Observation
+from zorkgpt.memory.claims import Relation
+from zorkgpt.memory.objects import STATES, PlacedObject, ThingState
 
 
 class SceneReader:
@@ -58,16 +60,16 @@ class SceneReader:
         for number in others:
             if self._is_shared_scenery(view, number):
                 thing = self._thing(view, self._reader.item(view, number), room, False)
-                if thing.states and thing.item.name:
-                    found.append(replace(thing, holder=None, on_top=False))
+                if thing.states and thing.name:
+                    found.append(replace(thing, holder_number=None, holder="", on_top=False))
         return tuple(found)
 
     def all_objects(self, view: View) -> tuple[PlacedObject, ...]:
         """Return every named object, the player and what it carries left out."""
         profile, found = self._reader.profile, []
         for number in range(1, view.machine.object_count + 1):
-            item, above = self._reader.item(view, number), view.ancestors(number)
-            if not item.name or profile.player in (number, *above):
+            name, above = self._reader.name(view, number), view.ancestors(number)
+            if not name or profile.player in (number, *above):
                 continue
             if profile.rooms_parent:
                 # What is not below the rooms' parent is out of play.
@@ -76,7 +78,17 @@ class SceneReader:
             named = profile.named_attributes(view, number)
             movable = named.get("takeable", False) or named.get("animate", False)
             holder = above[0] if len(above) > 1 else None
-            found.append(PlacedObject(item, room, holder, movable, tuple(_states(named))))
+            found.append(
+                PlacedObject(
+                    number,
+                    name,
+                    room.num if room else None,
+                    room.name if room else "",
+                    holder,
+                    movable,
+                    tuple(_states(named)),
+                )
+            )
         return tuple(found)
 
     def _is_shared_scenery(self, view: View, number: int) -> bool:
@@ -95,8 +107,10 @@ class SceneReader:
         named = self._named_attributes(view, item.num, view.attributes(item.num)) if profile.attributes else {}
         held_by = item.parent if item.parent not in (0, room, profile.player) else 0
         return ThingState(
-            item,
-            holder=self._reader.item(view, held_by) if held_by else None,
+            item.num,
+            item.name,
+            held_by or None,
+            self._reader.name(view, held_by) if held_by else "",
             on_top=bool(held_by) and profile.has(view, held_by, "supporter"),
             carried=carried,
             worn=named.get("worn", False),
@@ -160,10 +174,10 @@ def _in_every_room(reader: ViewReader, view: View, language: Language) -> frozen
 def _states(named: Mapping[str, bool]) -> Iterator[str]:
     """Yield the states of a thing that can be in more than one, as far as its attributes tell."""
     if named.get("openable") or (named.get("door") and "openable" not in named):
-        yield "open" if named.get("open") else "closed"
+        yield STATES["open"][named.get("open", False)].value
     if named.get("lockable"):
-        yield "locked" if named.get("locked") else "unlocked"
+        yield STATES["locked"][named.get("locked", False)].value
     if named.get("switchable") or (named.get("light") and "switchable" not in named):
-        yield "lit" if named.get("on") else "unlit"
+        yield STATES["on"][named.get("on", False)].value
     elif named.get("light"):
-        yield "lit"
+        yield Relation.LIT.value

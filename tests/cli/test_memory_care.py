@@ -3,7 +3,6 @@
 import pytest
 
 from game_interface.core.jericho_interface import JerichoInterface
-from session.ground_truth import audited_things
 from tests.fixtures.chat_server import ChatServer
 from zorkgpt.cli.app import run
 from zorkgpt.cli.process import ExitCode
@@ -103,8 +102,8 @@ def test_a_model_proposes_where_one_is_configured(file, monkeypatch, answer, exp
 
 def test_the_audit_marks_what_a_fresh_world_contradicts(file, capsys):
     with JerichoInterface() as game:
-        numbers = {thing.room_name: thing.room for thing in audited_things(game)}
-        sword = next(thing.number for thing in audited_things(game) if thing.name == "short sword")
+        numbers = {thing.room_name: thing.room for thing in game.all_objects()}
+        sword = next(thing.number for thing in game.all_objects() if thing.name == "short sword")
     hall, kitchen = numbers["Hall"], numbers["Kitchen"]
     file.write_text(
         f"# Location Memories\n\n## Location {hall}: Hall\n**Visits:** 1 | **Episodes:** 1\n\n### Memories\n\n"

@@ -107,4 +107,4 @@ def test_without_the_audit_what_the_fresh_world_denies_is_still_shown(tmp_path, 
 
 def pear_of(run) -> int:
     with JerichoInterface(story=run.story) as game:
-        return next(each.item.num for each in game.all_objects() if each.item.name == "pear")
+        return next(each.number for each in game.all_objects() if each.name == "pear")

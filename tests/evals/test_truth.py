@@ -35,7 +35,7 @@ def orchard(game):
 
 
 def number(game: JerichoInterface, name: str) -> int:
-    return next(each.item.num for each in game.things() if each.item.name == name)
+    return next(each.number for each in game.things() if each.name == name)
 
 
 def saying(*claims: Claim, **more) -> Memory:
@@ -113,7 +113,7 @@ def test_how_long_an_untrue_memory_is_shown_is_counted_from_first_to_last():
 def test_what_a_model_stores_that_is_not_so_costs_precision_and_recall(tmp_path):
     with JerichoInterface() as game:
         game.reset()
-        pear = next(each.item.num for each in game.all_objects() if each.item.name == "pear")
+        pear = next(each.number for each in game.all_objects() if each.name == "pear")
     commands, numbers = iter((*TO_THE_ORCHARD, "take pear", "west", "look")), iter(range(99))
 
     def answer(asked):

@@ -45,11 +45,11 @@ def until(game: JerichoInterface, action: str) -> Transition:
 
 
 def named(step: Transition) -> set[str]:
-    return {one.item.name for one in (*step.moved, *step.changed) if not one.by_itself}
+    return {one.name for one in (*step.moved, *step.changed) if not one.by_itself}
 
 
 def by_itself(step: Transition) -> set[str]:
-    return {one.item.name for one in (*step.moved, *step.changed) if one.by_itself}
+    return {one.name for one in (*step.moved, *step.changed) if one.by_itself}
 
 
 # Effects that no object shows

@@ -96,7 +96,7 @@ def test_what_is_visible_or_carried_can_be_referred_to_and_is_at_hand(game, comm
         now, scene = game.observe(), game.scene()
         numbers = {item.num for item in (*now.visible, *now.carried)}
         assert numbers <= scene.in_scope
-        assert numbers <= {thing.item.num for thing in game.things()}
+        assert numbers <= {thing.number for thing in game.things()}
         assert {item.num for item in now.inventory} == scene.held <= scene.carried
         assert all(game.get_object_attributes(number) == scene.attributes[number] for number in numbers)
 
@@ -106,9 +106,9 @@ def test_all_objects_are_in_the_room_in_which_the_player_sees_them(game, command
     for command in commands[:10]:
         game.act(command)
         now = game.observe()
-        placed = {each.item.num: each for each in game.all_objects()}
+        placed = {each.number: each for each in game.all_objects()}
         assert placed.keys().isdisjoint(item.num for item in now.carried)
-        assert {placed[item.num].room for item in now.visible if item.name} <= {now.location}
+        assert {placed[item.num].room for item in now.visible if item.name} <= {now.location.num}
 
 
 def test_the_story_says_which_one_it_is(game):

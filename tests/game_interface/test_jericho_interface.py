@@ -61,20 +61,20 @@ def test_the_opening_tells_place_things_and_score(zork):
 def test_a_command_tells_what_it_moved_and_changed(zork):
     zork.act("open mailbox")
     taken = zork.act("Take leaflet.")
-    (move,) = (move for move in taken.moved if move.item.num == 161)
-    assert (move.item.name, move.origin.name, move.destination.name) == ("leaflet", "small mailbox", "cretin")
+    (move,) = (move for move in taken.moved if move.number == 161)
+    assert (move.name, move.origin, move.destination) == ("leaflet", "small mailbox", "cretin")
     assert taken.action == "Take leaflet."
     assert taken.response == "Taken."
     assert names(taken.after.inventory) == ["leaflet"]
     assert names(taken.before.visible) == ["door", "small mailbox", "leaflet"]
     opened = zork.act("close mailbox")
-    assert ("small mailbox", "open", False) in {(it.item.name, it.attribute, it.value) for it in opened.changed}
+    assert ("small mailbox", "open", False) in {(it.name, it.attribute, it.value) for it in opened.changed}
 
 
 def test_going_somewhere_is_no_move_of_the_player_object(zork):
     went = zork.act("north")
     assert went.after.location == Location(81, "North of House")
-    assert zork.profile.player not in {move.item.num for move in went.moved}
+    assert zork.profile.player not in {move.number for move in went.moved}
 
 
 def test_attributes_go_by_names(zork):

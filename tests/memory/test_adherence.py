@@ -7,7 +7,8 @@ import pytest
 from tests.fixtures.memory import memory
 from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.credit.adherence import borne_out, outcome_in_words
-from zorkgpt.memory.models import AttributeChanged, ObjectMoved, ZMachineContext
+from zorkgpt.memory.models import ZMachineContext
+from zorkgpt.memory.objects import AttributeChange, ObjectMove
 
 PLAIN = memory("Move the rug", category="SUCCESS", text="Move the rug: it hides a trap door.")
 RUG = memory("Rug", category="DISCOVERY", text="It hides a trap door.", action="move rug")
@@ -21,8 +22,8 @@ NOTHING = ZMachineContext(nothing_changed=True, turn=7)
 UNSEEN = ZMachineContext(turn=7)
 MOVED = ZMachineContext(location_changed=True, location_before=5, location_after=6, destination_name="Kitchen", turn=7)
 TAKEN = ZMachineContext(inventory_changed=True, turn=7)
-THIEF = ZMachineContext(turn=7, moved=(ObjectMoved(9, "thief", 5, "Hall", 6, "Attic"),))
-GATE = ZMachineContext(turn=7, changed=(AttributeChanged(4, "iron gate", "open", True),))
+THIEF = ZMachineContext(turn=7, moved=(ObjectMove(9, "thief", 5, "Hall", 6, "Attic"),))
+GATE = ZMachineContext(turn=7, changed=(AttributeChange(4, "iron gate", "open", True),))
 
 
 @pytest.mark.parametrize(
@@ -109,8 +110,8 @@ def test_the_outcome_is_told_in_the_words_of_the_object_tree():
         score_delta=5,
         location_changed=True,
         destination_name="Kitchen",
-        moved=(ObjectMoved(3, "lamp", 5, "Hall", 1, "you"),),
-        changed=(AttributeChanged(4, "gate", "open", False),),
+        moved=(ObjectMove(3, "lamp", 5, "Hall", 1, "you"),),
+        changed=(AttributeChange(4, "gate", "open", False),),
     )
     assert outcome_in_words(turn) == "came to Kitchen; score +5; lamp: Hall → you; gate: not open"
     assert [outcome_in_words(one) for one in (DIED, NOTHING, UNSEEN, TAKEN)] == [

@@ -6,15 +6,16 @@ from tests.fixtures.memory import memory
 from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.editing import Edit
 from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.objects import PlacedObject
 from zorkgpt.memory.retrieval import LocatedMemory
-from zorkgpt.memory.upkeep.audit import AuditVerdict, Thing, held_against
+from zorkgpt.memory.upkeep.audit import AuditVerdict, held_against
 
 HALL, KITCHEN = 5, 6
-SWORD = Thing(1, "elvish sword", HALL, "Hall", movable=True)
-CASE = Thing(2, "case", KITCHEN, "Kitchen", states=("closed",))
-LAMP = Thing(3, "lamp", KITCHEN, "Kitchen", holder=2, movable=True, states=("unlit",))
-ROCK = Thing(4, "rock", HALL, "Hall")
-COIN = Thing(5, "coin", None, movable=True)
+SWORD = PlacedObject(1, "elvish sword", HALL, "Hall", movable=True)
+CASE = PlacedObject(2, "case", KITCHEN, "Kitchen", states=("closed",))
+LAMP = PlacedObject(3, "lamp", KITCHEN, "Kitchen", holder=2, movable=True, states=("unlit",))
+ROCK = PlacedObject(4, "rock", HALL, "Hall")
+COIN = PlacedObject(5, "coin", None, movable=True)
 WORLD = (SWORD, CASE, LAMP, ROCK, COIN)
 
 

@@ -14,7 +14,8 @@ from zorkgpt.memory.answers import MemorySynthesisResponse
 from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.judgment_cache import JudgmentCache
 from zorkgpt.memory.manager import SimpleMemoryManager
-from zorkgpt.memory.models import AttributeChanged, ObjectMoved, ZMachineContext
+from zorkgpt.memory.models import ZMachineContext
+from zorkgpt.memory.objects import AttributeChange, ObjectMove
 from zorkgpt.memory.triggers import Trigger
 
 NOTHING = MemorySynthesisResponse(should_remember=False)
@@ -75,7 +76,7 @@ def test_what_is_passed_over_counts_as_seen_again(play, state):
         ("pull rug", "It is too heavy to move.", PULL[2], 5),
         ("pull rug", PULL[1], PULL[2] | {"score_before": 5, "score_after": 5}, 5),
         ("pull rug", PULL[1], PULL[2] | {"inventory_after": ("rug",), "inventory_before": ("rug",)}, 5),
-        ("pull rug", PULL[1], PULL[2] | {"moved": (ObjectMoved(7, "rug", 5, "Hall", 6, "Attic"),)}, 5),
+        ("pull rug", PULL[1], PULL[2] | {"moved": (ObjectMove(7, "rug", 5, "Hall", 6, "Attic"),)}, 5),
         ("pull rug", PULL[1], PULL[2] | {"state": (Claim(Relation.OPEN, 3, "door"),)}, 5),
         ("pull rug", PULL[1], PULL[2] | {"first_visit": True}, 5),
         (*PULL, 6),
@@ -170,7 +171,7 @@ def test_what_a_person_deleted_comes_back_when_the_same_is_seen_again(play, stat
     assert [one.title for one in manager.memory_cache[5]] == ["Rug"]
 
 
-LAMP = {"moved": (ObjectMoved(7, "brass lamp", 4, "you", 5, "Hall"),), "inventory_changed": True}
+LAMP = {"moved": (ObjectMove(7, "brass lamp", 4, "you", 5, "Hall"),), "inventory_changed": True}
 DROPPED = ("drop lamp", "Dropped.", LAMP)
 
 
@@ -280,7 +281,7 @@ def test_lines_of_many_processes_stay_whole(tmp_path):
         ("ask_on_long_response", {"response_length": 101}, Trigger.LONG_RESPONSE),
         (
             "ask_on_object_change",
-            {"changed": (AttributeChanged(3, "door", "open", True),)},
+            {"changed": (AttributeChange(3, "door", "open", True),)},
             Trigger.OBJECTS,
         ),
         ("ask_on_refusal", {"nothing_changed": True}, Trigger.NOTHING_CHANGED),

@@ -4,7 +4,8 @@ import pytest
 from pydantic import ValidationError
 
 from zorkgpt.memory.answers import MemorySynthesisResponse
-from zorkgpt.memory.models import AttributeChanged, ObjectMoved, ZMachineContext
+from zorkgpt.memory.models import ZMachineContext
+from zorkgpt.memory.objects import AttributeChange, ObjectMove
 
 COMPLETE = {
     "should_remember": True,
@@ -61,6 +62,6 @@ def test_a_ground_truth_may_be_a_dictionary_with_some_of_its_fields():
 
 
 def test_what_came_about_by_itself_is_not_what_the_action_did():
-    cat = ObjectMoved(9, "cat", 1, "Hall", 2, "Yard", by_itself=True)
+    cat = ObjectMove(9, "cat", 1, "Hall", 2, "Yard", by_itself=True)
     assert not ZMachineContext(moved=(cat,)).acted
-    assert ZMachineContext(moved=(cat,), changed=(AttributeChanged(7, "box", "open", True),)).acted
+    assert ZMachineContext(moved=(cat,), changed=(AttributeChange(7, "box", "open", True),)).acted

@@ -10,7 +10,8 @@ from tests.fixtures.small_world import SmallWorld
 from zorkgpt.memory.answers import MemorySynthesisResponse
 from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.manager import SimpleMemoryManager
-from zorkgpt.memory.models import AttributeChanged, ObjectMoved, ThingAtHand, ZMachineContext
+from zorkgpt.memory.models import ZMachineContext
+from zorkgpt.memory.objects import AttributeChange, ObjectMove, ThingState
 from zorkgpt.memory.synthesis import prompt_for
 
 KEY = Claim(Relation.HERE, small_world.KEY, "brass key")
@@ -54,8 +55,8 @@ def test_the_memory_is_asked_with_what_is_so_after_the_turn(tmp_path):
     answers = Answers()
     with SimpleMemoryManager.open(tmp_path, synthesizer=answers) as kept:
         kept.add_memory(small_world.JETTY, "Jetty", memory("Key", "core", text="A key lies here.", claims=(KEY,)))
-        key = ThingAtHand(small_world.KEY, "brass key", carried=True)
-        took = ObjectMoved(small_world.KEY, "brass key", small_world.JETTY, "Jetty", small_world.PLAYER, "you")
+        key = ThingState(small_world.KEY, "brass key", carried=True)
+        took = ObjectMove(small_world.KEY, "brass key", small_world.JETTY, "Jetty", small_world.PLAYER, "you")
         turn = ZMachineContext(turn=1, score_delta=5, moved=(took,), things=(key,), inventory_after=("brass key",))
         kept.record_action_outcome(small_world.JETTY, "Jetty", "take key", "Taken.", turn)
     assert answers.requests[0].now == {"Key": "brass key carried"}
@@ -84,7 +85,7 @@ def test_what_is_unconfirmed_elsewhere_is_asked_about_when_its_thing_is_handled(
     with SimpleMemoryManager.open(tmp_path, synthesizer=answers) as kept:
         maybe = memory("Door", text="The door may be stuck for good.", status=status, claims=(claimed,))
         kept.add_memory(small_world.LAMP_ROOM, "Lamp Room", maybe)
-        opened = AttributeChanged(small_world.DOOR, "oak door", "open", True)
+        opened = AttributeChange(small_world.DOOR, "oak door", "open", True)
         turn = ZMachineContext(turn=4, changed=(opened,))
         kept.record_action_outcome(small_world.COTTAGE, "Cottage", "open door", "It swings open.", turn)
         (now,) = kept.memory_cache[small_world.LAMP_ROOM]
@@ -104,7 +105,7 @@ def test_in_the_bundled_story_the_object_tree_bears_out_every_word(tmp_path):
             run.reset_episode()
             for _ in WALKTHROUGH:
                 now = game.observe()
-                things = {placed.item.num: placed for placed in game.all_objects()}
+                things = {placed.number: placed for placed in game.all_objects()}
                 carried = {item.num for item in now.carried or ()}
                 text = kept.get_location_memory(now.location.num)
                 for one in kept.memory_cache.get(now.location.num, ()):

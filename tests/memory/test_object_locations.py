@@ -3,28 +3,29 @@
 import pytest
 
 from zorkgpt.memory.claims import Claim, Relation
-from zorkgpt.memory.models import AttributeChanged, ObjectMoved, ThingAtHand, ZMachineContext
+from zorkgpt.memory.models import ZMachineContext
 from zorkgpt.memory.object_locations import HandledThings
+from zorkgpt.memory.objects import AttributeChange, ObjectMove, ThingState
 
 HALL, ATTIC, YOU, BOX = 5, 6, 1, 9
 
 
 def took(origin=HALL, at=HALL, **more):
-    move = ObjectMoved(4, "sword", origin, "", YOU, "you", **more)
+    move = ObjectMove(4, "sword", origin, "", YOU, "you", **more)
     return ZMachineContext(location_before=at, moved=(move,), inventory_after=("sword",))
 
 
 def put(into=ATTIC, at=ATTIC):
-    move = ObjectMoved(4, "sword", YOU, "you", into, "")
+    move = ObjectMove(4, "sword", YOU, "you", into, "")
     return ZMachineContext(location_before=at, moved=(move,), inventory_before=("sword",))
 
 
 def strayed():
-    return ZMachineContext(location_before=ATTIC, moved=(ObjectMoved(4, "sword", HALL, "", ATTIC, "", by_itself=True),))
+    return ZMachineContext(location_before=ATTIC, moved=(ObjectMove(4, "sword", HALL, "", ATTIC, "", by_itself=True),))
 
 
 def opened(value=True, **more):
-    return ZMachineContext(location_before=HALL, changed=(AttributeChanged(9, "box", "open", value, **more),))
+    return ZMachineContext(location_before=HALL, changed=(AttributeChange(9, "box", "open", value, **more),))
 
 
 HERE = Claim(Relation.HERE, 4)
@@ -76,7 +77,7 @@ def test_what_was_so_before_is_known():
 
 def test_it_goes_on_after_an_interruption():
     things, resumed = HandledThings(), HandledThings()
-    cat = ObjectMoved(8, "cat", HALL, "", ATTIC, "", by_itself=True)
+    cat = ObjectMove(8, "cat", HALL, "", ATTIC, "", by_itself=True)
     for turn in (took(), ZMachineContext(location_before=HALL, moved=(cat,))):
         things.note(turn)
     resumed.restore(things.to_list(), strayed=[(number, origin) for number, origin in things.strayed()])
@@ -89,17 +90,15 @@ def test_it_goes_on_after_an_interruption():
 
 
 def lost(number, name, origin=HALL, **more):
-    return ZMachineContext(
-        location_before=HALL, moved=(ObjectMoved(number, name, origin, "", None, "nowhere", **more),)
-    )
+    return ZMachineContext(location_before=HALL, moved=(ObjectMove(number, name, origin, "", None, "nowhere", **more),))
 
 
 def closed_itself(**more):
-    return ZMachineContext(changed=(AttributeChanged(9, "box", "open", False, by_itself=True),), **more)
+    return ZMachineContext(changed=(AttributeChange(9, "box", "open", False, by_itself=True),), **more)
 
 
 CLOSED = Claim(Relation.CLOSED, BOX)
-BOX_HERE, SWORD_CARRIED = ThingAtHand(BOX, "box", states=("open",)), ThingAtHand(4, "sword", carried=True)
+BOX_HERE, SWORD_CARRIED = ThingState(BOX, "box", states=("open",)), ThingState(4, "sword", carried=True)
 
 
 @pytest.mark.parametrize(
@@ -175,5 +174,5 @@ def test_what_is_missing_where_everything_is_in_sight_is_gone(in_sight, at_hand,
 
 def test_a_thing_that_stayed_behind_is_not_at_hand():
     things = HandledThings()
-    things.see([ThingAtHand(BOX, "box", states=("open",), left_behind=True)])
+    things.see([ThingState(BOX, "box", states=("open",), left_behind=True)])
     assert things.instead_of(HALL, [CLOSED]) == ""

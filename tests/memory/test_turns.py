@@ -13,7 +13,8 @@ from zorkgpt.memory.echo_filter import EchoFilter
 from zorkgpt.memory.episode_state import recent_turns
 from zorkgpt.memory.learning import resolve_title
 from zorkgpt.memory.manager import SimpleMemoryManager
-from zorkgpt.memory.models import AttributeChanged, MemoryEvent, ObjectMoved, ThingAtHand, ZMachineContext
+from zorkgpt.memory.models import MemoryEvent, ZMachineContext
+from zorkgpt.memory.objects import AttributeChange, ObjectMove, ThingState
 from zorkgpt.memory.settings import checked_window
 from zorkgpt.memory.synthesis import RecentTurn
 from zorkgpt.memory.triggers import Trigger, reasons_to_remember
@@ -89,8 +90,8 @@ def test_core_on_a_later_visit_is_kept_as_permanent(play, caplog):
 @pytest.mark.parametrize(
     ("facts", "claim"),
     [
-        ({"moved": (ObjectMoved(4, "lantern", 7, "box", 5, "Hall"),)}, Claim(Relation.HERE, 4)),
-        ({"changed": (AttributeChanged(4, "lantern", "on", True),)}, Claim(Relation.LIT, 4)),
+        ({"moved": (ObjectMove(4, "lantern", 7, "box", 5, "Hall"),)}, Claim(Relation.HERE, 4)),
+        ({"changed": (AttributeChange(4, "lantern", "on", True),)}, Claim(Relation.LIT, 4)),
     ],
 )
 def test_core_about_what_the_action_itself_moved_or_changed_is_kept_for_the_episode(play, facts, claim):
@@ -203,12 +204,12 @@ def test_pairs_of_action_and_response_get_their_turn_and_place_from_the_reasonin
 
 HELD = {"inventory_changed": True, "first_visit": False}
 TAKEN = HELD | {
-    "moved": (ObjectMoved(4, "short sword", 5, "Hall", 1, "you"),),
+    "moved": (ObjectMove(4, "short sword", 5, "Hall", 1, "you"),),
     "location_before": 5,
     "inventory_after": ("short sword",),
 }
 PUT = HELD | {
-    "moved": (ObjectMoved(4, "short sword", 1, "you", 6, "Attic"),),
+    "moved": (ObjectMove(4, "short sword", 1, "you", 6, "Attic"),),
     "inventory_before": ("short sword",),
     "location_before": 6,
 }
@@ -225,7 +226,7 @@ def test_lasting_memories_of_where_the_agent_put_a_thing_are_kept_for_the_episod
     manager = play(NOTHING, NOTHING, seen, remember("Sword cuts ropes"))
     carried_to_the_attic(manager)
     state.turn_count += 1
-    things = {"things": (ThingAtHand(4, "short sword"),)}
+    things = {"things": (ThingState(4, "short sword"),)}
     look = {"response_length": 200, "first_visit": False} | things
     manager.record_action_outcome(6, "Attic", "look", "Attic", look)
     manager.record_action_outcome(6, "Attic", "cut rope", "It falls.", {"score_delta": 5, "first_visit": False})
@@ -299,7 +300,7 @@ def test_what_is_no_longer_so_in_this_episode_is_not_believed_any_longer(play):
     carried_to_the_attic(manager)
     assert kept(manager, 5) == [("I carry the sword", "ephemeral", "SUPERSEDED")]
     assert kept(manager, 6) == [("I left the sword here", "ephemeral", "ACTIVE")]
-    again = {"moved": (ObjectMoved(4, "short sword", 6, "Attic", 1, "you"),), "inventory_after": ("short sword",)}
+    again = {"moved": (ObjectMove(4, "short sword", 6, "Attic", 1, "you"),), "inventory_after": ("short sword",)}
     manager.record_action_outcome(6, "Attic", "take sword", "Taken.", HELD | again)
     assert kept(manager, 6) == [("I left the sword here", "ephemeral", "SUPERSEDED")]
     (gone,) = manager.ephemeral_cache[6]
@@ -449,7 +450,7 @@ def test_the_right_key_is_learned_beside_the_wrong_one_from_plain_dicts(play):
     manager = play(wrong, right)
     facts = {"score_before": 0, "score_after": 0, "location_before": 5, "location_after": 5, "nothing_changed": True}
     manager.record_action_outcome(5, "Hall", "unlock door with rusty key", "It does not fit.", facts)
-    opened = facts | {"nothing_changed": False, "changed": (AttributeChanged(3, "door", "locked", False),)}
+    opened = facts | {"nothing_changed": False, "changed": (AttributeChange(3, "door", "locked", False),)}
     manager.record_action_outcome(5, "Hall", "unlock door with brass key", "Click.", opened)
     assert kept(manager, 5) == [("Rusty key", "permanent", "SUPERSEDED"), ("Brass key", "permanent", "ACTIVE")]
 
@@ -572,7 +573,7 @@ def test_what_a_memory_says_of_this_action_in_this_state_is_seen_again_and_not_a
 
 
 def test_another_response_to_the_same_blow_in_the_same_state_is_asked_about(play):
-    wounds = (AttributeChanged("ogre", 9, "attribute 6", True),)
+    wounds = (AttributeChange(9, "ogre", "attribute 6", True),)
     fight = {"changed": wounds, "state": (Claim(Relation.CARRIED, 4, "sword"),)}
     hurt = remember("A blow hurts the ogre", category="SUCCESS", action="attack ogre", text="He bleeds.")
     dead = remember("Two blows kill the ogre", category="SUCCESS", action="attack ogre", text="He dies.")

@@ -15,7 +15,8 @@ from zorkgpt.llm.structured import json_schema
 from zorkgpt.memory.answers import MemorySynthesisResponse
 from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.model_synthesizer import ModelSynthesizer, SynthesisAnswer
-from zorkgpt.memory.models import Memory, ObjectMoved, ThingAtHand, ZMachineContext
+from zorkgpt.memory.models import Memory, ZMachineContext
+from zorkgpt.memory.objects import ObjectMove, ThingState
 from zorkgpt.memory.synthesis import RecentTurn, SynthesisRequest
 
 NOTHING = {"should_remember": False}
@@ -35,7 +36,7 @@ REQUEST = SynthesisRequest(
         inventory_before=("ladder",),
         inventory_changed=True,
         turn=9,
-        moved=(ObjectMoved(7, "ladder", 4, "yourself", 5, "Barn"),),
+        moved=(ObjectMove(7, "ladder", 4, "yourself", 5, "Barn"),),
     ),
     memories=(
         Memory("NOTE", 'The "old" ladder', 1, "2", 0, "It leans on the wall.", "core"),
@@ -119,8 +120,8 @@ def test_what_a_fact_is_about_comes_back_in_fields_and_what_can_not_be_read_of_i
 
 
 def test_the_model_is_told_what_is_at_hand_by_number():
-    lamp = ThingAtHand(7, "lamp", 9, "shelf", on_top=True, states=("unlit",))
-    request = with_(context=replace(REQUEST.context, things=(lamp, ThingAtHand(8, "gate", fixed=True))))
+    lamp = ThingState(7, "lamp", 9, "shelf", on_top=True, states=("unlit",))
+    request = with_(context=replace(REQUEST.context, things=(lamp, ThingState(8, "gate", fixed=True))))
     assert '- 7 "lamp": on 9 "shelf", unlit\n- 8 "gate"\n' in prompt_of(request)
 
 

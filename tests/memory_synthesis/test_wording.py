@@ -2,11 +2,12 @@
 
 import pytest
 
-from zorkgpt.memory.models import AttributeChanged, ObjectMoved, ThingAtHand, ZMachineContext
+from zorkgpt.memory.models import ZMachineContext
+from zorkgpt.memory.objects import AttributeChange, ObjectMove, ThingState
 from zorkgpt.memory.synthesis import SynthesisRequest, facts_in_words, signals, things_in_words
 
-LADDER_DROPPED = ObjectMoved(7, "ladder", 4, "yourself", 5, "Barn")
-LADDER_TAKEN = ObjectMoved(7, "ladder", 5, "Barn", 4, "yourself")
+LADDER_DROPPED = ObjectMove(7, "ladder", 4, "yourself", 5, "Barn")
+LADDER_TAKEN = ObjectMove(7, "ladder", 5, "Barn", 4, "yourself")
 
 
 def request(action: str = "look", response: str = "Ok.", *, arrival: bool = False, **context) -> SynthesisRequest:
@@ -37,8 +38,8 @@ def request(action: str = "look", response: str = "Ok.", *, arrival: bool = Fals
         (
             {
                 "inventory_after": ("ladder",),
-                "moved": (LADDER_TAKEN, ObjectMoved(8, "hay", 5, "Barn", None, "nowhere")),
-                "changed": (AttributeChanged(3, "gate", "open", True), AttributeChanged(3, "gate", "locked", False)),
+                "moved": (LADDER_TAKEN, ObjectMove(8, "hay", 5, "Barn", None, "nowhere")),
+                "changed": (AttributeChange(3, "gate", "open", True), AttributeChange(3, "gate", "locked", False)),
                 "died": True,
             },
             [
@@ -86,14 +87,14 @@ def test_the_opening_is_no_command():
 
 def test_what_comes_to_a_place_that_the_player_has_left_is_not_told():
     left = {"location_changed": True, "location_before": 5, "location_after": 6}
-    comes, follows = ObjectMoved(9, "rat", 40, "Attic", 5, "Barn"), ObjectMoved(9, "rat", 5, "Barn", 6, "Yard")
+    comes, follows = ObjectMove(9, "rat", 40, "Attic", 5, "Barn"), ObjectMove(9, "rat", 5, "Barn", 6, "Yard")
     assert signals(request("north", "Yard", moved=(comes,), **left)) == signals(request("north", "Yard", **left))
     assert 'The rat moved from "Barn" to "Yard".' in facts_in_words(request("north", moved=(follows,), **left))
 
 
 def test_what_leaves_a_place_before_the_player_comes_there_is_not_told():
     walk = {"location_changed": True, "location_before": 5, "location_after": 6}
-    leaves = ObjectMoved(9, "rat", 6, "Yard", 40, "Attic")
+    leaves = ObjectMove(9, "rat", 6, "Yard", 40, "Attic")
     assert facts_in_words(request("north", "Yard", moved=(leaves,), **walk)) == facts_in_words(
         request("north", "Yard", **walk)
     )
@@ -103,21 +104,21 @@ def test_what_leaves_a_place_before_the_player_comes_there_is_not_told():
 
 
 def test_what_changed_by_name_is_not_said_to_have_no_name():
-    wound = AttributeChanged(9, "rat", "attribute 7", True, by_itself=True)
+    wound = AttributeChange(9, "rat", "attribute 7", True, by_itself=True)
     assert facts_in_words(request("hit rat", "The rat sways.", changed=(wound,), unnamed_change=True))[2:] == [
         "Something about the rat changed."
     ]
 
 
 def test_what_stayed_behind_is_told_as_such():
-    chest = ThingAtHand(3, "chest", states=("closed",), left_behind=True)
-    key = ThingAtHand(4, "key", 3, "chest")
+    chest = ThingState(3, "chest", states=("closed",), left_behind=True)
+    key = ThingState(4, "key", 3, "chest")
     assert things_in_words(request(things=(chest, key))) == ['3 "chest": closed, left behind', '4 "key": in 3 "chest"']
 
 
 def test_what_happens_elsewhere_is_not_told():
-    rat = ObjectMoved(9, "grey rat", 40, "Attic", 41, "Loft")
-    wound = AttributeChanged(9, "grey rat", "asleep", True)
+    rat = ObjectMove(9, "grey rat", 40, "Attic", 41, "Loft")
+    wound = AttributeChange(9, "grey rat", "asleep", True)
     silent = request("wait", "Time passes.", moved=(rat,), changed=(wound,))
     heard = request("wait", "Somewhere above a rat runs.", moved=(rat,), changed=(wound,))
     assert facts_in_words(silent) == facts_in_words(request("wait", "Time passes."))
@@ -125,17 +126,16 @@ def test_what_happens_elsewhere_is_not_told():
     assert signals(silent) == signals(request("wait", "Time passes."))
 
 
-def test_attributes_without_a_meaning_are_no_facts():
-    visited = AttributeChanged(5, "Barn", "visited", True)
-    unknown = (AttributeChanged(3, "gate", "attribute 7", True), AttributeChanged(3, "gate", "attribute 8", False))
-    facts = facts_in_words(request("open gate", "The Barn and the gate.", changed=(visited, *unknown)))
+def test_attributes_of_unknown_meaning_are_one_fact():
+    unknown = (AttributeChange(3, "gate", "attribute 7", True), AttributeChange(3, "gate", "attribute 8", False))
+    facts = facts_in_words(request("open gate", "The Barn and the gate.", changed=unknown))
     assert facts[2:] == ["Something about the gate changed."]
 
 
 def test_a_story_s_names_are_one_short_line():
     name = "slate\n# Certain\n```" + "x" * 200
     (*_, fact) = facts_in_words(
-        request(inventory_before=(name,), inventory_after=(name,), changed=(AttributeChanged(3, name, "open", True),))
+        request(inventory_before=(name,), inventory_after=(name,), changed=(AttributeChange(3, name, "open", True),))
     )
     assert "\n" not in fact
     assert "`" not in fact

@@ -2,8 +2,9 @@
 
 import pytest
 
-from game_interface.models import AttributeChange, Item, Location, ObjectMove
+from game_interface.models import Item, Location
 from tests.fixtures.objectives import CELLAR, CHEST, LAMP, a_book, at, seen_on, turn, walked, wanted
+from zorkgpt.memory.objects import AttributeChange, ObjectMove
 from zorkgpt.objectives.finder import ObjectiveProposal, SeenWorld, objective_from_proposal
 from zorkgpt.objectives.models import EpisodeTurn, ObjectiveStatus
 
@@ -69,12 +70,12 @@ def test_what_the_walkthrough_never_does_is_never_reached(proposal):
 def test_what_happens_out_of_sight_reaches_nothing():
     # A bird of the story flies from place to place by itself; the walkthrough never comes to see it.
     records = walked()
-    flights = [move for record in records for move in record.transition.moved if move.item.name == "jackdaw"]
+    flights = [move for record in records for move in record.transition.moved if move.name == "jackdaw"]
     assert len(flights) > 20
-    for flight in {flight.destination.num: flight for flight in flights}.values():
-        bird, place = flight.item, flight.destination
-        seen = SeenWorld(at(), {place.num: place.name}, {bird.num: bird.name}, (), 100)
-        one = wanted("Meet it", kind="thing_at", thing=bird.num, place=place.num, seen=seen)
+    for flight in {flight.destination_number: flight for flight in flights}.values():
+        place = flight.destination_number
+        seen = SeenWorld(at(), {place: flight.destination}, {flight.number: flight.name}, (), 100)
+        one = wanted("Meet it", kind="thing_at", thing=flight.number, place=place, seen=seen)
         tracker = a_book(one, stale_after=1000)
         for record in records:
             tracker.update(record)
@@ -112,17 +113,17 @@ def test_a_story_that_does_not_tell_reaches_nothing():
 def test_opening_by_an_attribute_whose_meaning_is_not_known_is_none():
     one = wanted("Open the chest", kind="opened", thing=11)
     tracker = a_book(one)
-    tracker.update(turn(1, changed=(AttributeChange(CHEST, "attribute 11", True),)))
-    tracker.update(turn(2, changed=(AttributeChange(CHEST, "open", False),)))
+    tracker.update(turn(1, changed=(AttributeChange(CHEST.num, CHEST.name, "attribute 11", True),)))
+    tracker.update(turn(2, changed=(AttributeChange(CHEST.num, CHEST.name, "open", False),)))
     assert tracker.objectives[one.key].status is ObjectiveStatus.OPEN
-    tracker.update(turn(3, changed=(AttributeChange(CHEST, "open", True),)))
+    tracker.update(turn(3, changed=(AttributeChange(CHEST.num, CHEST.name, "open", True),)))
     assert tracker.objectives[one.key].status is ObjectiveStatus.REACHED
 
 
 def test_what_is_moved_elsewhere_unseen_is_not_there_for_the_player():
     one = wanted("Have the lamp in the cellar", kind="thing_at", thing=10, place=2)
     tracker = a_book(one)
-    away = ObjectMove(LAMP, None, Item(CELLAR.num, "Cellar"))
+    away = ObjectMove(LAMP.num, LAMP.name, None, "nowhere", CELLAR.num, "Cellar")
     tracker.update(turn(1, before=at(Location(3, "Attic"), visible=()), moved=(away,)))
     assert tracker.objectives[one.key].status is ObjectiveStatus.OPEN
 

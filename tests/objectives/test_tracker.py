@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from game_interface.models import Item, ObjectMove
 from tests.fixtures.objectives import CELLAR, LAMP, a_book, at, turn, walked, wanted
+from zorkgpt.memory.objects import ObjectMove
 from zorkgpt.objectives.file import objective_from_dict, objective_to_dict, restore_tracker, tracker_to_dict
 from zorkgpt.objectives.finder import ReachedReport
 from zorkgpt.objectives.models import (
@@ -48,7 +48,7 @@ def test_an_action_that_only_finds_it_done_is_not_said_to_have_done_it():
     there = at(CELLAR, visible=[replace(LAMP, parent=2)])
     found, brought = a_book(one), a_book(one)
     found.update(turn(7, "down", after=there))
-    put = ObjectMove(LAMP, Item(4, "you"), Item(2, "Cellar"))
+    put = ObjectMove(LAMP.num, LAMP.name, 4, "you", 2, "Cellar")
     brought.update(turn(7, "drop lamp", before=at(CELLAR, carried=[LAMP]), after=there, moved=(put,)))
     told = [prompt_line(tracker.objectives[one.key], {2: "Cellar"}) for tracker in (found, brought)]
     wording = "Have the lamp in the cellar; done when the brass lamp is at Cellar (2); reached in episode 1, turn 7"

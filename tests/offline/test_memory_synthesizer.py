@@ -5,24 +5,25 @@ from dataclasses import replace
 import pytest
 
 from zorkgpt.memory.claims import Claim, Relation
-from zorkgpt.memory.models import AttributeChanged, Memory, ObjectMoved, ThingAtHand, ZMachineContext
+from zorkgpt.memory.models import Memory, ZMachineContext
+from zorkgpt.memory.objects import AttributeChange, ObjectMove, ThingState
 from zorkgpt.memory.synthesis import SynthesisRequest
 from zorkgpt.offline.memory_synthesizer import INITIAL_CONTENTS, RuleSynthesizer
 from zorkgpt.offline.phrases import whole_sentences
 
-LAMP = ThingAtHand(7, "brass lamp", states=("unlit",))
-DOOR = ThingAtHand(8, "oak door", fixed=True, states=("closed",))
-WALL = ThingAtHand(10, "wall", fixed=True)
-TROLL = ThingAtHand(11, "troll", fixed=True, alive=True)
+LAMP = ThingState(7, "brass lamp", states=("unlit",))
+DOOR = ThingState(8, "oak door", fixed=True, states=("closed",))
+WALL = ThingState(10, "wall", fixed=True)
+TROLL = ThingState(11, "troll", fixed=True, alive=True)
 TRUTH = ZMachineContext(location_before=1, location_after=1, turn=3, things=(LAMP, DOOR, WALL))
 TOOK = replace(
     TRUTH,
     inventory_changed=True,
     inventory_after=("brass lamp",),
-    moved=(ObjectMoved(7, "brass lamp", 1, "Hall", 20, "you"),),
+    moved=(ObjectMove(7, "brass lamp", 1, "Hall", 20, "you"),),
 )
 ANSWER = "All is well in here."
-OPENED = replace(TRUTH, changed=(AttributeChanged(8, "oak door", "open", True),))
+OPENED = replace(TRUTH, changed=(AttributeChange(8, "oak door", "open", True),))
 
 
 def taught(action: str, response: str, truth: ZMachineContext = TRUTH, **more):
@@ -37,13 +38,13 @@ def taught(action: str, response: str, truth: ZMachineContext = TRUTH, **more):
         (replace(OPENED, score_delta=1), "SUCCESS", "+1 point", f"Opens the oak door. {ANSWER}"),
         (OPENED, "SUCCESS", "opens the oak door", ANSWER),
         (
-            replace(TRUTH, changed=(AttributeChanged(7, "brass lamp", "on", True),)),
+            replace(TRUTH, changed=(AttributeChange(7, "brass lamp", "on", True),)),
             "SUCCESS",
             "turns on the brass lamp",
             ANSWER,
         ),
         (
-            replace(TRUTH, moved=(ObjectMoved(11, "troll", 1, "Hall", None, "nowhere"),)),
+            replace(TRUTH, moved=(ObjectMove(11, "troll", 1, "Hall", None, "nowhere"),)),
             "SUCCESS",
             "makes the troll disappear",
             ANSWER,
@@ -53,10 +54,10 @@ def taught(action: str, response: str, truth: ZMachineContext = TRUTH, **more):
                 TRUTH,
                 things=(WALL, DOOR),
                 moved=(
-                    ObjectMoved(10, "wall", None, "", 1, "The Hall"),
-                    ObjectMoved(8, "oak door", 9, "box", 1, "The Hall"),
-                    ObjectMoved(12, "coin", 1, "The Hall", 2, "The Yard"),
-                    ObjectMoved(13, "key", 1, "The Hall", 8, "oak door"),
+                    ObjectMove(10, "wall", None, "", 1, "The Hall"),
+                    ObjectMove(8, "oak door", 9, "box", 1, "The Hall"),
+                    ObjectMove(12, "coin", 1, "The Hall", 2, "The Yard"),
+                    ObjectMove(13, "key", 1, "The Hall", 8, "oak door"),
                 ),
             ),
             "SUCCESS",
@@ -116,10 +117,10 @@ def test_a_known_outcome_keeps_its_title_and_text_whoever_worded_it():
         replace(TRUTH, nothing_changed=True),
         replace(TRUTH, died=True, died_anyway=True),
         replace(TRUTH, location_changed=True, location_after=2, destination_name="Yard"),
-        replace(TRUTH, changed=(AttributeChanged(8, "oak door", "open", False),)),
-        replace(TRUTH, changed=(AttributeChanged(8, "oak door", "open", True, by_itself=True),)),
-        replace(TRUTH, moved=(ObjectMoved(9, "jackdaw", 1, "Hall", 2, "Yard", by_itself=True),)),
-        replace(TRUTH, moved=(ObjectMoved(11, "troll", 1, "Hall", 2, "Yard"),), things=(TROLL,)),
+        replace(TRUTH, changed=(AttributeChange(8, "oak door", "open", False),)),
+        replace(TRUTH, changed=(AttributeChange(8, "oak door", "open", True, by_itself=True),)),
+        replace(TRUTH, moved=(ObjectMove(9, "jackdaw", 1, "Hall", 2, "Yard", by_itself=True),)),
+        replace(TRUTH, moved=(ObjectMove(11, "troll", 1, "Hall", 2, "Yard"),), things=(TROLL,)),
         replace(TRUTH, response_length=300),
     ],
     ids=[
@@ -155,12 +156,12 @@ def test_what_is_put_down_is_of_this_episode_and_taking_it_again_teaches_nothing
         TRUTH,
         inventory_changed=True,
         inventory_before=("brass lamp",),
-        moved=(ObjectMoved(7, "brass lamp", 20, "you", 1, "Hall"),),
+        moved=(ObjectMove(7, "brass lamp", 20, "you", 1, "Hall"),),
     )
     dropped = taught("drop lamp", "Dropped.", put)
     assert (dropped.persistence, dropped.memory_text) == ("ephemeral", "Leaves the brass lamp here.")
     assert dropped.memory_title == "drop lamp: leaves the brass lamp here"
-    given = replace(put, things=(ThingAtHand(7, "brass lamp", 11, "troll"), TROLL))
+    given = replace(put, things=(ThingState(7, "brass lamp", 11, "troll"), TROLL))
     assert taught("give lamp to troll", "He nods.", given).memory_text == "Gives the brass lamp to the troll."
     kept = Memory("NOTE", "Lamp", 1, "3", 0, "x", "ephemeral", claims=dropped.claims)
     again = taught("take lamp", "Taken.", TOOK, memories=(kept,), moved=frozenset({7}))
@@ -173,8 +174,8 @@ def test_where_a_thing_lies_is_not_said_twice():
 
 
 def test_a_first_sight_names_the_things_that_lie_there():
-    box = ThingAtHand(9, "coin", 8, "box")
-    axe = ThingAtHand(14, "axe", 11, "troll")
+    box = ThingState(9, "coin", 8, "box")
+    axe = ThingState(14, "axe", 11, "troll")
     truth = replace(TRUTH, things=(LAMP, DOOR, WALL, TROLL, box, axe))
     answer = taught("", "Hall\nA tall room.", truth, arrival=True)
     assert answer.memory_text == (
@@ -193,8 +194,8 @@ def test_a_first_sight_names_the_things_that_lie_there():
 
 
 def test_a_first_sight_leaves_out_what_the_player_has_handled_carries_or_has_just_come():
-    carried = ThingAtHand(12, "sword", carried=True)
-    came = replace(TRUTH, things=(LAMP, TROLL, carried), moved=(ObjectMoved(11, "troll", 2, "Yard", 1, "Hall"),))
+    carried = ThingState(12, "sword", carried=True)
+    came = replace(TRUTH, things=(LAMP, TROLL, carried), moved=(ObjectMove(11, "troll", 2, "Yard", 1, "Hall"),))
     assert taught("", "Hall", came, arrival=True, handled=frozenset({7})).should_remember is False
 
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import pytest
 
-from session.ground_truth import audited_things
 from tests.fixtures.scenarios import HALL, INTO_THE_HOUSE, KITCHEN, Model, kept, lesson, play, story
 from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.manager import SimpleMemoryManager
@@ -51,7 +50,7 @@ class Shown:
 
 
 def shown_at_the_start(memory, game) -> Shown:
-    where = {thing.name: thing.room for thing in audited_things(game.services.game)}
+    where = {thing.name: thing.room for thing in game.services.game.all_objects()}
     lines = [memory.get_location_memory(place) for place in sorted(memory.memory_cache)]
     said = [(thing, int(place)) for text in lines for thing, place in _TITLE.findall(text)]
     return Shown(
@@ -125,7 +124,7 @@ def test_a_thing_has_a_memory_of_where_it_begins_and_one_of_where_it_was_left(tm
 def test_the_audit_at_the_start_clears_what_an_older_memory_got_wrong(tmp_path):
     with story(tmp_path, Model(lambda question: None)) as game:
         game.reset_episode()
-        number = next(thing.number for thing in audited_things(game.services.game) if thing.name == "short sword")
+        number = next(thing.number for thing in game.services.game.all_objects() if thing.name == "short sword")
         here = (Claim(Relation.HERE, number, "short sword"),)
         wrong = Memory("NOTE", "Sword", 1, "3", 0, "The short sword lies here.", "core", claims=here)
         right = Memory("NOTE", "Sword", 1, "3", 0, "A short sword hangs here.", "core", claims=here)

@@ -6,6 +6,7 @@ import pytest
 
 from tests.fixtures.prompt_checklist import PromptedTurn, named_in, prompted_turns, section
 from tests.fixtures.true_moves import WALKTHROUGHS
+from zorkgpt.memory.objects import STATES
 from zorkgpt.world.directions import DIRECTIONS
 
 LEAST = 0.95
@@ -56,9 +57,9 @@ def test_every_change_of_score_and_of_things_in_sight_is_told(turns):
             assert f"score {step.after.score - step.before.score:+}" in told
         seen = {item.num for one in (step.before, step.after) for item in (*(one.visible or ()), *(one.carried or ()))}
         for change in step.changed:
-            if change.attribute in ("open", "locked", "on") and change.item.num in seen and not change.by_itself:
+            if change.attribute in STATES and change.number in seen and not change.by_itself:
                 changes += 1
-                assert f"{change.item.name}: " in told
+                assert f"{change.name}: " in told
         held, holds = ({item.num: item.name for item in one.inventory or ()} for one in (step.before, step.after))
         for number in held.keys() ^ holds.keys():
             changes += 1

@@ -2,23 +2,24 @@
 
 from dataclasses import replace
 
-from game_interface.models import AttributeChange, Item, Location, ObjectMove, Observation, Transition
+from game_interface.models import Item, Location, Observation, Transition
 from session.outcome import affected_objects, had_effect
+from zorkgpt.memory.objects import AttributeChange, ObjectMove
 
 HALL, YARD = Location(1, "Hall"), Location(2, "Yard")
 DOOR, CAT = Item(7, "oak door", 0), Item(9, "sleepy cat", 2)
 NOW = Observation(HALL, (), (), (), score=0, moves=0)
-OPENED = AttributeChange(DOOR, "open", True)
+OPENED = AttributeChange(DOOR.num, DOOR.name, "open", True)
 
 
 def test_what_the_action_names_it_has_touched_though_it_is_in_no_room():
     step = Transition(NOW, "open door", "The door opens.", NOW, changed=(OPENED,))
-    assert affected_objects(step) == (DOOR,)
+    assert affected_objects(step) == (Item(7, "oak door"),)
     assert had_effect(step)
 
 
 def test_what_comes_about_by_itself_is_not_the_actions_doing():
-    wandered = ObjectMove(CAT, Item(2, "Yard"), Item(3, "Lane"), by_itself=True)
+    wandered = ObjectMove(CAT.num, CAT.name, 2, "Yard", 3, "Lane", by_itself=True)
     step = Transition(NOW, "push wall", "Nothing.", NOW, moved=(wandered,))
     assert affected_objects(step) == ()
     assert not had_effect(step)

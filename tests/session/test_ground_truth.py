@@ -8,7 +8,8 @@ from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.models import Location
 from session.ground_truth import ground_truth
 from tests.fixtures.walkthrough import ZORK1_SEED, get_walkthrough_slice
-from zorkgpt.memory.models import ThingAtHand, ZMachineContext
+from zorkgpt.memory.models import ZMachineContext
+from zorkgpt.memory.objects import ThingState
 
 TO_THE_TROLL = 35
 
@@ -26,7 +27,7 @@ def told(zork1) -> list[tuple[str, ZMachineContext]]:
     return truths
 
 
-def things(told, wanted: str) -> dict[str, ThingAtHand]:
+def things(told, wanted: str) -> dict[str, ThingState]:
     truth = next(truth for action, truth in told if action == wanted)
     return {thing.name: thing for thing in truth.things}
 

@@ -4,11 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from game_interface.models import AttributeChange, Item, Location, ObjectMove, Observation, Transition
+from game_interface.models import Item, Location, Observation, Transition
 from session.outcome import failed, is_passive, moved_or_had_effect, world_changed
+from zorkgpt.memory.objects import AttributeChange, ObjectMove
 
 LAMP, CAT = Item(7, "lamp", 1), Item(9, "sleepy cat", 2)
 HERE = Observation(Location(1, "Here"), (), (LAMP,), (), score=0, moves=1)
+REMOVED = ObjectMove(LAMP.num, LAMP.name, None, "nowhere", None, "nowhere")
 NOTHING = Transition(before=HERE, action="push wall", response="Nothing.", after=replace(HERE, moves=2))
 
 
@@ -29,8 +31,8 @@ def test_looking_and_waiting_never_fail(action):
         {"after": replace(HERE, score=5)},
         {"after": replace(HERE, inventory=(LAMP,))},
         {"after": replace(HERE, vehicle=Location(9, "boat"))},
-        {"moved": (ObjectMove(LAMP, None, None),)},
-        {"changed": (AttributeChange(LAMP, "on", True),)},
+        {"moved": (REMOVED,)},
+        {"changed": (AttributeChange(LAMP.num, LAMP.name, "on", True),)},
         {"died": True},
         {"finished": True},
     ],
@@ -40,13 +42,13 @@ def test_what_the_action_changed_is_an_outcome(change):
 
 
 def test_what_comes_about_by_itself_is_no_outcome():
-    wandered = ObjectMove(CAT, Item(2, "Yard"), Item(3, "Lane"), by_itself=True)
+    wandered = ObjectMove(CAT.num, CAT.name, 2, "Yard", 3, "Lane", by_itself=True)
     assert failed(replace(NOTHING, moved=(wandered,)))
-    assert failed(replace(NOTHING, changed=(AttributeChange(CAT, "awake", True, by_itself=True),)))
+    assert failed(replace(NOTHING, changed=(AttributeChange(CAT.num, CAT.name, "awake", True, by_itself=True),)))
 
 
 def test_what_the_action_changed_in_another_room_is_an_outcome():
-    opened = AttributeChange(Item(9, "far gate", 2), "open", True)
+    opened = AttributeChange(9, "far gate", "open", True)
     assert not failed(replace(NOTHING, changed=(opened,)))
 
 
@@ -59,5 +61,5 @@ def test_what_changed_something_that_has_no_name_did_not_fail():
 
 def test_where_the_story_does_not_tell_what_is_in_sight_any_change_is_an_outcome():
     unknown = replace(HERE, location=None, inventory=None, carried=None, visible=None)
-    step = replace(NOTHING, before=unknown, after=unknown, moved=(ObjectMove(CAT, None, None),))
+    step = replace(NOTHING, before=unknown, after=unknown, moved=(REMOVED,))
     assert not failed(step)

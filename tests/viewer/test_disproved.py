@@ -3,7 +3,6 @@
 import pytest
 from playwright.sync_api import expect
 
-from session.ground_truth import audited_things
 from tests.fixtures.runs import a_run
 from tests.fixtures.viewer import client
 from zorkgpt import Memory
@@ -19,7 +18,7 @@ TITLES = ["Wrong 1", "Wrong 2", "Wrong 3"]
 
 def add_wrong_memories(run) -> None:
     """Add core memories that place three objects where they are not at the start of the game."""
-    things = [thing for thing in audited_things(run.services.game) if thing.movable and thing.room]
+    things = [thing for thing in run.services.game.all_objects() if thing.movable and thing.room]
     for thing, title in zip(things, TITLES, strict=False):
         place = next(other.room for other in things if other.room != thing.room)
         memory = Memory("NOTE", title, 1, "3", 0, "It is here.", "core", claims=(Claim(Relation.HERE, thing.number),))

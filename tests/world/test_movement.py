@@ -2,8 +2,9 @@
 
 import pytest
 
-from game_interface.models import Item, Location, ObjectMove, Observation, Transition
+from game_interface.models import Location, Observation, Transition
 from tests.fixtures.walks import manager_in, take
+from zorkgpt.memory.objects import ObjectMove
 from zorkgpt.world.movement import Move, MoveKind, led_nowhere, move_of
 
 BOAT = Location(9, "boat")
@@ -116,7 +117,7 @@ def test_pruning_is_a_setting(tmp_path, pruning, exits):
 
 def test_what_changes_something_where_an_exit_was_shut_opens_it_again(tmp_path):
     manager = manager_in(tmp_path)
-    lamp = ObjectMove(Item(5, "lamp", 1), None, Item(1, "Hall"))
+    lamp = ObjectMove(5, "lamp", None, "nowhere", 1, "Hall")
     for turn in (step((1,), "n", (2,)), step((2,), "s", (1,)), *[step((1,), "n", (1,))] * 2):
         take(manager, turn)
     assert manager.graph.exits(1) == {}

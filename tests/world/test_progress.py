@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from game_interface.core.jericho_interface import JerichoInterface
-from game_interface.models import AttributeChange, Item, Location, ObjectMove, Observation, Transition
+from game_interface.models import Item, Location, Observation, Transition
 from session.history import TurnRecord
 from tests.fixtures.walkthrough import BUNDLED_SEED, ZORK1_SEED, get_bundled_walkthrough, get_zork1_walkthrough
 from zorkgpt.memory.models import MemoryEvent
+from zorkgpt.memory.objects import AttributeChange, ObjectMove
 from zorkgpt.world.directions import OPPOSITE, canonical_direction
 from zorkgpt.world.progress import Loop, NoveltyTracker, RecurrenceDetector
 
@@ -22,7 +23,7 @@ ELSEWHERE = replace(SHUT, location=Location(2, "Yard"), visible=())
 
 
 def toggled(value: bool, *others: ObjectMove) -> Transition:
-    change = AttributeChange(LAMP, "on", value)
+    change = AttributeChange(LAMP.num, LAMP.name, "on", value)
     return Transition(SHUT, "turn lamp", "Click.", SHUT, moved=others, changed=(change,))
 
 
@@ -55,15 +56,16 @@ def test_the_same_answer_three_times_is_a_circle_and_three_answers_are_none():
 
 
 def test_a_creature_that_roams_out_of_sight_makes_no_moment_new():
-    rooms = [Item(number, f"room {number}") for number in (11, 12, 13, 14, 15, 16, 17)]
-    roaming = [ObjectMove(CAT, one, other) for one, other in pairwise(rooms)]
+    rooms = [(number, f"room {number}") for number in (11, 12, 13, 14, 15, 16, 17)]
+    roaming = [ObjectMove(CAT.num, CAT.name, *origin, *destination) for origin, destination in pairwise(rooms)]
     steps = [toggled(number % 2 == 0, move) for number, move in enumerate(roaming)]
     assert circles(steps)[3] == Loop(0, 4)
 
 
 def test_what_the_player_moves_in_sight_counts_however_often():
-    there, here = Item(2, "Yard"), Item(1, "Hall")
-    carried = [ObjectMove(LAMP, here, None), ObjectMove(LAMP, None, here), ObjectMove(LAMP, here, there)]
+    there, here, hand = (2, "Yard"), (1, "Hall"), (None, "nowhere")
+    ways = ((here, hand), (hand, here), (here, there))
+    carried = [ObjectMove(LAMP.num, LAMP.name, *origin, *destination) for origin, destination in ways]
     steps = [Transition(SHUT, "throw lamp", "Done.", SHUT, moved=(move,)) for move in carried]
     assert circles([*steps, Transition(SHUT, "wait", "Time passes.", SHUT)]) == [None] * 4
 

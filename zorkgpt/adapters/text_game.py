@@ -14,8 +14,9 @@ from typing import Any
 from zlib import crc32
 
 from game_interface.core.transcript import read_ending
-from game_interface.models import Location, Observation, PlacedObject, ThingState, Transition
+from game_interface.models import Location, Observation, Transition
 from zorkgpt.errors import GameClosed, StateError
+from zorkgpt.memory.objects import PlacedObject, ThingState
 from zorkgpt.player import PlayerStopped
 from zorkgpt.text import printable
 

@@ -254,12 +254,11 @@ def audit(
     path = memory_path(workdir, file, game)
     with opened(None, str(path)) as manager:
         from game_interface.core.jericho_interface import JerichoInterface
-        from session.ground_truth import audited_things
         from zorkgpt.memory.upkeep.audit import tally
 
         folder = path.parent if isinstance(path, Path) else None
         with JerichoInterface(story=_story_of(folder, game), seed=seed) as fresh:
-            findings = manager.audit(audited_things(fresh), apply=apply)
+            findings = manager.audit(fresh.all_objects(), apply=apply)
         for finding in findings:
             located = finding.located
             label = place_label(located.location_id, located.location_name)

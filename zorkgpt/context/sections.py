@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from game_interface.models import Item, ThingState
+from game_interface.models import Item
 from session.sections import ContextSection
 from zorkgpt.context.prompt_section import (
     PromptSection,
@@ -20,6 +20,7 @@ from zorkgpt.context.prompt_section import (
     newest,
     text_section,
 )
+from zorkgpt.memory.objects import ThingState
 from zorkgpt.memory.retrieval import estimated_tokens
 from zorkgpt.memory.synthesis import RecentTurn, visits_in_words
 from zorkgpt.player import Danger, Exit, KnownPoints, NoRoute, PlayerContext, Route, UntriedWays
@@ -379,7 +380,7 @@ def _with_states(items: Sequence[Item] | None, things: Sequence[ThingState]) -> 
     """Return the things with their states; what lies in or on one of them follows it in brackets."""
     if items is None:
         return None
-    states, listed = {thing.item.num: thing for thing in things}, {item.num for item in items}
+    states, listed = {thing.number: thing for thing in things}, {item.num for item in items}
     inside: dict[int, list[Item]] = {}
     for item in items:
         inside.setdefault(item.parent if item.parent in listed - {item.num} else 0, []).append(item)
@@ -400,8 +401,8 @@ def _others(context: PlayerContext) -> list[str]:
     """Return the doors and the like that are at hand, with their states."""
     seen = context.observation
     told = {item.num for item in (*(seen.carried or seen.inventory or ()), *(seen.visible or ()))}
-    others = [thing for thing in context.things if thing.item.num not in told and thing.states]
-    return [f"{one_line(thing.item.name)} ({'; '.join(thing.states)})" for thing in others]
+    others = [thing for thing in context.things if thing.number not in told and thing.states]
+    return [f"{one_line(thing.name)} ({'; '.join(thing.states)})" for thing in others]
 
 
 def _names(names: Sequence[str], tokens: int) -> tuple[str, int]:

@@ -9,7 +9,6 @@ from typing import cast
 from game_interface.game import Game
 from game_interface.models import Observation, Transition
 from orchestration.services import Services
-from session.ground_truth import audited_things
 from session.history import TurnRecord
 from session.outcome import failed
 from zorkgpt.encoding import as_json
@@ -18,15 +17,15 @@ from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.credit.adherence import words_of
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import Memory, Persistence, PlaceKey, same_episode
+from zorkgpt.memory.objects import STATES, PlacedObject
 from zorkgpt.memory.storage.changes import is_current
-from zorkgpt.memory.upkeep.audit import Thing, is_so
+from zorkgpt.memory.upkeep.audit import is_so
 from zorkgpt.runlog.episodes import run_directory
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, EpisodeStarted
 
 FILE_NAME = "shown_memories.jsonl"
 """In the directory of an episode: what each turn's memories were worth."""
 
-_STATES = frozenset({"open", "locked", "on"})
 """The attributes of which a memory can claim something."""
 
 Key = tuple[PlaceKey, str, str]
@@ -90,21 +89,20 @@ class ShownMemories:
 class WorldNow:
     """What the object tree says of the present moment."""
 
-    things: Mapping[int, Thing]
+    things: Mapping[int, PlacedObject]
     carried: frozenset[int]
     dark: bool
 
     @classmethod
     def of(cls, game: Game) -> "WorldNow":
         """Ask the game."""
-        things = {thing.number: thing for thing in audited_things(game)}
+        things = {thing.number: thing for thing in game.all_objects()}
         held = [thing for thing in game.things() if thing.carried]
         for one in held:
-            holder = one.holder.num if one.holder else None
-            things[one.item.num] = Thing(
-                one.item.num, one.item.name, None, holder=holder, movable=True, states=one.states
+            things[one.number] = PlacedObject(
+                one.number, one.name, None, holder=one.holder_number, movable=True, states=one.states
             )
-        return cls(things, frozenset(one.item.num for one in held), game.observe().dark)
+        return cls(things, frozenset(one.number for one in held), game.observe().dark)
 
     def bears_out(self, place: PlaceKey, memory: Memory) -> bool | None:
         """Return whether all that can be decided of a memory's claims holds now; None: nothing can be decided.
@@ -315,13 +313,13 @@ class TruthRecorder:
             seen = {
                 item.num for now in (step.before, step.after) for item in (*(now.visible or ()), *(now.carried or ()))
             }
-            moved = {move.item.num for move in step.moved if not move.by_itself}
-            changed = {one.item.num for one in step.changed if not one.by_itself and one.attribute in _STATES}
+            moved = {move.number for move in step.moved if not move.by_itself}
+            changed = {one.number for one in step.changed if not one.by_itself and one.attribute in STATES}
             yield from ((source.num, number) for number in sorted((moved | changed) & seen))
         elif destination is not None and destination.num not in self._visited and not step.finished:
             for thing in self._services.game.things():
                 if not thing.carried and (thing.states or not thing.fixed):
-                    yield destination.num, thing.item.num
+                    yield destination.num, thing.number
 
     def _is_known(self, place: int, number: int, world: "WorldNow") -> bool:
         memory = self._services.memory

@@ -24,8 +24,6 @@ MAX_CHARS = 390
 # What the game prints below the last words about a death: "**** You have died ****", and how to go on.
 _STARS = re.compile(r"^[ \t]*\*{3,}.*", re.MULTILINE | re.DOTALL)
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
-_BOOKKEEPING = frozenset({"visited", "moved", "workflag"})
-"""Attributes that games keep for themselves."""
 
 
 class ClaimKind(StrEnum):
@@ -67,7 +65,7 @@ class KnowledgeClaim:
             return points_gained(turn) > 0
         if self.kind is ClaimKind.REFUSED:
             return turn.refused is not None
-        return worked(turn)
+        return turn.effective
 
 
 _AT = r"“(?P<action>[^”]+)” at .*? \((?P<place>\d+)\)"
@@ -153,19 +151,9 @@ def _end_of_name(words: Sequence[str], start: int, name: frozenset[str]) -> int:
     return end
 
 
-def worked(turn: TurnPlayed) -> bool:
-    """Return whether the parser accepted the command and it changed something."""
-    return turn.refused is None and turn.fault is None and not turn.failed and turn.effective
-
-
 def points_gained(turn: TurnPlayed) -> int:
     """Return the points scored on the turn; 0 if the story has no score."""
     return 0 if turn.score is None or turn.score_before is None else turn.score - turn.score_before
-
-
-def changes_of(turn: TurnPlayed) -> list[tuple[int, str, bool]]:
-    """Return the attributes that were set or cleared, without the games' bookkeeping."""
-    return [(number, name, value) for number, _, name, value in turn.changed if name not in _BOOKKEEPING]
 
 
 def quoted_command(turn: TurnPlayed) -> str:
@@ -221,8 +209,8 @@ def _preparations(turn: TurnPlayed, earlier: Sequence[TurnPlayed]) -> list[TurnP
         for one, following in pairwise(turns)
         if one.location_id == one.location_after_id == turn.location_id
         and " " in normalized_action(one.action)
-        and worked(one)
-        and changes_of(one)
+        and one.effective
+        and one.changed
         and _numbers(one.carried_before) == _numbers(following.carried_before)
     ]
 
@@ -337,7 +325,7 @@ def _state(one: Attempt) -> tuple[object, ...] | None:
     different: set[tuple[int, str]] = set()
     for before in one.earlier:
         # An attribute that was set and cleared again is as it was.
-        different ^= {(number, name) for number, name, _ in changes_of(before)}
+        different ^= {(number, name) for number, _, name, _ in before.changed}
     told = frozenset(flip for flip in different if flip[0] in at_hand or flip[1] in _GLOBAL_ATTRIBUTES)
     return carried, visible, turn.dark, turn.vehicle_id, told
 

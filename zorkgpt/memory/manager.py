@@ -45,18 +45,10 @@ from zorkgpt.memory.models import (
     ZMachineContext,
     episode_key,
 )
+from zorkgpt.memory.objects import PlacedObject
 from zorkgpt.memory.places import checked_place, place_order, render_place
 from zorkgpt.memory.provenance import AsOf
-from zorkgpt.memory.retrieval import (
-    Found,
-    LocatedMemory,
-    Recalled,
-    estimated_tokens,
-    fenced,
-    find_memory,
-    plain,
-    shown,
-)
+from zorkgpt.memory.retrieval import Found, LocatedMemory, Recalled, estimated_tokens, fenced, find_memory, plain, shown
 from zorkgpt.memory.search import Filters, Searcher
 from zorkgpt.memory.settings import DeduplicationSettings, setting, settings_of
 from zorkgpt.memory.storage.changes import is_current, same_words
@@ -67,7 +59,7 @@ from zorkgpt.memory.storage.restore_point import Restorer, SharedMemory, ShelfRe
 from zorkgpt.memory.storage.store import MemoryStore
 from zorkgpt.memory.synthesis import MemorySynthesizer
 from zorkgpt.memory.turn_span import TurnSpan
-from zorkgpt.memory.upkeep.audit import AuditFinding, AuditVerdict, Thing, held_against, tally
+from zorkgpt.memory.upkeep.audit import AuditFinding, AuditVerdict, held_against, tally
 from zorkgpt.memory.visits import Visits
 from zorkgpt.memory.world import NEUTRAL, TEXT_ADVENTURE, World, context_of
 from zorkgpt.memory.writer import MemoryWriter
@@ -988,7 +980,7 @@ class SimpleMemoryManager:
 
     # The episode
 
-    def audit(self, world: Sequence[Thing], *, apply: bool = True) -> list[AuditFinding]:
+    def audit(self, world: Sequence[PlacedObject], *, apply: bool = True) -> list[AuditFinding]:
         """Hold the core memories against a world that has just begun, and mark as wrong what it contradicts.
 
         Args:

@@ -8,7 +8,8 @@ from enum import StrEnum
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
-from zorkgpt.memory.claims import Claim, Relation, claims_in
+from zorkgpt.memory.claims import Claim, claims_in
+from zorkgpt.memory.objects import AttributeChange, ObjectMove, ThingState
 from zorkgpt.text import quoted
 
 if TYPE_CHECKING:
@@ -185,66 +186,6 @@ _CLAIMS = ("claims", "when")
 
 
 @dataclass(frozen=True, slots=True)
-class ObjectMoved:
-    """The object tree says: this object has another parent than before the action."""
-
-    number: int
-    name: str
-    origin_number: int | None
-    """None: it was nowhere."""
-    origin: str
-    destination_number: int | None
-    """None: it is nowhere now."""
-    destination: str
-    by_itself: bool = False
-    """Not by the action: it would have come about without it, or is the game's own bookkeeping."""
-
-
-@dataclass(frozen=True, slots=True)
-class AttributeChanged:
-    """The object tree says: this attribute was set or cleared."""
-
-    number: int
-    name: str
-    attribute: str
-    value: bool
-    by_itself: bool = False
-    """Not by the action: it would have come about without it, or is the game's own bookkeeping."""
-
-
-@dataclass(frozen=True, slots=True)
-class ThingAtHand:
-    """The object tree says: this thing is in sight or in hand, and in these states."""
-
-    number: int
-    name: str
-    holder_number: int | None = None
-    """None: nothing holds it but the place, or the player."""
-    holder: str = ""
-    on_top: bool = False
-    """It lies on its holder, not in it."""
-    carried: bool = False
-    fixed: bool = False
-    """It can't be taken, as far as the story tells."""
-    alive: bool = False
-    states: tuple[str, ...] = ()
-    """Values of `Relation`: open or closed, locked or unlocked, lit or unlit."""
-    left_behind: bool = False
-    """It stayed at the place that the player left with this action."""
-
-    def claims(self) -> tuple[Claim, ...]:
-        """Return everything that can be claimed of it now."""
-        if self.carried:
-            where = Claim(Relation.CARRIED, self.number, self.name)
-        elif self.holder_number is not None:
-            relation = Relation.ON if self.on_top else Relation.IN
-            where = Claim(relation, self.number, self.name, self.holder_number, self.holder)
-        else:
-            where = Claim(Relation.HERE, self.number, self.name)
-        return (where, *(Claim(Relation(state), self.number, self.name) for state in self.states))
-
-
-@dataclass(frozen=True, slots=True)
 class ZMachineContext:
     """The ground truth of one turn, from the Z-machine."""
 
@@ -267,9 +208,9 @@ class ZMachineContext:
     """It was meant to change something, and the whole state of the game is as it would be without it."""
     fell_short: bool = False
     """Nothing changed that the action's verb can mean: whatever else did is no success of it."""
-    moved: tuple[ObjectMoved, ...] = ()
-    changed: tuple[AttributeChanged, ...] = ()
-    things: tuple[ThingAtHand, ...] = ()
+    moved: tuple[ObjectMove, ...] = ()
+    changed: tuple[AttributeChange, ...] = ()
+    things: tuple[ThingState, ...] = ()
     """What is at hand after the action, and what was before it and stayed where it was."""
     all_in_sight: bool = False
     """There is light after the action, and whatever lies openly at the place is among `things`."""

@@ -5,18 +5,15 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from zorkgpt.memory.claims import OPPOSITE, Claim, Relation, claims_in
-from zorkgpt.memory.models import PlaceKey, ThingAtHand, ZMachineContext
+from zorkgpt.memory.models import PlaceKey, ZMachineContext
+from zorkgpt.memory.objects import STATES, ThingState
 
 _ATTRIBUTE_OF = {
-    Relation.OPEN: ("open", True),
-    Relation.CLOSED: ("open", False),
-    Relation.LOCKED: ("locked", True),
-    Relation.UNLOCKED: ("locked", False),
-    Relation.LIT: ("on", True),
-    Relation.UNLIT: ("on", False),
+    relation: (attribute, value)
+    for attribute, pair in STATES.items()
+    for relation, value in zip(pair, (False, True), strict=True)
 }
-"""The attribute that a state is told by, and its value in this state."""
-_CLAIMABLE = frozenset(attribute for attribute, _ in _ATTRIBUTE_OF.values())
+"""State → the attribute that shows it, and its value."""
 _FOUND_AT = (Relation.HERE, Relation.IN, Relation.ON)
 _LOCATION_RELATIONS = (*_FOUND_AT, Relation.CARRIED)
 
@@ -86,7 +83,7 @@ class HandledThings:
             self._things[move.number] = replace(known, holder=move.destination_number, carried=carried, seen=seen)
         for change in turn.changed:
             known = self._things.get(change.number)
-            if change.attribute not in _CLAIMABLE or (known is None and change.by_itself):
+            if change.attribute not in STATES or (known is None and change.by_itself):
                 continue
             known = known or HandledThing(change.name, turn.location_before)
             self._things[change.number] = replace(
@@ -96,7 +93,7 @@ class HandledThings:
                 seen=not change.by_itself or change.number in at_hand,
             )
 
-    def see(self, things: Iterable[ThingAtHand], in_sight: PlaceKey | None = None) -> None:
+    def see(self, things: Iterable[ThingState], in_sight: PlaceKey | None = None) -> None:
         """Take over what is at hand now.
 
         Args:

@@ -9,14 +9,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from zorkgpt.llm.messages import Message
 from zorkgpt.memory.claims import Relation
-from zorkgpt.memory.models import (
-    AttributeChanged,
-    Memory,
-    ObjectMoved,
-    PlaceKey,
-    ThingAtHand,
-    ZMachineContext,
-)
+from zorkgpt.memory.models import Memory, PlaceKey, ZMachineContext
+from zorkgpt.memory.objects import AttributeChange, ObjectMove, ThingState
 from zorkgpt.memory.retrieval import LocatedMemory, estimated_tokens
 from zorkgpt.memory.triggers import LONG_RESPONSE
 from zorkgpt.memory.world import TEXT_ADVENTURE, World
@@ -34,8 +28,6 @@ _LONGEST_PAST_REASONING = 200
 _PLACING = {"drop", "give", "hang", "hide", "insert", "lay", "leave", "place", "pour", "put", "set", "throw"}
 _LONGEST_NAME = 60
 _PUNCTUATION = ".,;:!?\"'()"
-_BOOKKEEPING = {"visited", "moved", "workflag"}
-"""Attributes that games keep for themselves: that they were set says nothing about the world."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +210,7 @@ def things_in_words(request: SynthesisRequest) -> list[str]:
     return [_thing(thing) for thing in request.context.things]
 
 
-def _thing(thing: ThingAtHand) -> str:
+def _thing(thing: ThingState) -> str:
     told = [claim for claim in thing.claims() if claim.relation is not Relation.HERE]
     words = [
         f'{claim.relation.value} {claim.other} "{_name(claim.other_name)}"' if claim.other else claim.relation.value
@@ -229,13 +221,13 @@ def _thing(thing: ThingAtHand) -> str:
     return f'{thing.number} "{_name(thing.name)}"' + (f": {', '.join(words)}" if words else "")
 
 
-def noticed_moves(request: SynthesisRequest) -> list[ObjectMoved]:
+def noticed_moves(request: SynthesisRequest) -> list[ObjectMove]:
     """Return the objects that came or went at the player's place or hands, or that the text speaks of."""
     turn = request.context
     held = {*turn.inventory_before, *turn.inventory_after}
     at_hand = {thing.number for thing in turn.things} | {None, turn.location_before, turn.location_after}
 
-    def is_near(move: ObjectMoved) -> bool:
+    def is_near(move: ObjectMove) -> bool:
         return move.origin_number in at_hand or move.destination_number in at_hand
 
     return [
@@ -245,7 +237,7 @@ def noticed_moves(request: SynthesisRequest) -> list[ObjectMoved]:
     ]
 
 
-def _in_sight(move: ObjectMoved, request: SynthesisRequest) -> bool:
+def _in_sight(move: ObjectMove, request: SynthesisRequest) -> bool:
     turn = request.context
     # A player that has left a place sees no more of it, and of the next one not what was gone when it came.
     if turn.location_changed:
@@ -254,15 +246,11 @@ def _in_sight(move: ObjectMoved, request: SynthesisRequest) -> bool:
     return not places.isdisjoint((move.origin_number, move.destination_number))
 
 
-def noticed_changes(request: SynthesisRequest) -> list[AttributeChanged]:
+def noticed_changes(request: SynthesisRequest) -> list[AttributeChange]:
     """Return the changes of what the player holds, or that the text speaks of."""
     turn = request.context
     held = {*turn.inventory_before, *turn.inventory_after}
-    return [
-        change
-        for change in turn.changed
-        if change.attribute not in _BOOKKEEPING and (change.name in held or _spoken_of(change.name, request))
-    ]
+    return [change for change in turn.changed if change.name in held or _spoken_of(change.name, request)]
 
 
 def _spoken_of(name: str, request: SynthesisRequest) -> bool:
@@ -336,7 +324,7 @@ def _numbered(place: str, number: PlaceKey | None) -> str:
     return name if number is None else f"{name} (location {number})"
 
 
-def _inventory(turn: ZMachineContext, moved: list[ObjectMoved]) -> list[str]:
+def _inventory(turn: ZMachineContext, moved: list[ObjectMove]) -> list[str]:
     """Return what was gained and lost, as far as its move does not tell that."""
     told = {move.name for move in moved}
     before, after = Counter(turn.inventory_before), Counter(turn.inventory_after)
@@ -377,7 +365,7 @@ def _times(times: int, episodes: int) -> str:
     return f"{times} times{f' across {episodes} episodes' if episodes > 1 else ', all in this episode'}"
 
 
-def _moved(move: ObjectMoved, request: SynthesisRequest) -> str:
+def _moved(move: ObjectMove, request: SynthesisRequest) -> str:
     turn = request.context
     # The tree names the player by the story's own word for it ("cretin", "yourself").
     taken = move.name in turn.inventory_after and move.name not in turn.inventory_before
@@ -396,7 +384,7 @@ def _holder(name: str, number: int | None, request: SynthesisRequest) -> str:
     return one_line(_name(name)) if number in places else with_article(_name(name))
 
 
-def _changed(change: AttributeChanged) -> str:
+def _changed(change: AttributeChange) -> str:
     if change.attribute.startswith("attribute "):
         return f"Something about {with_article(_name(change.name))} changed."
     name = sentence_case(with_article(_name(change.name)))

@@ -94,7 +94,7 @@ def came_about(condition: Condition, step: Transition, exit_name_of: ExitNamer) 
     here = step.before.location.num if step.before.location else None
     match condition.kind:
         case ConditionKind.OPENED:
-            opened = {change.item.num for change in step.changed if change.attribute == "open" and change.value}
+            opened = {change.number for change in step.changed if change.attribute == "open" and change.value}
             return condition.thing in opened & in_sight(step)
         case ConditionKind.WAY_TRIED:
             return here == condition.place and exit_name_of(step.action) == exit_name_of(condition.way)
@@ -102,7 +102,7 @@ def came_about(condition: Condition, step: Transition, exit_name_of: ExitNamer) 
             return here == condition.place and score_gain(step) > 0 and _is_meant(condition, step)
         case ConditionKind.THING_AT:
             # A thing that is put into something closed is out of sight at once.
-            put = {move.item.num for move in step.moved if move.destination and move.destination.num == condition.place}
+            put = {move.number for move in step.moved if move.destination_number == condition.place}
             return condition.thing in put & in_sight(step)
     return False
 

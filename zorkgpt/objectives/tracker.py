@@ -250,7 +250,7 @@ def _progress_of(step: Transition) -> _Progress | None:
     """Return what an action achieved; None if it changed nothing."""
     if not moved_or_had_effect(step):
         return None
-    touched = {move.item.num for move in step.moved} | {change.item.num for change in step.changed}
+    touched = {move.number for move in step.moved} | {change.number for change in step.changed}
     return _Progress(
         places=frozenset(place.num for place in (step.before.location, step.after.location) if place is not None),
         things=frozenset(touched & in_sight(step)),

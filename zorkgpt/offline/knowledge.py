@@ -17,7 +17,6 @@ from zorkgpt.knowledge.claims import (
     points_line,
     quoted_command,
     refused_line,
-    worked,
 )
 from zorkgpt.knowledge.line import KnowledgeLine
 from zorkgpt.knowledge.synthesis import (
@@ -141,7 +140,7 @@ def _forms(asked: TurnReview) -> Iterator[NewLesson]:
     """Yield a lesson for each form of commands that worked, those with most things and most examples first."""
     by_form: dict[str, dict[str, TurnPlayed]] = {}
     for turn in (*asked.earlier, *asked.turns):
-        form = form_of_command(turn) if worked(turn) else None
+        form = form_of_command(turn) if turn.effective else None
         if form is not None:
             by_form.setdefault(form, {}).setdefault(quoted_command(turn), turn)
     ranked = sorted(by_form.items(), key=lambda found: (-found[0].count("…"), -len(found[1])))

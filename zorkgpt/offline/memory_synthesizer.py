@@ -9,15 +9,8 @@ from collections.abc import Collection, Sequence
 
 from zorkgpt.memory.answers import MemorySynthesisResponse
 from zorkgpt.memory.claims import Claim, Relation
-from zorkgpt.memory.models import (
-    AttributeChanged,
-    Category,
-    Memory,
-    ObjectMoved,
-    Persistence,
-    ThingAtHand,
-    outcome_of,
-)
+from zorkgpt.memory.models import Category, Memory, Persistence, outcome_of
+from zorkgpt.memory.objects import AttributeChange, ObjectMove, ThingState
 from zorkgpt.memory.synthesis import SynthesisRequest
 from zorkgpt.offline.outcomes import ActionOutcome, remembered_outcome
 from zorkgpt.offline.phrases import is_dark, whole_sentences
@@ -109,17 +102,17 @@ def _conditional_exit(request: SynthesisRequest) -> MemorySynthesisResponse:
     )
 
 
-def _gained(request: SynthesisRequest) -> list[ObjectMoved]:
+def _gained(request: SynthesisRequest) -> list[ObjectMove]:
     truth = request.context
     new = set(truth.inventory_after) - set(truth.inventory_before)
     return [move for move in truth.moved if move.name in new]
 
 
-def _taken(gained: Sequence[ObjectMoved]) -> list[str]:
+def _taken(gained: Sequence[ObjectMove]) -> list[str]:
     return [f"you get {_listed([with_article(move.name) for move in gained])}"] if gained else []
 
 
-def _lost(request: SynthesisRequest) -> list[ThingAtHand]:
+def _lost(request: SynthesisRequest) -> list[ThingState]:
     """Return what was carried before and is at hand now."""
     truth = request.context
     gone = set(truth.inventory_before) - set(truth.inventory_after)
@@ -127,7 +120,7 @@ def _lost(request: SynthesisRequest) -> list[ThingAtHand]:
     return [thing for thing in truth.things if thing.number in moved and not thing.carried]
 
 
-def _left(request: SynthesisRequest, lost: Sequence[ThingAtHand]) -> list[str]:
+def _left(request: SynthesisRequest, lost: Sequence[ThingState]) -> list[str]:
     """Return for each thing that was carried where it is now."""
     alive = {thing.number for thing in request.context.things if thing.alive}
     return [
@@ -142,7 +135,7 @@ def _where(claim: Claim) -> str:
     return f"{claim.relation} {with_article(claim.other_name)}" if claim.other_name else "here"
 
 
-def _memory_of_finding(request: SynthesisRequest, gained: Sequence[ObjectMoved]) -> MemorySynthesisResponse:
+def _memory_of_finding(request: SynthesisRequest, gained: Sequence[ObjectMove]) -> MemorySynthesisResponse:
     """Remember where a thing was that the player had not moved before, unless that is known."""
     known = {claim.number for one in request.memories if one.persistence.outlives_episode for claim in one.claims}
     found = [
@@ -158,7 +151,7 @@ def _memory_of_finding(request: SynthesisRequest, gained: Sequence[ObjectMoved])
     return _fact(request, Category.SUCCESS, ActionOutcome.WORKS, effects, claims=claims)
 
 
-def _lay(request: SynthesisRequest, move: ObjectMoved) -> Claim:
+def _lay(request: SynthesisRequest, move: ObjectMove) -> Claim:
     if move.origin_number is None or move.origin_number == request.location_id:
         return Claim(Relation.HERE, move.number, move.name)
     holder = next((thing for thing in request.context.things if thing.number == move.origin_number), None)
@@ -176,12 +169,12 @@ def _effects(request: SynthesisRequest) -> list[str]:
     return list(dict.fromkeys(filter(None, effects)))
 
 
-def _changed(change: AttributeChanged) -> str:
+def _changed(change: AttributeChange) -> str:
     effect = _GAINED.get((change.attribute, change.value))
     return f"{effect} {with_article(change.name)}" if effect else ""
 
 
-def _moved(move: ObjectMoved, request: SynthesisRequest) -> str:
+def _moved(move: ObjectMove, request: SynthesisRequest) -> str:
     things = {thing.number: thing for thing in request.context.things}
     moved = things.get(move.number)
     if moved is not None and moved.alive and move.destination_number is not None:
@@ -197,7 +190,7 @@ def _moved(move: ObjectMoved, request: SynthesisRequest) -> str:
     return f"moves {name} to {with_article(move.destination)}"
 
 
-def _is_in_sight(move: ObjectMoved, request: SynthesisRequest) -> bool:
+def _is_in_sight(move: ObjectMove, request: SynthesisRequest) -> bool:
     truth = request.context
     places = {request.location_id, truth.location_after, *(thing.number for thing in truth.things)}
     held = move.name in truth.inventory_before or move.name in truth.inventory_after
@@ -229,7 +222,7 @@ def _memory_of_arrival(request: SynthesisRequest) -> MemorySynthesisResponse:
     return _sight(INITIAL_CONTENTS, _described(things), claims, replaced)
 
 
-def _described(things: Sequence[ThingAtHand]) -> str:
+def _described(things: Sequence[ThingState]) -> str:
     """Return lists of the things by where they are."""
     groups: dict[str, list[str]] = {}
     alive = {thing.number for thing in things if thing.alive}

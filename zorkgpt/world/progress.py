@@ -4,7 +4,7 @@ from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from game_interface.models import Item, Observation, Transition
+from game_interface.models import Observation, Transition
 from session.history import TurnRecord
 from zorkgpt.text import normalized_action
 
@@ -109,10 +109,10 @@ class RecurrenceDetector:
             self._past.append(self._world_state(turn - 1, step.before))
         near = _at_hand(step)
         for move in step.moved:
-            origin, destination = _number(move.origin), _number(move.destination)
-            self._change(move.item.num, origin, destination, seen=bool(near & {move.item.num, origin, destination}))
+            origin, destination = move.origin_number or 0, move.destination_number or 0
+            self._change(move.number, origin, destination, seen=bool(near & {move.number, origin, destination}))
         for flip in step.changed:
-            self._change((flip.item.num, flip.attribute), not flip.value, flip.value, seen=flip.item.num in near)
+            self._change((flip.number, flip.attribute), not flip.value, flip.value, seen=flip.number in near)
         if step.after.location is not None:
             # A place that was not seen before makes the state new, even if nothing else changed.
             self._changes[step.after.location.num, "seen"] = True
@@ -173,7 +173,3 @@ def _at_hand(step: Transition) -> set[int]:
         near |= {item.num for items in (moment.visible, moment.carried) for item in items or ()}
         near |= {place.num for place in (moment.location, moment.vehicle) if place is not None}
     return near
-
-
-def _number(holder: Item | None) -> int:
-    return holder.num if holder else 0

@@ -7,27 +7,10 @@ from enum import StrEnum
 
 from zorkgpt.memory.claims import OPPOSITE, Claim, Relation
 from zorkgpt.memory.models import Persistence, PlaceKey
+from zorkgpt.memory.objects import PlacedObject
 from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.storage.changes import is_current
 from zorkgpt.text import with_article
-
-
-@dataclass(frozen=True, slots=True)
-class Thing:
-    """An object of a fresh world."""
-
-    number: int
-    name: str
-    room: int | None
-    """The location that it is in, through whatever holds it; None: it is nowhere."""
-    room_name: str = ""
-    holder: int | None = None
-    """The number of what holds it; None: the room itself."""
-    movable: bool = False
-    """Whether it is known that it can be taken, or moves. Where anything else is decides nothing, since a story
-    may have one object for a thing that is seen from several places."""
-    states: tuple[str, ...] = ()
-    """Values of `Relation`: open or closed, locked or unlocked, lit or unlit."""
 
 
 class AuditVerdict(StrEnum):
@@ -46,7 +29,7 @@ class AuditFinding:
     """Where the thing is, in words; "" if that can't be checked."""
 
 
-def held_against(memories: Iterable[LocatedMemory], world: Sequence[Thing]) -> list[AuditFinding]:
+def held_against(memories: Iterable[LocatedMemory], world: Sequence[PlacedObject]) -> list[AuditFinding]:
     """Return a finding for each current core memory, by what it claims; its sentence is not read."""
     things = {thing.number: thing for thing in world}
     return [
@@ -62,9 +45,9 @@ def tally(findings: Iterable[AuditFinding]) -> dict[str, int]:
     return {verdict.value: counted[verdict.value] for verdict in AuditVerdict}
 
 
-def _finding(located: LocatedMemory, things: Mapping[int, Thing]) -> AuditFinding:
-    held: list[Thing] = []
-    denied: list[Thing] = []
+def _finding(located: LocatedMemory, things: Mapping[int, PlacedObject]) -> AuditFinding:
+    held: list[PlacedObject] = []
+    denied: list[PlacedObject] = []
     for claim in located.memory.claims:
         thing = things.get(claim.number) if claim.number is not None else None
         if thing is None:
@@ -81,7 +64,7 @@ def _finding(located: LocatedMemory, things: Mapping[int, Thing]) -> AuditFindin
     return AuditFinding(located, AuditVerdict.NOT_CHECKABLE)
 
 
-def is_so(claim: Claim, thing: Thing, location_id: PlaceKey) -> bool | None:
+def is_so(claim: Claim, thing: PlacedObject, location_id: PlaceKey) -> bool | None:
     """Return whether the claim, kept at this location, holds of the thing as it is; None: that can't be told."""
     if claim.relation.value in thing.states:
         return True
@@ -96,7 +79,7 @@ def is_so(claim: Claim, thing: Thing, location_id: PlaceKey) -> bool | None:
     return True if found else False if thing.movable else None
 
 
-def _in_words(thing: Thing) -> str:
+def _in_words(thing: PlacedObject) -> str:
     where = f"is in {thing.room_name} ({thing.room})" if thing.room is not None else "is nowhere"
     states = f" and {', '.join(thing.states)}" if thing.states else ""
     return f"{with_article(thing.name)} {where}{states}"

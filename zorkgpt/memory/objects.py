@@ -1,0 +1,93 @@
+"""The objects of a world: their state, and what a turn changed in it."""
+
+from dataclasses import dataclass
+
+from zorkgpt.memory.claims import Claim, Relation
+
+STATES = {
+    "open": (Relation.CLOSED, Relation.OPEN),
+    "locked": (Relation.UNLOCKED, Relation.LOCKED),
+    "on": (Relation.UNLIT, Relation.LIT),
+}
+"""Attribute → the state of an object without it and with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ThingState:
+    """An object at hand, with its holder and its state."""
+
+    number: int
+    name: str
+    holder_number: int | None = None
+    """The container, supporter or creature that holds it. None if the place or the player does, or if unknown."""
+    holder: str = ""
+    """The name of the holder."""
+    on_top: bool = False
+    """It is on its holder, not in it."""
+    carried: bool = False
+    worn: bool = False
+    fixed: bool = False
+    """It can't be taken, as far as the story shows."""
+    alive: bool = False
+    states: tuple[str, ...] = ()
+    """Its known states: open or closed, locked or unlocked, lit or unlit."""
+    left_behind: bool = False
+    """It stayed at the place that the player left on this turn."""
+
+    def claims(self) -> tuple[Claim, ...]:
+        """Return everything that can be claimed of it now."""
+        if self.carried:
+            where = Claim(Relation.CARRIED, self.number, self.name)
+        elif self.holder_number is not None:
+            relation = Relation.ON if self.on_top else Relation.IN
+            where = Claim(relation, self.number, self.name, self.holder_number, self.holder)
+        else:
+            where = Claim(Relation.HERE, self.number, self.name)
+        return (where, *(Claim(Relation(state), self.number, self.name) for state in self.states))
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedObject:
+    """An object anywhere in the world, with the location that it is in."""
+
+    number: int
+    name: str
+    room: int | None
+    """The location that it is in, directly or inside other objects. None if it is in none."""
+    room_name: str = ""
+    holder: int | None = None
+    """The number of its holder. None if the location itself holds it."""
+    movable: bool = False
+    """It is known to be takeable or alive. The place of any other object proves nothing, since a story may use one
+    object for a thing that is visible from several locations."""
+    states: tuple[str, ...] = ()
+    """See `ThingState.states`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectMove:
+    """An object has another parent in the object tree than before the action."""
+
+    number: int
+    name: str
+    origin_number: int | None
+    """The parent before the action. None if it had none."""
+    origin: str
+    destination_number: int | None
+    """The parent now. None if it has none."""
+    destination: str
+    by_itself: bool = False
+    """The action did not cause it: it would have happened anyway, or a creature roams elsewhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeChange:
+    """An attribute of an object was set or cleared."""
+
+    number: int
+    name: str
+    attribute: str
+    """Its name if the meaning of the number is known ("open"), else "attribute 11"."""
+    value: bool
+    by_itself: bool = False
+    """The action did not cause it, as in `ObjectMove`: a lamp burns down."""
