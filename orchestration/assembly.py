@@ -30,6 +30,7 @@ from zorkgpt.extractor import Extractor, ModelExtractor
 from zorkgpt.knowledge.model_synthesizer import ModelKnowledgeSynthesizer
 from zorkgpt.llm.messages import LLM
 from zorkgpt.objectives.model_finder import ModelObjectiveFinder
+from zorkgpt.objectives.search import ObjectiveSearch
 from zorkgpt.offline.extractor import RuleExtractor
 from zorkgpt.offline.knowledge import RuleKnowledgeSynthesizer
 from zorkgpt.offline.objectives import RuleObjectiveFinder
@@ -130,13 +131,15 @@ def _knowledge(services: Services) -> KnowledgeManager | None:
 def _objectives(services: Services, knowledge: KnowledgeManager | None) -> ObjectiveManager:
     return ObjectiveManager(
         *services.for_manager("objectives"),
+        search=ObjectiveSearch(
+            services.map.graph,
+            rules=RuleObjectiveFinder(services.recall, services.game.get_object_attributes),
+            model=ModelObjectiveFinder(services.llm) if services.llm else None,
+            recall=services.recall,
+            knowledge=knowledge.lines if knowledge else lambda now: (),
+        ),
         history=services.history,
-        graph=services.map.graph,
         episode_log=services.episode_log,
-        rules=RuleObjectiveFinder(services.recall, services.game.get_object_attributes),
-        model=ModelObjectiveFinder(services.llm) if services.llm else None,
-        recall=services.recall,
-        knowledge=knowledge.lines if knowledge else lambda now: (),
         remember=services.memory is not None,
     )
 

@@ -40,6 +40,16 @@ def objective_to_dict(objective: Objective) -> dict[str, Any]:
     }
 
 
+@cached_by_identity
+def logged_objective(objective: Objective) -> dict[str, Any]:
+    """Return an objective as the episode log shows it."""
+    return objective_to_dict(objective) | {
+        "done_when": objective.condition.text,
+        "status": str(objective.status),
+        "scope": str(objective.scope),
+    }
+
+
 def objective_from_dict(value: dict[str, Any]) -> Objective:
     """Return the objective that `objective_to_dict` was given.
 

@@ -30,6 +30,21 @@ from zorkgpt.objectives.models import (
     restarted,
 )
 
+_COUNTED = (
+    "discovered",
+    "free_text",
+    "reached_by_ground_truth",
+    "reached_by_model",
+    "unsupported",
+    "stale",
+    "dropped",
+    "taken_up_again",
+    "refined",
+    "ended_with_the_episode",
+    "model_failures",
+    "file_failures",
+)
+"""Counts of this episode; "unsupported" counts reports of the model that no turn confirms."""
 _MIN_QUOTE_WORDS = 3
 """A quote that is shorter shows nothing, unless it is the whole response."""
 _MAX_EVIDENCE_CHARS = 200
@@ -198,6 +213,15 @@ class ObjectiveTracker:
             if objective.scope is Scope.EPISODE:
                 self.counts["ended_with_the_episode"] += 1
                 self._put(replace(objective, status=ObjectiveStatus.ABANDONED))
+
+    def metrics(self) -> dict[str, int]:
+        """Return how many objectives are pursued, and the counts of this episode."""
+        pursued = self.pursued()
+        return {
+            "open": sum(objective.status is ObjectiveStatus.OPEN for objective in pursued),
+            "stale_now": sum(objective.status is ObjectiveStatus.STALE for objective in pursued),
+            **{name: self.counts[name] for name in _COUNTED},
+        }
 
     def _put(self, objective: Objective) -> None:
         known = self.objectives.get(objective.key)

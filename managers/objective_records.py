@@ -1,0 +1,87 @@
+"""Saves the objectives that outlive the episode, and logs those of the running episode, whenever they change."""
+
+import logging
+from typing import Any
+
+from managers.episode_log import EpisodeLog
+from zorkgpt.errors import ZorkGPTError
+from zorkgpt.objectives.file import ObjectivesFile, logged_objective, objective_to_dict
+from zorkgpt.objectives.tracker import ObjectiveTracker
+from zorkgpt.runlog.events import ObjectivesUpdated
+
+
+class ObjectiveRecords:
+    """The objectives of a tracker in a file and in the log of the episode.
+
+    Args:
+        file: None if nothing is remembered.
+
+    Raises:
+        ZorkGPTError: The file can't be read, or a later version wrote it.
+    """
+
+    def __init__(
+        self,
+        logger: logging.Logger,
+        tracker: ObjectiveTracker,
+        episode_log: EpisodeLog,
+        file: ObjectivesFile | None,
+    ) -> None:
+        self._log = logger
+        self._tracker = tracker
+        self._episode_log = episode_log
+        self._file = file
+        self._logged: list[dict[str, Any]] = []
+        self._saved: list[dict[str, Any]] = []
+        self._revision = -1
+        """The revision of the tracker that was last saved and logged."""
+        self._warned: set[str] = set()
+        tracker.start_episode(file.load() if file else ())
+
+    def start_episode(self) -> None:
+        """Begin an episode with the objectives that outlive one, other processes' included."""
+        problem = None
+        try:
+            found = self._file.load() if self._file else []
+        except ZorkGPTError as error:
+            found, problem = [], error
+        self._tracker.start_episode(found, remember=self._file is not None)
+        if problem:
+            self.count_failure("file", "the objectives could not be read", problem)
+        self._logged, self._saved = [], self._lasting()
+
+    def restart_after_restore(self) -> None:
+        """Compare later changes with the tracker's state, which was restored from a checkpoint."""
+        self._logged, self._saved = self._as_logged(), []
+
+    def write_changes(self) -> None:
+        """Save and log the objectives if they have changed."""
+        if self._tracker.revision == self._revision:
+            return
+        self._revision = self._tracker.revision
+        lasting = self._lasting()
+        if self._file and lasting != self._saved:
+            try:
+                self._file.save(self._tracker.lasting())
+            except ZorkGPTError as error:
+                self.count_failure("file", "the objectives could not be saved", error)
+            # With a full disk, saving is not tried again on every turn, but with the next change.
+            self._saved = lasting
+        last, objectives = self._tracker.last, self._as_logged()
+        if last is not None and objectives != self._logged:
+            self._logged = objectives
+            self._episode_log.write(ObjectivesUpdated(last.episode, last.turn, objectives))
+
+    def count_failure(self, part: str, message: str, error: ZorkGPTError) -> None:
+        """Count a failure, and log the first one of each part."""
+        self._tracker.counts[f"{part}_failures"] += 1
+        if part not in self._warned:
+            self._warned.add(part)
+            self._log.warning(message, extra={"problem": str(error)})
+
+    def _lasting(self) -> list[dict[str, Any]]:
+        return [objective_to_dict(objective) for objective in self._tracker.lasting()]
+
+    def _as_logged(self) -> list[dict[str, Any]]:
+        last = self._tracker.last
+        return [logged_objective(each) for each in self._tracker.of_episode(last.episode)] if last else []

@@ -1,0 +1,79 @@
+"""Learn the map from what the player's actions did."""
+
+from collections.abc import Iterable
+
+from game_interface.models import Transition
+from session.outcome import moved_or_had_effect, shows_outcome, worked
+from zorkgpt.prompts.render import cut
+from zorkgpt.world.directions import canonical_direction, exit_name
+from zorkgpt.world.graph import MapGraph
+from zorkgpt.world.movement import led_nowhere, move_of
+
+_MOST_RESPONSE_CHARACTERS = 120
+"""Characters that are kept of the game's response to an action that failed."""
+
+
+class MapLearner:
+    """Adds moves, failed exits and failed actions to a map."""
+
+    def __init__(self, graph: MapGraph) -> None:
+        self._graph = graph
+        self._successes: dict[tuple[int, str], None] = {}
+        """The actions that have succeeded since the last reset, as pairs of room and action, in their order."""
+
+    def reset(self) -> None:
+        """Forget which actions have succeeded, because the world starts over."""
+        self._successes.clear()
+
+    def arrive(self, location_id: int, name: str, exits: Iterable[str] = ()) -> None:
+        """Add the player's location and the exits that its description names."""
+        self._graph.add_room(location_id, name)
+        for direction in exits:
+            self._graph.add_exit(location_id, direction)
+
+    def learn(self, step: Transition, exits: Iterable[str] = ()) -> None:
+        """Add what an action shows: a move, a failed exit, or a failed action together with the game's response.
+
+        Args:
+            exits: The exits that the response names.
+        """
+        for place in (step.before.location, step.after.location):
+            if place is not None:
+                self._graph.add_room(place.num, place.name)
+        if (move := move_of(step)) is not None:
+            self._graph.add_move(move)
+        elif led_nowhere(step) and step.before.location is not None:
+            self._graph.add_failure(step.before.location.num, step.action)
+        self._learn_attempt(step)
+        if step.after.location is not None:
+            self.arrive(step.after.location.num, step.after.location.name, exits)
+
+    def record_success(self, step: Transition) -> None:
+        """Remember the action if it succeeded. Called after `learn`, and for turns that the map contains already."""
+        if step.before.location is not None and worked(step):
+            self._successes[step.before.location.num, exit_name(step.action)] = None
+
+    def _learn_attempt(self, step: Transition) -> None:
+        if step.before.location is None or not shows_outcome(step):
+            return
+        room, action = step.before.location.num, exit_name(step.action)
+        if worked(step):
+            if self._graph.opened_by.get(room, {}).get(action) or action in self._graph.in_vain.get(room, {}):
+                self._learn_opening(room, action)
+            self._graph.add_attempt(room, action, None)
+            if step.after.location == step.before.location:
+                self._graph.reopen(room)
+        elif not moved_or_had_effect(step) and (room, action) not in self._successes:
+            # An action that has succeeded before fails now because it is done already.
+            response = cut(" ".join(step.response.split()), _MOST_RESPONSE_CHARACTERS)
+            unlocking = self._unlocking(room) if canonical_direction(action) else ()
+            self._graph.add_attempt(room, action, response, unlocking)
+
+    def _learn_opening(self, room: int, way: str) -> None:
+        if canonical_direction(way):
+            opened = (done for done in self._unlocking(room) if not self._graph.has_failed_after(room, way, done))
+            self._graph.note_opening(room, way, opened)
+
+    def _unlocking(self, room: int) -> list[str]:
+        """Return the actions that succeeded in a room and may have opened an exit, which walking can't."""
+        return [action for place, action in self._successes if place == room and canonical_direction(action) is None]
