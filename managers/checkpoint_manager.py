@@ -17,7 +17,7 @@ from session.checkpoint import Run, Snapshot
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import TurnRecord
-from session.journal import Journal, Opening, TurnDecision
+from session.journal import Opening, TurnDecision, TurnJournal
 from zorkgpt.encoding import as_json
 from zorkgpt.errors import CheckpointError, EpisodeInUse, FileError, WorkdirError, ZorkGPTError
 from zorkgpt.files import write_file
@@ -126,7 +126,7 @@ class CheckpointManager(BaseManager):
         self._workdir = Path(config.zork_game_workdir)
         self._directory = self._workdir
         """The directory of the episode that is played, once there is one."""
-        self._journal: Journal | None = None
+        self._journal: TurnJournal | None = None
         self._lock: FileLock | None = None
         self._written = self._failures = 0
         self._last_turn = -1
@@ -314,7 +314,7 @@ class CheckpointManager(BaseManager):
 
     def _open_journal(self) -> None:
         try:
-            self._journal = Journal(self._directory / journal.FILE_NAME)
+            self._journal = TurnJournal(self._directory / journal.FILE_NAME)
         except OSError as error:
             self._note_failure(error)
 

@@ -60,7 +60,7 @@ class JournalContent:
     played: dict[int, TurnRecord]
 
 
-class Journal:
+class TurnJournal:
     """Appends to the journal of an episode: a checksum and a JSON object a line, handed to the system at once.
 
     A last line that a kill has cut short is removed first.
