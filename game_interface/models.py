@@ -1,4 +1,4 @@
-"""What a game tells of its current state, and of the transition between two: frozen values."""
+"""The state of a game and the transition between two states: frozen values."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""The journal of an episode: each turn as it was decided and as it was played, to rebuild a resumed episode from."""
+"""The journal of decisions and turns from which a resumed episode is rebuilt."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Where the time of an episode goes, by part."""
+"""Measure the time of an episode by part."""
 
 from collections import defaultdict
 from enum import StrEnum

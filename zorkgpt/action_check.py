@@ -1,4 +1,4 @@
-"""Check a command against the story's own dictionary, grammar and objects before it is played, without a model.
+"""Check a command against the story's dictionary, grammar and objects, without a model.
 
 Only what the story is known to refuse is rejected. Where knowledge ends, or the command is of a kind that is not
 analysed here (speech, several objects, pronouns), it passes.

@@ -1,4 +1,4 @@
-"""Objections to doing something with an object at hand, by the object's attributes."""
+"""Objections to an action, by the attributes of the object at hand."""
 
 from collections.abc import Callable, Iterable
 

@@ -1,4 +1,4 @@
-"""Reviews a proposed action: by the story's grammar and objects first, then by a model, if there is one."""
+"""Review a proposed action: by grammar and objects first, then by a model if there is one."""
 
 import math
 from dataclasses import dataclass

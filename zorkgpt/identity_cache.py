@@ -1,4 +1,4 @@
-"""A cache of what a function returned for an object, by the identity of the object."""
+"""Cache the result of a function by the identity of its argument."""
 
 from collections.abc import Callable
 from functools import wraps

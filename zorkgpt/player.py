@@ -1,4 +1,4 @@
-"""The interface of a player: what it is told before a turn and what it answers."""
+"""The interface of a player: its context and its answer."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

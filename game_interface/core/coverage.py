@@ -1,4 +1,4 @@
-"""What is known of a story, in words for the person who is about to play it, and what follows where it is not."""
+"""Describe what was detected in a story and the consequences of missing values."""
 
 import re
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""NumPy, which everything that makes or compares vectors takes from here."""
+"""NumPy, imported in one place for all code that handles vectors."""
 
 from zorkgpt.extras import importing
 

@@ -1,4 +1,4 @@
-"""What plays the tasks of an evaluation, and the one that does so in processes of this machine."""
+"""The protocol that plays the tasks of an evaluation, and its implementation with local processes."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Which runs an evaluation consists of."""
+"""List the runs of an evaluation."""
 
 from collections.abc import Iterator
 from pathlib import Path

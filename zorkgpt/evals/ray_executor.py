@@ -1,4 +1,4 @@
-"""Plays the tasks of an evaluation on a Ray cluster, or on a local one.
+"""Play the tasks of an evaluation on a Ray cluster.
 
 A task needs no file system that the machines share: what it reads and what it has written so far goes along, it plays
 in a folder of its own on its worker, and what it has written comes back at its end.

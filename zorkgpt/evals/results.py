@@ -1,4 +1,4 @@
-"""The results of an evaluation: summed up over seeds, and written as a table, as JSON and as CSV."""
+"""Aggregate the results of an evaluation over seeds, and write tables, JSON and CSV."""
 
 import csv
 import io

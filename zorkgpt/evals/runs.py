@@ -1,4 +1,4 @@
-"""One run of an evaluation: the episodes of a protocol with one story, one seed and one ablation, in a folder."""
+"""One run of an evaluation: the episodes of one protocol, story, seed and ablation, in one folder."""
 
 import json
 import platform

@@ -1,5 +1,4 @@
-"""What the episodes of a generation begin with: a folder with what all before it have learned, the same in each byte
-whenever and in whatever order they were played."""
+"""The snapshot that the episodes of a generation start from, independent of the order in which episodes ended."""
 
 import json
 from collections.abc import Sequence

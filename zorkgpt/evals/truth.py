@@ -1,4 +1,4 @@
-"""Whether the memories that the player is shown are true of the world at that turn, by the object tree."""
+"""Check the memories that the player is shown against the object tree."""
 
 import json
 from collections.abc import Iterator, Mapping

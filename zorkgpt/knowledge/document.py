@@ -1,4 +1,4 @@
-"""The whole file: parse bytes into rows and render them, keeping every byte that is not ours in its place."""
+"""The knowledge file: parse it into rows and render it, preserving every unknown byte."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence

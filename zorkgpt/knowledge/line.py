@@ -1,4 +1,4 @@
-"""One line of knowledge: its section, its text with the evidence, and how it is written in the file."""
+"""One line of knowledge: section, text, evidence, and format."""
 
 import re
 from dataclasses import dataclass, replace

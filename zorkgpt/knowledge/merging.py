@@ -1,4 +1,4 @@
-"""Merges the knowledge of several episodes that began with the same document, as if played one after another."""
+"""Merge the knowledge of parallel episodes as if they had been played one after another."""
 
 from collections.abc import Callable, Iterable, Sequence
 

@@ -1,4 +1,4 @@
-"""Patterns across places: statements that memory makes about several places in the same words."""
+"""Patterns: statements that memories make about several places in the same words."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Select the lines of knowledge that are relevant to a situation, the most relevant first, within a token budget."""
+"""Select the lines of knowledge that are relevant to a situation, within a token budget."""
 
 import re
 from collections.abc import Callable, Iterable

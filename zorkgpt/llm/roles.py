@@ -1,4 +1,4 @@
-"""The roles that ask a model, one row for each."""
+"""The roles that ask a model."""
 
 from enum import StrEnum
 from typing import Self

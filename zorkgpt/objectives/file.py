@@ -1,4 +1,4 @@
-"""Objectives as JSON: in checkpoints, and in the file that every process playing in the same folder shares."""
+"""Objectives as JSON, in checkpoints and in the file that all processes share."""
 
 import json
 import logging

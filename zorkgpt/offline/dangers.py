@@ -1,4 +1,4 @@
-"""Which exits and rooms are shunned: where the player died or fled, what is dark or was found closed."""
+"""Exits and rooms to avoid: where the player died or fled, dark and closed ones."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping

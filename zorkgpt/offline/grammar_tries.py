@@ -1,4 +1,4 @@
-"""Commands by the story's own grammar: every verb that it knows, on what is at hand."""
+"""Commands from the story's own grammar: every verb, on the objects at hand."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product

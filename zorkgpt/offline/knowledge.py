@@ -1,4 +1,4 @@
-"""What turns and episodes teach, by rules over ground truth, without a language model."""
+"""Knowledge from turns and episodes, by rules over ground truth."""
 
 from collections.abc import Iterable, Iterator
 from functools import partial

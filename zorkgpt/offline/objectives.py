@@ -1,4 +1,4 @@
-"""Find objectives by rules: exits not tried, things not taken or opened, places that scored before."""
+"""Find objectives by rules: untried exits, things to take or open, places that scored before."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice

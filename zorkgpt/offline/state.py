@@ -1,4 +1,4 @@
-"""What the explorer keeps in mind from turn to turn, and its notes about each place."""
+"""The state of the rules player, with its notes about each place."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping

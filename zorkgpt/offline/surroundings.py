@@ -1,4 +1,4 @@
-"""What a place offers besides its things and exits: where something can be put, and what its text suggests."""
+"""Containers at a place and suggestions in its text."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Says in a few words what a turn has changed for the player, for every list of turns that a model reads."""
+"""Describe in a few words what a turn changed, for the lists of turns in prompts."""
 
 from collections import Counter
 

@@ -1,4 +1,4 @@
-"""The episodes in a working directory: write their logs, read them, count failures, and see which is being played."""
+"""The episodes of a working directory: write and read their logs, count failures, detect running ones."""
 
 import json
 import logging

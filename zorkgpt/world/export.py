@@ -1,4 +1,4 @@
-"""The map for people and for other programs: a picture (SVG), or a graph (GraphML)."""
+"""Export the map as a picture (SVG) or a graph (GraphML)."""
 
 from collections.abc import Collection, Iterator, Mapping
 from html import escape

@@ -1,4 +1,4 @@
-"""Detect whether an episode makes progress: how long nothing was new, and whether the world is as it was before."""
+"""Detect whether an episode makes progress: time without anything new, and repeated states."""
 
 from collections import Counter, deque
 from collections.abc import Sequence
